@@ -1,0 +1,60 @@
+package envelope
+
+import "encoding/json"
+
+// List is one page of a list response (section 2.1 of the interface). On the
+// wire it is {"object":"list","data":[…],"hasMore":false}, and data is never
+// null.
+type List[T any] struct {
+	Data    []T
+	HasMore bool
+}
+
+// Item is what every item of a list carries. Embed it in the struct of an
+// item.
+type Item struct {
+	ID     string `json:"_id"`
+	Object string `json:"object"`
+}
+
+// ItemID returns the item's identifier.
+func (i Item) ItemID() string { return i.ID }
+
+// wireList is a List as it is spelled on the wire. It has no methods, so that
+// encoding/json reads and writes it in one pass.
+type wireList[T any] struct {
+	Object  string `json:"object"`
+	Data    []T    `json:"data"`
+	HasMore more   `json:"hasMore"`
+}
+
+// MarshalJSON writes the list with its object name, and no data as [].
+func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.wire()) }
+
+// UnmarshalJSON reads a list. HasMore is true for true and "true" only. An
+// object that is not "list" wraps ErrShape.
+func (l *List[T]) UnmarshalJSON(body []byte) error {
+	var w wireList[T]
+	if err := decodeAs("list", body, &w, &w.Object); err != nil {
+		return err
+	}
+	*l = List[T]{Data: w.Data, HasMore: bool(w.HasMore)}
+	return nil
+}
+
+func (l List[T]) wire() any {
+	data := l.Data
+	if data == nil {
+		data = []T{}
+	}
+	return wireList[T]{Object: "list", Data: data, HasMore: more(l.HasMore)}
+}
+
+// more is hasMore as servers send it: some say "true" and "false" as text.
+// Whatever is not a clear yes ends the paging.
+type more bool
+
+func (m *more) UnmarshalJSON(text []byte) error {
+	*m = string(text) == `true` || string(text) == `"true"`
+	return nil
+}
