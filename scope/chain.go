@@ -1,0 +1,67 @@
+package scope
+
+import (
+	"errors"
+	"strings"
+)
+
+// Chain is one scope chain in canonical form: trailing stars are cut and the
+// aliases of script chains resolved, so that chains of equal effect compare
+// equal. It is made by Parse, and comparable. The zero Chain covers nothing.
+type Chain struct {
+	text string // canonical; "*" is everything, "" the zero Chain
+}
+
+// String returns the canonical text. The empty chain, which is everything,
+// prints as *; the zero Chain prints as nothing.
+func (c Chain) String() string { return c.text }
+
+// Covers tells whether c allows all that d allows: c is a prefix of d by
+// segments, where * in c matches any one segment, and x also matches x#t. A
+// chain that can match nothing covers nothing.
+func (c Chain) Covers(d Chain) bool {
+	return d.text != "" && covers(c.text, d.text)
+}
+
+func covers(c, d string) bool {
+	if c == "*" {
+		return true
+	}
+	for more := true; more; {
+		var cs, ds string
+		var deeper bool
+		cs, c, more = strings.Cut(c, ".")
+		ds, d, deeper = strings.Cut(d, ".")
+		if !segmentCovers(cs, ds) || more && !deeper {
+			return false
+		}
+	}
+	return true
+}
+
+func segmentCovers(c, d string) bool {
+	return c == "*" || c == d || c != "" && strings.HasPrefix(d, c) && d[len(c)] == '#'
+}
+
+// MarshalText returns the canonical text. The zero Chain has none.
+func (c Chain) MarshalText() ([]byte, error) {
+	if c.text == "" {
+		return nil, errors.New("scope: the zero Chain has no text")
+	}
+	return []byte(c.text), nil
+}
+
+// UnmarshalText parses a chain of the standard grammar from a flag, a variable
+// or a file, where no text means that nothing was said: everything must be
+// asked for as *.
+func (c *Chain) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return &SyntaxError{Expected: "a chain", Hint: "everything is *"}
+	}
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*c = parsed
+	return nil
+}
