@@ -2,7 +2,7 @@ package envelope
 
 import "encoding/json"
 
-// Result is a reply that is one value and no object of the platform:
+// Result is a reply that is a value and not an object of the platform:
 // {"object":"result","data":…}.
 type Result[T any] struct {
 	Data T
@@ -12,6 +12,8 @@ type wireResult[T any] struct {
 	Object string `json:"object"`
 	Data   T      `json:"data"`
 }
+
+func (r Result[T]) wire() any { return wireResult[T]{Object: "result", Data: r.Data} }
 
 // MarshalJSON writes the result with its object name.
 func (r Result[T]) MarshalJSON() ([]byte, error) { return json.Marshal(r.wire()) }
@@ -25,5 +27,3 @@ func (r *Result[T]) UnmarshalJSON(body []byte) error {
 	r.Data = w.Data
 	return nil
 }
-
-func (r Result[T]) wire() any { return wireResult[T]{Object: "result", Data: r.Data} }
