@@ -1,0 +1,68 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Tenant is the org a request is for, as mechanisms and handlers see it. Its
+// look-ups are bound to that org: what belongs to another one is not found.
+type Tenant struct {
+	Org     *Org
+	Version string
+	Command string // the escaped path below the mount, what a signature covers; at least "/"
+	Brand   Brand
+
+	baseURL   string
+	directory Directory
+}
+
+// URL returns BaseURL/org/version: the audience of tokens.
+func (t *Tenant) URL() string { return t.baseURL + "/" + t.Org.Code + "/" + t.Version }
+
+// TenantFrom returns the tenant of a request inside a Guard, nil outside.
+func TenantFrom(ctx context.Context) *Tenant {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return nil
+	}
+	return &c.tenant
+}
+
+// App returns an app of this org, ErrNotFound if there is none or it is
+// disabled, or an error that wraps ErrUnavailable.
+func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
+	app, err := t.directory.App(ctx, clientKey)
+	if err != nil {
+		return nil, lookup("app", err)
+	}
+	// The directory is keyed by client key alone, so the org is checked here,
+	// once for all mechanisms.
+	if app.Org != t.Org.Code || app.Disabled {
+		return nil, fmt.Errorf("app of another org or disabled: %w", ErrNotFound)
+	}
+	return app, nil
+}
+
+// Account returns an account of this org, ErrNotFound if there is none or it
+// is disabled, or an error that wraps ErrUnavailable.
+func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
+	account, err := t.directory.Account(ctx, t.Org.Code, id)
+	if err != nil {
+		return nil, lookup("account", err)
+	}
+	if account.Org != t.Org.Code || account.Disabled {
+		return nil, fmt.Errorf("account of another org or disabled: %w", ErrNotFound)
+	}
+	return account, nil
+}
+
+// lookup keeps "there is none" apart from "the directory did not answer": the
+// second must never read as the first.
+func lookup(what string, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("%w: %s look-up: %w", ErrUnavailable, what, err)
+}
