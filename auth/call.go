@@ -57,7 +57,7 @@ func callOf(ctx context.Context, g *Guard) *call {
 }
 
 // check authenticates the request if the need asks for it, and decides.
-func (c *call) check(r *http.Request, n Need) (*Principal, error) {
+func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 	if n.kind == needNothing {
 		return &nobody, nil
 	}
@@ -68,7 +68,7 @@ func (c *call) check(r *http.Request, n Need) (*Principal, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := n.check(&c.principal); err != nil {
+	if err := n.check(r, &c.principal); err != nil {
 		return nil, err
 	}
 	return &c.principal, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/urlpath"
+	"github.com/tenantkit/tenantkit/scope"
 )
 
 // Guard is the front door of a multi-tenant server. It takes requests to
@@ -37,6 +38,9 @@ type Guard struct {
 	Resolve func(r *http.Request) (org, version, rest string, ok bool)
 
 	Brand Brand
+
+	// Scopes is the grammar that needs are written in; nil: the standard one.
+	Scopes *scope.Grammar
 
 	// Deny writes refusals instead of the Guard, for another body or status.
 	// The headers that a refusal needs (challenge, Retry-After, Cache-Control)
@@ -129,6 +133,9 @@ func (g *Guard) validate() (problems []error) {
 	}
 	if strings.ContainsAny(g.Brand.Faults, ".\"\\") {
 		problem("Brand.Faults must not hold a dot or a quote")
+	}
+	if err := g.Scopes.Validate(); err != nil {
+		problems = append(problems, err)
 	}
 	if g.Timeout < 0 {
 		problem("Timeout must not be negative")
@@ -250,10 +257,11 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 
 // Require lets a request through to a handler once it meets the need. It must
 // stand below Mount; without it every request is refused. It panics on the
-// zero Need.
+// zero Need and on one whose operation does not parse.
 func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
-	if n.isZero() {
-		panic("auth: Guard.Require with the zero Need")
+	rule, err := n.compile(g.Scopes)
+	if err != nil {
+		panic(err)
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -262,7 +270,7 @@ func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 				Fail(w, r, errOutside)
 				return
 			}
-			p, err := c.check(r, n)
+			p, err := c.check(r, rule)
 			if err != nil {
 				c.refuse(w, r, err)
 				return
@@ -278,14 +286,15 @@ func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 // know. A request is authenticated once, however often it is checked; what
 // From answers stays as it is.
 func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
-	if n.isZero() {
-		return Principal{}, errors.New("auth: Guard.Check with the zero Need")
+	rule, err := n.compile(g.Scopes)
+	if err != nil {
+		return Principal{}, err
 	}
 	c := callOf(r.Context(), g)
 	if c == nil {
 		return Principal{}, errOutside
 	}
-	p, err := c.check(r, n)
+	p, err := c.check(r, rule)
 	if err != nil {
 		return Principal{}, err
 	}

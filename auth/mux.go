@@ -31,8 +31,10 @@ func (g *Guard) Mux() *Mux {
 }
 
 // Handle registers a handler for a pattern, behind a need. It panics on the
-// zero Need and on a pattern that http.ServeMux refuses, that names a host, or
-// that ends in a slash: the Guard trims one, so such a route would never match.
+// zero Need, on a need whose operation does not parse or asks for a path value
+// that the pattern does not have, and on a pattern that http.ServeMux refuses,
+// that names a host, or that ends in a slash: the Guard trims one, so such a
+// route would never match.
 func (m *Mux) Handle(pattern string, n Need, h http.Handler) {
 	path := pattern[strings.IndexByte(pattern, ' ')+1:]
 	if !strings.HasPrefix(path, "/") {
@@ -45,8 +47,23 @@ func (m *Mux) Handle(pattern string, n Need, h http.Handler) {
 		// In ServeMux a lone slash is every path; here it is the root.
 		pattern += "{$}"
 	}
+	m.checkPlaces(pattern, n)
 	m.mux.Handle(pattern, route{m.guard.Require(n)(h)})
 	m.routes = append(m.routes, Route{Pattern: pattern, Need: n})
+}
+
+// checkPlaces panics on an operation that no request of this route could fill.
+// What does not parse is left to Require.
+func (m *Mux) checkPlaces(pattern string, n Need) {
+	rule, err := n.compile(m.guard.Scopes)
+	if err != nil || rule.operation == nil {
+		return
+	}
+	for _, name := range rule.operation.places() {
+		if !strings.Contains(pattern, "{"+name+"}") && !strings.Contains(pattern, "{"+name+"...}") {
+			panic("auth: pattern " + pattern + " has no {" + name + "} for its need " + n.operation)
+		}
+	}
 }
 
 // HandleFunc registers a function: see Handle.
