@@ -19,7 +19,7 @@ const home = `/${facts.org}/v2`;
 const abroad = `/${facts.other_org}/v2`;
 const serverTime = `${prefix}Server-Time`.toLowerCase();
 
-// ---- signing, as section 5.3 of the interface has it ----
+// Signing, as section 5.3 of the interface has it.
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const nonce = () => Array.from({ length: 16 }, () => alphabet[randomInt(62)]).join('');
@@ -45,7 +45,7 @@ function without(headers, name) {
   return rest;
 }
 
-// ---- transport: http.request, because fetch would tidy up the path ----
+// Transport: http.request, because fetch would tidy up the path.
 
 const clocks = []; // replies whose server time is missing or wrong
 
@@ -78,7 +78,7 @@ const get = (path, headers) => send(path, headers);
 const signedGet = (command, options) => send(home + command, sign(command, options));
 const post = (path, headers, body) => send(path, headers, { method: 'POST', body });
 
-// ---- what a reply must be ----
+// What a reply must be.
 
 function succeeded(reply) {
   assert.equal(reply.status, 200, reply.text);
@@ -101,7 +101,7 @@ function refused(reply, status, detail) {
 
 const challenged = (reply, error) => assert.match(reply.headers['www-authenticate'], new RegExp(`Signature\\b.*error="${error}"`));
 
-// ---- the checks ----
+// The checks.
 
 const page = '/c_messages';
 const text = 'written by a client in another language: é, 語, "quoted"';
