@@ -80,8 +80,8 @@ type testIndex struct {
 }
 
 type label struct {
-	number string
-	where  string // file:line and the function around it
+	number   string
+	function string // around it; empty for a table outside functions
 }
 
 var (
@@ -97,7 +97,7 @@ func (x testIndex) prove(number, entry string) error {
 	}
 	parts := testName.FindStringSubmatch(entry)
 	if parts == nil {
-		return fmt.Errorf("%q names no test; labelled so: %s", entry, x.mentions(number))
+		return fmt.Errorf("%q names no test; cases so labelled: %s", entry, x.labelled(number))
 	}
 	folder, function, subtest := parts[1], parts[2], parts[3]
 	if !slices.Contains(x.functions[folder], function) {
@@ -113,20 +113,20 @@ func (x testIndex) prove(number, entry string) error {
 	return nil
 }
 
-// mentions lists where a label holds the number, to help fill the row.
-func (x testIndex) mentions(number string) string {
-	var places []string
-	for _, labels := range x.labels {
+// labelled lists the tests that could fill the row.
+func (x testIndex) labelled(number string) string {
+	var tests []string
+	for folder, labels := range x.labels {
 		for _, l := range labels {
 			if l.number == number {
-				places = append(places, l.where)
+				tests = append(tests, folder+"."+l.function+"/"+number)
 			}
 		}
 	}
-	if len(places) == 0 {
+	if len(tests) == 0 {
 		return "none"
 	}
-	return strings.Join(sorted(places), ", ")
+	return strings.Join(slices.Compact(sorted(tests)), ", ")
 }
 
 // indexTests reads all test files of the tree. Walking it also tells the go
@@ -134,7 +134,6 @@ func (x testIndex) mentions(number string) string {
 func indexTests(t *testing.T) testIndex {
 	t.Helper()
 	x := testIndex{map[string][]string{}, map[string][]label{}}
-	positions := token.NewFileSet()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -145,11 +144,11 @@ func indexTests(t *testing.T) testIndex {
 		if !strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		file, err := parser.ParseFile(positions, path, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		x.add(positions, filepath.ToSlash(filepath.Dir(path)), file)
+		x.add(filepath.ToSlash(filepath.Dir(path)), file)
 		return nil
 	})
 	if err != nil {
@@ -158,18 +157,17 @@ func indexTests(t *testing.T) testIndex {
 	return x
 }
 
-func (x testIndex) add(positions *token.FileSet, folder string, file *ast.File) {
+func (x testIndex) add(folder string, file *ast.File) {
 	for _, decl := range file.Decls {
-		around := "outside functions"
+		var function string
 		if f, ok := decl.(*ast.FuncDecl); ok {
-			around = f.Name.Name
-			x.functions[folder] = append(x.functions[folder], around)
+			function = f.Name.Name
+			x.functions[folder] = append(x.functions[folder], function)
 		}
 		ast.Inspect(decl, func(n ast.Node) bool {
 			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
-				where := fmt.Sprintf("%s (%s)", positions.Position(l.Pos()), around)
 				for _, number := range threatNumber.FindAllString(l.Value, -1) {
-					x.labels[folder] = append(x.labels[folder], label{number, where})
+					x.labels[folder] = append(x.labels[folder], label{number, function})
 				}
 			}
 			return true
