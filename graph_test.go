@@ -28,7 +28,7 @@ var arrows = map[string]string{
 
 	"envelope": "",
 	"scope":    "",
-	"signing":  "",
+	"signing":  "internal/urlpath",
 	"token":    "scope " + jwt + " " + jose,
 
 	"paging":         "envelope",
@@ -36,14 +36,17 @@ var arrows = map[string]string{
 	"paging/sqlpage": "paging",
 	"paging/walk":    "envelope paging",
 
-	"auth":            "envelope scope",
+	"auth":            "envelope internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
 	"auth/bearer":     "auth envelope scope token",
 	"auth/session":    "auth scope",
 	"auth/sqlstore":   "auth auth/session auth/signature signing token",
 	"auth/redisstore": "auth auth/session signing token",
 	"auth/storetest":  "auth auth/session auth/signature signing token",
-	"auth/authtest":   "auth auth/signature scope signing",
+	"auth/authtest":   "auth signing",
+
+	"internal/urlpath": "",
+	"internal/rawhttp": "",
 }
 
 // stdlibOnly are the packages that compile no third-party code, however far
