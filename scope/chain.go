@@ -20,7 +20,11 @@ func (c Chain) String() string { return c.text }
 // segments, where * in c matches any one segment, and x also matches x#t. A
 // chain that can match nothing covers nothing.
 func (c Chain) Covers(d Chain) bool {
-	return d.text != "" && covers(c.text, d.text)
+	if c.text == "" || d.text == "" {
+		return false
+	}
+	grant := shapeOf(c.text)
+	return !grant.matchless() && covers(c.text, d.text)
 }
 
 func covers(c, d string) bool {
@@ -28,19 +32,21 @@ func covers(c, d string) bool {
 		return true
 	}
 	for more := true; more; {
-		var cs, ds string
+		var asked, granted string
 		var deeper bool
-		cs, c, more = strings.Cut(c, ".")
-		ds, d, deeper = strings.Cut(d, ".")
-		if !segmentCovers(cs, ds) || more && !deeper {
+		granted, c, more = strings.Cut(c, ".")
+		asked, d, deeper = strings.Cut(d, ".")
+		if !segmentCovers(granted, asked) || more && !deeper {
 			return false
 		}
 	}
 	return true
 }
 
-func segmentCovers(c, d string) bool {
-	return c == "*" || c == d || c != "" && strings.HasPrefix(d, c) && d[len(c)] == '#'
+// segmentCovers: the same, any for *, and x for every x#t.
+func segmentCovers(granted, asked string) bool {
+	base, _, _ := strings.Cut(asked, "#")
+	return granted == "*" || granted == asked || granted == base
 }
 
 // MarshalText returns the canonical text. The zero Chain has none.

@@ -3,13 +3,13 @@ package scope
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Bounds of what is parsed, so that hostile input costs little.
 const (
-	maxLength   = 512  // bytes of a chain
-	maxSegments = 32   // of a chain
+	maxLength   = 512 // bytes of a chain
+	maxSegments = 32  // of a chain
+	maxPath     = maxSegments - 4
 	maxChains   = 1024 // of a list
 )
 
@@ -46,6 +46,13 @@ const (
 	Identifier                    // what Grammar.Identifier accepts
 )
 
+func (k Segment) String() string {
+	if k == Name {
+		return "a name or an identifier"
+	}
+	return "an identifier"
+}
+
 // Validate reports roots that could never be used: a name outside
 // [a-z][a-z0-9_-]{0,39} or one of the standard roots, verbs that are not such
 // words, segments without verbs or of no known kind. Chains of such a root do
@@ -64,7 +71,7 @@ func (g *Grammar) Validate() error {
 }
 
 func (r Root) validate(name string) error {
-	if !isRoot(name) || standardRoot(name) != rootNone {
+	if !isRoot(name) || rootOf(name) != rootNone {
 		return errors.New("not a name for an own root")
 	}
 	for _, verb := range r.Verbs {
@@ -83,9 +90,7 @@ func (r Root) validate(name string) error {
 	return nil
 }
 
-func isRoot(s string) bool { return isWord(s, notLower) && 'a' <= s[0] && s[0] <= 'z' }
-
-func standardRoot(s string) root {
+func rootOf(s string) root {
 	switch s {
 	case "object":
 		return rootObject
@@ -101,26 +106,42 @@ func standardRoot(s string) root {
 	return rootNone
 }
 
+// own returns the embedder's root of the name, if it can be used.
+func (g *Grammar) own(name string) (Root, bool) {
+	if g == nil {
+		return Root{}, false
+	}
+	r, ok := g.Roots[name]
+	return r, ok && r.validate(name) == nil
+}
+
 func (g *Grammar) isIdentifier(s string) bool {
 	if g == nil || g.Identifier == nil {
 		return isIdentifier(s)
 	}
-	return s != "" && classify(s)&notIdentifier == 0 && g.Identifier(s)
+	return isToken(s) && g.Identifier(s)
 }
 
-// isNamed accepts what may identify a script route, view or deployment.
+// isNamed accepts what identifies a view or a deployment.
 func (g *Grammar) isNamed(s string) bool { return isName(s) || g.isIdentifier(s) }
+
+// isRoute accepts what identifies a script route.
+func (g *Grammar) isRoute(s string) bool { return s != "route" && s != "runner" && g.isNamed(s) }
+
+func (g *Grammar) isKind(k Segment, s string) bool {
+	return g.isIdentifier(s) || k == Name && isName(s)
+}
 
 // Parse reads one chain as it stands on the wire, where the empty text is the
 // empty chain: everything. For text from a flag or a file use
 // Chain.UnmarshalText, to which nothing is not everything. The error is a
 // *SyntaxError; a root that the grammar does not know is one.
-func (g *Grammar) Parse(s string) (Chain, error) {
-	shape, err := g.parseKnown(s)
-	if err != nil {
+func (g *Grammar) Parse(chain string) (Chain, error) {
+	var s shape
+	if err := g.parseKnown(chain, &s); err != nil {
 		return Chain{}, err
 	}
-	return Chain{shape.text()}, nil
+	return Chain{s.canonical(chain)}, nil
 }
 
 // ParseNeed reads a need from text: a chain in the standard or an own root. A
@@ -128,15 +149,25 @@ func (g *Grammar) Parse(s string) (Chain, error) {
 // means whatever could stand there. Refused with a *SyntaxError: what does not
 // parse, a root that the grammar does not know, and the empty chain, since
 // nobody needs everything.
-func (g *Grammar) ParseNeed(s string) (Need, error) {
-	shape, err := g.parseKnown(s)
-	if err != nil {
-		return Need{}, err
+func (g *Grammar) ParseNeed(chain string) (n Need, err error) {
+	problem := g.parseKnown(chain, &n.shape)
+	if problem == nil && n.shape.root == rootAll {
+		problem = &SyntaxError{Got: chain, Expected: "a root", Hint: "a need names what is asked for"}
 	}
-	if shape.root == rootAll {
-		return Need{}, &SyntaxError{Got: s, Expected: "a root", Hint: "a need names what is asked for"}
+	if problem != nil {
+		return Need{}, problem
 	}
-	return Need{shape.hashed()}, nil
+	return n, nil
+}
+
+// parseKnown is parse for those who must know every root.
+func (g *Grammar) parseKnown(chain string, s *shape) *SyntaxError {
+	err := g.parse(chain, s)
+	if err == nil && s.root == rootUnknown {
+		p := parser{text: chain}
+		return p.fail(0, "a root of the grammar", "")
+	}
+	return err
 }
 
 // Compile makes a Set from a list of chains as it stands on the wire. The
@@ -153,18 +184,21 @@ func (g *Grammar) Compile(source string, chains ...string) (Set, error) {
 	if len(chains) > maxChains {
 		return Set{}, tooMany()
 	}
+	if len(chains) == 0 {
+		return Set{}, nil
+	}
 	var problems []error
-	x := &index{source: source}
-	for i, text := range chains {
-		shape, err := g.parse(text)
-		switch {
+	x := newIndex(source, len(chains))
+	for i, chain := range chains {
+		var s shape
+		switch err := g.parse(chain, &s); {
 		case err != nil:
 			err.Index = i
 			problems = append(problems, err)
-		case shape.root == rootUnknown:
-			x.unknown = append(x.unknown, text)
+		case s.root == rootUnknown:
+			x.unknown = append(x.unknown, chain)
 		default:
-			x.add(shape)
+			x.add(&s, s.canonical(chain))
 		}
 	}
 	return Set{[]*index{x}}, errors.Join(problems...)
@@ -180,10 +214,11 @@ func (g *Grammar) Vet(chains ...string) error {
 		return tooMany()
 	}
 	var problems []error
-	for i, text := range chains {
-		shape, err := g.parseKnown(text)
+	for i, chain := range chains {
+		var s shape
+		err := g.parseKnown(chain, &s)
 		if err == nil {
-			err = vet(&shape)
+			err = s.vet()
 		}
 		if err != nil {
 			err.Index = i
@@ -195,21 +230,4 @@ func (g *Grammar) Vet(chains ...string) error {
 
 func tooMany() *SyntaxError {
 	return &SyntaxError{Index: maxChains, Expected: fmt.Sprintf("at most %d chains", maxChains)}
-}
-
-func vet(s *shape) *SyntaxError {
-	if !s.matchless() {
-		return nil
-	}
-	segments := strings.Split(s.text(), ".")
-	at, expected := 3, "no identifier"
-	hint := "an object has no identifier before it is created: object.create." + s.first
-	if s.column == columnDelete {
-		at, expected = 4, "no property"
-		hint = "an object is deleted whole: " + strings.Join(segments[:4], ".")
-	}
-	return &SyntaxError{
-		Segment: at, Offset: len(strings.Join(segments[:at], ".")) + 1,
-		Got: segments[at], Expected: expected, Hint: "the chain can match nothing; " + hint,
-	}
 }

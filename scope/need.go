@@ -17,7 +17,7 @@ func (n Need) String() string { return n.shape.text() }
 // Object needs verb v on objects of the name, which may carry a type as in
 // c_note#c_short. The identifier "" means every instance, and the path "" the
 // whole of it; a path is dot-separated. The star is no value for any of them.
-func (g *Grammar) Object(v Verb, name, id, path string) Need {
+func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
 	column, ok := columnOf(rootObject, string(v))
 	if !ok || v == "*" || !isObject(name) || id != "" && !g.isIdentifier(id) || !isPath(path) {
 		return Need{}
@@ -25,12 +25,18 @@ func (g *Grammar) Object(v Verb, name, id, path string) Need {
 	if id == "" && path != "" {
 		id = "*"
 	}
-	return Need{shape{root: rootObject, column: column, first: name, second: id, rest: path}.hashed()}
+	if len("object....")+len(v)+len(name)+len(id)+len(path) > maxLength {
+		return Need{}
+	}
+	n.shape.root, n.shape.column = rootObject, column
+	n.shape.head = [2]segment{newSegment(name), newSegment(id)}
+	n.shape.rest = path
+	return n
 }
 
 // Script needs to run one script route.
 func (g *Grammar) Script(route string) Need {
-	if route == "route" || route == "runner" {
+	if !g.isRoute(route) {
 		return Need{}
 	}
 	return g.named(rootScript, columnRoute, route)
@@ -43,10 +49,10 @@ func (g *Grammar) View(name string) Need { return g.named(rootView, columnExecut
 func (g *Grammar) Deployment(id string) Need { return g.named(rootDeployment, columnExecute, id) }
 
 func (g *Grammar) named(r root, c column, id string) Need {
-	if !g.isNamed(id) {
+	if !g.isNamed(id) || len(rootNames[r])+len(columnNames[r][c])+len(id)+2 > maxLength {
 		return Need{}
 	}
-	return Need{shape{root: r, column: c, first: id}.hashed()}
+	return Need{shape{root: r, column: c, head: [2]segment{newSegment(id)}}}
 }
 
 // Object is Grammar.Object of the standard grammar.

@@ -5,231 +5,254 @@ import (
 	"strings"
 )
 
-// parser walks the segments of one chain.
+// parser reads one chain. Its methods take the place where a segment begins
+// and go on from there; behind the last segment is len(text)+1.
 type parser struct {
 	grammar *Grammar
-	rest    string // behind the current segment; meaningful while more
-	more    bool
-	got     string // the current segment
-	segment int
-	offset  int
+	text    string
 }
 
-func (p *parser) next() bool {
-	if !p.more {
-		return false
+// segment returns the segment that begins at a place, and where the next one
+// does.
+func (p *parser) segment(at int) (segment string, next int) {
+	rest := p.text[at:]
+	if i := strings.IndexByte(rest, '.'); i >= 0 {
+		return rest[:i], at + i + 1
 	}
-	p.offset += len(p.got)
-	p.segment++
-	if p.segment > 0 {
-		p.offset++
-	}
-	p.got, p.rest, p.more = strings.Cut(p.rest, ".")
-	return true
+	return rest, len(p.text) + 1
 }
 
-func (p *parser) fail(expected, hint string) *SyntaxError {
+func (p *parser) ended(at int) bool { return at > len(p.text) }
+
+func (p *parser) fail(at int, expected, hint string) *SyntaxError {
+	got, _ := p.segment(at)
 	return &SyntaxError{
-		Segment: p.segment, Offset: p.offset,
-		Got: p.got[:min(len(p.got), 64)], Expected: expected, Hint: hint,
+		Segment:  strings.Count(p.text[:at], "."),
+		Offset:   at,
+		Got:      got[:min(len(got), 64)],
+		Expected: expected,
+		Hint:     hint,
 	}
 }
 
-// parseKnown is parse for those who must know every root.
-func (g *Grammar) parseKnown(s string) (shape, *SyntaxError) {
-	sh, err := g.parse(s)
-	if err == nil && sh.root == rootUnknown {
-		p := parser{got: sh.first}
-		return shape{}, p.fail("a root of the grammar", "")
-	}
-	return sh, err
-}
-
-func (g *Grammar) parse(s string) (shape, *SyntaxError) {
-	if len(s) > maxLength {
-		return shape{}, &SyntaxError{Segment: 0, Offset: maxLength, Got: s[:64], Expected: "at most 512 bytes"}
-	}
-	if strings.Count(s, ".") >= maxSegments {
-		return shape{}, &SyntaxError{Segment: maxSegments, Expected: "at most 32 segments"}
-	}
-	text := fold(s)
-	if text == "" || text == "*" {
-		return shape{root: rootAll}, nil
-	}
-	p := parser{grammar: g, rest: text, more: true, segment: -1}
-	p.next()
-	switch r := standardRoot(p.got); r {
-	case rootObject:
-		return p.object()
-	case rootScript:
-		return p.script()
-	case rootView, rootDeployment, rootAdmin:
-		return p.simple(r)
-	}
-	if g != nil {
-		if own, ok := g.Roots[p.got]; ok && own.validate(p.got) == nil {
-			return p.own(own, text)
+// parse reads a chain into s, which must be zero. A root that the grammar does
+// not know is no error, but rootUnknown.
+func (g *Grammar) parse(text string, s *shape) *SyntaxError {
+	if len(text) >= minOversize {
+		if err := oversize(text); err != nil {
+			return err
 		}
 	}
-	return p.unknown(text)
+	p := parser{g, fold(text)}
+	if p.text == "" || p.text == "*" {
+		s.root = rootAll
+		return nil
+	}
+	name, at := p.segment(0)
+	s.root = rootOf(name)
+	switch s.root {
+	case rootObject:
+		return p.object(at, s)
+	case rootScript:
+		return p.script(at, s)
+	case rootView, rootDeployment, rootAdmin:
+		return p.simple(at, s)
+	}
+	if own, ok := g.own(name); ok {
+		return p.own(own, at, s)
+	}
+	return p.unknown(name, at, s)
+}
+
+// A text of fewer bytes breaks no bound: segments take two bytes each.
+const minOversize = 2 * maxSegments
+
+func oversize(text string) *SyntaxError {
+	if len(text) > maxLength {
+		return &SyntaxError{Offset: maxLength, Got: text[:64], Expected: "at most 512 bytes"}
+	}
+	p, at := parser{text: text}, 0
+	for range maxSegments {
+		if _, at = p.segment(at); p.ended(at) {
+			return nil
+		}
+	}
+	return p.fail(at, "at most 32 segments", "")
 }
 
 // fold cuts trailing stars: a chain covers by prefix, so they say nothing.
-func fold(s string) string {
-	for len(s) > 2 && strings.HasSuffix(s, ".*") {
-		s = s[:len(s)-2]
+func fold(text string) string {
+	for len(text) > 2 && text[len(text)-1] == '*' && text[len(text)-2] == '.' {
+		text = text[:len(text)-2]
 	}
-	return s
+	return text
 }
 
-func (p *parser) object() (shape, *SyntaxError) {
-	s := shape{root: rootObject, column: columnAny}
-	if !p.next() {
-		return s, nil
+func (p *parser) object(at int, s *shape) *SyntaxError {
+	s.column = columnAny
+	if p.ended(at) {
+		return nil
 	}
+	verb, nameAt := p.segment(at)
 	var ok bool
-	if s.column, ok = columnOf(rootObject, p.got); !ok {
-		return shape{}, p.fail("create, read, update, delete or *", "")
+	if s.column, ok = columnOf(rootObject, verb); !ok {
+		return p.fail(at, verbsOf(rootObject)+" or *", "")
 	}
-	if !p.next() {
-		return s, nil
+	if p.ended(nameAt) {
+		return nil
 	}
-	if s.first = p.got; s.first != "*" && !isObject(s.first) {
-		return shape{}, p.fail("an object name or *", "")
+	name, idAt := p.segment(nameAt)
+	if !isObject(name) && name != "*" {
+		return p.fail(nameAt, "an object name or *", "")
 	}
-	if !p.next() {
-		return s, nil
+	s.head[0] = newSegment(name)
+	if p.ended(idAt) {
+		return nil
 	}
-	if s.second = p.got; s.second != "*" && !p.grammar.isIdentifier(s.second) {
-		hint := ""
-		if isProperty(p.got) {
-			hint = "an identifier or * stands before a property: object." + columnNames[rootObject][s.column] + "." + s.first + ".*." + p.got
-		}
-		return shape{}, p.fail("an identifier or *", hint)
+	id, at := p.segment(idAt)
+	if !p.grammar.isIdentifier(id) && id != "*" {
+		return p.fail(idAt, "an identifier or *", identifierHint(s, id))
 	}
-	s.rest = p.rest
-	for p.next() {
-		if !isProperty(p.got) {
-			return shape{}, p.fail("a property", "")
-		}
+	s.head[1] = newSegment(id)
+	if p.ended(at) {
+		return nil
 	}
-	return s, nil
+	s.rest = p.text[at:]
+	return p.path(at)
 }
 
-func (p *parser) script() (shape, *SyntaxError) {
-	s := shape{root: rootScript, column: columnAny}
-	if !p.next() {
-		return s, nil
+func (p *parser) path(at int) *SyntaxError {
+	for !p.ended(at) {
+		property, next := p.segment(at)
+		if !isProperty(property) {
+			return p.fail(at, "a property", "")
+		}
+		at = next
 	}
-	executes := p.got == "execute"
-	if executes && !p.next() {
-		return s, nil
+	return nil
+}
+
+func identifierHint(s *shape, got string) string {
+	if !isProperty(got) {
+		return ""
 	}
-	switch p.got {
-	case "route":
-		s.column = columnRoute
-	case "runner":
+	return "an identifier or * stands before a property: " + s.text() + ".*." + got
+}
+
+func (p *parser) script(at int, s *shape) *SyntaxError {
+	s.column = columnAny
+	if p.ended(at) {
+		return nil
+	}
+	kind, next := p.segment(at)
+	executes := kind == "execute"
+	if executes {
+		if p.ended(next) {
+			return nil
+		}
+		at = next
+		kind, next = p.segment(at)
+	}
+	switch {
+	case kind == "runner":
 		s.column = columnRunner
-	case "*":
-		if executes {
-			return shape{}, p.fail("route or runner", "")
-		}
-		s.column = columnRoute // only a route has an identifier
-	default:
+		return p.done(next, "the runner has no identifier: script.runner")
+	case kind == "route", kind == "*" && !executes: // only a route has an identifier
+		s.column = columnRoute
+		return p.route(next, s)
+	case p.grammar.isRoute(kind):
+		return p.fail(at, "route, runner, execute or *", "one route is script.route."+kind)
+	}
+	return p.fail(at, "route, runner, execute or *", "")
+}
+
+func (p *parser) route(at int, s *shape) *SyntaxError {
+	if p.ended(at) {
+		return nil
+	}
+	route, next := p.segment(at)
+	if !p.grammar.isRoute(route) {
 		hint := ""
-		if executes && p.grammar.isNamed(p.got) {
-			hint = "one route is script.route." + p.got
+		if route == "route" || route == "runner" {
+			hint = "no route has this name: script." + route
 		}
-		return shape{}, p.fail("route, runner, execute or *", hint)
+		return p.fail(at, "the identifier of a route", hint)
 	}
-	if !p.next() {
-		return s, nil
-	}
-	if s.column == columnRunner {
-		return shape{}, p.fail("nothing after runner", "")
-	}
-	if s.first = p.got; p.got == "route" || p.got == "runner" || !p.grammar.isNamed(p.got) {
-		return shape{}, p.fail("the identifier of a route", "")
-	}
-	if p.next() {
-		return shape{}, p.fail("nothing after the identifier", "")
-	}
-	return s, nil
+	s.head[0] = newSegment(route)
+	return p.done(next, "")
 }
 
-// simple parses view, deployment and admin chains.
-func (p *parser) simple(r root) (shape, *SyntaxError) {
-	s := shape{root: r, column: columnAny}
-	if !p.next() {
-		return s, nil
+// simple reads view, deployment and admin chains.
+func (p *parser) simple(at int, s *shape) *SyntaxError {
+	s.column = columnAny
+	if p.ended(at) {
+		return nil
 	}
+	verb, next := p.segment(at)
 	var ok bool
-	if s.column, ok = columnOf(r, p.got); !ok {
-		return shape{}, p.fail(verbsOf(r), objectHint(r, p.got))
+	if s.column, ok = columnOf(s.root, verb); !ok {
+		return p.fail(at, verbsOf(s.root)+" or *", verbHint(s.root, verb))
 	}
-	if !p.next() {
-		return s, nil
+	if s.root == rootAdmin || p.ended(next) {
+		return p.done(next, "")
 	}
-	if r == rootAdmin {
-		return shape{}, p.fail("nothing after the verb", "")
+	at = next
+	id, next := p.segment(at)
+	if !p.grammar.isNamed(id) {
+		return p.fail(at, "a name or an identifier", "")
 	}
-	if s.first = p.got; !p.grammar.isNamed(p.got) {
-		return shape{}, p.fail("a name or an identifier", "")
-	}
-	if p.next() {
-		return shape{}, p.fail("nothing after the identifier", "")
-	}
-	return s, nil
+	s.head[0] = newSegment(id)
+	return p.done(next, "")
 }
 
-func verbsOf(r root) string {
-	if r == rootAdmin {
-		return "read, update or *"
+func verbHint(r root, verb string) string {
+	if _, ok := columnOf(rootObject, verb); !ok || r != rootDeployment {
+		return ""
 	}
-	return "execute or *"
+	return "deployments themselves are objects: object." + verb + ".deployment"
 }
 
-func objectHint(r root, verb string) string {
-	if _, ok := columnOf(rootObject, verb); ok && r == rootDeployment {
-		return "deployments themselves are objects: object." + verb + ".deployment"
+// done refuses a further segment.
+func (p *parser) done(at int, hint string) *SyntaxError {
+	if p.ended(at) {
+		return nil
 	}
-	return ""
+	return p.fail(at, "nothing more", hint)
 }
 
-func (p *parser) own(r Root, text string) (shape, *SyntaxError) {
-	for i := -1; p.next(); i++ {
-		switch {
-		case i >= len(r.Segments) || i < 0 && len(r.Verbs) == 0:
-			return shape{}, p.fail("nothing more", "")
-		case p.got == "*":
-		case i < 0 && !slices.Contains(r.Verbs, Verb(p.got)):
-			return shape{}, p.fail("a verb of the root or *", "")
-		case i >= 0 && r.Segments[i] == Name && !p.grammar.isNamed(p.got):
-			return shape{}, p.fail("a name, an identifier or *", "")
-		case i >= 0 && r.Segments[i] == Identifier && !p.grammar.isIdentifier(p.got):
-			return shape{}, p.fail("an identifier or *", "")
+func (p *parser) own(r Root, at int, s *shape) *SyntaxError {
+	*s = splitOff(rootOwn, p.text)
+	if p.ended(at) {
+		return nil
+	}
+	verb, next := p.segment(at)
+	if verb != "*" && !slices.Contains(r.Verbs, Verb(verb)) {
+		return p.fail(at, "a verb of the root or *", "")
+	}
+	for _, kind := range r.Segments {
+		if at = next; p.ended(at) {
+			return nil
+		}
+		var got string
+		if got, next = p.segment(at); got != "*" && !p.grammar.isKind(kind, got) {
+			return p.fail(at, kind.String()+" or *", "")
 		}
 	}
-	return split(rootCustom, text), nil
+	return p.done(next, "")
 }
 
 // unknown checks the form of a chain whose root the grammar does not know.
-func (p *parser) unknown(text string) (shape, *SyntaxError) {
-	if !isRoot(p.got) {
-		return shape{}, p.fail("a root, in lower case", "")
+func (p *parser) unknown(name string, at int, s *shape) *SyntaxError {
+	if !isRoot(name) {
+		return p.fail(0, "a root, in lower case", "")
 	}
-	for p.next() {
-		if p.got != "*" && !isProperty(p.got) && (p.got == "" || classify(p.got)&notIdentifier != 0) {
-			return shape{}, p.fail("a segment or *", "")
+	*s = splitOff(rootUnknown, p.text)
+	for !p.ended(at) {
+		segment, next := p.segment(at)
+		if segment != "*" && !isProperty(segment) && !isToken(segment) {
+			return p.fail(at, "a segment or *", "")
 		}
+		at = next
 	}
-	return split(rootUnknown, text), nil
-}
-
-// split makes a shape of segments without a column.
-func split(r root, text string) shape {
-	s := shape{root: r}
-	s.first, s.rest, _ = strings.Cut(text, ".")
-	s.second, s.rest, _ = strings.Cut(s.rest, ".")
-	return s
+	return nil
 }

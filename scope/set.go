@@ -3,7 +3,6 @@ package scope
 import (
 	"iter"
 	"slices"
-	"strings"
 )
 
 // Set is a compiled list of chains, or several of them seen as one. It cannot
@@ -13,73 +12,60 @@ type Set struct {
 	parts []*index
 }
 
-type index struct {
-	source  string
-	chains  []Chain
-	unknown []string
-}
-
-func (x *index) add(s shape) { x.chains = append(x.chains, Chain{s.text()}) }
-
-func matchless(text string) bool {
-	segments := strings.Split(text, ".")
-	return len(segments) > 3 && segments[0] == "object" &&
-		(segments[1] == "create" && segments[3] != "*" || segments[1] == "delete" && len(segments) > 4)
-}
-
 // Unscoped returns the Set of a caller that no scope limits, such as a session
 // or a signed request. Its one chain has the source "unscoped".
-func Unscoped() Set { return Set{unscoped} }
+func Unscoped() Set { return unscoped }
 
-var unscoped = []*index{{source: "unscoped", chains: []Chain{{"*"}}}}
+var unscoped, _ = Compile("unscoped", "*")
 
 // Union returns a Set that permits what s or t permits. It is a view: nothing
 // is compiled again.
 func (s Set) Union(t Set) Set {
-	return Set{slices.Concat(s.parts, t.parts)}
+	if len(s.parts) == 0 {
+		return t
+	}
+	parts := make([]*index, len(s.parts), len(s.parts)+len(t.parts))
+	copy(parts, s.parts)
+	for _, part := range t.parts {
+		if !slices.Contains(s.parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return Set{parts}
 }
 
-// Allows tells whether the whole of n is permitted by one chain.
-func (s Set) Allows(n Need) bool { return n.Valid() && s.Explain(n).Allowed }
+// Allows tells whether one chain permits the whole of n. It does not allocate.
+func (s Set) Allows(n Need) bool { return s.covers(&n.shape) }
 
-// Overlaps tells whether any part of n is permitted: one instance of many, one
-// property of an object. It is true whenever Allows is.
-func (s Set) Overlaps(n Need) bool {
-	if s.Allows(n) {
-		return true
-	}
-	for c := range s.Chains() {
-		if n.Valid() && !matchless(c.text) && unify(c.text, n.String()) {
+func (s Set) covers(n *shape) bool {
+	for _, part := range s.parts {
+		if part.allowing(n) != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func unify(c, d string) bool {
-	for more, deeper := true, true; more && deeper; {
-		var cs, ds string
-		cs, c, more = strings.Cut(c, ".")
-		ds, d, deeper = strings.Cut(d, ".")
-		if !segmentCovers(cs, ds) && !segmentCovers(ds, cs) {
-			return false
+// Overlaps tells whether any part of n is permitted: one instance of many, one
+// property of an object. It is true whenever Allows is.
+func (s Set) Overlaps(n Need) bool {
+	for _, part := range s.parts {
+		if part.overlapping(&n.shape) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
-// Missing returns the chains of t that no chain of s covers, such as those by
-// which a token would exceed its minter. Chains that can match nothing permit
+// Missing returns the chains of t that no chain of s covers, each once: by
+// them a token would exceed its minter. Chains that can match nothing permit
 // nothing and are never missing.
 func (s Set) Missing(t Set) []Chain {
 	var missing []Chain
-	for d := range t.Chains() {
-		covered := matchless(d.text)
-		for c := range s.Chains() {
-			covered = covered || !matchless(c.text) && c.Covers(d)
-		}
-		if !covered && !slices.Contains(missing, d) {
-			missing = append(missing, d)
+	for c := range t.Chains() {
+		grant := shapeOf(c.text)
+		if !grant.matchless() && !s.covers(&grant) && !slices.Contains(missing, c) {
+			missing = append(missing, c)
 		}
 	}
 	return missing

@@ -1,7 +1,7 @@
 package scope
 
 import (
-	"hash/maphash"
+	"iter"
 	"strings"
 )
 
@@ -9,19 +9,19 @@ import (
 type root uint8
 
 const (
-	rootNone    root = iota // the zero value: nothing
-	rootAll                 // the empty chain: everything
-	rootUnknown             // well-formed, not in the grammar
-	rootCustom              // from Grammar.Roots
+	rootNone root = iota // the zero value: nothing
+	rootOwn              // from Grammar.Roots
 	rootObject
 	rootScript
 	rootView
 	rootDeployment
 	rootAdmin
-	roots
+	indexed     // the roots above have a node each in an index
+	rootAll     // the empty chain: everything
+	rootUnknown // well-formed, not in the grammar
 )
 
-var rootNames = [roots]string{
+var rootNames = [indexed]string{
 	rootObject: "object", rootScript: "script", rootView: "view",
 	rootDeployment: "deployment", rootAdmin: "admin",
 }
@@ -43,7 +43,7 @@ const (
 	columnExecute = columnCreate
 )
 
-var columnNames = [roots][columns]string{
+var columnNames = [indexed][columns]string{
 	rootObject:     {"create", "read", "update", "delete", "*"},
 	rootScript:     {"route", "runner", "", "", "*"},
 	rootView:       {"execute", "", "", "", "*"},
@@ -53,9 +53,9 @@ var columnNames = [roots][columns]string{
 
 // columnOf returns the column of a verb under a standard root.
 func columnOf(r root, verb string) (column, bool) {
-	for c, name := range columnNames[r] {
-		if name == verb && name != "" {
-			return column(c), true
+	for c, name := range &columnNames[r] {
+		if name == verb {
+			return column(c), verb != ""
 		}
 	}
 	return 0, false
@@ -67,36 +67,52 @@ func columnOf(r root, verb string) (column, bool) {
 // the root itself as first and has no column. "*" stands for any segment; what
 // is absent is "".
 type shape struct {
-	root                  root
-	column                column
-	first, second, rest   string
-	firstHash, secondHash uint64
+	root   root
+	column column
+	head   [2]segment
+	rest   string
 }
 
-// seed is the process's own, so that nobody can choose chains that collide.
-var seed = maphash.MakeSeed()
-
-func hash(segment string) uint64 { return maphash.String(seed, segment) }
-
-// hashed fills in the hashes.
-func (s shape) hashed() shape {
-	if s.first != "" {
-		s.firstHash = hash(s.first)
+// step returns the segment at a depth behind the column, the zero segment at
+// the end, and what of the rest is left behind it. It begins with s.rest.
+func (s *shape) step(depth int, rest string) (segment, string) {
+	if depth < len(s.head) {
+		return s.head[depth], rest
 	}
-	if s.second != "" {
-		s.secondHash = hash(s.second)
-	}
-	return s
+	return cut(rest)
 }
 
-// matchless tells whether s, as a grant, can match nothing: what is about to
-// be created has no identifier yet, and what is deleted is deleted whole.
-func (s *shape) matchless() bool {
+func cut(path string) (segment, string) {
+	text, rest, _ := strings.Cut(path, ".")
+	return newSegment(text), rest
+}
+
+// columns yields the columns that s stands in as a grant.
+func (s *shape) columns() iter.Seq[column] {
+	first, last := s.column, s.column
+	if s.column == columnAny {
+		first = 0
+	}
+	return func(yield func(column) bool) {
+		for c := first; c <= last; c++ {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// matchless tells whether s, as a grant, can match nothing.
+func (s *shape) matchless() bool { return s.matchlessIn(s.column) }
+
+// matchlessIn tells whether s can match nothing when it stands in column c:
+// what is about to be created has no identifier yet, and what is deleted is
+// deleted whole.
+func (s *shape) matchlessIn(c column) bool {
 	if s.root != rootObject {
 		return false
 	}
-	return s.column == columnCreate && s.second != "" && s.second != "*" ||
-		s.column == columnDelete && s.rest != ""
+	return c == columnCreate && s.head[1].text != "" && s.head[1].text != "*" || c == columnDelete && s.rest != ""
 }
 
 // text returns the canonical chain.
@@ -107,17 +123,79 @@ func (s *shape) text() string {
 		return ""
 	case rootAll:
 		return "*"
-	case rootCustom, rootUnknown:
+	case rootOwn, rootUnknown:
 	default:
 		segments = append(segments, rootNames[s.root])
-		if s.column != columnAny || s.first != "" {
+		if s.column != columnAny || s.head[0].text != "" {
 			segments = append(segments, columnNames[s.root][s.column])
 		}
 	}
-	for _, segment := range []string{s.first, s.second, s.rest} {
+	for _, segment := range []string{s.head[0].text, s.head[1].text, s.rest} {
 		if segment != "" {
 			segments = append(segments, segment)
 		}
 	}
 	return strings.Join(segments, ".")
+}
+
+// canonical returns s as text, given the text it was parsed from.
+func (s *shape) canonical(chain string) string {
+	if s.root == rootAll || s.root == rootScript {
+		return s.text()
+	}
+	return fold(chain)
+}
+
+// shapeOf takes canonical text apart, of whatever grammar it is.
+func shapeOf(text string) shape {
+	if text == "*" {
+		return shape{root: rootAll}
+	}
+	name, rest, _ := strings.Cut(text, ".")
+	r := rootOf(name)
+	if r == rootNone {
+		return splitOff(rootOwn, text)
+	}
+	verb, rest, _ := strings.Cut(rest, ".")
+	s := splitOff(r, rest)
+	s.column = columnAny
+	if verb != "" {
+		s.column, _ = columnOf(r, verb)
+	}
+	return s
+}
+
+// splitOff makes a shape from the segments behind the column.
+func splitOff(r root, text string) shape {
+	first, rest, _ := strings.Cut(text, ".")
+	second, rest, _ := strings.Cut(rest, ".")
+	return shape{root: r, head: [2]segment{newSegment(first), newSegment(second)}, rest: rest}
+}
+
+// vet tells where s, if it can match nothing, goes beyond what can.
+func (s *shape) vet() *SyntaxError {
+	if !s.matchless() {
+		return nil
+	}
+	whole, got := *s, s.head[1].text
+	whole.head[1], whole.rest = segment{}, ""
+	err := &SyntaxError{Segment: 3, Got: got, Expected: "no identifier", Hint: "nothing has an identifier before it is created: "}
+	if s.column == columnDelete {
+		whole.head[1] = s.head[1]
+		err = &SyntaxError{Segment: 4, Expected: "no property", Hint: "an object is deleted whole: "}
+		err.Got, _, _ = strings.Cut(s.rest, ".")
+	}
+	err.Offset = len(whole.text()) + 1
+	err.Hint += whole.text()
+	return err
+}
+
+func verbsOf(r root) string {
+	var verbs []string
+	for _, name := range columnNames[r][:columnAny] {
+		if name != "" {
+			verbs = append(verbs, name)
+		}
+	}
+	return strings.Join(verbs, ", ")
 }
