@@ -1,0 +1,94 @@
+package token
+
+import (
+	"crypto"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"slices"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// ParsePairPEM reads an RSA private key from the one PEM block of text:
+// PRIVATE KEY (PKCS #8) or RSA PRIVATE KEY (PKCS #1), not encrypted. Errors
+// match ErrBadKey.
+func ParsePairPEM(text []byte) (*KeyPair, error) {
+	block, rest := pem.Decode(text)
+	if block == nil {
+		return nil, badKey("no PEM block")
+	}
+	if next, _ := pem.Decode(rest); next != nil {
+		return nil, badKey("more than one PEM block")
+	}
+	var key any
+	var err error
+	switch block.Type {
+	case "PRIVATE KEY":
+		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	case "RSA PRIVATE KEY":
+		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+	default:
+		return nil, badKey("PEM block is neither PRIVATE KEY nor RSA PRIVATE KEY")
+	}
+	if err != nil {
+		return nil, badKey(err.Error())
+	}
+	return privatePair(key)
+}
+
+// ParsePairJWK reads an RSA private key in the form of RFC 7517. Its use, if
+// given, must be sig, its alg RS256, and its key_ops sign, with or without
+// verify. Its kid is not kept: the pair's is the thumbprint. Errors match
+// ErrBadKey.
+func ParsePairJWK(text []byte) (*KeyPair, error) {
+	if err := readObject(string(text), jwkPolicy); err != nil {
+		return nil, badKey(err.Error())
+	}
+	var jwk jose.JSONWebKey
+	if err := jwk.UnmarshalJSON(text); err != nil {
+		return nil, badKey("JWK is malformed")
+	}
+	return privatePair(jwk.Key)
+}
+
+// jwkPolicy is what a JWK says about itself, which the parser leaves to others.
+func jwkPolicy(r *reader, name string) error {
+	switch name {
+	case "kty":
+		return r.exactly("RSA", errors.New("JWK kty is not RSA"))
+	case "use":
+		return r.exactly("sig", errors.New("JWK use is not sig"))
+	case "alg":
+		return r.exactly(algorithm, errors.New("JWK alg is not RS256"))
+	case "key_ops":
+		ops, err := r.strings(maxMembers)
+		if err == nil && !isSigning(ops) {
+			err = errors.New("JWK key_ops is not sign")
+		}
+		return err
+	}
+	_, err := r.skip()
+	return err
+}
+
+func isSigning(ops []string) bool {
+	slices.Sort(ops)
+	return slices.Equal(ops, []string{"sign"}) || slices.Equal(ops, []string{"sign", "verify"})
+}
+
+func privatePair(key any) (*KeyPair, error) {
+	private, ok := key.(*rsa.PrivateKey)
+	if !ok {
+		return nil, badKey("not an RSA private key")
+	}
+	// The size comes first: checking a huge key is slow.
+	if err := checkRSA(&private.PublicKey); err != nil {
+		return nil, err
+	}
+	if err := private.Validate(); err != nil {
+		return nil, badKey(err.Error())
+	}
+	return NewPair(crypto.Signer(private))
+}
