@@ -1,7 +1,6 @@
 package token
 
 import (
-	"crypto"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
@@ -11,10 +10,18 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
+// maxKeyText is several times the text of the largest key that is fit. The
+// parsers check a key before its size can be told, which takes long for a huge
+// one.
+const maxKeyText = 16 << 10
+
 // ParsePairPEM reads an RSA private key from the one PEM block of text:
-// PRIVATE KEY (PKCS #8) or RSA PRIVATE KEY (PKCS #1), not encrypted. Errors
-// match ErrBadKey.
+// PRIVATE KEY (PKCS #8) or RSA PRIVATE KEY (PKCS #1), not encrypted, at most 16
+// KiB. Errors match ErrBadKey.
 func ParsePairPEM(text []byte) (*KeyPair, error) {
+	if len(text) > maxKeyText {
+		return nil, badKey("text larger than 16 KiB")
+	}
 	block, rest := pem.Decode(text)
 	if block == nil {
 		return nil, badKey("no PEM block")
@@ -40,9 +47,12 @@ func ParsePairPEM(text []byte) (*KeyPair, error) {
 
 // ParsePairJWK reads an RSA private key in the form of RFC 7517. Its use, if
 // given, must be sig, its alg RS256, and its key_ops sign, with or without
-// verify. Its kid is not kept: the pair's is the thumbprint. Errors match
-// ErrBadKey.
+// verify. Its kid is not kept: the pair's is the thumbprint. The text has at
+// most 16 KiB. Errors match ErrBadKey.
 func ParsePairJWK(text []byte) (*KeyPair, error) {
+	if len(text) > maxKeyText {
+		return nil, badKey("text larger than 16 KiB")
+	}
 	if err := readObject(string(text), jwkPolicy); err != nil {
 		return nil, badKey(err.Error())
 	}
@@ -83,12 +93,11 @@ func privatePair(key any) (*KeyPair, error) {
 	if !ok {
 		return nil, badKey("not an RSA private key")
 	}
-	// The size comes first: checking a huge key is slow.
 	if err := checkRSA(&private.PublicKey); err != nil {
 		return nil, err
 	}
 	if err := private.Validate(); err != nil {
 		return nil, badKey(err.Error())
 	}
-	return NewPair(crypto.Signer(private))
+	return NewPair(private)
 }
