@@ -130,6 +130,26 @@ func TestForgedForms(t *testing.T) {
 		}
 	})
 
+	t.Run("T16 spare bits in header and payload", func(t *testing.T) {
+		// Two bytes at the end are three characters and 2 bits.
+		body := payload(t, w.claims())
+		for len(body)%3 != 2 {
+			body = " " + body
+		}
+		signed := parts[0] + "." + b64([]byte(body))
+		accepted(t, w, signed+"."+b64(rs256(t, 0, signed)))
+		signed = signed[:len(signed)-1] + string(signed[len(signed)-1]+1)
+		refused(t, w, signed+"."+b64(rs256(t, 0, signed)), token.ErrInvalid)
+
+		head := header(t, 0)
+		for len(head)%3 != 2 {
+			head += " "
+		}
+		encoded := b64([]byte(head))
+		signed = encoded[:len(encoded)-1] + string(encoded[len(encoded)-1]+1) + "." + parts[1]
+		refused(t, w, signed+"."+b64(rs256(t, 0, signed)), token.ErrInvalid)
+	})
+
 	t.Run("signature with one bit flipped, every byte", func(t *testing.T) {
 		signed := parts[0] + "." + parts[1]
 		signature := rs256(t, 0, signed)
@@ -362,6 +382,11 @@ func TestPayloads(t *testing.T) {
 		"T07 no digits before the point":         body + `,"x":.1}`,
 		"T07 no digits in the exponent":          body + `,"x":1e}`,
 		"T07 TRUE":                               body + `,"x":TRUE}`,
+		"T07 minus alone":                        body + `,"x":-}`,
+		"T07 broken element":                     body + `,"x":[1,]}`,
+		"T07 raw control behind an escape":       body + ",\"x\":\"\\n\x01\"}",
+		"T07 half a pair of surrogates":          body + `,"x":"\ud83d\ude"}`,
+		"T07 unfinished string behind an escape": body + `,"x":"\n`,
 		"T07 unfinished word":                    body + `,"x":tru}`,
 		"T07 unfinished escape":                  body + `,"x":"\`,
 		"T07 unfinished code point":              body + `,"x":"\u00`,
@@ -393,6 +418,19 @@ func TestPayloads(t *testing.T) {
 		if got.Extra("absent") != nil || got.Extra("iss") != nil {
 			t.Error("Extra has what is not an extra claim")
 		}
+	})
+	t.Run("escapes are read as every reader reads them", func(t *testing.T) {
+		got := accepted(t, w, w.token(t, "sub", raw(`"\"\\\/\u00E9\u20ac\uD83D\uDE00\ufffd"`)))
+		if diff := cmp.Diff("\"\\/é€😀\ufffd", got.Subject()); diff != "" {
+			t.Error(diff)
+		}
+		accepted(t, w, w.token(t, "x", raw(`"\b\f\n\r\t\u0000"`)))
+		for _, control := range []string{`\b`, `\f`, `\n`, `\r`, `\t`, `\u0000`, `\u001F`, `\u007f`} {
+			refused(t, w, w.token(t, "sub", raw(`"`+control+`"`)), token.ErrInvalid)
+		}
+	})
+	t.Run("64 members are accepted", func(t *testing.T) {
+		accepted(t, w, forge(t, 0, header(t, 0), body+members(64)+`}`))
 	})
 	t.Run("a claim of another namespace is unknown", func(t *testing.T) {
 		got := accepted(t, w, forge(t, 0, header(t, 0), body+`,"acme/skp":true,"skp":true,"service//skp":true}`))
@@ -596,6 +634,46 @@ func TestRefusalsCostNoUse(t *testing.T) {
 	t.Run("T25 the use is spent, whatever the handler does", func(t *testing.T) {
 		refused(t, w, with(), token.ErrExhausted)
 	})
+}
+
+func TestVerifierSetUp(t *testing.T) {
+	w := newWorld(t)
+	raw := w.token(t)
+	for name, c := range map[string]struct {
+		keys token.Keys
+		want token.Expect
+	}{
+		"no Keys":                      {nil, token.Expect{Audience: audience}},
+		"no Audience":                  {&w.keys, token.Expect{}},
+		"Keys that return nothing":     {fixedKey{}, token.Expect{Audience: audience}},
+		"Keys that return another key": {otherKey{pairOf(t, 0, appA).PublicKey}, token.Expect{Audience: audience}},
+		"Keys that fail":               {&counted{err: errBroken}, token.Expect{Audience: audience}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			verifier := token.Verifier{Keys: c.keys, Now: w.now}
+			if got, err := verifier.Verify(t.Context(), raw, c.want); got != nil || err == nil || errors.Is(err, token.ErrInvalid) {
+				t.Errorf("Verify = %v, %v, want an error that is not the token's", got, err)
+			}
+		})
+	}
+	t.Run("no Ledger, and a token with a jti", func(t *testing.T) {
+		w.verifier.Ledger = nil
+		refused(t, w, w.token(t, "jti", "an-id"), token.ErrInvalid)
+	})
+	t.Run("a ledger that fails", func(t *testing.T) {
+		w.verifier.Ledger = brokenLedger{}
+		if _, err := w.verify(t, w.token(t, "jti", "an-id")); !errors.Is(err, errBroken) || errors.Is(err, token.ErrInvalid) {
+			t.Errorf("error %v, want the ledger's", err)
+		}
+	})
+}
+
+// otherKey is a Keys that ignores case.
+type otherKey struct{ key token.PublicKey }
+
+func (o otherKey) Public(context.Context, string) (*token.PublicKey, error) {
+	o.key.KeyID = strings.ToLower(o.key.KeyID)
+	return &o.key, nil
 }
 
 func TestDeletedApp(t *testing.T) {

@@ -42,7 +42,7 @@ type entry struct {
 // cost is about what the entry keeps alive: the text, the claims read from it,
 // and the compiled chains, of which a short text can hold many.
 func (e *entry) cost() int {
-	return 1024 + 3*len(e.raw) + 256*len(e.token.claims.Scope)
+	return 1024 + 2*len(e.raw) + 192*len(e.token.claims.Scope)
 }
 
 func (c *Cache) get(raw string) *entry {
@@ -82,15 +82,6 @@ func (c *Cache) put(raw string, t *Verified, by *Verifier) {
 	e.slot = len(c.ring)
 	c.ring = append(c.ring, e)
 	c.bytes += e.cost()
-}
-
-// drop forgets e, unless another entry has taken its place.
-func (c *Cache) drop(e *entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.found[e.raw] == e {
-		c.remove(e)
-	}
 }
 
 // evict makes room. An entry that was hit since the hand last passed gets

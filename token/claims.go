@@ -14,10 +14,10 @@ import (
 const (
 	defaultNamespace = "service/"
 
-	maxText   = 512          // bytes of iss, sub, aud, jti and of a role
-	maxRoles  = 64           // of one token
-	maxChains = 1024         // of one token, as package scope has it
-	maxCount  = 1<<53 - 1    // the largest integer that every JSON reader keeps
+	maxText   = 512       // bytes of iss, sub, aud, jti and of a role
+	maxRoles  = 64        // of one token
+	maxChains = 1024      // of one token, as package scope has it
+	maxCount  = 1<<53 - 1 // the largest integer that every JSON reader keeps
 )
 
 // Claims is what a token says, as section 2.3 of the interface lists it. The

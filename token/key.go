@@ -5,7 +5,6 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"log/slog"
@@ -102,11 +101,14 @@ func isClientKey(s string) bool {
 
 // Thumbprint is the KeyID of a key: RFC 7638, SHA-256, base64url.
 func Thumbprint(k *rsa.PublicKey) (string, error) {
+	if k == nil || k.N == nil {
+		return "", badKey("not an RSA key")
+	}
 	sum, err := (&jose.JSONWebKey{Key: k}).Thumbprint(crypto.SHA256)
 	if err != nil {
 		return "", badKey(err.Error())
 	}
-	return base64.RawURLEncoding.EncodeToString(sum), nil
+	return encode(sum), nil
 }
 
 // KeyPair is what an app's tokens are signed with. Printed, it shows nothing.

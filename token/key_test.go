@@ -246,6 +246,19 @@ func TestParsePairJWK(t *testing.T) {
 		}
 	}
 
+	t.Run("the values for faster signing are not believed", func(t *testing.T) {
+		for _, member := range []string{"dp", "dq", "qi"} {
+			pair, err := token.ParsePairJWK(privateJWK(t, key, member, `"AAAA"`))
+			if err != nil {
+				continue
+			}
+			if got := pair.Signer.(*rsa.PrivateKey).Precomputed; got.Dp.Cmp(key.Precomputed.Dp) != 0 ||
+				got.Dq.Cmp(key.Precomputed.Dq) != 0 || got.Qinv.Cmp(key.Precomputed.Qinv) != 0 {
+				t.Errorf("%s was taken over", member)
+			}
+		}
+	})
+
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -29,20 +29,21 @@ func ParsePairPEM(text []byte) (*KeyPair, error) {
 	if next, _ := pem.Decode(rest); next != nil {
 		return nil, badKey("more than one PEM block")
 	}
-	var key any
-	var err error
-	switch block.Type {
-	case "PRIVATE KEY":
-		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-	case "RSA PRIVATE KEY":
-		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
-	default:
-		return nil, badKey("PEM block is neither PRIVATE KEY nor RSA PRIVATE KEY")
-	}
+	key, err := parseDER(block)
 	if err != nil {
 		return nil, badKey(err.Error())
 	}
 	return privatePair(key)
+}
+
+func parseDER(block *pem.Block) (any, error) {
+	switch block.Type {
+	case "PRIVATE KEY":
+		return x509.ParsePKCS8PrivateKey(block.Bytes)
+	case "RSA PRIVATE KEY":
+		return x509.ParsePKCS1PrivateKey(block.Bytes)
+	}
+	return nil, errors.New("PEM block is neither PRIVATE KEY nor RSA PRIVATE KEY")
 }
 
 // ParsePairJWK reads an RSA private key in the form of RFC 7517. Its use, if
@@ -89,13 +90,17 @@ func isSigning(ops []string) bool {
 }
 
 func privatePair(key any) (*KeyPair, error) {
-	private, ok := key.(*rsa.PrivateKey)
+	parsed, ok := key.(*rsa.PrivateKey)
 	if !ok {
 		return nil, badKey("not an RSA private key")
 	}
-	if err := checkRSA(&private.PublicKey); err != nil {
-		return nil, err
+	if len(parsed.Primes) != 2 {
+		return nil, badKey("modulus is not the product of two primes")
 	}
+	// Without the values for faster signing, which are computed rather than
+	// believed.
+	private := &rsa.PrivateKey{PublicKey: parsed.PublicKey, D: parsed.D, Primes: parsed.Primes}
+	private.Precompute()
 	if err := private.Validate(); err != nil {
 		return nil, badKey(err.Error())
 	}

@@ -83,7 +83,7 @@ func TestMintedTokensPassElsewhere(t *testing.T) {
 		}
 	})
 	t.Run("go-jose", func(t *testing.T) {
-		parsed, err := jose.ParseSigned(string(minted), []jose.SignatureAlgorithm{jose.RS256})
+		parsed, err := jose.ParseSignedCompact(string(minted), []jose.SignatureAlgorithm{jose.RS256})
 		if err != nil {
 			t.Fatal(err)
 		}
