@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -157,6 +158,17 @@ func (c *call) challenge(h http.Header, e *Error) {
 	}
 }
 
+// dropped is what the request's scope was meant to hold and does not.
+func (c *call) dropped() error {
+	c.tenant.mu.Lock()
+	defer c.tenant.mu.Unlock()
+	err := c.tenant.dropped
+	for chain, source := range c.principal.Scope.Unknown() {
+		err = errors.Join(err, fmt.Errorf("auth: %s: chain %q has an unknown root", source, chain))
+	}
+	return err
+}
+
 func (c *call) observe(e *Error) {
 	g := c.guard
 	if g.Observe == nil {
@@ -176,6 +188,9 @@ func (c *call) observe(e *Error) {
 	}
 	if e != nil {
 		event.Detail, event.Err = e.Fault().Detail, e
+	}
+	if dropped := c.dropped(); dropped != nil {
+		event.Err = errors.Join(event.Err, dropped)
 	}
 	g.Observe(c, event)
 }

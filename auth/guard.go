@@ -59,6 +59,7 @@ type Guard struct {
 	prepare sync.Once
 	invalid error
 	names   names
+	roles   roleSets
 }
 
 // Brand is a server's own names on the wire. Mechanisms and clients follow it.
@@ -77,7 +78,7 @@ type Event struct {
 	Account   string
 	Allowed   bool
 	Took      time.Duration // in the Guard, up to the decision
-	Err       error         // the cause of a refusal
+	Err       error         // the cause of a refusal, and chains that were dropped from the scope
 }
 
 // names are the strings derived from the configuration once.
@@ -216,9 +217,8 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 		rest = "/"
 	}
 	c.tenant.Version, c.tenant.Command = version, rest
-	c.tenant.baseURL = g.BaseURL
 	c.tenant.Brand = g.Brand
-	c.tenant.directory = g.Directory
+	c.tenant.guard = g
 	return rest, nil
 }
 

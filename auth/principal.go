@@ -27,8 +27,10 @@ type Principal struct {
 	Access
 
 	TokenID       string    // jti of a permanent or limited-use token
+	Limited       bool      // the token may be used a number of times only
 	SessionID     string    // public id of a session, never its secret
 	Authenticated time.Time // when the credential was proven
+	Expires       time.Time // when the token ends; zero: never, or no token
 }
 
 // Access is what a credential lifts of the access rules on objects. Those rules

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // Tenant is the org a request is for, as mechanisms and handlers see it. Its
@@ -14,12 +15,14 @@ type Tenant struct {
 	Command string // the escaped path below the mount, what a signature covers; at least "/"
 	Brand   Brand
 
-	baseURL   string
-	directory Directory
+	guard *Guard
+
+	mu      sync.Mutex
+	dropped error // chains that were left out, for the observer
 }
 
 // URL returns BaseURL/org/version: the audience of tokens.
-func (t *Tenant) URL() string { return t.baseURL + "/" + t.Org.Code + "/" + t.Version }
+func (t *Tenant) URL() string { return t.guard.BaseURL + "/" + t.Org.Code + "/" + t.Version }
 
 // TenantFrom returns the tenant of a request inside a Guard, nil outside.
 func TenantFrom(ctx context.Context) *Tenant {
@@ -33,7 +36,7 @@ func TenantFrom(ctx context.Context) *Tenant {
 // App returns an app of this org, ErrNotFound if there is none or it is
 // disabled, or an error that wraps ErrUnavailable.
 func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
-	app, err := t.directory.App(ctx, clientKey)
+	app, err := t.guard.Directory.App(ctx, clientKey)
 	if err != nil {
 		return nil, lookup("app", err)
 	}
@@ -48,7 +51,7 @@ func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
 // Account returns an account of this org, ErrNotFound if there is none or it
 // is disabled, or an error that wraps ErrUnavailable.
 func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
-	account, err := t.directory.Account(ctx, t.Org.Code, id)
+	account, err := t.guard.Directory.Account(ctx, t.Org.Code, id)
 	if err != nil {
 		return nil, lookup("account", err)
 	}
