@@ -1,0 +1,142 @@
+package bearer
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// Effective returns what a token with these claims may do in the tenant's org:
+// the chains of the claim, of the subject's roles, and of the roles it adds.
+//
+// The error wraps auth.ErrNotFound for an unknown subject or added role, joins a
+// *scope.SyntaxError for each chain that does not parse, and is a directory's
+// otherwise.
+func Effective(ctx context.Context, t *auth.Tenant, c token.Claims) (scope.Set, error) {
+	account, err := t.Account(ctx, c.Subject)
+	if err != nil {
+		return scope.Set{}, err
+	}
+	roles, err := merge(ctx, t, account.Roles, c.Roles)
+	if err != nil {
+		return scope.Set{}, err
+	}
+	claim, err := t.Compile("token", c.Scope)
+	if err != nil {
+		return scope.Set{}, err
+	}
+	return withRoles(ctx, t, claim, roles)
+}
+
+// Within decides whether a principal may mint a token with these claims, whose
+// Expires must be set as it is going to be signed; zero means that the token
+// never expires. The application says whether the minter is an administrator.
+//
+//   - Only an administrator mints for another account, with a grant or a skip
+//     flag, or with a role that the subject lacks.
+//   - What the token may do, by Effective, must be covered by what the minter was
+//     granted, even where a view runs without scope.
+//   - A token mints nothing that ends later, or has a grant, a skip flag or a
+//     role that it lacks itself; administrators' tokens neither. A limited-use
+//     token mints nothing.
+//
+// The error is a *BeyondError that names everything in excess, or one of
+// Effective.
+func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, c token.Claims) error {
+	if by.Account == "" || by.Org != t.Org.Code {
+		return &BeyondError{Excess: []Excess{{Option: "sub"}}}
+	}
+	effective, err := Effective(ctx, t, c)
+	if err != nil {
+		return err
+	}
+	var b BeyondError
+	if !admin {
+		if err := b.ordinary(ctx, by, t, c); err != nil {
+			return err
+		}
+	}
+	if by.Mechanism == Name {
+		b.bearer(by, c)
+	}
+	for _, chain := range by.Granted.Missing(effective) {
+		b.add(true, "scope", chain.String())
+	}
+	if len(b.Excess) == 0 {
+		return nil
+	}
+	return &b
+}
+
+// BeyondError says in what a token would exceed its minter.
+type BeyondError struct {
+	Excess []Excess
+}
+
+// Excess is one thing in which a token would exceed its minter.
+type Excess struct {
+	Option string // sub, scope, roles, grant, skipAcl, bypassCreateAcl, expires or maxUses
+	Value  string // the chain or the role, empty for others
+}
+
+// ordinary holds the claims against an account that is no administrator.
+func (b *BeyondError) ordinary(ctx context.Context, by auth.Principal, t *auth.Tenant, c token.Claims) error {
+	if c.Subject != by.Account {
+		b.add(true, "sub", "")
+	}
+	b.add(c.SkipACL, "skipAcl", "")
+	b.add(c.SkipCreateACL, "bypassCreateAcl", "")
+	b.add(c.Grant != 0, "grant", "")
+	account, err := t.Account(ctx, c.Subject)
+	if err != nil {
+		return err
+	}
+	b.roles(account.Roles, c.Roles)
+	return nil
+}
+
+// bearer holds the claims against the token that the minter presented.
+func (b *BeyondError) bearer(by auth.Principal, c token.Claims) {
+	b.add(by.Limited, "maxUses", "")
+	b.add(!by.Expires.IsZero() && (c.Expires.IsZero() || c.Expires.After(by.Expires)), "expires", "")
+	b.add(c.SkipACL && !by.SkipACL, "skipAcl", "")
+	b.add(c.SkipCreateACL && !by.SkipCreateACL, "bypassCreateAcl", "")
+	b.add(c.Grant > by.Grant, "grant", "")
+	b.roles(by.Roles, c.Roles)
+}
+
+func (b *BeyondError) roles(held, wanted []string) {
+	for _, role := range wanted {
+		b.add(!slices.Contains(held, role), "roles", role)
+	}
+}
+
+func (b *BeyondError) add(beyond bool, option, value string) {
+	if e := (Excess{option, value}); beyond && !slices.Contains(b.Excess, e) {
+		b.Excess = append(b.Excess, e)
+	}
+}
+
+func (b *BeyondError) Error() string {
+	names := make([]string, len(b.Excess))
+	for i, e := range b.Excess {
+		names[i] = strings.TrimSpace(e.Option + " " + e.Value)
+	}
+	return "bearer: the token would exceed its minter: " + strings.Join(names, ", ")
+}
+
+// Fault makes auth.Fail answer with what is in excess, one child for each.
+func (b *BeyondError) Fault() *envelope.Fault {
+	f := (&auth.Error{Detail: auth.DetailDelegation}).Fault()
+	for _, e := range b.Excess {
+		child := (&auth.Error{Detail: auth.DetailDelegation, Reason: e.Value}).Fault()
+		child.Path = e.Option
+		f.Faults = append(f.Faults, child)
+	}
+	return f
+}
