@@ -1,9 +1,6 @@
 package scope
 
-import (
-	"errors"
-	"strings"
-)
+import "errors"
 
 // Chain is one scope chain in canonical form: trailing stars are cut and the
 // aliases of script chains resolved, so that chains of equal effect compare
@@ -34,8 +31,8 @@ func covers(c, d string) bool {
 	for more := true; more; {
 		var asked, granted string
 		var deeper bool
-		granted, c, more = strings.Cut(c, ".")
-		asked, d, deeper = strings.Cut(d, ".")
+		granted, c, more = cut(c, '.')
+		asked, d, deeper = cut(d, '.')
 		if !segmentCovers(granted, asked) || more && !deeper {
 			return false
 		}
@@ -45,7 +42,7 @@ func covers(c, d string) bool {
 
 // segmentCovers: the same, any for *, and x for every x#t.
 func segmentCovers(granted, asked string) bool {
-	base, _, _ := strings.Cut(asked, "#")
+	base, _, _ := cut(asked, '#')
 	return granted == "*" || granted == asked || granted == base
 }
 

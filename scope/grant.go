@@ -1,6 +1,9 @@
 package scope
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Grant answers what a list handler asks about one verb on one kind of object.
 // The zero Grant permits nothing.
@@ -41,24 +44,90 @@ func (g Grant) IDs() (ids []string, all bool) {
 // Property tells whether the path is permitted on every instance, so that a
 // list may be filtered and sorted by it. The path "" is the whole object.
 func (g Grant) Property(path string) bool {
-	if path == "" {
-		return g.set.covers(&g.need)
+	need := g.need
+	if path != "" {
+		need.head[1], need.rest = newSegment("*"), path
 	}
-	return g.of("*", path)
+	return isPath(path) && g.set.covers(&need)
 }
 
 // Of returns a function that tells whether a path is permitted on one
-// instance. The path "" is the whole of it.
+// instance. The path "" is the whole of it. Any identifier will do that could
+// be one in some grammar.
 func (g Grant) Of(id string) func(path string) bool {
-	if !isToken(id) {
-		return func(string) bool { return false }
-	}
-	return func(path string) bool { return g.of(id, path) }
+	i := g.instance(id)
+	return i.permits
 }
 
-func (g Grant) of(id, path string) bool {
-	need := g.need
-	need.head[1] = newSegment(id)
-	need.rest = path
-	return isPath(path) && g.set.covers(&need)
+// instance is where the walks for one instance have come to, so that its paths
+// go on from there.
+type instance struct {
+	whole  bool
+	need   shape
+	places [4]place // enough for most sets without an allocation
+	more   []place
+}
+
+type place struct {
+	part *index
+	hop
+}
+
+func (g Grant) instance(id string) (i instance) {
+	i.need = g.need
+	i.need.head[1] = newSegment(id)
+	if !isToken(id) {
+		return instance{}
+	}
+	if i.whole = g.set.covers(&i.need); i.whole {
+		return i
+	}
+	n := 0
+	for _, part := range g.set.parts {
+		for at := range part.instances(&i.need) {
+			if n < len(i.places) {
+				i.places[n] = place{part, at}
+				n++
+			} else {
+				i.more = append(i.more, place{part, at})
+			}
+		}
+	}
+	return i
+}
+
+// instances yields the nodes of an instance that chains go on from.
+func (x *index) instances(need *shape) iter.Seq[hop] {
+	return func(yield func(hop) bool) {
+		for _, kind := range x.hops(id(need.root), uint64(need.root), need.head[0]) {
+			for _, at := range x.hops(kind.at, kind.h, need.head[1]) {
+				if at.at != 0 && !yield(at) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (i *instance) permits(path string) bool {
+	return (i.whole || i.reaches(path)) && isPath(path)
+}
+
+func (i *instance) reaches(path string) bool {
+	for n := range i.places {
+		p := &i.places[n]
+		if p.part == nil {
+			return false
+		}
+		if p.part.match(p.at, p.h, &i.need, len(i.need.head), path) != 0 {
+			return true
+		}
+	}
+	for n := range i.more {
+		p := &i.more[n]
+		if p.part.match(p.at, p.h, &i.need, len(i.need.head), path) != 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -177,11 +177,15 @@ func (x *index) match(at id, h uint64, need *shape, depth int, rest string) link
 	if end := x.match(x.edge(at, h2, s.text), h2, need, depth+1, rest); end != 0 {
 		return end
 	}
-	if base, _, typed := strings.Cut(s.text, "#"); typed {
-		h2 := way(h, hash(base))
-		if end := x.match(x.edge(at, h2, base), h2, need, depth+1, rest); end != 0 {
+	if i := strings.IndexByte(s.text, '#'); i >= 0 {
+		base := newSegment(s.text[:i])
+		h2 := way(h, base.hash)
+		if end := x.match(x.edge(at, h2, base.text), h2, need, depth+1, rest); end != 0 {
 			return end
 		}
+	}
+	if n.star == 0 {
+		return 0
 	}
 	return x.match(n.star, way(h, starHash), need, depth+1, rest)
 }
@@ -198,7 +202,7 @@ type hop struct {
 func (x *index) hops(at id, h uint64, s segment) [3]hop {
 	literal, star := way(h, s.hash), way(h, starHash)
 	hops := [3]hop{{x.edge(at, literal, s.text), literal}, {x.nodes[at].star, star}}
-	if base, _, typed := strings.Cut(s.text, "#"); typed {
+	if base, _, typed := cut(s.text, '#'); typed {
 		h = way(h, hash(base))
 		hops[2] = hop{x.edge(at, h, base), h}
 	}

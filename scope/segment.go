@@ -24,6 +24,14 @@ func newSegment(text string) segment {
 	return segment{text, hash(text)}
 }
 
+// cut splits a text at the first separator.
+func cut(s string, separator byte) (before, after string, found bool) {
+	if i := strings.IndexByte(s, separator); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
 // class says of a byte, or of all bytes of a text together, which alphabets it
 // falls outside of.
 type class uint8
@@ -32,6 +40,7 @@ const (
 	notLower class = 1 << iota // [a-z0-9_-]
 	notName                    // [A-Za-z0-9_-]
 	notHex                     // [A-Fa-f0-9]
+	notPlain                   // [A-Za-z0-9_-] and the dot
 	notToken                   // [A-Za-z0-9_-] and ~:@+=
 )
 
@@ -41,6 +50,7 @@ var classes = func() (t [256]class) {
 		notLower: lower + digits + "_-",
 		notName:  lower + upper + digits + "_-",
 		notHex:   "abcdefABCDEF" + digits,
+		notPlain: lower + upper + digits + "_-.",
 		notToken: lower + upper + digits + "_-~:@+=",
 	}
 	for c := range t {
@@ -79,30 +89,46 @@ func isObject(s string) bool {
 	if isWord(s, notLower) {
 		return true
 	}
-	base, kind, typed := strings.Cut(s, "#")
+	base, kind, typed := cut(s, '#')
 	return typed && isWord(base, notLower) && isWord(kind, notLower)
 }
 
 // isProperty accepts one segment of a property path: c_set, c_set[],
 // c_set[]#c_foo, c_set#c_foo.
 func isProperty(s string) bool {
-	if isName(s) {
-		return true
-	}
-	base, kind, typed := strings.Cut(s, "#")
-	return isName(strings.TrimSuffix(base, "[]")) && (!typed || isName(kind))
+	return s != "" && isPath(s) && strings.IndexByte(s, '.') < 0
 }
 
 // isPath accepts a property path; none at all is one.
 func isPath(s string) bool {
-	for n := 0; s != ""; n++ {
-		segment, rest, more := strings.Cut(s, ".")
-		if !isProperty(segment) || more && rest == "" || n == maxPath {
+	if s == "" {
+		return true
+	}
+	// Nearly every path is a short one of plain names, which a list handler
+	// asks about for each property of each item.
+	if len(s) <= maxName && classify(s)&notPlain == 0 {
+		return s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
+	}
+	segments, run := 1, 0 // run counts the bytes of a name or a type
+	listed, typed := false, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case classes[c]&notName == 0 && run < maxName && !listed:
+			run++
+		case run == 0:
+			return false
+		case c == '.':
+			segments, run, listed, typed = segments+1, 0, false, false
+		case c == '#' && !typed:
+			run, listed, typed = 0, false, true
+		case c == '[' && !listed && !typed && strings.HasPrefix(s[i:], "[]"):
+			listed = true
+			i++
+		default:
 			return false
 		}
-		s = rest
 	}
-	return true
+	return run > 0 && segments <= maxPath
 }
 
 // isToken accepts what may be an identifier of some grammar.

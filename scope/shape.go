@@ -79,11 +79,11 @@ func (s *shape) step(depth int, rest string) (segment, string) {
 	if depth < len(s.head) {
 		return s.head[depth], rest
 	}
-	return cut(rest)
+	return step(rest)
 }
 
-func cut(path string) (segment, string) {
-	text, rest, _ := strings.Cut(path, ".")
+func step(path string) (segment, string) {
+	text, rest, _ := cut(path, '.')
 	return newSegment(text), rest
 }
 
@@ -151,12 +151,12 @@ func shapeOf(text string) shape {
 	if text == "*" {
 		return shape{root: rootAll}
 	}
-	name, rest, _ := strings.Cut(text, ".")
+	name, rest, _ := cut(text, '.')
 	r := rootOf(name)
 	if r == rootNone {
 		return splitOff(rootOwn, text)
 	}
-	verb, rest, _ := strings.Cut(rest, ".")
+	verb, rest, _ := cut(rest, '.')
 	s := splitOff(r, rest)
 	s.column = columnAny
 	if verb != "" {
@@ -167,8 +167,8 @@ func shapeOf(text string) shape {
 
 // splitOff makes a shape from the segments behind the column.
 func splitOff(r root, text string) shape {
-	first, rest, _ := strings.Cut(text, ".")
-	second, rest, _ := strings.Cut(rest, ".")
+	first, rest, _ := cut(text, '.')
+	second, rest, _ := cut(rest, '.')
 	return shape{root: r, head: [2]segment{newSegment(first), newSegment(second)}, rest: rest}
 }
 
@@ -186,7 +186,7 @@ func (s *shape) vet() *SyntaxError {
 		err.Got, _, _ = strings.Cut(s.rest, ".")
 	}
 	err.Offset = len(whole.text()) + 1
-	err.Hint += whole.text()
+	err.Hint += fold(whole.text())
 	return err
 }
 

@@ -118,3 +118,24 @@ func slowAllows(grants []string, need string) (allowed, ok bool) {
 	}
 	return allowed && ok, ok
 }
+
+// slowOverlaps: what both match, segment by segment, is something.
+func slowOverlaps(grant, need string) bool {
+	if grant == "*" || slowCovers(grant, need) {
+		return true
+	}
+	g, n := strings.Split(grant, "."), strings.Split(need, ".")
+	for i := range min(len(g), len(n)) {
+		switch {
+		case slowSegment(n[i], g[i]):
+		case slowSegment(g[i], n[i]):
+			g[i] = n[i]
+		default:
+			return false
+		}
+	}
+	if len(n) > len(g) {
+		g = append(g, n[len(g):]...)
+	}
+	return !slowMatchless(strings.Join(g, "."))
+}
