@@ -95,7 +95,21 @@ func ExampleVerifier_Handler() {
 	}
 	res.Body.Close()
 	fmt.Println(res.StatusCode)
-	// Output: 401
+
+	client := &http.Client{Transport: &signing.Transport{
+		BaseURL:   server.URL,
+		ClientKey: clientKey,
+		Secret:    secret,
+	}}
+	res, err = client.Get(server.URL + "/greeting")
+	if err != nil {
+		log.Fatal(err)
+	}
+	res.Body.Close()
+	fmt.Println(res.StatusCode)
+	// Output:
+	// 401
+	// 200
 }
 
 // A server that routes by itself verifies with the command it has routed by.
@@ -134,4 +148,17 @@ func ExampleVerifier_Verify() {
 	// Output:
 	// <nil>
 	// signing: request was accepted before
+}
+
+func ExampleTransport() {
+	var clock signing.Clock // for all Transports of this client key
+	client := &http.Client{Transport: &signing.Transport{
+		Clock:     &clock,
+		BaseURL:   "https://api.example.com/acme/v2",
+		ClientKey: "tkDemo7Qp2Lx9VbNc4Zr8W",
+		Secret:    "b3Jc9PZ6wLr2Yk8sVtQ1mXeDf5Hu7Ga0nBiToC4qKzRyEwMl6JvSxUpAhFdNgI2O",
+	}}
+	_, err := client.Get("https://api.example.org/acme/v2/connections")
+	fmt.Println(err)
+	// Output: Get "https://api.example.org/acme/v2/connections": signing: request is outside the base URL
 }

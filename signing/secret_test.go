@@ -23,6 +23,7 @@ func TestSecretsArePrintedNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	transport := &signing.Transport{BaseURL: "https://api.example.com", ClientKey: "acme", Secret: secret}
 
 	var out bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%c", "%U", "%t", "%10.3s"} {
@@ -31,6 +32,7 @@ func TestSecretsArePrintedNowhere(t *testing.T) {
 		fmt.Fprintf(&out, verb+"\n", []signing.Secret{secret})
 		fmt.Fprintf(&out, verb+"\n", map[string]signing.Secret{"a": secret})
 		fmt.Fprintf(&out, verb+"\n", key)
+		fmt.Fprintf(&out, verb+"\n", transport)
 	}
 	fmt.Fprintln(&out, secret.String(), secret.GoString(), fmt.Errorf("%v: %w", secret, errors.New("x")))
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
