@@ -78,9 +78,9 @@ func hasDotSegment(path string) bool {
 
 func forbidden(r rune) bool { return r == '\\' || unicode.IsControl(r) }
 
-// escapesPlain reports whether a character is escaped that every program writes
-// bare: two spellings of one path would be two commands. The tilde may pass,
-// older encoders escape it.
+// escapesPlain reports whether a well-formed path escapes a character that every
+// program writes bare: two spellings of one path would be two commands. The tilde
+// may pass, older encoders escape it.
 func escapesPlain(escaped string) bool {
 	for i := range len(escaped) {
 		if escaped[i] != '%' {
