@@ -107,7 +107,7 @@ func isPath(s string) bool {
 	// Nearly every path is a short one of plain names, which a list handler
 	// asks about for each property of each item.
 	if len(s) <= maxName && classify(s)&notPlain == 0 {
-		return s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
+		return strings.IndexByte(s, '.') < 0 || s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
 	}
 	segments, run := 1, 0 // run counts the bytes of a name or a type
 	listed, typed := false, false
