@@ -15,7 +15,7 @@ const (
 
 // Grammar says which chains there are. The zero Grammar, and a nil one, is the
 // standard grammar of section 5.5 of the interface. A Grammar must not be
-// changed once used; it is safe for concurrent use.
+// changed once used; it is safe for concurrent use if its Identifier is.
 type Grammar struct {
 	// Identifier accepts the identifiers of objects. Nil: 24 hexadecimal
 	// digits, or a UUID.
@@ -202,30 +202,6 @@ func (g *Grammar) Compile(source string, chains ...string) (Set, error) {
 		}
 	}
 	return Set{[]*index{x}}, errors.Join(problems...)
-}
-
-// Vet reports, for those who write chains (minting a token, storing a role),
-// everything that is wrong with a list: what does not parse, and what would
-// silently grant nothing, because the grammar does not know its root or
-// because it can match nothing, such as a property of objects to be deleted.
-// The error joins one *SyntaxError for each such chain.
-func (g *Grammar) Vet(chains ...string) error {
-	if len(chains) > maxChains {
-		return tooMany()
-	}
-	var problems []error
-	for i, chain := range chains {
-		var s shape
-		err := g.parseKnown(chain, &s)
-		if err == nil {
-			err = s.vet()
-		}
-		if err != nil {
-			err.Index = i
-			problems = append(problems, err)
-		}
-	}
-	return errors.Join(problems...)
 }
 
 func tooMany() *SyntaxError {

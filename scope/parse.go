@@ -9,7 +9,7 @@ import (
 // and go on from there; behind the last segment is len(text)+1.
 type parser struct {
 	grammar *Grammar
-	text    string
+	text    string // without trailing stars
 }
 
 // segment returns the segment that begins at a place, and where the next one
@@ -203,6 +203,16 @@ func (p *parser) simple(at int, s *shape) *SyntaxError {
 	}
 	s.head[0] = newSegment(id)
 	return p.done(next, "")
+}
+
+func verbsOf(r root) string {
+	var verbs []string
+	for _, name := range columnNames[r][:columnAny] {
+		if name != "" {
+			verbs = append(verbs, name)
+		}
+	}
+	return strings.Join(verbs, ", ")
 }
 
 func verbHint(r root, verb string) string {

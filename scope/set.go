@@ -24,6 +24,9 @@ func (s Set) Union(t Set) Set {
 	if len(s.parts) == 0 {
 		return t
 	}
+	if len(t.parts) == 0 {
+		return s
+	}
 	parts := make([]*index, len(s.parts), len(s.parts)+len(t.parts))
 	copy(parts, s.parts)
 	for _, part := range t.parts {
@@ -62,11 +65,14 @@ func (s Set) Overlaps(n Need) bool {
 // nothing and are never missing.
 func (s Set) Missing(t Set) []Chain {
 	var missing []Chain
+	seen := map[Chain]bool{}
 	for c := range t.Chains() {
 		grant := shapeOf(c.text)
-		if !grant.matchless() && !s.covers(&grant) && !slices.Contains(missing, c) {
-			missing = append(missing, c)
+		if grant.matchless() || s.covers(&grant) || seen[c] {
+			continue
 		}
+		seen[c] = true
+		missing = append(missing, c)
 	}
 	return missing
 }

@@ -61,15 +61,15 @@ func columnOf(r root, verb string) (column, bool) {
 	return 0, false
 }
 
-// shape is a parsed chain in canonical form. For an object chain, first is the
-// object name, second the identifier, rest the property path; for the other
-// standard roots first is the identifier. A chain of a custom root begins with
-// the root itself as first and has no column. "*" stands for any segment; what
-// is absent is "".
+// shape is a parsed chain in canonical form. The head of an object chain is the
+// object name and the identifier, the rest its property path; the head of the
+// other standard roots is an identifier. A chain of an own root has no column,
+// and the root itself is the first segment. "*" stands for any segment, and
+// what is absent is empty.
 type shape struct {
 	root   root
 	column column
-	head   [2]segment
+	head   [2]segment // hashed beforehand: most needs end here
 	rest   string
 }
 
@@ -170,32 +170,4 @@ func splitOff(r root, text string) shape {
 	first, rest, _ := cut(text, '.')
 	second, rest, _ := cut(rest, '.')
 	return shape{root: r, head: [2]segment{newSegment(first), newSegment(second)}, rest: rest}
-}
-
-// vet tells where s, if it can match nothing, goes beyond what can.
-func (s *shape) vet() *SyntaxError {
-	if !s.matchless() {
-		return nil
-	}
-	whole, got := *s, s.head[1].text
-	whole.head[1], whole.rest = segment{}, ""
-	err := &SyntaxError{Segment: 3, Got: got, Expected: "no identifier", Hint: "nothing has an identifier before it is created: "}
-	if s.column == columnDelete {
-		whole.head[1] = s.head[1]
-		err = &SyntaxError{Segment: 4, Expected: "no property", Hint: "an object is deleted whole: "}
-		err.Got, _, _ = strings.Cut(s.rest, ".")
-	}
-	err.Offset = len(whole.text()) + 1
-	err.Hint += fold(whole.text())
-	return err
-}
-
-func verbsOf(r root) string {
-	var verbs []string
-	for _, name := range columnNames[r][:columnAny] {
-		if name != "" {
-			verbs = append(verbs, name)
-		}
-	}
-	return strings.Join(verbs, ", ")
 }
