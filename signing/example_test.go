@@ -29,14 +29,6 @@ func ExampleGenerate() {
 	// REDACTED
 }
 
-func ExampleGenerated() {
-	fmt.Println(signing.Generated(signing.Generate()))
-	fmt.Println(signing.Generated("acme", "hunter2"))
-	// Output:
-	// true
-	// false
-}
-
 func ExampleCommand() {
 	r := httptest.NewRequest(http.MethodGet, "/acme/v2/c_names/a%2Fb/?limit=5", nil)
 	fmt.Println(signing.Command(r, "/acme/v2"))
@@ -62,6 +54,17 @@ func ExampleNewKey() {
 	}
 	fmt.Println(key.ClientKey() == clientKey)
 	// Output: true
+}
+
+// Credentials of another length need the other constructor, and its comment read.
+func ExampleUnsafeKey() {
+	_, err := signing.NewKey("acme", "hunter2")
+	fmt.Println(err != nil)
+	key, err := signing.UnsafeKey("acme", "hunter2")
+	fmt.Println(key, err)
+	// Output:
+	// true
+	// signing.Key(acme) <nil>
 }
 
 // directory is a Keys of one key. A real one looks the key up and keeps it as

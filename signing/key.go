@@ -24,9 +24,25 @@ type Key struct {
 // NewKey returns the Key of a client key and its live secrets. During a rotation
 // there is more than one, and each of them verifies.
 //
+// It refuses a credential that has not the shape of those Generate makes: the MAC
+// key is the client key followed by the secret, so that where lengths vary one MAC
+// key can be read as two credentials.
+func NewKey(clientKey string, secrets ...Secret) (*Key, error) {
+	for _, secret := range secrets {
+		if !generated(clientKey, secret) {
+			return nil, errors.New("signing: a client key has 22 letters and digits and a secret 64; see UnsafeKey")
+		}
+	}
+	return UnsafeKey(clientKey, secrets...)
+}
+
+// UnsafeKey is NewKey for credentials made elsewhere, of other lengths. It is safe
+// only where all client keys of a server have one length: "ab" with the secret
+// "cd" and "a" with "bcd" sign alike, so that the owner of one is the other, too.
+//
 // It refuses a client key that is empty, longer than 128 bytes or not visible
 // ASCII, and a missing or empty secret.
-func NewKey(clientKey string, secrets ...Secret) (*Key, error) {
+func UnsafeKey(clientKey string, secrets ...Secret) (*Key, error) {
 	if !visible.holds(clientKey, 1, maxClientKey) {
 		return nil, errors.New("signing: client key must be 1 to 128 visible ASCII characters")
 	}

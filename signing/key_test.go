@@ -7,7 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-func TestNewKeyRefuses(t *testing.T) {
+func TestUnsafeKeyRefuses(t *testing.T) {
 	tests := map[string]struct {
 		clientKey string
 		secrets   []signing.Secret
@@ -25,9 +25,9 @@ func TestNewKeyRefuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			k, err := signing.NewKey(test.clientKey, test.secrets...)
+			k, err := signing.UnsafeKey(test.clientKey, test.secrets...)
 			if err == nil || k != nil {
-				t.Fatalf("NewKey = %v, %v, want an error", k, err)
+				t.Fatalf("UnsafeKey = %v, %v, want an error", k, err)
 			}
 			if !strings.HasPrefix(err.Error(), "signing: ") {
 				t.Errorf("error %q", err)
@@ -36,9 +36,9 @@ func TestNewKeyRefuses(t *testing.T) {
 	}
 }
 
-func TestNewKeyTakesTheLargestClientKey(t *testing.T) {
+func TestUnsafeKeyTakesTheLargestClientKey(t *testing.T) {
 	long := strings.Repeat("~", 128)
-	k, err := signing.NewKey(long, "a")
+	k, err := signing.UnsafeKey(long, "a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,9 @@ type Use struct {
 
 	// Siblings is how often the signature may be accepted in all, each time
 	// with a fresh nonce, within Window of the first time. One or less means
-	// single use.
+	// single use, for good: a signature that was claimed so once has no siblings
+	// afterwards, whatever a later Use says. What decides on siblings, a header
+	// say, need not be under the MAC.
 	Siblings int
 	Window   time.Duration
 }

@@ -34,12 +34,8 @@ func Generate() (clientKey string, secret Secret) {
 	return random(keyLength), Secret(random(secretLength))
 }
 
-// Generated reports whether a credential has the shape of those Generate makes.
-// The MAC key is the client key followed by the secret, so "ab" with "c" and
-// "a" with "bc" sign alike: a store that takes credentials made elsewhere asks
-// Generated first, and refuses the others unless all its client keys have one
-// length.
-func Generated(clientKey string, secret Secret) bool {
+// generated reports whether a credential has the shape of those Generate makes.
+func generated(clientKey string, secret Secret) bool {
 	return alphanumeric.holds(clientKey, keyLength, keyLength) &&
 		alphanumeric.holds(string(secret), secretLength, secretLength)
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
 // Transport is an http.RoundTripper that signs every request it sends.
@@ -117,15 +119,19 @@ func (t *Transport) target(r *http.Request) (target, error) {
 	if origin(r.URL, r.URL.Host) != host || origin(r.URL, cmp.Or(r.Host, r.URL.Host)) != host {
 		return target{}, ErrOutside
 	}
-	command, err := command(r.URL.EscapedPath(), base.EscapedPath())
-	if errors.Is(err, errMount) {
-		return target{}, ErrOutside
+	path := r.URL.EscapedPath()
+	if !clean(path) {
+		return target{}, ErrPath
 	}
+	command, err := below(path, base.EscapedPath())
 	if err != nil {
-		return target{}, err
+		return target{}, ErrOutside
 	}
 	return target{clock: t.clock().host(host), command: command}, nil
 }
+
+// clean takes the missing path of a URL for its root, as servers do.
+func clean(escaped string) bool { return escaped == "" || urlpath.IsClean(escaped) }
 
 func isBase(u *url.URL) bool {
 	return (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && clean(u.EscapedPath()) &&

@@ -34,7 +34,7 @@ var names = signing.HeadersFor("")
 
 func newKey(t testing.TB, clientKey string, secrets ...signing.Secret) *signing.Key {
 	t.Helper()
-	k, err := signing.NewKey(clientKey, secrets...)
+	k, err := signing.UnsafeKey(clientKey, secrets...)
 	if err != nil {
 		t.Fatal(err)
 	}
