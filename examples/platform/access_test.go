@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -128,4 +130,12 @@ func TestAccessRules(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the handlers ask", func(t *testing.T) {
+		h := objects{schema: messages, store: newMemory()}
+		stranger := auth.Principal{Org: acme, Account: "ann"}
+		r := authtest.Request("POST", "/c_messages", strings.NewReader(`{}`), stranger)
+		if _, err := h.create(r); !errors.Is(err, auth.ErrForbidden) {
+			t.Error(err)
+		}
+	})
 }

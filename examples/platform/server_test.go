@@ -226,7 +226,9 @@ func TestFlags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := run(t.Context(), o, io.Discard, io.Discard); err == nil {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := run(ctx, o, io.Discard, io.Discard); err == nil {
 			t.Error("it ran")
 		}
 	})
