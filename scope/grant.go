@@ -115,19 +115,18 @@ func (i *instance) permits(path string) bool {
 
 func (i *instance) reaches(path string) bool {
 	for n := range i.places {
-		p := &i.places[n]
-		if p.part == nil {
-			return false
-		}
-		if p.part.match(p.at, p.h, &i.need, len(i.need.head), path) != 0 {
+		if i.places[n].reaches(&i.need, path) {
 			return true
 		}
 	}
 	for n := range i.more {
-		p := &i.more[n]
-		if p.part.match(p.at, p.h, &i.need, len(i.need.head), path) != 0 {
+		if i.more[n].reaches(&i.need, path) {
 			return true
 		}
 	}
 	return false
+}
+
+func (p *place) reaches(need *shape, path string) bool {
+	return p.part != nil && p.part.match(p.at, p.h, need, len(need.head), path) != 0
 }

@@ -98,6 +98,20 @@ func TestGrant(t *testing.T) {
 	}
 }
 
+func TestGrantOverManyLists(t *testing.T) {
+	var set scope.Set
+	paths := []string{"a", "b", "c", "d", "e", "f"}
+	for _, path := range paths {
+		set = set.Union(compile(t, "object.read.c_a."+id1+"."+path+".x"))
+	}
+	keep := set.On(scope.Read, "c_a").Of(id1)
+	for _, path := range paths {
+		if !keep(path+".x.y") || keep(path) || keep(path+".y") {
+			t.Error(path)
+		}
+	}
+}
+
 func TestGrantRefusesValuesOutsideTheGrammar(t *testing.T) {
 	grant := scope.Unscoped().On(scope.Read, "c_a")
 	for _, id := range []string{"", "*", "a.b", id1 + ".name", "ä", "a b"} {
