@@ -1,6 +1,8 @@
 package scope_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -161,4 +163,53 @@ func slowShared(grant, need string) int {
 		}
 	}
 	return len(g)
+}
+
+// FuzzObject holds typed needs of any values against the text they would make.
+func FuzzObject(f *testing.F) {
+	for _, seed := range [][4]string{
+		{"read", "c_a#t", id1, "c_set[]#c_foo.c_arr[]"}, {"*", "*", "*", "*"}, {"update", "c_a", "", "name"}, {"read", "c_a", "name", ""},
+		{"read", "c_a." + id1, id1, ""}, {"delete", "c_a", id3, "a..b"}, {"read", "c_a", id1, "a.*"}, {"read", "c_a", id1, strings.Repeat("a.", 27) + "a"},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3])
+	}
+	f.Fuzz(func(t *testing.T, verb, name, id, path string) {
+		segments := []string{"object", verb, name}
+		if id != "" || path != "" {
+			segments = append(segments, cmp.Or(id, "*"))
+		}
+		if path != "" {
+			segments = append(segments, strings.Split(path, ".")...)
+		}
+		want, err := scope.ParseNeed(strings.Join(segments, "."))
+		// A value is never more than a segment, and never a star.
+		valid := err == nil && verb != "*" && name != "*" && id != "*" && !strings.Contains(path, "*") && !strings.Contains(verb+name+id, ".")
+		if !valid {
+			want = scope.Need{}
+		}
+		if got := scope.Object(scope.Verb(verb), name, id, path); got != want {
+			t.Fatalf("%q %q %q %q: %q, want %q", verb, name, id, path, got, want)
+		}
+	})
+}
+
+// FuzzLevel checks that what is read as a level is one, and is written as its
+// number.
+func FuzzLevel(f *testing.F) {
+	for _, seed := range []string{`4`, `"read"`, `"4"`, `9`, `null`, `4.0`, `"Read"`, `""`, `"`, ``} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var level scope.Level
+		if json.Unmarshal(text, &level) != nil {
+			return
+		}
+		out, err := json.Marshal(level)
+		if err != nil || len(out) != 1 || out[0] != '0'+byte(level) {
+			t.Fatalf("%q: %s, %v", text, out, err)
+		}
+		if again, err := scope.ParseLevel(level.String()); err != nil || again != level {
+			t.Fatalf("%q: %v, %v", text, again, err)
+		}
+	})
 }

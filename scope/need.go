@@ -29,7 +29,7 @@ func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
 		return Need{}
 	}
 	n.shape.root, n.shape.column = rootObject, column
-	n.shape.head = [2]segment{newSegment(name), newSegment(id)}
+	n.shape.head[0], n.shape.head[1] = newSegment(name), newSegment(id)
 	n.shape.rest = path
 	return n
 }
