@@ -9,19 +9,19 @@ import (
 
 // The bad inputs to scopes, by their numbers in THREATS.md.
 func TestAttacks(t *testing.T) {
-	everything := need(t, "admin")
+	admin := need(t, "admin")
 
 	t.Run("C01 a claim absent or empty grants nothing", func(t *testing.T) {
 		for _, claim := range [][]string{nil, {}} {
 			set := compile(t, claim...)
-			if set.Allows(everything) || set.Overlaps(everything) || len(chainsOf(set)) > 0 {
+			if set.Allows(admin) || set.Overlaps(admin) || len(chainsOf(set)) > 0 {
 				t.Errorf("%#v grants", claim)
 			}
 		}
 	})
 	t.Run("C01 the empty chain or * in a claim grants everything", func(t *testing.T) {
 		for _, claim := range []string{"", "*"} {
-			if !compile(t, claim).Allows(everything) {
+			if !compile(t, claim).Allows(admin) {
 				t.Errorf("%q grants nothing", claim)
 			}
 		}
@@ -66,7 +66,7 @@ func TestAttacks(t *testing.T) {
 			if _, err := scope.Parse(text); err == nil {
 				t.Errorf("%q parses", text)
 			}
-			if set, err := scope.Compile("token", text); err == nil || set.Overlaps(everything) {
+			if set, err := scope.Compile("token", text); err == nil || set.Overlaps(admin) {
 				t.Errorf("%q compiles", text)
 			}
 		}
@@ -144,7 +144,7 @@ func TestAttacks(t *testing.T) {
 		if _, err := scope.Compile("token", many[:1024]...); err != nil {
 			t.Error(err)
 		}
-		if set, err := scope.Compile("token", many...); err == nil || set.Allows(everything) {
+		if set, err := scope.Compile("token", many...); err == nil || set.Allows(admin) {
 			t.Error("1025 chains compile")
 		}
 		if scope.Vet(many...) == nil {
@@ -170,7 +170,7 @@ func TestAttacks(t *testing.T) {
 			t.Error("an empty need parses")
 		}
 		var none scope.Set
-		if none.Allows(everything) || none.Overlaps(everything) || none.Explain(everything) != (scope.Reason{}) {
+		if none.Allows(admin) || none.Overlaps(admin) || none.Explain(admin) != (scope.Reason{}) {
 			t.Error("the zero Set permits")
 		}
 	})
