@@ -34,7 +34,7 @@ func (x *index) explain(need *shape) Reason {
 	if chain, depth := x.nearest(id(need.root), uint64(need.root), need, 0, need.rest); chain != 0 {
 		return x.reason(false, chain, need.ahead()+depth)
 	}
-	if chain := x.nodes[need.root].any(); chain != 0 {
+	if chain := x.nodes[need.root].anyPassing(); chain != 0 {
 		return x.reason(false, chain, 1)
 	}
 	return x.reason(false, x.live, 0)
@@ -55,8 +55,8 @@ func (s *shape) ahead() int {
 	return 2
 }
 
-// any returns a chain that passes in whichever column.
-func (n *node) any() link {
+// anyPassing returns a chain that passes in whichever column.
+func (n *node) anyPassing() link {
 	for _, chain := range n.passes {
 		if chain != 0 {
 			return chain
