@@ -534,12 +534,21 @@ func TestClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) { refused(t, w, w.token(t, c.claim, c.value), c.want) })
 	}
 
+	permanent := token.Record{ID: "id", ClientKey: appA, Subject: account, KeyID: kid(t, 0)}
+	if err := w.ledger.Issue(t.Context(), permanent, 10); err != nil {
+		t.Fatal(err)
+	}
+	accepted(t, w, w.token(t, "jti", "id"))
 	for _, value := range []string{`0`, `-1`, `1.5`, `1e3`, `9223372036854775808`, `9007199254740992`, `"3"`, `null`, `true`} {
 		t.Run("T14 cnt "+value, func(t *testing.T) {
 			refused(t, w, w.token(t, "jti", "id", "service/cnt", raw(value)), token.ErrInvalid)
 		})
 	}
 
+	t.Run("T09 iat ahead, nbf not", func(t *testing.T) {
+		refused(t, w, w.token(t, "iat", now+61, "nbf", now-100), token.ErrNotYet)
+		refused(t, w, w.token(t, "iat", now-100, "nbf", now+61), token.ErrNotYet)
+	})
 	t.Run("claims at their bounds are accepted", func(t *testing.T) {
 		got := accepted(t, w, w.token(t,
 			"exp", now+1, "nbf", now+60, "iat", now+60, "service/gnt", "read", "service/skp", true, "service/skc", false,

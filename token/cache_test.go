@@ -190,11 +190,16 @@ func TestCacheIsNotSharedByMistake(t *testing.T) {
 	w := newWorld(t)
 	raw := w.token(t, "service/skp", true)
 	accepted(t, w, raw)
+	_, before := w.verifier.Cache.Len()
 	branded := w.verifier
 	branded.Namespace = "brand/"
 	got, err := branded.Verify(t.Context(), raw, token.Expect{Audience: audience})
 	if err != nil || got.SkipACL() {
 		t.Errorf("Verify = %+v, %v: another Verifier's answer", got.Claims(), err)
+	}
+	accepted(t, w, raw)
+	if entries, bytes := w.verifier.Cache.Len(); entries != 1 || bytes != before {
+		t.Errorf("%d entries of %d bytes, want 1 of %d", entries, bytes, before)
 	}
 }
 

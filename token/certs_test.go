@@ -255,5 +255,9 @@ func TestOpenSSL(t *testing.T) {
 		if _, err := token.ParsePairPEM(odd); err == nil {
 			t.Error("a key for PSS: imported")
 		}
+		three := openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-pkeyopt", "rsa_keygen_primes:3")
+		if _, err := token.ParsePairPEM(three); err == nil {
+			t.Error("a key of three primes: imported")
+		}
 	})
 }

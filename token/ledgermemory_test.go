@@ -51,3 +51,28 @@ func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
 		t.Errorf("the latest key's record: %v", err)
 	}
 }
+
+func TestMemoryLedgerForgetsTheSpent(t *testing.T) {
+	ledger := &token.MemoryLedger{}
+	const others = 1000
+	for i := range others {
+		r := aRecord(fmt.Sprint("other-", i))
+		r.Subject = fmt.Sprint("subject-", i)
+		if err := ledger.Issue(t.Context(), r, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 {
+		r := aRecord(fmt.Sprint(i))
+		r.MaxUses = 1
+		if err := ledger.Issue(t.Context(), r, 3); err != nil {
+			t.Fatal(err)
+		}
+		if err := ledger.Spend(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if n := ledger.Len(); n > others+1 {
+			t.Fatalf("%d records of spent tokens", n-others)
+		}
+	}
+}

@@ -97,7 +97,7 @@ func testLedger(t *testing.T, s stores) {
 	}
 
 	permanent, limited, expiring := aRecord("permanent"), aRecord("limited"), aRecord("expiring")
-	limited.MaxUses, limited.Issued = 2, someTime.Add(time.Second)
+	limited.MaxUses, limited.Uses, limited.Issued = 2, 1, someTime.Add(time.Second)
 	expiring.Expires, expiring.Issued = someTime.Add(time.Minute), someTime.Add(2*time.Second)
 	for _, r := range []token.Record{permanent, limited, expiring} {
 		issue(r)

@@ -2,7 +2,6 @@ package token_test
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -82,16 +81,11 @@ func TestVerifiedCannotBeAltered(t *testing.T) {
 	t.Run("T29 the text it came from is used for something else", func(t *testing.T) {
 		w := newWorld(t)
 		buffer := []byte(raw)
-		unsafeText := textOf(buffer)
-		accepted(t, w, unsafeText)
-		for i := range buffer {
-			buffer[i] = 'x'
-		}
-		if got := accepted(t, w, raw); !slices.Equal(got.Roles(), before.Roles) {
-			t.Errorf("Roles = %v", got.Roles())
-		}
-		if diff := cmp.Diff(before, accepted(t, w, raw).Claims()); diff != "" {
-			t.Error(diff)
+		first := accepted(t, w, textOf(buffer))
+		clear(buffer)
+		second := accepted(t, w, raw)
+		if diff := cmp.Diff(before, second.Claims()); diff != "" || second != first {
+			t.Errorf("remembered: %v %s", second == first, diff)
 		}
 	})
 }
