@@ -524,6 +524,7 @@ func TestClaims(t *testing.T) {
 		"T13 scp with null":             {"service/scp", raw("[null]"), token.ErrInvalid},
 		"T13 scp an object":             {"service/scp", raw("{}"), token.ErrInvalid},
 		"T13 scp that does not parse":   {"service/scp", []string{"object.read", "object.read.account.name"}, token.ErrInvalid},
+		"T13 scp 400 bad chains":        {"service/scp", strings.Split(strings.Repeat("No.Chain,", 400)+"x", ","), token.ErrInvalid},
 		"T13 scp 1025 chains":           {"service/scp", strings.Split(strings.Repeat("admin,", 1024)+"admin", ","), token.ErrInvalid},
 		"T14 cnt without jti":           {"service/cnt", 1, token.ErrInvalid},
 		"T14 jti empty":                 {"jti", "", token.ErrInvalid},
@@ -592,6 +593,29 @@ func TestClaims(t *testing.T) {
 	})
 }
 
+func TestAppOfAnotherOrg(t *testing.T) {
+	w := newWorld(t)
+	foreign := pairOf(t, 2, "2aAbBcCdDeEfFgGhHiIjJk")
+	foreign.Org = "other"
+	if err := w.keys.Put(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	raw := forge(t, 2, header(t, 2), payload(t, w.claims("iss", foreign.ClientKey)))
+	t.Run("T10 an app says that its token is for another org", func(t *testing.T) {
+		refused(t, w, raw, token.ErrInvalid)
+	})
+	t.Run("T10 no org is expected", func(t *testing.T) {
+		if _, err := w.verifier.Verify(t.Context(), raw, token.Expect{Audience: audience}); !errors.Is(err, token.ErrInvalid) {
+			t.Errorf("error %v, want ErrInvalid", err)
+		}
+	})
+	t.Run("its own org takes it", func(t *testing.T) {
+		if _, err := w.verifier.Verify(t.Context(), raw, token.Expect{Org: "other", Audience: audience}); err != nil {
+			t.Errorf("Verify: %v", err)
+		}
+	})
+}
+
 func TestRefusalsCostNoUse(t *testing.T) {
 	w := newWorld(t)
 	id := "0123456789abcdefABCDEF"
@@ -610,7 +634,7 @@ func TestRefusalsCostNoUse(t *testing.T) {
 	refused(t, w, with()+"x", token.ErrInvalid)
 
 	t.Run("T12 the client key differs", func(t *testing.T) {
-		_, err := w.verifier.Verify(t.Context(), with(), token.Expect{Audience: audience, ClientKey: appB})
+		_, err := w.verifier.Verify(t.Context(), with(), token.Expect{Org: "acme", Audience: audience, ClientKey: appB})
 		if !errors.Is(err, token.ErrKeyMismatch) || !errors.Is(err, token.ErrInvalid) {
 			t.Errorf("error %v", err)
 		}
@@ -636,7 +660,7 @@ func TestRefusalsCostNoUse(t *testing.T) {
 	})
 
 	t.Run("T12 the client key is equal, and the one use is still there", func(t *testing.T) {
-		if _, err := w.verifier.Verify(t.Context(), with(), token.Expect{Audience: audience, ClientKey: appA}); err != nil {
+		if _, err := w.verifier.Verify(t.Context(), with(), token.Expect{Org: "acme", Audience: audience, ClientKey: appA}); err != nil {
 			t.Errorf("Verify: %v", err)
 		}
 	})
@@ -652,11 +676,11 @@ func TestVerifierSetUp(t *testing.T) {
 		keys token.Keys
 		want token.Expect
 	}{
-		"no Keys":                      {nil, token.Expect{Audience: audience}},
+		"no Keys":                      {nil, token.Expect{Org: "acme", Audience: audience}},
 		"no Audience":                  {&w.keys, token.Expect{}},
-		"Keys that return nothing":     {fixedKey{}, token.Expect{Audience: audience}},
-		"Keys that return another key": {otherKey{pairOf(t, 0, appA).PublicKey}, token.Expect{Audience: audience}},
-		"Keys that fail":               {&counted{err: errBroken}, token.Expect{Audience: audience}},
+		"Keys that return nothing":     {fixedKey{}, token.Expect{Org: "acme", Audience: audience}},
+		"Keys that return another key": {otherKey{pairOf(t, 0, appA).PublicKey}, token.Expect{Org: "acme", Audience: audience}},
+		"Keys that fail":               {&counted{err: errBroken}, token.Expect{Org: "acme", Audience: audience}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			verifier := token.Verifier{Keys: c.keys, Now: w.now}
@@ -720,7 +744,7 @@ func TestOversizedTokensCostLittle(t *testing.T) {
 			const rounds = 100
 			runtime.ReadMemStats(&before)
 			for range rounds {
-				w.verifier.Verify(t.Context(), raw, token.Expect{Audience: audience})
+				w.verifier.Verify(t.Context(), raw, token.Expect{Org: "acme", Audience: audience})
 			}
 			runtime.ReadMemStats(&after)
 			if each := (after.TotalAlloc - before.TotalAlloc) / rounds; each >= 16<<10 {

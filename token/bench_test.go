@@ -21,7 +21,7 @@ func TestHitsAllocateNothing(t *testing.T) {
 	w := newWorld(t)
 	raw := w.token(t, "service/rls", []string{"editor"})
 	admitted := func(context.Context, *token.Verified) error { return nil }
-	ctx, want := t.Context(), token.Expect{Audience: audience, ClientKey: appA}
+	ctx, want := t.Context(), token.Expect{Org: "acme", Audience: audience, ClientKey: appA}
 	for name, v := range map[string]*token.Verifier{
 		"keys in memory": {Keys: &w.keys, Cache: &token.Cache{}, Now: w.now},
 		"keys cached":    {Keys: token.Cached(&w.keys, time.Hour), Cache: &token.Cache{}, Now: w.now, Admit: admitted},
@@ -89,7 +89,7 @@ func BenchmarkVerify(b *testing.B) {
 		b.Fatal(err)
 	}
 	public := &rsaKeys[0]().PublicKey
-	ctx, want := b.Context(), token.Expect{Audience: audience}
+	ctx, want := b.Context(), token.Expect{Org: "acme", Audience: audience}
 	verify := func(v *token.Verifier, raw string) {
 		if _, err := v.Verify(ctx, raw, want); err != nil {
 			b.Fatal(err)

@@ -30,13 +30,14 @@ func TestSeenTokensCostNoRSA(t *testing.T) {
 }
 
 func TestHitsAreChecked(t *testing.T) {
-	want := token.Expect{Audience: audience}
+	want := token.Expect{Org: "acme", Audience: audience}
 	for name, c := range map[string]struct {
 		change func(*world)
 		want   error
 	}{
 		"exp":            {func(w *world) { w.advance(time.Hour) }, token.ErrExpired},
 		"nbf":            {func(w *world) { w.advance(-61 * time.Second) }, token.ErrNotYet},
+		"org":            {func(*world) { want.Org = "other" }, token.ErrInvalid},
 		"audience":       {func(*world) { want.Audience += "/" }, token.ErrInvalid},
 		"T12 client key": {func(*world) { want.ClientKey = appB }, token.ErrKeyMismatch},
 		"Admit": {func(w *world) {
@@ -54,7 +55,7 @@ func TestHitsAreChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			want = token.Expect{Audience: audience}
+			want = token.Expect{Org: "acme", Audience: audience}
 			record := token.Record{ID: "an-id", ClientKey: appA, Subject: account, KeyID: kid(t, 0)}
 			if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
 				t.Fatal(err)
@@ -193,7 +194,7 @@ func TestCacheIsNotSharedByMistake(t *testing.T) {
 	_, before := w.verifier.Cache.Len()
 	branded := w.verifier
 	branded.Namespace = "brand/"
-	got, err := branded.Verify(t.Context(), raw, token.Expect{Audience: audience})
+	got, err := branded.Verify(t.Context(), raw, token.Expect{Org: "acme", Audience: audience})
 	if err != nil || got.SkipACL() {
 		t.Errorf("Verify = %+v, %v: another Verifier's answer", got.Claims(), err)
 	}
@@ -216,7 +217,7 @@ func TestClocks(t *testing.T) {
 			t.Helper()
 			// Twice, so that each moment sees a hit, too.
 			for range 2 {
-				if _, err := verifier.Verify(t.Context(), string(raw), token.Expect{Audience: audience}); !errors.Is(err, want) {
+				if _, err := verifier.Verify(t.Context(), string(raw), token.Expect{Org: "acme", Audience: audience}); !errors.Is(err, want) {
 					t.Errorf("at %v: %v, want %v", time.Now(), err, want)
 				}
 			}
@@ -405,7 +406,7 @@ func TestCacheInterleaving(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.verifier.Cache = &token.Cache{Entries: 3}
-	want := token.Expect{Audience: audience}
+	want := token.Expect{Org: "acme", Audience: audience}
 	for round := range rounds {
 		pair := []int{0, 2}[round%2]
 		if err := w.keys.Put(t.Context(), pairOf(t, pair, appA)); err != nil {

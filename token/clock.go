@@ -10,7 +10,8 @@ const (
 	maxTime = 253402300799 // the last second of the year 9999
 )
 
-func now(clock func() time.Time) time.Time {
+// current is the time of a clock, nil being the system's.
+func current(clock func() time.Time) time.Time {
 	if clock == nil {
 		return time.Now()
 	}

@@ -23,7 +23,8 @@
 // algorithm; a header of exactly alg, kid and, optionally, typ; at most 8 KiB;
 // canonical base64url; JSON without duplicate names at any level; aud as one
 // string; times as whole seconds. exp is exact; iat and nbf may be a minute
-// ahead. Nothing in a token makes the Verifier ask anybody but Keys and the
+// ahead. The app that iss names must own the key, and belong to the org that is
+// expected. Nothing in a token makes the Verifier ask anybody but Keys and the
 // ledger.
 //
 // Nothing is looked up for a token before its form has been checked, nothing in

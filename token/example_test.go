@@ -34,7 +34,7 @@ func Example() {
 	}
 
 	verifier := token.Verifier{Keys: &keys, Cache: &token.Cache{}}
-	verified, err := verifier.Verify(ctx, string(minted), token.Expect{Audience: environment})
+	verified, err := verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func ExampleMinter_Permanent() {
 	if err := ledger.Revoke(ctx, claims.Issuer, claims.ID); err != nil {
 		log.Fatal(err)
 	}
-	_, err = verifier.Verify(ctx, string(minted), token.Expect{Audience: environment})
+	_, err = verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
 	fmt.Println(errors.Is(err, token.ErrRevoked))
 	// Output:
 	// scope on the wire: [""]
@@ -92,7 +92,7 @@ func ExampleMinter_Limited() {
 	}
 	verifier := token.Verifier{Keys: &keys, Ledger: &ledger}
 	for range 2 {
-		verified, err := verifier.Verify(ctx, string(minted), token.Expect{Audience: environment})
+		verified, err := verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
 		if err != nil {
 			fmt.Println(err)
 			continue
@@ -118,7 +118,7 @@ func ExampleVerifier_Verify() {
 			return nil
 		},
 	}
-	_, err := verifier.Verify(ctx, "not.a.token", token.Expect{Audience: environment})
+	_, err := verifier.Verify(ctx, "not.a.token", token.Expect{Org: "acme", Audience: environment})
 	switch {
 	case err == nil:
 		fmt.Println("200")

@@ -49,7 +49,7 @@ func (m *MemoryLedger) Len() int {
 	return len(m.records)
 }
 
-const MaxRememberedKeys = maxRememberedKey
+const MaxKeys = maxKeys
 
 // Why a JSON text is refused.
 var (

@@ -465,13 +465,13 @@ func TestCachedKeys(t *testing.T) {
 	})
 	t.Run("known kids take no more than the bound", func(t *testing.T) {
 		cached := token.Cached(anyKey{}, time.Hour)
-		for i := range token.MaxRememberedKeys + 100 {
+		for i := range token.MaxKeys + 100 {
 			if _, err := cached.Public(t.Context(), fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if n := cached.Len(); n != token.MaxRememberedKeys {
-			t.Errorf("%d remembered, want %d", n, token.MaxRememberedKeys)
+		if n := cached.Len(); n != token.MaxKeys {
+			t.Errorf("%d remembered, want %d", n, token.MaxKeys)
 		}
 	})
 	t.Run("T22 a second process, with a warm cache, within the staleness", func(t *testing.T) {
@@ -486,7 +486,7 @@ func TestCachedKeys(t *testing.T) {
 			}
 			second := token.Verifier{Keys: token.Cached(&store, 0), Cache: &token.Cache{}}
 			verify := func() error {
-				_, err := second.Verify(t.Context(), string(minted), token.Expect{Audience: audience})
+				_, err := second.Verify(t.Context(), string(minted), token.Expect{Org: "acme", Audience: audience})
 				return err
 			}
 			if err := verify(); err != nil {

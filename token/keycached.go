@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	defaultStale     = 2 * time.Second
-	maxRememberedKey = 8192
+	defaultStale = 2 * time.Second
+	maxKeys      = 8192
 )
 
 // CachedKeys remembers the keys another Keys has found. Cached makes one.
@@ -54,24 +54,24 @@ func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error)
 	if err != nil || k == nil {
 		return nil, err
 	}
-	c.remember(kid, foundKey{k, asked}, forgets)
+	c.remember(foundKey{k, asked}, forgets)
 	return k, nil
 }
 
-func (c *CachedKeys) remember(kid string, f foundKey, forgets uint64) {
+func (c *CachedKeys) remember(f foundKey, forgets uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// What was asked before an Invalidate may be what it made out of date.
 	if forgets != c.forgets {
 		return
 	}
-	if _, ok := c.found[kid]; !ok && len(c.found) >= maxRememberedKey {
-		for any := range c.found {
-			delete(c.found, any)
+	if _, ok := c.found[f.KeyID]; !ok && len(c.found) >= maxKeys {
+		for kid := range c.found {
+			delete(c.found, kid) // whichever comes first
 			break
 		}
 	}
-	c.found[kid] = f
+	c.found[f.KeyID] = f
 }
 
 // Invalidate forgets the keys of an app. Call it after the app's pair has been

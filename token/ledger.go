@@ -12,7 +12,7 @@ type Record struct {
 	Subject   string // the account it authenticates as
 	KeyID     string // the key it was signed with
 
-	Uses    int64 // authentications so far; ledgers count it
+	Uses    int64 // authentications so far; need not be counted when MaxUses is 0
 	MaxUses int64 // 0: any number
 
 	Issued  time.Time // whole seconds

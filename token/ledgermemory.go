@@ -34,7 +34,7 @@ func (r *Record) isLive(now time.Time) bool {
 
 // Issue implements Ledger.
 func (m *MemoryLedger) Issue(ctx context.Context, r Record, limit int) error {
-	now := now(m.Now)
+	now := current(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep(now)
@@ -105,7 +105,7 @@ func (m *MemoryLedger) remove(r *Record) {
 
 // Spend implements Spender.
 func (m *MemoryLedger) Spend(ctx context.Context, r Record) error {
-	now := now(m.Now)
+	now := current(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	issued := m.records[recordKey{r.ClientKey, r.ID}]
@@ -126,7 +126,7 @@ func (m *MemoryLedger) Revoke(ctx context.Context, clientKey, id string) error {
 	if id == "" {
 		return ErrEphemeral
 	}
-	now := now(m.Now)
+	now := current(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.records[recordKey{clientKey, id}]
@@ -139,7 +139,7 @@ func (m *MemoryLedger) Revoke(ctx context.Context, clientKey, id string) error {
 
 // RevokeSubject implements Ledger.
 func (m *MemoryLedger) RevokeSubject(ctx context.Context, clientKey, subject string) (int, error) {
-	now := now(m.Now)
+	now := current(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key, live := subjectKey{clientKey, subject}, 0
@@ -155,7 +155,7 @@ func (m *MemoryLedger) RevokeSubject(ctx context.Context, clientKey, subject str
 
 // List implements Ledger.
 func (m *MemoryLedger) List(ctx context.Context, clientKey, subject string) ([]Record, error) {
-	now := now(m.Now)
+	now := current(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := []Record{}

@@ -50,7 +50,7 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 	if !c.Expires.IsZero() || c.MaxUses != 0 {
 		return "", unmintable(errors.New("an ephemeral token ends by its ttl and has no use count"))
 	}
-	now := now(m.Now)
+	now := current(m.Now)
 	c.Expires = now.Add(ttl)
 	t, _, err := m.mint(ctx, &c, now, "")
 	return t, err
@@ -83,7 +83,7 @@ func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 	if m.Ledger == nil {
 		return "", Claims{}, errors.New("token: Minter.Ledger is required")
 	}
-	t, kid, err := m.mint(ctx, &c, now(m.Now), newID())
+	t, kid, err := m.mint(ctx, &c, current(m.Now), newID())
 	if err != nil {
 		return "", Claims{}, err
 	}

@@ -320,7 +320,7 @@ func TestNamespace(t *testing.T) {
 		t.Error("a claim of another namespace was read")
 	}
 	branded := token.Verifier{Keys: &w.keys, Namespace: minter.Namespace, Now: w.now}
-	got, err := branded.Verify(t.Context(), string(minted), token.Expect{Audience: audience})
+	got, err := branded.Verify(t.Context(), string(minted), token.Expect{Org: "acme", Audience: audience})
 	if err != nil || !got.SkipACL() || got.SkipCreateACL() {
 		t.Errorf("Verify = %+v, %v", got, err)
 	}

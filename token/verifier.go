@@ -30,6 +30,11 @@ type Verifier struct {
 
 // Expect is what a token must agree with to be good for one request.
 type Expect struct {
+	// Org must be the PublicKey.Org of the key the token was signed with. An
+	// app says itself what sub and aud are, so that nothing else keeps the apps
+	// of one org from making tokens for the accounts of another. It is "" only
+	// where keys have no org.
+	Org       string
 	Audience  string // the environment's URL, from configuration; required
 	ClientKey string // the client key header, "" when none was sent
 }
@@ -39,6 +44,7 @@ var (
 	errUnknownKey = refuse("kid is unknown")
 	errSignature  = refuse("signature does not match")
 	errIssuer     = refuse("iss does not own the key")
+	errOrg        = refuse("issued by an app of another org")
 	errAudience   = refuse("aud is not the one expected")
 	errNoLedger   = refuse("jti without a ledger")
 	errExpired    = &refusal{ErrExpired}
@@ -57,7 +63,8 @@ var (
 //
 // It is Admit's own when that refuses. Any other error means that a store
 // failed or that the Verifier lacks what it requires; nothing is known about
-// the token then. No error holds any part of the token.
+// the token then. An error quotes nothing of a token but a segment of a chain
+// that does not parse.
 func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verified, error) {
 	if v.Keys == nil || want.Audience == "" {
 		return nil, errors.New("token: Verifier.Keys and Expect.Audience are required")
@@ -86,8 +93,8 @@ func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verifi
 }
 
 // recall finds a token that was good before, if its key still is the one it
-// was verified with. What has one text has one form, so the form is not looked
-// at again.
+// was verified with. The text is the same, so that its form needs no second
+// look; it was looked at when the token was opened.
 func (v *Verifier) recall(ctx context.Context, raw string) (*Verified, error) {
 	e := v.Cache.get(raw)
 	if e == nil || e.by != v {
@@ -111,8 +118,8 @@ func (v *Verifier) open(ctx context.Context, raw string) (*Verified, error) {
 	if err != nil {
 		return nil, &refusal{err}
 	}
-	// Found before the signature is verified and kept with the result: a key
-	// replaced meanwhile is noticed when the token is seen again.
+	// Looked up before the signature is verified and kept with the result, so
+	// that a key replaced meanwhile is noticed when the token is seen again.
 	key, err := v.key(ctx, kid)
 	if err != nil {
 		return nil, err
@@ -151,15 +158,26 @@ func (v *Verifier) read(payload string, key *PublicKey) (*Verified, error) {
 	}
 	set, err := v.Scopes.Compile("token", c.Scope...)
 	if err != nil {
-		return nil, &refusal{err}
+		return nil, badScope(err)
 	}
 	return verified(c, extras, set, key), nil
 }
 
+// badScope refuses a token for the first of its chains that does not parse:
+// there may be hundreds.
+func badScope(err error) error {
+	if first, ok := errors.AsType[*scope.SyntaxError](err); ok {
+		err = first
+	}
+	return &refusal{err}
+}
+
 // check is what a token is asked each time it is seen, the ledger last.
 func (v *Verifier) check(ctx context.Context, t *Verified, want Expect) error {
-	now := now(v.Now).Unix()
+	now := current(v.Now).Unix()
 	switch {
+	case t.key.Org != want.Org:
+		return errOrg
 	case t.claims.Audience != want.Audience:
 		return errAudience
 	case now >= t.ends:

@@ -75,7 +75,7 @@ func (w *world) advance(d time.Duration) { w.clock.Add(int64(d)) }
 
 func (w *world) verify(t testing.TB, raw string) (*token.Verified, error) {
 	t.Helper()
-	return w.verifier.Verify(t.Context(), raw, token.Expect{Audience: audience})
+	return w.verifier.Verify(t.Context(), raw, token.Expect{Org: "acme", Audience: audience})
 }
 
 // claims are those of an honest token; the pairs that follow replace some, nil
