@@ -143,16 +143,26 @@ func TestMaxHoldsWhateverTheServerSends(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	s := numbered(20)
-	var sizes []int
-	for page, err := range (walk.List[record]{Client: s.client(), URL: listURL, PageSize: 10}).Pages(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		sizes = append(sizes, len(page.Data))
+	const more, none = `{"object":"list","data":[{"_id":"1"}],"hasMore":true}`, `{"object":"list","data":[]}`
+	tests := map[string]struct {
+		client *http.Client
+		want   []int
+	}{
+		"two pages":                     {numbered(20).client(), []int{10, 10}},
+		"an empty list":                 {numbered(0).client(), []int{0}},
+		"what was more has gone by now": {bodies(more, none).client(), []int{1}},
 	}
-	if diff := cmp.Diff([]int{10, 10}, sizes); diff != "" {
-		t.Error(diff)
+	for name, tc := range tests {
+		var sizes []int
+		for page, err := range (walk.List[envelope.Item]{Client: tc.client, URL: listURL, PageSize: 10}).Pages(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes = append(sizes, len(page.Data))
+		}
+		if diff := cmp.Diff(tc.want, sizes); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
 	}
 }
 

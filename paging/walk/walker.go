@@ -37,10 +37,13 @@ func (w *walker[T]) run(ctx context.Context, yield func(envelope.List[T], error)
 		if page, err = w.next(ctx); err != nil {
 			break
 		}
-		more = page.HasMore && !w.full()
+		if len(page.Data) == 0 && w.given > 0 {
+			return // what was to follow has gone meanwhile
+		}
 		if !yield(page, nil) {
 			return
 		}
+		more = page.HasMore && !w.full()
 	}
 	if err != nil {
 		yield(envelope.List[T]{}, &Error{After: w.cursor.String(), Err: err})
