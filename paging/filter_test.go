@@ -89,6 +89,11 @@ func TestAFilterCannotBeAltered(t *testing.T) {
 	if g.String() == h.String() {
 		t.Errorf("two filters share their parts: %s", g)
 	}
+
+	parts := []paging.Filter{{}, paging.Eq("b", 1), paging.Eq("c", 1)}
+	if _ = paging.And(parts...); parts[0].Op() != paging.OpAll {
+		t.Errorf("the caller's slice was written to: %s", parts)
+	}
 }
 
 func TestFilterIsWalkedByItsOperators(t *testing.T) {

@@ -327,6 +327,8 @@ func TestParsePaths(t *testing.T) {
 		"of a list by its prefix":                {"connections.paths[]=access", []string{"connections.access"}},
 		"P10 hidden and unknown ones":            {"paths[]=c_secret&paths[]=c_text&paths[]=c_nosuch", []string{"c_text"}},
 		"P10 only hidden ones":                   {"paths[]=c_secret&paths[]=c_vault.key", []string{"_id"}},
+		"P10 a path too long":                    {"paths[]=c_blob.x&paths[]=c_blob." + strings.Repeat("x.", 300) + "x", []string{"c_blob.x"}},
+		"P10 an odd path":                        {"paths[]=c_blob.x&paths[]=c_blob.$x&paths[]=c_blob.%00", []string{"c_blob.x"}},
 		"P10 only malformed ones":                {"paths[]=&paths[]=..&paths[]=%00&paths[]=$x", []string{"_id"}},
 		"P10 hidden in a list":                   {"paths[]=connections.c_token", []string{"_id"}},
 		"an array with and without its brackets": {"paths[]=c_tags&paths[]=c_tags[]", []string{"c_tags", "c_tags[]"}},
@@ -371,6 +373,17 @@ func TestParseLists(t *testing.T) {
 	}
 	if got := accepted(t, "a.a.a.connections.limit=3").Sub("a").Sub("a").Sub("a").Sub("connections").Limit; got != 3 {
 		t.Errorf("four segments: limit %d", got)
+	}
+}
+
+func TestParseGoesFourListsDeep(t *testing.T) {
+	q := accepted(t, "paths[]=a.a.a.a.a.a.c_text")
+	depth := 0
+	for ; q.Lists != nil; depth++ {
+		q = q.Sub("a")
+	}
+	if depth != 4 {
+		t.Errorf("P10 %d lists in each other", depth)
 	}
 }
 

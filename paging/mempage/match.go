@@ -52,7 +52,7 @@ func ordered(op paging.Op, path string, operand value) matcher {
 	}
 	return func(p property) bool {
 		v := p(path)
-		return v.comparable(operand) && holds(v.order(operand))
+		return v.kind == operand.kind && holds(v.order(operand))
 	}
 }
 

@@ -107,7 +107,7 @@ func TestOrder(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
 	type label string
 	rows := []row{
-		{"_id": "01 missing"}, {"_id": "02 null", "a": nil},
+		{"_id": "01 null", "a": nil}, {"_id": "02 missing"},
 		{"_id": "03 false", "a": false}, {"_id": "04 true", "a": true},
 		{"_id": "05 -inf", "a": json.Number("-1e300")}, {"_id": "06 -2", "a": -2}, {"_id": "07 -1.5", "a": -1.5},
 		{"_id": "08 0", "a": math.Copysign(0, -1)}, {"_id": "09 0", "a": json.Number("0e5")}, {"_id": "10 tiny", "a": json.Number("1e-9")},

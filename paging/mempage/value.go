@@ -77,12 +77,7 @@ func (v value) equals(w value) bool {
 	if v.kind.isNull() {
 		return w.kind.isNull()
 	}
-	return v.comparable(w) && v.order(w) == 0
-}
-
-// comparable reports whether one of the values can be greater than the other.
-func (v value) comparable(w value) bool {
-	return v.kind == w.kind && !v.kind.isNull() && v.kind != other
+	return v.kind == w.kind && v.order(w) == 0
 }
 
 // order compares values of the same kind.

@@ -75,6 +75,20 @@ func TestAll(t *testing.T) {
 	}
 }
 
+func TestSkipOfTheQuery(t *testing.T) {
+	for _, counted := range []bool{false, true} {
+		s := numbered(9)
+		list := walk.List[record]{Client: s.client(), URL: listURL, PageSize: 2, Skip: counted, Query: paging.Query{Skip: 3}}
+		got, err := collect(list.All(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s.sorted(nil)[3:], got); diff != "" {
+			t.Errorf("counted %t:\n%s", counted, diff)
+		}
+	}
+}
+
 func TestAllIsLazyAndStops(t *testing.T) {
 	s := numbered(25)
 	list := walk.List[record]{Client: s.client(), URL: listURL, PageSize: 10}
