@@ -19,6 +19,7 @@
 //
 // # What is left to the handler
 //
-// Query.Paths says what the caller asks for, and not what it may read: what is
-// sent must also pass its scope and Schema.Visible, as envelope.Select does.
+// Query.Paths says what the caller asks for, and not what it may read. Narrow
+// what is sent with envelope.Select, by Query.Wants, by Schema.Visible and by the
+// caller's scope on that instance.
 package paging

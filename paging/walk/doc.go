@@ -15,13 +15,17 @@
 // asked for by the last _id of the one before, added to the caller's own where.
 // What is inserted, updated or deleted meanwhile makes no other item appear
 // twice or not at all. A Query with another Sort is walked by the values of its
-// keys in the same way; these are added to its paths. Only with Skip are items
-// counted, which is for short lists of servers that know no other way.
+// keys, which are added to its paths; then an item whose own keys change
+// meanwhile may appear twice or not at all. Only with Skip are items counted,
+// which is for short lists of servers that know no other way.
 //
 // # What it trusts
 //
-// Nothing a server says makes a walk endless or unbounded in memory: a page
-// that does not get further ends it with ErrStalled, and no body is read beyond
-// 32 MiB. A redirect to another scheme, host or port is refused. To sign requests
-// or to send a token, give Client a transport that does so.
+// A page that does not get further ends the walk with ErrStalled, and no body is
+// read beyond 32 MiB. A redirect to another scheme, host or port is refused. To
+// sign requests or to send a token, give Client a transport that does so.
+//
+// A server that is busy (429, 502, 503, 504) is asked again up to four times, as
+// late as its Retry-After says and a random time on top. No other failure is
+// tried again; List.After goes on where an Error ended.
 package walk
