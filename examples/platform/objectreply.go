@@ -31,6 +31,21 @@ func (reply objectReply) with(path string, value any) objectReply {
 	return append(reply, field{name, objectReply{}.with(below, value)})
 }
 
+// at returns the value at a path, or nil.
+func (reply objectReply) at(path string) any {
+	name, below, nested := strings.Cut(path, ".")
+	for _, f := range reply {
+		if f.name != name {
+			continue
+		}
+		if inner, ok := f.value.(objectReply); ok && nested {
+			return inner.at(below)
+		}
+		return f.value
+	}
+	return nil
+}
+
 // MarshalJSON writes a JSON object.
 func (reply objectReply) MarshalJSON() ([]byte, error) {
 	var text bytes.Buffer

@@ -4,8 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -52,15 +52,15 @@ func (h objects) list(r *http.Request) (envelope.List[objectReply], error) {
 	if err != nil {
 		return envelope.List[objectReply]{}, err
 	}
-	all, err := h.store.list(r.Context(), auth.From(r.Context()).Org, h.schema.Object)
+	all, err := h.readable(r)
 	if err != nil {
 		return envelope.List[objectReply]{}, err
 	}
-	return h.replies(r, page(all, q), q)
+	return h.replies(r, page(all, q), q, h.views(r))
 }
 
 func (h objects) get(r *http.Request) (objectReply, error) {
-	o, err := h.find(r)
+	o, err := h.read(r)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,40 @@ func (h objects) get(r *http.Request) (objectReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.reply(r, o, q.orWhole())
+	return h.reply(r, o, q.orWhole(), h.views(r)(o))
+}
+
+// property answers with one property: a list with arguments of its own, or
+// what the object has there, which is null for nothing.
+func (h objects) property(r *http.Request) (any, error) {
+	o, err := h.read(r)
+	if err != nil {
+		return nil, err
+	}
+	path := strings.ReplaceAll(r.PathValue("path"), "/", ".") // as the route's need reads it
+	p, known := h.schema.property(path)
+	v := h.views(r)(o)
+	switch {
+	case !known && !h.schema.hasBelow(path):
+		return nil, auth.ErrNotFound
+	case !v.hasBelow(path, h.schema):
+		return nil, h.unreadable(o.ID, path)
+	case p.List != nil:
+		return h.listProperty(r, o, p, v)
+	}
+	if _, err := parseQuery(r.URL.RawQuery, h.schema); err != nil {
+		return nil, err
+	}
+	reply, err := h.reply(r, o, query{paths: []string{path}}, v)
+	return envelope.Result[any]{Data: reply.at(path)}, err
+}
+
+func (h objects) listProperty(r *http.Request, o *object, p property, v view) (any, error) {
+	q, err := parseQuery(r.URL.RawQuery, p.List)
+	if err != nil {
+		return nil, err
+	}
+	return h.items(r, o, p, q, v.below(p))
 }
 
 func (h objects) create(r *http.Request) (objectReply, error) {
@@ -85,7 +118,7 @@ func (h objects) create(r *http.Request) (objectReply, error) {
 	if err := h.store.create(r.Context(), o); err != nil {
 		return nil, err
 	}
-	return h.reply(r, o, q)
+	return h.reply(r, o, q, h.views(r)(o))
 }
 
 func (h objects) update(r *http.Request) (objectReply, error) {
@@ -103,7 +136,7 @@ func (h objects) update(r *http.Request) (objectReply, error) {
 	if o, err = h.store.update(r.Context(), o.Org, o.Type, o.ID, changes); err != nil {
 		return nil, err
 	}
-	return h.reply(r, o, q)
+	return h.reply(r, o, q, h.views(r)(o))
 }
 
 func (h objects) delete(r *http.Request) (envelope.Result[bool], error) {
@@ -148,23 +181,21 @@ func (s *schema) setDefaults(o *object) {
 	}
 }
 
-// reply shows of an object what the query asks for, and never what is hidden.
-func (h objects) reply(r *http.Request, o *object, q query) (objectReply, error) {
+// reply shows of an object what the query asks for and the view has, and never
+// what is hidden.
+func (h objects) reply(r *http.Request, o *object, q query, v view) (objectReply, error) {
 	reply := objectReply{{"_id", o.ID}, {"object", o.Type}}
 	for _, p := range h.schema.Properties {
-		if p.Hidden || !q.wants(p) {
+		if p.Hidden || !q.wants(p) || !v.has(p) {
 			continue
 		}
-		value, ok := o.Values[p.Path]
 		if p.List != nil {
-			ids, _ := value.([]string)
-			items, err := h.items(r, p, ids, q.lists[p.Path])
+			items, err := h.items(r, o, p, q.lists[p.Path], v.below(p))
 			if err != nil {
 				return nil, err
 			}
-			value, ok = items, true // a list without items is still one
-		}
-		if ok {
+			reply = reply.with(p.Path, items)
+		} else if value, ok := o.Values[p.Path]; ok {
 			reply = reply.with(p.Path, value)
 		}
 	}
@@ -172,26 +203,21 @@ func (h objects) reply(r *http.Request, o *object, q query) (objectReply, error)
 }
 
 // items is the value of a list property: a list of its own, with arguments of
-// its own.
-func (h objects) items(r *http.Request, p property, ids []string, q query) (envelope.List[objectReply], error) {
+// its own. One without items is still a list.
+func (h objects) items(r *http.Request, o *object, p property, q query, v view) (envelope.List[objectReply], error) {
 	in := objects{schema: p.List, store: h.store}
-	var all []*object
-	for _, id := range ids {
-		o, err := h.store.object(r.Context(), auth.From(r.Context()).Org, p.List.Object, id)
-		switch {
-		case err == nil:
-			all = append(all, o)
-		case !errors.Is(err, auth.ErrNotFound): // deleted since
-			return envelope.List[objectReply]{}, err
-		}
+	ids, _ := o.Values[p.Path].([]string)
+	all, err := in.among(r, ids)
+	if err != nil {
+		return envelope.List[objectReply]{}, err
 	}
-	return in.replies(r, page(all, q), q)
+	return in.replies(r, page(all, q), q, func(*object) view { return v })
 }
 
-func (h objects) replies(r *http.Request, from envelope.List[*object], q query) (envelope.List[objectReply], error) {
+func (h objects) replies(r *http.Request, from envelope.List[*object], q query, views func(*object) view) (envelope.List[objectReply], error) {
 	to := envelope.List[objectReply]{HasMore: from.HasMore}
 	for _, o := range from.Data {
-		reply, err := h.reply(r, o, q)
+		reply, err := h.reply(r, o, q, views(o))
 		if err != nil {
 			return to, err
 		}

@@ -19,11 +19,12 @@ func (p *platform) routes() *auth.Mux {
 	for _, s := range schemas {
 		objects := objects{schema: s, store: p.store}
 		all, one := "/"+s.Plural, "/"+s.Plural+"/{id}"
-		mux.HandleFunc("GET "+all, auth.Authenticated, reply(objects.list))
-		mux.HandleFunc("POST "+all, auth.Authenticated, reply(objects.create))
-		mux.HandleFunc("GET "+one, auth.Authenticated, reply(objects.get))
-		mux.HandleFunc("PATCH "+one, auth.Authenticated, reply(objects.update))
-		mux.HandleFunc("DELETE "+one, auth.Authenticated, reply(objects.delete))
+		mux.HandleFunc("GET "+all, auth.Some("object.read."+s.Object), reply(objects.list))
+		mux.HandleFunc("POST "+all, auth.Allow("object.create."+s.Object), reply(objects.create))
+		mux.HandleFunc("GET "+one, auth.Some("object.read."+s.Object+".{id}"), reply(objects.get))
+		mux.HandleFunc("PATCH "+one, auth.Allow("object.update."+s.Object+".{id}"), reply(objects.update))
+		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(objects.delete))
+		mux.HandleFunc("GET "+one+"/{path...}", auth.Some("object.read."+s.Object+".{id}.{path...}"), reply(objects.property))
 	}
 	return mux
 }

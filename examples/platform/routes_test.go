@@ -49,7 +49,7 @@ func TestRouting(t *testing.T) {
 		{"an unknown version", "GET", "/acme/v1/schemas", 400, "invalidArgument.invalidApiVersion"},
 		{"an unknown route", "GET", "/acme/v2/nothing", 404, "notFound.unspecified"},
 		{"the mount itself", "GET", "/acme/v2", 404, "notFound.unspecified"},
-		{"a path below an object", "GET", "/acme/v2/c_messages/" + demoID(acme, "c_message", 1) + "/c_text/x", 404, "notFound.unspecified"},
+		{"a path below an object", "GET", "/acme/v2/c_messages/" + demoID(acme, "c_message", 1) + "/c_text/x", 401, "accessDenied.noCredentialsSupplied"},
 		{"a method the route lacks", "PUT", "/acme/v2/c_messages", 405, "invalidArgument.method"},
 		{"a method nobody has", "BREW", "/acme/v2/c_messages", 405, "invalidArgument.method"},
 		{"a method in lower case", "get", "/acme/v2/c_messages", 405, "invalidArgument.method"},
