@@ -23,14 +23,10 @@ type connection struct {
 	demoJSON string
 }
 
-// flags returns the flag set of a command, with the flags all commands have.
-func (c cli) flags(usage string, to *connection) *flag.FlagSet {
-	flags := flag.NewFlagSet(strings.Fields(usage)[0], flag.ContinueOnError)
-	flags.SetOutput(c.errs)
-	flags.Usage = func() {
-		fmt.Fprintf(c.errs, "usage: client %s\n", usage)
-		flags.PrintDefaults()
-	}
+// flags returns the flag set of a command, with the flags of all commands that
+// talk to a server.
+func (c cli) flags(name, arguments string, to *connection) *flag.FlagSet {
+	flags := c.flagSet(name, "[flags] "+arguments)
 	flags.StringVar(&to.url, "url", "", "`URL` of the service with org and version")
 	flags.StringVar(&to.key, "key", "", "client `key`")
 	flags.StringVar((*string)(&to.secret), "secret", "", "client `secret`")
@@ -43,15 +39,11 @@ func (c cli) flags(usage string, to *connection) *flag.FlagSet {
 // parse reads a command line that has so many arguments beside its flags, and
 // completes the connection.
 func (c cli) parse(flags *flag.FlagSet, args []string, arguments int, to *connection) error {
-	err := flags.Parse(args)
-	switch {
-	case err == flag.ErrHelp:
+	if err := flags.Parse(args); err != nil {
+		return flagError(err)
+	}
+	if err := takes(flags, arguments); err != nil {
 		return err
-	case err != nil:
-		return usageError(err.Error())
-	case flags.NArg() != arguments:
-		flags.Usage()
-		return usageError(fmt.Sprintf("%s takes %d arguments, flags first", flags.Name(), arguments))
 	}
 	return to.complete(c.getenv)
 }

@@ -1,5 +1,6 @@
 // Client talks to a server of the service interface, with requests signed by
-// package signing. Run it with -help to see what it can do.
+// package signing, and checks scope chains. Run it with -help to see what it
+// can do.
 package main
 
 import (
@@ -12,17 +13,24 @@ import (
 	"os/signal"
 )
 
-const help = `client sends signed requests to a multi-tenant platform.
+const help = `client sends signed requests to a multi-tenant platform, and checks scope chains.
 
     client get PATH                  fetch a path below the org: /accounts/me
     client post PATH JSON            send JSON there; - reads it from standard input
     client sign METHOD PATH          print the headers of a signed request
     client sign -curl METHOD PATH    print a curl command that sends one
 
+    client scope check -grant CHAIN... NEED
+                                     print whether the chains allow a need
+    client scope check -batch        the same for each line of standard input:
+                                     {"grants":["…"],"need":"…"}
+    client scope explain -grant CHAIN... NEED
+                                     say which chain decides, and why
+
     client COMMAND -help             the flags of a command
 
-It needs to know the server and a credential. Each is taken from the first of
-these that has it:
+To send or sign, it needs to know the server and a credential. Each is taken
+from the first of these that has it:
 
     flags              -url -key -secret -account -header-prefix
     the environment    TENANTKIT_URL, TENANTKIT_KEY, TENANTKIT_SECRET,
@@ -38,25 +46,44 @@ Try it, in two terminals:
     go run ./examples/platform -demo-json /tmp/demo.json
     go run ./examples/client get -demo-json /tmp/demo.json '/c_messages?limit=3&paths[]=c_text'
 
+Scopes need no server. A need is a chain; without an identifier it means every
+instance:
+
+    go run ./examples/client scope explain -grant 'object.read.c_message.*.c_text' object.read.c_message
+
+In a flag everything is *, and nothing is an error. A batch is read as tokens
+are: there "" is everything, too, and an empty or missing list grants nothing.
+Each line gets one line, in order: {"allowed":true}, {"allowed":false}, or
+{"error":"…"} for what cannot be decided: a chain or a need that does not parse
+or has an unknown root, null, and a line that is not such an object.
+
 A reply goes to standard output. A refusal goes to standard error, and the exit
-status is 1; wrong usage is 2.
+status is 1, as it is for a need that is denied. Wrong usage is 2, and so is a
+chain that does not parse.
 `
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends what waits for input
 	c := cli{in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv}
-	err := c.run(ctx, os.Args[1:])
-	var usage usageError
+	status := c.status(c.run(ctx, os.Args[1:]))
+	stop()
+	os.Exit(status)
+}
+
+// status reports an error and returns the exit status for it.
+func (c cli) status(err error) int {
 	switch {
 	case err == nil:
-	case errors.As(err, &usage):
-		fmt.Fprintln(os.Stderr, "client:", err)
-		os.Exit(2)
-	default:
-		fmt.Fprintln(os.Stderr, "client:", err)
-		os.Exit(1)
+		return 0
+	case errors.Is(err, errDenied): // has been answered
+		return 1
 	}
+	fmt.Fprintln(c.errs, "client:", err)
+	if errors.As(err, new(usageError)) {
+		return 2
+	}
+	return 1
 }
 
 // cli is what a command has of the world.
@@ -73,9 +100,10 @@ func (e usageError) Error() string { return string(e) }
 
 func (c cli) run(ctx context.Context, args []string) error {
 	commands := map[string]func(context.Context, []string) error{
-		"get":  c.get,
-		"post": c.post,
-		"sign": c.sign,
+		"get":   c.get,
+		"post":  c.post,
+		"sign":  c.sign,
+		"scope": c.scope,
 	}
 	name := "help"
 	if len(args) > 0 {
