@@ -41,9 +41,6 @@ func explained(r scope.Reason, n scope.Need) string {
 // compares the two there.
 func failing(chain, need string, at int) string {
 	granted, asked := strings.Split(chain, "."), strings.Split(need, ".")
-	if at >= len(granted) { // covered, but for an operation that has no such thing
-		return marked(chain, 0, len(chain)) + "The need asks for what its operation does not have.\n"
-	}
 	offset := len(strings.Join(append(granted[:at:at], ""), "."))
 	return marked(chain, offset, len(granted[at])) + whyNot(granted[at], asked, at)
 }
