@@ -39,9 +39,6 @@ func attemptOf(ctx context.Context) *attempt { return ctx.Value(attemptKey{}).(*
 // roles and scope. It runs before a use is spent, so that a directory that does
 // not answer costs none.
 func (a *attempt) admit(v *token.Verified, ceiling bool) error {
-	if v.Org() != a.tenant.Org.Code {
-		return fmt.Errorf("%w: key of another org", errRefused)
-	}
 	if _, err := a.tenant.App(a, v.Issuer()); err != nil {
 		return refuse(err)
 	}

@@ -70,7 +70,7 @@ func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principa
 		return auth.Principal{}, err
 	}
 	a := attempt{Context: r.Context(), tenant: t}
-	verified, err := m.verifier.Verify(&a, raw, token.Expect{Audience: t.URL(), ClientKey: clientKey})
+	verified, err := m.verifier.Verify(&a, raw, token.Expect{Audience: t.URL(), Org: t.Org.Code, ClientKey: clientKey})
 	if err != nil {
 		return auth.Principal{}, fault(err)
 	}
