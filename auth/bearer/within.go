@@ -132,11 +132,9 @@ func (b *BeyondError) Error() string {
 
 // Fault makes auth.Fail answer with what is in excess, one child for each.
 func (b *BeyondError) Fault() *envelope.Fault {
-	f := (&auth.Error{Detail: auth.DetailDelegation}).Fault()
-	for _, e := range b.Excess {
-		child := (&auth.Error{Detail: auth.DetailDelegation, Reason: e.Value}).Fault()
-		child.Path = e.Option
-		f.Faults = append(f.Faults, child)
+	e := &auth.Error{Detail: auth.DetailDelegation}
+	for _, x := range b.Excess {
+		e.Faults = append(e.Faults, &auth.Error{Detail: auth.DetailDelegation, Path: x.Option, Reason: x.Value})
 	}
-	return f
+	return e.Fault()
 }
