@@ -21,6 +21,11 @@ func readValues(r *http.Request, s *schema) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return valuesOf(body, s)
+}
+
+// valuesOf is readValues for a JSON object that has been read.
+func valuesOf(body json.RawMessage, s *schema) (map[string]any, error) {
 	b := bodyReader{schema: s, values: make(map[string]any), wrong: invalid{detail: auth.DetailBody}}
 	if err := b.object("", body); err != nil {
 		return nil, err

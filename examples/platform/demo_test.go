@@ -43,8 +43,8 @@ func TestDemoFacts(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{
-		"account_email", "account_id", "account_password", "admin_account_id", "base_url",
-		"client_key", "client_secret", "org", "other_account_id", "other_client_key",
+		"account_email", "account_id", "account_password", "admin_account_id", "admin_token", "base_url",
+		"client_key", "client_secret", "ephemeral_token", "limited_token", "narrow_token", "org", "other_account_id", "other_client_key",
 		"other_client_secret", "other_org", "totp_account_email", "totp_account_id",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

@@ -34,6 +34,12 @@ const (
 	typeBoolean kind = "boolean"
 	typeDate    kind = "date"
 	typeList    kind = "list" // of objects, of which the ids are kept
+
+	// Of bodies that are not objects of a schema.
+	typeStrings kind = "strings"
+	typeInstant kind = "instant" // RFC 3339, or Unix seconds
+	typeLevel   kind = "level"   // number or name
+	typeJSON    kind = "json"    // an object, kept as it is written
 )
 
 // dateLayout is RFC 3339 in UTC with milliseconds: as text it sorts by time.
@@ -115,6 +121,14 @@ func (p property) read(value json.RawMessage) (_ any, refused string) {
 		return string(value) == "true", ""
 	case typeDate:
 		return readDate(value)
+	case typeStrings:
+		return readStrings(value)
+	case typeInstant:
+		return readInstant(value)
+	case typeLevel:
+		return readLevel(value)
+	case typeJSON:
+		return readMembers(value)
 	}
 	return nil, "cannot be written"
 }
