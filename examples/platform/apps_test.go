@@ -203,8 +203,10 @@ func TestEndOfAnApp(t *testing.T) {
 				tokens = append(tokens, data["token"].(string))
 			}
 			for _, token := range tokens {
-				if !s.works(t, token) || !s.works(t, token) { // the cache is warm
-					t.Fatal("not accepted")
+				for range 2 { // the second finds the cache warm
+					if !s.works(t, token) {
+						t.Fatal("not accepted")
+					}
 				}
 			}
 			before := keyIDs(t, s)
