@@ -12,8 +12,8 @@ import (
 // bearer mechanism remembers of them. Both change together: what an
 // administrator has been told is gone, is.
 type keyPairs struct {
-	token.MemoryKeys
-	cached *token.CachedKeys
+	pairs  token.MemoryKeys
+	cached *token.CachedKeys // in front of pairs
 }
 
 // keyStaleness bounds for how long another process might go on taking a
@@ -22,7 +22,7 @@ const keyStaleness = 2 * time.Second
 
 func newKeyPairs() *keyPairs {
 	k := new(keyPairs)
-	k.cached = token.Cached(&k.MemoryKeys, keyStaleness)
+	k.cached = token.Cached(&k.pairs, keyStaleness)
 	return k
 }
 
@@ -40,7 +40,7 @@ func newPair(a *app) (*token.KeyPair, error) {
 // token of that.
 func (k *keyPairs) replace(ctx context.Context, a *app, pair *token.KeyPair) error {
 	pair.Exposed = a.listsKeys()
-	if err := k.Put(ctx, pair); err != nil {
+	if err := k.pairs.Put(ctx, pair); err != nil {
 		return err
 	}
 	k.cached.Invalidate(a.ClientKey)
@@ -50,7 +50,7 @@ func (k *keyPairs) replace(ctx context.Context, a *app, pair *token.KeyPair) err
 // expose lists the app's key, or no longer. An app without a pair has nothing
 // to list.
 func (k *keyPairs) expose(ctx context.Context, a *app) error {
-	err := k.Expose(ctx, a.ClientKey, a.listsKeys())
+	err := k.pairs.Expose(ctx, a.ClientKey, a.listsKeys())
 	if errors.Is(err, token.ErrNotFound) {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (k *keyPairs) expose(ctx context.Context, a *app) error {
 
 // remove forgets the pair of an app, if it has one, and ends all its tokens.
 func (k *keyPairs) remove(ctx context.Context, clientKey string) error {
-	err := k.Delete(ctx, clientKey)
+	err := k.pairs.Delete(ctx, clientKey)
 	if errors.Is(err, token.ErrNotFound) {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (k *keyPairs) remove(ctx context.Context, clientKey string) error {
 
 // kid returns the id of an app's key, "" for an app that has none.
 func (k *keyPairs) kid(ctx context.Context, clientKey string) (string, error) {
-	pair, err := k.Signer(ctx, clientKey)
+	pair, err := k.pairs.Signer(ctx, clientKey)
 	switch {
 	case errors.Is(err, token.ErrNoKeyPair):
 		return "", nil

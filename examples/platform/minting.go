@@ -50,24 +50,33 @@ func (h *tokens) mayMint(ctx context.Context, p auth.Principal, t *auth.Tenant, 
 	admin := p.HasRole(administrator)
 	claims := w.claims
 	claims.Expires = w.expires(now)
+	if !admin && claims.Subject != p.Account {
+		// Without a look at that account: whether it exists, and with which
+		// roles, is not for everybody to find out.
+		return beyondOwn(p, claims)
+	}
 	err := bearer.Within(ctx, p, admin, t, claims)
 	if errors.Is(err, auth.ErrNotFound) && !admin {
-		return beyondKnown(p, claims) // which accounts there are is not for everybody
+		return beyondOwn(p, claims) // the same for roles
 	}
 	return err
 }
 
-// beyondKnown is the refusal that the claims would get if their subject and
-// their roles existed.
-func beyondKnown(p auth.Principal, c token.Claims) error {
+// beyondOwn is what claims have beyond an account that is no administrator, as
+// far as that account knows.
+func beyondOwn(p auth.Principal, c token.Claims) error {
 	e := new(bearer.BeyondError)
-	if c.Subject != p.Account {
-		e.Excess = append(e.Excess, bearer.Excess{Option: "sub"})
-	}
-	for _, role := range c.Roles {
-		if !slices.Contains(p.Roles, role) {
-			e.Excess = append(e.Excess, bearer.Excess{Option: "roles", Value: role})
+	add := func(beyond bool, option, value string) {
+		if beyond {
+			e.Excess = append(e.Excess, bearer.Excess{Option: option, Value: value})
 		}
+	}
+	add(c.Subject != p.Account, "sub", "")
+	add(c.SkipACL, "skipAcl", "")
+	add(c.SkipCreateACL, "bypassCreateAcl", "")
+	add(c.Grant != 0, "grant", "")
+	for _, role := range c.Roles {
+		add(!slices.Contains(p.Roles, role), "roles", role)
 	}
 	return e
 }

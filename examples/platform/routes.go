@@ -18,7 +18,7 @@ func (p *platform) routes() *auth.Mux {
 
 	mux.HandleFunc("GET /schemas", auth.Authenticated, reply(listSchemas))
 
-	jwk, pem := bearer.Certs(p.keys)
+	jwk, pem := bearer.Certs(&p.keys.pairs)
 	mux.Handle("GET /auth/certs/jwk", auth.Public, jwk)
 	mux.Handle("GET /auth/certs/pem", auth.Public, pem)
 

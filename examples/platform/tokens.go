@@ -29,7 +29,7 @@ func newTokens(store *memory, keys *keyPairs, namespace string) *tokens {
 		store:  store,
 		keys:   keys,
 		ledger: ledger,
-		minter: token.Minter{Signers: keys, Ledger: ledger, Namespace: namespace},
+		minter: token.Minter{Signers: &keys.pairs, Ledger: ledger, Namespace: namespace},
 		quota:  newQuota(mintInterval, mintBurst, maxMinters),
 	}
 }
