@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -29,9 +26,6 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 	if err != nil {
 		return minted{}, unknownApp(err)
 	}
-	if err := vetScope(w.claims.Scope); err != nil {
-		return minted{}, err
-	}
 	w.claims.Issuer, w.claims.Audience = app.ClientKey, tenant.URL()
 	now := time.Now()
 	if err := h.mayMint(ctx, p, tenant, w, now); err != nil {
@@ -41,44 +35,15 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 		return minted{}, err
 	}
 	m, err := h.mint(ctx, w, now)
-	return m, mintFault(err)
+	return m, bearer.MintFault(err)
 }
 
 // mayMint decides who may mint what. Administrators are those of the access
 // rules: a wide scope makes nobody one.
 func (h *tokens) mayMint(ctx context.Context, p auth.Principal, t *auth.Tenant, w tokenWish, now time.Time) error {
-	admin := p.HasRole(administrator)
 	claims := w.claims
 	claims.Expires = w.expires(now)
-	if !admin && claims.Subject != p.Account {
-		// Without a look at that account: whether it exists, and with which
-		// roles, is not for everybody to find out.
-		return beyondOwn(p, claims)
-	}
-	err := bearer.Within(ctx, p, admin, t, claims)
-	if errors.Is(err, auth.ErrNotFound) && !admin {
-		return beyondOwn(p, claims) // the same for roles
-	}
-	return err
-}
-
-// beyondOwn is what claims have beyond an account that is no administrator, as
-// far as that account knows.
-func beyondOwn(p auth.Principal, c token.Claims) error {
-	e := new(bearer.BeyondError)
-	add := func(beyond bool, option, value string) {
-		if beyond {
-			e.Excess = append(e.Excess, bearer.Excess{Option: option, Value: value})
-		}
-	}
-	add(c.Subject != p.Account, "sub", "")
-	add(c.SkipACL, "skipAcl", "")
-	add(c.SkipCreateACL, "bypassCreateAcl", "")
-	add(c.Grant != 0, "grant", "")
-	for _, role := range c.Roles {
-		add(!slices.Contains(p.Roles, role), "roles", role)
-	}
-	return e
+	return bearer.Within(ctx, p, p.HasRole(administrator), t, claims)
 }
 
 // mint signs a token as of a time, so that it ends when it was decided that it
@@ -98,26 +63,6 @@ func (h *tokens) mint(ctx context.Context, w tokenWish, now time.Time) (minted, 
 	}
 	t, signed, err := issue()
 	return minted{t, signed.ID, signed.Expires}, err
-}
-
-// mintFault gives the errors of a token.Minter their place in the table.
-func mintFault(err error) error {
-	var detail, reason string
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, token.ErrNoKeyPair):
-		detail = auth.DetailNoKeyPair
-	case errors.Is(err, token.ErrTooMany):
-		detail = auth.DetailTooManyTokens
-	case errors.Is(err, token.ErrScope):
-		detail = auth.DetailInvalidScope
-	case errors.Is(err, token.ErrClaims):
-		detail, reason = auth.DetailOption, strings.TrimPrefix(err.Error(), token.ErrClaims.Error()+": ")
-	default:
-		return storeFailed(err)
-	}
-	return &auth.Error{Detail: detail, Reason: reason, Err: err}
 }
 
 // storeFailed makes a 503 of what a store of tokens reports beside its

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -114,26 +111,4 @@ func (w *tokenWish) expires(now time.Time) time.Time {
 		return now.Add(defaultLife).Truncate(time.Second)
 	}
 	return time.Time{}
-}
-
-// vetScope says of each chain what is wrong with it.
-func vetScope(chains []string) error {
-	wrong := invalid{detail: auth.DetailInvalidScope}
-	for i, chain := range chains {
-		if e, bad := errors.AsType[*scope.SyntaxError](scope.Vet(chain)); bad {
-			wrong.add(fmt.Sprintf("scope[%d]", i), chainFault(e))
-		}
-	}
-	if len(wrong.faults) == 0 && scope.Vet(chains...) != nil {
-		wrong.add("scope", "too many chains")
-	}
-	return wrong.orNil()
-}
-
-func chainFault(e *scope.SyntaxError) string {
-	text := fmt.Sprintf("segment %d: got %q, expected %s", e.Segment+1, e.Got, e.Expected)
-	if e.Hint != "" {
-		text += "; " + e.Hint
-	}
-	return text
 }
