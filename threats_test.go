@@ -106,7 +106,10 @@ func (x testIndex) prove(number, entry string) error {
 	if subtest == "" {
 		return nil
 	}
-	labelled := slices.ContainsFunc(x.labels[folder], func(l label) bool { return l.number == number })
+	labelled := slices.ContainsFunc(x.labels[folder], func(l label) bool {
+		// A table in a package variable belongs to whichever test ranges over it.
+		return l.number == number && (l.function == "" || l.function == function)
+	})
 	if subtest != number || !labelled {
 		return fmt.Errorf("%s has no case labelled %s", entry, number)
 	}

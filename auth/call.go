@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/tenantkit/tenantkit/scope"
 )
 
 // call is one request inside a Guard, and the context its handler gets. Being
@@ -28,7 +31,7 @@ type call struct {
 	principal Principal
 	err       error
 
-	admitted *Principal // what From answers; nil: nobody
+	admitted atomic.Pointer[Principal] // what From answers; nil: nobody
 }
 
 type callKey struct{}
@@ -38,10 +41,10 @@ func (c *call) Value(key any) any {
 	case callKey:
 		return c
 	case principalKey:
-		if c.admitted == nil {
-			return &nobody
+		if p := c.admitted.Load(); p != nil {
+			return p
 		}
-		return c.admitted
+		return &nobody
 	}
 	return c.Context.Value(key)
 }
@@ -89,6 +92,7 @@ func (c *call) authenticate(r *http.Request) error {
 		return c.err
 	}
 	c.asked = true
+	c.err = errUnfinished // stands if a mechanism panics: what follows is never a pass
 	c.mechanism, c.presence, c.err = c.guard.present(r)
 	switch {
 	case c.err != nil:
@@ -97,23 +101,34 @@ func (c *call) authenticate(r *http.Request) error {
 		c.err = &Error{Detail: DetailNoCredentials}
 		return c.err
 	}
+	c.err = errUnfinished
+	p, err := c.ask(r, c.guard.Mechanisms[c.mechanism])
+	if err == nil {
+		err = c.verify(&p)
+	}
+	if err == nil {
+		c.principal = p // only of a credential that passed, for the observer, too
+	}
+	c.err = err
+	return err
+}
+
+var errUnfinished = errors.New("auth: the request's authentication did not finish")
+
+// ask bounds the time that a mechanism's stores have.
+func (c *call) ask(r *http.Request, m Mechanism) (Principal, error) {
 	c.store.Context, c.store.timeout = r.Context(), c.guard.timeout()
 	defer c.store.stop()
-	m := c.guard.Mechanisms[c.mechanism]
-	c.principal, c.err = m.Authenticate(r.WithContext(&c.store), &c.tenant)
-	if c.err == nil {
-		c.err = c.verify()
-	}
-	return c.err
+	return m.Authenticate(r.WithContext(&c.store), &c.tenant)
 }
 
 // verify asserts what every mechanism must have checked before it recorded
 // anything.
-func (c *call) verify() error {
-	if c.principal.Org != c.tenant.Org.Code {
+func (c *call) verify(p *Principal) error {
+	if p.Org != c.tenant.Org.Code {
 		return errors.New("auth: a mechanism returned a principal of another org")
 	}
-	if c.principal.Account == "" || c.principal.Mechanism == "" {
+	if p.Account == "" || p.Mechanism == "" {
 		return errors.New("auth: a mechanism returned a principal without account or mechanism")
 	}
 	return nil
@@ -121,7 +136,7 @@ func (c *call) verify() error {
 
 func (c *call) admit(p *Principal) {
 	if p != &nobody {
-		c.admitted = p
+		c.admitted.Store(p)
 	}
 	c.observe(nil)
 }
@@ -159,11 +174,11 @@ func (c *call) challenge(h http.Header, e *Error) {
 }
 
 // dropped is what the request's scope was meant to hold and does not.
-func (c *call) dropped() error {
+func (c *call) dropped(granted scope.Set) error {
 	c.tenant.mu.Lock()
 	defer c.tenant.mu.Unlock()
 	err := c.tenant.dropped
-	for chain, source := range c.principal.Scope.Unknown() {
+	for chain, source := range granted.Unknown() {
 		err = errors.Join(err, fmt.Errorf("auth: %s: chain %q has an unknown root", source, chain))
 	}
 	return err
@@ -182,6 +197,7 @@ func (c *call) observe(e *Error) {
 		Allowed:   e == nil,
 		Took:      time.Since(c.began),
 	}
+	granted := c.principal.Scope
 	c.mu.Unlock()
 	if c.tenant.Org != nil {
 		event.Org = c.tenant.Org.Code
@@ -189,7 +205,7 @@ func (c *call) observe(e *Error) {
 	if e != nil {
 		event.Detail, event.Err = e.Fault().Detail, e
 	}
-	if dropped := c.dropped(); dropped != nil {
+	if dropped := c.dropped(granted); dropped != nil {
 		event.Err = errors.Join(event.Err, dropped)
 	}
 	g.Observe(c, event)

@@ -155,7 +155,9 @@ func (e *Error) Fault() *envelope.Fault {
 		Path:    e.Path,
 	}
 	for _, child := range e.Faults {
-		f.Faults = append(f.Faults, child.Fault())
+		if child != nil {
+			f.Faults = append(f.Faults, child.Fault())
+		}
 	}
 	return f
 }
@@ -169,7 +171,8 @@ func toError(err error) *Error {
 	// faults of their own, children included.
 	var shaped interface{ Fault() *envelope.Fault }
 	if errors.As(err, &shaped) {
-		if f := shaped.Fault(); f != nil {
+		// A refusal with a status of success would read as one.
+		if f := shaped.Fault(); f != nil && 400 <= f.Status && f.Status <= 599 {
 			return &Error{Detail: f.Detail, Reason: f.Reason, Err: err, fault: f}
 		}
 	}

@@ -85,6 +85,22 @@ func (shaped) Fault() *envelope.Fault {
 		Faults: []*envelope.Fault{{Detail: "invalidArgument.query", Path: "limit"}}}
 }
 
+// sunny is a foreign error that claims success, or no status at all.
+type sunny int
+
+func (sunny) Error() string            { return "all is well" }
+func (s sunny) Fault() *envelope.Fault { return &envelope.Fault{Detail: "fine", Status: int(s)} }
+
+func TestARefusalIsNoSuccess(t *testing.T) {
+	for _, status := range []int{0, 200, 204, 304, 1000} {
+		w := httptest.NewRecorder()
+		auth.Fail(w, httptest.NewRequest("GET", "/", nil), sunny(status))
+		if w.Code != 500 {
+			t.Errorf("status %d was answered with %d", status, w.Code)
+		}
+	}
+}
+
 func TestFailRecognisesErrors(t *testing.T) {
 	tests := []struct {
 		name   string

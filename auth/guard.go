@@ -89,7 +89,8 @@ type names struct {
 }
 
 // Validate reports what is missing or contradicts itself. Mux and Mount call
-// it and panic on an error, as http.ServeMux does on a bad pattern.
+// it and panic on an error, as http.ServeMux does on a bad pattern. It looks
+// once: a Guard is not to be changed after it.
 func (g *Guard) Validate() error {
 	g.prepare.Do(func() { g.invalid = errors.Join(g.validate()...) })
 	return g.invalid
@@ -198,7 +199,7 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	if !ok {
 		return "", &Error{Detail: DetailPath}
 	}
-	if !isUpper(r.Method) {
+	if !isMethod(r.Method) {
 		w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE")
 		return "", &Error{Detail: DetailMethod}
 	}
@@ -244,10 +245,10 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 	c.lookup.Context, c.lookup.timeout = c.Context, g.timeout()
 	defer c.lookup.stop()
 	org, err := g.Directory.Org(&c.lookup, code)
+	if err = lookup("org", org == nil, err); errors.Is(err, ErrUnavailable) {
+		return nil, err
+	}
 	if err != nil {
-		if err = lookup("org", err); errors.Is(err, ErrUnavailable) {
-			return nil, err
-		}
 		return nil, &Error{Detail: DetailUnknownOrg, Err: err}
 	}
 	if org.Disabled || org.Code != code {

@@ -81,6 +81,7 @@ func TestRefusalsHaveAnOrder(t *testing.T) {
 		detail             string
 	}{
 		{"path", "get", "/nowhere/v9//x", []string{"Letter-Wax", "forged"}, 400, "invalidArgument.path"},
+		{"method name with a digit", "G3T", "/nowhere/v9/x", []string{"Letter-Wax", "forged"}, 405, "invalidArgument.method"},
 		{"method name", "get", "/nowhere/v9/x", []string{"Letter-Wax", "forged"}, 405, "invalidArgument.method"},
 		{"mount", "POST", "/nowhere", nil, 404, "notFound.unspecified"},
 		{"version", "POST", "/nowhere/v9/x", []string{"Letter-Wax", "forged"}, 400, "invalidArgument.invalidApiVersion"},
@@ -227,6 +228,40 @@ func TestAStoreThatHangsIsUnavailable(t *testing.T) {
 	})
 }
 
+// N11: a store that asks again and again instead of waiting is bounded, too.
+func TestAStoreThatPollsIsUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mux := guard().Mux()
+		mux.Handle("GET /mine", auth.Authenticated, whoami)
+		began := time.Now()
+		w := do(mux, "GET", "/acme/v2/mine", "Letter-Wax", "polling")
+		if took := time.Since(began); w.Code != 503 || took > time.Second {
+			t.Errorf("got %d after %v", w.Code, took)
+		}
+	})
+}
+
+// Whatever happens inside a mechanism, the request does not pass afterwards.
+func TestAPanicIsNoPass(t *testing.T) {
+	g := guard()
+	mux := g.Mux()
+	mux.HandleFunc("GET /status", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		check := func() (err error) {
+			defer func() {
+				if recover() != nil {
+					err = errors.New("panic")
+				}
+			}()
+			_, err = g.Check(r, auth.Authenticated)
+			return err
+		}
+		if check() == nil || check() == nil {
+			t.Error("a request whose authentication panicked passed")
+		}
+	})
+	do(mux, "GET", "/acme/v2/status", "Letter-Wax", "panicking")
+}
+
 // The deadline is the store calls', not the handler's.
 func TestHandlersHaveTheirOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -256,6 +291,46 @@ func TestABrokenDirectoryIsUnavailable(t *testing.T) {
 	}
 	if strings.Contains(w.Body.String(), "10.1.2.3") {
 		t.Error("the cause left the server")
+	}
+}
+
+// A principal that comes with an error is nobody's, to observers as well.
+func TestAFailedCookieIsObservedAsNobody(t *testing.T) {
+	var events []auth.Event
+	g := guard()
+	g.Mechanisms = []auth.Mechanism{letter{name: "Crumb", presence: auth.Cookie}}
+	g.Observe = func(_ context.Context, e auth.Event) { events = append(events, e) }
+	mux := g.Mux()
+	mux.Handle("GET /optional", auth.Optional, whoami)
+	do(mux, "GET", "/acme/v2/optional", "Letter-Crumb", "expired")
+	if len(events) != 1 || !events[0].Allowed || events[0].Account != "" || events[0].Mechanism != "" {
+		t.Errorf("events %+v", events)
+	}
+}
+
+func TestChecksAndFailuresMayRunAtOnce(t *testing.T) {
+	g := guard()
+	g.Observe = func(context.Context, auth.Event) {}
+	mux := g.Mux()
+	mux.HandleFunc("GET /x", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		var wg sync.WaitGroup
+		wg.Go(func() { g.Check(r, auth.Authenticated) })
+		auth.Fail(w, r, auth.ErrNotFound)
+		wg.Wait()
+	})
+	do(mux, "GET", "/acme/v2/x", "Letter-Wax", "ann")
+}
+
+// Neither a result nor an error is no answer.
+type silent struct{ auth.Directory }
+
+func (silent) Org(context.Context, string) (*auth.Org, error) { return nil, nil }
+
+func TestADirectoryThatSaysNothingIsUnavailable(t *testing.T) {
+	g := guard()
+	g.Directory = silent{}
+	if w := do(g.Mux(), "GET", "/acme/v2/x"); w.Code != 503 {
+		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }
 

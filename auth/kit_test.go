@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
@@ -39,6 +40,15 @@ func (m letter) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, e
 		return auth.Principal{}, auth.ErrUnavailable
 	case "foreign":
 		return auth.Principal{Org: "globex", Account: "eve", Mechanism: m.name}, nil
+	case "expired":
+		return auth.Principal{Org: "acme", Account: "eve", Mechanism: m.name}, &auth.Error{Detail: auth.DetailSessionExpired}
+	case "panicking":
+		panic("a bug in a store")
+	case "polling":
+		for r.Context().Err() == nil {
+			time.Sleep(5 * time.Millisecond)
+		}
+		return auth.Principal{}, r.Context().Err()
 	case "hanging":
 		<-r.Context().Done()
 		return auth.Principal{}, r.Context().Err()

@@ -34,9 +34,9 @@ func (g *Guard) Mux() *Mux {
 // zero Need, on a need whose operation does not parse or asks for a path value
 // that the pattern does not have, and on a pattern that http.ServeMux refuses,
 // that names a host, or that ends in a slash: the Guard trims one, so such a
-// route would never match.
+// route would never match. For the same reason {path...} is never empty.
 func (m *Mux) Handle(pattern string, n Need, h http.Handler) {
-	path := pattern[strings.IndexByte(pattern, ' ')+1:]
+	path := strings.TrimLeft(pattern[strings.IndexAny(pattern, " \t")+1:], " \t")
 	if !strings.HasPrefix(path, "/") {
 		panic("auth: pattern " + pattern + " names a host")
 	}

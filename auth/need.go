@@ -28,7 +28,8 @@ const (
 
 var (
 	// Public runs no mechanism: the handler gets the zero Principal, whatever
-	// the request presents. It may call Guard.Check itself.
+	// the request presents. It may call Guard.Check itself. Below another
+	// Require, the principal of that one stays.
 	Public = Need{kind: needNothing}
 
 	// Optional authenticates what is presented and admits what presents

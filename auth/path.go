@@ -26,10 +26,11 @@ func isOrg(code string) bool {
 	return true
 }
 
-// isUpper tells whether a method name is in upper case: methods are
-// case-sensitive (RFC 9110, section 9.1), and the signed one is upper case.
-func isUpper(method string) bool {
-	return !strings.ContainsFunc(method, func(r rune) bool { return 'a' <= r && r <= 'z' })
+// isMethod tells whether a method name is one of upper-case letters and hyphens,
+// as all registered ones are: methods are case-sensitive (RFC 9110, section
+// 9.1), and a signature covers them in upper case.
+func isMethod(method string) bool {
+	return !strings.ContainsFunc(method, func(r rune) bool { return (r < 'A' || r > 'Z') && r != '-' })
 }
 
 // under returns r as a handler below the mount sees it: the URL's path is rest,

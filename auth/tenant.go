@@ -37,8 +37,8 @@ func TenantFrom(ctx context.Context) *Tenant {
 // disabled, or an error that wraps ErrUnavailable.
 func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
 	app, err := t.guard.Directory.App(ctx, clientKey)
-	if err != nil {
-		return nil, lookup("app", err)
+	if err := lookup("app", app == nil, err); err != nil {
+		return nil, err
 	}
 	// The directory is keyed by client key alone, so the org is checked here,
 	// once for all mechanisms.
@@ -52,8 +52,8 @@ func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
 // is disabled, or an error that wraps ErrUnavailable.
 func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
 	account, err := t.guard.Directory.Account(ctx, t.Org.Code, id)
-	if err != nil {
-		return nil, lookup("account", err)
+	if err := lookup("account", account == nil, err); err != nil {
+		return nil, err
 	}
 	if account.Org != t.Org.Code || account.Disabled {
 		return nil, fmt.Errorf("account of another org or disabled: %w", ErrNotFound)
@@ -62,10 +62,16 @@ func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
 }
 
 // lookup keeps "there is none" apart from "the directory did not answer": the
-// second must never read as the first.
-func lookup(what string, err error) error {
-	if errors.Is(err, ErrNotFound) {
+// second must never read as the first. Neither a result nor an error is no
+// answer.
+func lookup(what string, nothing bool, err error) error {
+	switch {
+	case errors.Is(err, ErrNotFound):
 		return err
+	case err == nil && !nothing:
+		return nil
+	case err == nil:
+		err = errors.New("neither a result nor an error")
 	}
 	return fmt.Errorf("%w: %s look-up: %w", ErrUnavailable, what, err)
 }

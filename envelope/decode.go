@@ -29,6 +29,9 @@ func Decode(r io.Reader, limit int64, v any) error {
 	if err != nil {
 		return err
 	}
+	if bytes.Equal(bytes.TrimSpace(body), null) {
+		return fmt.Errorf("%w: null", ErrShape) // to encoding/json it is anything, and empty
+	}
 	if known, ok := v.(shape); ok {
 		// Called here and not through json.Unmarshal, which would scan the
 		// body twice more to find where the value ends.
@@ -41,6 +44,8 @@ func Decode(r io.Reader, limit int64, v any) error {
 	}
 	return explain(body, err)
 }
+
+var null = []byte("null")
 
 // shape is a List or a Result: it refuses any object but its own, and so a
 // fault too.

@@ -1,6 +1,9 @@
 package envelope
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // List is one page of a list response (section 2.1 of the interface). On the
 // wire it is {"object":"list","data":[…],"hasMore":false}; data is never null.
@@ -45,6 +48,10 @@ func (l *List[T]) UnmarshalJSON(body []byte) error {
 	var w wireList[T]
 	if err := decodeAs("list", body, &w, &w.Object); err != nil {
 		return err
+	}
+	if w.Data == nil {
+		// Cut short on the way: as the last page it would end a walk early.
+		return fmt.Errorf("%w: a list without data", ErrShape)
 	}
 	*l = List[T]{Data: w.Data, HasMore: bool(w.HasMore)}
 	return nil

@@ -39,8 +39,8 @@ import (
 // A signature is accepted 255 times at most, and only once if it is to be
 // remembered for two hours or more. No window is longer than two hours.
 //
-// The zero Memory is a store for a million requests, made when the process
-// started. A Memory must not be copied after first use.
+// The zero Memory is a store for a million requests, made with its first claim,
+// which is stale by that. A Memory must not be copied after first use.
 type Memory struct {
 	// PerKey is how many requests of one client key are remembered at once: a
 	// tenth of all if 0, and no bound if as many as all. It must be set before
@@ -82,8 +82,6 @@ const (
 )
 
 var (
-	processStart = time.Now()
-
 	errNonce = errors.New("signing: nonce is not 16 bytes long")
 )
 
@@ -121,7 +119,7 @@ func (m *Memory) Claim(ctx context.Context, u Use) error {
 	if len(u.Nonce) != 16 {
 		return errNonce
 	}
-	m.once.Do(func() { m.init(processStart) })
+	m.once.Do(func() { m.init(time.Now()) })
 	if u.Signed.Before(m.floor) {
 		return ErrStale
 	}
@@ -181,7 +179,7 @@ func (m *Memory) claim(u *Use) (now time.Duration, err error) {
 // Len returns how many requests are remembered: what to watch, as claims are
 // refused when it reaches the number the store was made for.
 func (m *Memory) Len() int {
-	m.once.Do(func() { m.init(processStart) })
+	m.once.Do(func() { m.init(time.Now()) })
 	m.total.Lock()
 	defer m.total.Unlock()
 	return m.total.at(began(time.Since(m.start)))

@@ -153,10 +153,12 @@ func TestN10MemoryIgnoresStepsOfTheClock(t *testing.T) {
 
 func TestMemoryZeroValueWorks(t *testing.T) {
 	store := new(signing.Memory)
+	claim(t, store, use("a", 0), signing.ErrStale) // signed before the store began
 	u := use("a", 1)
-	u.Signed = time.Now()
+	u.Signed = time.Now().Add(time.Millisecond)
 	claim(t, store, u, nil)
 	claim(t, store, u, signing.ErrReplayed)
+	claim(t, new(signing.Memory), use("a", 1), signing.ErrStale)
 	if store.Len() != 1 {
 		t.Errorf("%d remembered", store.Len())
 	}

@@ -35,6 +35,8 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 		return nil, signing.ErrUnknownKey
 	case err != nil:
 		return nil, err
+	case c == nil || c.Key == nil:
+		return nil, errors.New("signature: Credentials returned neither a key nor an error")
 	case c.Key.ClientKey() != clientKey:
 		return nil, errors.New("signature: Credentials returned another key than was asked for")
 	}

@@ -30,7 +30,7 @@ type Mechanism struct {
 	ClientAddr func(*http.Request) netip.Addr
 }
 
-// Validate reports a missing field.
+// Validate reports a missing field, and a bound below zero.
 func (m *Mechanism) Validate() error {
 	var missing []error
 	if m.Credentials == nil {
@@ -38,6 +38,14 @@ func (m *Mechanism) Validate() error {
 	}
 	if m.Replays == nil {
 		missing = append(missing, errors.New("signature: Mechanism.Replays is required"))
+	}
+	for name, bound := range map[string]int64{
+		"Tolerance": int64(m.Policy.Tolerance), "FutureTolerance": int64(m.Policy.FutureTolerance),
+		"SiblingWindow": int64(m.Policy.SiblingWindow), "SiblingMax": int64(m.Policy.SiblingMax),
+	} {
+		if bound < 0 {
+			missing = append(missing, fmt.Errorf("signature: Mechanism.Policy.%s must not be negative", name))
+		}
 	}
 	return errors.Join(missing...)
 }
@@ -94,6 +102,8 @@ func detail(err error) string {
 func fault(err error) error {
 	var detail string
 	switch {
+	case errors.Is(err, signing.ErrMethod):
+		detail = auth.DetailMethod
 	case errors.Is(err, signing.ErrAmbiguous):
 		detail = auth.DetailAmbiguous
 	case errors.Is(err, signing.ErrMalformed), errors.Is(err, signing.ErrNoSignature):

@@ -11,12 +11,17 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/signing"
 )
 
 func TestValidateNamesWhatIsMissing(t *testing.T) {
 	err := new(signature.Mechanism).Validate()
 	if err == nil || !strings.Contains(err.Error(), "Credentials") || !strings.Contains(err.Error(), "Replays") {
 		t.Errorf("got %v", err)
+	}
+	negative := &signature.Mechanism{Credentials: signature.Memory{}, Replays: newMap(), Policy: signing.Policy{Tolerance: -1}}
+	if err := negative.Validate(); err == nil {
+		t.Error("a negative tolerance was taken")
 	}
 	whole := &signature.Mechanism{Credentials: signature.Memory{}, Replays: newMap()}
 	if err := whole.Validate(); err != nil {
@@ -42,10 +47,15 @@ func TestMemoryHonoursItsContext(t *testing.T) {
 // A store whose keys fold, or that mixes keys up, would give one credential
 // many names.
 func TestAStoreThatReturnsAnotherKeyIsUnavailable(t *testing.T) {
-	w := newWorld(t, func(w *world) { w.credentials[globexKey] = w.credentials[acmeKey] })
-	q := w.request()
-	q.key = globexKey
-	want(t, w.send(t, q), 503, "error.storeUnavailable")
+	w := newWorld(t, func(w *world) {
+		w.credentials[globexKey] = w.credentials[acmeKey]
+		w.credentials[headless] = nil
+	})
+	for _, key := range []string{globexKey, headless} {
+		q := w.request()
+		q.key = key
+		want(t, w.send(t, q), 503, "error.storeUnavailable")
+	}
 }
 
 func TestAnotherBrand(t *testing.T) {

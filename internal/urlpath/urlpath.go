@@ -38,10 +38,10 @@ func IsClean(escaped string) bool {
 // than one way, at the decoded one for what it means.
 func isClean(escaped, path string) bool {
 	return strings.HasPrefix(escaped, "/") &&
-		!strings.Contains(escaped, "//") &&
 		!escapesPlain(escaped) &&
-		// Decoded, so that "..%2F" is a dot segment, too: a handler that decodes
-		// before it opens a file would climb.
+		// Decoded, so that "..%2F" is a dot segment, too, and "%2F%2F" an empty
+		// one: a handler that decodes before it opens a file would climb.
+		!strings.Contains(path, "//") &&
 		!hasDotSegment(path) &&
 		!strings.ContainsFunc(path, forbidden) &&
 		utf8.ValidString(path)
