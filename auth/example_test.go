@@ -176,3 +176,40 @@ func ExampleGuard_Fail() {
 	get(recovered, "/acme/v2/broken")
 	// Output: 500 {"object":"fault","name":"error","code":"kError","errCode":"service.error.unspecified","status":500,"message":"Internal error.","faults":[]}
 }
+
+// Writes need the whole of an operation; {id} is the route's.
+func ExampleAllow() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("GET /notes/{id}/title", auth.Allow("object.read.c_note.{id}.title"), func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "title of ", r.PathValue("id"))
+	})
+	get(mux, "/acme/v2/notes/5b0000000000000000000001/title")
+	// Output: 200 title of 5b0000000000000000000001
+}
+
+// A route that only a principal of one mechanism may call.
+func ExampleNeed_By() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("GET /export", auth.Authenticated.By("signature"), func(http.ResponseWriter, *http.Request) {})
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/export", nil))
+	fmt.Println(w.Code)
+	// Output: 403
+}
+
+// Work on behalf of a principal, outside a request.
+func ExampleWith() {
+	ctx := auth.With(context.Background(), auth.Principal{Org: "acme", Account: "ann"})
+	fmt.Println(auth.From(ctx).Account)
+	// Output: ann
+}
+
+func ExampleTenantFrom() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("GET /where", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		tenant := auth.TenantFrom(r.Context())
+		fmt.Fprint(w, tenant.Org.Code, " ", tenant.Command, " ", tenant.URL())
+	})
+	get(mux, "/acme/v2/where")
+	// Output: 200 acme /where https://api.example.com/acme/v2
+}

@@ -164,6 +164,14 @@ func (e *Error) Fault() *envelope.Fault {
 
 // toError gives any error its place in the table.
 func toError(err error) *Error {
+	if e, ok := err.(*Error); ok {
+		return e
+	}
+	// Before anything else that is wrapped: whatever a store that failed says of
+	// its failure, "not found" say, nothing is known.
+	if errors.Is(err, ErrUnavailable) {
+		return &Error{Detail: DetailUnavailable, Err: err}
+	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
@@ -186,7 +194,7 @@ func detailOf(err error) string {
 		return DetailNotFound
 	case errors.Is(err, ErrForbidden):
 		return DetailForbidden
-	case errors.Is(err, ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded):
 		return DetailUnavailable
 	case errors.As(err, &tooLarge):
 		return DetailTooLarge

@@ -113,6 +113,8 @@ func TestFailRecognisesErrors(t *testing.T) {
 		{"not found", fmt.Errorf("note 7: %w", auth.ErrNotFound), 404, "notFound.unspecified"},
 		{"forbidden", auth.ErrForbidden, 403, "accessDenied.unspecified"},
 		{"a store that did not answer", auth.ErrUnavailable, 503, "error.storeUnavailable"},
+		{"a store that failed to find its way", fmt.Errorf("%w: %w", auth.ErrUnavailable, auth.ErrNotFound), 503, "error.storeUnavailable"},
+		{"a store that failed with a refusal of its own", fmt.Errorf("%w: %w", auth.ErrUnavailable, &auth.Error{Detail: auth.DetailForbidden}), 503, "error.storeUnavailable"},
 		{"a deadline that passed", context.DeadlineExceeded, 503, "error.storeUnavailable"},
 		{"a body over its bound", &http.MaxBytesError{Limit: 1}, 413, "tooLarge.unspecified"},
 		{"an error that answers for itself", fmt.Errorf("parsing: %w", shaped{}), 400, "invalidArgument.query"},

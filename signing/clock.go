@@ -40,6 +40,10 @@ func (c *Clock) host(name string) *hostClock {
 const (
 	millisecond = int64(time.Millisecond / time.Microsecond)
 
+	// maxServerTime leaves room for the timestamps ahead of it, which have no
+	// more digits on the wire.
+	maxServerTime = 999_999_999_999_999 - 3_600_000
+
 	// maxLead is how far ahead of the host's time a timestamp may be.
 	maxLead = 1000 * millisecond
 
@@ -95,7 +99,7 @@ func (h *hostClock) learn(header http.Header, name string, sent, received time.T
 		return
 	}
 	ms, ok := parseMillis(stamp[0])
-	if !ok {
+	if !ok || ms > maxServerTime {
 		return
 	}
 	took := max(0, received.Sub(sent).Microseconds())

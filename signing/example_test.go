@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"time"
 
 	"github.com/tenantkit/tenantkit/signing"
@@ -164,4 +165,44 @@ func ExampleTransport() {
 	_, err := client.Get("https://api.example.org/acme/v2/connections")
 	fmt.Println(err)
 	// Output: Get "https://api.example.org/acme/v2/connections": signing: request is outside the base URL
+}
+
+// Any store that can write a key if it is not there keeps replays out for all
+// the servers that share it: here a map, in earnest SET NX GET or INSERT … ON
+// CONFLICT DO NOTHING.
+func ExampleSetOnce() {
+	var mu sync.Mutex
+	values := map[string]string{}
+	store := signing.SetOnce(func(_ context.Context, key, value string, keep time.Time) (string, bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if prior, ok := values[key]; ok {
+			return prior, false, nil
+		}
+		values[key] = value // and forget it at keep
+		return "", true, nil
+	})
+	now := time.Now()
+	claim := func(nonce string, signed time.Time) error {
+		return store.Claim(context.Background(), signing.Use{
+			ClientKey: "acme", Nonce: nonce, Signature: [32]byte([]byte(nonce + nonce)),
+			Signed: signed, Seen: now, Keep: now.Add(5 * time.Minute),
+		})
+	}
+	fmt.Println(claim("0000000000000000", now.Add(-time.Second))) // the store is empty: it cannot know
+	fmt.Println(claim("1111111111111111", now.Add(time.Second)))
+	fmt.Println(claim("1111111111111111", now.Add(time.Second)))
+	// Output:
+	// signing: timestamp outside the window
+	// <nil>
+	// signing: request was accepted before
+}
+
+// The record of one process, for 500 requests a second of all clients and 250 of
+// any one: what is signed is remembered for 5½ minutes.
+func ExampleNewMemory() {
+	store := signing.NewMemory(500 * 330)
+	store.PerKey = 250 * 330
+	fmt.Println(store.Len())
+	// Output: 0
 }

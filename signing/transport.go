@@ -88,7 +88,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok {
 		return res, nil
 	}
-	_, _ = io.CopyN(io.Discard, res.Body, maxDrained)
+	if res.ContentLength >= 0 { // else it may never end
+		_, _ = io.CopyN(io.Discard, res.Body, maxDrained)
+	}
 	res.Body.Close()
 	return t.attempt(again, target)
 }

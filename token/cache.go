@@ -42,7 +42,11 @@ type entry struct {
 // cost is about what the entry keeps alive: the text, the claims read from it,
 // and the compiled chains, of which a short text can hold many.
 func (e *entry) cost() int {
-	return 1024 + 2*len(e.raw) + 192*len(e.token.claims.Scope)
+	cost := 1024 + 2*len(e.raw)
+	for _, chain := range e.token.claims.Scope {
+		cost += 192 + 96*strings.Count(chain, ".")
+	}
+	return cost
 }
 
 func (c *Cache) get(raw string) *entry {

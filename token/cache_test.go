@@ -154,10 +154,15 @@ func TestCacheBytesAreAboutRight(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("object.read.c_%d", i)
 	}
+	deep := make([]string, 80)
+	for i := range deep {
+		deep[i] = fmt.Sprintf("object.*.c%d.*", i) + strings.Repeat(".a", 24)
+	}
 	for name, pairs := range map[string][]any{
 		"small":                 {},
 		"extra claims":          {"x", strings.Repeat("x", 4000), "y", map[string]int{"a": 1}},
 		"many chains":           {"service/scp", many[:240]},
+		"deep chains":           {"service/scp", deep},
 		"chains of few letters": {"service/scp", strings.Split(strings.Repeat("view,", 400)+"view", ",")},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,10 +15,12 @@ const (
 	defaultNamespace = "service/"
 
 	maxText   = 512       // bytes of iss, sub, aud, jti and of a role
-	maxRoles  = 64        // of one token
 	maxChains = 1024      // of one token, as package scope has it
 	maxCount  = 1<<53 - 1 // the largest integer that every JSON reader keeps
 )
+
+// MaxRoles is how many roles a token can add to those of its subject.
+const MaxRoles = 64
 
 // Claims is what a token says, as section 2.3 of the interface lists it. The
 // zero value of an optional field means that the claim is absent.
@@ -155,7 +157,7 @@ func readTime(r *reader) (time.Time, error) {
 }
 
 func readRoles(r *reader) ([]string, error) {
-	roles, err := r.strings(maxRoles)
+	roles, err := r.strings(MaxRoles)
 	if err == nil && !all(roles, isText) {
 		err = errText
 	}

@@ -17,8 +17,8 @@ func Request(method, target string, body io.Reader, p auth.Principal) *http.Requ
 }
 
 // As returns a mechanism that takes every request for one of p: put it in the
-// place of a Guard's mechanisms to test what p may and may not do. p.Org left
-// empty is the org of the request.
+// place of a Guard's mechanisms to test what p may and may not do. p needs an
+// Account; its Org left empty is the org of the request.
 func As(p auth.Principal) auth.Mechanism {
 	if p.Mechanism == "" {
 		p.Mechanism = "authtest"

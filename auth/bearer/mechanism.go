@@ -22,8 +22,9 @@ const Name = "bearer"
 // safe for concurrent use.
 type Mechanism struct {
 	// Verifier is required, with its Keys. The mechanism uses a copy: its
-	// Namespace is the Guard's Brand's, and its Admit runs after the
-	// mechanism's own.
+	// Namespace is the Brand's of the one Guard it serves, and its Admit runs
+	// after the mechanism's own. That refuses with an *auth.Error; any other
+	// error of it is taken for a store's.
 	Verifier *token.Verifier
 
 	// Ceiling lets a scope claim, even an empty one, bound what the roles of
@@ -65,6 +66,10 @@ func isBearer(value string) bool {
 // Authenticate implements auth.Mechanism.
 func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	m.prepare.Do(func() { m.verifier = m.withAdmit(t.Brand.Claims) })
+	if m.verifier.Namespace != t.Brand.Claims {
+		// Another brand's claims would be unknown ones, and limit nothing.
+		return auth.Principal{}, errors.New("bearer: one Mechanism serves Guards of different brands")
+	}
 	raw, clientKey, err := credential(r.Header, t.Brand.Header)
 	if err != nil {
 		return auth.Principal{}, err
@@ -139,8 +144,8 @@ func fault(err error) error {
 	case errors.Is(err, token.ErrInvalid), errors.Is(err, errRefused):
 		detail = auth.DetailInvalidToken
 	default:
-		if _, ok := errors.AsType[*auth.Error](err); ok {
-			return err // of the embedder's Admit
+		if e, ok := err.(*auth.Error); ok {
+			return e // of the embedder's Admit
 		}
 		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"net/http/httptest"
 	"strconv"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // counting counts the claims of a store.
@@ -24,6 +27,41 @@ func (c *counting) Claim(ctx context.Context, u signing.Use) error {
 	c.claims++
 	return c.Replays.Claim(ctx, u)
 }
+
+// One mechanism reads the claims of one brand: those of another would be unknown
+// to it, and limit nothing.
+func TestOneMechanismServesOneBrand(t *testing.T) {
+	w := newWorld(t)
+	want(t, w.me(t, honest(t)), 200, "")
+	other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Mechanisms: w.guard.Mechanisms,
+		Brand: auth.Brand{Claims: "other/"}}
+	mux := other.Mux()
+	mux.HandleFunc("GET /me", auth.Authenticated, w.answer)
+	r := httptest.NewRequest("GET", "/acme/v2/me", nil)
+	r.Header.Set("Authorization", "Bearer "+honest(t, "other/scp", []string{}))
+	rec := httptest.NewRecorder()
+	mux.ServeHTTP(rec, r)
+	if rec.Code != 500 {
+		t.Errorf("got %d", rec.Code)
+	}
+}
+
+// A store's failure is a 503, whatever error it comes with.
+func TestStoresThatFailOddly(t *testing.T) {
+	for name, err := range map[string]error{
+		"not found": auth.ErrNotFound, "forbidden": auth.ErrForbidden, "an error of auth": &auth.Error{Detail: auth.DetailForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(w *world) { w.mechanism.Verifier.Ledger = failingWith{err} })
+			want(t, w.me(t, w.limited(t, "odd", 3)), 503, "error.storeUnavailable")
+		})
+	}
+}
+
+// failingWith is a ledger that answers with an error that is not its to use.
+type failingWith struct{ err error }
+
+func (f failingWith) Spend(context.Context, token.Record) error { return fmt.Errorf("sql: %w", f.err) }
 
 // Signatures and tokens in one Guard.
 func TestTwoMechanisms(t *testing.T) {

@@ -34,7 +34,10 @@ func MintFault(err error) error {
 // scopeFault says of each chain what is wrong with it.
 func scopeFault(err error) error {
 	e := &auth.Error{Detail: auth.DetailInvalidScope, Err: err}
-	for _, problem := range syntaxErrors(err) {
+	for i, problem := range syntaxErrors(err) {
+		if i == maxExcess {
+			break
+		}
 		reason := fmt.Sprintf("segment %d: got %q, expected %s", problem.Segment+1, problem.Got, problem.Expected)
 		if problem.Hint != "" {
 			reason += "; " + problem.Hint

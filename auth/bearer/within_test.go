@@ -2,6 +2,7 @@ package bearer_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -84,7 +85,12 @@ func TestWithin(t *testing.T) {
 			token.Claims{Subject: "ann", Roles: []string{"editor"}, Expires: soon}, []string{"scope", "object.update.c_note"}},
 		{"T28 longer than the minter's token", by(ann, same), false, token.Claims{Subject: "ann", Expires: later}, []string{"expires", ""}},
 		{"T28 permanent from ephemeral", by(ann, same), false, token.Claims{Subject: "ann"}, []string{"expires", ""}},
-		{"T28 permanent from permanent", by(ann, func(p *auth.Principal) { p.Expires = time.Time{} }), false, token.Claims{Subject: "ann"}, nil},
+		{"T28 permanent from ephemeral without exp", by(ann, func(p *auth.Principal) { p.Expires = time.Time{} }), false, token.Claims{Subject: "ann"}, []string{"expires", ""}},
+		{"T27 claims of the embedder's own", ann, false, token.Claims{Subject: "ann", Extra: map[string]json.RawMessage{"groups": []byte(`["admins"]`)}}, []string{"claims", ""}},
+		{"claims of the embedder's own, by an administrator", root, true, token.Claims{Subject: "ann", Extra: map[string]json.RawMessage{"groups": []byte(`[]`)}}, nil},
+		{"T27 for another app than the token's", by(ann, func(p *auth.Principal) { p.App = appA }), false, token.Claims{Issuer: appB, Subject: "ann", Expires: soon}, []string{"app", ""}},
+		{"for another app, by an administrator", by(root, func(p *auth.Principal) { p.App = appA }), true, token.Claims{Issuer: appB, Subject: "ann", Expires: soon}, nil},
+		{"permanent from permanent", by(ann, func(p *auth.Principal) { p.Expires, p.TokenID = time.Time{}, "jti" }), false, token.Claims{Subject: "ann"}, nil},
 		{"T28 higher grant, for administrators too", by(root, func(p *auth.Principal) { p.Grant = 4 }), true, token.Claims{Subject: "ann", Grant: 5, Expires: soon}, []string{"grant", ""}},
 		{"the same grant", by(root, func(p *auth.Principal) { p.Grant = 4 }), true, token.Claims{Subject: "ann", Grant: 4, Expires: soon}, nil},
 		{"T28 skips, for administrators too", by(root, same), true, token.Claims{Subject: "ann", SkipACL: true, SkipCreateACL: true, Expires: soon},
@@ -125,9 +131,14 @@ func TestWithinNeedsWhatItNames(t *testing.T) {
 		"disabled subject":       {Subject: "off"},
 		"subject of another org": {Subject: "gus"},
 		"unknown role":           {Subject: "ann", Roles: []string{"emperor"}},
+		"app of another org":     {Subject: "ann", Issuer: appG},
+		"audience of another":    {Subject: "ann", Audience: "https://api.example.test/globex/v2"},
+		"65 roles":               {Subject: "ann", Roles: make([]string, 65)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := bearer.Within(t.Context(), root, true, tenant, c); !errors.Is(err, auth.ErrNotFound) {
+			err := bearer.Within(t.Context(), root, true, tenant, c)
+			var fault *auth.Error
+			if !errors.Is(err, auth.ErrNotFound) && !(errors.As(err, &fault) && fault.Detail == auth.DetailOption) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -143,6 +154,10 @@ func TestWithinNeedsWhatItNames(t *testing.T) {
 	if !errors.As(err, &fault) || fault.Detail != auth.DetailInvalidScope || len(fault.Faults) != 2 ||
 		fault.Faults[0].Path != "scope[1]" || fault.Faults[1].Path != "scope[2]" || fault.Faults[1].Reason == "" {
 		t.Errorf("chains that can match nothing: %v", err)
+	}
+	w.directory.PutAccount(auth.Account{ID: "root", Org: "acme", Disabled: true})
+	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann"}); !errors.Is(err, auth.ErrNotFound) {
+		t.Errorf("a minter that was disabled since: %v", err)
 	}
 	w.guard.Directory = broken{w.directory}
 	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann"}); !errors.Is(err, auth.ErrUnavailable) {
@@ -186,6 +201,28 @@ func TestBeyondErrorNamesWhat(t *testing.T) {
 	if w.Code != 403 || !strings.Contains(body, `"errCode":"service.accessDenied.delegation"`) ||
 		!strings.Contains(body, `"path":"skipAcl"`) || !strings.Contains(body, `"reason":"object.read"`) {
 		t.Errorf("got %d %s", w.Code, body)
+	}
+}
+
+// What is in excess is named up to a bound: a small request must not be answered
+// with a large refusal.
+func TestRefusalsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	tenant := w.tenant(t)
+	var chains, broken []string
+	for i := range 1000 {
+		chains = append(chains, fmt.Sprintf("object.read.c_%d", i))
+		broken = append(broken, fmt.Sprintf("object.raed.c_%d", i))
+	}
+	root := auth.Principal{Org: "acme", Account: "root", Granted: compile(t, "view")}
+	for name, c := range map[string]token.Claims{
+		"beyond": {Subject: "root", Scope: chains}, "broken": {Subject: "root", Scope: broken},
+	} {
+		rec := httptest.NewRecorder()
+		auth.Fail(rec, httptest.NewRequest("POST", "/", nil), bearer.Within(t.Context(), root, true, tenant, c))
+		if rec.Code < 400 || rec.Code > 403 || rec.Body.Len() > 16<<10 {
+			t.Errorf("%s: %d with %d bytes", name, rec.Code, rec.Body.Len())
+		}
 	}
 }
 

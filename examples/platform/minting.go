@@ -28,10 +28,10 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 	}
 	w.claims.Issuer, w.claims.Audience = app.ClientKey, tenant.URL()
 	now := time.Now()
-	if err := h.mayMint(ctx, p, tenant, w, now); err != nil {
-		return minted{}, err
-	}
 	if err := h.quota.take(inOrg{p.Org, p.Account}); err != nil {
+		return minted{}, err // before the rest: a refusal costs work, too
+	}
+	if err := h.mayMint(ctx, p, tenant, w, now); err != nil {
 		return minted{}, err
 	}
 	m, err := h.mint(ctx, w, now)

@@ -311,9 +311,9 @@ func TestRevoking(t *testing.T) {
 			t.Error("accepted after it was revoked")
 		}
 	})
-	t.Run("another's, by a member", func(t *testing.T) {
+	t.Run("T23 a jti of another subject, by a member", func(t *testing.T) {
 		token, path := permanent(t, theirs)
-		s.refused(t, s.as(t, mine, "DELETE", path, ""), 403, "accessDenied.unspecified")
+		s.refused(t, s.as(t, mine, "DELETE", path, ""), 404, "notFound.unspecified")
 		s.refused(t, s.as(t, mine, "GET", s.subjectPath(theirs), ""), 403, "accessDenied.unspecified")
 		s.refused(t, s.as(t, mine, "DELETE", s.subjectPath(theirs), ""), 403, "accessDenied.unspecified")
 		if !s.works(t, token) {
