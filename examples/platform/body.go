@@ -11,12 +11,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/paging"
 )
 
 // readValues reads a body that holds properties of a schema, by their path. It
 // is strict: a field that is unknown, hidden, given twice or of another type is
 // refused, each with its path, and nothing is taken of such a body.
-func readValues(r *http.Request, s *schema) (map[string]any, error) {
+func readValues(r *http.Request, s *paging.Schema) (map[string]any, error) {
 	body, err := readJSON(r)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func readJSON(r *http.Request) (json.RawMessage, error) {
 
 // bodyReader takes values from a body, level by level.
 type bodyReader struct {
-	schema *schema
+	schema *paging.Schema
 	values map[string]any
 	wrong  invalid
 }
@@ -91,13 +92,13 @@ func (b *bodyReader) object(path string, text json.RawMessage) error {
 }
 
 func (b *bodyReader) field(path, name string, value json.RawMessage) error {
-	p, known := b.schema.property(path)
+	p, known := propertyOf(b.schema, path)
 	switch {
 	case strings.Contains(name, "."): // would pass for the path of a field below
 		b.wrong.add(path, "unknown field")
 	case known:
 		b.take(p, value)
-	case !b.schema.hasBelow(path):
+	case !hasBelow(b.schema, path):
 		b.wrong.add(path, "unknown field")
 	case value[0] != '{':
 		b.wrong.add(path, "must be an object")
@@ -107,8 +108,8 @@ func (b *bodyReader) field(path, name string, value json.RawMessage) error {
 	return nil
 }
 
-func (b *bodyReader) take(p property, value json.RawMessage) {
-	read, refused := p.read(value)
+func (b *bodyReader) take(p paging.Property, value json.RawMessage) {
+	read, refused := readValue(p, value)
 	if refused != "" {
 		b.wrong.add(p.Path, refused)
 		return

@@ -6,7 +6,7 @@
 //   - platform.go: the parts, and how they are wired
 //   - server.go: limits, timeouts, panics, draining
 //   - directory.go, credentials.go: where the Guard looks things up
-//   - schema.go, objects.go, list.go, body.go: objects and their lists
+//   - schema.go, objects.go, view.go, list.go, body.go: objects and their lists
 //   - access.go: who may do what, beside scopes
 //   - store_memory.go: where it is all kept
 //   - demo.go: the demo orgs
