@@ -66,7 +66,7 @@ func (n note) at(path string) (any, bool) {
 	return map[string]string{"_id": n.ID, "object": n.Object}[path], true
 }
 
-var notes = map[string][]note{"acme": {{envelope.Item{ID: "1", Object: "note"}, "Water the plants"}, {envelope.Item{ID: "2", Object: "note"}, "Call back"}}}
+var notes = map[string][]note{"acme": {{envelope.Item{ID: "1", Object: "note"}, "Water the plants"}, {envelope.Item{ID: "2", Object: "note"}, "Call back"}}} // by org
 
 func listNotes(w http.ResponseWriter, r *http.Request) {
 	q, err := (&paging.Schema{Object: "note"}).Parse(r.URL.RawQuery, nil) // by _id and object only
