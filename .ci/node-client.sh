@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs node-client.mjs against the reference server, once under the neutral
-# brand and once under another, and checks that the server drains on SIGTERM.
+# Runs clients that share no code with the library against the reference server,
+# once under the neutral brand and once under another: node-client.mjs signs,
+# jose.mjs and openssl.sh verify tokens. Checks that the server drains on SIGTERM.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,6 +18,8 @@ check() {
 	server=$!
 	await "$facts"
 	node .ci/node-client.mjs "$facts" "$1" "$3" || fail 'the checks failed'
+	node "$scratch/jose.mjs" "$facts" "$2" || fail 'the checks of tokens failed'
+	bash .ci/openssl.sh "$facts" || fail 'openssl does not verify the token'
 	kill -TERM "$server"
 	wait "$server" || fail "exit status $? after SIGTERM"
 	server=
@@ -37,6 +40,10 @@ fail() {
 	tail -n 30 "$scratch/log"
 	exit 1
 }
+
+# Beside its package, where Node looks for it.
+npm install --prefix "$scratch" --no-save --no-package-lock --no-audit --no-fund --ignore-scripts jose@6.2.17
+cp .ci/jose.mjs "$scratch"
 
 go build -o "$scratch/platform" ./examples/platform
 check Service- service/ service

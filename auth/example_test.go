@@ -158,3 +158,21 @@ func ExamplePrincipal_WithoutScope() {
 	fmt.Println(view.Scope.Allows(read), view.Granted.Allows(read))
 	// Output: true false
 }
+
+// A middleware that recovers from panics stands outside the Guard, and answers
+// as the Guard does.
+func ExampleGuard_Fail() {
+	guard := exampleGuard()
+	mux := guard.Mux()
+	mux.HandleFunc("GET /broken", auth.Public, func(http.ResponseWriter, *http.Request) { panic("a bug") })
+	recovered := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				guard.Fail(w, r, fmt.Errorf("panic: %v", cause))
+			}
+		}()
+		mux.ServeHTTP(w, r)
+	})
+	get(recovered, "/acme/v2/broken")
+	// Output: 500 {"object":"fault","name":"error","code":"kError","errCode":"service.error.unspecified","status":500,"message":"Internal error.","faults":[]}
+}

@@ -21,6 +21,18 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	deny(w, r, nil, toError(err))
 }
 
+// Fail is the function of that name for what stands outside the Guard's mount
+// and shall answer under its Brand: a middleware that recovers from panics, a
+// page beside the orgs.
+func (g *Guard) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	g.mustBeValid()
+	if callOf(r.Context(), g) != nil {
+		Fail(w, r, err)
+		return
+	}
+	deny(w, r, g, toError(err))
+}
+
 // deny writes a refusal. The Guard is nil outside one.
 func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	f := e.Fault()

@@ -115,6 +115,8 @@ var (
 type Error struct {
 	Detail     string        // one of the Detail constants; any other is answered as DetailInternal
 	Reason     string        // optional and shown to the client: what is needed, never why a credential failed
+	Path       string        // optional and shown: the parameter or property that it is about
+	Faults     []*Error      // optional and shown: each thing, where several are wrong
 	RetryAfter time.Duration // of a 429 or 503; 0: one second
 	Err        error         // the cause; never leaves the server
 
@@ -144,13 +146,18 @@ func (e *Error) Fault() *envelope.Fault {
 	if !ok {
 		detail, row = DetailInternal, faults[DetailInternal]
 	}
-	return &envelope.Fault{
+	f := &envelope.Fault{
 		Detail:  detail,
 		Code:    row.code,
 		Status:  row.status,
 		Message: row.message,
 		Reason:  e.Reason,
+		Path:    e.Path,
 	}
+	for _, child := range e.Faults {
+		f.Faults = append(f.Faults, child.Fault())
+	}
+	return f
 }
 
 // toError gives any error its place in the table.

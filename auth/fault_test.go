@@ -140,6 +140,38 @@ func TestFailKeepsChildren(t *testing.T) {
 	}
 }
 
+func TestErrorTellsEachThingThatIsWrong(t *testing.T) {
+	err := &auth.Error{Detail: auth.DetailBody, Faults: []*auth.Error{
+		{Detail: auth.DetailBody, Path: "name", Reason: "missing"},
+		{Detail: auth.DetailBody, Path: "age", Reason: "not a number"},
+	}}
+	var paths []string
+	for _, child := range err.Fault().Faults {
+		paths = append(paths, child.Path+" "+child.Reason)
+	}
+	if diff := cmp.Diff([]string{"name missing", "age not a number"}, paths); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGuardFailsUnderItsBrandOutsideTheMount(t *testing.T) {
+	g := guard()
+	g.Brand.Faults = "acme"
+	w := httptest.NewRecorder()
+	g.Fail(w, httptest.NewRequest("GET", "/", nil), auth.ErrNotFound)
+	if got := errCode(t, w.Body.Bytes()); w.Code != 404 || got != "acme.notFound.unspecified" {
+		t.Errorf("got %d %s", w.Code, got)
+	}
+	observed := 0
+	g = guard()
+	g.Observe = func(context.Context, auth.Event) { observed++ }
+	mux := g.Mux()
+	mux.HandleFunc("GET /x", auth.Public, func(w http.ResponseWriter, r *http.Request) { g.Fail(w, r, auth.ErrForbidden) })
+	if w := do(mux, "GET", "/acme/v2/x"); w.Code != 403 || observed != 2 {
+		t.Errorf("inside: got %d, %d observed", w.Code, observed)
+	}
+}
+
 func TestRetryAfterIsRoundedUp(t *testing.T) {
 	for _, test := range []struct {
 		after time.Duration

@@ -69,7 +69,8 @@ type Brand struct {
 	Faults string // first part of errCode; "": service
 }
 
-// Event is one decision of a Guard: ids and codes, never a secret.
+// Event is one decision of a Guard: ids and codes, never a secret. A request
+// that was admitted and then failed by its handler is observed twice.
 type Event struct {
 	Mechanism string // empty unless one authenticated the request
 	Detail    string // of the fault; empty when allowed

@@ -25,6 +25,10 @@ func (t *Tenant) Compile(source string, chains []string) (scope.Set, error) {
 	return t.guard.Scopes.Compile(source, chains...)
 }
 
+// Vet reports all that is wrong with chains that are to be granted, in the
+// Guard's grammar: see scope.Grammar.Vet.
+func (t *Tenant) Vet(chains []string) error { return t.guard.Scopes.Vet(chains...) }
+
 // RoleScope returns the union of the chains of these roles, each with the
 // source "role NAME". A chain that does not parse is dropped, and the Guard's
 // observer is told of it; unknown names add nothing. The error wraps

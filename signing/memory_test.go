@@ -19,7 +19,6 @@ import (
 // requests makes claims that differ in nonce and signature, and of many client
 // keys, without allocating.
 type requests struct {
-	n    uint64
 	keys []string
 	keep time.Time
 	text [16]byte

@@ -2,6 +2,7 @@ package bearer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -95,4 +96,18 @@ func ExampleCerts() {
 	mux.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/auth/certs/jwk", nil))
 	fmt.Println(w.Body)
 	// Output: {"object":"list","data":[],"hasMore":false,"keys":[]}
+}
+
+// What a Minter refuses, as a client is told.
+func ExampleMintFault() {
+	minter := token.Minter{Signers: new(token.MemoryKeys)}
+	_, err := minter.Ephemeral(context.Background(), token.Claims{
+		Issuer: "acmeKey000000000000001", Subject: "ann", Audience: "https://api.example.com/acme/v2",
+		Scope: []string{"deployment.create"},
+	}, 0)
+	var fault *auth.Error
+	if errors.As(bearer.MintFault(err), &fault) {
+		fmt.Println(fault.Detail, fault.Faults[0].Path)
+	}
+	// Output: invalidArgument.authScope scope[0]
 }

@@ -45,24 +45,33 @@ func Effective(ctx context.Context, t *auth.Tenant, c token.Claims) (scope.Set, 
 //     role that it lacks itself; administrators' tokens neither. A limited-use
 //     token mints nothing.
 //
-// The error is a *BeyondError that names everything in excess, or one of
-// Effective.
+// The error is a *BeyondError that names everything in excess, an *auth.Error
+// that says what is wrong with the chains, or one of Effective.
 func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, c token.Claims) error {
 	if by.Account == "" || by.Org != t.Org.Code {
 		return &BeyondError{Excess: []Excess{{Option: "sub"}}}
 	}
-	effective, err := Effective(ctx, t, c)
-	if err != nil {
-		return err
-	}
 	var b BeyondError
+	if by.Mechanism == Name {
+		b.bearer(by, c)
+	}
 	if !admin {
 		if err := b.ordinary(ctx, by, t, c); err != nil {
 			return err
 		}
+		if len(b.Excess) > 0 {
+			// Whoever may not mint this is told so before anything else is looked
+			// up: which accounts there are, and which chains a role has, is not
+			// for them to learn.
+			return &b
+		}
 	}
-	if by.Mechanism == Name {
-		b.bearer(by, c)
+	if err := t.Vet(c.Scope); err != nil {
+		return scopeFault(err)
+	}
+	effective, err := Effective(ctx, t, c)
+	if err != nil {
+		return err
 	}
 	for _, chain := range by.Granted.Missing(effective) {
 		b.add(true, "scope", chain.String())
@@ -84,19 +93,18 @@ type Excess struct {
 	Value  string // the chain or the role, empty for others
 }
 
-// ordinary holds the claims against an account that is no administrator.
+// ordinary holds the claims against an account that is no administrator. It
+// looks up that account and no other.
 func (b *BeyondError) ordinary(ctx context.Context, by auth.Principal, t *auth.Tenant, c token.Claims) error {
-	if c.Subject != by.Account {
-		b.add(true, "sub", "")
-	}
-	b.add(c.SkipACL, "skipAcl", "")
-	b.add(c.SkipCreateACL, "bypassCreateAcl", "")
-	b.add(c.Grant != 0, "grant", "")
-	account, err := t.Account(ctx, c.Subject)
+	own, err := t.Account(ctx, by.Account)
 	if err != nil {
 		return err
 	}
-	b.roles(account.Roles, c.Roles)
+	b.add(c.Subject != by.Account, "sub", "")
+	b.add(c.SkipACL, "skipAcl", "")
+	b.add(c.SkipCreateACL, "bypassCreateAcl", "")
+	b.add(c.Grant != 0, "grant", "")
+	b.roles(own.Roles, c.Roles)
 	return nil
 }
 
@@ -132,11 +140,9 @@ func (b *BeyondError) Error() string {
 
 // Fault makes auth.Fail answer with what is in excess, one child for each.
 func (b *BeyondError) Fault() *envelope.Fault {
-	f := (&auth.Error{Detail: auth.DetailDelegation}).Fault()
-	for _, e := range b.Excess {
-		child := (&auth.Error{Detail: auth.DetailDelegation, Reason: e.Value}).Fault()
-		child.Path = e.Option
-		f.Faults = append(f.Faults, child)
+	e := &auth.Error{Detail: auth.DetailDelegation}
+	for _, x := range b.Excess {
+		e.Faults = append(e.Faults, &auth.Error{Detail: auth.DetailDelegation, Path: x.Option, Reason: x.Value})
 	}
-	return f
+	return e.Fault()
 }

@@ -3,6 +3,7 @@ package bearer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -136,9 +137,41 @@ func TestWithinNeedsWhatItNames(t *testing.T) {
 	if !errors.As(err, &syntax) {
 		t.Errorf("a chain that does not parse: %v", err)
 	}
+	// C02b: what can match nothing is refused at minting.
+	err = bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann", Scope: []string{"", "object.create.c_a." + note, "deployment.create"}})
+	var fault *auth.Error
+	if !errors.As(err, &fault) || fault.Detail != auth.DetailInvalidScope || len(fault.Faults) != 2 ||
+		fault.Faults[0].Path != "scope[1]" || fault.Faults[1].Path != "scope[2]" || fault.Faults[1].Reason == "" {
+		t.Errorf("chains that can match nothing: %v", err)
+	}
 	w.guard.Directory = broken{w.directory}
 	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann"}); !errors.Is(err, auth.ErrUnavailable) {
 		t.Errorf("a directory that does not answer: %v", err)
+	}
+}
+
+// An ordinary account is told the same of accounts and roles that exist and of
+// those that do not.
+func TestWithinTellsNobodyWhatThereIs(t *testing.T) {
+	w := newWorld(t)
+	tenant := w.tenant(t)
+	ann := auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Granted: compile(t, "object.read")}
+	for _, pair := range [][2]token.Claims{
+		{{Subject: "root"}, {Subject: "nobody"}},
+		{{Subject: "ann", Roles: []string{"editor"}}, {Subject: "ann", Roles: []string{"emperor"}}},
+	} {
+		var got [2]string
+		for i, c := range pair {
+			err := bearer.Within(t.Context(), ann, false, tenant, c)
+			var beyond *bearer.BeyondError
+			if !errors.As(err, &beyond) {
+				t.Fatalf("%+v: %v", c, err)
+			}
+			got[i] = strings.NewReplacer("editor", "X", "emperor", "X").Replace(err.Error())
+		}
+		if got[0] != got[1] {
+			t.Errorf("%q differs from %q", got[0], got[1])
+		}
 	}
 }
 
@@ -153,6 +186,34 @@ func TestBeyondErrorNamesWhat(t *testing.T) {
 	if w.Code != 403 || !strings.Contains(body, `"errCode":"service.accessDenied.delegation"`) ||
 		!strings.Contains(body, `"path":"skipAcl"`) || !strings.Contains(body, `"reason":"object.read"`) {
 		t.Errorf("got %d %s", w.Code, body)
+	}
+}
+
+func TestMintFault(t *testing.T) {
+	scopeProblem := new(scope.Grammar).Vet("deployment.create")
+	for name, test := range map[string]struct {
+		err            error
+		detail, reason string
+		children       int
+	}{
+		"nothing":     {nil, "", "", 0},
+		"claims":      {fmt.Errorf("%w: ttl is too long", token.ErrClaims), auth.DetailOption, "ttl is too long", 0},
+		"scope":       {fmt.Errorf("%w: %w", token.ErrScope, scopeProblem), auth.DetailInvalidScope, "", 1},
+		"no key pair": {fmt.Errorf("mint: %w", token.ErrNoKeyPair), auth.DetailNoKeyPair, "", 0},
+		"too many":    {fmt.Errorf("mint: %w", token.ErrTooMany), auth.DetailTooManyTokens, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got auth.Error
+			if e, ok := errors.AsType[*auth.Error](bearer.MintFault(test.err)); ok {
+				got = *e
+			}
+			if got.Detail != test.detail || got.Reason != test.reason || len(got.Faults) != test.children {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	if err := bearer.MintFault(http.ErrServerClosed); !errors.Is(err, auth.ErrUnavailable) {
+		t.Errorf("a store's error: %v", err)
 	}
 }
 

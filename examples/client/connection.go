@@ -48,8 +48,20 @@ func (c cli) parse(flags *flag.FlagSet, args []string, arguments int, to *connec
 	return to.complete(c.getenv)
 }
 
-// complete adds what the flags left out.
+// complete adds what the flags left out, and refuses a connection for which
+// nothing could be signed.
 func (to *connection) complete(getenv func(string) string) error {
+	if err := to.fill(getenv); err != nil {
+		return err
+	}
+	if to.url == "" || to.key == "" || to.secret == "" {
+		return usageError("the server's URL, a client key and its secret are needed; client -help says where from")
+	}
+	return nil
+}
+
+// fill adds what the flags left out, as far as it is known.
+func (to *connection) fill(getenv func(string) string) error {
 	to.url = cmp.Or(to.url, getenv("TENANTKIT_URL"))
 	to.key = cmp.Or(to.key, getenv("TENANTKIT_KEY"))
 	to.secret = cmp.Or(to.secret, signing.Secret(getenv("TENANTKIT_SECRET")))
@@ -61,9 +73,6 @@ func (to *connection) complete(getenv func(string) string) error {
 		}
 	}
 	to.url = strings.TrimSuffix(to.url, "/")
-	if to.url == "" || to.key == "" || to.secret == "" {
-		return usageError("the server's URL, a client key and its secret are needed; client -help says where from")
-	}
 	return nil
 }
 

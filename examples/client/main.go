@@ -20,6 +20,8 @@ const help = `client sends signed requests to a multi-tenant platform, and check
     client post PATH JSON            send JSON there; - reads it from standard input
     client sign METHOD PATH          print the headers of a signed request
     client sign -curl METHOD PATH    print a curl command that sends one
+    client mint [flags] ACCOUNT      print a new token that acts as an account
+    client verify [TOKEN]            check a token by the published keys alone
 
     client scope check -grant CHAIN... NEED
                                      print whether the chains allow a need
@@ -46,6 +48,10 @@ Try it, in two terminals:
 
     go run ./examples/platform -demo-json /tmp/demo.json
     go run ./examples/client get -demo-json /tmp/demo.json '/c_messages?limit=3&paths[]=c_text'
+
+    export TENANTKIT_DEMO_JSON=/tmp/demo.json
+    go run ./examples/client mint -scope object.read.c_message -life 5m ACCOUNT_ID |
+        go run ./examples/client verify
 
 A list is walked page by page, and by _id unless -sort says otherwise, so that no
 item is printed twice or not at all while others come and go. Filters and orders
@@ -114,11 +120,13 @@ func (e usageError) Error() string { return string(e) }
 
 func (c cli) run(ctx context.Context, args []string) error {
 	commands := map[string]func(context.Context, []string) error{
-		"get":   c.get,
-		"list":  c.list,
-		"post":  c.post,
-		"sign":  c.sign,
-		"scope": c.scope,
+		"get":    c.get,
+		"list":   c.list,
+		"post":   c.post,
+		"sign":   c.sign,
+		"scope":  c.scope,
+		"mint":   c.mint,
+		"verify": c.verify,
 	}
 	name := "help"
 	if len(args) > 0 {

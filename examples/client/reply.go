@@ -23,10 +23,14 @@ func (c cli) send(client *http.Client, r *http.Request) error {
 	if err := envelope.Decode(reply.Body, maxReply, &body); err != nil {
 		return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, reply.Status, err)
 	}
-	var text bytes.Buffer
-	if err := json.Indent(&text, body, "", "  "); err != nil {
+	return c.printJSON(body)
+}
+
+func (c cli) printJSON(text []byte) error {
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, text, "", "  "); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.out, text.String())
+	_, err := fmt.Fprintln(c.out, indented.String())
 	return err
 }

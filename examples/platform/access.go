@@ -1,12 +1,14 @@
 package main
 
 import (
+	"net/http"
+
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// The access rules on objects. They stand beside scopes, which only limit: what
-// a scope permits must be allowed here, too. Every account of an org may read
+// The access rules. They stand beside scopes, which only limit: what a scope
+// permits must be allowed here, too. Every account of an org may read
 // its objects; what belongs to another org is not found in the first place.
 
 // mayCreate allows members, and credentials that skip this rule.
@@ -44,4 +46,36 @@ func mayWriteAs(p auth.Principal, values map[string]any) error {
 		return nil
 	}
 	return auth.ErrForbidden
+}
+
+// administrators lets a route answer accounts with that role only. It stands
+// behind the scope that the route needs.
+func administrators[T any](answer func(*http.Request) (T, error)) func(*http.Request) (T, error) {
+	return func(r *http.Request) (none T, err error) {
+		if !auth.From(r.Context()).HasRole(administrator) {
+			return none, auth.ErrForbidden
+		}
+		return answer(r)
+	}
+}
+
+// mayAdminister is the scope and the role of an administrative route, for
+// routes that let in others, too.
+func mayAdminister(p auth.Principal, v scope.Verb) error {
+	need := scope.Admin(v)
+	switch {
+	case !p.Scope.Allows(need):
+		return &auth.Error{Detail: auth.DetailScope, Reason: need.String()}
+	case !p.HasRole(administrator):
+		return auth.ErrForbidden
+	}
+	return nil
+}
+
+// mayHandleTokensOf allows the subject of tokens, and administrators.
+func mayHandleTokensOf(p auth.Principal, subject string, v scope.Verb) error {
+	if subject != "" && subject == p.Account {
+		return nil
+	}
+	return mayAdminister(p, v)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // The demo orgs: acme, which has everything, and globex, which is there so that
@@ -51,13 +52,14 @@ func (p *platform) seed(ctx context.Context) (*facts, error) {
 	err := errors.Join(
 		p.seedOrg(ctx, acme, admin, mia, theo),
 		p.seedApp(ctx, auth.App{ClientKey: integration, Org: acme, Name: "Integration"}, ownSecret, admin.ID, mia.ID, theo.ID),
+		p.seedKeyPair(ctx, integration),
 		p.seedObjects(ctx, demoObjects{acme, 2500, 40, 60, []string{admin.ID, mia.ID, theo.ID}}),
 
 		p.seedOrg(ctx, globex, gus),
 		p.seedApp(ctx, auth.App{ClientKey: foreign, Org: globex, Name: "Integration"}, foreignSecret, gus.ID),
 		p.seedObjects(ctx, demoObjects{globex, 20, 2, 3, []string{gus.ID}}),
 	)
-	return &facts{
+	f := &facts{
 		BaseURL:           p.guard.BaseURL,
 		Org:               acme,
 		ClientKey:         integration,
@@ -72,7 +74,11 @@ func (p *platform) seed(ctx context.Context) (*facts, error) {
 		OtherClientKey:    foreign,
 		OtherClientSecret: string(foreignSecret),
 		OtherAccountID:    gus.ID,
-	}, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, p.seedTokens(ctx, f)
 }
 
 // seedOrg makes an org with its accounts. The roles carry no scope chains: what
@@ -91,13 +97,42 @@ func (p *platform) seedOrg(ctx context.Context, org string, accounts ...account)
 
 // seedApp makes an app whose signing key acts as one account, and may act as
 // others.
-func (p *platform) seedApp(ctx context.Context, app auth.App, secret signing.Secret, own string, others ...string) error {
-	key, err := signing.NewKey(app.ClientKey, secret)
+func (p *platform) seedApp(ctx context.Context, of auth.App, secret signing.Secret, own string, others ...string) error {
+	return errors.Join(
+		p.credentials.put(of.ClientKey, secret, signature.Credential{Account: own, Accounts: others}),
+		p.store.putApp(ctx, app{App: of}),
+	)
+}
+
+// seedKeyPair gives an app a key pair that others can verify with.
+func (p *platform) seedKeyPair(ctx context.Context, clientKey string) error {
+	a, err := p.store.app(ctx, acme, clientKey)
 	if err != nil {
 		return err
 	}
-	p.credentials.put(&signature.Credential{Key: key, Account: own, Accounts: others})
-	return p.store.putApp(ctx, app)
+	pair, err := newPair(a)
+	if err != nil {
+		return err
+	}
+	exposed := *a
+	exposed.ExposeKeys = true
+	return errors.Join(p.store.putApp(ctx, exposed), p.keys.replace(ctx, &exposed, pair))
+}
+
+// seedTokens mints tokens of the integration for an hour.
+func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
+	mint := func(to *string, c token.Claims) {
+		c.Issuer, c.Audience = f.ClientKey, f.BaseURL+"/"+f.Org+"/v2"
+		w := tokenWish{claims: c, limited: c.MaxUses > 0, lasts: time.Hour}
+		m, failed := p.tokens.mint(ctx, w, time.Now())
+		*to, err = string(m.Token), errors.Join(err, failed)
+	}
+	everything := []string{""}
+	mint(&f.AdminToken, token.Claims{Subject: f.AdminAccountID, Scope: everything})
+	mint(&f.EphemeralToken, token.Claims{Subject: f.AccountID, Scope: everything})
+	mint(&f.LimitedToken, token.Claims{Subject: f.AccountID, Scope: everything, MaxUses: 3})
+	mint(&f.NarrowToken, token.Claims{Subject: f.AccountID, Scope: []string{"object.read.c_message.*.c_text"}})
+	return err
 }
 
 // demoObjects says what an org gets.

@@ -43,8 +43,8 @@ func TestDemoFacts(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{
-		"account_email", "account_id", "account_password", "admin_account_id", "base_url",
-		"client_key", "client_secret", "org", "other_account_id", "other_client_key",
+		"account_email", "account_id", "account_password", "admin_account_id", "admin_token", "base_url",
+		"client_key", "client_secret", "ephemeral_token", "limited_token", "narrow_token", "org", "other_account_id", "other_client_key",
 		"other_client_secret", "other_org", "totp_account_email", "totp_account_id",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
@@ -136,11 +136,11 @@ func TestTips(t *testing.T) {
 	var script strings.Builder
 	for line := range strings.Lines(s.output.String()) {
 		if strings.HasPrefix(line, "  export ") || strings.HasPrefix(line, "  go run ") {
-			script.WriteString(strings.Replace(line, "./examples/client", "../client", 1))
+			script.WriteString(strings.ReplaceAll(line, "./examples/client", "../client"))
 		}
 	}
 	out, err := exec.Command("sh", "-e", "-c", script.String()).CombinedOutput()
-	for _, want := range []string{`"name": "Ada Admin"`, `"hasMore": true`, `"c_likes":49}`, `"c_text": "hello"`, `"name": "Mia Member"`, "curl -g "} {
+	for _, want := range []string{`"name": "Ada Admin"`, `"hasMore": true`, `"c_likes":49}`, `"c_text": "hello"`, `"name": "Mia Member"`, "curl -g ", `"service/scp": [`} {
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v, want %s in\n%s", err, want, out)
 		}
@@ -171,9 +171,12 @@ func TestTheLogHoldsNoSecret(t *testing.T) {
 	s := start(t)
 	s.do(t, call{path: "/accounts/me?token=in-the-query"}).ok(t)
 	s.do(t, call{method: "POST", path: "/c_messages", body: `{"c_text":"in-the-body","c_nope":1}`})
+	s.bearing(t, s.AdminToken, "GET", "/apps", "").ok(t)
+	s.bearing(t, s.NarrowToken, "GET", "/apps", "")
+	s.bearing(t, s.NarrowToken+"x", "GET", "/apps", "")
 	r := call{path: "/accounts/me", account: s.OtherAccountID}
 	s.refused(t, s.do(t, r), 403, "accessDenied.principal")
-	for _, secret := range []string{s.ClientSecret, s.OtherClientSecret, s.AccountPassword, "in-the-query", "in-the-body", "Client-Signature"} {
+	for _, secret := range []string{s.ClientSecret, s.OtherClientSecret, s.AccountPassword, s.AdminToken, s.NarrowToken, "in-the-query", "in-the-body", "Client-Signature"} {
 		if strings.Contains(s.log.String(), secret) {
 			t.Errorf("%s is in the log:\n%s", secret, s.log)
 		}

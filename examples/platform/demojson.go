@@ -24,6 +24,10 @@ type facts struct {
 	OtherClientKey    string `json:"other_client_key"`
 	OtherClientSecret string `json:"other_client_secret"`
 	OtherAccountID    string `json:"other_account_id"`
+	AdminToken        string `json:"admin_token"`
+	EphemeralToken    string `json:"ephemeral_token"`
+	LimitedToken      string `json:"limited_token"`
+	NarrowToken       string `json:"narrow_token"`
 }
 
 // write puts the facts into a file that only its owner can read. The file

@@ -19,7 +19,11 @@ func (m *memory) Org(ctx context.Context, code string) (*auth.Org, error) {
 }
 
 func (m *memory) App(ctx context.Context, clientKey string) (*auth.App, error) {
-	return find(ctx, m, m.apps, clientKey)
+	a, err := find(ctx, m, m.apps, clientKey)
+	if err != nil {
+		return nil, err
+	}
+	return &a.App, nil
 }
 
 func (m *memory) Account(ctx context.Context, org, id string) (*auth.Account, error) {
@@ -46,10 +50,6 @@ func (m *memory) Roles(ctx context.Context, org string, names []string) ([]auth.
 
 func (m *memory) putOrg(ctx context.Context, o auth.Org) error {
 	return put(ctx, m, m.orgs, o.Code, o)
-}
-
-func (m *memory) putApp(ctx context.Context, a auth.App) error {
-	return put(ctx, m, m.apps, a.ClientKey, a)
 }
 
 func (m *memory) putRole(ctx context.Context, org string, r auth.Role) error {

@@ -14,7 +14,7 @@ func TestDirectory(t *testing.T) {
 	m := newMemory()
 	if err := errors.Join(
 		m.putOrg(t.Context(), auth.Org{Code: "acme"}),
-		m.putApp(t.Context(), auth.App{ClientKey: "key", Org: "acme"}),
+		m.putApp(t.Context(), app{App: auth.App{ClientKey: "key", Org: "acme"}}),
 		m.putAccount(t.Context(), account{Account: auth.Account{ID: "ann", Org: "acme"}, Name: "Ann"}),
 		m.putRole(t.Context(), "acme", auth.Role{Name: member, Scope: []string{"object.read"}}),
 	); err != nil {

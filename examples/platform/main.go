@@ -5,9 +5,12 @@
 //   - routes.go: every route, and what it needs
 //   - platform.go: the parts, and how they are wired
 //   - server.go: limits, timeouts, panics, draining
-//   - directory.go, credentials.go: where the Guard looks things up
-//   - schema.go, objects.go, view.go, list.go, body.go: objects and their lists
+//   - directory.go: where the Guard looks things up
+//   - schema.go, objects.go, view.go, list.go, form.go, body.go: objects and their lists
 //   - access.go: who may do what, beside scopes
+//   - apps.go, credentials.go, keypairs.go: apps, their secrets and their keys
+//   - tokens.go, minting.go, quota.go: tokens, and who may mint which
+//   - scripts.go, views.go: what stands for the scripts and views of an org
 //   - store_memory.go: where it is all kept
 //   - demo.go: the demo orgs
 //

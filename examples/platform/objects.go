@@ -179,7 +179,7 @@ func (h objects) written(r *http.Request, readable func(path string) bool) (q pa
 	if q, err = h.schema.Parse(r.URL.RawQuery, readable); err != nil {
 		return q, nil, err
 	}
-	if values, err = readValues(r, h.schema); err != nil {
+	if values, err = readValues(r, formOf(h.schema)); err != nil {
 		return q, nil, err
 	}
 	return orWhole(q, h.schema), values, mayWriteAs(auth.From(r.Context()), values)

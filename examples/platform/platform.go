@@ -5,14 +5,18 @@ import (
 	"net/http"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // platform is the parts of the server.
 type platform struct {
 	store       *memory
 	credentials *credentials
+	keys        *keyPairs
+	tokens      *tokens
 	guard       *auth.Guard
 	log         *slog.Logger
 }
@@ -21,8 +25,10 @@ func newPlatform(o options, baseURL string, log *slog.Logger) (*platform, error)
 	p := &platform{
 		store:       newMemory(),
 		credentials: newCredentials(),
+		keys:        newKeyPairs(),
 		log:         log,
 	}
+	p.tokens = newTokens(p.store, p.keys, o.brand.Claims)
 	p.guard = &auth.Guard{
 		BaseURL:   baseURL,
 		Directory: p.store,
@@ -32,6 +38,11 @@ func newPlatform(o options, baseURL string, log *slog.Logger) (*platform, error)
 				Replays:     signing.NewMemory(1_000_000),
 				Policy:      o.policy,
 			},
+			&bearer.Mechanism{Verifier: &token.Verifier{
+				Keys:   p.keys.cached,
+				Ledger: p.tokens.ledger,
+				Cache:  new(token.Cache),
+			}},
 		},
 		Brand:   o.brand,
 		Observe: observe,

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tenantkit/tenantkit/paging"
 )
@@ -19,7 +16,7 @@ type schema struct {
 const dateLayout = "2006-01-02T15:04:05.000Z"
 
 // What a client may leave out when it creates an object is Null: missing, it is
-// equal to null. Only the language can be null itself, see readValue.
+// equal to null. Only the language can be null itself, see formOf.
 var (
 	messages = &paging.Schema{
 		Object: "c_message",
@@ -75,51 +72,4 @@ func hasBelow(s *paging.Schema, path string) bool {
 		}
 	}
 	return false
-}
-
-// readValue takes the value of a property from JSON. What it refuses it names:
-// "must be an integer".
-func readValue(p paging.Property, value json.RawMessage) (_ any, refused string) {
-	if string(value) == "null" && p.Path == languagePath {
-		return nil, ""
-	}
-	switch p.Type {
-	case paging.String:
-		return readString(value)
-	case paging.Integer:
-		n, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil {
-			return nil, "must be an integer of 64 bits"
-		}
-		return n, ""
-	case paging.Boolean:
-		if b := string(value); b != "true" && b != "false" {
-			return nil, "must be true or false"
-		}
-		return string(value) == "true", ""
-	case paging.Date:
-		return readDate(value)
-	}
-	return nil, "cannot be written"
-}
-
-func readString(value json.RawMessage) (any, string) {
-	var s string
-	if value[0] != '"' || json.Unmarshal(value, &s) != nil {
-		return nil, "must be a string"
-	}
-	// PostgreSQL, for one, cannot keep it.
-	if strings.Contains(s, "\x00") {
-		return nil, "must not contain NUL"
-	}
-	return s, ""
-}
-
-func readDate(value json.RawMessage) (any, string) {
-	s, _ := readString(value)
-	written, _ := s.(string)
-	if at, err := time.Parse(dateLayout, written); err != nil || at.Format(dateLayout) != written {
-		return nil, "must be a date such as 2026-01-02T03:04:05.000Z"
-	}
-	return written, ""
 }

@@ -37,13 +37,13 @@ func (s schema) reply() schemaReply {
 	reply := schemaReply{Item: envelope.Item{ID: s.Object, Object: "schema"}, Plural: s.plural}
 	for _, p := range s.Properties {
 		if !p.Hidden {
-			reply.Properties = append(reply.Properties, replyOf(p))
+			reply.Properties = append(reply.Properties, newPropertyReply(p))
 		}
 	}
 	return reply
 }
 
-func replyOf(p paging.Property) propertyReply {
+func newPropertyReply(p paging.Property) propertyReply {
 	reply := propertyReply{
 		Name:       p.Path[strings.LastIndexByte(p.Path, '.')+1:],
 		Path:       p.Path,

@@ -16,7 +16,7 @@ import (
 type memory struct {
 	mu       sync.RWMutex
 	orgs     map[string]*auth.Org
-	apps     map[string]*auth.App
+	apps     map[string]*app
 	accounts map[inOrg]*account
 	roles    map[inOrg]*auth.Role
 	objects  map[inOrg][]*object // by org and type, in the order of their ids
@@ -25,7 +25,7 @@ type memory struct {
 func newMemory() *memory {
 	return &memory{
 		orgs:     make(map[string]*auth.Org),
-		apps:     make(map[string]*auth.App),
+		apps:     make(map[string]*app),
 		accounts: make(map[inOrg]*account),
 		roles:    make(map[inOrg]*auth.Role),
 		objects:  make(map[inOrg][]*object),

@@ -32,6 +32,7 @@ The next ones need a signature of their own:
   go run ./examples/client post /c_messages '{"c_text":"hello"}'
   go run ./examples/client get -account %[8]s /accounts/me
   go run ./examples/client sign -curl GET /schemas
+  go run ./examples/client mint -scope object.read.c_message %[8]s | go run ./examples/client verify
 
 `, f.BaseURL, f.Org, f.OtherOrg, f.curl(headerPrefix), headerPrefix, f.ClientKey, f.ClientSecret, f.AccountID)
 }

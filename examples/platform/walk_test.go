@@ -15,6 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/walk"
 	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // wireMessage is a message as a client has it.
@@ -207,5 +208,62 @@ func TestWalkResumes(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestNarrowTokenWalks walks with a token that reads one property.
+func TestNarrowTokenWalks(t *testing.T) {
+	s := start(t)
+	list := s.walked("/c_messages", nil)
+	list.Client = &http.Client{Transport: &token.Transport{
+		BaseURL: s.BaseURL + "/" + s.Org + "/v2",
+		Source:  token.Token(s.NarrowToken),
+	}}
+	n := 0
+	for m, err := range list.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.ID != demoID(acme, "c_message", n+1) || m.Text == "" || m.Likes != nil || m.Sent != "" {
+			t.Fatalf("P22 item %d is %+v", n, m)
+		}
+		n++
+	}
+	if n != 2500 {
+		t.Errorf("P22 %d items", n)
+	}
+	t.Run("but compares nothing else", func(t *testing.T) {
+		list.Query.Sort = []paging.Key{{Path: "c_likes"}}
+		for _, err := range list.All(t.Context()) {
+			fault, ok := errors.AsType[*envelope.Fault](err)
+			if !ok || fault.Detail != "invalidArgument.query" {
+				t.Errorf("C12 %v", err)
+			}
+		}
+	})
+}
+
+// TestListsOfThePlatform holds lists that are not of objects to the same
+// arguments.
+func TestListsOfThePlatform(t *testing.T) {
+	s := start(t)
+	for range 3 {
+		s.mint(t, "", wish(s.AccountID, `,"permanent":true`))
+	}
+	for _, path := range []string{"/apps", "/schemas", s.subjectPath(s.AccountID)} {
+		var ids []any
+		for _, item := range s.do(t, call{path: path + "?sort=_id"}).ok(t)["data"].([]any) {
+			ids = append(ids, item.(value)["_id"])
+		}
+		last := ids[len(ids)-1]
+		reversed := s.do(t, call{path: path + "?limit=1&sort={%22_id%22:-1}"}).ok(t)
+		if got := items(t, reversed, len(ids) > 1); got[0].(value)["_id"] != last {
+			t.Errorf("%s: %v, want %v", path, got, last)
+		}
+		found := s.do(t, call{path: fmt.Sprintf("%s?where={%%22_id%%22:{%%22$gte%%22:%%22%s%%22}}", path, last)}).ok(t)
+		if got := items(t, found, false); len(got) != 1 {
+			t.Errorf("%s: %v", path, got)
+		}
+		s.refused(t, s.do(t, call{path: path + "?where={%22name%22:1}"}), 400, "invalidArgument.query")
 	}
 }
