@@ -22,7 +22,7 @@ func (p *platform) fail(w http.ResponseWriter, detail string) {
 // invalid is a body with everything that is wrong with it, so that a client can
 // mend it all at once. auth.Fail knows it by its Fault.
 type invalid struct {
-	detail string // auth.DetailBody
+	detail string // auth.DetailBody or auth.DetailOption
 	faults []*envelope.Fault
 }
 
