@@ -49,19 +49,24 @@ func service(t *testing.T, prefix string) string {
 func client(t *testing.T, stdin, environment string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	c := cli{in: strings.NewReader(stdin), out: &out, errs: &errs, getenv: func(name string) string {
+	c := cli{in: strings.NewReader(stdin), out: &out, errs: &errs, getenv: lookup(environment)}
+	err = c.run(t.Context(), args)
+	if text := out.String() + errs.String() + fmt.Sprint(err); strings.Contains(text, secret) {
+		t.Errorf("the secret is printed: %s", text)
+	}
+	return out.String(), errs.String(), err
+}
+
+// lookup is os.Getenv in an environment of name=value lines.
+func lookup(environment string) func(string) string {
+	return func(name string) string {
 		for line := range strings.Lines(environment) {
 			if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok {
 				return value
 			}
 		}
 		return ""
-	}}
-	err = c.run(t.Context(), args)
-	if text := out.String() + errs.String() + fmt.Sprint(err); strings.Contains(text, secret) {
-		t.Errorf("the secret is printed: %s", text)
 	}
-	return out.String(), errs.String(), err
 }
 
 func environment(url string) string {
@@ -227,7 +232,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
-	for _, command := range []string{"get", "post", "sign", "mint", "verify"} {
+	for _, command := range []string{"get", "list", "post", "sign", "mint", "verify"} {
 		if !strings.Contains(help, "client "+command+" ") {
 			t.Errorf("%s is not in the help", command)
 		}

@@ -16,6 +16,7 @@ import (
 const help = `client sends signed requests to a multi-tenant platform, and checks scope chains.
 
     client get PATH                  fetch a path below the org: /accounts/me
+    client list -all PATH            print a list, one item a line, however long
     client post PATH JSON            send JSON there; - reads it from standard input
     client sign METHOD PATH          print the headers of a signed request
     client sign -curl METHOD PATH    print a curl command that sends one
@@ -52,6 +53,18 @@ Try it, in two terminals:
     go run ./examples/client mint -scope object.read.c_message -life 5m ACCOUNT_ID |
         go run ./examples/client verify
 
+A list is walked page by page, and by _id unless -sort says otherwise, so that no
+item is printed twice or not at all while others come and go. Filters and orders
+are those of the interface:
+
+    client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":40}}' /c_messages
+    client list -max 10 -sort '{"c_likes":-1}' -paths c_text /c_messages
+    client list -all -paths c_text -rest c_messages /c_conversations/ID
+
+Each item is one line of JSON on standard output, for jq and its like; on a
+terminal standard error says how many there were. A server that is busy is asked
+again. A walk that fails for good prints the position to -resume from.
+
 Scopes need no server. A need is a chain; without an identifier it means every
 instance:
 
@@ -71,7 +84,7 @@ chain that does not parse.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second interrupt ends what waits for input
-	c := cli{in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv}
+	c := cli{in: os.Stdin, out: os.Stdout, errs: os.Stderr, terminal: isTerminal(os.Stderr), getenv: os.Getenv}
 	status := c.status(c.run(ctx, os.Args[1:]))
 	stop()
 	os.Exit(status)
@@ -96,6 +109,7 @@ func (c cli) status(err error) int {
 type cli struct {
 	in        io.Reader
 	out, errs io.Writer
+	terminal  bool // errs is one
 	getenv    func(string) string
 }
 
@@ -107,6 +121,7 @@ func (e usageError) Error() string { return string(e) }
 func (c cli) run(ctx context.Context, args []string) error {
 	commands := map[string]func(context.Context, []string) error{
 		"get":    c.get,
+		"list":   c.list,
 		"post":   c.post,
 		"sign":   c.sign,
 		"scope":  c.scope,

@@ -16,7 +16,7 @@ import (
 
 // appBody is what can be said of an app, and of its signing key (section 5.3 of
 // the interface).
-var appBody = &schema{Properties: []property{
+var appBody = form{
 	{Path: "name", Type: typeString},
 	{Path: "exposeKeys", Type: typeBoolean},
 	{Path: "credential.account", Type: typeString, Null: true},
@@ -24,10 +24,10 @@ var appBody = &schema{Properties: []property{
 	{Path: "credential.notBefore", Type: typeInstant, Null: true},
 	{Path: "credential.notAfter", Type: typeInstant, Null: true},
 	{Path: "credential.networks", Type: typeStrings, Null: true},
-}}
+}
 
 // appPatch is appBody, and what cannot be said of a new app.
-var appPatch = &schema{Properties: append(slices.Clone(appBody.Properties), property{Path: "disabled", Type: typeBoolean})}
+var appPatch = append(slices.Clone(appBody), input{Path: "disabled", Type: typeBoolean})
 
 const (
 	maxName         = 200 // bytes

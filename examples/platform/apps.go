@@ -50,24 +50,19 @@ type appReply struct {
 type shownOnce string
 
 func (h apps) list(r *http.Request) (envelope.List[appReply], error) {
-	q, err := parseQuery(r.URL.RawQuery, new(schema))
-	if err != nil {
-		return envelope.List[appReply]{}, err
-	}
 	all, err := h.store.listApps(r.Context(), auth.From(r.Context()).Org)
 	if err != nil {
 		return envelope.List[appReply]{}, err
 	}
-	from := page(all, q)
-	to := envelope.List[appReply]{HasMore: from.HasMore}
-	for _, a := range from.Data {
+	var replies []appReply
+	for _, a := range all {
 		reply, err := h.reply(r.Context(), a)
 		if err != nil {
-			return to, err
+			return envelope.List[appReply]{}, err
 		}
-		to.Data = append(to.Data, reply)
+		replies = append(replies, reply)
 	}
-	return to, nil
+	return ownPage(r, "app", replies)
 }
 
 func (h apps) get(r *http.Request) (appReply, error) {

@@ -13,20 +13,20 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// readValues reads a body that holds properties of a schema, by their path. It
-// is strict: a field that is unknown, hidden, given twice or of another type is
-// refused, each with its path, and nothing is taken of such a body.
-func readValues(r *http.Request, s *schema) (map[string]any, error) {
+// readValues reads a body that holds values of a form, by their path. It is
+// strict: a field that is unknown, given twice or of another type is refused,
+// each with its path, and nothing is taken of such a body.
+func readValues(r *http.Request, f form) (map[string]any, error) {
 	body, err := readJSON(r)
 	if err != nil {
 		return nil, err
 	}
-	return valuesOf(body, s)
+	return valuesOf(body, f)
 }
 
 // valuesOf is readValues for a JSON object that has been read.
-func valuesOf(body json.RawMessage, s *schema) (map[string]any, error) {
-	b := bodyReader{schema: s, values: make(map[string]any), wrong: invalid{detail: auth.DetailBody}}
+func valuesOf(body json.RawMessage, f form) (map[string]any, error) {
+	b := bodyReader{form: f, values: make(map[string]any), wrong: invalid{detail: auth.DetailBody}}
 	if err := b.object("", body); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func readJSON(r *http.Request) (json.RawMessage, error) {
 
 // bodyReader takes values from a body, level by level.
 type bodyReader struct {
-	schema *schema
+	form   form
 	values map[string]any
 	wrong  invalid
 }
@@ -96,13 +96,13 @@ func (b *bodyReader) object(path string, text json.RawMessage) error {
 }
 
 func (b *bodyReader) field(path, name string, value json.RawMessage) error {
-	p, known := b.schema.property(path)
+	in, known := b.form.input(path)
 	switch {
 	case strings.Contains(name, "."): // would pass for the path of a field below
 		b.wrong.add(path, "unknown field")
 	case known:
-		b.take(p, value)
-	case !b.schema.hasBelow(path):
+		b.take(in, value)
+	case !b.form.hasBelow(path):
 		b.wrong.add(path, "unknown field")
 	case value[0] != '{':
 		b.wrong.add(path, "must be an object")
@@ -112,11 +112,11 @@ func (b *bodyReader) field(path, name string, value json.RawMessage) error {
 	return nil
 }
 
-func (b *bodyReader) take(p property, value json.RawMessage) {
-	read, refused := p.read(value)
+func (b *bodyReader) take(in input, value json.RawMessage) {
+	read, refused := in.read(value)
 	if refused != "" {
-		b.wrong.add(p.Path, refused)
+		b.wrong.add(in.Path, refused)
 		return
 	}
-	b.values[p.Path] = read
+	b.values[in.Path] = read
 }

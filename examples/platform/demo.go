@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -184,18 +185,18 @@ var demoEpoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func (d demoObjects) message(n int) *object {
 	o := d.object(messages, n)
 	o.Values = map[string]any{
-		"c_text":      fmt.Sprintf("%s (%d)", demoTexts[n%len(demoTexts)], n),
-		authorPath:    o.Owner,
-		sentPath:      demoEpoch.Add(time.Duration(n) * time.Minute).Format(dateLayout),
-		"c_pinned":    n%10 == 0,
-		"c_meta.lang": demoLanguages[n%len(demoLanguages)],
-		"c_secret":    fmt.Sprintf("hidden from everybody (%d)", n),
+		"c_text":     fmt.Sprintf("%s (%d)", demoTexts[n%len(demoTexts)], n),
+		authorPath:   o.Owner,
+		sentPath:     demoEpoch.Add(time.Duration(n) * time.Minute).Format(dateLayout),
+		"c_pinned":   n%10 == 0,
+		languagePath: demoLanguages[n%len(demoLanguages)],
+		"c_secret":   fmt.Sprintf("hidden from everybody (%d)", n),
 	}
 	if n%7 != 6 {
 		o.Values["c_likes"] = int64(n * 13 % 50)
 	}
 	if n%11 == 10 {
-		o.Values["c_meta.lang"] = nil
+		o.Values[languagePath] = nil
 	}
 	return o
 }
@@ -219,7 +220,7 @@ func (d demoObjects) connection(n int) *object {
 	return o
 }
 
-func (d demoObjects) object(s *schema, n int) *object {
+func (d demoObjects) object(s *paging.Schema, n int) *object {
 	return &object{
 		ID:    demoID(d.org, s.Object, n+1),
 		Org:   d.org,

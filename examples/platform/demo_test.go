@@ -140,7 +140,7 @@ func TestTips(t *testing.T) {
 		}
 	}
 	out, err := exec.Command("sh", "-e", "-c", script.String()).CombinedOutput()
-	for _, want := range []string{`"name": "Ada Admin"`, `"hasMore": true`, `"c_text": "hello"`, `"name": "Mia Member"`, "curl -g ", `"service/scp": [`} {
+	for _, want := range []string{`"name": "Ada Admin"`, `"hasMore": true`, `"c_likes":49}`, `"c_text": "hello"`, `"name": "Mia Member"`, "curl -g ", `"service/scp": [`} {
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v, want %s in\n%s", err, want, out)
 		}

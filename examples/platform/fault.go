@@ -19,17 +19,17 @@ func (p *platform) fail(w http.ResponseWriter, detail string) {
 	w.Write(fault.Encode(p.guard.Brand.Faults)) // a client that has gone needs no answer
 }
 
-// invalid is a query or a body with everything that is wrong with it, so that
-// a client can mend it all at once. auth.Fail knows it by its Fault.
+// invalid is a body with everything that is wrong with it, so that a client can
+// mend it all at once. auth.Fail knows it by its Fault.
 type invalid struct {
-	detail string // auth.DetailQuery or auth.DetailBody
+	detail string // auth.DetailBody or auth.DetailOption
 	faults []*envelope.Fault
 }
 
 // maxFaults bounds what a body full of nonsense is answered with.
 const maxFaults = 32
 
-// add notes what is wrong with one parameter or property.
+// add notes what is wrong with one property.
 func (e *invalid) add(path, reason string) {
 	if len(e.faults) == maxFaults {
 		return

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -115,35 +116,50 @@ func TestList(t *testing.T) {
 	})
 }
 
+var escapedText = strings.NewReplacer("٥", url.QueryEscape("٥"), `"`, "%22", "{", "%7B", "}", "%7D")
+
 func TestListRefusals(t *testing.T) {
 	s := start(t)
 	for _, test := range []struct {
 		name, query string
 		want        map[string]string // a part of the reason, by path
 	}{
-		{"P01 limit 0", "limit=0", map[string]string{"limit": "1 or more"}},
-		{"P01 limit -1", "limit=-1", map[string]string{"limit": "1 or more"}},
-		{"P01 limit of 2^63", "limit=9223372036854775808", map[string]string{"limit": "1 or more"}},
-		{"P01 limit 1.0", "limit=1.0", map[string]string{"limit": "whole"}},
-		{"P01 empty limit", "limit=", map[string]string{"limit": "whole"}},
-		{"P01 limit abc", "limit=abc", map[string]string{"limit": "whole"}},
-		{"P01 limit with a plus", "limit=%2B5", map[string]string{"limit": "whole"}},
-		{"P01 limit with a space", "limit=+5", map[string]string{"limit": "whole"}},
-		{"P01 limit in other digits", "limit=٥", map[string]string{"limit": "whole"}},
-		{"limit with a leading zero", "limit=05", map[string]string{"limit": "whole"}},
+		{"P01 limit 0", "limit=0", map[string]string{"limit": "positive integer"}},
+		{"P01 limit -1", "limit=-1", map[string]string{"limit": "positive integer"}},
+		{"P01 limit of 2^63", "limit=9223372036854775808", map[string]string{"limit": "positive integer"}},
+		{"P01 limit 1.0", "limit=1.0", map[string]string{"limit": "positive integer"}},
+		{"P01 empty limit", "limit=", map[string]string{"limit": "positive integer"}},
+		{"P01 limit abc", "limit=abc", map[string]string{"limit": "positive integer"}},
+		{"P01 limit with a plus", "limit=%2B5", map[string]string{"limit": "positive integer"}},
+		{"P01 limit with a space", "limit=+5", map[string]string{"limit": "positive integer"}},
+		{"P01 limit in other digits", "limit=٥", map[string]string{"limit": "positive integer"}},
+		{"limit with a leading zero", "limit=05", map[string]string{"limit": "positive integer"}},
 		{"P02 limit twice", "limit=5&limit=5", map[string]string{"limit": "more than once"}},
-		{"P03 skip -1", "skip=-1", map[string]string{"skip": "0 or more"}},
-		{"P03 skip 10^9", "skip=1000000000", map[string]string{"skip": "10000"}},
-		{"where is never ignored", "where={}", map[string]string{"where": "not served"}},
-		{"sort is never ignored", "sort=_id", map[string]string{"sort": "not served"}},
-		{"101 paths", strings.Repeat("&paths[]=c_text", 101)[1:], map[string]string{"paths[]": "100"}},
-		{"all that is wrong, at once", "limit=0&skip=x&where={}", map[string]string{"limit": "1 or more", "skip": "whole", "where": "not served"}},
-		{"P05 a malformed escape", "limit=5&paths[]=%zz", map[string]string{}},
-		{"P05 a semicolon", "limit=5;skip=1", map[string]string{}},
+		{"P03 skip -1", "skip=-1", map[string]string{"skip": "non-negative integer"}},
+		{"P03 skip 10^9", "skip=1000000000", map[string]string{"skip": "sort by _id"}},
+		{"P02 where in brackets", "where[c_likes]=1", map[string]string{"where[c_likes]": "did you mean where?"}},
+		{"P04 where of 9 KiB", `where={"c_text":"` + strings.Repeat("x", 9<<10) + `"}`, map[string]string{"where": "8192 bytes"}},
+		{"P05 where null", "where=null", map[string]string{"where": "object"}},
+		{"P06 an operator that runs code", `where={"$where":"1"}`, map[string]string{"where": "unknown operator"}},
+		{"P07 where on a hidden property", `where={"c_secret":"x"}`, map[string]string{"where": "/c_secret: unknown property"}},
+		{"P07 where on an unknown property", `where={"c_nope":"x"}`, map[string]string{"where": "/c_nope: unknown property"}},
+		{"P07 sort by a hidden property", "sort=c_secret", map[string]string{"sort": "unknown property"}},
+		{"P07 sort by an unknown property", "sort=c_nope", map[string]string{"sort": "unknown property"}},
+		{"P08 a text for a number", `where={"c_likes":"1"}`, map[string]string{"where": "integer"}},
+		{"P09 a sort of 0", `sort={"c_likes":0}`, map[string]string{"sort": "1 or -1"}},
+		{"sort by what is not sortable", "sort=c_text", map[string]string{"sort": "cannot be sorted by"}},
+		{"where on a list property", `where={"c_messages":null}`, map[string]string{"where": "unknown property"}},
+		{"P10 101 paths", strings.Repeat("&paths[]=c_text", 101)[1:], map[string]string{"paths[]": "100"}},
+		{"P10 five segments before an argument", "a.b.c.d.e.limit=1", map[string]string{"a.b.c.d.e.limit": "4 segments"}},
+		{"an argument of a list that is not there", "c_nope.limit=1", map[string]string{"c_nope.limit": "unknown property"}},
+		{"P11 another org", `where={"org":"globex"}`, map[string]string{"where": "/org: unknown property"}},
+		{"all that is wrong, at once", "limit=0&skip=x&where=[]", map[string]string{"limit": "positive", "skip": "non-negative", "where": "object"}},
+		{"P05 a malformed escape", "limit=5&paths[]=%zz", map[string]string{"": "malformed"}},
+		{"P05 a semicolon", "limit=5;skip=1", map[string]string{"": "malformed"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// The space and the digits must reach the server as they are.
-			got := s.do(t, call{path: "/c_messages?" + strings.ReplaceAll(test.query, "٥", url.QueryEscape("٥"))})
+			// The plus and the bad escape must reach the server as they are.
+			got := s.do(t, call{path: "/c_messages?" + escapedText.Replace(test.query)})
 			reasons := children(s.refused(t, got, 400, "invalidArgument.query"))
 			if len(reasons) != len(test.want) {
 				t.Errorf("got %v, want %v", reasons, test.want)
@@ -156,8 +172,8 @@ func TestListRefusals(t *testing.T) {
 		})
 	}
 	t.Run("arguments of a list property, too", func(t *testing.T) {
-		got := s.do(t, call{path: "/c_conversations?c_messages.limit=0&c_messages.where={}"})
-		want := map[string]string{"c_messages.limit": "must be a whole number of 1 or more", "c_messages.where": "not served"}
+		got := s.do(t, call{path: "/c_conversations?c_messages.limit=0&c_messages.sort=c_secret"})
+		want := map[string]string{"c_messages.limit": "must be a positive integer", "c_messages.sort": "unknown property"}
 		if diff := cmp.Diff(want, children(s.refused(t, got, 400, "invalidArgument.query"))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -178,9 +194,45 @@ func TestSchemas(t *testing.T) {
 		value{"name": "c_title", "fqpp": "c_title", "type": "string", "filterable": true, "sortable": true},
 		value{"name": "c_messages", "fqpp": "c_messages", "type": "list", "filterable": false, "sortable": false, "list": "c_message"},
 	}}
-	if diff := cmp.Diff(want, got[1]); diff != "" {
+	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	items(t, s.do(t, call{path: "/schemas?limit=2"}).ok(t), true)
-	s.refused(t, s.do(t, call{path: "/schemas?limit=x"}), 400, "invalidArgument.query")
+	t.Run("are what the demo promises", func(t *testing.T) {
+		var lines []string
+		for _, item := range got {
+			for _, p := range item.(value)["properties"].([]any) {
+				p := p.(value)
+				lines = append(lines, fmt.Sprint(item.(value)["_id"], " ", p["fqpp"], " ", p["type"], " ", p["filterable"], " ", p["sortable"]))
+			}
+		}
+		want := []string{
+			"c_conversation c_title string true true",
+			"c_conversation c_messages list false false",
+			"c_message c_text string true false",
+			"c_message c_author string true true",
+			"c_message c_likes integer true true",
+			"c_message c_sent date true true",
+			"c_message c_pinned boolean true false",
+			"c_message c_meta.lang string true true",
+			"connection target string true true",
+			"connection access integer true true",
+		}
+		if diff := cmp.Diff(want, lines); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	t.Run("are a list with the arguments of one", func(t *testing.T) {
+		items(t, s.do(t, call{path: "/schemas?limit=2"}).ok(t), true)
+		last := items(t, s.do(t, call{path: "/schemas?sort={%22_id%22:-1}&limit=1"}).ok(t), true)
+		if last[0].(value)["_id"] != "connection" {
+			t.Errorf("%v", last)
+		}
+		one := items(t, s.do(t, call{path: "/schemas?where={%22_id%22:%22c_message%22,%22object%22:%22schema%22}"}).ok(t), false)
+		if len(one) != 1 || one[0].(value)["_id"] != "c_message" {
+			t.Errorf("%v", one)
+		}
+		for _, query := range []string{"limit=x", "where={%22plural%22:%22x%22}", "sort=plural"} {
+			s.refused(t, s.do(t, call{path: "/schemas?" + query}), 400, "invalidArgument.query")
+		}
+	})
 }

@@ -6,7 +6,7 @@
 //   - platform.go: the parts, and how they are wired
 //   - server.go: limits, timeouts, panics, draining
 //   - directory.go: where the Guard looks things up
-//   - schema.go, objects.go, list.go, body.go: objects and their lists
+//   - schema.go, objects.go, view.go, list.go, form.go, body.go: objects and their lists
 //   - access.go: who may do what, beside scopes
 //   - apps.go, credentials.go, keypairs.go: apps, their secrets and their keys
 //   - tokens.go, minting.go, quota.go: tokens, and who may mint which

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
 )
 
 // object is one object of an org.
@@ -21,11 +22,25 @@ type object struct {
 	Values map[string]any // by property path; what is missing has no value
 }
 
-// Properties the server sets where the client does not.
+// Properties that the server knows by their names: it sets the first two where
+// the client does not, and the third can be null.
 const (
-	authorPath = "c_author"
-	sentPath   = "c_sent"
+	authorPath   = "c_author"
+	sentPath     = "c_sent"
+	languagePath = "c_meta.lang"
 )
+
+// at returns the value at a path, as lists are filtered and sorted by it.
+func (o *object) at(path string) (value any, ok bool) {
+	switch path {
+	case "_id":
+		return o.ID, true
+	case "object":
+		return o.Type, true
+	}
+	value, ok = o.Values[path]
+	return value, ok
+}
 
 // isBy tells whether an account is the object's owner or author.
 func (o *object) isBy(account string) bool {
@@ -43,16 +58,16 @@ func newID() string {
 
 // objects serves the routes of one type of objects.
 type objects struct {
-	schema *schema
+	schema *paging.Schema
 	store  *memory
 }
 
 func (h objects) list(r *http.Request) (envelope.List[objectReply], error) {
-	q, err := parseQuery(r.URL.RawQuery, h.schema)
+	all, err := h.readable(r)
 	if err != nil {
 		return envelope.List[objectReply]{}, err
 	}
-	all, err := h.readable(r)
+	q, err := h.schema.Parse(r.URL.RawQuery, h.everywhere(r))
 	if err != nil {
 		return envelope.List[objectReply]{}, err
 	}
@@ -64,11 +79,12 @@ func (h objects) get(r *http.Request) (objectReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := parseQuery(r.URL.RawQuery, h.schema)
+	v := h.views(r)(o)
+	q, err := h.schema.Parse(r.URL.RawQuery, v.readable(h.schema))
 	if err != nil {
 		return nil, err
 	}
-	return h.reply(r, o, q.orWhole(), h.views(r)(o))
+	return h.reply(r, o, orWhole(q, h.schema), v)
 }
 
 // property answers with one property: a list with arguments of its own, or
@@ -79,29 +95,30 @@ func (h objects) property(r *http.Request) (any, error) {
 		return nil, err
 	}
 	path := strings.ReplaceAll(r.PathValue("path"), "/", ".") // as the route's need reads it
-	p, known := h.schema.property(path)
+	p, known := propertyOf(h.schema, path)
 	v := h.views(r)(o)
 	switch {
-	case !known && !h.schema.hasBelow(path):
+	case !known && !hasBelow(h.schema, path):
 		return nil, auth.ErrNotFound
 	case !v.hasBelow(path, h.schema):
 		return nil, h.unreadable(o.ID, path)
 	case p.List != nil:
 		return h.listProperty(r, o, p, v)
 	}
-	if _, err := parseQuery(r.URL.RawQuery, h.schema); err != nil {
+	if _, err := h.schema.Parse(r.URL.RawQuery, v.readable(h.schema)); err != nil {
 		return nil, err
 	}
-	reply, err := h.reply(r, o, query{paths: []string{path}}, v)
+	reply, err := h.reply(r, o, paging.Query{Paths: []string{path}}, v)
 	return envelope.Result[any]{Data: reply.at(path)}, err
 }
 
-func (h objects) listProperty(r *http.Request, o *object, p property, v view) (any, error) {
-	q, err := parseQuery(r.URL.RawQuery, p.List)
+func (h objects) listProperty(r *http.Request, o *object, p paging.Property, v view) (any, error) {
+	v = v.below(p)
+	q, err := p.List.Parse(r.URL.RawQuery, v.readable(p.List))
 	if err != nil {
 		return nil, err
 	}
-	return h.items(r, o, p, q, v.below(p))
+	return h.items(r, o, p, q, v)
 }
 
 func (h objects) create(r *http.Request) (objectReply, error) {
@@ -109,12 +126,12 @@ func (h objects) create(r *http.Request) (objectReply, error) {
 	if err := mayCreate(p); err != nil {
 		return nil, err
 	}
-	q, values, err := h.written(r)
+	q, values, err := h.written(r, h.everywhere(r))
 	if err != nil {
 		return nil, err
 	}
 	o := &object{ID: newID(), Org: p.Org, Type: h.schema.Object, Owner: p.Account, Values: values}
-	h.schema.setDefaults(o)
+	h.setDefaults(o)
 	if err := h.store.create(r.Context(), o); err != nil {
 		return nil, err
 	}
@@ -129,7 +146,7 @@ func (h objects) update(r *http.Request) (objectReply, error) {
 	if err := mayUpdate(auth.From(r.Context()), o); err != nil {
 		return nil, err
 	}
-	q, changes, err := h.written(r)
+	q, changes, err := h.written(r, h.views(r)(o).readable(h.schema))
 	if err != nil {
 		return nil, err
 	}
@@ -158,23 +175,23 @@ func (h objects) find(r *http.Request) (*object, error) {
 
 // written returns what a request writes, and what it wants to see of it. All of
 // it is known to be good before anything is kept.
-func (h objects) written(r *http.Request) (q query, values map[string]any, err error) {
-	if q, err = parseQuery(r.URL.RawQuery, h.schema); err != nil {
+func (h objects) written(r *http.Request, readable func(path string) bool) (q paging.Query, values map[string]any, err error) {
+	if q, err = h.schema.Parse(r.URL.RawQuery, readable); err != nil {
 		return q, nil, err
 	}
-	if values, err = readValues(r, h.schema); err != nil {
+	if values, err = readValues(r, formOf(h.schema)); err != nil {
 		return q, nil, err
 	}
-	return q.orWhole(), values, mayWriteAs(auth.From(r.Context()), values)
+	return orWhole(q, h.schema), values, mayWriteAs(auth.From(r.Context()), values)
 }
 
 // setDefaults completes a new object.
-func (s *schema) setDefaults(o *object) {
+func (h objects) setDefaults(o *object) {
 	for path, value := range map[string]any{
 		authorPath: o.Owner,
 		sentPath:   time.Now().UTC().Format(dateLayout),
 	} {
-		_, known := s.property(path)
+		_, known := propertyOf(h.schema, path)
 		if _, given := o.Values[path]; known && !given {
 			o.Values[path] = value
 		}
@@ -183,14 +200,14 @@ func (s *schema) setDefaults(o *object) {
 
 // reply shows of an object what the query asks for and the view has, and never
 // what is hidden.
-func (h objects) reply(r *http.Request, o *object, q query, v view) (objectReply, error) {
+func (h objects) reply(r *http.Request, o *object, q paging.Query, v view) (objectReply, error) {
 	reply := objectReply{{"_id", o.ID}, {"object", o.Type}}
 	for _, p := range h.schema.Properties {
-		if p.Hidden || !q.wants(p) || !v.has(p) {
+		if p.Hidden || !q.Wants(p.Path) || !v.has(p) {
 			continue
 		}
 		if p.List != nil {
-			items, err := h.items(r, o, p, q.lists[p.Path], v.below(p))
+			items, err := h.items(r, o, p, q.Sub(p.Path), v.below(p))
 			if err != nil {
 				return nil, err
 			}
@@ -204,7 +221,7 @@ func (h objects) reply(r *http.Request, o *object, q query, v view) (objectReply
 
 // items is the value of a list property: a list of its own, with arguments of
 // its own. One without items is still a list.
-func (h objects) items(r *http.Request, o *object, p property, q query, v view) (envelope.List[objectReply], error) {
+func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Query, v view) (envelope.List[objectReply], error) {
 	in := objects{schema: p.List, store: h.store}
 	ids, _ := o.Values[p.Path].([]string)
 	all, err := in.among(r, ids)
@@ -214,7 +231,7 @@ func (h objects) items(r *http.Request, o *object, p property, q query, v view) 
 	return in.replies(r, page(all, q), q, func(*object) view { return v })
 }
 
-func (h objects) replies(r *http.Request, from envelope.List[*object], q query, views func(*object) view) (envelope.List[objectReply], error) {
+func (h objects) replies(r *http.Request, from envelope.List[*object], q paging.Query, views func(*object) view) (envelope.List[objectReply], error) {
 	to := envelope.List[objectReply]{HasMore: from.HasMore}
 	for _, o := range from.Data {
 		reply, err := h.reply(r, o, q, views(o))

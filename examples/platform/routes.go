@@ -27,8 +27,8 @@ func (p *platform) routes() *auth.Mux {
 	p.scriptRoutes(mux)
 
 	for _, s := range schemas {
-		objects := objects{schema: s, store: p.store}
-		all, one := "/"+s.Plural, "/"+s.Plural+"/{id}"
+		objects := objects{schema: s.Schema, store: p.store}
+		all, one := "/"+s.plural, "/"+s.plural+"/{id}"
 		mux.HandleFunc("GET "+all, auth.Some("object.read."+s.Object), reply(objects.list))
 		mux.HandleFunc("POST "+all, auth.Allow("object.create."+s.Object), reply(objects.create))
 		mux.HandleFunc("GET "+one, auth.Some("object.read."+s.Object+".{id}"), reply(objects.get))

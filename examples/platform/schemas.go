@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
 )
 
 // schemaReply is a schema as GET /schemas shows it.
@@ -17,7 +18,7 @@ type schemaReply struct {
 type propertyReply struct {
 	Name       string `json:"name"`
 	Path       string `json:"fqpp"`
-	Type       kind   `json:"type"`
+	Type       string `json:"type"`
 	Filterable bool   `json:"filterable"`
 	Sortable   bool   `json:"sortable"`
 	List       string `json:"list,omitempty"` // type of the items
@@ -25,37 +26,33 @@ type propertyReply struct {
 
 // listSchemas answers with the schemas, without what is hidden.
 func listSchemas(r *http.Request) (envelope.List[schemaReply], error) {
-	q, err := parseQuery(r.URL.RawQuery, new(schema))
-	if err != nil {
-		return envelope.List[schemaReply]{}, err
-	}
 	var replies []schemaReply
 	for _, s := range schemas {
 		replies = append(replies, s.reply())
 	}
-	return page(replies, q), nil
+	return ownPage(r, "schema", replies)
 }
 
-func (s *schema) reply() schemaReply {
-	reply := schemaReply{Item: envelope.Item{ID: s.Object, Object: "schema"}, Plural: s.Plural}
+func (s schema) reply() schemaReply {
+	reply := schemaReply{Item: envelope.Item{ID: s.Object, Object: "schema"}, Plural: s.plural}
 	for _, p := range s.Properties {
 		if !p.Hidden {
-			reply.Properties = append(reply.Properties, p.reply())
+			reply.Properties = append(reply.Properties, newPropertyReply(p))
 		}
 	}
 	return reply
 }
 
-func (p property) reply() propertyReply {
+func newPropertyReply(p paging.Property) propertyReply {
 	reply := propertyReply{
 		Name:       p.Path[strings.LastIndexByte(p.Path, '.')+1:],
 		Path:       p.Path,
-		Type:       p.Type,
+		Type:       p.Type.String(),
 		Filterable: p.Filter,
 		Sortable:   p.Sort,
 	}
 	if p.List != nil {
-		reply.List = p.List.Object
+		reply.Type, reply.List = "list", p.List.Object
 	}
 	return reply
 }

@@ -37,10 +37,10 @@ func (h scripts) route(r *http.Request) (envelope.Result[any], error) {
 }
 
 // runnerBody is the body of the runner: which script, and its arguments.
-var runnerBody = &schema{Properties: []property{
+var runnerBody = form{
 	{Path: "script", Type: typeString},
 	{Path: "arguments", Type: typeJSON},
-}}
+}
 
 // run runs the script that the body names.
 func (h scripts) run(r *http.Request) (envelope.Result[any], error) {
@@ -113,7 +113,7 @@ func (h scripts) mintAndRevoke(r *http.Request, arguments map[string]json.RawMes
 	return map[string]any{"jti": m.id, "revoked": true}, nil
 }
 
-var mintArguments = &schema{Properties: append([]property{{Path: "app", Type: typeString}}, tokenBody.Properties...)}
+var mintArguments = append(form{{Path: "app", Type: typeString}}, tokenBody...)
 
 // mintOptions reads arguments as the body of a token is read.
 func mintOptions(arguments map[string]json.RawMessage) (map[string]any, error) {

@@ -28,6 +28,7 @@ The next ones need a signature of their own:
 
   go run ./examples/client get /accounts/me
   go run ./examples/client get '/c_messages?limit=3&paths[]=c_text'
+  go run ./examples/client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":48}}' /c_messages
   go run ./examples/client post /c_messages '{"c_text":"hello"}'
   go run ./examples/client get -account %[8]s /accounts/me
   go run ./examples/client sign -curl GET /schemas

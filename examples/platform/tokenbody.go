@@ -10,7 +10,7 @@ import (
 
 // tokenBody is what a token can be asked to hold, by the names that scripts
 // use (section 5.4 of the interface).
-var tokenBody = &schema{Properties: []property{
+var tokenBody = form{
 	{Path: "sub", Type: typeString},
 	{Path: "scope", Type: typeStrings},
 	{Path: "roles", Type: typeStrings},
@@ -22,7 +22,7 @@ var tokenBody = &schema{Properties: []property{
 	{Path: "expiresIn", Type: typeInteger}, // seconds
 	{Path: "notBefore", Type: typeInteger}, // Unix seconds
 	{Path: "claims", Type: typeJSON},
-}}
+}
 
 // tokenWish is a token that somebody asks for.
 type tokenWish struct {

@@ -69,21 +69,15 @@ type tokenReply struct {
 
 // list answers with the tokens of a subject that can still be used.
 func (h *tokens) list(r *http.Request) (envelope.List[tokenReply], error) {
-	none := envelope.List[tokenReply]{}
 	records, err := h.ofSubject(r, scope.Read)
 	if err != nil {
-		return none, err
+		return envelope.List[tokenReply]{}, err
 	}
-	q, err := parseQuery(r.URL.RawQuery, new(schema))
-	if err != nil {
-		return none, err
+	var replies []tokenReply
+	for _, record := range records {
+		replies = append(replies, replyOf(record))
 	}
-	from := page(records, q)
-	to := envelope.List[tokenReply]{HasMore: from.HasMore}
-	for _, record := range from.Data {
-		to.Data = append(to.Data, replyOf(record))
-	}
-	return to, nil
+	return ownPage(r, "token", replies)
 }
 
 func replyOf(r token.Record) tokenReply {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -17,6 +18,21 @@ import (
 // grant is what the caller may read of this type.
 func (h objects) grant(r *http.Request) scope.Grant {
 	return auth.From(r.Context()).Scope.On(scope.Read, h.schema.Object)
+}
+
+// everywhere tells of which properties the caller may compare the values in a
+// list: those it may read of every object. By comparing those of some it would
+// learn of the others.
+//
+// A list property may have arguments if any object shows it.
+func (h objects) everywhere(r *http.Request) func(path string) bool {
+	of, grant := auth.From(r.Context()).Scope, h.grant(r)
+	return func(path string) bool {
+		if isList(h.schema, path) {
+			return of.Overlaps(scope.Object(scope.Read, h.schema.Object, "", path))
+		}
+		return grant.Property(path)
+	}
 }
 
 // readable returns the objects of which the caller may read any part, in the
@@ -79,26 +95,39 @@ func (h objects) views(r *http.Request) func(*object) view {
 }
 
 // below is the view of the items of a list property.
-func (v view) below(p property) view {
+func (v view) below(p paging.Property) view {
 	return view{v.reads, v.list + p.Path + "."}
 }
 
 // has tells whether a property may be shown. A list may for the sake of
 // anything its items have.
-func (v view) has(p property) bool {
+func (v view) has(p paging.Property) bool {
 	if v.reads(v.list + p.Path) {
 		return true
 	}
 	return p.List != nil && v.below(p).hasAny(p.List)
 }
 
-func (v view) hasAny(s *schema) bool {
+func (v view) hasAny(s *paging.Schema) bool {
 	return v.reads(v.list+"_id") || v.reads(v.list+"object") ||
-		slices.ContainsFunc(s.Properties, func(p property) bool { return !p.Hidden && v.has(p) })
+		slices.ContainsFunc(s.Properties, func(p paging.Property) bool { return !p.Hidden && v.has(p) })
+}
+
+// readable tells of which properties of the one object the caller may compare
+// the values, and which list properties may have arguments.
+func (v view) readable(s *paging.Schema) func(path string) bool {
+	return func(path string) bool {
+		if p, ok := propertyOf(s, path); ok {
+			return v.has(p)
+		}
+		return v.reads(v.list + path)
+	}
 }
 
 // hasBelow tells whether the property at a path may be shown, or one below it.
-func (v view) hasBelow(path string, s *schema) bool {
-	q := query{paths: []string{path}}
-	return slices.ContainsFunc(s.Properties, func(p property) bool { return !p.Hidden && q.wants(p) && v.has(p) })
+func (v view) hasBelow(path string, s *paging.Schema) bool {
+	q := paging.Query{Paths: []string{path}}
+	return slices.ContainsFunc(s.Properties, func(p paging.Property) bool {
+		return !p.Hidden && q.Wants(p.Path) && v.has(p)
+	})
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/mempage"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -28,9 +30,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("Try:\n\n  go run ./examples/client get -url %s/acme/v2 -key %s -secret %s /notes\n", baseURL, clientKey, string(secret))
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
-	log.Fatal(server.Serve(listener))
+	fmt.Printf("Try:\n\n  go run ./examples/client list -url %s/acme/v2 -key %s -secret %s /notes\n", baseURL, clientKey, string(secret))
+	log.Fatal((&http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}).Serve(listener))
 }
 
 func newHandler(baseURL, clientKey string, secret signing.Secret) (http.Handler, error) {
@@ -61,11 +62,18 @@ type note struct {
 	Text string `json:"text"`
 }
 
-var notes = map[string][]note{ // by org
-	"acme": {{envelope.Item{ID: "1", Object: "note"}, "Water the plants"}, {envelope.Item{ID: "2", Object: "note"}, "Call back"}},
+func (n note) at(path string) (any, bool) {
+	return map[string]string{"_id": n.ID, "object": n.Object}[path], true
 }
 
+var notes = map[string][]note{"acme": {{envelope.Item{ID: "1", Object: "note"}, "Water the plants"}, {envelope.Item{ID: "2", Object: "note"}, "Call back"}}} // by org
+
 func listNotes(w http.ResponseWriter, r *http.Request) {
-	p := auth.From(r.Context()) // who is calling, of which org
-	envelope.Write(w, envelope.List[note]{Data: notes[p.Org]})
+	q, err := (&paging.Schema{Object: "note"}).Parse(r.URL.RawQuery, nil) // by _id and object only
+	if err != nil {
+		auth.Fail(w, r, err)
+		return
+	}
+	page, more := mempage.Page(notes[auth.From(r.Context()).Org], q, note.at)
+	envelope.Write(w, envelope.List[note]{Data: page, HasMore: more})
 }

@@ -26,11 +26,11 @@ func TestHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Signed without the library, as section 5.3 of the interface says.
-	ask := func(command, nonce string) *httptest.ResponseRecorder {
+	ask := func(command, nonce, query string) *httptest.ResponseRecorder {
 		timestamp := strconv.FormatInt(time.Now().UnixMilli(), 10)
 		mac := hmac.New(sha256.New, []byte(clientKey+string(secret)))
 		fmt.Fprintf(mac, "%s;GET;%s", command, timestamp)
-		r := httptest.NewRequest("GET", "/acme/v2/notes", nil)
+		r := httptest.NewRequest("GET", "/acme/v2/notes?"+query, nil)
 		r.Header.Set("Service-Client-Key", clientKey)
 		r.Header.Set("Service-Client-Timestamp", timestamp)
 		r.Header.Set("Service-Client-Nonce", nonce)
@@ -40,14 +40,30 @@ func TestHandler(t *testing.T) {
 		return w
 	}
 	const list = `{"object":"list","data":[{"_id":"1","object":"note","text":"Water the plants"},{"_id":"2","object":"note","text":"Call back"}],"hasMore":false}`
-	if w := ask("/notes", "nonceNonceNonce1"); w.Code != http.StatusOK || w.Body.String() != list {
+	if w := ask("/notes", "nonceNonceNonce1", ""); w.Code != http.StatusOK || w.Body.String() != list {
 		t.Errorf("signed: %d %s", w.Code, w.Body)
 	}
-	if w := ask("/notes", "nonceNonceNonce1"); w.Code != http.StatusUnauthorized {
+	if w := ask("/notes", "nonceNonceNonce1", ""); w.Code != http.StatusUnauthorized {
 		t.Errorf("the same nonce again: %d %s", w.Code, w.Body)
 	}
-	if w := ask("/others", "nonceNonceNonce2"); w.Code != http.StatusUnauthorized {
+	if w := ask("/others", "nonceNonceNonce2", ""); w.Code != http.StatusUnauthorized {
 		t.Errorf("signed for another path: %d %s", w.Code, w.Body)
+	}
+	for n, test := range []struct {
+		query string
+		code  int
+		want  string
+	}{
+		{"limit=1", 200, `{"object":"list","data":[{"_id":"1","object":"note","text":"Water the plants"}],"hasMore":true}`},
+		{"where=%7B%22_id%22%3A%7B%22%24gt%22%3A%221%22%7D%7D", 200, `{"object":"list","data":[{"_id":"2","object":"note","text":"Call back"}],"hasMore":false}`},
+		{"limit=none", 400, `"path":"limit"`},
+		{"where=%7B%22text%22%3A%22a%22%7D", 400, `unknown property`},
+	} {
+		// A second signature of one millisecond would be a replay.
+		time.Sleep(2 * time.Millisecond)
+		if w := ask("/notes", fmt.Sprintf("nonceNonceNonc%02d", 10+n), test.query); w.Code != test.code || !strings.Contains(w.Body.String(), test.want) {
+			t.Errorf("%s: %d %s", test.query, w.Code, w.Body)
+		}
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/notes", nil))
