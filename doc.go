@@ -5,9 +5,10 @@
 //   - scope: the language of scope chains and its decisions.
 //   - signing: HMAC request signatures, both ends, and the record of replays.
 //   - token: bearer tokens: minting, verifying, spending and revoking them.
+//   - paging: the arguments of list calls, pages, and the client that walks them.
 //   - auth: the Guard of an HTTP server, with one package below it for each
 //     way to prove who is calling: auth/signature and auth/bearer.
 //
-// The packages envelope, scope and signing compile nothing but the standard
+// The packages envelope, scope, signing and paging compile nothing but the standard
 // library, and each can be used alone.
 package tenantkit
