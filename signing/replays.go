@@ -18,8 +18,10 @@ type Use struct {
 	Keep   time.Time // until when nonce and signature must be remembered
 
 	// Siblings is how often the signature may be accepted in all, each time
-	// with a fresh nonce, within Window of the first time. One or less means
-	// single use.
+	// with a fresh nonce, less than Window after the first time, by clocks that
+	// count milliseconds. One or less, or a Window of less than a millisecond,
+	// means single use; a signature accepted for single use has no siblings
+	// later, whatever those claims allow.
 	Siblings int
 	Window   time.Duration
 }
