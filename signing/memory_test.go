@@ -59,7 +59,7 @@ func expect(t *testing.T, what string, want, got any) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	requests, flood := 100_000, 1_000_000
-	if replaysRaced {
+	if raceEnabled {
 		requests, flood = requests/20, flood/20
 	}
 	share := requests / 10
@@ -150,7 +150,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Run("a million requests if not said otherwise", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := signing.Memory{PerKey: 1_000_000}
-			if replaysRaced {
+			if raceEnabled {
 				t.Skip("takes long")
 			}
 			expect(t, "claims", tally{accepted: 1_000_000, full: 1}, claims(t, &store, "key", 0, 1_000_001))
@@ -407,7 +407,7 @@ func TestMemoryDoesNotGrowInUse(t *testing.T) {
 }
 
 func TestMemoryClaimDoesNotAllocate(t *testing.T) {
-	if replaysRaced {
+	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	store := signing.NewMemory(0)
@@ -441,7 +441,7 @@ func TestMemoryClaimDoesNotAllocate(t *testing.T) {
 
 func TestMemoryIsExact(t *testing.T) {
 	n := *live
-	if replaysRaced {
+	if raceEnabled {
 		n = min(n, 20_000)
 	}
 	const keys = 64
@@ -635,7 +635,7 @@ func pick[T any](choice byte, of ...T) T { return of[int(choice)%len(of)] }
 
 func TestMemoryAgreesWithModel(t *testing.T) {
 	seeds := uint64(400)
-	if replaysRaced {
+	if raceEnabled {
 		seeds = 40
 	}
 	for seed := range seeds {
@@ -670,7 +670,7 @@ func FuzzMemory(f *testing.F) {
 // moved about: tables grow, fill up and become smaller.
 func TestMemoryAtLength(t *testing.T) {
 	steps := 400_000
-	if replaysRaced {
+	if raceEnabled {
 		steps /= 20
 	}
 	synctest.Test(t, func(t *testing.T) {

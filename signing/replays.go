@@ -20,8 +20,9 @@ type Use struct {
 	// Siblings is how often the signature may be accepted in all, each time
 	// with a fresh nonce, less than Window after the first time, by clocks that
 	// count milliseconds. One or less, or a Window of less than a millisecond,
-	// means single use; a signature accepted for single use has no siblings
-	// later, whatever those claims allow.
+	// means single use, for good: a signature accepted so has no siblings
+	// afterwards, whatever a later Use says. What decides on siblings, a header
+	// say, need not be under the MAC.
 	Siblings int
 	Window   time.Duration
 }

@@ -107,7 +107,7 @@ func accepted(t *testing.T, store signing.Replays, uses []signing.Use) int {
 	return int(passed.Load())
 }
 
-func TestReplaysRefuseWhatWasAccepted(t *testing.T) {
+func TestReplaysContract(t *testing.T) {
 	t.Run("N02 exact replay", func(t *testing.T) {
 		eachReplayStore(t, func(t *testing.T, store signing.Replays) {
 			u := useOf("key", 1)
@@ -153,6 +153,18 @@ func TestReplaysRefuseWhatWasAccepted(t *testing.T) {
 			older := signedAt(u.Signed, "key", 3)
 			older.Nonce = u.Nonce
 			claim(t, store, "its nonce, with the old timestamp", older, signing.ErrReplayed)
+		})
+	})
+	t.Run("N10 a replay that a stepped clock brings back into the window", func(t *testing.T) {
+		eachReplayStore(t, func(t *testing.T, store signing.Replays) {
+			u := useOf("key", 1)
+			claim(t, store, "first", u, nil)
+			time.Sleep(4 * time.Minute)
+			for _, step := range []time.Duration{-time.Hour, -4 * time.Minute, 0} {
+				u.Seen = time.Now().Add(step)
+				claim(t, store, fmt.Sprint("replay, with the clock off by ", step), u, signing.ErrReplayed)
+			}
+			claim(t, store, "signed by the right clock", useOf("key", 2), nil)
 		})
 	})
 	t.Run("same signature with a fresh nonce", func(t *testing.T) {

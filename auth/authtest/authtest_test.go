@@ -1,0 +1,157 @@
+package authtest_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+func directory() *auth.Memory {
+	d := auth.NewMemory()
+	d.PutOrg(auth.Org{Code: "acme"})
+	d.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	return d
+}
+
+func guard(mechanisms ...auth.Mechanism) *auth.Guard {
+	return &auth.Guard{BaseURL: "https://api.example.test", Directory: directory(), Mechanisms: mechanisms}
+}
+
+var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	envelope.Write(w, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+})
+
+func TestRequestCarriesThePrincipal(t *testing.T) {
+	r := authtest.Request("GET", "/notes", nil, auth.Principal{Account: "ann"})
+	w := httptest.NewRecorder()
+	whoami(w, r)
+	if !strings.Contains(w.Body.String(), `"ann"`) {
+		t.Errorf("got %s", w.Body)
+	}
+}
+
+func TestAsIsHeldToTheNeeds(t *testing.T) {
+	reader, err := new(scope.Grammar).Compile("test", "object.read")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := guard(authtest.As(auth.Principal{Account: "ann", Scope: reader})).Mux()
+	mux.Handle("GET /notes", auth.Some("object.read.c_note"), whoami)
+	mux.Handle("POST /notes", auth.Allow("object.create.c_note"), whoami)
+	for method, status := range map[string]int{"GET": 200, "POST": 403} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(method, "/acme/v2/notes", nil))
+		if w.Code != status {
+			t.Errorf("%s: got %d %s, want %d", method, w.Code, w.Body, status)
+		}
+	}
+}
+
+func TestAsCannotCrossOrgs(t *testing.T) {
+	mux := guard(authtest.As(auth.Principal{Org: "globex", Account: "ann"})).Mux()
+	mux.Handle("GET /notes", auth.Authenticated, whoami)
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/notes", nil))
+	if w.Code == 200 {
+		t.Error("a principal of another org got in")
+	}
+}
+
+func TestClientSigns(t *testing.T) {
+	clientKey, secret := signing.Generate()
+	key, err := signing.NewKey(clientKey, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := authtest.NewClock(time.Now())
+	g := guard(&signature.Mechanism{
+		Credentials: signature.Memory{clientKey: {Key: key, Account: "ann"}},
+		Replays:     signing.NewMemory(0),
+		Policy:      signing.Policy{Now: clock.Now},
+	})
+	g.Now = clock.Now
+	g.Directory.(*auth.Memory).PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
+	mux := g.Mux()
+	mux.Handle("GET /notes", auth.Authenticated, whoami)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+
+	client := authtest.Client(server, "/acme/v2", clientKey, secret)
+	get := func() int {
+		reply, err := client.Get(server.URL + "/acme/v2/notes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reply.Body.Close()
+		return reply.StatusCode
+	}
+	if status := get(); status != 200 {
+		t.Errorf("got %d", status)
+	}
+	// The client learns the server's time from what it is refused with.
+	clock.Advance(10 * time.Minute)
+	if status := get(); status != 200 {
+		t.Errorf("after the server's clock moved: got %d", status)
+	}
+}
+
+// failures records what a test would fail with.
+type failures struct {
+	testing.TB
+	texts []string
+}
+
+func (f *failures) Helper() {}
+func (f *failures) Error(args ...any) {
+	f.texts = append(f.texts, fmt.Sprint(args...))
+}
+func (f *failures) Errorf(format string, args ...any) {
+	f.texts = append(f.texts, fmt.Sprintf(format, args...))
+}
+
+func TestCheckRoutes(t *testing.T) {
+	deny := guard(&signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(0)})
+	mux := deny.Mux()
+	mux.Handle("GET /status", auth.Public, whoami)
+	mux.Handle("GET /notes", auth.Optional, whoami)
+	mux.Handle("GET /notes/{id}", auth.Some("object.read.c_note.{id}"), whoami)
+	mux.Handle("GET /notes/{id}/{path...}", auth.Some("object.read.c_note.{id}.{path...}"), whoami)
+	mux.Handle("POST /", auth.Authenticated, whoami)
+	authtest.CheckRoutes(t, mux, "/acme/v2", mux.Routes())
+
+	other := http.NewServeMux()
+	other.Handle("GET /notes/{id}", deny.Require(auth.Authenticated)(whoami))
+	other.Handle("DELETE /notes/{id}", whoami) // forgotten
+	found := &failures{TB: t}
+	authtest.CheckRoutes(found, deny.Mount(other), "/acme/v2", []auth.Route{
+		{Pattern: "GET /notes/{id}", Need: auth.Authenticated},
+		{Pattern: "DELETE /notes/{id}", Need: auth.Authenticated},
+	})
+	if len(found.texts) != 1 || !strings.Contains(found.texts[0], "DELETE /notes/{id}") {
+		t.Errorf("found %q", found.texts)
+	}
+
+	none := &failures{TB: t}
+	authtest.CheckRoutes(none, mux, "/acme/v2", nil)
+	if len(none.texts) != 1 {
+		t.Error("an empty table of routes passed")
+	}
+}
+
+func TestClockStandsStill(t *testing.T) {
+	start := time.UnixMilli(1_790_000_000_000)
+	clock := authtest.NewClock(start)
+	if !clock.Now().Equal(start) || !clock.Advance(time.Minute).Equal(start.Add(time.Minute)) || !clock.Now().Equal(start.Add(time.Minute)) {
+		t.Error(clock.Now())
+	}
+}

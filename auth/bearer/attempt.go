@@ -1,0 +1,132 @@
+package bearer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// errRefused is a token that is genuine and not good here: its app or account
+// is gone, disabled or another org's. Clients cannot tell it from a forged one.
+var errRefused = errors.New("bearer: token refused")
+
+// attempt is one request on its way through token.Verifier, and the context it
+// takes along, so that Admit finds it.
+type attempt struct {
+	context.Context
+	tenant *auth.Tenant
+	roles  []string
+	scope  scope.Set
+}
+
+type attemptKey struct{}
+
+func (a *attempt) Value(key any) any {
+	if key == (attemptKey{}) {
+		return a
+	}
+	return a.Context.Value(key)
+}
+
+func attemptOf(ctx context.Context) *attempt { return ctx.Value(attemptKey{}).(*attempt) }
+
+// admit decides whether a genuine token is good in this org, and with which
+// roles and scope. It runs before a use is spent, so that a directory that does
+// not answer costs none.
+func (a *attempt) admit(v *token.Verified, ceiling bool) error {
+	if _, err := a.tenant.App(a, v.Issuer()); err != nil {
+		return refuse(err)
+	}
+	account, err := a.tenant.Account(a, v.Subject())
+	if err != nil {
+		return refuse(err)
+	}
+	if a.roles, err = merge(a, a.tenant, account.Roles, v.Roles()); err != nil {
+		return refuse(err)
+	}
+	claim, claimed := v.Scope()
+	if claimed && ceiling {
+		a.scope = claim
+		return nil
+	}
+	a.scope, err = withRoles(a, a.tenant, claim, a.roles)
+	return err
+}
+
+func (a *attempt) principal(v *token.Verified) auth.Principal {
+	return auth.Principal{
+		Org:       a.tenant.Org.Code,
+		App:       v.Issuer(),
+		Account:   v.Subject(),
+		Caller:    v.Subject(),
+		Mechanism: Name,
+		Roles:     a.roles,
+		Scope:     a.scope,
+		Granted:   a.scope,
+		Access: auth.Access{
+			Grant:         v.Grant(),
+			SkipACL:       v.SkipACL(),
+			SkipCreateACL: v.SkipCreateACL(),
+		},
+		TokenID:       v.ID(),
+		Expires:       v.Expires(),
+		Limited:       v.MaxUses() > 0,
+		Authenticated: v.IssuedAt(),
+	}
+}
+
+// merge returns the roles of the subject and those the token adds, each once,
+// in a slice of the request's own. A role the token names must exist.
+func merge(ctx context.Context, t *auth.Tenant, subject, added []string) ([]string, error) {
+	roles := slices.Clone(subject)
+	if len(added) == 0 {
+		return roles, nil
+	}
+	if err := exist(ctx, t, added); err != nil {
+		return nil, err
+	}
+	for _, name := range added {
+		if !slices.Contains(roles, name) {
+			roles = append(roles, name)
+		}
+	}
+	return roles, nil
+}
+
+func exist(ctx context.Context, t *auth.Tenant, names []string) error {
+	known, err := t.Roles(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(known, func(r auth.Role) bool { return r.Name == name }) {
+			return fmt.Errorf("bearer: no such role: %w", auth.ErrNotFound)
+		}
+	}
+	return nil
+}
+
+// withRoles adds the chains of roles to a claim's.
+func withRoles(ctx context.Context, t *auth.Tenant, claim scope.Set, roles []string) (scope.Set, error) {
+	if len(roles) == 0 {
+		return claim, nil
+	}
+	set, err := t.RoleScope(ctx, roles)
+	if err != nil {
+		return scope.Set{}, err
+	}
+	return claim.Union(set), nil
+}
+
+// refuse keeps "there is none" apart from "the directory did not answer".
+func refuse(err error) error {
+	if errors.Is(err, auth.ErrNotFound) {
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	return err
+}

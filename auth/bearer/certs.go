@@ -1,0 +1,55 @@
+package bearer
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// Certs returns the handlers of the two endpoints that publish the public keys
+// of an org's exposed apps (section 4 of the interface): as one document that is
+// a list and a JWK set (RFC 7517) at once, and as PEM. Register them for GET on
+// Public routes of a Guard. Both have a strong ETag, answer 304, and may be
+// cached for 5 minutes; a store that does not answer is a 503, never an empty
+// set.
+func Certs(keys token.Exposed) (jwk, pem http.Handler) {
+	return certs{keys, "application/jwk-set+json", token.JWKSet},
+		certs{keys, "application/x-pem-file", token.PEM}
+}
+
+type certs struct {
+	keys        token.Exposed
+	contentType string
+	encode      func([]token.PublicKey) []byte
+}
+
+func (c certs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 500*time.Millisecond)
+	defer cancel()
+	keys, err := c.keys.Exposed(ctx, auth.TenantFrom(r.Context()).Org.Code)
+	if err != nil {
+		auth.Fail(w, r, fmt.Errorf("%w: exposed keys: %w", auth.ErrUnavailable, err))
+		return
+	}
+	body := c.encode(keys)
+	sum := sha256.Sum256(body)
+	h := w.Header()
+	h.Set("Content-Type", c.contentType)
+	h.Set("Cache-Control", "public, max-age=300")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
+
+	// The document is whole or unchanged, never a range of it.
+	conditional := &http.Request{Method: r.Method, Header: http.Header{}}
+	if tags := r.Header["If-None-Match"]; tags != nil {
+		conditional.Header["If-None-Match"] = tags
+	}
+	http.ServeContent(w, conditional, "", time.Time{}, bytes.NewReader(body))
+}

@@ -1,0 +1,137 @@
+package bearer_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func TestCertsOfExposedAppsOnly(t *testing.T) {
+	w := newWorld(t)
+	exposed, _ := token.Thumbprint(&keys[0]().PublicKey)
+	hidden, _ := token.Thumbprint(&keys[1]().PublicKey)
+	for path, contentType := range map[string]string{
+		"/acme/v2/auth/certs/jwk": "application/jwk-set+json", "/acme/v2/auth/certs/pem": "application/x-pem-file",
+	} {
+		t.Run("K01 "+path, func(t *testing.T) {
+			got := w.ask(t, "GET", path)
+			if got.status != 200 || got.header.Get("Content-Type") != contentType || got.header.Get("Cache-Control") != "public, max-age=300" {
+				t.Errorf("got %d %v", got.status, got.header)
+			}
+			if !strings.Contains(got.body, exposed) || strings.Contains(got.body, hidden) || strings.Contains(got.body, appG) {
+				t.Errorf("body %s", got.body)
+			}
+			for _, private := range []string{`"d"`, `"p"`, `"q"`, `"dp"`, `"dq"`, `"qi"`, "PRIVATE"} {
+				if strings.Contains(got.body, private) {
+					t.Errorf("K01 the body holds %s", private)
+				}
+			}
+			etag := got.header.Get("ETag")
+			if !strings.HasPrefix(etag, `"`) {
+				t.Errorf("ETag %s is not strong", etag)
+			}
+			for tag, status := range map[string]int{etag: 304, "W/" + etag: 304, `"x", ` + etag: 304, "*": 304, `"x"`: 200} {
+				if again := w.ask(t, "GET", path, "If-None-Match", tag); again.status != status || (status == 304) != (again.body == "") {
+					t.Errorf("If-None-Match %s: got %d, want %d", tag, again.status, status)
+				}
+			}
+			if whole := w.ask(t, "GET", path, "Range", "bytes=0-3", "If-Match", `"x"`); whole.status != 200 || whole.body != got.body {
+				t.Errorf("a range: got %d", whole.status)
+			}
+			if head := w.ask(t, "HEAD", path); head.status != 200 || head.body != "" || head.header.Get("ETag") != etag {
+				t.Errorf("HEAD: got %d %q", head.status, head.body)
+			}
+			if post := w.ask(t, "POST", path); post.status != 405 || post.header.Get("Allow") != "GET, HEAD" {
+				t.Errorf("POST: got %d", post.status)
+			}
+		})
+	}
+}
+
+func TestTheJWKDocumentIsListAndSet(t *testing.T) {
+	w := newWorld(t)
+	var document struct {
+		Object  string
+		Data    []map[string]string
+		HasMore *bool
+		Keys    []map[string]string
+	}
+	if err := json.Unmarshal([]byte(w.ask(t, "GET", "/acme/v2/auth/certs/jwk").body), &document); err != nil {
+		t.Fatal(err)
+	}
+	if document.Object != "list" || document.HasMore == nil || *document.HasMore || len(document.Data) != 1 || len(document.Keys) != 1 {
+		t.Fatalf("document %+v", document)
+	}
+	if item := document.Data[0]; item["_id"] != item["kid"] || item["object"] != "jwk" || item["n"] == "" || document.Keys[0]["_id"] != "" {
+		t.Errorf("item %v, key %v", item, document.Keys[0])
+	}
+	w.directory.PutOrg(auth.Org{Code: "empty"})
+	if body := w.ask(t, "GET", "/empty/v2/auth/certs/jwk").body; !strings.Contains(body, `"data":[]`) || !strings.Contains(body, `"keys":[]`) {
+		t.Errorf("an empty set: %s", body)
+	}
+}
+
+// K02: each answer is wholly the old set or wholly the new one.
+func TestRegeneratingTearsNoAnswer(t *testing.T) {
+	w := newWorld(t)
+	known := map[string]bool{}
+	for _, i := range []int{0, 3} {
+		kid, _ := token.Thumbprint(&keys[i]().PublicKey)
+		known[kid] = true
+	}
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				w.putPair(t, 3*(i%2), appA, "acme")
+			}
+		}
+	}()
+	for range 1000 {
+		var document struct{ Keys []struct{ Kid string } }
+		body := do(w.mux, "/acme/v2/auth/certs/jwk").Body.Bytes()
+		if err := json.Unmarshal(body, &document); err != nil || len(document.Keys) != 1 || !known[document.Keys[0].Kid] {
+			t.Fatalf("K02 torn answer %s", body)
+		}
+	}
+	close(stop)
+	<-done
+}
+
+func do(h http.Handler, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	return w
+}
+
+type brokenKeys struct{}
+
+func (brokenKeys) Exposed(context.Context, string) ([]token.PublicKey, error) {
+	return nil, http.ErrServerClosed
+}
+
+func TestKeyStoreDown(t *testing.T) {
+	w := newWorld(t)
+	mux := w.guard.Mux()
+	jwk, pem := bearer.Certs(brokenKeys{})
+	mux.Handle("GET /auth/certs/jwk", auth.Public, jwk)
+	mux.Handle("GET /auth/certs/pem", auth.Public, pem)
+	for _, path := range []string{"jwk", "pem"} {
+		got := do(mux, "/acme/v2/auth/certs/"+path)
+		if got.Code != 503 || got.Header().Get("Retry-After") == "" || !strings.Contains(got.Body.String(), "error.storeUnavailable") {
+			t.Errorf("K03 %s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+}

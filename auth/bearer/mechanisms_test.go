@@ -1,0 +1,115 @@
+package bearer_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// counting counts the claims of a store.
+type counting struct {
+	signing.Replays
+	claims int
+}
+
+func (c *counting) Claim(ctx context.Context, u signing.Use) error {
+	c.claims++
+	return c.Replays.Claim(ctx, u)
+}
+
+// One mechanism reads the claims of one brand: those of another would be unknown
+// to it, and limit nothing.
+func TestOneMechanismServesOneBrand(t *testing.T) {
+	w := newWorld(t)
+	want(t, w.me(t, honest(t)), 200, "")
+	other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Mechanisms: w.guard.Mechanisms,
+		Brand: auth.Brand{Claims: "other/"}}
+	mux := other.Mux()
+	mux.HandleFunc("GET /me", auth.Authenticated, w.answer)
+	r := httptest.NewRequest("GET", "/acme/v2/me", nil)
+	r.Header.Set("Authorization", "Bearer "+honest(t, "other/scp", []string{}))
+	rec := httptest.NewRecorder()
+	mux.ServeHTTP(rec, r)
+	if rec.Code != 500 {
+		t.Errorf("got %d", rec.Code)
+	}
+}
+
+// A store's failure is a 503, whatever error it comes with.
+func TestStoresThatFailOddly(t *testing.T) {
+	for name, err := range map[string]error{
+		"not found": auth.ErrNotFound, "forbidden": auth.ErrForbidden, "an error of auth": &auth.Error{Detail: auth.DetailForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(w *world) { w.mechanism.Verifier.Ledger = failingWith{err} })
+			want(t, w.me(t, w.limited(t, "odd", 3)), 503, "error.storeUnavailable")
+		})
+	}
+}
+
+// failingWith is a ledger that answers with an error that is not its to use.
+type failingWith struct{ err error }
+
+func (f failingWith) Spend(context.Context, token.Record) error { return fmt.Errorf("sql: %w", f.err) }
+
+// Signatures and tokens in one Guard.
+func TestTwoMechanisms(t *testing.T) {
+	clientKey, secret := signing.Generate()
+	key, err := signing.NewKey(clientKey, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &counting{Replays: signing.NewMemory(0)}
+	w := newWorld(t, func(w *world) {
+		w.directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
+		w.guard.Mechanisms = append(w.guard.Mechanisms, &signature.Mechanism{
+			Credentials: signature.Memory{clientKey: {Key: key, Account: "root", Accounts: []string{"ann"}}},
+			Replays:     store,
+		})
+	})
+	timestamp := strconv.FormatInt(time.Now().Add(time.Second).UnixMilli(), 10)
+	mac := hmac.New(sha256.New, []byte(clientKey+string(secret)))
+	mac.Write([]byte("/me;GET;" + timestamp))
+	signed := []string{"Service-Client-Key", clientKey, "Service-Client-Timestamp", timestamp,
+		"Service-Client-Nonce", "abcdefgh12345678", "Service-Client-Signature", hex.EncodeToString(mac.Sum(nil))}
+	raw := w.limited(t, "s18", 3)
+	presented := []string{"Authorization", "Bearer " + raw}
+
+	t.Run("S18 a bearer token and a whole signature", func(t *testing.T) {
+		want(t, w.ask(t, "GET", "/acme/v2/me", append(presented, signed...)...), 400, ambiguous)
+		if store.claims != 0 || w.uses(t, "ann") != 0 {
+			t.Errorf("S18 %d claims, %d uses", store.claims, w.uses(t, "ann"))
+		}
+	})
+	t.Run("S15b an account header beside a token", func(t *testing.T) {
+		want(t, w.ask(t, "GET", "/acme/v2/me", append(presented, "Service-Client-Account", "ann")...), 400, ambiguous)
+		if w.uses(t, "ann") != 0 {
+			t.Error("a use was spent")
+		}
+	})
+	t.Run("each alone", func(t *testing.T) {
+		want(t, w.ask(t, "GET", "/acme/v2/me", signed...), 200, "")
+		if got := w.last.Load(); got.Mechanism != "signature" || got.Account != "root" {
+			t.Errorf("principal %+v", got)
+		}
+		want(t, w.ask(t, "GET", "/acme/v2/me", presented...), 200, "")
+	})
+	t.Run("neither: one challenge for each", func(t *testing.T) {
+		got := w.ask(t, "GET", "/acme/v2/me")
+		want(t, got, 401, missing)
+		if c := got.header.Values("WWW-Authenticate"); len(c) != 2 || c[0] != "Bearer" || c[1] != "Signature" {
+			t.Errorf("challenges %q", c)
+		}
+	})
+}

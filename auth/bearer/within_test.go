@@ -1,0 +1,288 @@
+package bearer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func compile(t testing.TB, chains ...string) scope.Set {
+	t.Helper()
+	set, err := new(scope.Grammar).Compile("minter", chains...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// tenant returns the tenant acme of a world, as a handler gets it.
+func (w *world) tenant(t testing.TB) *auth.Tenant {
+	t.Helper()
+	var tenant *auth.Tenant
+	mux := w.guard.Mux()
+	mux.HandleFunc("GET /", auth.Public, func(_ http.ResponseWriter, r *http.Request) { tenant = auth.TenantFrom(r.Context()) })
+	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/acme/v2", nil))
+	return tenant
+}
+
+func TestWithin(t *testing.T) {
+	soon := time.Now().Add(time.Minute)
+	later := soon.Add(time.Hour)
+	ann := auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Roles: []string{"member"},
+		Scope: scope.Unscoped(), Granted: scope.Unscoped()}
+	root := ann
+	root.Account, root.Roles = "root", []string{"administrator"}
+	by := func(p auth.Principal, alter func(*auth.Principal)) auth.Principal {
+		p.Mechanism, p.Expires = "bearer", soon
+		alter(&p)
+		return p
+	}
+	same := func(*auth.Principal) {}
+	narrow := func(p *auth.Principal) { p.Granted = compile(t, "object.read.c_note") }
+	viewing := func(p *auth.Principal) { narrow(p); *p = p.WithoutScope() }
+	full := []string{""}
+
+	tests := []struct {
+		name  string
+		by    auth.Principal
+		admin bool
+		mint  token.Claims
+		want  []string
+	}{
+		{"for oneself", ann, false, token.Claims{Subject: "ann", Scope: full}, nil},
+		{"for oneself, a role one has", ann, false, token.Claims{Subject: "ann", Roles: []string{"member"}}, nil},
+		{"T27 for another", ann, false, token.Claims{Subject: "root"}, []string{"sub", ""}},
+		{"T27 with skipAcl", ann, false, token.Claims{Subject: "ann", SkipACL: true}, []string{"skipAcl", ""}},
+		{"T27 with bypassCreateAcl", ann, false, token.Claims{Subject: "ann", SkipCreateACL: true}, []string{"bypassCreateAcl", ""}},
+		{"T27 with a grant", ann, false, token.Claims{Subject: "ann", Grant: 4}, []string{"grant", ""}},
+		{"T27 with a role it lacks", ann, false, token.Claims{Subject: "ann", Roles: []string{"editor"}}, []string{"roles", "editor"}},
+		{"T27 everything at once", ann, false, token.Claims{Subject: "root", SkipACL: true, SkipCreateACL: true, Grant: 4, Roles: []string{"editor"}},
+			[]string{"sub", "", "skipAcl", "", "bypassCreateAcl", "", "grant", "", "roles", "editor"}},
+		{"T27 beyond its scope", by(ann, narrow), false, token.Claims{Subject: "ann", Scope: []string{"object.read", "object.read.c_note." + note}, Expires: soon},
+			[]string{"scope", "object.read"}},
+		{"T27 everything, with a narrow scope", by(ann, narrow), false, token.Claims{Subject: "ann", Scope: full, Expires: soon}, []string{"scope", "*"}},
+		{"within its scope", by(ann, narrow), false, token.Claims{Subject: "ann", Scope: []string{"object.read.c_note." + note}, Expires: soon}, nil},
+		{"C13 in a view, beyond what was granted", by(ann, viewing), false, token.Claims{Subject: "ann", Scope: []string{"object.read"}, Expires: soon},
+			[]string{"scope", "object.read"}},
+		{"an administrator, for another, with everything", root, true,
+			token.Claims{Subject: "ann", Scope: full, Roles: []string{"editor"}, Grant: 8, SkipACL: true, SkipCreateACL: true}, nil},
+		{"an administrator's narrow token", by(root, narrow), true, token.Claims{Subject: "ann", Roles: []string{"administrator"}, Expires: soon}, nil},
+		{"an administrator's narrow token, a role with chains", by(root, func(p *auth.Principal) { narrow(p); p.Roles = append(p.Roles, "editor") }), true,
+			token.Claims{Subject: "ann", Roles: []string{"editor"}, Expires: soon}, []string{"scope", "object.update.c_note"}},
+		{"T28 longer than the minter's token", by(ann, same), false, token.Claims{Subject: "ann", Expires: later}, []string{"expires", ""}},
+		{"T28 permanent from ephemeral", by(ann, same), false, token.Claims{Subject: "ann"}, []string{"expires", ""}},
+		{"T28 permanent from ephemeral without exp", by(ann, func(p *auth.Principal) { p.Expires = time.Time{} }), false, token.Claims{Subject: "ann"}, []string{"expires", ""}},
+		{"T27 claims of the embedder's own", ann, false, token.Claims{Subject: "ann", Extra: map[string]json.RawMessage{"groups": []byte(`["admins"]`)}}, []string{"claims", ""}},
+		{"claims of the embedder's own, by an administrator", root, true, token.Claims{Subject: "ann", Extra: map[string]json.RawMessage{"groups": []byte(`[]`)}}, nil},
+		{"T27 for another app than the token's", by(ann, func(p *auth.Principal) { p.App = appA }), false, token.Claims{Issuer: appB, Subject: "ann", Expires: soon}, []string{"app", ""}},
+		{"for another app, by an administrator", by(root, func(p *auth.Principal) { p.App = appA }), true, token.Claims{Issuer: appB, Subject: "ann", Expires: soon}, nil},
+		{"permanent from permanent", by(ann, func(p *auth.Principal) { p.Expires, p.TokenID = time.Time{}, "jti" }), false, token.Claims{Subject: "ann"}, nil},
+		{"T28 higher grant, for administrators too", by(root, func(p *auth.Principal) { p.Grant = 4 }), true, token.Claims{Subject: "ann", Grant: 5, Expires: soon}, []string{"grant", ""}},
+		{"the same grant", by(root, func(p *auth.Principal) { p.Grant = 4 }), true, token.Claims{Subject: "ann", Grant: 4, Expires: soon}, nil},
+		{"T28 skips, for administrators too", by(root, same), true, token.Claims{Subject: "ann", SkipACL: true, SkipCreateACL: true, Expires: soon},
+			[]string{"skipAcl", "", "bypassCreateAcl", ""}},
+		{"T28 roles, for administrators too", by(root, same), true, token.Claims{Subject: "ann", Roles: []string{"editor"}, Expires: soon}, []string{"roles", "editor"}},
+		{"T28 a limited-use token mints nothing", by(root, func(p *auth.Principal) { p.Limited = true }), true, token.Claims{Subject: "root", Expires: soon}, []string{"maxUses", ""}},
+		{"nobody", auth.Principal{}, true, token.Claims{Subject: "ann"}, []string{"sub", ""}},
+		{"a principal of another org", auth.Principal{Org: "globex", Account: "gus", Granted: scope.Unscoped()}, true, token.Claims{Subject: "ann"}, []string{"sub", ""}},
+	}
+	w := newWorld(t)
+	tenant := w.tenant(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := bearer.Within(t.Context(), test.by, test.admin, tenant, test.mint)
+			var beyond *bearer.BeyondError
+			if err != nil && !errors.As(err, &beyond) {
+				t.Fatal(err)
+			}
+			var got []string
+			if beyond != nil {
+				for _, e := range beyond.Excess {
+					got = append(got, e.Option, e.Value)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWithinNeedsWhatItNames(t *testing.T) {
+	w := newWorld(t)
+	tenant := w.tenant(t)
+	root := auth.Principal{Org: "acme", Account: "root", Granted: scope.Unscoped()}
+	for name, c := range map[string]token.Claims{
+		"unknown subject":        {Subject: "nobody"},
+		"disabled subject":       {Subject: "off"},
+		"subject of another org": {Subject: "gus"},
+		"unknown role":           {Subject: "ann", Roles: []string{"emperor"}},
+		"app of another org":     {Subject: "ann", Issuer: appG},
+		"audience of another":    {Subject: "ann", Audience: "https://api.example.test/globex/v2"},
+		"65 roles":               {Subject: "ann", Roles: make([]string, 65)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := bearer.Within(t.Context(), root, true, tenant, c)
+			var fault *auth.Error
+			if !errors.Is(err, auth.ErrNotFound) && !(errors.As(err, &fault) && fault.Detail == auth.DetailOption) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	var syntax *scope.SyntaxError
+	err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann", Scope: []string{"object.raed"}})
+	if !errors.As(err, &syntax) {
+		t.Errorf("a chain that does not parse: %v", err)
+	}
+	// C02b: what can match nothing is refused at minting.
+	err = bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann", Scope: []string{"", "object.create.c_a." + note, "deployment.create"}})
+	var fault *auth.Error
+	if !errors.As(err, &fault) || fault.Detail != auth.DetailInvalidScope || len(fault.Faults) != 2 ||
+		fault.Faults[0].Path != "scope[1]" || fault.Faults[1].Path != "scope[2]" || fault.Faults[1].Reason == "" {
+		t.Errorf("chains that can match nothing: %v", err)
+	}
+	w.directory.PutAccount(auth.Account{ID: "root", Org: "acme", Disabled: true})
+	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann"}); !errors.Is(err, auth.ErrNotFound) {
+		t.Errorf("a minter that was disabled since: %v", err)
+	}
+	w.guard.Directory = broken{w.directory}
+	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann"}); !errors.Is(err, auth.ErrUnavailable) {
+		t.Errorf("a directory that does not answer: %v", err)
+	}
+}
+
+// An ordinary account is told the same of accounts and roles that exist and of
+// those that do not.
+func TestWithinTellsNobodyWhatThereIs(t *testing.T) {
+	w := newWorld(t)
+	tenant := w.tenant(t)
+	ann := auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Granted: compile(t, "object.read")}
+	for _, pair := range [][2]token.Claims{
+		{{Subject: "root"}, {Subject: "nobody"}},
+		{{Subject: "ann", Roles: []string{"editor"}}, {Subject: "ann", Roles: []string{"emperor"}}},
+	} {
+		var got [2]string
+		for i, c := range pair {
+			err := bearer.Within(t.Context(), ann, false, tenant, c)
+			var beyond *bearer.BeyondError
+			if !errors.As(err, &beyond) {
+				t.Fatalf("%+v: %v", c, err)
+			}
+			got[i] = strings.NewReplacer("editor", "X", "emperor", "X").Replace(err.Error())
+		}
+		if got[0] != got[1] {
+			t.Errorf("%q differs from %q", got[0], got[1])
+		}
+	}
+}
+
+func TestBeyondErrorNamesWhat(t *testing.T) {
+	err := &bearer.BeyondError{Excess: []bearer.Excess{{Option: "skipAcl"}, {Option: "scope", Value: "object.read"}}}
+	if !strings.Contains(err.Error(), "skipAcl, scope object.read") {
+		t.Error(err)
+	}
+	w := httptest.NewRecorder()
+	auth.Fail(w, httptest.NewRequest("POST", "/", nil), err)
+	body := w.Body.String()
+	if w.Code != 403 || !strings.Contains(body, `"errCode":"service.accessDenied.delegation"`) ||
+		!strings.Contains(body, `"path":"skipAcl"`) || !strings.Contains(body, `"reason":"object.read"`) {
+		t.Errorf("got %d %s", w.Code, body)
+	}
+}
+
+// What is in excess is named up to a bound: a small request must not be answered
+// with a large refusal.
+func TestRefusalsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	tenant := w.tenant(t)
+	var chains, broken []string
+	for i := range 1000 {
+		chains = append(chains, fmt.Sprintf("object.read.c_%d", i))
+		broken = append(broken, fmt.Sprintf("object.raed.c_%d", i))
+	}
+	root := auth.Principal{Org: "acme", Account: "root", Granted: compile(t, "view")}
+	for name, c := range map[string]token.Claims{
+		"beyond": {Subject: "root", Scope: chains}, "broken": {Subject: "root", Scope: broken},
+	} {
+		rec := httptest.NewRecorder()
+		auth.Fail(rec, httptest.NewRequest("POST", "/", nil), bearer.Within(t.Context(), root, true, tenant, c))
+		if rec.Code < 400 || rec.Code > 403 || rec.Body.Len() > 16<<10 {
+			t.Errorf("%s: %d with %d bytes", name, rec.Code, rec.Body.Len())
+		}
+	}
+}
+
+func TestMintFault(t *testing.T) {
+	scopeProblem := new(scope.Grammar).Vet("deployment.create")
+	for name, test := range map[string]struct {
+		err            error
+		detail, reason string
+		children       int
+	}{
+		"nothing":     {nil, "", "", 0},
+		"claims":      {fmt.Errorf("%w: ttl is too long", token.ErrClaims), auth.DetailOption, "ttl is too long", 0},
+		"scope":       {fmt.Errorf("%w: %w", token.ErrScope, scopeProblem), auth.DetailInvalidScope, "", 1},
+		"no key pair": {fmt.Errorf("mint: %w", token.ErrNoKeyPair), auth.DetailNoKeyPair, "", 0},
+		"too many":    {fmt.Errorf("mint: %w", token.ErrTooMany), auth.DetailTooManyTokens, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got auth.Error
+			if e, ok := errors.AsType[*auth.Error](bearer.MintFault(test.err)); ok {
+				got = *e
+			}
+			if got.Detail != test.detail || got.Reason != test.reason || len(got.Faults) != test.children {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	if err := bearer.MintFault(http.ErrServerClosed); !errors.Is(err, auth.ErrUnavailable) {
+		t.Errorf("a store's error: %v", err)
+	}
+}
+
+// What Within lets through stays within: whatever is minted, its effective set
+// is covered by the minter's.
+func FuzzWithinIsCovered(f *testing.F) {
+	f.Add("object.read.c_note", "object.read.c_note.*.title", "editor")
+	f.Add("*", "", "")
+	f.Add("script", "script.route.tidy", "member")
+	w := newWorld(f)
+	tenant := w.tenant(f)
+	probes := []scope.Need{scope.Object(scope.Read, "c_note", "", ""), scope.Object(scope.Read, "c_note", note, "title"),
+		scope.Object(scope.Update, "c_note", note, ""), scope.Admin(scope.Read), scope.Runner(), scope.View("report")}
+	f.Fuzz(func(t *testing.T, granted, claimed, role string) {
+		set, err := new(scope.Grammar).Compile("minter", strings.Split(granted, ",")...)
+		if err != nil {
+			return
+		}
+		c := token.Claims{Subject: "ann", Scope: strings.Split(claimed, ",")}
+		if role != "" {
+			c.Roles = []string{role}
+		}
+		by := auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Granted: set}
+		if bearer.Within(context.Background(), by, true, tenant, c) != nil {
+			return
+		}
+		minted, err := bearer.Effective(context.Background(), tenant, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(probes, func(n scope.Need) bool { return minted.Allows(n) && !set.Allows(n) }); i >= 0 {
+			t.Fatalf("%q may mint %q with %q, which allows %v", granted, claimed, role, probes[i])
+		}
+	})
+}

@@ -1,0 +1,212 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// call is one request inside a Guard, and the context its handler gets. Being
+// the context itself, it costs a request one allocation.
+type call struct {
+	context.Context
+	guard  *Guard
+	tenant Tenant
+	began  time.Time // only when somebody observes
+
+	serverTime [1]string // the values of that header
+	lookup     deadline  // of the tenant's look-up
+	store      deadline  // of the authentication
+
+	mu        sync.Mutex
+	asked     bool // whether authenticate has run: a credential is spent once
+	mechanism int  // index of the one that was asked, or none
+	presence  Presence
+	principal Principal
+	err       error
+
+	admitted atomic.Pointer[Principal] // what From answers; nil: nobody
+}
+
+type callKey struct{}
+
+func (c *call) Value(key any) any {
+	switch key.(type) {
+	case callKey:
+		return c
+	case principalKey:
+		if p := c.admitted.Load(); p != nil {
+			return p
+		}
+		return &nobody
+	}
+	return c.Context.Value(key)
+}
+
+var nobody Principal
+
+// callOf returns the call of a request that came through g's Mount, or nil.
+func callOf(ctx context.Context, g *Guard) *call {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok || c.guard != g {
+		return nil
+	}
+	return c
+}
+
+// check authenticates the request if the need asks for it, and decides.
+func (c *call) check(r *http.Request, n rule) (*Principal, error) {
+	if n.kind == needNothing {
+		return &nobody, nil
+	}
+	err := c.authenticate(r)
+	switch {
+	case err != nil && n.kind == needOptional && c.passesAsAnonymous(err):
+		return &nobody, nil
+	case err != nil:
+		return nil, err
+	}
+	if err := n.check(r, &c.principal); err != nil {
+		return nil, err
+	}
+	return &c.principal, nil
+}
+
+// passesAsAnonymous tells whether a failed credential leaves an Optional route
+// open. A store that did not answer does not: it is not known who this is.
+func (c *call) passesAsAnonymous(err error) bool {
+	return c.presence != Header && toError(err).Fault().Status == http.StatusUnauthorized
+}
+
+// authenticate runs the mechanism the request presents, once.
+func (c *call) authenticate(r *http.Request) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked {
+		return c.err
+	}
+	c.asked = true
+	c.err = errUnfinished // stands if a mechanism panics: what follows is never a pass
+	c.mechanism, c.presence, c.err = c.guard.present(r)
+	switch {
+	case c.err != nil:
+		return c.err
+	case c.mechanism == none:
+		c.err = &Error{Detail: DetailNoCredentials}
+		return c.err
+	}
+	c.err = errUnfinished
+	p, err := c.ask(r, c.guard.Mechanisms[c.mechanism])
+	if err == nil {
+		err = c.verify(&p)
+	}
+	if err == nil {
+		c.principal = p // only of a credential that passed, for the observer, too
+	}
+	c.err = err
+	return err
+}
+
+var errUnfinished = errors.New("auth: the request's authentication did not finish")
+
+// ask bounds the time that a mechanism's stores have.
+func (c *call) ask(r *http.Request, m Mechanism) (Principal, error) {
+	c.store.Context, c.store.timeout = r.Context(), c.guard.timeout()
+	defer c.store.stop()
+	return m.Authenticate(r.WithContext(&c.store), &c.tenant)
+}
+
+// verify asserts what every mechanism must have checked before it recorded
+// anything.
+func (c *call) verify(p *Principal) error {
+	if p.Org != c.tenant.Org.Code {
+		return errors.New("auth: a mechanism returned a principal of another org")
+	}
+	if p.Account == "" || p.Mechanism == "" {
+		return errors.New("auth: a mechanism returned a principal without account or mechanism")
+	}
+	return nil
+}
+
+func (c *call) admit(p *Principal) {
+	if p != &nobody {
+		c.admitted.Store(p)
+	}
+	c.observe(nil)
+}
+
+// refuse writes a refusal and tells the observer.
+func (c *call) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	e := toError(err)
+	c.challenge(w.Header(), e)
+	c.observe(e)
+	deny(w, r, c.guard, e)
+}
+
+// challenge sets WWW-Authenticate: one challenge per mechanism on a 401, that
+// of the mechanism which authenticated on a missing scope.
+func (c *call) challenge(h http.Header, e *Error) {
+	unauthorized := e.Fault().Status == http.StatusUnauthorized
+	if !unauthorized && e.Detail != DetailScope {
+		return
+	}
+	c.mu.Lock()
+	asked := c.mechanism
+	c.mu.Unlock()
+	for i, m := range c.guard.Mechanisms {
+		var cause error
+		if i == asked {
+			cause = e
+		}
+		if !unauthorized && cause == nil {
+			continue
+		}
+		if challenge := m.Challenge(cause); challenge != "" {
+			h.Add("WWW-Authenticate", challenge)
+		}
+	}
+}
+
+// dropped is what the request's scope was meant to hold and does not.
+func (c *call) dropped(granted scope.Set) error {
+	c.tenant.mu.Lock()
+	defer c.tenant.mu.Unlock()
+	err := c.tenant.dropped
+	for chain, source := range granted.Unknown() {
+		err = errors.Join(err, fmt.Errorf("auth: %s: chain %q has an unknown root", source, chain))
+	}
+	return err
+}
+
+func (c *call) observe(e *Error) {
+	g := c.guard
+	if g.Observe == nil {
+		return
+	}
+	c.mu.Lock()
+	event := Event{
+		Mechanism: c.principal.Mechanism,
+		App:       c.principal.App,
+		Account:   c.principal.Account,
+		Allowed:   e == nil,
+		Took:      time.Since(c.began),
+	}
+	granted := c.principal.Scope
+	c.mu.Unlock()
+	if c.tenant.Org != nil {
+		event.Org = c.tenant.Org.Code
+	}
+	if e != nil {
+		event.Detail, event.Err = e.Fault().Detail, e
+	}
+	if dropped := c.dropped(granted); dropped != nil {
+		event.Err = errors.Join(event.Err, dropped)
+	}
+	g.Observe(c, event)
+}

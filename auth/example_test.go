@@ -1,0 +1,215 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// acmeOnly is a Directory of one org.
+func acmeOnly() *auth.Memory {
+	d := auth.NewMemory()
+	d.PutOrg(auth.Org{Code: "acme"})
+	d.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"member"}})
+	return d
+}
+
+func exampleGuard() *auth.Guard {
+	return &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Directory:  acmeOnly(),
+		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: scope.Unscoped()})},
+	}
+}
+
+func get(h http.Handler, path string) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	fmt.Println(w.Code, w.Body)
+}
+
+// A server whose routes cannot be registered without saying what they need.
+func ExampleGuard_Mux() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("GET /hello", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
+		envelope.Write(w, envelope.Result[string]{Data: "hello, " + auth.From(r.Context()).Account})
+	})
+	get(mux, "/acme/v2/hello")
+	get(mux, "/acme/v2/none")
+	// Output:
+	// 200 {"object":"result","data":"hello, ann"}
+	// 404 {"object":"fault","name":"error","code":"kNotFound","errCode":"service.notFound.unspecified","status":404,"message":"Not found.","faults":[]}
+}
+
+// With another router, Mount stands outside it and Require on each route.
+func ExampleGuard_Mount() {
+	guard := exampleGuard()
+	router := http.NewServeMux()
+	router.Handle("GET /hello", guard.Require(auth.Authenticated)(http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, "hello from ", auth.TenantFrom(r.Context()).Org.Code)
+		})))
+	get(guard.Mount(router), "/acme/v2/hello")
+	// Output: 200 hello from acme
+}
+
+// A status route tells anybody who they are, and never refuses.
+func ExampleGuard_Check() {
+	guard := exampleGuard()
+	mux := guard.Mux()
+	mux.HandleFunc("GET /status", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		p, err := guard.Check(r, auth.Authenticated)
+		envelope.Write(w, envelope.Result[bool]{Data: err == nil && p.Account != ""})
+	})
+	get(mux, "/acme/v2/status")
+	// Output: 200 {"object":"result","data":true}
+}
+
+// A browser's preflight carries no credential: it is answered outside the
+// Guard, and the server's time is exposed so that a signing client can read it.
+func ExampleGuard_cors() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("GET /hello", auth.Authenticated, func(http.ResponseWriter, *http.Request) {})
+	cors := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Access-Control-Allow-Origin", "https://app.example.com")
+			w.Header().Set("Access-Control-Expose-Headers", "Service-Server-Time")
+			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+				w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	preflight := httptest.NewRequest("OPTIONS", "/acme/v2/hello", nil)
+	preflight.Header.Set("Access-Control-Request-Method", "GET")
+	w := httptest.NewRecorder()
+	cors(mux).ServeHTTP(w, preflight)
+	fmt.Println(w.Code, w.Header().Get("Access-Control-Expose-Headers"))
+	get(cors(mux), "/acme/v2/hello")
+	// Output:
+	// 204 Service-Server-Time
+	// 200
+}
+
+// A whole operation is asked of a write; a list asks for any part of it, and
+// narrows what it returns to what the scope reaches.
+func ExampleSome() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("DELETE /notes/{id}", auth.Allow("object.delete.c_note.{id}"), func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
+		ids, all := auth.From(r.Context()).Scope.On(scope.Read, "c_note").IDs()
+		fmt.Fprint(w, "all: ", all, ", ids: ", ids)
+	})
+	get(mux, "/acme/v2/notes")
+	// Output: 200 all: true, ids: []
+}
+
+func ExampleFail() {
+	find := func(context.Context, string) error { return fmt.Errorf("note 7: %w", auth.ErrNotFound) }
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := find(r.Context(), "7"); err != nil {
+			auth.Fail(w, r, err) // the text of err stays here
+			return
+		}
+	})
+	get(handler, "/")
+	// Output: 404 {"object":"fault","name":"error","code":"kNotFound","errCode":"service.notFound.unspecified","status":404,"message":"Not found.","faults":[]}
+}
+
+func ExampleError() {
+	err := &auth.Error{Detail: auth.DetailConflict, Reason: "email", Err: errors.New("duplicate key value")}
+	fmt.Println(err)
+	fmt.Println(err.Fault())
+	// Output:
+	// auth: conflict.unspecified (email): duplicate key value
+	// fault 409 conflict.unspecified: email
+}
+
+// Look-ups that succeed are kept for 2 s; whatever changes in the directory is
+// seen by then.
+func ExampleCached() {
+	directory := auth.Cached(acmeOnly(), 2*time.Second, 10_000)
+	account, err := directory.Account(context.Background(), "acme", "ann")
+	fmt.Println(account.Roles, err)
+	// Output: [member] <nil>
+}
+
+// A view runs with the scope of its caller lifted, and still cannot pass on
+// more than the caller was granted.
+func ExamplePrincipal_WithoutScope() {
+	token, err := new(scope.Grammar).Compile("token", "view.execute.report")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	caller := auth.Principal{Org: "acme", Account: "ann", Scope: token, Granted: token}
+	view := auth.From(auth.With(context.Background(), caller.WithoutScope()))
+	read := scope.Object(scope.Read, "c_note", "", "")
+	fmt.Println(view.Scope.Allows(read), view.Granted.Allows(read))
+	// Output: true false
+}
+
+// A middleware that recovers from panics stands outside the Guard, and answers
+// as the Guard does.
+func ExampleGuard_Fail() {
+	guard := exampleGuard()
+	mux := guard.Mux()
+	mux.HandleFunc("GET /broken", auth.Public, func(http.ResponseWriter, *http.Request) { panic("a bug") })
+	recovered := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				guard.Fail(w, r, fmt.Errorf("panic: %v", cause))
+			}
+		}()
+		mux.ServeHTTP(w, r)
+	})
+	get(recovered, "/acme/v2/broken")
+	// Output: 500 {"object":"fault","name":"error","code":"kError","errCode":"service.error.unspecified","status":500,"message":"Internal error.","faults":[]}
+}
+
+// Writes need the whole of an operation; {id} is the route's.
+func ExampleAllow() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("GET /notes/{id}/title", auth.Allow("object.read.c_note.{id}.title"), func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "title of ", r.PathValue("id"))
+	})
+	get(mux, "/acme/v2/notes/5b0000000000000000000001/title")
+	// Output: 200 title of 5b0000000000000000000001
+}
+
+// A route that only a principal of one mechanism may call.
+func ExampleNeed_By() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("GET /export", auth.Authenticated.By("signature"), func(http.ResponseWriter, *http.Request) {})
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/export", nil))
+	fmt.Println(w.Code)
+	// Output: 403
+}
+
+// Work on behalf of a principal, outside a request.
+func ExampleWith() {
+	ctx := auth.With(context.Background(), auth.Principal{Org: "acme", Account: "ann"})
+	fmt.Println(auth.From(ctx).Account)
+	// Output: ann
+}
+
+func ExampleTenantFrom() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("GET /where", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		tenant := auth.TenantFrom(r.Context())
+		fmt.Fprint(w, tenant.Org.Code, " ", tenant.Command, " ", tenant.URL())
+	})
+	get(mux, "/acme/v2/where")
+	// Output: 200 acme /where https://api.example.com/acme/v2
+}

@@ -1,0 +1,61 @@
+package auth
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Fail answers a request with the fault of an error: what handlers call. It
+// recognises *Error, the sentinels of this package, *http.MaxBytesError, and
+// anything with a method Fault() *envelope.Fault; whatever else it is given is
+// a 500 whose cause stays on the server. Inside a Guard it follows the Guard's
+// Brand, Deny and Observe.
+//
+// The handler must not have written anything yet.
+func Fail(w http.ResponseWriter, r *http.Request, err error) {
+	if c, ok := r.Context().Value(callKey{}).(*call); ok {
+		c.refuse(w, r, err)
+		return
+	}
+	deny(w, r, nil, toError(err))
+}
+
+// Fail is the function of that name for what stands outside the Guard's mount
+// and shall answer under its Brand: a middleware that recovers from panics, a
+// page beside the orgs.
+func (g *Guard) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	g.mustBeValid()
+	if callOf(r.Context(), g) != nil {
+		Fail(w, r, err)
+		return
+	}
+	deny(w, r, g, toError(err))
+}
+
+// deny writes a refusal. The Guard is nil outside one.
+func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
+	f := e.Fault()
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", strconv.FormatInt(retryAfter(e.RetryAfter), 10))
+	}
+	brand := Brand{}.withDefaults()
+	if g != nil {
+		brand = g.Brand
+	}
+	if g != nil && g.Deny != nil {
+		g.Deny(w, r, e)
+		return
+	}
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(f.Status)
+	w.Write(f.Encode(brand.Faults)) // a failed write is the client's loss
+}
+
+// retryAfter is in whole seconds, rounded up, since early is refused again.
+func retryAfter(d time.Duration) int64 {
+	return max(1, int64((d+time.Second-1)/time.Second))
+}

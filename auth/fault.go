@@ -1,0 +1,203 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// The details of the refusals this library writes: what follows the namespace
+// in errCode. They are stable and part of the interface.
+const (
+	DetailNoCredentials        = "accessDenied.noCredentialsSupplied"
+	DetailAmbiguous            = "invalidArgument.ambiguousCredentials"
+	DetailMalformedSignature   = "invalidArgument.malformedRequestSignature"
+	DetailInvalidSignature     = "accessDenied.invalidRequestSignature"
+	DetailStaleSignature       = "invalidArgument.staleRequestSignature"
+	DetailReplayed             = "accessDenied.replayedRequest"
+	DetailPrincipal            = "accessDenied.principal"
+	DetailInvalidToken         = "accessDenied.invalidJwt"
+	DetailKeyMismatch          = "accessDenied.invalidJwtApp"
+	DetailTokenExpired         = "expired.jwt"
+	DetailTokenNotActive       = "accessDenied.jwtNotActive"
+	DetailScope                = "accessDenied.scope"
+	DetailForbidden            = "accessDenied.unspecified"
+	DetailInvalidScope         = "invalidArgument.authScope"
+	DetailTooManyTokens        = "accessDenied.maxJwtPerSubject"
+	DetailNoKeyPair            = "notFound.appRsa"
+	DetailUnknownApp           = "notFound.app"
+	DetailUnknownOrg           = "notFound.env"
+	DetailNotFound             = "notFound.unspecified"
+	DetailVersion              = "invalidArgument.invalidApiVersion"
+	DetailPath                 = "invalidArgument.path"
+	DetailMethod               = "invalidArgument.method"
+	DetailInvalidCredentials   = "accessDenied.invalidCredentials"
+	DetailLocked               = "accessDenied.accountLocked"
+	DetailSecondFactor         = "accessDenied.unverifiedLocation"
+	DetailInvalidCode          = "invalidArgument.locationToken"
+	DetailSessionExpired       = "accessDenied.sessionExpired"
+	DetailLoggedInElsewhere    = "accessDenied.loggedInElsewhere"
+	DetailCrossOrigin          = "accessDenied.csrfTokenMismatch"
+	DetailReauthenticate       = "accessDenied.reauthenticationRequired"
+	DetailQuery                = "invalidArgument.query"
+	DetailBody                 = "invalidArgument.body"
+	DetailOption               = "invalidArgument.option"
+	DetailDelegation           = "accessDenied.delegation"
+	DetailConflict             = "conflict.unspecified"
+	DetailUnsupportedMediaType = "unsupportedMediaType.unspecified"
+	DetailTooLarge             = "tooLarge.unspecified"
+	DetailThrottled            = "throttled.unspecified"
+	DetailStoreFull            = "tooBusy.storeFull"
+	DetailUnavailable          = "error.storeUnavailable"
+	DetailInternal             = "error.unspecified"
+)
+
+// faults is the one table of what each detail answers.
+var faults = map[string]struct {
+	status        int
+	code, message string
+}{
+	DetailNoCredentials:        {401, "kNoCredentialsSupplied", "No credentials were supplied."},
+	DetailAmbiguous:            {400, "kInvalidArgument", "More than one credential was supplied."},
+	DetailMalformedSignature:   {400, "kInvalidRequestSignature", "The signature headers are incomplete or malformed."},
+	DetailInvalidSignature:     {401, "kInvalidRequestSignature", "The request signature is not valid."},
+	DetailStaleSignature:       {401, "kStaleRequestSignature", "The request timestamp is outside the accepted window."},
+	DetailReplayed:             {401, "kInvalidRequestSignature", "The request was received before."},
+	DetailPrincipal:            {403, "kAccessDenied", "The credential may not act as this account."},
+	DetailInvalidToken:         {401, "kInvalidCredentials", "The token is not valid."},
+	DetailKeyMismatch:          {401, "kInvalidCredentials", "The client key does not match the token."},
+	DetailTokenExpired:         {401, "kTokenExpired", "The token has expired."},
+	DetailTokenNotActive:       {401, "kInvalidCredentials", "The token is not active yet."},
+	DetailScope:                {403, "kAccessDenied", "Missing a required token scope."},
+	DetailForbidden:            {403, "kAccessDenied", "Access denied."},
+	DetailInvalidScope:         {400, "kAuthScope", "The scope is not valid."},
+	DetailTooManyTokens:        {403, "kAccessDenied", "The subject holds the maximum number of tokens for this app."},
+	DetailNoKeyPair:            {404, "kNotFound", "The app has no key pair."},
+	DetailUnknownApp:           {404, "kNotFound", "No such app."},
+	DetailUnknownOrg:           {404, "kNotFound", "No such org."},
+	DetailNotFound:             {404, "kNotFound", "Not found."},
+	DetailVersion:              {400, "kInvalidApiVersion", "This version is not served."},
+	DetailPath:                 {400, "kInvalidArgument", "The path is not in its canonical form."},
+	DetailMethod:               {405, "kInvalidArgument", "The method is not allowed."},
+	DetailInvalidCredentials:   {401, "kInvalidCredentials", "Unknown account or wrong password."},
+	DetailLocked:               {429, "kAccountLocked", "Too many failed attempts."},
+	DetailSecondFactor:         {403, "kUnverifiedLocation", "A second factor is required."},
+	DetailInvalidCode:          {401, "kInvalidArgument", "The code is not valid."},
+	DetailSessionExpired:       {401, "kSessionExpired", "The session has ended."},
+	DetailLoggedInElsewhere:    {401, "kLoggedInElsewhere", "The session was ended by a newer one."},
+	DetailCrossOrigin:          {403, "kCSRFTokenMismatch", "Cross-origin requests are not allowed."},
+	DetailReauthenticate:       {403, "kAccessDenied", "Authenticate again to continue."},
+	DetailQuery:                {400, "kInvalidArgument", "The query is not valid."},
+	DetailBody:                 {400, "kInvalidArgument", "The body is not valid."},
+	DetailOption:               {400, "kInvalidArgument", "The options are not valid."},
+	DetailDelegation:           {403, "kAccessDenied", "The token would exceed its issuer."},
+	DetailConflict:             {409, "kConflict", "It exists already."},
+	DetailUnsupportedMediaType: {415, "kInvalidArgument", "The body must be JSON."},
+	DetailTooLarge:             {413, "kRequestTooLarge", "The body is too large."},
+	DetailThrottled:            {429, "kThrottled", "Too many requests."},
+	DetailStoreFull:            {503, "kTooBusy", "Too busy."},
+	DetailUnavailable:          {503, "kError", "Temporarily unavailable."},
+	DetailInternal:             {500, "kError", "Internal error."},
+}
+
+// What a Directory, a store or a handler returns when there is no more to say.
+// Each may be wrapped.
+var (
+	ErrNotFound    = errors.New("auth: not found")
+	ErrForbidden   = errors.New("auth: forbidden")
+	ErrUnavailable = errors.New("auth: store unavailable")
+)
+
+// Error is a refusal with its place in the table of faults.
+type Error struct {
+	Detail     string        // one of the Detail constants; any other is answered as DetailInternal
+	Reason     string        // optional and shown to the client: what is needed, never why a credential failed
+	Path       string        // optional and shown: the parameter or property that it is about
+	Faults     []*Error      // optional and shown: each thing, where several are wrong
+	RetryAfter time.Duration // of a 429 or 503; 0: one second
+	Err        error         // the cause; never leaves the server
+
+	fault *envelope.Fault // what a foreign error said of itself
+}
+
+func (e *Error) Error() string {
+	text := "auth: " + e.Detail
+	if e.Reason != "" {
+		text += " (" + e.Reason + ")"
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Fault is what the client gets: status, code and fixed text from the table.
+func (e *Error) Fault() *envelope.Fault {
+	if e.fault != nil {
+		return e.fault
+	}
+	detail := e.Detail
+	row, ok := faults[detail]
+	if !ok {
+		detail, row = DetailInternal, faults[DetailInternal]
+	}
+	f := &envelope.Fault{
+		Detail:  detail,
+		Code:    row.code,
+		Status:  row.status,
+		Message: row.message,
+		Reason:  e.Reason,
+		Path:    e.Path,
+	}
+	for _, child := range e.Faults {
+		if child != nil {
+			f.Faults = append(f.Faults, child.Fault())
+		}
+	}
+	return f
+}
+
+// toError gives any error its place in the table.
+func toError(err error) *Error {
+	if e, ok := err.(*Error); ok {
+		return e
+	}
+	// Before anything else that is wrapped: whatever a store that failed says of
+	// its failure, "not found" say, nothing is known.
+	if errors.Is(err, ErrUnavailable) {
+		return &Error{Detail: DetailUnavailable, Err: err}
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	// By shape, so that packages which do not import auth can answer with
+	// faults of their own, children included.
+	var shaped interface{ Fault() *envelope.Fault }
+	if errors.As(err, &shaped) {
+		// A refusal with a status of success would read as one.
+		if f := shaped.Fault(); f != nil && 400 <= f.Status && f.Status <= 599 {
+			return &Error{Detail: f.Detail, Reason: f.Reason, Err: err, fault: f}
+		}
+	}
+	return &Error{Detail: detailOf(err), Err: err}
+}
+
+func detailOf(err error) string {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return DetailNotFound
+	case errors.Is(err, ErrForbidden):
+		return DetailForbidden
+	case errors.Is(err, context.DeadlineExceeded):
+		return DetailUnavailable
+	case errors.As(err, &tooLarge):
+		return DetailTooLarge
+	}
+	return DetailInternal
+}

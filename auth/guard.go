@@ -1,0 +1,320 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/urlpath"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// Guard is the front door of a multi-tenant server. It takes requests to
+// /{org}/{version}/…, finds the org, lets one mechanism authenticate, checks
+// the route's need, and only then runs the handler, with the principal in the
+// request's context. Whatever it refuses is answered with a fault.
+//
+// A Guard must not be copied or changed once used. Its methods are safe for
+// concurrent use.
+type Guard struct {
+	BaseURL    string      // required: external URL of the server; never taken from the Host header
+	Directory  Directory   // required
+	Mechanisms []Mechanism // required, at least one
+
+	// Versions are the served version segments; nil: v2.
+	Versions []string
+
+	// Resolve finds org, version and the escaped path below the mount, for
+	// servers whose tenants do not stand in the first two path segments. It
+	// is called with a clean path; rest starts with a slash. False answers
+	// 404. nil: the first two path segments.
+	Resolve func(r *http.Request) (org, version, rest string, ok bool)
+
+	Brand Brand
+
+	// Scopes is the grammar that needs are written in; nil: the standard one.
+	Scopes *scope.Grammar
+
+	// Deny writes refusals instead of the Guard, for another body or status.
+	// The headers that a refusal needs (challenge, Retry-After, Cache-Control)
+	// are set already.
+	Deny func(w http.ResponseWriter, r *http.Request, err *Error)
+
+	// Observe is told of each decision. It holds up the request.
+	Observe func(ctx context.Context, e Event)
+
+	// Timeout bounds the store calls of the tenant look-up, and those of the
+	// authentication, each together and from the first that waits; 0: 500 ms.
+	Timeout time.Duration
+
+	Now func() time.Time // nil: time.Now
+
+	prepare sync.Once
+	invalid error
+	names   names
+	roles   roleSets
+}
+
+// Brand is a server's own names on the wire. Mechanisms and clients follow it.
+type Brand struct {
+	Header string // prefix of request and response headers; "": Service-
+	Claims string // prefix of token claims; "": service/
+	Faults string // first part of errCode; "": service
+}
+
+// Event is one decision of a Guard: ids and codes, never a secret. A request
+// that was admitted and then failed by its handler is observed twice.
+type Event struct {
+	Mechanism string // empty unless one authenticated the request
+	Detail    string // of the fault; empty when allowed
+	Org       string
+	App       string
+	Account   string
+	Allowed   bool
+	Took      time.Duration // in the Guard, up to the decision
+	Err       error         // the cause of a refusal, and chains that were dropped from the scope
+}
+
+// names are the strings derived from the configuration once.
+type names struct {
+	serverTime string
+	versions   []string
+}
+
+// Validate reports what is missing or contradicts itself. Mux and Mount call
+// it and panic on an error, as http.ServeMux does on a bad pattern. It looks
+// once: a Guard is not to be changed after it.
+func (g *Guard) Validate() error {
+	g.prepare.Do(func() { g.invalid = errors.Join(g.validate()...) })
+	return g.invalid
+}
+
+func (g *Guard) validate() (problems []error) {
+	problem := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("auth: Guard."+format, args...))
+	}
+	g.Brand = g.Brand.withDefaults()
+	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
+	g.names.versions = g.Versions
+	if g.Versions == nil {
+		g.names.versions = []string{"v2"}
+	}
+
+	if u, err := url.Parse(g.BaseURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" ||
+		u.User != nil || strings.ContainsAny(g.BaseURL, "?#") || strings.HasSuffix(g.BaseURL, "/") {
+		problem("BaseURL must be an absolute http or https URL without query and trailing slash")
+	}
+	if g.Directory == nil {
+		problem("Directory is required")
+	}
+	if len(g.Mechanisms) == 0 {
+		problem("Mechanisms must hold at least one")
+	}
+	for _, m := range g.Mechanisms {
+		if m == nil {
+			problem("Mechanisms holds a nil one")
+			continue
+		}
+		if v, ok := m.(interface{ Validate() error }); ok {
+			if err := v.Validate(); err != nil {
+				problems = append(problems, err)
+			}
+		}
+	}
+	if slices.Contains(g.names.versions, "") || g.Versions != nil && len(g.Versions) == 0 {
+		problem("Versions must hold at least one, and none that is empty")
+	}
+	if !isHeaderPrefix(g.Brand.Header) {
+		problem("Brand.Header must be letters, digits and hyphens")
+	}
+	if strings.ContainsAny(g.Brand.Faults, ".\"\\") {
+		problem("Brand.Faults must not hold a dot or a quote")
+	}
+	if err := g.Scopes.Validate(); err != nil {
+		problems = append(problems, err)
+	}
+	if g.Timeout < 0 {
+		problem("Timeout must not be negative")
+	}
+	return problems
+}
+
+func (b Brand) withDefaults() Brand {
+	if b.Header == "" {
+		b.Header = "Service-"
+	}
+	if b.Claims == "" {
+		b.Claims = "service/"
+	}
+	if b.Faults == "" {
+		b.Faults = "service"
+	}
+	return b
+}
+
+func isHeaderPrefix(prefix string) bool {
+	return !strings.ContainsFunc(prefix, func(r rune) bool {
+		return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+}
+
+// Mount takes requests to /{org}/{version}/… and passes them on to next with
+// the tenant in their context and the mount stripped from their path. With
+// another router than Mux, Mount stands outside it and Require on each route.
+// It panics if the Guard is not valid.
+func (g *Guard) Mount(next http.Handler) http.Handler {
+	g.mustBeValid()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{Context: r.Context(), guard: g, mechanism: none}
+		c.serverTime[0] = strconv.FormatInt(g.now().UnixMilli(), 10)
+		w.Header()[g.names.serverTime] = c.serverTime[:]
+		if g.Observe != nil {
+			c.began = time.Now()
+		}
+		rest, err := g.enter(w, r, c)
+		if err != nil {
+			c.refuse(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, under(r, rest, c))
+	})
+}
+
+func (g *Guard) mustBeValid() {
+	if err := g.Validate(); err != nil {
+		panic(err)
+	}
+}
+
+// enter finds the tenant of a request, in the order the refusals have.
+func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest string, err error) {
+	path, ok := urlpath.Clean(r.URL)
+	if !ok {
+		return "", &Error{Detail: DetailPath}
+	}
+	if !isMethod(r.Method) {
+		w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE")
+		return "", &Error{Detail: DetailMethod}
+	}
+	org, version, rest, err := g.resolve(r, path)
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(g.names.versions, version) {
+		return "", &Error{Detail: DetailVersion}
+	}
+	if c.tenant.Org, err = g.org(c, org); err != nil {
+		return "", err
+	}
+	// One trailing slash is the same resource: it goes before routing and
+	// before the signature is checked, so that both read one path.
+	if rest = strings.TrimSuffix(rest, "/"); rest == "" {
+		rest = "/"
+	}
+	c.tenant.Version, c.tenant.Command = version, rest
+	c.tenant.Brand = g.Brand
+	c.tenant.guard = g
+	return rest, nil
+}
+
+func (g *Guard) resolve(r *http.Request, path string) (org, version, rest string, err error) {
+	var ok bool
+	if g.Resolve == nil {
+		org, version, rest, ok = splitMount(path)
+	} else {
+		org, version, rest, ok = g.Resolve(r)
+		ok = ok && urlpath.IsClean(rest)
+	}
+	if !ok {
+		return "", "", "", &Error{Detail: DetailNotFound}
+	}
+	return org, version, rest, nil
+}
+
+func (g *Guard) org(c *call, code string) (*Org, error) {
+	if !isOrg(code) {
+		return nil, &Error{Detail: DetailUnknownOrg}
+	}
+	c.lookup.Context, c.lookup.timeout = c.Context, g.timeout()
+	defer c.lookup.stop()
+	org, err := g.Directory.Org(&c.lookup, code)
+	if err = lookup("org", org == nil, err); errors.Is(err, ErrUnavailable) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &Error{Detail: DetailUnknownOrg, Err: err}
+	}
+	if org.Disabled || org.Code != code {
+		return nil, &Error{Detail: DetailUnknownOrg}
+	}
+	return org, nil
+}
+
+// Require lets a request through to a handler once it meets the need. It must
+// stand below Mount; without it every request is refused. It panics on the
+// zero Need and on one whose operation does not parse.
+func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
+	rule, err := n.compile(g.Scopes)
+	if err != nil {
+		panic(err)
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c := callOf(r.Context(), g)
+			if c == nil {
+				Fail(w, r, errOutside)
+				return
+			}
+			p, err := c.check(r, rule)
+			if err != nil {
+				c.refuse(w, r, err)
+				return
+			}
+			c.admit(p)
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// Check decides whether a request meets a need and returns its principal,
+// without writing anything: for handlers of Public routes that only want to
+// know. A request is authenticated once, however often it is checked; what
+// From answers stays as it is.
+func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
+	rule, err := n.compile(g.Scopes)
+	if err != nil {
+		return Principal{}, err
+	}
+	c := callOf(r.Context(), g)
+	if c == nil {
+		return Principal{}, errOutside
+	}
+	p, err := c.check(r, rule)
+	if err != nil {
+		return Principal{}, err
+	}
+	return *p, nil
+}
+
+var errOutside = errors.New("auth: the request did not come through this Guard's Mount")
+
+func (g *Guard) timeout() time.Duration {
+	if g.Timeout == 0 {
+		return 500 * time.Millisecond
+	}
+	return g.Timeout
+}
+
+func (g *Guard) now() time.Time {
+	if g.Now == nil {
+		return time.Now()
+	}
+	return g.Now()
+}

@@ -1,0 +1,503 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+func TestValidateNamesWhatIsMissing(t *testing.T) {
+	tests := []struct {
+		name  string
+		alter func(*auth.Guard)
+		want  string
+	}{
+		{"a whole one", func(*auth.Guard) {}, ""},
+		{"no base URL", func(g *auth.Guard) { g.BaseURL = "" }, "BaseURL"},
+		{"a base URL with a trailing slash", func(g *auth.Guard) { g.BaseURL += "/" }, "BaseURL"},
+		{"a base URL without scheme", func(g *auth.Guard) { g.BaseURL = "api.example.test" }, "BaseURL"},
+		{"a base URL with a user", func(g *auth.Guard) { g.BaseURL = "https://u@api.example.test" }, "BaseURL"},
+		{"no directory", func(g *auth.Guard) { g.Directory = nil }, "Directory"},
+		{"no mechanism", func(g *auth.Guard) { g.Mechanisms = nil }, "Mechanisms"},
+		{"a nil mechanism", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{nil} }, "Mechanisms"},
+		{"a mechanism that lacks something", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{lacking{}} }, "lacking a store"},
+		{"no version", func(g *auth.Guard) { g.Versions = []string{} }, "Versions"},
+		{"a header prefix with a space", func(g *auth.Guard) { g.Brand.Header = "My " }, "Brand.Header"},
+		{"a fault namespace with a dot", func(g *auth.Guard) { g.Brand.Faults = "my.api" }, "Brand.Faults"},
+		{"a negative timeout", func(g *auth.Guard) { g.Timeout = -1 }, "Timeout"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			g := guard()
+			test.alter(g)
+			err := g.Validate()
+			if test.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("got %v, want an error that names %s", err, test.want)
+			}
+			defer func() {
+				if recover() == nil {
+					t.Error("Mount took an invalid Guard")
+				}
+			}()
+			g.Mount(whoami)
+		})
+	}
+}
+
+type lacking struct{ letter }
+
+func (lacking) Validate() error { return errors.New("lacking a store") }
+
+// Refusals come in a fixed order, so that each row's request has everything
+// wrong that the rows below it have.
+func TestRefusalsHaveAnOrder(t *testing.T) {
+	g := guard()
+	mux := g.Mux()
+	mux.Handle("GET /notes", auth.Authenticated.By("Ink"), whoami)
+	tests := []struct {
+		name, method, path string
+		header             []string
+		status             int
+		detail             string
+	}{
+		{"path", "get", "/nowhere/v9//x", []string{"Letter-Wax", "forged"}, 400, "invalidArgument.path"},
+		{"method name with a digit", "G3T", "/nowhere/v9/x", []string{"Letter-Wax", "forged"}, 405, "invalidArgument.method"},
+		{"method name", "get", "/nowhere/v9/x", []string{"Letter-Wax", "forged"}, 405, "invalidArgument.method"},
+		{"mount", "POST", "/nowhere", nil, 404, "notFound.unspecified"},
+		{"version", "POST", "/nowhere/v9/x", []string{"Letter-Wax", "forged"}, 400, "invalidArgument.invalidApiVersion"},
+		{"org", "POST", "/nowhere/v2/x", []string{"Letter-Wax", "forged"}, 404, "notFound.env"},
+		{"org that is switched off", "POST", "/closed/v2/x", []string{"Letter-Wax", "forged"}, 404, "notFound.env"},
+		{"org in another spelling", "POST", "/Acme/v2/x", []string{"Letter-Wax", "forged"}, 404, "notFound.env"},
+		{"route", "POST", "/acme/v2/x", []string{"Letter-Wax", "forged"}, 404, "notFound.unspecified"},
+		{"route's method", "POST", "/acme/v2/notes", []string{"Letter-Wax", "forged"}, 405, "invalidArgument.method"},
+		{"credential", "GET", "/acme/v2/notes", []string{"Letter-Wax", "forged"}, 401, "accessDenied.invalidCredentials"},
+		{"need", "GET", "/acme/v2/notes", []string{"Letter-Wax", "ann"}, 403, "accessDenied.unspecified"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := do(mux, test.method, test.path, test.header...)
+			if got := errCode(t, w.Body.Bytes()); w.Code != test.status || got != "service."+test.detail {
+				t.Errorf("got %d %s, want %d %s", w.Code, got, test.status, test.detail)
+			}
+			if w.Code == 405 && w.Header().Get("Allow") == "" {
+				t.Error("a 405 without Allow")
+			}
+			if _, err := strconv.ParseInt(w.Header().Get("Service-Server-Time"), 10, 64); err != nil {
+				t.Error("a refusal without the server's time")
+			}
+		})
+	}
+}
+
+func TestServerTimeIsOnEveryReply(t *testing.T) {
+	g := guard()
+	at := time.UnixMilli(1_790_000_000_123)
+	g.Now = func() time.Time { return at }
+	mux := g.Mux()
+	mux.Handle("GET /open", auth.Public, whoami)
+	for _, path := range []string{"/acme/v2/open", "/acme/v2/none", "/a//b"} {
+		w := do(mux, "GET", path)
+		if got := w.Header().Get("Service-Server-Time"); got != "1790000000123" {
+			t.Errorf("%s: server time %q", path, got)
+		}
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	ran := 0
+	g := guard()
+	g.Mechanisms = []auth.Mechanism{
+		letter{name: "Wax", presence: auth.Header, ran: &ran},
+		letter{name: "Ink", presence: auth.Header, ran: &ran},
+		letter{name: "Crumb", presence: auth.Cookie, ran: &ran},
+	}
+	mux := g.Mux()
+	mux.Handle("GET /public", auth.Public, whoami)
+	mux.Handle("GET /optional", auth.Optional, whoami)
+	mux.Handle("GET /mine", auth.Authenticated, whoami)
+	mux.Handle("GET /ink", auth.Authenticated.By("Ink", "Crumb"), whoami)
+
+	tests := []struct {
+		name, path string
+		header     []string
+		status     int
+		answer     string // account, or detail of the fault
+		ran        int
+	}{
+		{"public runs no mechanism", "/public", []string{"Letter-Wax", "ann"}, 200, "", 0},
+		{"public ignores what would fail", "/public", []string{"Letter-Wax", "forged", "Letter-Ink", "x"}, 200, "", 0},
+		{"optional without a credential", "/optional", nil, 200, "", 0},
+		{"optional with one", "/optional", []string{"Letter-Wax", "ann"}, 200, "ann", 1},
+		{"optional with a header that fails", "/optional", []string{"Letter-Wax", "forged"}, 401, "accessDenied.invalidCredentials", 1},
+		{"optional with a cookie that fails", "/optional", []string{"Letter-Crumb", "forged"}, 200, "", 1},
+		{"optional with a cookie and a store that is down", "/optional", []string{"Letter-Crumb", "storeless"}, 503, "error.storeUnavailable", 1},
+		{"optional with two headers", "/optional", []string{"Letter-Wax", "ann", "Letter-Ink", "ann"}, 400, "invalidArgument.ambiguousCredentials", 0},
+		{"authenticated without a credential", "/mine", nil, 401, "accessDenied.noCredentialsSupplied", 0},
+		{"authenticated by a header", "/mine", []string{"Letter-Ink", "ann"}, 200, "ann", 1},
+		{"authenticated by a cookie", "/mine", []string{"Letter-Crumb", "ann"}, 200, "ann", 1},
+		{"an account that is switched off", "/mine", []string{"Letter-Ink", "off"}, 401, "accessDenied.invalidCredentials", 1},
+		{"an account of another org", "/mine", []string{"Letter-Ink", "gus"}, 401, "accessDenied.invalidCredentials", 1},
+		{"a header decides beside a cookie", "/mine", []string{"Letter-Crumb", "forged", "Letter-Wax", "ann"}, 200, "ann", 1},
+		{"a header's failure is final beside a good cookie", "/mine", []string{"Letter-Crumb", "ann", "Letter-Wax", "forged"}, 401, "accessDenied.invalidCredentials", 1},
+		{"two headers are ambiguous", "/mine", []string{"Letter-Ink", "ann", "Letter-Wax", "ann"}, 400, "invalidArgument.ambiguousCredentials", 0},
+		{"another mechanism than the need allows", "/ink", []string{"Letter-Wax", "ann"}, 403, "accessDenied.unspecified", 1},
+		{"one of the mechanisms the need allows", "/ink", []string{"Letter-Crumb", "ann"}, 200, "ann", 1},
+		{"a mechanism that returns another org's principal", "/mine", []string{"Letter-Wax", "foreign"}, 500, "error.unspecified", 1},
+		{"a store that is down", "/mine", []string{"Letter-Wax", "storeless"}, 503, "error.storeUnavailable", 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ran = 0
+			w := do(mux, "GET", "/acme/v2"+test.path, test.header...)
+			got := strings.TrimPrefix(errCode(t, w.Body.Bytes()), "service.")
+			if w.Code == 200 {
+				var result envelope.Result[string]
+				if err := envelope.Decode(w.Body, 1<<10, &result); err != nil {
+					t.Fatal(err)
+				}
+				got = result.Data
+			}
+			if w.Code != test.status || got != test.answer || ran != test.ran {
+				t.Errorf("got %d %q after %d authentications, want %d %q after %d",
+					w.Code, got, ran, test.status, test.answer, test.ran)
+			}
+		})
+	}
+}
+
+func TestChallenges(t *testing.T) {
+	g := guard()
+	g.Mechanisms = append(g.Mechanisms, letter{name: "Crumb", presence: auth.Cookie})
+	mux := g.Mux()
+	mux.Handle("GET /mine", auth.Authenticated, whoami)
+	tests := []struct {
+		name   string
+		header []string
+		want   []string
+	}{
+		{"nothing sent", nil, []string{"Wax", "Crumb"}},
+		{"one failed", []string{"Letter-Wax", "forged"}, []string{`Wax error="invalid"`, "Crumb"}},
+		{"not a 401", []string{"Letter-Wax", "storeless"}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := do(mux, "GET", "/acme/v2/mine", test.header...)
+			if diff := cmp.Diff(test.want, w.Header().Values("WWW-Authenticate")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAStoreThatHangsIsUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, timeout := range []time.Duration{0, 80 * time.Millisecond} {
+			g := guard()
+			g.Timeout = timeout
+			mux := g.Mux()
+			mux.HandleFunc("GET /mine", auth.Authenticated, func(http.ResponseWriter, *http.Request) { t.Error("the handler ran") })
+			began := time.Now()
+			w := do(mux, "GET", "/acme/v2/mine", "Letter-Wax", "hanging")
+			if timeout == 0 {
+				timeout = 500 * time.Millisecond
+			}
+			if w.Code != 503 || w.Header().Get("Retry-After") == "" || time.Since(began) != timeout {
+				t.Errorf("got %d after %v, want 503 with Retry-After after %v", w.Code, time.Since(began), timeout)
+			}
+		}
+	})
+}
+
+// N11: a store that asks again and again instead of waiting is bounded, too.
+func TestAStoreThatPollsIsUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mux := guard().Mux()
+		mux.Handle("GET /mine", auth.Authenticated, whoami)
+		began := time.Now()
+		w := do(mux, "GET", "/acme/v2/mine", "Letter-Wax", "polling")
+		if took := time.Since(began); w.Code != 503 || took > time.Second {
+			t.Errorf("got %d after %v", w.Code, took)
+		}
+	})
+}
+
+// Whatever happens inside a mechanism, the request does not pass afterwards.
+func TestAPanicIsNoPass(t *testing.T) {
+	g := guard()
+	mux := g.Mux()
+	mux.HandleFunc("GET /status", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		check := func() (err error) {
+			defer func() {
+				if recover() != nil {
+					err = errors.New("panic")
+				}
+			}()
+			_, err = g.Check(r, auth.Authenticated)
+			return err
+		}
+		if check() == nil || check() == nil {
+			t.Error("a request whose authentication panicked passed")
+		}
+	})
+	do(mux, "GET", "/acme/v2/status", "Letter-Wax", "panicking")
+}
+
+// The deadline is the store calls', not the handler's.
+func TestHandlersHaveTheirOwnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mux := guard().Mux()
+		mux.HandleFunc("GET /slow", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Minute)
+			if err := r.Context().Err(); err != nil {
+				t.Errorf("the handler's context ended: %v", err)
+			}
+		})
+		do(mux, "GET", "/acme/v2/slow", "Letter-Wax", "ann")
+	})
+}
+
+type brokenDirectory struct{ auth.Directory }
+
+func (brokenDirectory) Org(context.Context, string) (*auth.Org, error) {
+	return nil, errors.New("connection refused to 10.1.2.3 as user platform")
+}
+
+func TestABrokenDirectoryIsUnavailable(t *testing.T) {
+	g := guard()
+	g.Directory = brokenDirectory{}
+	w := do(g.Mux(), "GET", "/acme/v2/x")
+	if w.Code != 503 || errCode(t, w.Body.Bytes()) != "service.error.storeUnavailable" {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if strings.Contains(w.Body.String(), "10.1.2.3") {
+		t.Error("the cause left the server")
+	}
+}
+
+// A principal that comes with an error is nobody's, to observers as well.
+func TestAFailedCookieIsObservedAsNobody(t *testing.T) {
+	var events []auth.Event
+	g := guard()
+	g.Mechanisms = []auth.Mechanism{letter{name: "Crumb", presence: auth.Cookie}}
+	g.Observe = func(_ context.Context, e auth.Event) { events = append(events, e) }
+	mux := g.Mux()
+	mux.Handle("GET /optional", auth.Optional, whoami)
+	do(mux, "GET", "/acme/v2/optional", "Letter-Crumb", "expired")
+	if len(events) != 1 || !events[0].Allowed || events[0].Account != "" || events[0].Mechanism != "" {
+		t.Errorf("events %+v", events)
+	}
+}
+
+func TestChecksAndFailuresMayRunAtOnce(t *testing.T) {
+	g := guard()
+	g.Observe = func(context.Context, auth.Event) {}
+	mux := g.Mux()
+	mux.HandleFunc("GET /x", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		var wg sync.WaitGroup
+		wg.Go(func() { g.Check(r, auth.Authenticated) })
+		auth.Fail(w, r, auth.ErrNotFound)
+		wg.Wait()
+	})
+	do(mux, "GET", "/acme/v2/x", "Letter-Wax", "ann")
+}
+
+// Neither a result nor an error is no answer.
+type silent struct{ auth.Directory }
+
+func (silent) Org(context.Context, string) (*auth.Org, error) { return nil, nil }
+
+func TestADirectoryThatSaysNothingIsUnavailable(t *testing.T) {
+	g := guard()
+	g.Directory = silent{}
+	if w := do(g.Mux(), "GET", "/acme/v2/x"); w.Code != 503 {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+func TestCheckDecidesWithoutWriting(t *testing.T) {
+	ran := 0
+	g := guard()
+	g.Mechanisms = []auth.Mechanism{letter{name: "Wax", presence: auth.Header, ran: &ran}}
+	mux := g.Mux()
+	mux.HandleFunc("GET /status", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		p, err := g.Check(r, auth.Authenticated)
+		again, errAgain := g.Check(r, auth.Authenticated)
+		if p.Account != again.Account || (err == nil) != (errAgain == nil) {
+			t.Error("two checks of one request differ")
+		}
+		if from := auth.From(r.Context()); from.Account != "" {
+			t.Error("a check altered whom the context answers with")
+		}
+		envelope.Write(w, envelope.Result[string]{Data: fmt.Sprint(p.Account, err != nil)})
+	})
+	for _, test := range []struct{ letter, want string }{{"", `"true"`}, {"forged", `"true"`}, {"ann", `"annfalse"`}} {
+		ran = 0
+		w := do(mux, "GET", "/acme/v2/status", "Letter-Wax", test.letter)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), test.want) {
+			t.Errorf("%q: got %d %s, want %s", test.letter, w.Code, w.Body, test.want)
+		}
+		if ran > 1 {
+			t.Errorf("a credential was spent %d times by one request", ran)
+		}
+	}
+}
+
+func TestOutsideTheMountNothingPasses(t *testing.T) {
+	g, other := guard(), guard()
+	inner := g.Require(auth.Public)(whoami)
+	if w := do(inner, "GET", "/acme/v2/x"); w.Code != 500 {
+		t.Errorf("Require without Mount let a request through: %d", w.Code)
+	}
+	if w := do(other.Mount(inner), "GET", "/acme/v2/x"); w.Code != 500 {
+		t.Errorf("Require below another Guard's Mount let a request through: %d", w.Code)
+	}
+	if _, err := g.Check(httptest.NewRequest("GET", "/acme/v2/x", nil), auth.Public); err == nil {
+		t.Error("Check without Mount found no fault")
+	}
+	if auth.TenantFrom(t.Context()) != nil {
+		t.Error("a tenant without a Guard")
+	}
+}
+
+func TestTheZeroNeedIsRefused(t *testing.T) {
+	g := guard()
+	for name, register := range map[string]func(){
+		"Mux":          func() { g.Mux().Handle("GET /x", auth.Need{}, whoami) },
+		"Require":      func() { g.Require(auth.Need{}) },
+		"By nobody":    func() { auth.Authenticated.By() },
+		"By on Public": func() { auth.Public.By("signature") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("taken")
+				}
+			}()
+			register()
+		})
+	}
+	if _, err := g.Check(httptest.NewRequest("GET", "/", nil), auth.Need{}); err == nil {
+		t.Error("Check took the zero Need")
+	}
+}
+
+func TestResolveServesOtherShapes(t *testing.T) {
+	g := guard()
+	g.Resolve = func(r *http.Request) (org, version, rest string, ok bool) {
+		org, _, ok = strings.Cut(r.Host, ".")
+		rest, found := strings.CutPrefix(r.URL.EscapedPath(), "/api/v2")
+		return org, "v2", rest, ok && found
+	}
+	mux := g.Mux()
+	mux.HandleFunc("GET /notes/{id}", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		tenant := auth.TenantFrom(r.Context())
+		envelope.Write(w, envelope.Result[[]string]{Data: []string{tenant.Org.Code, tenant.Command, tenant.URL(), r.PathValue("id")}})
+	})
+	w := do(mux, "GET", "http://acme.example.test/api/v2/notes/a%2Fb/")
+	if want := `["acme","/notes/a%2Fb","https://api.example.test/acme/v2","a/b"]`; !strings.Contains(w.Body.String(), want) {
+		t.Errorf("got %d %s, want %s", w.Code, w.Body, want)
+	}
+	for _, target := range []string{"http://acme.example.test/notes", "http://acme.example.test/api/v2notes"} {
+		if w := do(mux, "GET", target); w.Code != 404 {
+			t.Errorf("%s: got %d, want 404", target, w.Code)
+		}
+	}
+}
+
+func TestBrandRenamesWhatGoesOverTheWire(t *testing.T) {
+	g := guard()
+	g.Brand = auth.Brand{Header: "Acme-", Faults: "acme"}
+	w := do(g.Mux(), "GET", "/acme/v2/none")
+	if w.Header().Get("Acme-Server-Time") == "" || w.Header().Get("Service-Server-Time") != "" {
+		t.Errorf("headers %v", w.Header())
+	}
+	if got := errCode(t, w.Body.Bytes()); got != "acme.notFound.unspecified" {
+		t.Errorf("errCode %s", got)
+	}
+}
+
+func TestDenyReplacesTheWriter(t *testing.T) {
+	g := guard()
+	g.Deny = func(w http.ResponseWriter, r *http.Request, err *auth.Error) {
+		http.Error(w, "no: "+err.Fault().Detail, http.StatusTeapot)
+	}
+	mux := g.Mux()
+	mux.Handle("GET /mine", auth.Authenticated, whoami)
+	mux.HandleFunc("GET /gone", auth.Public, func(w http.ResponseWriter, r *http.Request) { auth.Fail(w, r, auth.ErrNotFound) })
+	w := do(mux, "GET", "/acme/v2/mine")
+	if w.Code != http.StatusTeapot || w.Body.String() != "no: accessDenied.noCredentialsSupplied\n" || w.Header().Get("WWW-Authenticate") == "" {
+		t.Errorf("got %d %s %v", w.Code, w.Body, w.Header())
+	}
+	if w := do(mux, "GET", "/acme/v2/gone"); w.Body.String() != "no: notFound.unspecified\n" {
+		t.Errorf("Fail in a handler: got %d %s", w.Code, w.Body)
+	}
+}
+
+func TestObserveSeesEachDecision(t *testing.T) {
+	var events []auth.Event
+	g := guard()
+	g.Observe = func(ctx context.Context, e auth.Event) {
+		if auth.TenantFrom(ctx) == nil {
+			t.Error("an observer without the request's context")
+		}
+		events = append(events, e)
+	}
+	mux := g.Mux()
+	mux.Handle("GET /mine", auth.Authenticated, whoami)
+	mux.HandleFunc("GET /gone", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) { auth.Fail(w, r, auth.ErrNotFound) })
+	do(mux, "GET", "/acme/v2/mine", "Letter-Wax", "ann")
+	do(mux, "GET", "/acme/v2/mine", "Letter-Wax", "forged")
+	do(mux, "GET", "/nowhere/v2/mine")
+	do(mux, "GET", "/acme/v2/gone", "Letter-Wax", "ann")
+	want := []auth.Event{
+		{Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
+		{Detail: "accessDenied.invalidCredentials", Org: "acme"},
+		{Detail: "notFound.env"},
+		{Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
+		{Detail: "notFound.unspecified", Org: "acme", Account: "ann", Mechanism: "Wax"},
+	}
+	if diff := cmp.Diff(want, events, cmpopts.IgnoreFields(auth.Event{}, "Took", "Err")); diff != "" {
+		t.Error(diff)
+	}
+	for _, e := range events {
+		if e.Took <= 0 || e.Allowed != (e.Err == nil) {
+			t.Errorf("event %+v", e)
+		}
+	}
+}
+
+func TestAGuardIsSharedByGoroutines(t *testing.T) {
+	mux := guard().Mux()
+	mux.Handle("GET /mine", auth.Authenticated, whoami)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 50 {
+				if w := do(mux, "GET", "/acme/v2/mine", "Letter-Wax", "ann"); w.Code != 200 {
+					t.Errorf("got %d", w.Code)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

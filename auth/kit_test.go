@@ -1,0 +1,125 @@
+package auth_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// letter is a mechanism for tests: its header names the account, or a failure.
+type letter struct {
+	name     string
+	presence auth.Presence
+	ran      *int // counts authentications
+}
+
+func (m letter) header() string { return "Letter-" + m.name }
+
+func (m letter) Presented(r *http.Request) auth.Presence {
+	if r.Header.Get(m.header()) == "" {
+		return auth.Absent
+	}
+	return m.presence
+}
+
+func (m letter) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	if m.ran != nil {
+		*m.ran++
+	}
+	switch id := r.Header.Get(m.header()); id {
+	case "forged":
+		return auth.Principal{}, &auth.Error{Detail: auth.DetailInvalidCredentials, Err: errors.New("forged letter")}
+	case "storeless":
+		return auth.Principal{}, auth.ErrUnavailable
+	case "foreign":
+		return auth.Principal{Org: "globex", Account: "eve", Mechanism: m.name}, nil
+	case "expired":
+		return auth.Principal{Org: "acme", Account: "eve", Mechanism: m.name}, &auth.Error{Detail: auth.DetailSessionExpired}
+	case "panicking":
+		panic("a bug in a store")
+	case "polling":
+		for r.Context().Err() == nil {
+			time.Sleep(5 * time.Millisecond)
+		}
+		return auth.Principal{}, r.Context().Err()
+	case "hanging":
+		<-r.Context().Done()
+		return auth.Principal{}, r.Context().Err()
+	default:
+		account, err := t.Account(r.Context(), id)
+		if errors.Is(err, auth.ErrNotFound) {
+			err = &auth.Error{Detail: auth.DetailInvalidCredentials, Err: err}
+		}
+		if err != nil {
+			return auth.Principal{}, err
+		}
+		return auth.Principal{Org: t.Org.Code, Account: account.ID, Caller: account.ID,
+			Mechanism: m.name, Scope: scope.Unscoped(), Granted: scope.Unscoped()}, nil
+	}
+}
+
+func (m letter) Challenge(err error) string {
+	if err != nil {
+		return m.name + ` error="invalid"`
+	}
+	return m.name
+}
+
+// directory holds the orgs acme and globex with an account each, and one that
+// is switched off.
+func directory() *auth.Memory {
+	d := auth.NewMemory()
+	d.PutOrg(auth.Org{Code: "acme"})
+	d.PutOrg(auth.Org{Code: "globex"})
+	d.PutOrg(auth.Org{Code: "closed", Disabled: true})
+	d.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"member"}})
+	d.PutAccount(auth.Account{ID: "off", Org: "acme", Disabled: true})
+	d.PutAccount(auth.Account{ID: "gus", Org: "globex"})
+	d.PutApp(auth.App{ClientKey: "acmekey", Org: "acme"})
+	d.PutApp(auth.App{ClientKey: "globexkey", Org: "globex"})
+	return d
+}
+
+func guard() *auth.Guard {
+	return &auth.Guard{
+		BaseURL:    "https://api.example.test",
+		Directory:  directory(),
+		Mechanisms: []auth.Mechanism{letter{name: "Wax", presence: auth.Header}},
+	}
+}
+
+// whoami answers with the principal's account.
+var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	envelope.Write(w, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+})
+
+// do sends a request with header pairs straight to a handler.
+func do(h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// errCode returns the errCode of a fault, "" for another body.
+func errCode(t testing.TB, body []byte) string {
+	t.Helper()
+	var fault struct{ Object, ErrCode string }
+	if err := json.Unmarshal(body, &fault); err != nil {
+		t.Fatalf("body is not JSON: %q", body)
+	}
+	if fault.Object != "fault" {
+		return ""
+	}
+	return fault.ErrCode
+}

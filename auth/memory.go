@@ -1,0 +1,112 @@
+package auth
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Memory is a Directory in memory: for tests, examples and small fixed setups.
+// It keeps copies. The zero Memory is empty and ready; its methods are safe for
+// concurrent use.
+type Memory struct {
+	mu       sync.RWMutex
+	orgs     map[string]*Org
+	apps     map[string]*App
+	accounts map[inOrg]*Account
+	roles    map[inOrg]Role
+}
+
+// inOrg names what is unique within an org.
+type inOrg struct{ org, name string }
+
+// NewMemory returns an empty Memory.
+func NewMemory() *Memory { return new(Memory) }
+
+// PutOrg adds or replaces an org, by its code.
+func (m *Memory) PutOrg(o Org) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	put(&m.orgs, o.Code, &o)
+}
+
+// PutApp adds or replaces an app, by its client key.
+func (m *Memory) PutApp(a App) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	put(&m.apps, a.ClientKey, &a)
+}
+
+// DeleteApp removes an app.
+func (m *Memory) DeleteApp(clientKey string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.apps, clientKey)
+}
+
+// PutAccount adds or replaces an account, by its org and id.
+func (m *Memory) PutAccount(a Account) {
+	a.Roles = slices.Clone(a.Roles)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	put(&m.accounts, inOrg{a.Org, a.ID}, &a)
+}
+
+// PutRole adds or replaces a role of an org, by its name.
+func (m *Memory) PutRole(org string, r Role) {
+	r.Scope = slices.Clone(r.Scope)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	put(&m.roles, inOrg{org, r.Name}, r)
+}
+
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = make(map[K]V)
+	}
+	(*m)[key] = value
+}
+
+// Org returns an org by its code.
+func (m *Memory) Org(ctx context.Context, code string) (*Org, error) {
+	return get(ctx, m, &m.orgs, code)
+}
+
+// App returns an app by its client key.
+func (m *Memory) App(ctx context.Context, clientKey string) (*App, error) {
+	return get(ctx, m, &m.apps, clientKey)
+}
+
+// Account returns an account of an org by its id.
+func (m *Memory) Account(ctx context.Context, org, id string) (*Account, error) {
+	return get(ctx, m, &m.accounts, inOrg{org, id})
+}
+
+// Roles returns the roles of an org with these names.
+func (m *Memory) Roles(ctx context.Context, org string, names []string) ([]Role, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var roles []Role
+	for _, name := range names {
+		if role, ok := m.roles[inOrg{org, name}]; ok {
+			roles = append(roles, role)
+		}
+	}
+	return roles, nil
+}
+
+// get takes the map by its address: the map itself may be made under the lock.
+func get[K comparable, V any](ctx context.Context, m *Memory, from *map[K]*V, key K) (*V, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if value, ok := (*from)[key]; ok {
+		return value, nil
+	}
+	return nil, ErrNotFound
+}

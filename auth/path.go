@@ -1,0 +1,49 @@
+package auth
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// splitMount takes org and version from the first two segments of a clean path.
+func splitMount(path string) (org, version, rest string, ok bool) {
+	org, rest, _ = strings.Cut(path[1:], "/")
+	version, rest, _ = strings.Cut(rest, "/")
+	return org, version, "/" + rest, org != "" && version != ""
+}
+
+// isOrg tells whether code may name an org: [a-z0-9][a-z0-9_-]{0,39}.
+func isOrg(code string) bool {
+	if code == "" || len(code) > 40 || code[0] == '-' || code[0] == '_' {
+		return false
+	}
+	for _, b := range []byte(code) {
+		if !('a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == '-' || b == '_') {
+			return false
+		}
+	}
+	return true
+}
+
+// isMethod tells whether a method name is one of upper-case letters and hyphens,
+// as all registered ones are: methods are case-sensitive (RFC 9110, section
+// 9.1), and a signature covers them in upper case.
+func isMethod(method string) bool {
+	return !strings.ContainsFunc(method, func(r rune) bool { return (r < 'A' || r > 'Z') && r != '-' })
+}
+
+// under returns r as a handler below the mount sees it: the URL's path is rest,
+// the context is the request's call.
+func under(r *http.Request, rest string, c *call) *http.Request {
+	u := *r.URL
+	u.Path, u.RawPath = rest, ""
+	if strings.Contains(rest, "%") || r.URL.RawPath != "" {
+		// rest is part of a path that has been unescaped once.
+		u.Path, _ = url.PathUnescape(rest)
+		u.RawPath = rest
+	}
+	r = r.WithContext(c)
+	r.URL = &u
+	return r
+}

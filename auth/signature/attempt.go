@@ -1,0 +1,121 @@
+package signature
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// errRefused is a credential that is known and signed well, and may not be used
+// here and now. Clients cannot tell it from an unknown one.
+var errRefused = errors.New("signature: credential refused")
+
+// attempt is one request on its way through signing.Verifier.
+type attempt struct {
+	mechanism  *Mechanism
+	tenant     *auth.Tenant
+	credential *Credential
+	account    *auth.Account // who the request acts as
+	now        time.Time
+	override   error // why the account header is refused, after the claim
+}
+
+// Key implements signing.Keys.
+func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, error) {
+	c, err := a.mechanism.Credentials.Credential(ctx, clientKey)
+	switch {
+	case errors.Is(err, auth.ErrNotFound):
+		return nil, signing.ErrUnknownKey
+	case err != nil:
+		return nil, err
+	case c == nil || c.Key == nil:
+		return nil, errors.New("signature: Credentials returned neither a key nor an error")
+	case c.Key.ClientKey() != clientKey:
+		return nil, errors.New("signature: Credentials returned another key than was asked for")
+	}
+	a.credential = c
+	return c.Key, nil
+}
+
+// admit decides whether the credential, whose MAC has been verified, may be
+// used for this request, and as whom.
+func (a *attempt) admit(r *http.Request, key *signing.Key) error {
+	ctx := r.Context()
+	// Bound to the org of the URL: the org is not under the signature, so
+	// nothing else keeps a request of one org out of another.
+	if _, err := a.tenant.App(ctx, key.ClientKey()); err != nil {
+		return refuse(err)
+	}
+	a.now = a.mechanism.now()
+	if !a.credential.liveAt(a.now) {
+		return fmt.Errorf("%w: disabled or outside its validity", errRefused)
+	}
+	if a.credential.Networks != nil && !a.credential.admits(a.mechanism.clientAddr(r)) {
+		return fmt.Errorf("%w: outside its networks", errRefused)
+	}
+	if own := a.credential.Account; own != "" {
+		account, err := a.tenant.Account(ctx, own)
+		if err != nil {
+			return refuse(err)
+		}
+		a.account = account
+	}
+	return a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand.Header).Account))
+}
+
+// decideOverride finds the account that the header names. A refusal is kept for
+// after the claim; only a directory that does not answer is an error here.
+func (a *attempt) decideOverride(ctx context.Context, name string) error {
+	switch {
+	case name == "" && a.account != nil:
+		return nil
+	case name == "":
+		a.override = errors.New("signature: the credential has no account of its own and the request names none")
+		return nil
+	case !a.credential.mayActAs(name):
+		a.override = errors.New("signature: the credential may not act as this account")
+		return nil
+	case a.account != nil && a.account.ID == name:
+		return nil
+	}
+	account, err := a.tenant.Account(ctx, name)
+	if errors.Is(err, auth.ErrNotFound) {
+		a.override = err
+		return nil
+	}
+	a.account = account
+	return err
+}
+
+func (a *attempt) principal(clientKey string) auth.Principal {
+	caller := a.credential.Account
+	if caller == "" {
+		caller = a.account.ID
+	}
+	return auth.Principal{
+		Org:           a.tenant.Org.Code,
+		App:           clientKey,
+		Account:       a.account.ID,
+		Caller:        caller,
+		Mechanism:     Name,
+		Roles:         slices.Clone(a.account.Roles),
+		Scope:         scope.Unscoped(), // a signing key carries no scope
+		Granted:       scope.Unscoped(),
+		Authenticated: a.now,
+	}
+}
+
+// refuse keeps "there is none" apart from "the directory did not answer".
+func refuse(err error) error {
+	if errors.Is(err, auth.ErrNotFound) {
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+package signature_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// A server with one org, one app and one credential, and a client that signs.
+func Example() {
+	clientKey, secret := signing.Generate()
+	key, err := signing.NewKey(clientKey, secret)
+	if err != nil {
+		log.Fatal(err)
+	}
+	directory := auth.NewMemory()
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+
+	guard := &auth.Guard{
+		BaseURL:   "https://api.example.com",
+		Directory: directory,
+		Mechanisms: []auth.Mechanism{&signature.Mechanism{
+			Credentials: signature.Memory{clientKey: {Key: key, Account: "ann"}},
+			Replays:     signing.NewMemory(0),
+		}},
+	}
+	mux := guard.Mux()
+	mux.HandleFunc("GET /whoami", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, auth.From(r.Context()).Account)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+
+	client := authtest.Client(server, "/acme/v2", clientKey, secret)
+	for _, c := range []*http.Client{client, http.DefaultClient} {
+		reply, err := c.Get(server.URL + "/acme/v2/whoami")
+		if err != nil {
+			log.Fatal(err)
+		}
+		reply.Body.Close()
+		fmt.Println(reply.Status)
+	}
+	// Output:
+	// 200 OK
+	// 401 Unauthorized
+}
+
+// Credentials kept in a table: look the row up, decrypt the secrets, and keep
+// the built Key for as long as the row is unchanged.
+func ExampleCredentials() {
+	var credentials signature.Credentials = table{}
+	_, err := credentials.Credential(context.Background(), "unknown")
+	fmt.Println(err)
+	// Output: auth: not found
+}
+
+type table struct{}
+
+func (table) Credential(ctx context.Context, clientKey string) (*signature.Credential, error) {
+	return nil, auth.ErrNotFound // what sql.ErrNoRows becomes
+}

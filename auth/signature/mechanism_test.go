@@ -1,0 +1,116 @@
+package signature_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+func TestValidateNamesWhatIsMissing(t *testing.T) {
+	err := new(signature.Mechanism).Validate()
+	if err == nil || !strings.Contains(err.Error(), "Credentials") || !strings.Contains(err.Error(), "Replays") {
+		t.Errorf("got %v", err)
+	}
+	negative := &signature.Mechanism{Credentials: signature.Memory{}, Replays: newMap(), Policy: signing.Policy{Tolerance: -1}}
+	if err := negative.Validate(); err == nil {
+		t.Error("a negative tolerance was taken")
+	}
+	whole := &signature.Mechanism{Credentials: signature.Memory{}, Replays: newMap()}
+	if err := whole.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMemoryHonoursItsContext(t *testing.T) {
+	m := signature.Memory{acmeKey: {Key: mustKey(t, acmeKey, acmeSecret)}}
+	if c, err := m.Credential(t.Context(), acmeKey); err != nil || c != m[acmeKey] {
+		t.Error(c, err)
+	}
+	if _, err := m.Credential(t.Context(), globexKey); !errors.Is(err, auth.ErrNotFound) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Credential(ctx, acmeKey); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// A store whose keys fold, or that mixes keys up, would give one credential
+// many names.
+func TestAStoreThatReturnsAnotherKeyIsUnavailable(t *testing.T) {
+	w := newWorld(t, func(w *world) {
+		w.credentials[globexKey] = w.credentials[acmeKey]
+		w.credentials[headless] = nil
+	})
+	for _, key := range []string{globexKey, headless} {
+		q := w.request()
+		q.key = key
+		want(t, w.send(t, q), 503, "error.storeUnavailable")
+	}
+}
+
+func TestAnotherBrand(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.guard.Brand = auth.Brand{Header: "Acme-", Faults: "acme"} })
+	q := w.request()
+	want := func(header, body string) {
+		t.Helper()
+		for _, line := range q.header() {
+			q.lines = append(q.lines, strings.Replace(line, "Service-", header, 1))
+		}
+		q.drop = []string{"Service-Client-Key", "Service-Client-Signature", "Service-Client-Timestamp", "Service-Client-Nonce"}
+		reply := w.send(t, q)
+		if !strings.Contains(reply.Text, body) || reply.Header.Get("Acme-Server-Time") == "" {
+			t.Errorf("%s: got %d %s", header, reply.StatusCode, reply.Text)
+		}
+	}
+	want("Acme-", `"ann"`)
+	q = w.request()
+	want("Service-", "acme.accessDenied.noCredentialsSupplied")
+}
+
+func TestRolesAreTheRequestsOwn(t *testing.T) {
+	w := newWorld(t)
+	g := w.guard.Mount(w.guard.Require(auth.Authenticated)(altering{t}))
+	for range 2 {
+		g.ServeHTTP(httptest.NewRecorder(), w.signed(w.request()))
+	}
+	account, err := w.directory.Account(t.Context(), "acme", "ann")
+	if err != nil || account.Roles[0] != "member" {
+		t.Errorf("a handler altered the account's roles: %v, %v", account, err)
+	}
+}
+
+func TestNetworksOfAnAddress(t *testing.T) {
+	// Networks without an address that can be read admit nobody.
+	w := newWorld(t, func(w *world) {
+		w.credentials[acmeKey].Networks = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+	})
+	h := w.guard.Mount(w.guard.Require(auth.Authenticated)(altering{t}))
+	r := w.signed(w.request())
+	r.RemoteAddr = "@" // a Unix socket
+	recorder := httptest.NewRecorder()
+	h.ServeHTTP(recorder, r)
+	if recorder.Code != 401 {
+		t.Errorf("got %d", recorder.Code)
+	}
+}
+
+// altering writes into the principal it is given.
+type altering struct{ t *testing.T }
+
+func (a altering) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	roles := auth.From(r.Context()).Roles
+	if roles[0] != "member" {
+		a.t.Errorf("roles %v", roles)
+	}
+	roles[0] = "administrator"
+}

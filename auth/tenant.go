@@ -1,0 +1,77 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Tenant is the org a request is for, as mechanisms and handlers see it. Its
+// look-ups are bound to that org: what belongs to another one is not found.
+type Tenant struct {
+	Org     *Org
+	Version string
+	Command string // the escaped path below the mount, what a signature covers; at least "/"
+	Brand   Brand
+
+	guard *Guard
+
+	mu      sync.Mutex
+	dropped error // chains that were left out, for the observer
+}
+
+// URL returns BaseURL/org/version: the audience of tokens.
+func (t *Tenant) URL() string { return t.guard.BaseURL + "/" + t.Org.Code + "/" + t.Version }
+
+// TenantFrom returns the tenant of a request inside a Guard, nil outside.
+func TenantFrom(ctx context.Context) *Tenant {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return nil
+	}
+	return &c.tenant
+}
+
+// App returns an app of this org, ErrNotFound if there is none or it is
+// disabled, or an error that wraps ErrUnavailable.
+func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
+	app, err := t.guard.Directory.App(ctx, clientKey)
+	if err := lookup("app", app == nil, err); err != nil {
+		return nil, err
+	}
+	// The directory is keyed by client key alone, so the org is checked here,
+	// once for all mechanisms.
+	if app.Org != t.Org.Code || app.Disabled {
+		return nil, fmt.Errorf("app of another org or disabled: %w", ErrNotFound)
+	}
+	return app, nil
+}
+
+// Account returns an account of this org, ErrNotFound if there is none or it
+// is disabled, or an error that wraps ErrUnavailable.
+func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
+	account, err := t.guard.Directory.Account(ctx, t.Org.Code, id)
+	if err := lookup("account", account == nil, err); err != nil {
+		return nil, err
+	}
+	if account.Org != t.Org.Code || account.Disabled {
+		return nil, fmt.Errorf("account of another org or disabled: %w", ErrNotFound)
+	}
+	return account, nil
+}
+
+// lookup keeps "there is none" apart from "the directory did not answer": the
+// second must never read as the first. Neither a result nor an error is no
+// answer.
+func lookup(what string, nothing bool, err error) error {
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return err
+	case err == nil && !nothing:
+		return nil
+	case err == nil:
+		err = errors.New("neither a result nor an error")
+	}
+	return fmt.Errorf("%w: %s look-up: %w", ErrUnavailable, what, err)
+}

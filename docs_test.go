@@ -1,0 +1,131 @@
+package tenantkit_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var documents = []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md"}
+
+// block is a fenced block of a document, with the comment on the line above
+// its fence: <!-- examples/quickstart/main.go -->, <!-- run -->, <!-- output -->.
+type block struct {
+	language, comment, text string
+}
+
+var fenced = regexp.MustCompile("(?ms)(?:^<!-- ([^\n]*?) -->\n)?^```(\\w*)\n(.*?)^```$")
+
+func blocks(t *testing.T, document string) []block {
+	t.Helper()
+	var all []block
+	for _, m := range fenced.FindAllStringSubmatch(read(t, document), -1) {
+		all = append(all, block{m[2], m[1], m[3]})
+	}
+	return all
+}
+
+func read(t *testing.T, document string) string {
+	t.Helper()
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestDocumentedGo holds each Go block to the compiled file named above it:
+// the block is a part of it, word for word, indentation aside.
+func TestDocumentedGo(t *testing.T) {
+	for _, document := range documents {
+		for _, b := range blocks(t, document) {
+			if b.language != "go" {
+				continue
+			}
+			source, err := os.ReadFile(b.comment)
+			if err != nil {
+				t.Errorf("%s: a Go block needs a comment that names its file: %v", document, err)
+				continue
+			}
+			if !strings.Contains(unindented(string(source)), unindented(b.text)) {
+				t.Errorf("%s: not to be found in %s:\n%s", document, b.comment, b.text)
+			}
+		}
+	}
+}
+
+// unindented cuts the blanks around each line, and stands each between line
+// ends.
+func unindented(text string) string {
+	out := "\n"
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		out += strings.TrimSpace(line) + "\n"
+	}
+	return out
+}
+
+var relativeLink = regexp.MustCompile(`\]\(([^):#]+)[)#]`)
+
+func TestDocumentedLinks(t *testing.T) {
+	for _, document := range documents {
+		for _, m := range relativeLink.FindAllStringSubmatch(read(t, document), -1) {
+			if _, err := os.Stat(m[1]); err != nil {
+				t.Errorf("%s links to %s: %v", document, m[1], err)
+			}
+		}
+	}
+}
+
+// TestTranscript runs the README's blocks marked "run" in one shell, in
+// order, and compares what they print with the blocks marked "output", where
+// … stands for anything within a line.
+func TestTranscript(t *testing.T) {
+	for _, tool := range []string{"bash", "curl", "openssl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	var script, output string
+	for _, b := range blocks(t, "README.md") {
+		switch b.comment {
+		case "run":
+			script += b.text
+		case "output":
+			output += b.text
+		}
+	}
+	if script == "" || output == "" {
+		t.Fatal("the README has no transcript")
+	}
+	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(output), "…", "[^\n]*") + "$"
+	if got := shell(t, script); !regexp.MustCompile(pattern).MatchString(got) {
+		t.Errorf("the README promises:\n%s\nprinted was:\n%s", output, got)
+	}
+}
+
+// shell runs a script as a newcomer would, in the workspace, and returns what
+// it prints. What it started in the background ends with it.
+func shell(t *testing.T, script string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	const prelude = "set -eu; trap 'kill $(jobs -p) 2>/dev/null || true' EXIT; trap 'exit 1' INT\n"
+	cmd := exec.CommandContext(ctx, "bash", "-c", prelude+script)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOWORK=") })
+	cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, out, stderr.Bytes())
+	}
+	return string(out)
+}

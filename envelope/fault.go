@@ -1,0 +1,129 @@
+package envelope
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// DefaultNamespace is the first segment of errCode where no other is given.
+const DefaultNamespace = "service"
+
+// Fault is a refusal: an error on the server that answers with it, and the
+// error a client gets back. All of it is fit for strangers; the cause, and
+// whatever else must stay on the server, is never part of it.
+type Fault struct {
+	Detail  string   // stable code without the namespace: "accessDenied.scope"
+	Code    string   // short legacy code: "kAccessDenied"
+	Status  int      // HTTP status
+	Message string   // fixed text of the code
+	Reason  string   // safe detail; may be empty
+	Path    string   // the parameter or property it is about; may be empty
+	Faults  []*Fault // children, where several things are wrong at once
+}
+
+// wireFault is a Fault as it is spelled on the wire, children included, so
+// that encoding/json reads and writes the whole tree in one pass.
+type wireFault struct {
+	Object  string       `json:"object"`
+	Name    string       `json:"name"`
+	Code    string       `json:"code"`
+	ErrCode string       `json:"errCode"`
+	Status  int          `json:"status"`
+	Message string       `json:"message"`
+	Reason  string       `json:"reason,omitempty"`
+	Path    string       `json:"path,omitempty"`
+	Faults  []*wireFault `json:"faults"`
+}
+
+// Error gives status, code, path and reason of the fault, and of its first
+// children. The text is one printable line, also when a server sent anything
+// else.
+func (f *Fault) Error() string {
+	const shown = 3
+	var text strings.Builder
+	fmt.Fprintf(&text, "fault %d %s", f.Status, printable(f.Detail))
+	f.describe(&text)
+	for _, child := range f.Faults[:min(shown, len(f.Faults))] {
+		if child != nil {
+			text.WriteString(";")
+			child.describe(&text)
+		}
+	}
+	if rest := len(f.Faults) - shown; rest > 0 {
+		fmt.Fprintf(&text, "; and %d more", rest)
+	}
+	return text.String()
+}
+
+func (f *Fault) describe(text *strings.Builder) {
+	if f.Path != "" {
+		fmt.Fprintf(text, " at %s", printable(f.Path))
+	}
+	if note := cmp.Or(f.Reason, f.Message); note != "" {
+		fmt.Fprintf(text, ": %s", printable(note))
+	}
+}
+
+// printable shortens s and escapes what would break or forge a line of a log.
+func printable(s string) string {
+	quoted := strconv.Quote(s[:min(len(s), 200)])
+	return quoted[1 : len(quoted)-1]
+}
+
+// Encode returns the JSON body of the fault. Its errCode is Detail below
+// namespace, a single segment without a dot; empty is DefaultNamespace.
+func (f *Fault) Encode(namespace string) []byte {
+	body, err := json.Marshal(f.wire(cmp.Or(namespace, DefaultNamespace)))
+	if err != nil {
+		panic("envelope: strings and numbers did not encode: " + err.Error())
+	}
+	return body
+}
+
+// MarshalJSON encodes the fault below DefaultNamespace.
+func (f *Fault) MarshalJSON() ([]byte, error) { return f.Encode(""), nil }
+
+// UnmarshalJSON reads a fault of any namespace. An object that is not "fault"
+// wraps ErrShape.
+func (f *Fault) UnmarshalJSON(body []byte) error {
+	var w wireFault
+	if err := decodeAs("fault", body, &w, &w.Object); err != nil {
+		return err
+	}
+	*f = *w.fault()
+	return nil
+}
+
+func (f *Fault) wire(namespace string) *wireFault {
+	w := &wireFault{
+		Object: "fault", Name: "error",
+		Code: f.Code, ErrCode: namespace + "." + f.Detail, Status: f.Status,
+		Message: f.Message, Reason: f.Reason, Path: f.Path,
+		Faults: []*wireFault{},
+	}
+	for _, child := range f.Faults {
+		if child != nil {
+			w.Faults = append(w.Faults, child.wire(namespace))
+		}
+	}
+	return w
+}
+
+func (w *wireFault) fault() *Fault {
+	f := &Fault{
+		Detail: w.ErrCode, Code: w.Code, Status: w.Status,
+		Message: w.Message, Reason: w.Reason, Path: w.Path,
+	}
+	if _, detail, ok := strings.Cut(w.ErrCode, "."); ok {
+		f.Detail = detail
+	}
+	for _, child := range w.Faults {
+		if child != nil {
+			f.Faults = append(f.Faults, child.fault())
+		}
+	}
+	return f
+}

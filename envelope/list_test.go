@@ -1,0 +1,109 @@
+package envelope_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+type note struct {
+	envelope.Item
+	Text string `json:"c_text"`
+}
+
+func TestListOnTheWire(t *testing.T) {
+	tests := map[string]struct {
+		list any
+		want string
+	}{
+		"P20 nil data": {
+			envelope.List[note]{},
+			`{"object":"list","data":[],"hasMore":false}`,
+		},
+		"items with their identity first": {
+			envelope.List[note]{Data: []note{{envelope.Item{ID: "1", Object: "c_note"}, "a"}}, HasMore: true},
+			`{"object":"list","data":[{"_id":"1","object":"c_note","c_text":"a"}],"hasMore":true}`,
+		},
+		"as a property": {
+			struct {
+				Notes envelope.List[int] `json:"c_notes"`
+			}{},
+			`{"c_notes":{"object":"list","data":[],"hasMore":false}}`,
+		},
+		"a result": {
+			envelope.Result[bool]{Data: true},
+			`{"object":"result","data":true}`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := json.Marshal(tc.list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHasMore(t *testing.T) {
+	tests := map[string]bool{
+		`"hasMore":true`:    true,
+		`"hasMore":"true"`:  true,
+		`"hasMore":false`:   false,
+		`"hasMore":"false"`: false,
+		`"hasMore":"TRUE"`:  false,
+		`"hasMore":" true"`: false,
+		`"hasMore":1`:       false,
+		`"hasMore":null`:    false,
+		`"hasMore":[true]`:  false,
+		`"hasMore":{}`:      false,
+		`"x":1`:             false,
+	}
+	for member, want := range tests {
+		t.Run("P16 "+member, func(t *testing.T) {
+			got := envelope.List[int]{HasMore: !want}
+			if err := json.Unmarshal([]byte(`{"object":"list","data":[1],`+member+`}`), &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(envelope.List[int]{Data: []int{1}, HasMore: want}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestUnmarshalRefusesAnotherObject(t *testing.T) {
+	tests := map[string]any{
+		`{"data":[1],"hasMore":true}`:                       new(envelope.List[int]),
+		`{"object":"List","data":[1],"hasMore":true}`:       new(envelope.List[int]),
+		`{"object":"c_note","data":[1],"hasMore":true}`:     new(envelope.List[int]),
+		`{"object":null,"data":[1]}`:                        new(envelope.List[int]),
+		`null`:                                              new(envelope.Result[int]),
+		`{"object":"list","data":1}`:                        new(envelope.Result[int]),
+		`{"object":"c_note","errCode":"service.a.b"}`:       new(envelope.Fault),
+		`{"errCode":"service.accessDenied.scope","code":1}`: new(envelope.Fault),
+	}
+	for body, v := range tests {
+		t.Run(body, func(t *testing.T) {
+			before, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := v.(json.Unmarshaler).UnmarshalJSON([]byte(body)); err == nil {
+				t.Fatal("accepted")
+			} else if typed := new(json.UnmarshalTypeError); !errors.Is(err, envelope.ErrShape) && !errors.As(err, &typed) {
+				t.Errorf("got %v", err)
+			}
+			if after, _ := json.Marshal(v); string(after) != string(before) {
+				t.Errorf("changed to %s", after)
+			}
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package envelope
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// node is one JSON value: its text as it stands and, of an object or array,
+// its parts.
+type node struct {
+	text  []byte
+	parts []part
+}
+
+// part is a member of an object, or an element of an array, which has no name.
+type part struct {
+	name string
+	key  []byte // the name as it stands, with its quotes
+	node
+}
+
+func (n *node) isObject() bool { return n.text[0] == '{' }
+func (n *node) isArray() bool  { return n.text[0] == '[' }
+
+// member returns the member of that name, or nil.
+func (n *node) member(name string) *part {
+	if !n.isObject() {
+		return nil
+	}
+	for i := range n.parts {
+		if n.parts[i].name == name {
+			return &n.parts[i]
+		}
+	}
+	return nil
+}
+
+// object returns what a string member "object" says, or nothing.
+func (n *node) object() string {
+	if m := n.member("object"); m != nil && m.text[0] == '"' {
+		return unquote(m.text)
+	}
+	return ""
+}
+
+// parse reads the value at the start of text, which json.Marshal has written:
+// valid, compact and of bounded depth. It returns what follows.
+func parse(text []byte) (node, []byte) {
+	switch text[0] {
+	case '{', '[':
+		return parseParts(text)
+	case '"':
+		end := stringEnd(text)
+		return node{text: text[:end]}, text[end:]
+	}
+	end := bytes.IndexAny(text, ",]}")
+	if end < 0 {
+		end = len(text)
+	}
+	return node{text: text[:end]}, text[end:]
+}
+
+func parseParts(text []byte) (node, []byte) {
+	n := node{text: text}
+	rest := text[1:]
+	for rest[0] != '}' && rest[0] != ']' {
+		if rest[0] == ',' {
+			rest = rest[1:]
+		}
+		var p part
+		if n.isObject() {
+			end := stringEnd(rest)
+			p.key, rest = rest[:end], rest[end+1:] // the colon
+			p.name = unquote(p.key)
+		}
+		p.node, rest = parse(rest)
+		n.parts = append(n.parts, p)
+	}
+	rest = rest[1:]
+	n.text = text[:len(text)-len(rest)]
+	return n, rest
+}
+
+// stringEnd returns the length of the string literal at the start of text.
+func stringEnd(text []byte) int {
+	for i := 1; ; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+}
+
+func unquote(literal []byte) string {
+	if !bytes.ContainsRune(literal, '\\') {
+		return string(literal[1 : len(literal)-1])
+	}
+	var s string
+	_ = json.Unmarshal(literal, &s) // part of a text that is valid
+	return s
+}

@@ -1,0 +1,48 @@
+package envelope_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+func TestWrite(t *testing.T) {
+	tests := map[string]struct {
+		v      any
+		status int
+		body   string
+	}{
+		"P20 an empty list": {envelope.List[note]{}, 200, `{"object":"list","data":[],"hasMore":false}`},
+		"a pointer":         {&envelope.Result[int]{Data: 1}, 200, `{"object":"result","data":1}`},
+		"an object":         {note{Text: "<a>"}, 200, `{"_id":"","object":"","c_text":"\u003ca\u003e"}`},
+		"what does not encode": {
+			envelope.List[any]{Data: []any{"first", func() {}}}, 500,
+			`{"object":"fault","name":"error","code":"kError","errCode":"service.error.unspecified",` +
+				`"status":500,"message":"An unexpected error occurred.","faults":[]}`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			envelope.Write(w, tc.v)
+			if w.Code != tc.status {
+				t.Errorf("status %d", w.Code)
+			}
+			if diff := cmp.Diff(tc.body, w.Body.String()); diff != "" {
+				t.Error(diff)
+			}
+			want := http.Header{
+				"Content-Type":           {"application/json; charset=utf-8"},
+				"Cache-Control":          {"no-store"},
+				"X-Content-Type-Options": {"nosniff"},
+			}
+			if diff := cmp.Diff(want, w.Header()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

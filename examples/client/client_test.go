@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	key    = "demoKeyDemoKeyDemoKey1"
+	secret = "aSecretThatIsNeverPrinted"
+)
+
+// service is a server that answers /acme/v2/echo with what it was sent, if the
+// signature is that of section 5.3 of the interface, made of nothing but the
+// standard library.
+func service(t *testing.T, prefix string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := func(name string) string { return r.Header.Get(prefix + "Client-" + name) }
+		command := strings.TrimPrefix(r.URL.EscapedPath(), "/acme/v2")
+		mac := hmac.New(sha256.New, []byte(key+secret))
+		fmt.Fprintf(mac, "%s;%s;%s", command, r.Method, header("Timestamp"))
+		if header("Signature") != hex.EncodeToString(mac.Sum(nil)) || header("Key") != key || len(header("Nonce")) != 16 {
+			w.WriteHeader(http.StatusUnauthorized)
+			io.WriteString(w, `{"object":"fault","errCode":"service.accessDenied.invalidRequestSignature","status":401,"message":"No."}`)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, `{"method":%q,"path":%q,"query":%q,"account":%q,"type":%q,"body":%q}`,
+			r.Method, r.URL.EscapedPath(), r.URL.RawQuery, header("Account"), r.Header.Get("Content-Type"), body)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// client runs a command line in an environment of name=value lines.
+func client(t *testing.T, stdin, environment string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c := cli{in: strings.NewReader(stdin), out: &out, errs: &errs, getenv: lookup(environment)}
+	err = c.run(t.Context(), args)
+	if text := out.String() + errs.String() + fmt.Sprint(err); strings.Contains(text, secret) {
+		t.Errorf("the secret is printed: %s", text)
+	}
+	return out.String(), errs.String(), err
+}
+
+// lookup is os.Getenv in an environment of name=value lines.
+func lookup(environment string) func(string) string {
+	return func(name string) string {
+		for line := range strings.Lines(environment) {
+			if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+func environment(url string) string {
+	return "TENANTKIT_URL=" + url + "/acme/v2\nTENANTKIT_KEY=" + key + "\nTENANTKIT_SECRET=" + secret
+}
+
+func TestGet(t *testing.T) {
+	env := environment(service(t, "Service-"))
+	for _, test := range []struct{ path, want string }{
+		{"/echo", `"path": "/acme/v2/echo"`},
+		{"echo", `"path": "/acme/v2/echo"`},
+		{"/a%2Fb", `"path": "/acme/v2/a%2Fb"`},
+		{"/echo?limit=3&paths[]=c_text", `"query": "limit=3&paths[]=c_text"`},
+	} {
+		out, _, err := client(t, "", env, "get", test.path)
+		if err != nil || !strings.Contains(out, test.want) {
+			t.Errorf("get %s: %v\n%s", test.path, err, out)
+		}
+	}
+	out, _, err := client(t, "", env, "get", "-account", "ann", "/echo")
+	if err != nil || !strings.Contains(out, `"account": "ann"`) {
+		t.Errorf("as ann: %v\n%s", err, out)
+	}
+}
+
+func TestPost(t *testing.T) {
+	env := environment(service(t, "Service-"))
+	for _, test := range []struct{ name, stdin, body string }{
+		{"an argument", "", `{"a":1}`},
+		{"standard input", `{"a":1}`, "-"},
+	} {
+		out, _, err := client(t, test.stdin, env, "post", "/echo", test.body)
+		for _, want := range []string{`"method": "POST"`, `"type": "application/json"`, `"body": "{\"a\":1}"`} {
+			if err != nil || !strings.Contains(out, want) {
+				t.Errorf("%s: %v, want %s in\n%s", test.name, err, want, out)
+			}
+		}
+	}
+}
+
+func TestSign(t *testing.T) {
+	url := service(t, "Acme-")
+	env := environment(url) + "\nTENANTKIT_HEADER_PREFIX=Acme-"
+	t.Run("headers that another program can send", func(t *testing.T) {
+		out, _, err := client(t, "", env, "sign", "-account", "ann", "delete", "/echo?x=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequest("DELETE", url+"/acme/v2/echo?x=2", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			r.Header.Set(name, value)
+		}
+		reply, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reply.Body.Close()
+		body, err := io.ReadAll(reply.Body)
+		if err != nil || !strings.Contains(string(body), `"account":"ann"`) {
+			t.Errorf("%v %s", err, body)
+		}
+	})
+	t.Run("a curl command", func(t *testing.T) {
+		if _, err := exec.LookPath("curl"); err != nil {
+			t.Skip(err)
+		}
+		out, _, err := client(t, "", env, "sign", "-curl", "-data", `{"it's":"$HOME"}`, "POST", "/echo?paths[]=it's")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := exec.Command("sh", "-c", out).Output()
+		for _, want := range []string{`"method":"POST"`, `"query":"paths[]=it's"`, `"type":"application/json"`, `"body":"{\"it's\":\"$HOME\"}"`} {
+			if err != nil || !strings.Contains(string(body), want) {
+				t.Errorf("%v, want %s in %s\n%s", err, want, body, out)
+			}
+		}
+	})
+	t.Run("a path that could be read in two ways", func(t *testing.T) {
+		if _, _, err := client(t, "", env, "sign", "GET", "/a/../b"); err == nil {
+			t.Error("signed")
+		}
+	})
+}
+
+func TestConnection(t *testing.T) {
+	url := service(t, "Service-")
+	demo := filepath.Join(t.TempDir(), "demo.json")
+	text := `{"base_url":"` + url + `","org":"acme","client_key":"` + key + `","client_secret":"` + secret + `","more":1}`
+	if err := os.WriteFile(demo, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wrong := "TENANTKIT_URL=http://127.0.0.1:1\nTENANTKIT_KEY=wrong\nTENANTKIT_SECRET=wrong\n"
+	for _, test := range []struct {
+		name, environment string
+		flags             []string
+	}{
+		{"the demo file, by flag", "", []string{"-demo-json", demo}},
+		{"the demo file, by environment", "TENANTKIT_DEMO_JSON=" + demo, nil},
+		{"the environment", environment(url), nil},
+		{"flags", "", []string{"-url", url + "/acme/v2/", "-key", key, "-secret", secret}},
+		{"flags before the environment", wrong, []string{"-url", url + "/acme/v2", "-key", key, "-secret", secret}},
+		{"some of each", "TENANTKIT_SECRET=" + secret, []string{"-key", key, "-demo-json", demo}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			args := append(append([]string{"get"}, test.flags...), "/echo")
+			if out, _, err := client(t, "", test.environment, args...); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	t.Run("the environment before the demo file", func(t *testing.T) {
+		if _, _, err := client(t, "", wrong, "get", "-demo-json", demo, "/echo"); err == nil {
+			t.Error("the demo file was used")
+		}
+	})
+	t.Run("a demo file that is none", func(t *testing.T) {
+		if _, _, err := client(t, "", "", "get", "-demo-json", filepath.Dir(demo), "/echo"); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	url := service(t, "Service-")
+	t.Run("a fault is the error", func(t *testing.T) {
+		out, _, err := client(t, "", environment(url), "get", "-key", "another", "/echo")
+		if err == nil || out != "" || !strings.Contains(err.Error(), "accessDenied.invalidRequestSignature") {
+			t.Errorf("%v, printed %q", err, out)
+		}
+		if errors.As(err, new(usageError)) {
+			t.Error("taken for wrong usage")
+		}
+	})
+	for _, test := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"an unknown command", []string{"fetch"}, `no command "fetch"`},
+		{"no path", []string{"get"}, "get takes 1 arguments"},
+		{"a flag behind the path", []string{"get", "/echo", "-account", "ann"}, "flags first"},
+		{"no body", []string{"post", "/echo"}, "post takes 2 arguments"},
+		{"an unknown flag", []string{"sign", "-nope", "GET", "/echo"}, "-nope"},
+		{"no server", []string{"get", "/echo"}, "URL"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := client(t, "", "TENANTKIT_SECRET="+secret, test.args...)
+			if !errors.As(err, new(usageError)) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{nil, {"help"}, {"-help"}, {"--help"}, {"-h"}} {
+		out, _, err := client(t, "", "", args...)
+		if err != nil || out != help {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+	for _, command := range []string{"get", "list", "post", "sign", "mint", "verify"} {
+		if !strings.Contains(help, "client "+command+" ") {
+			t.Errorf("%s is not in the help", command)
+		}
+		_, errs, err := client(t, "", environment("http://127.0.0.1:1"), command, "-help")
+		if err != nil || !strings.Contains(errs, "usage: client "+command) || !strings.Contains(errs, "-url URL") {
+			t.Errorf("%s -help: %v\n%s", command, err, errs)
+		}
+	}
+}

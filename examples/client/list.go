@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/walk"
+)
+
+// list prints the items of a list, page after page.
+func (c cli) list(ctx context.Context, args []string) error {
+	var to connection
+	var o listOptions
+	flags := c.flags("list", "PATH", &to)
+	o.define(flags)
+	if err := c.parse(flags, args, 1, &to); err != nil {
+		return err
+	}
+	query, err := o.query()
+	if err != nil {
+		return usageError(err.Error())
+	}
+	list := walk.List[item]{
+		Client:   to.client(),
+		URL:      to.at(flags.Arg(0)),
+		Query:    query,
+		PageSize: int(o.limit),
+		Max:      o.most(),
+		After:    o.resume,
+		Skip:     o.skip,
+	}
+	items := list.All(ctx)
+	if o.rest != "" {
+		items = nested(ctx, list, o.rest)
+	}
+	n, err := c.print(items)
+	if err == nil && o.unbounded() && n == list.Max {
+		fmt.Fprintf(c.errs, "client: these are the first %d items; -all prints all of them\n", n)
+	}
+	return err
+}
+
+// listOptions are the flags of list.
+type listOptions struct {
+	all, skip                        bool
+	where, sort, paths, resume, rest string
+	limit, max                       uint
+}
+
+// someItems is how many are printed where neither -all nor a number says.
+const someItems = 100
+
+func (o *listOptions) define(flags *flag.FlagSet) {
+	flags.BoolVar(&o.all, "all", false, "print all items, and not just the first 100")
+	flags.StringVar(&o.where, "where", "", "`JSON` of a filter: {\"c_likes\":{\"$gte\":5}}")
+	flags.StringVar(&o.sort, "sort", "", "`JSON` of an order: {\"c_likes\":-1}; or one property, ascending")
+	flags.StringVar(&o.paths, "paths", "", "`properties` to print beside _id and object: c_text,c_meta.lang")
+	flags.UintVar(&o.limit, "limit", 0, "`items` to ask for at once (default: as the server likes)")
+	flags.UintVar(&o.max, "max", 0, "`items` to print in all (default 100, or all with -all)")
+	flags.BoolVar(&o.skip, "skip", false, "page by counting; slow, for servers that know no other way")
+	flags.StringVar(&o.resume, "resume", "", "`position` to go on from, as a walk that failed printed it; with the same -sort and -skip")
+	flags.StringVar(&o.rest, "rest", "", "list `property` of the object at PATH to print, by arguments with its name in front")
+}
+
+// unbounded reports whether nothing says how many items to print.
+func (o *listOptions) unbounded() bool { return !o.all && o.max == 0 && o.limit == 0 }
+
+// most returns how many items to print, 0 for all.
+func (o *listOptions) most() int {
+	if o.all {
+		return int(o.max)
+	}
+	return int(cmp.Or(o.max, o.limit, someItems))
+}
+
+func (o *listOptions) query() (q paging.Query, err error) {
+	if o.where != "" {
+		if q.Where, err = paging.ParseFilter(o.where); err != nil {
+			return q, err
+		}
+	}
+	if o.paths != "" {
+		q.Paths = strings.Split(o.paths, ",")
+	}
+	q.Sort, err = parseSort(o.sort)
+	return q, err
+}
+
+// parseSort reads {"c_likes":-1,"c_sent":1}, in this order, or a bare property.
+func parseSort(text string) (keys []paging.Key, err error) {
+	switch {
+	case text == "":
+		return nil, nil
+	case !strings.HasPrefix(text, "{"):
+		return []paging.Key{{Path: text}}, nil
+	case !json.Valid([]byte(text)):
+		return nil, errors.New("sort: not JSON")
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	_, _ = decoder.Token() // the brace
+	for decoder.More() {
+		name, _ := decoder.Token()
+		var direction int
+		if err := decoder.Decode(&direction); err != nil || direction != 1 && direction != -1 {
+			return nil, fmt.Errorf("sort: %s must be 1 or -1", name)
+		}
+		keys = append(keys, paging.Key{Path: name.(string), Desc: direction < 0})
+	}
+	return keys, nil
+}
+
+// item is an item of any list, as the server sent it.
+type item struct {
+	id   string
+	text json.RawMessage
+}
+
+func (i item) ItemID() string               { return i.id }
+func (i item) MarshalJSON() ([]byte, error) { return i.text, nil }
+
+func (i *item) UnmarshalJSON(text []byte) error {
+	var known envelope.Item
+	if err := json.Unmarshal(text, &known); err != nil {
+		return err
+	}
+	i.id, i.text = known.ID, bytes.Clone(text)
+	return nil
+}
+
+// nested returns the items of a list property: those that come with the object,
+// and the rest of them.
+func nested(ctx context.Context, list walk.List[item], property string) iter.Seq2[item, error] {
+	// Rest cannot tell an item without the property of the sort from one whose
+	// type leaves it out, and refuses both. Counting needs no such property.
+	list.Skip = list.Skip || len(list.Query.Sort) > 0
+	if list.After != "" {
+		return list.Rest(ctx, envelope.List[item]{}, property)
+	}
+	return func(yield func(item, error) bool) {
+		first, err := firstOf(ctx, list, property)
+		if err != nil {
+			yield(item{}, err)
+			return
+		}
+		for _, i := range first.Data {
+			if !yield(i, nil) {
+				return
+			}
+		}
+		if list.Max > 0 {
+			if list.Max -= len(first.Data); list.Max <= 0 {
+				return
+			}
+		}
+		list.Rest(ctx, first, property)(yield)
+	}
+}
+
+// firstOf returns the first page of a list property.
+func firstOf(ctx context.Context, list walk.List[item], property string) (first envelope.List[item], err error) {
+	query := list.Query
+	query.Limit = list.PageSize
+	if list.Max > 0 && (query.Limit == 0 || query.Limit > list.Max) {
+		query.Limit = list.Max
+	}
+	object := paging.Query{Paths: []string{property}, Lists: map[string]paging.Query{property: query}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, withQuery(list.URL, object.Encode()), nil)
+	if err != nil {
+		return first, err
+	}
+	reply, err := list.Client.Do(r)
+	if err != nil {
+		return first, err
+	}
+	defer reply.Body.Close()
+	var text json.RawMessage
+	if err := envelope.Decode(reply.Body, maxReply, &text); err != nil {
+		return first, err
+	}
+	for name := range strings.SplitSeq(property, ".") {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(text, &members); err != nil || members[name] == nil {
+			return first, fmt.Errorf("%s has no list %s", r.URL.Path, property)
+		}
+		text = members[name]
+	}
+	return first, json.Unmarshal(text, &first)
+}
+
+func withQuery(url, query string) string {
+	if strings.Contains(url, "?") {
+		return url + "&" + query
+	}
+	return url + "?" + query
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+const mintHelp = `ACCOUNT
+
+Asks the server for a token that acts as an account, and prints it, alone, so
+that it can be piped. Without -permanent or -uses the token is ephemeral: it
+has no id, and ends by itself. What may be asked for is up to the server: for
+another account than your own, or with -role, you need to be an administrator.
+
+    client mint -scope object.read.c_message -life 5m ID    read messages
+    client mint -scope '*' -uses 3 ID                       anything, three times
+    client mint -permanent ID                               what ID's roles allow
+`
+
+// wish is the body of the server's route.
+type wish struct {
+	Subject   string   `json:"sub"`
+	Scope     []string `json:"scope"`
+	Roles     []string `json:"roles,omitempty"`
+	MaxUses   int64    `json:"maxUses,omitempty"`
+	Permanent bool     `json:"permanent,omitempty"`
+	ExpiresIn int64    `json:"expiresIn,omitempty"`
+}
+
+// mint prints a new token.
+func (c cli) mint(ctx context.Context, args []string) error {
+	var to connection
+	w := wish{Scope: []string{}} // null is none
+	flags := c.flags("mint", mintHelp, &to)
+	app := flags.String("app", "", "client `key` of the app that issues the token (default: the credential's own)")
+	life := flags.Duration("life", 0, "how long the token lasts, in whole seconds (default: the server's)")
+	flags.Var((*words)(&w.Scope), "scope", "`chain` of what the token may do; repeat it for more, * is everything")
+	flags.Var((*words)(&w.Roles), "role", "`name` of a role to add; repeat it for more")
+	flags.Int64Var(&w.MaxUses, "uses", 0, "`number` of times the token can be used")
+	flags.BoolVar(&w.Permanent, "permanent", false, "until it is revoked")
+	if err := c.parse(flags, args, 1, &to); err != nil {
+		return err
+	}
+	if *life < 0 || *life%time.Second != 0 {
+		return usageError("-life is a number of whole seconds, such as 90s or 1h")
+	}
+	w.Subject, w.ExpiresIn = flags.Arg(0), int64(*life/time.Second)
+	body, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	path := "/apps/" + url.PathEscape(cmp.Or(*app, to.key)) + "/tokens"
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.at(path), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return c.printToken(to.client(), r)
+}
+
+func (c cli) printToken(client *http.Client, r *http.Request) error {
+	reply, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer reply.Body.Close()
+	var minted envelope.Result[struct {
+		Token string `json:"token"`
+	}]
+	if err := envelope.Decode(reply.Body, maxReply, &minted); err != nil {
+		return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, reply.Status, err)
+	}
+	_, err = fmt.Fprintln(c.out, minted.Data.Token)
+	return err
+}
+
+// words is a flag that may be repeated.
+type words []string
+
+func (w *words) String() string { return "" }
+
+func (w *words) Set(word string) error {
+	*w = append(*w, word)
+	return nil
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// post sends JSON to a path.
+func (c cli) post(ctx context.Context, args []string) error {
+	var to connection
+	flags := c.flags("post", "PATH JSON", &to)
+	if err := c.parse(flags, args, 2, &to); err != nil {
+		return err
+	}
+	body := flags.Arg(1)
+	if body == "-" {
+		read, err := io.ReadAll(c.in)
+		if err != nil {
+			return err
+		}
+		body = string(read)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.at(flags.Arg(0)), strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return c.send(to.client(), r)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+const verifyHelp = `[TOKEN]
+
+Checks a token by the keys that the server publishes, as any other service
+would, and prints its claims. It needs the URL and no credential; the URL must
+be the one the token was made for. Without TOKEN, or with -, the token is read
+from standard input, where other users of the machine do not see it.
+
+    client mint -scope '*' ID | client verify
+
+Only the server knows whether a token with a jti was revoked or used up.
+`
+
+// verify prints the claims of a token that is good.
+func (c cli) verify(ctx context.Context, args []string) error {
+	var to connection
+	flags := c.flags("verify", verifyHelp, &to)
+	namespace := flags.String("claim-namespace", "", "`prefix` of the claims that are not of RFC 7519 (default service/)")
+	if err := flags.Parse(args); err != nil {
+		return flagError(err)
+	}
+	if err := to.fill(c.getenv); err != nil {
+		return err
+	}
+	if flags.NArg() > 1 || to.url == "" {
+		return usageError("verify takes one token at most, flags first, and needs -url or one of its kind")
+	}
+	raw, err := c.token(flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	v := token.Verifier{
+		Keys:      &publishedKeys{url: to.at("/auth/certs/jwk"), issuer: issuerOf(raw)},
+		Ledger:    unknownToUs{},
+		Namespace: *namespace,
+	}
+	verified, err := v.Verify(ctx, raw, token.Expect{Audience: to.url})
+	if err != nil {
+		return err
+	}
+	if verified.ID() != "" {
+		fmt.Fprintln(c.errs, "client: the signature is good; whether the token was revoked or used up only the server knows")
+	}
+	return c.printJSON(payloadOf(raw))
+}
+
+// token returns the token that an argument is, or says where to read.
+func (c cli) token(argument string) (string, error) {
+	if argument != "" && argument != "-" {
+		return argument, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(c.in, 64<<10))
+	return strings.TrimSpace(string(text)), err
+}
+
+// payloadOf decodes the second part of a token, nil if it is none. It is not
+// to be believed before the token has been verified.
+func payloadOf(raw string) []byte {
+	parts := strings.Split(raw, ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return nil
+	}
+	return payload
+}
+
+// issuerOf reads the iss of a token that is not verified yet.
+func issuerOf(raw string) string {
+	var claims struct {
+		Issuer string `json:"iss"`
+	}
+	if json.Unmarshal(payloadOf(raw), &claims) != nil {
+		return ""
+	}
+	return claims.Issuer
+}
+
+// publishedKeys is the token.Keys of a service that knows no more than what
+// GET /auth/certs/jwk publishes: the keys of an org's apps, and not which app
+// owns which. Each is taken for the issuer's own, so that the org's apps can
+// speak for each other here. The server itself keeps them apart.
+type publishedKeys struct {
+	url    string
+	issuer string
+}
+
+// Public implements token.Keys.
+func (k *publishedKeys) Public(ctx context.Context, kid string) (*token.PublicKey, error) {
+	set, err := k.fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := set[kid]
+	if !ok {
+		return nil, token.ErrNotFound
+	}
+	key.ClientKey = k.issuer
+	return key, key.Validate()
+}
+
+func (k *publishedKeys) fetch(ctx context.Context) (map[string]*token.PublicKey, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Timeout: 30 * time.Second}
+	reply, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer reply.Body.Close()
+	var document struct {
+		Keys []jwk `json:"keys"`
+	}
+	if err := envelope.Decode(reply.Body, maxReply, &document); err != nil {
+		return nil, fmt.Errorf("GET %s: %s: %w", k.url, reply.Status, err)
+	}
+	if document.Keys == nil {
+		return nil, errors.New("GET " + k.url + ": not a JWK set")
+	}
+	set := make(map[string]*token.PublicKey)
+	for _, key := range document.Keys {
+		if public, ok := key.public(); ok {
+			set[public.KeyID] = public
+		}
+	}
+	return set, nil
+}
+
+// unknownToUs takes every token with a jti for one that has not been revoked.
+type unknownToUs struct{}
+
+// Spend implements token.Spender.
+func (unknownToUs) Spend(context.Context, token.Record) error { return nil }

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
+)
+
+// appBody is what can be said of an app, and of its signing key (section 5.3 of
+// the interface).
+var appBody = form{
+	{Path: "name", Type: typeString},
+	{Path: "exposeKeys", Type: typeBoolean},
+	{Path: "credential.account", Type: typeString, Null: true},
+	{Path: "credential.accounts", Type: typeStrings},
+	{Path: "credential.notBefore", Type: typeInstant, Null: true},
+	{Path: "credential.notAfter", Type: typeInstant, Null: true},
+	{Path: "credential.networks", Type: typeStrings, Null: true},
+}
+
+// appPatch is appBody, and what cannot be said of a new app.
+var appPatch = append(slices.Clone(appBody), input{Path: "disabled", Type: typeBoolean})
+
+const (
+	maxName         = 200 // bytes
+	maxRestrictions = 100 // accounts, and networks
+)
+
+// appChanges is a body of an app that is known to be good. What is not in it
+// stays as it is; null takes a restriction away.
+type appChanges struct {
+	values   map[string]any
+	networks []netip.Prefix
+}
+
+func readApp(r *http.Request, isNew bool) (*appChanges, error) {
+	fields := appPatch
+	if isNew {
+		fields = appBody
+	}
+	values, err := readValues(r, fields)
+	if err != nil {
+		return nil, err
+	}
+	c := &appChanges{values: values}
+	wrong := invalid{detail: auth.DetailBody}
+	c.checkName(isNew, &wrong)
+	c.readNetworks(&wrong)
+	c.checkTimes(&wrong)
+	if err := c.checkAccounts(r, &wrong); err != nil {
+		return nil, err
+	}
+	return c, wrong.orNil()
+}
+
+func (c *appChanges) checkName(isNew bool, wrong *invalid) {
+	name, given := c.values["name"].(string)
+	switch {
+	case !given && isNew:
+		wrong.add("name", "is required")
+	case given && (strings.TrimSpace(name) == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl)):
+		wrong.add("name", fmt.Sprintf("must be a line of 1 to %d bytes", maxName))
+	}
+}
+
+// readNetworks takes 192.0.2.0/24, and never 192.0.2.1/24: whoever writes that
+// may mean one address or all of them.
+func (c *appChanges) readNetworks(wrong *invalid) {
+	const path = "credential.networks"
+	texts, given := c.values[path].([]string)
+	if !given {
+		return
+	}
+	if len(texts) == 0 || len(texts) > maxRestrictions {
+		wrong.add(path, fmt.Sprintf("must be 1 to %d networks, or null for anywhere", maxRestrictions))
+		return
+	}
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if err != nil || network != network.Masked() || network.Addr().Is4In6() {
+			wrong.add(path, "must be networks such as 192.0.2.0/24 and 2001:db8::/32")
+			return
+		}
+		c.networks = append(c.networks, network)
+	}
+}
+
+// checkTimes looks at the body alone: a bound that is moved past the other one,
+// set earlier, makes a credential that nobody can use.
+func (c *appChanges) checkTimes(wrong *invalid) {
+	from, hasFrom := c.values["credential.notBefore"].(time.Time)
+	to, hasTo := c.values["credential.notAfter"].(time.Time)
+	if hasFrom && hasTo && to.Before(from) {
+		wrong.add("credential.notAfter", "is before notBefore")
+	}
+}
+
+// checkAccounts refuses accounts that the org does not have.
+func (c *appChanges) checkAccounts(r *http.Request, wrong *invalid) error {
+	if own, given := c.values["credential.account"].(string); given {
+		if err := checkAccount(r, "credential.account", own, wrong); err != nil {
+			return err
+		}
+	}
+	others, _ := c.values["credential.accounts"].([]string)
+	if len(others) > maxRestrictions {
+		wrong.add("credential.accounts", fmt.Sprintf("at most %d", maxRestrictions))
+		return nil
+	}
+	for _, id := range others {
+		if err := checkAccount(r, "credential.accounts", id, wrong); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkAccount(r *http.Request, path, id string, wrong *invalid) error {
+	_, err := auth.TenantFrom(r.Context()).Account(r.Context(), id)
+	if errors.Is(err, auth.ErrNotFound) {
+		wrong.add(path, "no such account")
+		return nil
+	}
+	return err
+}
+
+// apply makes the changes to an app.
+func (c *appChanges) apply(a *app) {
+	setIfGiven(&a.Name, c.values, "name")
+	setIfGiven(&a.ExposeKeys, c.values, "exposeKeys")
+	setIfGiven(&a.Disabled, c.values, "disabled")
+}
+
+// restrict makes the changes to a credential.
+func (c *appChanges) restrict(to *signature.Credential) {
+	setIfGiven(&to.Account, c.values, "credential.account")
+	setIfGiven(&to.Accounts, c.values, "credential.accounts")
+	setIfGiven(&to.NotBefore, c.values, "credential.notBefore")
+	setIfGiven(&to.NotAfter, c.values, "credential.notAfter")
+	if _, given := c.values["credential.networks"]; given {
+		to.Networks = c.networks
+	}
+}
+
+// setIfGiven sets what the values have at a path. Null is the zero value.
+func setIfGiven[T any](to *T, values map[string]any, path string) {
+	if value, given := values[path]; given {
+		*to, _ = value.(T)
+	}
+}

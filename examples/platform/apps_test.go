@@ -1,0 +1,309 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// signedBy is a request that another app signs.
+func (s *server) signedBy(t *testing.T, app value, method, path, body string) answer {
+	t.Helper()
+	by := *s
+	by.ClientKey, by.ClientSecret = app["_id"].(string), app["secret"].(string)
+	return by.as(t, "", method, path, body)
+}
+
+func TestApps(t *testing.T) {
+	s := start(t)
+	post := func(t *testing.T, body string) value {
+		t.Helper()
+		return s.as(t, "", "POST", "/apps", body).ok(t)
+	}
+	acting := `{"name":"Acting","credential":{"account":"` + s.AccountID + `"}}`
+
+	t.Run("its whole life", func(t *testing.T) {
+		app := post(t, acting)
+		one := "/apps/" + app["_id"].(string)
+		if me := s.signedBy(t, app, "GET", "/accounts/me", "").ok(t); me["_id"] != s.AccountID {
+			t.Errorf("acts as %v", me["_id"])
+		}
+		secret := app["secret"].(string)
+		delete(app, "secret")
+		if diff := cmp.Diff(value{"_id": app["_id"], "object": "app", "name": "Acting", "disabled": false, "exposeKeys": false, "kid": ""}, app); diff != "" {
+			t.Errorf("created (-want +got):\n%s", diff)
+		}
+		if got := s.as(t, "", "GET", one, "").ok(t); cmp.Diff(app, got) != "" {
+			t.Errorf("read %v", got)
+		}
+		got := s.as(t, "", "POST", one+"/keypair", "").ok(t)
+		if len(got["kid"].(string)) != 43 {
+			t.Errorf("kid %v", got["kid"])
+		}
+		got = s.as(t, "", "PATCH", one, `{"name":"Renamed","disabled":true}`).ok(t)
+		if got["name"] != "Renamed" || got["disabled"] != true || got["kid"] == "" {
+			t.Errorf("changed to %v", got)
+		}
+		app["secret"] = secret
+		s.refused(t, s.signedBy(t, app, "GET", "/accounts/me", ""), 401, "accessDenied.invalidRequestSignature")
+		s.as(t, "", "PATCH", one, `{"disabled":false}`).ok(t)
+		s.signedBy(t, app, "GET", "/accounts/me", "").ok(t)
+		s.as(t, "", "DELETE", one, "").ok(t)
+		s.refused(t, s.signedBy(t, app, "GET", "/accounts/me", ""), 401, "accessDenied.invalidRequestSignature")
+		for _, method := range []string{"GET", "DELETE"} {
+			s.refused(t, s.as(t, "", method, one, ""), 404, "notFound.app")
+		}
+	})
+	t.Run("a list of the org's own", func(t *testing.T) {
+		listed := items(t, s.as(t, "", "GET", "/apps?limit=1", "").ok(t), false)
+		if len(listed) != 1 || listed[0].(value)["_id"] != s.ClientKey || listed[0].(value)["name"] != "Integration" {
+			t.Errorf("%v", listed)
+		}
+	})
+	t.Run("an app of another org is not found", func(t *testing.T) {
+		one := "/apps/" + s.OtherClientKey
+		for _, c := range []call{{path: one}, {method: "PATCH", path: one, body: `{"name":"x"}`}, {method: "DELETE", path: one},
+			{method: "POST", path: one + "/keypair"}, {method: "POST", path: one + "/secret"}} {
+			s.refused(t, s.do(t, c), 404, "notFound.app")
+		}
+	})
+	t.Run("nobody but an administrator, with the scope", func(t *testing.T) {
+		narrow := s.mint(t, "", `{"sub":"`+s.AdminAccountID+`","scope":["admin.read"]}`)["token"].(string)
+		for _, c := range []call{{path: "/apps"}, {method: "POST", path: "/apps", body: acting}, {method: "DELETE", path: "/apps/" + s.ClientKey},
+			{method: "POST", path: "/apps/" + s.ClientKey + "/keypair"}, {method: "POST", path: "/apps/" + s.ClientKey + "/secret"}} {
+			got := s.as(t, s.AccountID, c.method, c.path, c.body)
+			s.refused(t, got, 403, "accessDenied.unspecified")
+			if c.method != "" {
+				s.scopeRefused(t, s.bearing(t, narrow, c.method, c.path, c.body), "admin.update")
+			}
+		}
+		s.bearing(t, narrow, "GET", "/apps", "").ok(t)
+	})
+	t.Run("bodies that are refused", func(t *testing.T) {
+		for body, path := range map[string]string{
+			`{}`:                           "name",
+			`{"name":" "}`:                 "name",
+			`{"name":"a\nb"}`:              "name",
+			`{"name":"x","secret":"s"}`:    "secret",
+			`{"name":"x","disabled":true}`: "disabled",
+			`{"name":"x","exposeKeys":1}`:  "exposeKeys",
+			`{"name":"x","credential":{"account":"nobody"}}`:                           "credential.account",
+			`{"name":"x","credential":{"accounts":["` + s.OtherAccountID + `"]}}`:      "credential.accounts",
+			`{"name":"x","credential":{"networks":["192.0.2.1/24"]}}`:                  "credential.networks",
+			`{"name":"x","credential":{"networks":[]}}`:                                "credential.networks",
+			`{"name":"x","credential":{"networks":["anywhere"]}}`:                      "credential.networks",
+			`{"name":"x","credential":{"notBefore":"tomorrow"}}`:                       "credential.notBefore",
+			`{"name":"x","credential":{"notBefore":2000000001,"notAfter":2000000000}}`: "credential.notAfter",
+			`{"name":"x","credential":{"key":"k"}}`:                                    "credential.key",
+		} {
+			fault := s.refused(t, s.as(t, "", "POST", "/apps", body), 400, "invalidArgument.body")
+			if children(fault)[path] == "" {
+				t.Errorf("%s: %v", body, children(fault))
+			}
+		}
+	})
+	t.Run("what a credential is restricted to", func(t *testing.T) {
+		for name, test := range map[string]struct{ restriction, lifted string }{
+			"another network": {`"networks":["192.0.2.0/24"]`, `"networks":["127.0.0.0/8"]`},
+			"later":           {`"notBefore":"2126-01-02T03:04:05.000Z"`, `"notBefore":null`},
+			"earlier":         {`"notAfter":1000000000`, `"notAfter":null`},
+		} {
+			app := post(t, `{"name":"x","credential":{"account":"`+s.AccountID+`",`+test.restriction+`}}`)
+			s.refused(t, s.signedBy(t, app, "GET", "/accounts/me", ""), 401, "accessDenied.invalidRequestSignature")
+			s.as(t, "", "PATCH", "/apps/"+app["_id"].(string), `{"credential":{`+test.lifted+`}}`).ok(t)
+			if got := s.signedBy(t, app, "GET", "/accounts/me", ""); got.status != 200 {
+				t.Errorf("%s: %s", name, got.text)
+			}
+		}
+		nobody := post(t, `{"name":"x"}`)
+		s.refused(t, s.signedBy(t, nobody, "GET", "/accounts/me", ""), 403, "accessDenied.principal")
+	})
+	t.Run("a rotated secret lives on beside the new one", func(t *testing.T) {
+		app := post(t, acting)
+		rotated := s.as(t, "", "POST", "/apps/"+app["_id"].(string)+"/secret", "").ok(t)
+		s.signedBy(t, app, "GET", "/accounts/me", "").ok(t)
+		app["secret"] = rotated["data"].(value)["secret"]
+		s.signedBy(t, app, "GET", "/accounts/me", "").ok(t)
+	})
+}
+
+func TestRotation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCredentials()
+		clientKey, first := signing.Generate()
+		if err := c.put(clientKey, first, signature.Credential{Account: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		live := func() int {
+			credential, err := c.Credential(t.Context(), clientKey)
+			if err != nil || credential.Account != "ann" || credential.Key == nil {
+				t.Fatalf("%v %v", credential, err)
+			}
+			return len(c.byKey[clientKey].secrets)
+		}
+		rotate := func() {
+			_, secret := signing.Generate()
+			if err := c.rotate(clientKey, secret); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rotate()
+		time.Sleep(rotationGrace - time.Second)
+		rotate()
+		if n := live(); n != 3 {
+			t.Errorf("%d secrets", n)
+		}
+		time.Sleep(time.Second)
+		if n := live(); n != 2 {
+			t.Errorf("%d secrets after the first has ended", n)
+		}
+		for range 10 {
+			rotate()
+		}
+		if n := live(); n != maxSecrets {
+			t.Errorf("%d secrets", n)
+		}
+		time.Sleep(rotationGrace)
+		if n := live(); n != 1 {
+			t.Errorf("%d secrets a day later", n)
+		}
+	})
+}
+
+func TestEndOfAnApp(t *testing.T) {
+	for name, end := range map[string]struct {
+		method, path string
+		listed       bool
+	}{
+		"T22 regenerate the key pair": {"POST", "/keypair", true},
+		"T22 delete the app":          {"DELETE", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			app := s.as(t, "", "POST", "/apps", `{"name":"x","exposeKeys":true}`).ok(t)
+			one := "/apps/" + app["_id"].(string)
+			s.as(t, "", "POST", one+"/keypair", "").ok(t)
+			var tokens []string
+			for _, kind := range []string{"", `,"permanent":true`, `,"maxUses":9`} {
+				data := s.as(t, "", "POST", one+"/tokens", wish(s.AccountID, kind)).ok(t)["data"].(value)
+				tokens = append(tokens, data["token"].(string))
+			}
+			for _, token := range tokens {
+				for range 2 { // the second finds the cache warm
+					if !s.works(t, token) {
+						t.Fatal("not accepted")
+					}
+				}
+			}
+			before := keyIDs(t, s)
+			s.as(t, "", end.method, one+end.path, "").ok(t)
+			for _, token := range tokens {
+				if s.works(t, token) {
+					t.Error("accepted after its key has gone")
+				}
+			}
+			after := keyIDs(t, s)
+			if cmp.Diff(before, after) == "" || len(after) != map[bool]int{true: 2, false: 1}[end.listed] {
+				t.Errorf("keys before %v, after %v", before, after)
+			}
+			if !end.listed {
+				s.refused(t, s.as(t, "", "GET", one, ""), 404, "notFound.app")
+				return
+			}
+			path := one + "/subjects/" + s.AccountID + "/tokens"
+			if listed := items(t, s.as(t, "", "GET", path, "").ok(t), false); len(listed) != 0 {
+				t.Errorf("listed: %v", listed)
+			}
+			s.as(t, "", "POST", one+"/tokens", wish(s.AccountID, `,"permanent":true`)).ok(t)
+		})
+	}
+}
+
+// keyIDs returns the ids that the certificates endpoint lists.
+func keyIDs(t *testing.T, s *server) (ids []string) {
+	t.Helper()
+	for _, key := range jwks(t, s)["keys"].([]any) {
+		ids = append(ids, key.(value)["kid"].(string))
+	}
+	return ids
+}
+
+func certs(t *testing.T, s *server, org, form string) answer {
+	t.Helper()
+	r, err := http.NewRequest("GET", s.BaseURL+"/"+org+"/v2/auth/certs/"+form, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := send(t, r)
+	if got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.text)
+	}
+	return got
+}
+
+func jwks(t *testing.T, s *server) value {
+	t.Helper()
+	var set value
+	if err := json.Unmarshal([]byte(certs(t, s, s.Org, "jwk").text), &set); err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestCertificates(t *testing.T) {
+	s := start(t)
+	t.Run("K01 only exposed apps of the org, and public members only", func(t *testing.T) {
+		hidden := s.as(t, "", "POST", "/apps", `{"name":"hidden"}`).ok(t)["_id"].(string)
+		kid := s.as(t, "", "POST", "/apps/"+hidden+"/keypair", "").ok(t)["kid"].(string)
+		set := jwks(t, s)
+		if got := certs(t, s, s.Org, "pem").text; strings.Contains(got, kid) || strings.Contains(got, "PRIVATE") {
+			t.Error(got)
+		}
+		var names []string
+		key := set["keys"].([]any)[0].(value)
+		for _, name := range []string{"kty", "use", "alg", "kid", "n", "e"} {
+			if key[name] == nil {
+				names = append(names, name)
+			}
+		}
+		if len(set["keys"].([]any)) != 1 || len(names) > 0 || len(key) != 6 {
+			t.Errorf("%v", set)
+		}
+		if got := certs(t, s, s.OtherOrg, "jwk").text; strings.Contains(got, `"kid"`) {
+			t.Error(got)
+		}
+		s.as(t, "", "PATCH", "/apps/"+hidden, `{"exposeKeys":true}`).ok(t)
+		if got := certs(t, s, s.Org, "pem").text; !strings.Contains(got, "# kid: "+kid) {
+			t.Error(got)
+		}
+		s.as(t, "", "PATCH", "/apps/"+hidden, `{"disabled":true}`).ok(t)
+		if got := certs(t, s, s.Org, "pem").text; strings.Contains(got, kid) {
+			t.Error("a disabled app is listed")
+		}
+	})
+	t.Run("both forms hold the same key", func(t *testing.T) {
+		block, _ := pem.Decode([]byte(certs(t, s, s.Org, "pem").text))
+		parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := base64.RawURLEncoding.DecodeString(jwks(t, s)["keys"].([]any)[0].(value)["n"].(string))
+		if err != nil || !bytes.Equal(new(big.Int).SetBytes(n).Bytes(), parsed.(*rsa.PublicKey).N.Bytes()) {
+			t.Error("they differ")
+		}
+	})
+}

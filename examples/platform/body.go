@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// readValues reads a body that holds values of a form, by their path. It is
+// strict: a field that is unknown, given twice or of another type is refused,
+// each with its path, and nothing is taken of such a body.
+func readValues(r *http.Request, f form) (map[string]any, error) {
+	body, err := readJSON(r)
+	if err != nil {
+		return nil, err
+	}
+	return valuesOf(body, f)
+}
+
+// valuesOf is readValues for a JSON object that has been read.
+func valuesOf(body json.RawMessage, f form) (map[string]any, error) {
+	b := bodyReader{form: f, values: make(map[string]any), wrong: invalid{detail: auth.DetailBody}}
+	if err := b.object("", body); err != nil {
+		return nil, err
+	}
+	return b.values, b.wrong.orNil()
+}
+
+// readJSON reads a body that is one JSON object in UTF-8, and nothing else.
+func readJSON(r *http.Request) (json.RawMessage, error) {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || mediaType != "application/json" {
+		return nil, &auth.Error{Detail: auth.DetailUnsupportedMediaType, Reason: "application/json"}
+	}
+	body, err := io.ReadAll(r.Body)
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, err
+	case err != nil:
+		return nil, &auth.Error{Detail: auth.DetailBody, Reason: "ends early", Err: err}
+	case !utf8.Valid(body):
+		return nil, &auth.Error{Detail: auth.DetailBody, Reason: "not UTF-8"}
+	}
+	// All of it at once: the decoder that comes next stops where the object ends.
+	if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
+		return nil, &auth.Error{Detail: auth.DetailBody, Reason: "malformed JSON: " + err.Error()}
+	}
+	if body = bytes.TrimSpace(body); body[0] != '{' {
+		return nil, &auth.Error{Detail: auth.DetailBody, Reason: "not a JSON object"}
+	}
+	return body, nil
+}
+
+// bodyReader takes values from a body, level by level.
+type bodyReader struct {
+	form   form
+	values map[string]any
+	wrong  invalid
+}
+
+// object reads the fields of the object at a path. Their text is valid JSON.
+func (b *bodyReader) object(path string, text json.RawMessage) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if _, err := decoder.Token(); err != nil { // the brace
+		return err
+	}
+	seen := make(map[string]bool)
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+		at := path + name.(string)
+		// encoding/json would take the last one, another reader the first.
+		if seen[at] {
+			b.wrong.add(at, "given more than once")
+			continue
+		}
+		seen[at] = true
+		if err := b.field(at, name.(string), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bodyReader) field(path, name string, value json.RawMessage) error {
+	in, known := b.form.input(path)
+	switch {
+	case strings.Contains(name, "."): // would pass for the path of a field below
+		b.wrong.add(path, "unknown field")
+	case known:
+		b.take(in, value)
+	case !b.form.hasBelow(path):
+		b.wrong.add(path, "unknown field")
+	case value[0] != '{':
+		b.wrong.add(path, "must be an object")
+	default:
+		return b.object(path+".", value)
+	}
+	return nil
+}
+
+func (b *bodyReader) take(in input, value json.RawMessage) {
+	read, refused := in.read(value)
+	if refused != "" {
+		b.wrong.add(in.Path, refused)
+		return
+	}
+	b.values[in.Path] = read
+}

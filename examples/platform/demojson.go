@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// facts are what one needs to know to use the demo orgs, as -demo-json writes
+// them.
+type facts struct {
+	BaseURL           string `json:"base_url"`
+	Org               string `json:"org"`
+	ClientKey         string `json:"client_key"`
+	ClientSecret      string `json:"client_secret"`
+	AccountID         string `json:"account_id"`
+	AccountEmail      string `json:"account_email"`
+	AccountPassword   string `json:"account_password"`
+	TOTPAccountID     string `json:"totp_account_id"`
+	TOTPAccountEmail  string `json:"totp_account_email"`
+	AdminAccountID    string `json:"admin_account_id"`
+	OtherOrg          string `json:"other_org"`
+	OtherClientKey    string `json:"other_client_key"`
+	OtherClientSecret string `json:"other_client_secret"`
+	OtherAccountID    string `json:"other_account_id"`
+	AdminToken        string `json:"admin_token"`
+	EphemeralToken    string `json:"ephemeral_token"`
+	LimitedToken      string `json:"limited_token"`
+	NarrowToken       string `json:"narrow_token"`
+}
+
+// write puts the facts into a file that only its owner can read. The file
+// appears whole: whoever waits for it never reads half of it.
+func (f *facts) write(file string) error {
+	body, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(file), ".demo-json-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(append(body, '\n'))
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = os.Rename(part.Name(), file)
+	}
+	if err != nil {
+		os.Remove(part.Name())
+	}
+	return err
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// server is a platform that runs in this process, as run runs it.
+type server struct {
+	facts
+	brand  string // header prefix
+	faults string // fault namespace
+	output *buffer
+	log    *buffer
+}
+
+// start runs a platform on a free port, with demo data, until the test ends.
+func start(t *testing.T, args ...string) *server {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "facts.json")
+	s := &server{brand: "Service-", faults: "service", output: new(buffer), log: new(buffer)}
+	o, err := parseFlags(append([]string{"-addr", "127.0.0.1:0", "-demo-json", file}, args...), s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- run(ctx, o, s.output, s.log) }()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	s.await(t, file)
+	return s
+}
+
+// await reads the facts once they are there.
+func (s *server) await(t *testing.T, file string) {
+	t.Helper()
+	for range 1000 {
+		if text, err := os.ReadFile(file); err == nil {
+			if err := json.Unmarshal(text, &s.facts); err != nil {
+				t.Fatalf("facts: %v in %s", err, text)
+			}
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("no facts after 10 s; the log: %s", s.log)
+}
+
+// call is one request, by default GET as the demo org's own account.
+type call struct {
+	method, path, body string // path below the org, with its query
+	account            string
+	unsigned           bool
+	other              bool // as the other org's app, to the other org
+	contentType        string
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+}
+
+func (s *server) do(t *testing.T, c call) answer {
+	t.Helper()
+	org, key, secret := s.Org, s.ClientKey, s.ClientSecret
+	if c.other {
+		org, key, secret = s.OtherOrg, s.OtherClientKey, s.OtherClientSecret
+	}
+	if c.method == "" {
+		c.method = http.MethodGet
+	}
+	r, err := http.NewRequest(c.method, s.BaseURL+"/"+org+"/v2"+c.path, strings.NewReader(c.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.contentType != "" {
+		r.Header.Set("Content-Type", c.contentType)
+	}
+	if !c.unsigned {
+		command, _, _ := strings.Cut(c.path, "?")
+		s.sign(r, command, key, secret)
+	}
+	if c.account != "" {
+		r.Header.Set(s.brand+"Client-Account", c.account)
+	}
+	return send(t, r)
+}
+
+// sign is section 5.3 of the interface, made of nothing but the standard
+// library.
+func (s *server) sign(r *http.Request, command, key, secret string) {
+	timestamp := strconv.FormatInt(tick(), 10)
+	mac := hmac.New(sha256.New, []byte(key+secret))
+	fmt.Fprintf(mac, "%s;%s;%s", command, r.Method, timestamp)
+	r.Header.Set(s.brand+"Client-Key", key)
+	r.Header.Set(s.brand+"Client-Timestamp", timestamp)
+	r.Header.Set(s.brand+"Client-Nonce", hex.EncodeToString(random(8)))
+	r.Header.Set(s.brand+"Client-Signature", hex.EncodeToString(mac.Sum(nil)))
+}
+
+var ticks struct {
+	sync.Mutex
+	last int64
+}
+
+// tick returns the time in milliseconds, and never the same twice: the second
+// of two equal signatures would be a replay.
+func tick() int64 {
+	ticks.Lock()
+	defer ticks.Unlock()
+	ticks.last = max(ticks.last+1, time.Now().UnixMilli())
+	return ticks.last
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b)
+	return b
+}
+
+func send(t *testing.T, r *http.Request) answer {
+	t.Helper()
+	client := http.Client{
+		Timeout:       10 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatalf("%s %s: %v", r.Method, r.URL, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", r.Method, r.URL, err)
+	}
+	return answer{response.StatusCode, response.Header, string(text)}
+}
+
+// value is a JSON object.
+type value = map[string]any
+
+// ok returns the body of a success.
+func (got answer) ok(t *testing.T) value {
+	t.Helper()
+	if got.status != http.StatusOK {
+		t.Fatalf("status %d, want 200: %s", got.status, got.text)
+	}
+	if got := got.header.Get("Content-Type"); got != "application/json; charset=utf-8" {
+		t.Errorf("Content-Type %q", got)
+	}
+	var body value
+	if err := json.Unmarshal([]byte(got.text), &body); err != nil {
+		t.Fatalf("%v: %s", err, got.text)
+	}
+	return body
+}
+
+// refused checks a fault, and returns its body.
+func (s *server) refused(t *testing.T, got answer, status int, detail string) value {
+	t.Helper()
+	if got.status != status {
+		t.Fatalf("status %d, want %d: %s", got.status, status, got.text)
+	}
+	var body value
+	if err := json.Unmarshal([]byte(got.text), &body); err != nil {
+		t.Fatalf("%v: %s", err, got.text)
+	}
+	want := value{"object": "fault", "status": float64(status), "errCode": s.faults + "." + detail}
+	for name, want := range want {
+		if body[name] != want {
+			t.Errorf("%s is %v, want %v", name, body[name], want)
+		}
+	}
+	for name, want := range map[string]string{
+		"Content-Type":           "application/json; charset=utf-8",
+		"Cache-Control":          "no-store",
+		"X-Content-Type-Options": "nosniff",
+		"Location":               "",
+	} {
+		if got := got.header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if challenged := got.header.Get("WWW-Authenticate") != ""; challenged != (status == http.StatusUnauthorized) {
+		t.Errorf("WWW-Authenticate is %q with status %d", got.header.Get("WWW-Authenticate"), status)
+	}
+	return body
+}
+
+// children returns what a fault says is wrong, by path.
+func children(fault value) map[string]string {
+	reasons := make(map[string]string)
+	faults, _ := fault["faults"].([]any)
+	for _, child := range faults {
+		path, _ := child.(value)["path"].(string)
+		reasons[path], _ = child.(value)["reason"].(string)
+	}
+	return reasons
+}
+
+// items returns the data of a list, after a look at the rest of it.
+func items(t *testing.T, body value, more bool) []any {
+	t.Helper()
+	data, _ := body["data"].([]any)
+	if diff := cmp.Diff(value{"object": "list", "data": body["data"], "hasMore": more}, body); diff != "" || data == nil {
+		t.Fatalf("not such a list (-want +got):\n%s", diff)
+	}
+	return data
+}
+
+// buffer is a bytes.Buffer for two goroutines.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

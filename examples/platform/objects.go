@@ -1,0 +1,244 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// object is one object of an org.
+type object struct {
+	ID     string // 24 hexadecimal digits
+	Org    string
+	Type   string         // name of its schema
+	Owner  string         // id of the account that created it
+	Values map[string]any // by property path; what is missing has no value
+}
+
+// Properties that the server knows by their names: it sets the first two where
+// the client does not, and the third can be null.
+const (
+	authorPath   = "c_author"
+	sentPath     = "c_sent"
+	languagePath = "c_meta.lang"
+)
+
+// at returns the value at a path, as lists are filtered and sorted by it.
+func (o *object) at(path string) (value any, ok bool) {
+	switch path {
+	case "_id":
+		return o.ID, true
+	case "object":
+		return o.Type, true
+	}
+	value, ok = o.Values[path]
+	return value, ok
+}
+
+// isBy tells whether an account is the object's owner or author.
+func (o *object) isBy(account string) bool {
+	return account != "" && (account == o.Owner || account == o.Values[authorPath])
+}
+
+// newID returns the id of a new object. It starts with the time in seconds, so
+// that ids are in the order of creation, roughly.
+func newID() string {
+	var id [12]byte
+	rand.Read(id[4:])
+	binary.BigEndian.PutUint32(id[:], uint32(time.Now().Unix()))
+	return hex.EncodeToString(id[:])
+}
+
+// objects serves the routes of one type of objects.
+type objects struct {
+	schema *paging.Schema
+	store  *memory
+}
+
+func (h objects) list(r *http.Request) (envelope.List[objectReply], error) {
+	all, err := h.readable(r)
+	if err != nil {
+		return envelope.List[objectReply]{}, err
+	}
+	q, err := h.schema.Parse(r.URL.RawQuery, h.everywhere(r))
+	if err != nil {
+		return envelope.List[objectReply]{}, err
+	}
+	return h.replies(r, page(all, q), q, h.views(r))
+}
+
+func (h objects) get(r *http.Request) (objectReply, error) {
+	o, err := h.read(r)
+	if err != nil {
+		return nil, err
+	}
+	v := h.views(r)(o)
+	q, err := h.schema.Parse(r.URL.RawQuery, v.readable(h.schema))
+	if err != nil {
+		return nil, err
+	}
+	return h.reply(r, o, orWhole(q, h.schema), v)
+}
+
+// property answers with one property: a list with arguments of its own, or
+// what the object has there, which is null for nothing.
+func (h objects) property(r *http.Request) (any, error) {
+	o, err := h.read(r)
+	if err != nil {
+		return nil, err
+	}
+	path := strings.ReplaceAll(r.PathValue("path"), "/", ".") // as the route's need reads it
+	p, known := propertyOf(h.schema, path)
+	v := h.views(r)(o)
+	switch {
+	case !known && !hasBelow(h.schema, path):
+		return nil, auth.ErrNotFound
+	case !v.hasBelow(path, h.schema):
+		return nil, h.unreadable(o.ID, path)
+	case p.List != nil:
+		return h.listProperty(r, o, p, v)
+	}
+	if _, err := h.schema.Parse(r.URL.RawQuery, v.readable(h.schema)); err != nil {
+		return nil, err
+	}
+	reply, err := h.reply(r, o, paging.Query{Paths: []string{path}}, v)
+	return envelope.Result[any]{Data: reply.at(path)}, err
+}
+
+func (h objects) listProperty(r *http.Request, o *object, p paging.Property, v view) (any, error) {
+	v = v.below(p)
+	q, err := p.List.Parse(r.URL.RawQuery, v.readable(p.List))
+	if err != nil {
+		return nil, err
+	}
+	return h.items(r, o, p, q, v)
+}
+
+func (h objects) create(r *http.Request) (objectReply, error) {
+	p := auth.From(r.Context())
+	if err := mayCreate(p); err != nil {
+		return nil, err
+	}
+	q, values, err := h.written(r, h.everywhere(r))
+	if err != nil {
+		return nil, err
+	}
+	o := &object{ID: newID(), Org: p.Org, Type: h.schema.Object, Owner: p.Account, Values: values}
+	h.setDefaults(o)
+	if err := h.store.create(r.Context(), o); err != nil {
+		return nil, err
+	}
+	return h.reply(r, o, q, h.views(r)(o))
+}
+
+func (h objects) update(r *http.Request) (objectReply, error) {
+	o, err := h.find(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayUpdate(auth.From(r.Context()), o); err != nil {
+		return nil, err
+	}
+	q, changes, err := h.written(r, h.views(r)(o).readable(h.schema))
+	if err != nil {
+		return nil, err
+	}
+	if o, err = h.store.update(r.Context(), o.Org, o.Type, o.ID, changes); err != nil {
+		return nil, err
+	}
+	return h.reply(r, o, q, h.views(r)(o))
+}
+
+func (h objects) delete(r *http.Request) (envelope.Result[bool], error) {
+	o, err := h.find(r)
+	if err != nil {
+		return envelope.Result[bool]{}, err
+	}
+	if err := mayDelete(auth.From(r.Context()), o); err != nil {
+		return envelope.Result[bool]{}, err
+	}
+	err = h.store.delete(r.Context(), o.Org, o.Type, o.ID)
+	return envelope.Result[bool]{Data: true}, err
+}
+
+// find returns the object that the request's path names.
+func (h objects) find(r *http.Request) (*object, error) {
+	return h.store.object(r.Context(), auth.From(r.Context()).Org, h.schema.Object, r.PathValue("id"))
+}
+
+// written returns what a request writes, and what it wants to see of it. All of
+// it is known to be good before anything is kept.
+func (h objects) written(r *http.Request, readable func(path string) bool) (q paging.Query, values map[string]any, err error) {
+	if q, err = h.schema.Parse(r.URL.RawQuery, readable); err != nil {
+		return q, nil, err
+	}
+	if values, err = readValues(r, formOf(h.schema)); err != nil {
+		return q, nil, err
+	}
+	return orWhole(q, h.schema), values, mayWriteAs(auth.From(r.Context()), values)
+}
+
+// setDefaults completes a new object.
+func (h objects) setDefaults(o *object) {
+	for path, value := range map[string]any{
+		authorPath: o.Owner,
+		sentPath:   time.Now().UTC().Format(dateLayout),
+	} {
+		_, known := propertyOf(h.schema, path)
+		if _, given := o.Values[path]; known && !given {
+			o.Values[path] = value
+		}
+	}
+}
+
+// reply shows of an object what the query asks for and the view has, and never
+// what is hidden.
+func (h objects) reply(r *http.Request, o *object, q paging.Query, v view) (objectReply, error) {
+	reply := objectReply{{"_id", o.ID}, {"object", o.Type}}
+	for _, p := range h.schema.Properties {
+		if p.Hidden || !q.Wants(p.Path) || !v.has(p) {
+			continue
+		}
+		if p.List != nil {
+			items, err := h.items(r, o, p, q.Sub(p.Path), v.below(p))
+			if err != nil {
+				return nil, err
+			}
+			reply = reply.with(p.Path, items)
+		} else if value, ok := o.Values[p.Path]; ok {
+			reply = reply.with(p.Path, value)
+		}
+	}
+	return reply, nil
+}
+
+// items is the value of a list property: a list of its own, with arguments of
+// its own. One without items is still a list.
+func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Query, v view) (envelope.List[objectReply], error) {
+	in := objects{schema: p.List, store: h.store}
+	ids, _ := o.Values[p.Path].([]string)
+	all, err := in.among(r, ids)
+	if err != nil {
+		return envelope.List[objectReply]{}, err
+	}
+	return in.replies(r, page(all, q), q, func(*object) view { return v })
+}
+
+func (h objects) replies(r *http.Request, from envelope.List[*object], q paging.Query, views func(*object) view) (envelope.List[objectReply], error) {
+	to := envelope.List[objectReply]{HasMore: from.HasMore}
+	for _, o := range from.Data {
+		reply, err := h.reply(r, o, q, views(o))
+		if err != nil {
+			return to, err
+		}
+		to.Data = append(to.Data, reply)
+	}
+	return to, nil
+}

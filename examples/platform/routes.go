@@ -1,0 +1,87 @@
+package main
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// routes is everything below /{org}/{version}, and what each route needs.
+func (p *platform) routes() *auth.Mux {
+	mux := p.guard.Mux()
+
+	accounts := accounts{p.store}
+	mux.HandleFunc("GET /accounts/me", auth.Authenticated, reply(accounts.me))
+
+	mux.HandleFunc("GET /schemas", auth.Authenticated, reply(listSchemas))
+
+	jwk, pem := bearer.Certs(&p.keys.pairs)
+	mux.Handle("GET /auth/certs/jwk", auth.Public, jwk)
+	mux.Handle("GET /auth/certs/pem", auth.Public, pem)
+
+	p.adminRoutes(mux)
+	p.tokenRoutes(mux)
+	p.scriptRoutes(mux)
+
+	for _, s := range schemas {
+		objects := objects{schema: s.Schema, store: p.store}
+		all, one := "/"+s.plural, "/"+s.plural+"/{id}"
+		mux.HandleFunc("GET "+all, auth.Some("object.read."+s.Object), reply(objects.list))
+		mux.HandleFunc("POST "+all, auth.Allow("object.create."+s.Object), reply(objects.create))
+		mux.HandleFunc("GET "+one, auth.Some("object.read."+s.Object+".{id}"), reply(objects.get))
+		mux.HandleFunc("PATCH "+one, auth.Allow("object.update."+s.Object+".{id}"), reply(objects.update))
+		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(objects.delete))
+		mux.HandleFunc("GET "+one+"/{path...}", auth.Some("object.read."+s.Object+".{id}.{path...}"), reply(objects.property))
+	}
+	return mux
+}
+
+// adminRoutes need an administrator, beside the scope.
+func (p *platform) adminRoutes(mux *auth.Mux) {
+	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
+
+	apps := apps{store: p.store, credentials: p.credentials, keys: p.keys, changes: new(sync.Mutex)}
+	mux.HandleFunc("GET /apps", read, reply(administrators(apps.list)))
+	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)))
+	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)))
+	mux.HandleFunc("PATCH /apps/{key}", update, reply(administrators(apps.update)))
+	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(apps.delete)))
+	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(apps.generate)))
+	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(apps.rotate)))
+}
+
+// tokenRoutes let in everybody: what a token may hold depends on who mints it,
+// and whose tokens somebody handles on whether they are their own.
+func (p *platform) tokenRoutes(mux *auth.Mux) {
+	mux.HandleFunc("POST /apps/{key}/tokens", auth.Authenticated, reply(p.tokens.create))
+	mux.HandleFunc("DELETE /apps/{key}/tokens/{jti}", auth.Authenticated, reply(p.tokens.revoke))
+	mux.HandleFunc("GET /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(p.tokens.list))
+	mux.HandleFunc("DELETE /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(p.tokens.revokeAll))
+}
+
+// scriptRoutes run what an org's own scripts and views would be.
+func (p *platform) scriptRoutes(mux *auth.Mux) {
+	scripts := scripts{p.store, p.tokens}
+	mux.HandleFunc("POST /routes/{identifier}", auth.Allow("script.route.{identifier}"), reply(scripts.route))
+	mux.HandleFunc("POST /sys/script_runner", auth.Allow("script.runner"), reply(scripts.run))
+
+	views := views{p.store, p.tokens}
+	mux.HandleFunc("GET /views/{name}", auth.Allow("view.execute.{name}"), reply(views.execute))
+}
+
+// reply makes a handler of a function that answers a request with a value, or
+// with an error whose fault is sent instead. A handler of this kind cannot fail
+// halfway through its reply.
+func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := answer(r)
+		if err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		envelope.Write(w, value)
+	}
+}

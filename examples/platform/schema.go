@@ -1,0 +1,75 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// schema is one type of objects, and where it is served.
+type schema struct {
+	*paging.Schema
+	plural string // segment of its routes
+}
+
+// dateLayout is RFC 3339 in UTC with milliseconds: as text it sorts by time.
+const dateLayout = "2006-01-02T15:04:05.000Z"
+
+// What a client may leave out when it creates an object is Null: missing, it is
+// equal to null. Only the language can be null itself, see formOf.
+var (
+	messages = &paging.Schema{
+		Object: "c_message",
+		Properties: []paging.Property{
+			{Path: "c_text", Type: paging.String, Filter: true, Null: true},
+			{Path: authorPath, Type: paging.String, Filter: true, Sort: true},
+			{Path: "c_likes", Type: paging.Integer, Filter: true, Sort: true, Null: true},
+			{Path: sentPath, Type: paging.Date, Filter: true, Sort: true},
+			{Path: "c_pinned", Type: paging.Boolean, Filter: true, Null: true},
+			{Path: languagePath, Type: paging.String, Filter: true, Sort: true, Null: true},
+			{Path: "c_secret", Type: paging.String, Hidden: true},
+		},
+	}
+	conversations = &paging.Schema{
+		Object: "c_conversation",
+		Properties: []paging.Property{
+			{Path: "c_title", Type: paging.String, Filter: true, Sort: true, Null: true},
+			{Path: "c_messages", List: messages}, // of which the ids are kept
+		},
+	}
+	connections = &paging.Schema{
+		Object: "connection",
+		Properties: []paging.Property{
+			{Path: "target", Type: paging.String, Filter: true, Sort: true, Null: true},
+			{Path: "access", Type: paging.Integer, Filter: true, Sort: true, Null: true},
+		},
+	}
+
+	schemas = []schema{{connections, "connections"}, {conversations, "c_conversations"}, {messages, "c_messages"}}
+)
+
+// propertyOf returns the property at a path, if there is one that clients know.
+func propertyOf(s *paging.Schema, path string) (paging.Property, bool) {
+	for _, p := range s.Properties {
+		if p.Path == path && !p.Hidden {
+			return p, true
+		}
+	}
+	return paging.Property{}, false
+}
+
+func isList(s *paging.Schema, path string) bool {
+	p, ok := propertyOf(s, path)
+	return ok && p.List != nil
+}
+
+// hasBelow tells whether a schema has properties below a path, as c_meta.lang
+// is below c_meta.
+func hasBelow(s *paging.Schema, path string) bool {
+	for _, p := range s.Properties {
+		if !p.Hidden && strings.HasPrefix(p.Path, path+".") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,313 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+func TestOutsideTheOrgs(t *testing.T) {
+	s := start(t)
+	get := func(t *testing.T, path string) answer {
+		t.Helper()
+		r, err := http.NewRequest("GET", s.BaseURL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return send(t, r)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if got := get(t, path).ok(t); got["status"] != "ok" {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	page := get(t, "/")
+	if page.status != 200 || page.header.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("the console: %d %v", page.status, page.header)
+	}
+	if csp := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none';") {
+		t.Errorf("Content-Security-Policy: %s", csp)
+	}
+	for _, forbidden := range []string{"<script", "<style", "style=", "http:", "https:"} {
+		if strings.Contains(page.text, forbidden) {
+			t.Errorf("the console contains %s", forbidden)
+		}
+	}
+}
+
+func TestReadyWithoutStore(t *testing.T) {
+	o, err := parseFlags(nil, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPlatform(o, "http://127.0.0.1", o.newLog(io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := httptest.NewRecorder()
+	p.readyz(w, httptest.NewRequestWithContext(gone, "GET", "/readyz", nil))
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("status %d", w.Code)
+	}
+}
+
+// TestPanic adds routes that panic to those of the platform.
+func TestPanic(t *testing.T) {
+	o, err := parseFlags([]string{"-fault-namespace", "acme"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := new(buffer)
+	p, err := newPlatform(o, "http://127.0.0.1", o.newLog(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.seed(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := p.routes()
+	routes.HandleFunc("GET /panic", auth.Public, func(http.ResponseWriter, *http.Request) {
+		panic("the cause")
+	})
+	routes.HandleFunc("GET /panic/late", auth.Public, func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "half of a")
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
+		panic("the late cause")
+	})
+	routes.HandleFunc("GET /failure", auth.Public, reply(func(*http.Request) (value, error) {
+		return nil, errors.New("the quiet cause")
+	}))
+	web := httptest.NewServer(p.handler(routes))
+	defer web.Close()
+	f.BaseURL = web.URL
+	s := &server{facts: *f, brand: "Service-", faults: "acme"}
+
+	for path, cause := range map[string]string{"/panic": "the cause", "/failure": "the quiet cause"} {
+		got := s.do(t, call{path: path, unsigned: true})
+		s.refused(t, got, 500, "error.unspecified")
+		if strings.Contains(got.text, "cause") || strings.Contains(got.text, "goroutine") {
+			t.Errorf("%s tells why: %s", path, got.text)
+		}
+		if id := got.header.Get("Request-Id"); id == "" || !strings.Contains(log.String(), id) || !strings.Contains(log.String(), cause) {
+			t.Errorf("%s: request %q and %q are not in the log:\n%s", path, id, cause, log)
+		}
+	}
+	late, err := http.Get(web.URL + "/acme/v2/panic/late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Body.Close()
+	if body, err := io.ReadAll(late.Body); err == nil {
+		t.Errorf("a reply that was cut off reads as a whole one: %q", body)
+	}
+	s.do(t, call{path: "/schemas"}).ok(t) // it lives
+}
+
+func TestBrand(t *testing.T) {
+	s := start(t, "-header-prefix", "Acme-", "-claim-namespace", "acme/", "-fault-namespace", "acme")
+	s.brand, s.faults = "Acme-", "acme"
+	got := s.do(t, call{path: "/accounts/me"})
+	got.ok(t)
+	if got.header.Get("Acme-Server-Time") == "" || got.header.Get("Service-Server-Time") != "" {
+		t.Errorf("headers %v", got.header)
+	}
+	s.refused(t, s.do(t, call{path: "/c_messages?limit=0"}), 400, "invalidArgument.query")
+	s.refused(t, s.do(t, call{path: "/nothing"}), 404, "notFound.unspecified")
+	s.brand = "Service-"
+	s.refused(t, s.do(t, call{path: "/accounts/me"}), 401, "accessDenied.noCredentialsSupplied")
+}
+
+func TestReplayPolicy(t *testing.T) {
+	twice := func(t *testing.T, s *server, method string) answer {
+		t.Helper()
+		r, err := http.NewRequest(method, s.BaseURL+"/acme/v2/c_messages", strings.NewReader(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		s.sign(r, "/c_messages", s.ClientKey, s.ClientSecret)
+		send(t, r).ok(t)
+		again := r.Clone(t.Context())
+		again.Body, _ = r.GetBody()
+		again.Header.Set("Service-Client-Nonce", strings.Repeat("n", 16))
+		return send(t, again)
+	}
+	t.Run("the recommended one", func(t *testing.T) {
+		s := start(t)
+		twice(t, s, "GET").ok(t)
+		s.refused(t, twice(t, s, "POST"), 401, "accessDenied.replayedRequest")
+	})
+	t.Run("-single-use", func(t *testing.T) {
+		s := start(t, "-single-use")
+		s.refused(t, twice(t, s, "GET"), 401, "accessDenied.replayedRequest")
+	})
+	t.Run("-unsafe-method-siblings", func(t *testing.T) {
+		twice(t, start(t, "-unsafe-method-siblings"), "POST").ok(t)
+	})
+	t.Run("-tolerance and -future-tolerance", func(t *testing.T) {
+		s := start(t, "-tolerance", "1ms", "-future-tolerance", "1ms")
+		r, err := http.NewRequest("GET", s.BaseURL+"/acme/v2/schemas", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.sign(r, "/schemas", s.ClientKey, s.ClientSecret)
+		time.Sleep(20 * time.Millisecond)
+		s.refused(t, send(t, r), 401, "invalidArgument.staleRequestSignature")
+	})
+}
+
+func TestFlags(t *testing.T) {
+	for _, test := range []struct {
+		name, args, want string
+	}{
+		{"another database", "-db sqlite:platform.db", "the only database so far is memory:"},
+		{"a log format", "-log xml", "text or json"},
+		{"no tolerance", "-tolerance 0s", "a millisecond or more"},
+		{"no future tolerance", "-future-tolerance -1s", "a millisecond or more"},
+		{"an argument", "demo", `unexpected argument "demo"`},
+		{"an unknown flag", "-nope", "not defined: -nope"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var stderr bytes.Buffer
+			_, err := parseFlags(strings.Fields(test.args), &stderr)
+			if err == nil || !strings.Contains(stderr.String(), test.want) {
+				t.Errorf("%v, printed: %s", err, &stderr)
+			}
+		})
+	}
+	for _, test := range []struct {
+		args, listening string
+		want            bool
+	}{
+		{"", "127.0.0.1:8080", true},
+		{"", "[::1]:8080", true},
+		{"", "0.0.0.0:8080", false},
+		{"", "192.0.2.1:8080", false},
+		{"-demo", "0.0.0.0:8080", true},
+		{"-demo=false", "127.0.0.1:8080", false},
+		{"-demo-json facts.json", "0.0.0.0:8080", true},
+	} {
+		t.Run("seeding with "+test.args+" at "+test.listening, func(t *testing.T) {
+			o, err := parseFlags(strings.Fields(test.args), io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			address, err := net.ResolveTCPAddr("tcp", test.listening)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := o.seeds(address); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	t.Run("a brand that cannot be is an error, not a panic", func(t *testing.T) {
+		o, err := parseFlags([]string{"-addr", "127.0.0.1:0", "-header-prefix", "not a name"}, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := run(ctx, o, io.Discard, io.Discard); err == nil {
+			t.Error("it ran")
+		}
+	})
+}
+
+// TestDrain runs the server as a program of its own, because a signal ends it.
+func TestDrain(t *testing.T) {
+	folder := t.TempDir()
+	program, file := filepath.Join(folder, "platform"), filepath.Join(folder, "facts.json")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	s := &server{brand: "Service-", faults: "service", log: new(buffer)}
+	command := exec.Command(program, "-addr", "127.0.0.1:0", "-demo-json", file, "-log", "json")
+	command.Stderr = s.log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer command.Process.Kill()
+	s.await(t, file)
+
+	// A request is in flight: its handler waits for the body.
+	body, rest := io.Pipe()
+	waits := make(chan struct{})
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(waits) }})
+	r, err := http.NewRequestWithContext(ctx, "POST", s.BaseURL+"/acme/v2/c_messages", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Expect", "100-continue")
+	s.sign(r, "/c_messages", s.ClientKey, s.ClientSecret)
+	replies := make(chan *http.Response)
+	go func() {
+		reply, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Error(err)
+		}
+		replies <- reply
+	}()
+	select {
+	case <-waits:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("the handler does not ask for the body; the log: %s", s.log)
+	}
+
+	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(s.BaseURL, "http://")
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			break // it has stopped listening
+		}
+		conn.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("it still listens")
+		}
+	}
+	io.WriteString(rest, `{"c_text":"at last"}`)
+	rest.Close()
+	reply := <-replies
+	if reply == nil {
+		t.FailNow()
+	}
+	text, err := io.ReadAll(reply.Body)
+	if err != nil || reply.StatusCode != 200 || !strings.Contains(string(text), "at last") {
+		t.Errorf("%d %s %v", reply.StatusCode, text, err)
+	}
+	if err := command.Wait(); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+	for line := range strings.Lines(s.log.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON: %s", line)
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}

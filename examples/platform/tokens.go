@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// tokens serves the routes of tokens.
+type tokens struct {
+	store  *memory
+	keys   *keyPairs
+	ledger token.Ledger
+	minter token.Minter
+	quota  *quota
+}
+
+func newTokens(store *memory, keys *keyPairs, namespace string) *tokens {
+	ledger := new(token.MemoryLedger)
+	return &tokens{
+		store:  store,
+		keys:   keys,
+		ledger: ledger,
+		minter: token.Minter{Signers: &keys.pairs, Ledger: ledger, Namespace: namespace},
+		quota:  newQuota(mintInterval, mintBurst, maxMinters),
+	}
+}
+
+// mintReply is a new token: the one time that it is shown.
+type mintReply struct {
+	Token   string `json:"token"`
+	ID      string `json:"jti,omitempty"`
+	Expires string `json:"expires,omitempty"`
+}
+
+func (h *tokens) create(r *http.Request) (envelope.Result[mintReply], error) {
+	none := envelope.Result[mintReply]{}
+	if _, err := h.app(r); err != nil {
+		return none, err
+	}
+	w, err := readToken(r)
+	if err != nil {
+		return none, err
+	}
+	m, err := h.mintFor(r.Context(), auth.From(r.Context()), r.PathValue("key"), w)
+	return envelope.Result[mintReply]{Data: m.reply()}, err
+}
+
+func (m minted) reply() mintReply {
+	return mintReply{Token: string(m.Token), ID: m.id, Expires: date(m.expires)}
+}
+
+// tokenReply is a permanent or limited-use token, as its subject sees it.
+type tokenReply struct {
+	envelope.Item
+	Kind    string `json:"kind"`
+	Issued  string `json:"issued"`
+	Expires string `json:"expires,omitempty"`
+	Uses    int64  `json:"uses"`
+	MaxUses int64  `json:"maxUses,omitempty"`
+}
+
+// list answers with the tokens of a subject that can still be used.
+func (h *tokens) list(r *http.Request) (envelope.List[tokenReply], error) {
+	records, err := h.ofSubject(r, scope.Read)
+	if err != nil {
+		return envelope.List[tokenReply]{}, err
+	}
+	var replies []tokenReply
+	for _, record := range records {
+		replies = append(replies, replyOf(record))
+	}
+	return ownPage(r, "token", replies)
+}
+
+func replyOf(r token.Record) tokenReply {
+	reply := tokenReply{
+		Item:    envelope.Item{ID: r.ID, Object: "token"},
+		Kind:    "permanent",
+		Issued:  date(r.Issued),
+		Expires: date(r.Expires),
+		Uses:    r.Uses,
+		MaxUses: r.MaxUses,
+	}
+	if r.MaxUses > 0 {
+		reply.Kind = "limited"
+	}
+	return reply
+}
+
+// ofSubject returns the live records that the request's path names. A ledger
+// lists those of a replaced key, too: their tokens are refused before it is
+// asked.
+func (h *tokens) ofSubject(r *http.Request, v scope.Verb) ([]token.Record, error) {
+	app, err := h.app(r)
+	if err != nil {
+		return nil, err
+	}
+	sub := r.PathValue("sub")
+	if err := mayHandleTokensOf(auth.From(r.Context()), sub, v); err != nil {
+		return nil, err
+	}
+	if _, err := h.store.account(r.Context(), app.Org, sub); err != nil {
+		return nil, err
+	}
+	kid, err := h.keys.kid(r.Context(), app.ClientKey)
+	if err != nil {
+		return nil, err
+	}
+	records, err := h.ledger.List(r.Context(), app.ClientKey, sub)
+	return slices.DeleteFunc(records, func(r token.Record) bool { return r.KeyID != kid }), storeFailed(err)
+}
+
+// revokeAll ends the tokens of a subject, and answers how many there were.
+func (h *tokens) revokeAll(r *http.Request) (envelope.Result[int], error) {
+	live, err := h.ofSubject(r, scope.Update)
+	if err != nil {
+		return envelope.Result[int]{}, err
+	}
+	_, err = h.ledger.RevokeSubject(r.Context(), r.PathValue("key"), r.PathValue("sub"))
+	return envelope.Result[int]{Data: len(live)}, storeFailed(err)
+}
+
+func (h *tokens) revoke(r *http.Request) (envelope.Result[bool], error) {
+	app, err := h.app(r)
+	if err != nil {
+		return envelope.Result[bool]{}, err
+	}
+	err = h.revokeFor(r.Context(), auth.From(r.Context()), app.ClientKey, r.PathValue("jti"))
+	return envelope.Result[bool]{Data: true}, err
+}
+
+// revokeFor ends one token of an app, if it is the principal's own or the
+// principal may end any. To others, tokens that are not theirs do not exist.
+func (h *tokens) revokeFor(ctx context.Context, p auth.Principal, clientKey, jti string) error {
+	if denied := mayAdminister(p, scope.Update); denied != nil {
+		own, err := h.holds(ctx, clientKey, p.Account, jti)
+		switch {
+		case err != nil:
+			return err
+		case !own && p.HasRole(administrator):
+			return denied // the scope of its token is what it lacks
+		case !own:
+			return auth.ErrNotFound
+		}
+	}
+	err := h.ledger.Revoke(ctx, clientKey, jti)
+	if errors.Is(err, token.ErrNotFound) || errors.Is(err, token.ErrEphemeral) {
+		return auth.ErrNotFound
+	}
+	return storeFailed(err)
+}
+
+// holds tells whether a token of an app is a subject's.
+func (h *tokens) holds(ctx context.Context, clientKey, subject, jti string) (bool, error) {
+	records, err := h.ledger.List(ctx, clientKey, subject)
+	return slices.ContainsFunc(records, func(r token.Record) bool { return r.ID == jti }), storeFailed(err)
+}
+
+// app returns the app that the request's path names, disabled or not.
+func (h *tokens) app(r *http.Request) (*app, error) {
+	a, err := h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key"))
+	return a, unknownApp(err)
+}
+
+// date writes a time as the platform's objects have it; "" for none.
+func date(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(dateLayout)
+}

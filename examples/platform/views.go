@@ -1,0 +1,54 @@
+package main
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// views serves the route of views. As with scripts, functions stand for what an
+// org would have written.
+type views struct {
+	store  *memory
+	tokens *tokens
+}
+
+var viewTable = map[string]func(views, *http.Request) (any, error){
+	"messages":      views.messages,
+	"message_token": views.messageToken,
+}
+
+// execute runs a view without scope (section 5.5 of the interface, rule 5): who
+// may run it reads with it what the account may, however narrow the token. The
+// rest of the principal applies, and what it may pass on stays what it was.
+func (h views) execute(r *http.Request) (any, error) {
+	run, ok := viewTable[r.PathValue("name")]
+	if !ok {
+		return nil, auth.ErrNotFound
+	}
+	unscoped := auth.From(r.Context()).WithoutScope()
+	return run(h, r.WithContext(auth.With(r.Context(), unscoped)))
+}
+
+// messages is the list of messages, with the arguments of one.
+func (h views) messages(r *http.Request) (any, error) {
+	return objects{schema: messages, store: h.store}.list(r)
+}
+
+// messageToken mints a token that reads messages, for the caller to hand to a
+// browser, say. A caller who could not read them without the view is refused:
+// else every view that mints would be a way out of one's scope.
+func (h views) messageToken(r *http.Request) (any, error) {
+	p := auth.From(r.Context())
+	m, err := h.tokens.mintFor(r.Context(), p, p.App, tokenWish{
+		claims: token.Claims{
+			Subject: p.Account,
+			Scope:   []string{"object.read." + messages.Object},
+		},
+		lasts: 5 * time.Minute,
+	})
+	return envelope.Result[mintReply]{Data: m.reply()}, err
+}

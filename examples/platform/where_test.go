@@ -1,0 +1,247 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// condition is a filter in two forms: as it is sent, and as plain Go on what
+// was seeded.
+type condition struct {
+	where   string
+	matches func(o *object) bool
+}
+
+// has returns a value, and whether it is there and not null.
+func has(o *object, path string) (any, bool) {
+	v := o.Values[path]
+	return v, v != nil
+}
+
+// randomCondition makes a condition at random, of at most so many levels.
+func randomCondition(rng *rand.Rand, depth int) condition {
+	if depth > 0 && rng.IntN(2) == 0 {
+		a, b := randomCondition(rng, depth-1), randomCondition(rng, depth-1)
+		switch rng.IntN(3) {
+		case 0:
+			return condition{fmt.Sprintf(`{"$and":[%s,%s]}`, a.where, b.where),
+				func(o *object) bool { return a.matches(o) && b.matches(o) }}
+		case 1:
+			return condition{fmt.Sprintf(`{"$or":[%s,%s]}`, a.where, b.where),
+				func(o *object) bool { return a.matches(o) || b.matches(o) }}
+		}
+		return condition{fmt.Sprintf(`{"$nor":[%s,%s]}`, a.where, b.where),
+			func(o *object) bool { return !a.matches(o) && !b.matches(o) }}
+	}
+	return randomComparison(rng)
+}
+
+func randomComparison(rng *rand.Rand) condition {
+	likes := int64(rng.IntN(55))
+	lang := []string{"en", "de", "fr", "pt", "xx"}[rng.IntN(5)]
+	sent := demoEpoch.AddDate(0, 0, rng.IntN(2)).Format(dateLayout)
+	switch rng.IntN(9) {
+	case 0:
+		return condition{fmt.Sprintf(`{"c_likes":{"$gte":%d}}`, likes), func(o *object) bool {
+			n, ok := has(o, "c_likes")
+			return ok && n.(int64) >= likes
+		}}
+	case 1:
+		return condition{fmt.Sprintf(`{"c_likes":{"$ne":%d}}`, likes), func(o *object) bool {
+			n, ok := has(o, "c_likes")
+			return !ok || n.(int64) != likes
+		}}
+	case 2:
+		return condition{`{"c_likes":{"$exists":false}}`, func(o *object) bool { _, ok := o.Values["c_likes"]; return !ok }}
+	case 3:
+		return condition{`{"c_meta.lang":null}`, func(o *object) bool { _, ok := has(o, languagePath); return !ok }}
+	case 4:
+		return condition{`{"c_meta.lang":{"$exists":true}}`, func(o *object) bool { _, ok := o.Values[languagePath]; return ok }}
+	case 5:
+		return condition{fmt.Sprintf(`{"c_meta.lang":{"$in":["en","%s"]}}`, lang), func(o *object) bool {
+			v, _ := has(o, languagePath)
+			return v == "en" || v == lang
+		}}
+	case 6:
+		return condition{fmt.Sprintf(`{"c_sent":{"$lt":"%s"}}`, sent), func(o *object) bool { return o.Values[sentPath].(string) < sent }}
+	case 7:
+		return condition{`{"c_pinned":{"$not":{"$eq":true}}}`, func(o *object) bool { return o.Values["c_pinned"] != true }}
+	}
+	author := demoID(acme, "account", 1+rng.IntN(3))
+	return condition{fmt.Sprintf(`{"c_author":"%s"}`, author), func(o *object) bool { return o.Values[authorPath] == author }}
+}
+
+// TestWhere compares the server with plain Go, page by page.
+func TestWhere(t *testing.T) {
+	s, all := startScoped(t), seeded()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		c := randomCondition(rng, 3)
+		want := idsOf(slices.DeleteFunc(slices.Clone(all), func(o *object) bool { return !c.matches(o) }))
+		skip, limit := rng.IntN(30), 1+rng.IntN(1000)
+		more := len(want) > skip+limit
+		want = append([]string(nil), want[min(skip, len(want)):min(skip+limit, len(want))]...)
+
+		path := fmt.Sprintf("/c_messages?skip=%d&limit=%d&where=%s", skip, limit, url.QueryEscape(c.where))
+		if diff := cmp.Diff(want, listed(t, s.get(t, path, "*"), more)); diff != "" {
+			t.Fatalf("%s skip %d limit %d (-want +got):\n%s", c.where, skip, limit, diff)
+		}
+	}
+}
+
+// listed returns the ids of a page.
+func listed(t *testing.T, got answer, more bool) (ids []string) {
+	t.Helper()
+	for _, item := range items(t, got.ok(t), more) {
+		ids = append(ids, item.(value)["_id"].(string))
+	}
+	return ids
+}
+
+// TestWhereWidensNothing holds every filter to what the scope shows without.
+func TestWhereWidensNothing(t *testing.T) {
+	s := startScoped(t)
+	visible := []string{demoID(acme, "c_message", 5), message2, message1}
+	chains := []string{"object.read.c_conversation." + conversation3}
+	for _, id := range visible {
+		chains = append(chains, "object.read.c_message."+id)
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		ids := []string{message1, demoID(acme, "c_message", 3), demoID(globex, "c_message", 1)}
+		where := fmt.Sprintf(`{"$or":[{"_id":"%s"},{"_id":{"$gt":""}},{"$nor":[{"_id":"%s"}]}]}`, ids[rng.IntN(3)], ids[rng.IntN(3)])
+		got := listed(t, s.get(t, "/c_messages?where="+url.QueryEscape(where), chains...), false)
+		for _, id := range got {
+			if !slices.Contains(visible, id) {
+				t.Fatalf("P11 %s shows %s", where, id)
+			}
+		}
+	}
+	t.Run("P11 an $or with all ids of another org", func(t *testing.T) {
+		foreign := `{"$or":[{"_id":"` + demoID(globex, "c_message", 1) + `"},{"c_text":null}]}`
+		if got := listed(t, s.get(t, "/c_messages?where="+url.QueryEscape(foreign), "*"), false); len(got) != 0 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+func TestComparingOutsideTheScope(t *testing.T) {
+	s := startScoped(t)
+	const text = "object.read.c_message.*.c_text"
+	const lists = "object.read.c_conversation.*.c_messages.c_likes"
+	one := "/c_conversations/" + conversation3
+	for _, test := range []struct {
+		name, path, argument, property string
+		chains                         []string
+	}{
+		{"where on another property", "/c_messages", "where", "c_author", []string{text}},
+		{"where below an $or", "/c_messages", "where", "c_likes", []string{text}},
+		{"sort by another property", "/c_messages", "sort", "c_likes", []string{text}},
+		{"where on what is readable of some only", "/c_messages", "where", "c_likes", []string{text, "object.read.c_message." + message1}},
+		{"where on what is readable of each by its id", "/c_messages", "where", "c_text", []string{"object.read.c_message." + message1}},
+		{"where in a nested list", one, "c_messages.where", "c_text", []string{lists}},
+		{"sort in a nested list", one, "c_messages.sort", "c_sent", []string{lists}},
+		{"where in the nested lists of a list", "/c_conversations", "c_messages.where", "c_text", []string{lists}},
+		{"where in a route of a list", one + "/c_messages", "where", "c_text", []string{lists}},
+		{"where in a nested list by a chain on its items' type", "/c_conversations", "c_messages.where", "c_text",
+			[]string{"object.read.c_conversation.*.c_title", "object.read.c_message"}},
+	} {
+		t.Run("C12 "+test.name, func(t *testing.T) {
+			ask := func(property string) answer {
+				argument := `{"` + property + `":1}`
+				if strings.HasSuffix(test.argument, "where") {
+					argument = `{"$or":[{"` + property + `":{"$ne":"x"}}]}`
+				}
+				return s.get(t, test.path+"?"+test.argument+"="+url.QueryEscape(argument), test.chains...)
+			}
+			got := s.refused(t, ask(test.property), 400, "invalidArgument.query")
+			unknown := s.refused(t, ask("c_unknown"), 400, "invalidArgument.query")
+			if text := children(unknown)[test.argument]; !strings.HasSuffix(text, "unknown property") {
+				t.Fatalf("an unknown property answers %q", text)
+			}
+			same := strings.ReplaceAll(children(unknown)[test.argument], "c_unknown", test.property)
+			if diff := cmp.Diff(map[string]string{test.argument: same}, children(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("what is readable can be compared", func(t *testing.T) {
+		filtered := s.get(t, `/c_messages?where={%22c_text%22:%22Good%20morning%20(0)%22}`, text)
+		if diff := cmp.Diff([]string{message1}, listed(t, filtered, false)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		s.get(t, one+"?paths[]=c_messages.c_likes&c_messages.sort=c_likes&c_messages.where={%22c_likes%22:{%22$gt%22:1}}", lists).ok(t)
+		s.get(t, one+"/c_messages?sort=c_likes", "object.read.c_conversation."+conversation3+".c_messages").ok(t)
+	})
+	t.Run("and _id and object always can", func(t *testing.T) {
+		for _, chains := range [][]string{{text}, {"object.read.c_message." + message1 + ".c_text"}} {
+			got := listed(t, s.get(t, `/c_messages?limit=1&sort={%22object%22:1,%22_id%22:1}&where={%22object%22:%22c_message%22,%22_id%22:{%22$lte%22:%22`+message1+`%22}}`, chains...), false)
+			if diff := cmp.Diff([]string{message1}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+	})
+	t.Run("P10 where nothing is readable, arguments do not matter", func(t *testing.T) {
+		for _, chain := range []string{"object.read.connection", "object.read.c_message#t"} {
+			s.refused(t, s.get(t, "/c_messages?where={}&limit=x", chain), 403, "accessDenied.scope")
+		}
+	})
+	t.Run("P22 a narrow principal walks by _id", func(t *testing.T) {
+		var got []string
+		for more := true; more; {
+			where := ""
+			if len(got) > 0 {
+				where = "&where=" + url.QueryEscape(`{"_id":{"$gt":"`+got[len(got)-1]+`"}}`)
+			}
+			more = len(got) < 2000
+			got = append(got, listed(t, s.get(t, "/c_messages?limit=500&sort=_id"+where, text), more)...)
+		}
+		if diff := cmp.Diff(idsOf(seeded()), got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestNestedWhere sends the arguments of a list property in both forms.
+func TestNestedWhere(t *testing.T) {
+	s := startScoped(t)
+	one := "/c_conversations/" + demoID(acme, "c_conversation", 2)
+	arguments := func(prefix string) string {
+		return prefix + "limit=3&" + prefix + "skip=1&" + prefix + "sort=" + url.QueryEscape(`{"c_likes":-1}`) +
+			"&" + prefix + "where=" + url.QueryEscape(`{"c_likes":{"$lt":40},"c_pinned":false}`)
+	}
+	want := slices.DeleteFunc(seeded()[:250], func(o *object) bool {
+		n, ok := has(o, "c_likes")
+		return !ok || n.(int64) >= 40 || o.Values["c_pinned"] != false
+	})
+	slices.SortStableFunc(want, func(a, b *object) int { return int(b.Values["c_likes"].(int64) - a.Values["c_likes"].(int64)) })
+	ids := idsOf(want[1:4])
+
+	nested := s.get(t, one+"?paths[]=c_messages&"+arguments("c_messages."), "*").ok(t)["c_messages"].(value)
+	var got []string
+	for _, item := range items(t, nested, true) {
+		got = append(got, item.(value)["_id"].(string))
+	}
+	if diff := cmp.Diff(ids, got); diff != "" {
+		t.Errorf("prefixed (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(ids, listed(t, s.get(t, one+"/c_messages?"+arguments(""), "*"), true)); diff != "" {
+		t.Errorf("route of its own (-want +got):\n%s", diff)
+	}
+	t.Run("a list that only one object shows has its arguments", func(t *testing.T) {
+		chains := []string{"object.read.c_conversation.*.c_title", "object.read.c_conversation." + conversation3 + ".c_messages"}
+		got := items(t, s.get(t, "/c_conversations?limit=3&paths[]=c_messages&c_messages.limit=2", chains...).ok(t), true)
+		for n, item := range got {
+			list, shown := item.(value)["c_messages"].(value)
+			if shown != (n == 2) || shown && len(items(t, list, true)) != 2 {
+				t.Errorf("%v", item)
+			}
+		}
+	})
+}

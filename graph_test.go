@@ -1,0 +1,171 @@
+package tenantkit_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "github.com/tenantkit/tenantkit"
+
+const (
+	jwt  = "github.com/golang-jwt/jwt/v5"
+	jose = "github.com/go-jose/go-jose/v4"
+)
+
+// arrows is what the non-test files of each package of the core may import
+// besides the standard library: no more, and no less. Packages of ours are
+// named by folder. A new arrow is one word more in one line; a package that is
+// still to come may have its line already.
+var arrows = map[string]string{
+	".": "",
+
+	"envelope": "",
+	"scope":    "",
+	"signing":  "internal/urlpath",
+	"token":    "scope " + jwt + " " + jose,
+
+	"paging":         "envelope",
+	"paging/mempage": "paging",
+	"paging/sqlpage": "paging",
+	"paging/walk":    "envelope paging",
+
+	"auth":            "envelope internal/urlpath scope",
+	"auth/signature":  "auth scope signing",
+	"auth/bearer":     "auth envelope scope token",
+	"auth/session":    "auth scope",
+	"auth/sqlstore":   "auth auth/session auth/signature signing token",
+	"auth/redisstore": "auth auth/session signing token",
+	"auth/storetest":  "auth auth/session auth/signature signing token",
+	"auth/authtest":   "auth signing",
+
+	"internal/urlpath": "",
+	"internal/rawhttp": "",
+}
+
+// stdlibOnly are the packages that compile no third-party code, however far
+// away it is imported.
+var stdlibOnly = []string{"scope", "signing", "envelope", "paging", "auth/signature"}
+
+// required is all that go.mod may ask for, for tests too.
+var required = []string{jwt, jose, "github.com/google/go-cmp"}
+
+func TestArrows(t *testing.T) {
+	got := map[string]string{}
+	for folder, p := range corePackages(t) {
+		got[folder] = strings.Join(p.outside(p.Imports), " ")
+	}
+	want := map[string]string{}
+	for folder, imports := range arrows {
+		if _, built := got[folder]; built {
+			want[folder] = strings.Join(sorted(strings.Fields(imports)), " ")
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("imports differ from the table in graph_test.go (-table +code):\n%s", diff)
+	}
+}
+
+func TestLeavesCompileNoThirdPartyCode(t *testing.T) {
+	packages := corePackages(t)
+	for _, folder := range stdlibOnly {
+		p := packages[folder]
+		foreign := slices.DeleteFunc(p.outside(p.Deps), func(dep string) bool {
+			_, ours := packages[dep]
+			return ours
+		})
+		if len(foreign) > 0 {
+			t.Errorf("%s compiles %s", folder, strings.Join(foreign, " "))
+		}
+	}
+}
+
+func TestRequirements(t *testing.T) {
+	var mod struct{ Require []struct{ Path string } }
+	if err := json.Unmarshal(goCommand(t, "mod", "edit", "-json"), &mod); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range mod.Require {
+		if !slices.Contains(required, r.Path) {
+			t.Errorf("go.mod requires %s", r.Path)
+		}
+	}
+}
+
+// listed is the part of `go list -json` that the arrows are read from.
+type listed struct {
+	ImportPath    string
+	Standard      bool
+	Imports, Deps []string
+
+	std map[string]bool
+}
+
+// outside returns the imports that are not the standard library's, ours by
+// folder, sorted.
+func (p listed) outside(imports []string) []string {
+	var out []string
+	for _, path := range imports {
+		if !p.std[path] {
+			out = append(out, folderOf(path))
+		}
+	}
+	return sorted(out)
+}
+
+// corePackages returns the packages of the core module by folder.
+func corePackages(t *testing.T) map[string]listed {
+	t.Helper()
+	packages, std := map[string]listed{}, map[string]bool{"C": true}
+	list := json.NewDecoder(bytes.NewReader(
+		goCommand(t, "list", "-deps", "-json=ImportPath,Standard,Imports,Deps", "./...")))
+	for list.More() {
+		p := listed{std: std}
+		if err := list.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		folder := folderOf(p.ImportPath)
+		switch {
+		case p.Standard:
+			std[p.ImportPath] = true
+		case folder != p.ImportPath:
+			packages[folder] = p
+		}
+	}
+	if len(packages) == 0 {
+		t.Fatal("go list found no package of " + module)
+	}
+	return packages
+}
+
+// folderOf returns the folder of a package of ours, and any other import path
+// as it is.
+func folderOf(path string) string {
+	if path == module {
+		return "."
+	}
+	return strings.TrimPrefix(path, module+"/")
+}
+
+// goCommand runs the go command on the core module alone.
+func goCommand(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+func sorted(words []string) []string {
+	return slices.Sorted(slices.Values(words))
+}

@@ -1,0 +1,63 @@
+// Package rawhttp sends requests to a test server byte for byte: what clients
+// of net/http correct, fold or refuse before it leaves.
+package rawhttp
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Reply is a response with its body read.
+type Reply struct {
+	*http.Response
+	Text string
+}
+
+// Send writes lines, each ended by CRLF and followed by a blank one, and reads
+// one response. A Host line is added unless there is one.
+func Send(t testing.TB, server *httptest.Server, lines ...string) Reply {
+	t.Helper()
+	if !hasHost(lines) {
+		lines = append(lines, "Host: "+server.Listener.Addr().String())
+	}
+	return Write(t, server, strings.Join(lines, "\r\n")+"\r\n\r\n")
+}
+
+// Write sends text as it is and reads one response.
+func Write(t testing.TB, server *httptest.Server, text string) Reply {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("no response to %.80q: %v", text, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Reply{response, string(body)}
+}
+
+func hasHost(lines []string) bool {
+	for _, line := range lines {
+		if strings.HasPrefix(strings.ToLower(line), "host:") {
+			return true
+		}
+	}
+	return false
+}

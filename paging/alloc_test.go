@@ -1,0 +1,27 @@
+package paging_test
+
+import (
+	"testing"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	q := paging.Query{Paths: []string{"c_text", "c_meta.lang", "c_set[]"}}
+	tests := map[string]struct {
+		most float64
+		run  func()
+	}{
+		"Wants":       {0, func() { q.Wants("c_set[]#c_foo.c_text") }},
+		"Visible":     {0, func() { messages.Visible("c_meta.lang") }},
+		"ParseFilter": {16, func() { _, _ = paging.ParseFilter(filter211) }},
+	}
+	for name, tc := range tests {
+		if got := testing.AllocsPerRun(100, tc.run); got > tc.most {
+			t.Errorf("%s allocates %v times, not at most %v", name, got, tc.most)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package paging_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+var notes = paging.Schema{
+	Object: "c_note",
+	Properties: []paging.Property{
+		{Path: "c_text", Type: paging.String, Filter: true},
+		{Path: "c_likes", Type: paging.Integer, Filter: true, Sort: true},
+		{Path: "c_secret", Type: paging.String, Hidden: true},
+	},
+}
+
+func everything(string) bool { return true } // or what the caller's scope says
+
+func ExampleSchema_Parse() {
+	query := `paths[]=c_text&limit=5000&sort={"c_likes":-1}&where={"c_likes":{"$gte":5}}` // of r.URL.RawQuery
+
+	q, err := notes.Parse(query, everything)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	q = q.And(paging.Eq("org", "acme")) // what this caller may see
+	fmt.Println(q.Where)
+	fmt.Println(q.Sort, q.Limit)
+	// Output:
+	// {"$and":[{"c_likes":{"$gte":5}},{"org":"acme"}]}
+	// [{c_likes true} {_id false}] 1000
+}
+
+func ExampleError_Fault() {
+	_, err := notes.Parse(`limit=none&where={"c_secret":{"$gt":"a"},"c_likes":"5"}`, everything)
+	if wrong, ok := errors.AsType[*paging.Error](err); ok {
+		for _, fault := range wrong.Fault().Faults {
+			fmt.Println(fault.Path, "-", fault.Reason)
+		}
+	}
+	// Output:
+	// where - /c_secret: unknown property
+	// where - /c_likes: must be of type integer
+	// limit - must be a positive integer
+}
+
+func ExampleSchema_Visible() {
+	q, err := notes.Parse(`paths[]=c_likes&paths[]=c_secret`, everything)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	note := map[string]any{"_id": "5f1", "object": "c_note", "c_text": "a", "c_likes": 7, "c_secret": "b"}
+	body, err := envelope.Select(note, func(path string) bool {
+		return notes.Visible(path) && q.Wants(path) && everything(path)
+	})
+	fmt.Println(string(body), err)
+	// Output:
+	// {"_id":"5f1","c_likes":7,"object":"c_note"} <nil>
+}
+
+func ExampleQuery_Encode() {
+	q := paging.Query{Where: paging.And(paging.Eq("c_text", "a"), paging.Gt("c_likes", 5)), Limit: 20}
+	fmt.Println(q.Encode())
+	// Output:
+	// limit=20&where=%7B%22%24and%22%3A%5B%7B%22c_text%22%3A%22a%22%7D%2C%7B%22c_likes%22%3A%7B%22%24gt%22%3A5%7D%7D%5D%7D
+}
+
+func ExampleParseFilter() {
+	f, err := paging.ParseFilter(`{"name.last":{"$in":["King","Byron"]},"c_left":null}`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(paging.Not(f))
+	// Output:
+	// {"$nor":[{"$and":[{"name.last":{"$in":["King","Byron"]}},{"c_left":null}]}]}
+}
+
+func ExampleTrim() {
+	rows := []string{"a", "b", "c"} // SELECT … LIMIT 2 + 1
+	page, more := paging.Trim(rows, 2)
+	fmt.Println(page, more)
+	// Output:
+	// [a b] true
+}

@@ -1,0 +1,201 @@
+package paging
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// listParser reads the arguments of one list.
+type listParser struct {
+	*parser
+	schema *Schema
+	prefix string
+	sent   arguments
+}
+
+func (l listParser) wrong(argument, pointer, text string) {
+	l.add(joinPath(l.prefix, argument), pointer, text)
+}
+
+// paths returns what of the paths is below this list.
+func (l listParser) paths() []string {
+	var paths []string
+	for _, path := range l.parser.paths {
+		rest := path
+		if l.prefix != "" {
+			if rest, _ = strings.CutPrefix(path, l.prefix+"."); rest == path {
+				continue
+			}
+		}
+		if l.schema.Visible(rest) {
+			paths = append(paths, rest)
+		}
+	}
+	if l.prefix == "" && l.named > 0 && paths == nil {
+		return []string{"_id"}
+	}
+	return paths
+}
+
+func (l listParser) where() Filter {
+	text, ok := l.sent["where"]
+	if !ok {
+		return Filter{}
+	}
+	return parseWhere(text, joinPath(l.prefix, "where"), l.filterable, &l.problems)
+}
+
+func (l listParser) filterable(path string) (*Property, string) {
+	property := l.property(path)
+	switch {
+	case property == nil:
+		return nil, unknownProperty
+	case !property.Filter || property.Type == Any:
+		return nil, "cannot be filtered by"
+	}
+	return property, ""
+}
+
+// property returns a property that the caller may see.
+func (l listParser) property(path string) *Property {
+	property := l.schema.property(path)
+	if property == &identity || property != nil && l.readable(joinPath(l.prefix, path)) {
+		return property
+	}
+	return nil
+}
+
+// sort reads {"name.last":1,"_id":-1} or a bare property.
+func (l listParser) sort() []Key {
+	var keys []Key
+	text, ok := l.sent["sort"]
+	switch {
+	case !ok:
+	case strings.HasPrefix(strings.TrimSpace(text), "{"):
+		keys = l.sortObject(text)
+	default:
+		keys = l.sortKey(keys, "", Key{Path: text})
+	}
+	if slices.ContainsFunc(keys, func(k Key) bool { return k.Path == "_id" }) {
+		return keys
+	}
+	return append(keys, Key{Path: "_id"})
+}
+
+func (l listParser) sortObject(text string) (keys []Key) {
+	doc, err := scan(text)
+	if err != nil {
+		l.wrong("sort", "", err.Error())
+		return nil
+	}
+	for part := range doc.parts(0) {
+		t := &doc[part]
+		if t.kind != '0' || t.text != "1" && t.text != "-1" {
+			l.wrong("sort", doc.pointer(part), "must be 1 or -1")
+			continue
+		}
+		keys = l.sortKey(keys, doc.pointer(part), Key{Path: t.name, Desc: t.text == "-1"})
+	}
+	if len(keys) > maxSortKeys {
+		l.wrong("sort", "", "more than "+strconv.Itoa(maxSortKeys)+" properties")
+	}
+	return keys
+}
+
+func (l listParser) sortKey(keys []Key, pointer string, key Key) []Key {
+	switch property := l.property(key.Path); {
+	case property == nil:
+		l.wrong("sort", pointer, unknownProperty)
+	case !property.Sort || property.Type == Any:
+		l.wrong("sort", pointer, "cannot be sorted by")
+	default:
+		return append(keys, key)
+	}
+	return keys
+}
+
+func (l listParser) limit() int {
+	initial, most := l.schema.limits()
+	text, ok := l.sent["limit"]
+	if !ok {
+		return initial
+	}
+	limit, ok := parseInteger(text)
+	if !ok || limit == 0 {
+		l.wrong("limit", "", "must be a positive integer")
+	}
+	return int(min(limit, int64(most)))
+}
+
+func (l listParser) skip() int {
+	text, ok := l.sent["skip"]
+	if !ok {
+		return 0
+	}
+	skip, ok := parseInteger(text)
+	if !ok {
+		l.wrong("skip", "", "must be a non-negative integer")
+	}
+	if skip > maxSkip {
+		l.wrong("skip", "", "more than "+strconv.Itoa(maxSkip)+
+			`; sort by _id and ask for {"_id":{"$gt":…}} with the last _id of the page before`)
+	}
+	return int(min(skip, maxSkip))
+}
+
+// parseInteger reads decimal digits and nothing else: no sign, blank, fraction
+// or leading zero.
+func parseInteger(text string) (int64, bool) {
+	if text == "" || digits(text) < len(text) || len(text) > 1 && text[0] == '0' {
+		return 0, false
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	return 0, false
+}
+
+// lists returns the queries of the list properties that were mentioned.
+func (l listParser) lists() map[string]Query {
+	var lists map[string]Query
+	for i := range l.schema.Properties {
+		property := &l.schema.Properties[i]
+		prefix := joinPath(l.prefix, property.Path)
+		if property.List == nil || strings.Count(prefix, ".") >= maxPrefix ||
+			!l.mentions(prefix) || !l.accessible(property, prefix) {
+			continue
+		}
+		if lists == nil {
+			lists = map[string]Query{}
+		}
+		lists[property.Path] = l.query(property.List, prefix)
+	}
+	return lists
+}
+
+// mentions reports whether a path or an argument is about the list at prefix,
+// or about one below it.
+func (l listParser) mentions(prefix string) bool {
+	about := func(path string) bool {
+		rest, ok := strings.CutPrefix(path, prefix)
+		return ok && (rest == "" || rest[0] == '.')
+	}
+	for list := range l.parser.lists {
+		if about(list) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(l.parser.paths, about)
+}
+
+// accessible reports whether the caller may see the list, or any property of
+// its items.
+func (l listParser) accessible(property *Property, prefix string) bool {
+	if !l.schema.Visible(property.Path) {
+		return false
+	}
+	return l.readable(prefix) || slices.ContainsFunc(property.List.Properties, func(p Property) bool {
+		return property.List.Visible(p.Path) && l.readable(joinPath(prefix, p.Path))
+	})
+}

@@ -1,0 +1,162 @@
+package mempage_test
+
+import (
+	"encoding/json"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/mempage"
+)
+
+// FuzzFilter compares Page with holds, which reads the JSON of a filter as the
+// interface has it, and the filter with what its canonical form is read as.
+func FuzzFilter(f *testing.F) {
+	f.Add(`{"a":{"$gt":1,"$lte":10},"b":{"$ne":null}}`, `{"a":2.0,"b":"x"}`)
+	f.Add(`{"$or":[{"a":{"$in":[1,null,"x"]}},{"b":{"$exists":false}}]}`, `{"a":null}`)
+	f.Add(`{"$nor":[{"a":true},{"$and":[{"b":{"$not":{"$lt":"é"}}}]}]}`, `{"a":false,"b":"e"}`)
+	f.Add(`{"a":{"$nin":[9007199254740993,-0.0]}}`, `{"a":9007199254740992}`)
+	f.Fuzz(func(t *testing.T, filter, properties string) {
+		parsed, err := paging.ParseFilter(filter)
+		if err != nil {
+			return
+		}
+		r, ok := object(properties)
+		if !ok {
+			return
+		}
+		tree, ok := object(filter)
+		if !ok {
+			t.Fatalf("%q was accepted", filter)
+		}
+		want := holds(tree, r)
+		if got := matches(parsed, r); got != want {
+			t.Fatalf("%s is %t for %s", parsed, got, properties)
+		}
+		if again, err := paging.ParseFilter(parsed.String()); err == nil && matches(again, r) != want {
+			t.Fatalf("%s became %s", filter, again)
+		}
+		if matches(paging.Not(parsed), r) == want {
+			t.Fatalf("%s and its negation are %t", parsed, want)
+		}
+		if nothing := paging.Or(); matches(paging.And(parsed, nothing), r) {
+			t.Fatalf("%s widens", parsed)
+		}
+	})
+}
+
+func matches(f paging.Filter, r row) bool {
+	page, _ := mempage.Page([]row{r}, paging.Query{Where: f, Limit: 1}, get)
+	return len(page) == 1
+}
+
+// object reads properties whose numbers are small enough for big.Rat.
+func object(text string) (row, bool) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var v map[string]any
+	if err := decoder.Decode(&v); err != nil || v == nil {
+		return nil, false
+	}
+	for _, one := range v {
+		if n, ok := one.(json.Number); ok && len(n) > 20 || ok && strings.ContainsAny(string(n), "eE") {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+func holds(filter map[string]any, r row) bool {
+	for name, operand := range filter {
+		if !member(name, operand, r) {
+			return false
+		}
+	}
+	return true
+}
+
+func member(name string, operand any, r row) bool {
+	one := func(v any) bool { return holds(v.(map[string]any), r) }
+	switch name {
+	case "$and":
+		return !slices.ContainsFunc(operand.([]any), func(v any) bool { return !one(v) })
+	case "$or":
+		return slices.ContainsFunc(operand.([]any), one)
+	case "$nor":
+		return !slices.ContainsFunc(operand.([]any), one)
+	}
+	value, there := r[name]
+	if operators, ok := operand.(map[string]any); ok {
+		return operatorsHold(operators, value, there)
+	}
+	return equal(value, operand)
+}
+
+func operatorsHold(operators map[string]any, value any, there bool) bool {
+	for operator := range maps.Keys(operators) {
+		if !operatorHolds(operator, operators[operator], value, there) {
+			return false
+		}
+	}
+	return true
+}
+
+func operatorHolds(operator string, operand, value any, there bool) bool {
+	order, comparable := ordered(value, operand)
+	switch operator {
+	case "$eq":
+		return equal(value, operand)
+	case "$ne":
+		return !equal(value, operand)
+	case "$gt":
+		return comparable && order > 0
+	case "$gte":
+		return comparable && order >= 0
+	case "$lt":
+		return comparable && order < 0
+	case "$lte":
+		return comparable && order <= 0
+	case "$in", "$nin":
+		in := slices.ContainsFunc(operand.([]any), func(v any) bool { return equal(value, v) })
+		return in == (operator == "$in")
+	case "$exists":
+		return there == operand.(bool)
+	case "$not":
+		return !operatorsHold(operand.(map[string]any), value, there)
+	}
+	panic(operator)
+}
+
+func equal(a, b any) bool {
+	order, comparable := ordered(a, b)
+	return a == nil && b == nil || comparable && order == 0
+}
+
+func ordered(a, b any) (order int, comparable bool) {
+	switch a := a.(type) {
+	case string:
+		b, ok := b.(string)
+		return strings.Compare(a, b), ok
+	case bool:
+		b, ok := b.(bool)
+		if a == b {
+			return 0, ok
+		}
+		if a {
+			return 1, ok
+		}
+		return -1, ok
+	case json.Number:
+		b, ok := b.(json.Number)
+		if !ok {
+			return 0, false
+		}
+		x, _ := new(big.Rat).SetString(string(a))
+		y, _ := new(big.Rat).SetString(string(b))
+		return x.Cmp(y), true
+	}
+	return 0, false
+}

@@ -1,0 +1,273 @@
+package mempage_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/mempage"
+)
+
+// row has its properties by path; a missing one is not in the map.
+type row map[string]any
+
+func get(r row, path string) (any, bool) {
+	v, ok := r[path]
+	return v, ok
+}
+
+func ids(rows []row) (ids []string) {
+	for _, r := range rows {
+		ids = append(ids, r["_id"].(string))
+	}
+	return ids
+}
+
+// matching returns the values of a for which the filter holds.
+func matching(t *testing.T, filter string, values map[string]any) []string {
+	t.Helper()
+	f, err := paging.ParseFilter(filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []row{{"_id": "missing"}}
+	for id, v := range values {
+		rows = append(rows, row{"_id": id, "a": v})
+	}
+	q := paging.Query{Where: f, Sort: []paging.Key{{Path: "_id"}}, Limit: 1000}
+	page, _ := mempage.Page(rows, q, get)
+	return ids(page)
+}
+
+func TestMatching(t *testing.T) {
+	values := map[string]any{
+		"null": nil, "true": true, "false": false,
+		"one": 1, "two": 2.0, "ten": uint8(10), "big": json.Number("9007199254740993"), "NaN": math.NaN(),
+		"empty": "", "A": "A", "a": "a", "text 10": "10", "é": "é",
+		"list": []any{1, "a"}, "object": map[string]any{"b": 1},
+	}
+	all := []string{"A", "NaN", "a", "big", "empty", "false", "list", "missing", "null", "object", "one", "ten", "text 10", "true", "two", "é"}
+	except := func(names ...string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(id string) bool { return slices.Contains(names, id) })
+	}
+	tests := map[string][]string{
+		`{}`:                             all,
+		`{"$nor":[{}]}`:                  nil,
+		`{"a":null}`:                     {"missing", "null"},
+		`{"a":{"$ne":null}}`:             except("missing", "null"),
+		`{"a":{"$exists":true}}`:         except("missing"),
+		`{"a":{"$exists":false}}`:        {"missing"},
+		`{"a":1}`:                        {"one"},
+		`{"a":1.0}`:                      {"one"},
+		`{"a":10e-1}`:                    {"one"},
+		`{"a":"10"}`:                     {"text 10"},
+		`{"a":9007199254740993}`:         {"big"},
+		`{"a":9007199254740992}`:         nil,
+		`{"a":{"$gt":9007199254740992}}`: {"big"},
+		`{"a":{"$ne":1}}`:                except("one"),
+		`{"a":{"$gt":1}}`:                {"big", "ten", "two"},
+		`{"a":{"$gte":1}}`:               {"big", "one", "ten", "two"},
+		`{"a":{"$lt":10}}`:               {"one", "two"},
+		`{"a":{"$lte":10}}`:              {"one", "ten", "two"},
+		`{"a":{"$gt":"A"}}`:              {"a", "é"},
+		`{"a":{"$gte":""}}`:              {"A", "a", "empty", "text 10", "é"},
+		`{"a":{"$lt":"a"}}`:              {"A", "empty", "text 10"},
+		`{"a":{"$gt":false}}`:            {"true"},
+		`{"a":{"$lte":true}}`:            {"false", "true"},
+		`{"a":{"$not":{"$gt":1}}}`:       except("big", "ten", "two"),
+		`{"a":{"$in":[1,"a",true]}}`:     {"a", "one", "true"},
+		`{"a":{"$in":[null]}}`:           {"missing", "null"},
+		`{"a":{"$in":[]}}`:               nil,
+		`{"a":{"$nin":[1,null]}}`:        except("one", "missing", "null"),
+		`{"a":{"$nin":[]}}`:              all,
+		`{"$or":[{"a":1},{"a":"a"}]}`:    {"a", "one"},
+		`{"$nor":[{"a":1},{"a":"a"}]}`:   except("a", "one"),
+		`{"a":{"$gt":1,"$lt":10}}`:       {"two"},
+		`{"b":1}`:                        nil,
+		`{"b":{"$ne":1}}`:                all,
+	}
+	for filter, want := range tests {
+		t.Run(filter, func(t *testing.T) {
+			if diff := cmp.Diff(want, matching(t, filter, values)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOrder(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
+	type label string
+	rows := []row{
+		{"_id": "01 null", "a": nil}, {"_id": "02 missing"},
+		{"_id": "03 false", "a": false}, {"_id": "04 true", "a": true},
+		{"_id": "05 -inf", "a": json.Number("-1e300")}, {"_id": "06 -2", "a": -2}, {"_id": "07 -1.5", "a": -1.5},
+		{"_id": "08 0", "a": math.Copysign(0, -1)}, {"_id": "09 0", "a": json.Number("0e5")}, {"_id": "10 tiny", "a": json.Number("1e-9")},
+		{"_id": "11 0.1", "a": float32(0.1)}, {"_id": "12 0.1", "a": 0.1}, {"_id": "13 9", "a": int8(9)},
+		{"_id": "14 10", "a": uint(10)}, {"_id": "15 2^53", "a": json.Number("9007199254740992")},
+		{"_id": "16 2^53+1", "a": int64(9007199254740993)},
+		{"_id": "17 10", "a": "10"}, {"_id": "18 date", "a": at}, {"_id": "19 9", "a": label("9")}, {"_id": "20 B", "a": "B"}, {"_id": "21 a", "a": "a"},
+		{"_id": "22 list", "a": []int{}},
+	}
+	want := ids(rows)
+	shuffled := slices.Clone(rows)
+	rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+
+	q := paging.Query{Sort: []paging.Key{{Path: "a"}, {Path: "_id"}}, Limit: 100}
+	page, _ := mempage.Page(shuffled, q, get)
+	if diff := cmp.Diff(want, ids(page)); diff != "" {
+		t.Error(diff)
+	}
+
+	q.Sort = []paging.Key{{Path: "a", Desc: true}, {Path: "_id", Desc: true}}
+	page, _ = mempage.Page(shuffled, q, get)
+	slices.Reverse(want)
+	if diff := cmp.Diff(want, ids(page)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPage(t *testing.T) {
+	rows := []row{{"_id": "3"}, {"_id": "1"}, {"_id": "4"}, {"_id": "2"}}
+	byID := []paging.Key{{Path: "_id"}}
+	tests := map[string]struct {
+		q    paging.Query
+		want []string
+		more bool
+	}{
+		"a page":                   {paging.Query{Sort: byID, Limit: 2}, []string{"1", "2"}, true},
+		"the last page":            {paging.Query{Sort: byID, Limit: 2, Skip: 2}, []string{"3", "4"}, false},
+		"beyond the end":           {paging.Query{Sort: byID, Limit: 2, Skip: 5}, nil, false},
+		"where before skip":        {paging.Query{Where: paging.Gt("_id", "1"), Sort: byID, Limit: 1, Skip: 1}, []string{"3"}, true},
+		"no sort":                  {paging.Query{Limit: 3}, []string{"3", "1", "4"}, true},
+		"the zero query":           {paging.Query{}, nil, false},
+		"a negative skip":          {paging.Query{Sort: byID, Limit: 1, Skip: -3}, []string{"1"}, true},
+		"a list that is not there": {paging.Query{}.Sub("nosuch"), nil, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			page, more := mempage.Page(rows, tc.q, get)
+			if diff := cmp.Diff(tc.want, ids(page)); diff != "" || more != tc.more {
+				t.Errorf("more %t\n%s", more, diff)
+			}
+		})
+	}
+	if rows[0]["_id"] != "3" {
+		t.Error("the rows were sorted in place")
+	}
+}
+
+// TestNoFilterWidens is P11: whatever a caller sends, the server's condition
+// holds for all that is answered.
+func TestNoFilterWidens(t *testing.T) {
+	var rows []row
+	for i := range 60 {
+		rows = append(rows, row{"_id": fmt.Sprint(i), "org": []string{"acme", "other"}[i%2], "a": i % 7, "b": nil})
+	}
+	schema := paging.Schema{Properties: []paging.Property{
+		{Path: "org", Type: paging.String, Filter: true},
+		{Path: "a", Type: paging.Integer, Filter: true, Null: true},
+		{Path: "b", Type: paging.Integer, Filter: true, Null: true},
+	}}
+	all := func(string) bool { return true }
+	seeds := rand.New(rand.NewPCG(11, 11))
+	for range 2000 {
+		raw := paging.Query{Where: randomFilter(seeds, 3), Limit: 1000}.Encode()
+		q, err := schema.Parse(raw, all)
+		if err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		unbound, _ := mempage.Page(rows, q, get)
+		page, _ := mempage.Page(rows, q.And(paging.Eq("org", "acme")), get)
+		want := slices.DeleteFunc(ids(unbound), func(id string) bool { return id[len(id)-1]%2 == 1 })
+		if !slices.Equal(want, ids(page)) {
+			t.Fatalf("P11 %s\n%s", q.Where, cmp.Diff(want, ids(page)))
+		}
+	}
+}
+
+func randomFilter(r *rand.Rand, depth int) paging.Filter {
+	if depth > 0 && r.IntN(3) > 0 {
+		parts := make([]paging.Filter, r.IntN(4))
+		for i := range parts {
+			parts[i] = randomFilter(r, depth-1)
+		}
+		switch r.IntN(3) {
+		case 0:
+			return paging.And(parts...)
+		case 1:
+			return paging.Or(parts...)
+		}
+		return paging.Not(paging.Or(parts...))
+	}
+	path := []string{"a", "b"}[r.IntN(2)]
+	switch r.IntN(7) {
+	case 0:
+		return paging.Eq("org", []string{"acme", "other"}[r.IntN(2)])
+	case 1:
+		return paging.Null(path)
+	case 2:
+		return paging.Ne(path, r.IntN(7))
+	case 3:
+		return paging.In(path, r.IntN(7), r.IntN(7))
+	case 4:
+		return paging.Lte(path, r.IntN(7))
+	case 5:
+		return paging.Not(paging.Gt(path, r.IntN(7)))
+	}
+	return paging.Filter{}
+}
+
+// TestNumbersAsBigRat compares with an implementation of its own kind.
+func TestNumbersAsBigRat(t *testing.T) {
+	seeds := rand.New(rand.NewPCG(5, 3))
+	literal := func() string {
+		text := []string{"", "-"}[seeds.IntN(2)] + fmt.Sprint(seeds.IntN(1000))
+		if seeds.IntN(2) == 0 {
+			text += fmt.Sprintf(".%03d", seeds.IntN(1000))
+		}
+		if seeds.IntN(2) == 0 {
+			text += fmt.Sprintf("e%+d", seeds.IntN(9)-4)
+		}
+		return text
+	}
+	rat := func(text string) *big.Rat {
+		r, ok := new(big.Rat).SetString(text)
+		if !ok {
+			t.Fatal(text)
+		}
+		return r
+	}
+	for range 5000 {
+		a, b := literal(), literal()
+		if seeds.IntN(4) == 0 {
+			b = a + "0" // often equal
+			if _, ok := new(big.Rat).SetString(b); !ok || !json.Valid([]byte(b)) {
+				b = a
+			}
+		}
+		rows := []row{{"_id": "x", "a": json.Number(a)}}
+		for filter, want := range map[string]bool{
+			`{"a":{"$gt":` + b + `}}`: rat(a).Cmp(rat(b)) > 0,
+			`{"a":` + b + `}`:         rat(a).Cmp(rat(b)) == 0,
+			`{"a":{"$lt":` + b + `}}`: rat(a).Cmp(rat(b)) < 0,
+		} {
+			f, err := paging.ParseFilter(filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, _ := mempage.Page(rows, paging.Query{Where: f, Limit: 1}, get)
+			if (len(page) == 1) != want {
+				t.Fatalf("%s %s: %t", a, filter, !want)
+			}
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package paging
+
+import "strings"
+
+const maxPathLength = 512 // as in a scope chain
+
+// validPath reports whether path can be that of a property: segments of
+// letters, digits, _ and -, each perhaps with [] for an array and #type for
+// the type of its elements.
+func validPath(path string) bool {
+	if len(path) > maxPathLength {
+		return false
+	}
+	for segment := range strings.SplitSeq(path, ".") {
+		name, kind, typed := strings.Cut(segment, "#")
+		if !validName(strings.TrimSuffix(name, "[]")) || typed && !validName(kind) {
+			return false
+		}
+	}
+	return true
+}
+
+func validName(name string) bool {
+	for _, c := range []byte(name) {
+		if !isNameByte(c) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 40
+}
+
+func isNameByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+}
+
+// covers reports whether path is outer or lies below it. A [] or a #type that
+// only one of the two has does not matter: callers ask for c_set as well as for
+// c_set[]#c_foo.
+func covers(outer, path string) bool {
+	for {
+		a, outerRest, more := strings.Cut(outer, ".")
+		b, pathRest, deeper := strings.Cut(path, ".")
+		if !sameSegment(a, b) {
+			return false
+		}
+		if !more {
+			return true
+		}
+		if !deeper {
+			return false
+		}
+		outer, path = outerRest, pathRest
+	}
+}
+
+func sameSegment(a, b string) bool {
+	if a == b {
+		return true
+	}
+	nameA, typeA, typedA := strings.Cut(a, "#")
+	nameB, typeB, typedB := strings.Cut(b, "#")
+	return strings.TrimSuffix(nameA, "[]") == strings.TrimSuffix(nameB, "[]") &&
+		(!typedA || !typedB || typeA == typeB)
+}
+
+// below returns what path, covered by outer, adds to it.
+func below(outer, path string) string {
+	for range strings.Count(outer, ".") + 1 {
+		_, path, _ = strings.Cut(path, ".")
+	}
+	return path
+}
+
+func joinPath(outer, path string) string {
+	if outer == "" {
+		return path
+	}
+	return outer + "." + path
+}

@@ -1,0 +1,167 @@
+package paging_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+func TestQueryEncode(t *testing.T) {
+	q := paging.Query{
+		Paths: []string{"c_text"},
+		Where: paging.Gt("_id", "5f&=%"),
+		Sort:  []paging.Key{{Path: "c_sent", Desc: true}, {Path: "c_author"}},
+		Skip:  3, Limit: 2,
+		Lists: map[string]paging.Query{"connections": {Paths: []string{"access"}, Where: paging.Eq("access", 4), Limit: 5}},
+	}
+	text, err := url.QueryUnescape(q.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `connections.limit=5&connections.where={"access":4}&limit=2&paths[]=c_text&paths[]=connections.access&skip=3&` +
+		`sort={"c_sent":-1,"c_author":1}&where={"_id":{"$gt":"5f&=%"}}`
+	if diff := cmp.Diff(want, text); diff != "" {
+		t.Error(diff)
+	}
+	if got := (paging.Query{}).Encode(); got != "" {
+		t.Errorf("the zero query is %q", got)
+	}
+	again := accepted(t, q.Encode())
+	once := accepted(t, again.Encode())
+	if diff := cmp.Diff(again, once, sameFilter); diff != "" {
+		t.Errorf("read back:\n%s", diff)
+	}
+}
+
+func TestQueryWants(t *testing.T) {
+	q := paging.Query{Paths: []string{"name.first", "c_meta", "c_set[]#c_foo.c_text", "c_tags", "connections.access"}}
+	tests := map[string]bool{
+		"_id":                    true,
+		"object":                 true,
+		"name.first":             true,
+		"name":                   true,
+		"name.last":              false,
+		"nam":                    false,
+		"c_meta":                 true,
+		"c_meta.a.b":             true,
+		"c_metal":                false,
+		"c_set":                  true,
+		"c_set[]":                true,
+		"c_set[]#c_foo.c_text":   true,
+		"c_set[]#c_foo.c_text.x": true,
+		"c_set[]#c_bar.c_text":   false,
+		"c_set[].c_text":         true,
+		"c_set[]#c_foo.c_other":  false,
+		"c_tags[]":               true,
+		"c_tags[]#c_foo.x":       true,
+		"connections":            true,
+		"connections.access":     true,
+		"connections.target":     false,
+		"":                       false,
+	}
+	for path, want := range tests {
+		if got := q.Wants(path); got != want {
+			t.Errorf("%q: %t", path, got)
+		}
+	}
+	if (paging.Query{}).Wants("c_text") {
+		t.Error("P21 a query without paths wants a property")
+	}
+}
+
+func TestQuerySub(t *testing.T) {
+	q := accepted(t, "connections.limit=3")
+	if got := q.Sub("connections").Limit; got != 3 {
+		t.Errorf("limit %d", got)
+	}
+	sub := q.Sub("conections")
+	if sub.Where.String() != `{"$nor":[{}]}` || sub.Limit != 0 {
+		t.Errorf("a list that is not there gets %+v", sub)
+	}
+}
+
+func TestQueryAnd(t *testing.T) {
+	q := accepted(t, where(`{"$or":[{"c_text":"a"},{}]}`))
+	server := q.And(paging.Eq("org", "acme"))
+	if got := server.Where.String(); got != `{"org":"acme"}` {
+		t.Errorf("P11 %s", got)
+	}
+	if got := q.Where.String(); got != `{}` {
+		t.Errorf("the query itself became %s", got)
+	}
+}
+
+func TestSchemaVisible(t *testing.T) {
+	tests := map[string]bool{
+		"_id":                        true,
+		"object":                     true,
+		"c_text":                     true,
+		"c_text.below":               true,
+		"c_meta":                     true,
+		"c_meta.lang":                true,
+		"c_meta.tone":                false,
+		"c_tags[]":                   true,
+		"c_tags":                     true,
+		"c_tags[]#c_x.secret":        true,
+		"c_secret":                   false,
+		"c_secret.below":             false,
+		"c_vault":                    false,
+		"c_vault.key":                false,
+		"c_vault[]#c_x.key":          false,
+		"c_nosuch":                   false,
+		"connections":                true,
+		"connections.access":         true,
+		"connections._id":            true,
+		"connections.c_token":        false,
+		"connections.nosuch":         false,
+		"c_inbox":                    true,
+		"c_inbox.connections.access": true,
+		"c_hidden_list.access":       false,
+		"":                           false,
+	}
+	for path, want := range tests {
+		if got := messages.Visible(path); got != want {
+			t.Errorf("%q: %t", path, got)
+		}
+	}
+}
+
+func TestTypeNames(t *testing.T) {
+	for kind, want := range map[paging.Type]string{
+		paging.Any: "any", paging.String: "string", paging.Integer: "integer", paging.Number: "number",
+		paging.Boolean: "boolean", paging.Date: "date", 99: "any",
+	} {
+		if kind.String() != want {
+			t.Errorf("%d is %q", kind, kind)
+		}
+	}
+}
+
+func TestTrim(t *testing.T) {
+	rows := []int{1, 2, 3}
+	tests := map[string]struct {
+		limit int
+		want  []int
+		more  bool
+	}{
+		"fewer rows":       {4, []int{1, 2, 3}, false},
+		"as many":          {3, []int{1, 2, 3}, false},
+		"one more":         {2, []int{1, 2}, true},
+		"no limit":         {0, nil, false},
+		"a negative limit": {-1, nil, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			page, more := paging.Trim(rows, tc.limit)
+			if diff := cmp.Diff(tc.want, page); diff != "" || more != tc.more {
+				t.Errorf("more %t\n%s", more, diff)
+			}
+			if _ = append(page, 9); rows[2] != 3 {
+				t.Error("appending to the page wrote into the rows")
+			}
+		})
+	}
+}

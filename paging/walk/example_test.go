@@ -1,0 +1,82 @@
+package walk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/walk"
+)
+
+type message struct {
+	envelope.Item
+	Text string `json:"c_text"`
+}
+
+// platform stands for a client whose transport signs or presents a token.
+var platform = bodies(
+	`{"object":"list","data":[{"_id":"1","object":"c_message","c_text":"one"},{"_id":"2","object":"c_message","c_text":"two"}],"hasMore":true}`,
+	`{"object":"list","data":[{"_id":"3","object":"c_message","c_text":"three"}],"hasMore":false}`,
+).client()
+
+func ExampleList_All() {
+	messages := walk.List[message]{
+		Client:   platform,
+		URL:      "https://platform.example/acme/v2/c_messages",
+		Query:    paging.Query{Paths: []string{"c_text"}, Where: paging.Eq("c_pinned", true)},
+		PageSize: 2,
+	}
+	for m, err := range messages.All(context.Background()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(m.ID, m.Text)
+	}
+	// Output:
+	// 1 one
+	// 2 two
+	// 3 three
+}
+
+func ExampleList_Rest() {
+	conversation := struct {
+		envelope.Item
+		Messages envelope.List[message] `json:"c_messages"`
+	}{Messages: envelope.List[message]{Data: []message{{Item: envelope.Item{ID: "1"}}}, HasMore: true}}
+
+	messages := walk.List[message]{
+		Client: bodies(`{"_id":"5f","c_messages":{"object":"list","data":[{"_id":"2","c_text":"two"}],"hasMore":"false"}}`).client(),
+		URL:    "https://platform.example/acme/v2/c_conversations/5f",
+		Query:  paging.Query{Paths: []string{"c_text"}},
+	}
+	for m, err := range messages.Rest(context.Background(), conversation.Messages, "c_messages") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(m.ID, m.Text)
+	}
+	// Output:
+	// 2 two
+}
+
+func ExampleError() {
+	messages := walk.List[message]{
+		Client: bodies(
+			`{"object":"list","data":[{"_id":"1"}],"hasMore":true}`,
+			`{"object":"fault","errCode":"service.expired.jwt","status":401}`,
+		).client(),
+		URL: "https://platform.example/acme/v2/c_messages",
+	}
+	for _, err := range messages.All(context.Background()) {
+		if stopped, ok := errors.AsType[*walk.Error](err); ok {
+			messages.After = stopped.After // and range again, with another token
+			fmt.Println(err, "after", stopped.After)
+		}
+	}
+	// Output:
+	// walk: fault 401 expired.jwt after 1
+}

@@ -1,0 +1,116 @@
+package walk
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// How often, and how patiently, a page is asked for again.
+const (
+	retries  = 4
+	backoff  = 250 * time.Millisecond // doubled each time
+	patience = time.Minute            // for one Retry-After; a longer one ends the walk
+)
+
+// get asks for target, again where the server is busy. Each attempt goes
+// through the whole client, so that a transport that signs signs each anew.
+func get(ctx context.Context, client *http.Client, target string) (*http.Response, error) {
+	client = staying(client)
+	for attempt := 0; ; attempt++ {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("Accept", "application/json")
+		reply, err := client.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		wait, again := pause(reply, attempt)
+		if !again {
+			return reply, nil
+		}
+		discard(reply.Body)
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause returns how long to wait before the next attempt, if there is to be
+// one: what the server asks for, and a random part on top, so that clients
+// that were refused together do not come back together.
+func pause(reply *http.Response, attempt int) (wait time.Duration, again bool) {
+	switch reply.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	default:
+		return 0, false
+	}
+	wait = retryAfter(reply.Header)
+	if attempt == retries || wait > patience {
+		return 0, false
+	}
+	return wait + rand.N(backoff<<attempt), true
+}
+
+// retryAfter reads Retry-After (RFC 9110, section 10.2.3): seconds or a date.
+func retryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(time.Until(date), 0)
+	}
+	return 0
+}
+
+// discard reads what is left of a short body, so that its connection can be
+// used again.
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 64<<10)
+	_ = body.Close()
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errRedirect = errors.New("redirected to another server")
+
+// staying returns a client that follows no redirect away from the server, where
+// a transport would present a credential to somebody else.
+func staying(client *http.Client) *http.Client {
+	if client == nil {
+		client = http.DefaultClient
+	}
+	copied := *client
+	copied.CheckRedirect = func(request *http.Request, via []*http.Request) error {
+		if !sameServer(request.URL, via[0].URL) {
+			return errRedirect
+		}
+		if client.CheckRedirect != nil {
+			return client.CheckRedirect(request, via)
+		}
+		if len(via) >= 10 {
+			return errors.New("too many redirects")
+		}
+		return nil
+	}
+	return &copied
+}
+
+func sameServer(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -1,0 +1,276 @@
+package paging
+
+import "strings"
+
+// Bounds of a filter.
+const (
+	maxNodes  = 256 // conditions and logical operators
+	maxValues = 200 // what properties are compared with
+)
+
+// ParseFilter reads a filter as section 4.1 of the interface has it in where:
+// {"c_likes":{"$gte":5},"name.last":"King"}. The operators are $eq $ne $gt $gte
+// $lt $lte $in $nin $exists $not below a property, and $and $or $nor beside
+// properties.
+//
+// Which properties there are and of what types is not checked: for what a
+// caller sends there is Schema.Parse. The error is an *Error with everything
+// that is wrong.
+func ParseFilter(text string) (Filter, error) {
+	var wrong problems
+	f := parseWhere(text, "where", anyProperty, &wrong)
+	if err := wrong.err(); err != nil {
+		return Filter{}, err
+	}
+	return f, nil
+}
+
+// lookup returns the type of a property that may be filtered by and whether it
+// may be null, or else says why not.
+type lookup func(path string) (p *Property, problem string)
+
+func anyProperty(path string) (*Property, string) {
+	if !validPath(path) {
+		return nil, unknownProperty
+	}
+	return &untyped, ""
+}
+
+var untyped = Property{Null: true}
+
+// unknownProperty is also said of properties that the caller may not see, so
+// that nobody learns which there are.
+const unknownProperty = "unknown property"
+
+func parseWhere(text, argument string, properties lookup, wrong *problems) Filter {
+	doc, err := scan(text)
+	if err != nil {
+		wrong.add(argument, "", err.Error())
+		return Filter{}
+	}
+	if !doc[0].isObject() {
+		wrong.add(argument, "", "must be a JSON object")
+		return Filter{}
+	}
+	c := compiler{document: doc, properties: properties, argument: argument, problems: wrong}
+	f := c.object(0)
+	switch {
+	case c.nodes > maxNodes:
+		wrong.add(argument, "", "more than 256 conditions")
+	case c.values > maxValues:
+		wrong.add(argument, "", "more than 200 values")
+	}
+	return f
+}
+
+// compiler makes a filter of a document. It goes on after a problem to find
+// the others, and what it returns is then of no use.
+type compiler struct {
+	document
+	properties    lookup
+	argument      string
+	problems      *problems
+	nodes, values int
+}
+
+func (c *compiler) wrong(i int, text string) { c.problems.add(c.argument, c.pointer(i), text) }
+
+// object reads {"name":…,"$or":[…]}: all of its members hold.
+func (c *compiler) object(i int) Filter {
+	filters := make([]Filter, 0, c.size(i))
+	for part := range c.parts(i) {
+		filters = append(filters, c.member(part))
+	}
+	return all(filters)
+}
+
+func (c *compiler) member(i int) Filter {
+	switch name := c.document[i].name; {
+	case name == "$and":
+		return all(c.objects(i))
+	case name == "$or":
+		return one(c.objects(i))
+	case name == "$nor":
+		return Not(one(c.objects(i)))
+	case name == "$not":
+		c.wrong(i, "$not belongs below a property; $nor can stand here")
+	case strings.HasPrefix(name, "$"):
+		c.wrong(i, "unknown operator")
+	default:
+		return c.condition(i, name)
+	}
+	return Filter{}
+}
+
+// objects reads what a logical operator combines.
+func (c *compiler) objects(i int) []Filter {
+	c.nodes++
+	if !c.document[i].isArray() || c.size(i) == 0 {
+		c.wrong(i, "must be an array of at least one object")
+		return nil
+	}
+	filters := make([]Filter, 0, c.size(i))
+	for part := range c.parts(i) {
+		if !c.document[part].isObject() {
+			c.wrong(part, "must be an object")
+			continue
+		}
+		filters = append(filters, c.object(part))
+	}
+	return filters
+}
+
+// condition reads "name":value and "name":{"$gt":value,…}.
+func (c *compiler) condition(i int, path string) Filter {
+	property, problem := c.properties(path)
+	if problem != "" {
+		c.wrong(i, problem)
+		return Filter{}
+	}
+	s := subject{c, path, property}
+	if c.document[i].isObject() {
+		return s.operators(i)
+	}
+	return s.compare(OpEq, i)
+}
+
+// subject is the property that conditions are about.
+type subject struct {
+	*compiler
+	path     string
+	property *Property
+}
+
+func (s subject) operators(i int) Filter {
+	if s.size(i) == 0 {
+		s.wrong(i, "an operator is missing")
+	}
+	filters := make([]Filter, 0, s.size(i))
+	for part := range s.parts(i) {
+		filters = append(filters, s.operator(part))
+	}
+	return all(filters)
+}
+
+func (s subject) operator(i int) Filter {
+	switch s.document[i].name {
+	case "$eq":
+		return s.compare(OpEq, i)
+	case "$ne":
+		return Not(s.compare(OpEq, i))
+	case "$gt":
+		return s.compare(OpGt, i)
+	case "$gte":
+		return s.compare(OpGte, i)
+	case "$lt":
+		return s.compare(OpLt, i)
+	case "$lte":
+		return s.compare(OpLte, i)
+	case "$in":
+		return s.in(i)
+	case "$nin":
+		return Not(s.in(i))
+	case "$exists":
+		return s.exists(i)
+	case "$not":
+		return s.not(i)
+	}
+	s.wrong(i, "unknown operator")
+	return Filter{}
+}
+
+func (s subject) compare(op Op, i int) Filter {
+	s.nodes++
+	if s.document[i].kind == 'n' && op != OpEq {
+		s.wrong(i, "null is neither greater nor less than anything")
+		return Filter{}
+	}
+	return Filter{op: op, path: s.path, value: s.value(i)}
+}
+
+func (s subject) in(i int) Filter {
+	s.nodes++
+	f := Filter{op: OpIn, path: s.path}
+	if !s.document[i].isArray() {
+		s.wrong(i, "must be an array")
+		return f
+	}
+	f.values = make([]operand, 0, s.size(i))
+	for part := range s.parts(i) {
+		f.values = append(f.values, s.value(part))
+	}
+	return f
+}
+
+func (s subject) exists(i int) Filter {
+	s.nodes++
+	f := Filter{op: OpExists, path: s.path}
+	switch s.document[i].kind {
+	case 't':
+		return f
+	case 'f':
+		return Not(f)
+	}
+	s.wrong(i, "must be true or false")
+	return f
+}
+
+func (s subject) not(i int) Filter {
+	s.nodes++
+	if !s.document[i].isObject() {
+		s.wrong(i, "must be an object of operators")
+		return Filter{}
+	}
+	return Not(s.operators(i))
+}
+
+// value reads what the property is compared with.
+func (s subject) value(i int) operand {
+	s.values++
+	value, problem := s.property.operand(&s.document[i])
+	if problem != "" {
+		s.wrong(i, problem)
+	}
+	return value
+}
+
+// operand returns the value of t, if it fits the property. A property of type
+// Any takes all of them.
+func (p *Property) operand(t *token) (value operand, problem string) {
+	var fits bool
+	switch t.kind {
+	case 'n':
+		if !p.Null {
+			return operand{}, "is never null"
+		}
+		return operand{}, ""
+	case 't', 'f':
+		fits = p.Type == Boolean
+	case '0':
+		fits = p.Type == Number || p.Type == Integer
+	case '"':
+		if p.Type == Date {
+			return dateOperand(t.text)
+		}
+		fits = p.Type == String
+	default:
+		return operand{}, "must be a string, number, boolean or null"
+	}
+	switch {
+	case fits || p.Type == Any:
+		return operand{t.kind, t.text}, ""
+	case p.Type == Date:
+		return operand{}, wantsDate
+	}
+	return operand{}, "must be of type " + p.Type.String()
+}
+
+const wantsDate = "must be a date like 2026-01-02T03:04:05.000Z"
+
+func dateOperand(text string) (value operand, problem string) {
+	date, ok := parseDate(text)
+	if !ok {
+		return operand{}, wantsDate
+	}
+	return operand{'"', date}, ""
+}

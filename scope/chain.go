@@ -1,0 +1,70 @@
+package scope
+
+import "errors"
+
+// Chain is one scope chain in canonical form: trailing stars are cut and the
+// aliases of script chains resolved, so that chains of equal effect compare
+// equal. It is made by Parse, and comparable. The zero Chain covers nothing.
+type Chain struct {
+	text string // canonical; "*" is everything, "" the zero Chain
+}
+
+// String returns the canonical text. The empty chain, which is everything,
+// prints as *; the zero Chain prints as nothing.
+func (c Chain) String() string { return c.text }
+
+// Covers tells whether c allows all that d allows: c is a prefix of d by
+// segments, where * in c matches any one segment, and x also matches x#t. A
+// chain that can match nothing covers nothing.
+func (c Chain) Covers(d Chain) bool {
+	if c.text == "" || d.text == "" {
+		return false
+	}
+	grant := shapeOf(c.text)
+	return !grant.matchless() && covers(c.text, d.text)
+}
+
+func covers(c, d string) bool {
+	if c == "*" {
+		return true
+	}
+	for more := true; more; {
+		var asked, granted string
+		var deeper bool
+		granted, c, more = cut(c, '.')
+		asked, d, deeper = cut(d, '.')
+		if !segmentCovers(granted, asked) || more && !deeper {
+			return false
+		}
+	}
+	return true
+}
+
+// segmentCovers: the same, any for *, and x for every x#t.
+func segmentCovers(granted, asked string) bool {
+	base, _, _ := cut(asked, '#')
+	return granted == "*" || granted == asked || granted == base
+}
+
+// MarshalText returns the canonical text. The zero Chain has none.
+func (c Chain) MarshalText() ([]byte, error) {
+	if c.text == "" {
+		return nil, errors.New("scope: the zero Chain has no text")
+	}
+	return []byte(c.text), nil
+}
+
+// UnmarshalText parses a chain of the standard grammar from a flag, a variable
+// or a file, where no text means that nothing was said: everything must be
+// asked for as *.
+func (c *Chain) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return &SyntaxError{Expected: "a chain", Hint: "everything is *"}
+	}
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*c = parsed
+	return nil
+}

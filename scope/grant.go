@@ -1,0 +1,132 @@
+package scope
+
+import (
+	"iter"
+	"slices"
+)
+
+// Grant answers what a list handler asks about one verb on one kind of object.
+// The zero Grant permits nothing.
+type Grant struct {
+	set  Set
+	need shape // the whole kind of object
+}
+
+// On returns what s permits of verb v on objects of the name. Of a name
+// without type it leaves out what is permitted on one type only, as Allows
+// does. Values outside the grammar make the zero Grant.
+func (s Set) On(v Verb, object string) Grant { return Grant{s, Object(v, object, "", "").shape} }
+
+// IDs returns the identifiers of the instances of which any part is permitted,
+// sorted; or all, when it is every instance. It belongs into the query, before
+// the limit, so that pages stay full.
+func (g Grant) IDs() (ids []string, all bool) {
+	for _, part := range g.set.parts {
+		if part.allowing(&g.need) != 0 {
+			return nil, true
+		}
+		for _, hop := range part.hops(id(g.need.root), uint64(g.need.root), g.need.head[0]) {
+			kind := &part.nodes[hop.at]
+			if part.nodes[kind.star].passes[g.need.column] != 0 {
+				return nil, true
+			}
+			for child := kind.child; child != 0; child = part.nodes[child].sibling {
+				if n := &part.nodes[child]; n.passes[g.need.column] != 0 {
+					ids = append(ids, n.segment)
+				}
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), false
+}
+
+// Property tells whether the path is permitted on every instance, so that a
+// list may be filtered and sorted by it. The path "" is the whole object.
+func (g Grant) Property(path string) bool {
+	need := g.need
+	if path != "" {
+		need.head[1], need.rest = newSegment("*"), path
+	}
+	return isPath(path) && g.set.covers(&need)
+}
+
+// Of returns a function that tells whether a path is permitted on one
+// instance. The path "" is the whole of it. Any identifier will do that could
+// be one in some grammar.
+func (g Grant) Of(id string) func(path string) bool {
+	i := g.instance(id)
+	return i.permits
+}
+
+// instance is where the walks for one instance have come to, so that its paths
+// go on from there.
+type instance struct {
+	whole  bool
+	need   shape
+	places [4]place // enough for most sets without an allocation
+	more   []place
+}
+
+type place struct {
+	part *index
+	hop
+}
+
+func (g Grant) instance(id string) (i instance) {
+	i.need = g.need
+	i.need.head[1] = newSegment(id)
+	if !isToken(id) {
+		return instance{}
+	}
+	if i.whole = g.set.covers(&i.need); i.whole {
+		return i
+	}
+	n := 0
+	for _, part := range g.set.parts {
+		for at := range part.instances(&i.need) {
+			if n < len(i.places) {
+				i.places[n] = place{part, at}
+				n++
+			} else {
+				i.more = append(i.more, place{part, at})
+			}
+		}
+	}
+	return i
+}
+
+// instances yields the nodes of an instance that chains go on from.
+func (x *index) instances(need *shape) iter.Seq[hop] {
+	return func(yield func(hop) bool) {
+		for _, kind := range x.hops(id(need.root), uint64(need.root), need.head[0]) {
+			for _, at := range x.hops(kind.at, kind.h, need.head[1]) {
+				if at.at != 0 && !yield(at) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (i *instance) permits(path string) bool {
+	return (i.whole || i.reaches(path)) && isPath(path)
+}
+
+func (i *instance) reaches(path string) bool {
+	for n := range i.places {
+		if i.places[n].reaches(&i.need, path) {
+			return true
+		}
+	}
+	for n := range i.more {
+		if i.more[n].reaches(&i.need, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *place) reaches(need *shape, path string) bool {
+	return p.part != nil && p.part.match(p.at, p.h, need, len(need.head), path) != 0
+}

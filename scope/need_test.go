@@ -1,0 +1,88 @@
+package scope_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+func TestTypedNeedsAreThoseOfTheText(t *testing.T) {
+	for text, typed := range map[string]scope.Need{
+		"object.read.c_a":                                     scope.Object(scope.Read, "c_a", "", ""),
+		"object.create.c_a#c_t":                               scope.Object(scope.Create, "c_a#c_t", "", ""),
+		"object.update.c_a." + id1:                            scope.Object(scope.Update, "c_a", id1, ""),
+		"object.delete.c_a." + id3:                            scope.Object(scope.Delete, "c_a", id3, ""),
+		"object.read.c_a.*.name":                              scope.Object(scope.Read, "c_a", "", "name"),
+		"object.read.c_a." + id1 + ".c_set[]#c_foo.c_arr[].x": scope.Object(scope.Read, "c_a", id1, "c_set[]#c_foo.c_arr[].x"),
+		"script.route.c_r":                                    scope.Script("c_r"),
+		"script.runner":                                       scope.Runner(),
+		"view.execute.c_v":                                    scope.View("c_v"),
+		"deployment.execute." + id1:                           scope.Deployment(id1),
+		"admin.read":                                          scope.Admin(scope.Read),
+		"admin.update":                                        scope.Admin(scope.Update),
+	} {
+		if typed != need(t, text) || typed.String() != text || !typed.Valid() {
+			t.Errorf("%s: %s", text, typed)
+		}
+	}
+}
+
+func TestNeedsOfValuesOutsideTheGrammarAreNotValid(t *testing.T) {
+	deep := strings.Repeat("p.", 28) + "p"
+	long := strings.Repeat(strings.Repeat("p", 39)+".", 12) + "p"
+	for what, n := range map[string]scope.Need{
+		"the zero Need":                {},
+		"no name":                      scope.Object(scope.Read, "", "", ""),
+		"the star as a name":           scope.Object(scope.Read, "*", "", ""),
+		"a name in upper case":         scope.Object(scope.Read, "C_a", "", ""),
+		"a name with a dot":            scope.Object(scope.Read, "c_a."+id1, "", ""),
+		"the star as an identifier":    scope.Object(scope.Read, "c_a", "*", ""),
+		"a name as an identifier":      scope.Object(scope.Read, "c_a", "name", ""),
+		"an identifier with a path":    scope.Object(scope.Read, "c_a", id1+".name", ""),
+		"the star as a path":           scope.Object(scope.Read, "c_a", id1, "*"),
+		"a star in a path":             scope.Object(scope.Read, "c_a", id1, "name.*"),
+		"a slash in a path":            scope.Object(scope.Read, "c_a", id1, "name/first"),
+		"an empty segment":             scope.Object(scope.Read, "c_a", id1, "name..first"),
+		"a leading dot":                scope.Object(scope.Read, "c_a", id1, ".name"),
+		"a trailing dot":               scope.Object(scope.Read, "c_a", id1, "name."),
+		"33 segments":                  scope.Object(scope.Read, "c_a", id1, deep),
+		"more than 512 bytes":          scope.Object(scope.Read, "c_a", id1, long),
+		"the star as a verb":           scope.Object("*", "c_a", "", ""),
+		"a verb of another root":       scope.Object("execute", "c_a", "", ""),
+		"no route":                     scope.Script(""),
+		"the star as a route":          scope.Script("*"),
+		"route as a route":             scope.Script("route"),
+		"runner as a route":            scope.Script("runner"),
+		"a route with a dot":           scope.Script("r.x"),
+		"no view":                      scope.View(""),
+		"the star as a view":           scope.View("*"),
+		"a view with a dot":            scope.View("v.x"),
+		"no deployment":                scope.Deployment(""),
+		"the star as a deployment":     scope.Deployment("*"),
+		"creating as administration":   scope.Admin(scope.Create),
+		"the star as administration":   scope.Admin("*"),
+		"nothing as administration":    scope.Admin(""),
+		"an identifier of 25 digits":   scope.Object(scope.Read, "c_a", id1+"0", ""),
+		"a view's name of 41 bytes":    scope.View(strings.Repeat("v", 41)),
+		"an object's name of 41 bytes": scope.Object(scope.Read, strings.Repeat("n", 41), "", ""),
+	} {
+		if n.Valid() || n != (scope.Need{}) || scope.Unscoped().Allows(n) || n.String() != "" {
+			t.Errorf("%s: %q", what, n)
+		}
+	}
+}
+
+// What a typed need accepts is what its text accepts.
+func TestTypedNeedsHaveTheBoundsOfTheText(t *testing.T) {
+	properties(t, func(t *testing.T, r *rand.Rand) {
+		name := strings.Repeat("n", 38+r.IntN(4))
+		path := strings.TrimSuffix(strings.Repeat(strings.Repeat("p", 1+r.IntN(41))+".", r.IntN(30)), ".")
+		typed := scope.Object(scope.Update, name, id3, path)
+		parsed, err := scope.ParseNeed(strings.TrimSuffix("object.update."+name+"."+id3+"."+path, "."))
+		if typed.Valid() != (err == nil) || typed != parsed {
+			t.Fatalf("name of %d bytes, path %q: %t, %v", len(name), path, typed.Valid(), err)
+		}
+	})
+}

@@ -1,0 +1,268 @@
+package scope
+
+import (
+	"slices"
+	"strings"
+)
+
+// parser reads one chain. Its methods take the place where a segment begins
+// and go on from there; behind the last segment is len(text)+1.
+type parser struct {
+	grammar *Grammar
+	text    string // without trailing stars
+}
+
+// segment returns the segment that begins at a place, and where the next one
+// does.
+func (p *parser) segment(at int) (segment string, next int) {
+	rest := p.text[at:]
+	if i := strings.IndexByte(rest, '.'); i >= 0 {
+		return rest[:i], at + i + 1
+	}
+	return rest, len(p.text) + 1
+}
+
+func (p *parser) ended(at int) bool { return at > len(p.text) }
+
+func (p *parser) fail(at int, expected, hint string) *SyntaxError {
+	got, _ := p.segment(at)
+	return &SyntaxError{
+		Segment:  strings.Count(p.text[:at], "."),
+		Offset:   at,
+		Got:      got[:min(len(got), 64)],
+		Expected: expected,
+		Hint:     hint,
+	}
+}
+
+// parse reads a chain into s, which must be zero. A root that the grammar does
+// not know is no error, but rootUnknown.
+func (g *Grammar) parse(text string, s *shape) *SyntaxError {
+	if len(text) >= minOversize {
+		if err := oversize(text); err != nil {
+			return err
+		}
+	}
+	p := parser{g, fold(text)}
+	if p.text == "" || p.text == "*" {
+		s.root = rootAll
+		return nil
+	}
+	name, at := p.segment(0)
+	s.root = rootOf(name)
+	switch s.root {
+	case rootObject:
+		return p.object(at, s)
+	case rootScript:
+		return p.script(at, s)
+	case rootView, rootDeployment, rootAdmin:
+		return p.simple(at, s)
+	}
+	if own, ok := g.own(name); ok {
+		return p.own(own, at, s)
+	}
+	return p.unknown(name, at, s)
+}
+
+// A text of fewer bytes breaks no bound: segments take two bytes each.
+const minOversize = 2 * maxSegments
+
+func oversize(text string) *SyntaxError {
+	if len(text) > maxLength {
+		return &SyntaxError{Offset: maxLength, Got: text[:64], Expected: "at most 512 bytes"}
+	}
+	p, at := parser{text: text}, 0
+	for range maxSegments {
+		if _, at = p.segment(at); p.ended(at) {
+			return nil
+		}
+	}
+	return p.fail(at, "at most 32 segments", "")
+}
+
+// fold cuts trailing stars: a chain covers by prefix, so they say nothing.
+func fold(text string) string {
+	for len(text) > 2 && text[len(text)-1] == '*' && text[len(text)-2] == '.' {
+		text = text[:len(text)-2]
+	}
+	return text
+}
+
+func (p *parser) object(at int, s *shape) *SyntaxError {
+	s.column = columnAny
+	if p.ended(at) {
+		return nil
+	}
+	verb, nameAt := p.segment(at)
+	var ok bool
+	if s.column, ok = columnOf(rootObject, verb); !ok {
+		return p.fail(at, verbsOf(rootObject)+" or *", "")
+	}
+	if p.ended(nameAt) {
+		return nil
+	}
+	name, idAt := p.segment(nameAt)
+	if !isObject(name) && name != "*" {
+		return p.fail(nameAt, "an object name or *", "")
+	}
+	s.head[0] = newSegment(name)
+	if p.ended(idAt) {
+		return nil
+	}
+	id, at := p.segment(idAt)
+	if !p.grammar.isIdentifier(id) && id != "*" {
+		return p.fail(idAt, "an identifier or *", identifierHint(s, id))
+	}
+	s.head[1] = newSegment(id)
+	if p.ended(at) {
+		return nil
+	}
+	s.rest = p.text[at:]
+	return p.path(at)
+}
+
+func (p *parser) path(at int) *SyntaxError {
+	for !p.ended(at) {
+		property, next := p.segment(at)
+		if !isProperty(property) {
+			return p.fail(at, "a property", "")
+		}
+		at = next
+	}
+	return nil
+}
+
+func identifierHint(s *shape, got string) string {
+	if !isProperty(got) {
+		return ""
+	}
+	return "an identifier or * stands before a property: " + s.text() + ".*." + got
+}
+
+func (p *parser) script(at int, s *shape) *SyntaxError {
+	s.column = columnAny
+	if p.ended(at) {
+		return nil
+	}
+	kind, next := p.segment(at)
+	executes := kind == "execute"
+	if executes {
+		if p.ended(next) {
+			return nil
+		}
+		at = next
+		kind, next = p.segment(at)
+	}
+	switch {
+	case kind == "runner":
+		s.column = columnRunner
+		return p.done(next, "the runner has no identifier: script.runner")
+	case kind == "route", kind == "*" && !executes: // only a route has an identifier
+		s.column = columnRoute
+		return p.route(next, s)
+	case p.grammar.isRoute(kind):
+		return p.fail(at, "route, runner, execute or *", "one route is script.route."+kind)
+	}
+	return p.fail(at, "route, runner, execute or *", "")
+}
+
+func (p *parser) route(at int, s *shape) *SyntaxError {
+	if p.ended(at) {
+		return nil
+	}
+	route, next := p.segment(at)
+	if !p.grammar.isRoute(route) {
+		hint := ""
+		if route == "route" || route == "runner" {
+			hint = "no route has this name: script." + route
+		}
+		return p.fail(at, "the identifier of a route", hint)
+	}
+	s.head[0] = newSegment(route)
+	return p.done(next, "")
+}
+
+// simple reads view, deployment and admin chains.
+func (p *parser) simple(at int, s *shape) *SyntaxError {
+	s.column = columnAny
+	if p.ended(at) {
+		return nil
+	}
+	verb, next := p.segment(at)
+	var ok bool
+	if s.column, ok = columnOf(s.root, verb); !ok {
+		return p.fail(at, verbsOf(s.root)+" or *", verbHint(s.root, verb))
+	}
+	if s.root == rootAdmin || p.ended(next) {
+		return p.done(next, "")
+	}
+	at = next
+	id, next := p.segment(at)
+	if !p.grammar.isNamed(id) {
+		return p.fail(at, "a name or an identifier", "")
+	}
+	s.head[0] = newSegment(id)
+	return p.done(next, "")
+}
+
+func verbsOf(r root) string {
+	var verbs []string
+	for _, name := range columnNames[r][:columnAny] {
+		if name != "" {
+			verbs = append(verbs, name)
+		}
+	}
+	return strings.Join(verbs, ", ")
+}
+
+func verbHint(r root, verb string) string {
+	if _, ok := columnOf(rootObject, verb); !ok || r != rootDeployment {
+		return ""
+	}
+	return "deployments themselves are objects: object." + verb + ".deployment"
+}
+
+// done refuses a further segment.
+func (p *parser) done(at int, hint string) *SyntaxError {
+	if p.ended(at) {
+		return nil
+	}
+	return p.fail(at, "nothing more", hint)
+}
+
+func (p *parser) own(r Root, at int, s *shape) *SyntaxError {
+	*s = splitOff(rootOwn, p.text)
+	if p.ended(at) {
+		return nil
+	}
+	verb, next := p.segment(at)
+	if verb != "*" && !slices.Contains(r.Verbs, Verb(verb)) {
+		return p.fail(at, "a verb of the root or *", "")
+	}
+	for _, kind := range r.Segments {
+		if at = next; p.ended(at) {
+			return nil
+		}
+		var got string
+		if got, next = p.segment(at); got != "*" && !p.grammar.isKind(kind, got) {
+			return p.fail(at, kind.String()+" or *", "")
+		}
+	}
+	return p.done(next, "")
+}
+
+// unknown checks the form of a chain whose root the grammar does not know.
+func (p *parser) unknown(name string, at int, s *shape) *SyntaxError {
+	if !isRoot(name) {
+		return p.fail(0, "a root, in lower case", "")
+	}
+	*s = splitOff(rootUnknown, p.text)
+	for !p.ended(at) {
+		segment, next := p.segment(at)
+		if segment != "*" && !isProperty(segment) && !isToken(segment) {
+			return p.fail(at, "a segment or *", "")
+		}
+		at = next
+	}
+	return nil
+}

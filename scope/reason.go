@@ -1,0 +1,66 @@
+package scope
+
+// Reason says why a need is permitted or not.
+type Reason struct {
+	Allowed bool
+	Chain   Chain  // the one that allows; else one that comes nearest, zero when none can match anything
+	Source  string // of that chain
+	Segment int    // unless allowed: the first segment of Chain that the need does not satisfy, from 0
+}
+
+// Explain decides as Allows does, and says why. Of chains that come equally
+// near it names one. A need that is not valid gets the zero Reason.
+func (s Set) Explain(n Need) Reason {
+	var best Reason
+	if !n.Valid() {
+		return best
+	}
+	for _, part := range s.parts {
+		r := part.explain(&n.shape)
+		if r.Allowed {
+			return r
+		}
+		if best.Chain == (Chain{}) || r.Segment > best.Segment {
+			best = r
+		}
+	}
+	return best
+}
+
+func (x *index) explain(need *shape) Reason {
+	if chain := x.allowing(need); chain != 0 {
+		return x.reason(true, chain, 0)
+	}
+	if chain, depth := x.nearest(id(need.root), uint64(need.root), need, 0, need.rest); chain != 0 {
+		return x.reason(false, chain, need.ahead()+depth)
+	}
+	if chain := x.nodes[need.root].anyPassing(); chain != 0 {
+		return x.reason(false, chain, 1)
+	}
+	return x.reason(false, x.live, 0)
+}
+
+func (x *index) reason(allowed bool, chain link, segment int) Reason {
+	if chain == 0 {
+		return Reason{}
+	}
+	return Reason{Allowed: allowed, Chain: x.chains[chain-1], Source: x.source, Segment: segment}
+}
+
+// ahead is the number of segments before the first step.
+func (s *shape) ahead() int {
+	if s.root == rootOwn {
+		return 0
+	}
+	return 2
+}
+
+// anyPassing returns a chain that passes in whichever column.
+func (n *node) anyPassing() link {
+	for _, chain := range n.passes {
+		if chain != 0 {
+			return chain
+		}
+	}
+	return 0
+}

@@ -1,0 +1,141 @@
+package scope_test
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The language once more, slow and plain: the tests hold the package against
+// it. It shares nothing with the package and is short enough to be read
+// against section 5.5 of the interface.
+
+const (
+	reObject   = `[a-z0-9_-]{1,40}(?:#[a-z0-9_-]{1,40})?`
+	reID       = `(?:[0-9A-Fa-f]{24}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})`
+	reProperty = `[A-Za-z0-9_-]{1,40}(?:\[\])?(?:#[A-Za-z0-9_-]{1,40})?`
+	reName     = `[A-Za-z0-9_-]{1,40}`
+)
+
+var slowGrammar = []*regexp.Regexp{
+	regexp.MustCompile(`^object(?:\.(?:\*|create|read|update|delete)(?:\.(?:\*|` + reObject + `)(?:\.(?:\*|` + reID + `)(?:\.` + reProperty + `)*)?)?)?$`),
+	regexp.MustCompile(`^script(?:\.(?:execute|runner|execute\.runner|(?:execute\.)?route(?:\.` + reName + `)?|\*\.` + reName + `))?$`),
+	regexp.MustCompile(`^view(?:\.(?:execute|(?:\*|execute)\.` + reName + `))?$`),
+	regexp.MustCompile(`^deployment(?:\.(?:execute|(?:\*|execute)\.` + reName + `))?$`),
+	regexp.MustCompile(`^admin(?:\.(?:read|update))?$`),
+}
+
+var (
+	slowNoRoute = regexp.MustCompile(`^script\.(?:(?:execute\.)?route|\*)\.(?:route|runner)$`)
+	slowKnown   = regexp.MustCompile(`^(?:object|script|view|deployment|admin)$`)
+	slowRoot    = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+	slowUnknown = regexp.MustCompile(`^(?:\*|` + reProperty + `|[A-Za-z0-9_~:@+=-]+)$`)
+	slowCreate  = regexp.MustCompile(`^object\.create\.[^.]+\.[^.*]`)
+	slowDelete  = regexp.MustCompile(`^object\.delete\.[^.]+\.[^.]+\.`)
+)
+
+type verdict int
+
+const (
+	bad verdict = iota
+	unknown
+	good
+)
+
+// slowParse returns a chain in canonical form; "*" is everything.
+func slowParse(s string) (string, verdict) {
+	if len(s) > 512 || strings.Count(s, ".") > 31 {
+		return "", bad
+	}
+	for len(s) > 2 && strings.HasSuffix(s, ".*") {
+		s = strings.TrimSuffix(s, ".*")
+	}
+	if s == "" || s == "*" {
+		return "*", good
+	}
+	for _, form := range slowGrammar {
+		if form.MatchString(s) && !slowNoRoute.MatchString(s) {
+			return slowScript(s), good
+		}
+	}
+	segments := strings.Split(s, ".")
+	if !slowRoot.MatchString(segments[0]) || slowKnown.MatchString(segments[0]) {
+		return "", bad
+	}
+	for _, segment := range segments[1:] {
+		if !slowUnknown.MatchString(segment) {
+			return "", bad
+		}
+	}
+	return s, unknown
+}
+
+func slowScript(s string) string {
+	if s == "script.execute" {
+		return "script"
+	}
+	s = strings.Replace(s, "script.execute.", "script.", 1)
+	return strings.Replace(s, "script.*.", "script.route.", 1)
+}
+
+// slowCovers: a grant covers what it is a prefix of, by segments, unless it
+// can match nothing.
+func slowCovers(grant, need string) bool {
+	if slowMatchless(grant) {
+		return false
+	}
+	if grant == "*" {
+		return true
+	}
+	g, n := strings.Split(grant, "."), strings.Split(need, ".")
+	if len(g) > len(n) {
+		return false
+	}
+	for i := range g {
+		if !slowSegment(g[i], n[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func slowSegment(grant, need string) bool {
+	return grant == "*" || grant == need || strings.HasPrefix(need, grant+"#")
+}
+
+func slowMatchless(chain string) bool {
+	return slowCreate.MatchString(chain) || slowDelete.MatchString(chain)
+}
+
+// slowAllows decides over lists as they stand on the wire; ok tells whether
+// everything parses and has a known root.
+func slowAllows(grants []string, need string) (allowed, ok bool) {
+	need, verdict := slowParse(need)
+	ok = verdict == good && need != "*"
+	for _, grant := range grants {
+		grant, verdict := slowParse(grant)
+		ok = ok && verdict == good
+		allowed = allowed || verdict == good && slowCovers(grant, need)
+	}
+	return allowed && ok, ok
+}
+
+// slowOverlaps: what both match, segment by segment, is something.
+func slowOverlaps(grant, need string) bool {
+	if grant == "*" || slowCovers(grant, need) {
+		return true
+	}
+	g, n := strings.Split(grant, "."), strings.Split(need, ".")
+	for i := range min(len(g), len(n)) {
+		switch {
+		case slowSegment(n[i], g[i]):
+		case slowSegment(g[i], n[i]):
+			g[i] = n[i]
+		default:
+			return false
+		}
+	}
+	if len(n) > len(g) {
+		g = append(g, n[len(g):]...)
+	}
+	return !slowMatchless(strings.Join(g, "."))
+}

@@ -1,0 +1,68 @@
+package signing
+
+import (
+	"iter"
+	"net/http"
+	"strings"
+)
+
+// The challenge of a refused signature, in WWW-Authenticate, and what its error
+// parameter says when signing again can help.
+const (
+	challengeScheme = "Signature"
+	refusedStale    = "stale"
+	refusedReplayed = "replayed"
+)
+
+func challenge(reason string) string { return challengeScheme + ` error="` + reason + `"` }
+
+// refusal returns the error parameter of the Signature challenge of a reply, ""
+// if there is none. Challenges of several mechanisms may share one header line
+// (RFC 9110, section 11.6.1).
+func refusal(res *http.Response) string {
+	if res.StatusCode != http.StatusUnauthorized {
+		return ""
+	}
+	for _, line := range res.Header["Www-Authenticate"] {
+		if reason := signatureError(line); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// signatureError reads one line: schemes and parameters between commas, where a
+// parameter belongs to the last scheme before it.
+func signatureError(line string) string {
+	scheme := ""
+	for element := range elements(line) {
+		name, value, isParameter := strings.Cut(element, "=")
+		name = strings.TrimSpace(name)
+		if first, rest, both := strings.Cut(name, " "); both || !isParameter {
+			scheme, name = first, strings.TrimSpace(rest)
+		}
+		if strings.EqualFold(scheme, challengeScheme) && strings.EqualFold(name, "error") {
+			return strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return ""
+}
+
+// elements splits at the commas that are not inside a quoted string.
+func elements(line string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		quoted, start := false, 0
+		for i := range len(line) {
+			switch {
+			case line[i] == '"' && (!quoted || line[i-1] != '\\'):
+				quoted = !quoted
+			case line[i] == ',' && !quoted:
+				if !yield(line[start:i]) {
+					return
+				}
+				start = i + 1
+			}
+		}
+		yield(line[start:])
+	}
+}

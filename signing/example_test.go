@@ -1,0 +1,208 @@
+package signing_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+func ExampleSign() {
+	fmt.Println(signing.Sign(
+		"tkDemo7Qp2Lx9VbNc4Zr8W",
+		"b3Jc9PZ6wLr2Yk8sVtQ1mXeDf5Hu7Ga0nBiToC4qKzRyEwMl6JvSxUpAhFdNgI2O",
+		"/connections", "GET", "1790000000000"))
+	// Output: 6a2734fc38f61be43c34a8cb6b67b00c3dc04262a64296c7a8b33d29c84af4d2
+}
+
+func ExampleGenerate() {
+	clientKey, secret := signing.Generate()
+	fmt.Println(len(clientKey), len(secret))
+	fmt.Println(secret) // string(secret) is what to seal, and to show to its owner once
+	// Output:
+	// 22 64
+	// REDACTED
+}
+
+func ExampleCommand() {
+	r := httptest.NewRequest(http.MethodGet, "/acme/v2/c_names/a%2Fb/?limit=5", nil)
+	fmt.Println(signing.Command(r, "/acme/v2"))
+	// Output: /c_names/a%2Fb <nil>
+}
+
+func ExampleHeadersFor() {
+	names := signing.HeadersFor("X-Acme-")
+	fmt.Println(names.Signature)
+	fmt.Println(names.Signed(http.Header{"X-Acme-Client-Key": {"tkDemo7Qp2Lx9VbNc4Zr8W"}}))
+	// Output:
+	// X-Acme-Client-Signature
+	// false
+}
+
+// While a secret is being replaced, the old one verifies beside the new.
+func ExampleNewKey() {
+	clientKey, former := signing.Generate()
+	_, latest := signing.Generate()
+	key, err := signing.NewKey(clientKey, latest, former)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(key.ClientKey() == clientKey)
+	// Output: true
+}
+
+// Credentials of another length need the other constructor, and its comment read.
+func ExampleUnsafeKey() {
+	_, err := signing.NewKey("acme", "hunter2")
+	fmt.Println(err != nil)
+	key, err := signing.UnsafeKey("acme", "hunter2")
+	fmt.Println(key, err)
+	// Output:
+	// true
+	// signing.Key(acme) <nil>
+}
+
+// directory is a Keys of one key. A real one looks the key up and keeps it as
+// long as the credential is unchanged.
+type directory struct{ key *signing.Key }
+
+func (d directory) Key(_ context.Context, clientKey string) (*signing.Key, error) {
+	if clientKey != d.key.ClientKey() {
+		return nil, signing.ErrUnknownKey
+	}
+	return d.key, nil
+}
+
+func ExampleVerifier_Handler() {
+	clientKey, secret := signing.Generate()
+	key, err := signing.NewKey(clientKey, secret)
+	if err != nil {
+		log.Fatal(err)
+	}
+	verifier := &signing.Verifier{
+		Keys:    directory{key},
+		Replays: new(mapReplays),
+	}
+	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") })
+	server := httptest.NewServer(verifier.Handler(hello))
+	defer server.Close()
+
+	res, err := http.Get(server.URL + "/greeting")
+	if err != nil {
+		log.Fatal(err)
+	}
+	res.Body.Close()
+	fmt.Println(res.StatusCode)
+
+	client := &http.Client{Transport: &signing.Transport{
+		BaseURL:   server.URL,
+		ClientKey: clientKey,
+		Secret:    secret,
+	}}
+	res, err = client.Get(server.URL + "/greeting")
+	if err != nil {
+		log.Fatal(err)
+	}
+	res.Body.Close()
+	fmt.Println(res.StatusCode)
+	// Output:
+	// 401
+	// 200
+}
+
+// A server that routes by itself verifies with the command it has routed by.
+func ExampleVerifier_Verify() {
+	clientKey, secret := signing.Generate()
+	key, err := signing.NewKey(clientKey, secret)
+	if err != nil {
+		log.Fatal(err)
+	}
+	verifier := &signing.Verifier{
+		Keys:    directory{key},
+		Replays: new(mapReplays),
+		Admit: func(r *http.Request, k *signing.Key) error {
+			if r.Host != "acme.example.com" {
+				return fmt.Errorf("%w: key of another organization", signing.ErrMismatch)
+			}
+			return nil
+		},
+	}
+
+	r := httptest.NewRequest(http.MethodGet, "https://acme.example.com/v2/connections", nil)
+	timestamp := fmt.Sprint(time.Now().UnixMilli())
+	r.Header.Set("Service-Client-Key", clientKey)
+	r.Header.Set("Service-Client-Timestamp", timestamp)
+	r.Header.Set("Service-Client-Nonce", "4fT8sQz01LmNb7Yc")
+	r.Header.Set("Service-Client-Signature", signing.Sign(clientKey, secret, "/connections", "GET", timestamp))
+
+	command, err := signing.Command(r, "/v2")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = verifier.Verify(r, command)
+	fmt.Println(err)
+	_, err = verifier.Verify(r, command)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// signing: request was accepted before
+}
+
+func ExampleTransport() {
+	var clock signing.Clock // for all Transports of this client key
+	client := &http.Client{Transport: &signing.Transport{
+		Clock:     &clock,
+		BaseURL:   "https://api.example.com/acme/v2",
+		ClientKey: "tkDemo7Qp2Lx9VbNc4Zr8W",
+		Secret:    "b3Jc9PZ6wLr2Yk8sVtQ1mXeDf5Hu7Ga0nBiToC4qKzRyEwMl6JvSxUpAhFdNgI2O",
+	}}
+	_, err := client.Get("https://api.example.org/acme/v2/connections")
+	fmt.Println(err)
+	// Output: Get "https://api.example.org/acme/v2/connections": signing: request is outside the base URL
+}
+
+// Any store that can write a key if it is not there keeps replays out for all
+// the servers that share it: here a map, in earnest SET NX GET or INSERT … ON
+// CONFLICT DO NOTHING.
+func ExampleSetOnce() {
+	var mu sync.Mutex
+	values := map[string]string{}
+	store := signing.SetOnce(func(_ context.Context, key, value string, keep time.Time) (string, bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if prior, ok := values[key]; ok {
+			return prior, false, nil
+		}
+		values[key] = value // and forget it at keep
+		return "", true, nil
+	})
+	now := time.Now()
+	claim := func(nonce string, signed time.Time) error {
+		return store.Claim(context.Background(), signing.Use{
+			ClientKey: "acme", Nonce: nonce, Signature: [32]byte([]byte(nonce + nonce)),
+			Signed: signed, Seen: now, Keep: now.Add(5 * time.Minute),
+		})
+	}
+	fmt.Println(claim("0000000000000000", now.Add(-time.Second))) // the store is empty: it cannot know
+	fmt.Println(claim("1111111111111111", now.Add(time.Second)))
+	fmt.Println(claim("1111111111111111", now.Add(time.Second)))
+	// Output:
+	// signing: timestamp outside the window
+	// <nil>
+	// signing: request was accepted before
+}
+
+// The record of one process, for 500 requests a second of all clients and 250 of
+// any one: what is signed is remembered for 5½ minutes.
+func ExampleNewMemory() {
+	store := signing.NewMemory(500 * 330)
+	store.PerKey = 250 * 330
+	fmt.Println(store.Len())
+	// Output: 0
+}

@@ -1,0 +1,383 @@
+package signing_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// site is a server at noon with the mount /acme/v2, which echoes who asks.
+type site struct {
+	*server
+	*httptest.Server
+	served atomic.Int64
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{server: newServer(t)}
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.served.Add(1)
+		fmt.Fprint(w, r.Method, " ", strings.TrimSuffix(r.URL.Path, "/"), " by ", r.Header.Get(names.ClientKey))
+	})
+	s.Server = httptest.NewServer(http.StripPrefix("/acme/v2", s.Handler(echo)))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// send writes a request byte by byte as given, which no client of net/http would,
+// and returns the reply with its body.
+func (s *site) send(t *testing.T, lines ...string) (*http.Response, string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	lines = append(lines, "Host: api.example.com", "Connection: close", "", "")
+	if _, err := io.WriteString(conn, strings.Join(lines, "\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+// headers are the header lines of a request.
+func headers(r *http.Request) []string {
+	var lines []string
+	for name, values := range r.Header {
+		for _, value := range values {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	return lines
+}
+
+// errCode reads the fault of a refusal.
+func errCode(t *testing.T, body string) string {
+	t.Helper()
+	var fault struct{ ErrCode string }
+	if err := json.Unmarshal([]byte(body), &fault); err != nil {
+		t.Fatalf("body %q: %v", body, err)
+	}
+	return fault.ErrCode
+}
+
+func TestHandlerOverHTTP(t *testing.T) {
+	with := func(spoil func(*http.Request)) func() []string {
+		return func() []string {
+			r := base()
+			spoil(r)
+			return headers(r)
+		}
+	}
+	honest := with(func(*http.Request) {})
+	tests := []struct {
+		name    string
+		line    string
+		headers func() []string
+		status  int
+		errCode string
+	}{
+		{"an honest request", "GET /acme/v2/connections?limit=5 HTTP/1.1", honest, 200, ""},
+		{"a trailing slash", "GET /acme/v2/connections/ HTTP/1.1", honest, 200, ""},
+		{"S01 nonce missing", "GET /acme/v2/connections HTTP/1.1", with(drop(names.Nonce)), 400, "service.invalidArgument.malformedRequestSignature"},
+		{"S01b client key alone", "GET /acme/v2/connections HTTP/1.1",
+			with(drop(names.Nonce, names.Timestamp, names.Signature)), 401, "service.accessDenied.noCredentialsSupplied"},
+		{"S04 unknown client key", "GET /acme/v2/connections HTTP/1.1", with(set(names.ClientKey, "nobody")), 401, "service.accessDenied.invalidRequestSignature"},
+		{"S07 request method get", "get /acme/v2/connections HTTP/1.1", honest, 405, "service.invalidArgument.method"},
+		{"S08 another method", "DELETE /acme/v2/connections HTTP/1.1", honest, 401, "service.accessDenied.invalidRequestSignature"},
+		{"S13 another query", "GET /acme/v2/connections?limit=1000 HTTP/1.1", honest, 200, ""},
+		{"S15b an account without a signature", "GET /acme/v2/connections HTTP/1.1",
+			func() []string { return []string{names.Account + ": a"} }, 400, "service.invalidArgument.ambiguousCredentials"},
+		{"S16 a nonce twice, in mixed case", "GET /acme/v2/connections HTTP/1.1",
+			func() []string { return append(honest(), "sErViCe-cLiEnT-nOnCe: 0123456789abcdef") }, 400, "service.invalidArgument.ambiguousCredentials"},
+		{"S16 header names in lower case", "GET /acme/v2/connections HTTP/1.1", func() []string {
+			lines := honest()
+			for i, line := range lines {
+				name, value, _ := strings.Cut(line, ": ")
+				lines[i] = strings.ToLower(name) + ": " + value
+			}
+			return lines
+		}, 200, ""},
+		{"S17 a nonce folded over two lines", "GET /acme/v2/connections HTTP/1.1", func() []string {
+			return append(with(drop(names.Nonce))(), names.Nonce+": 01234567\r\n 89abcdef")
+		}, 400, "service.invalidArgument.malformedRequestSignature"},
+		{"S17 a client key of 8 KiB", "GET /acme/v2/connections HTTP/1.1",
+			with(set(names.ClientKey, strings.Repeat("a", 8<<10))), 400, "service.invalidArgument.malformedRequestSignature"},
+		{"S17 a nonce that is not ASCII", "GET /acme/v2/connections HTTP/1.1",
+			with(set(names.Nonce, "aaaaaaaaaaaaaé")), 400, "service.invalidArgument.malformedRequestSignature"},
+		{"N05 stale", "GET /acme/v2/connections HTTP/1.1", with(at("1780000000000")), 401, "service.invalidArgument.staleRequestSignature"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newSite(t)
+			res, body := s.send(t, append([]string{test.line}, test.headers()...)...)
+			if res.StatusCode != test.status {
+				t.Fatalf("status %d, want %d: %s", res.StatusCode, test.status, body)
+			}
+			if got := res.Header.Get(names.ServerTime); got != "1790000000000" {
+				t.Errorf("server time %q", got)
+			}
+			if test.status == 200 {
+				if want := "GET /connections by " + clientKey; body != want {
+					t.Errorf("body %q, want %q", body, want)
+				}
+				return
+			}
+			if s.served.Load() != 0 || len(s.replays.claimed()) != 0 {
+				t.Error("served or recorded")
+			}
+			if got := errCode(t, body); got != test.errCode {
+				t.Errorf("errCode %s, want %s", got, test.errCode)
+			}
+			if res, body := s.send(t, append([]string{"GET /acme/v2/connections HTTP/1.1"}, honest()...)...); res.StatusCode != 200 {
+				t.Errorf("an honest request afterwards: %s", body)
+			}
+		})
+	}
+}
+
+func TestHandlerRefusesUncleanPaths(t *testing.T) {
+	for name, target := range unclean {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			r := signed(http.MethodGet, target, noon)
+			res, body := s.send(t, append([]string{"GET /acme/v2" + target + " HTTP/1.1"}, headers(r)...)...)
+			if res.StatusCode != 400 || res.Header.Get("Location") != "" {
+				t.Errorf("status %d, Location %q", res.StatusCode, res.Header.Get("Location"))
+			}
+			// net/http itself refuses what is no request line at all.
+			if res.Header.Get(names.ServerTime) != "" && errCode(t, body) != "service.invalidArgument.path" {
+				t.Errorf("body %s", body)
+			}
+			if s.served.Load() != 0 {
+				t.Error("served")
+			}
+		})
+	}
+}
+
+// Unknown key, wrong signature and a credential that Admit sends away must look
+// alike to the last byte.
+func TestHandlerTellsStrangersNothing(t *testing.T) {
+	answer := func(spoil func(*http.Request), admit func(*http.Request, *signing.Key) error) string {
+		s := newServer(t)
+		s.Admit = admit
+		r := base()
+		spoil(r)
+		w := httptest.NewRecorder()
+		s.Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+		return fmt.Sprint(w.Code, w.Header(), w.Body)
+	}
+	want := answer(set(names.Signature, strings.Repeat("0", 64)), nil)
+	if got := answer(set(names.ClientKey, "nobody"), nil); got != want {
+		t.Errorf("S04 unknown client key:\n%s\nwrong signature:\n%s", got, want)
+	}
+	foreign := func(*http.Request, *signing.Key) error {
+		return fmt.Errorf("%w: key of another organization", signing.ErrMismatch)
+	}
+	if got := answer(func(*http.Request) {}, foreign); got != want {
+		t.Errorf("S12 key of another organization:\n%s\nwrong signature:\n%s", got, want)
+	}
+	if !strings.HasPrefix(want, "401 ") || strings.Contains(want, "unknown") {
+		t.Errorf("answer %s", want)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	tests := []struct {
+		err    error
+		status int
+		code   string
+		detail string
+		header http.Header
+	}{
+		{signing.ErrReplayed, 401, "kInvalidRequestSignature", "accessDenied.replayedRequest",
+			http.Header{"Www-Authenticate": {`Signature error="replayed"`}}},
+		{signing.ErrStale, 401, "kStaleRequestSignature", "invalidArgument.staleRequestSignature",
+			http.Header{"Www-Authenticate": {`Signature error="stale"`}}},
+		{signing.ErrMismatch, 401, "kInvalidRequestSignature", "accessDenied.invalidRequestSignature",
+			http.Header{"Www-Authenticate": {"Signature"}}},
+		{signing.ErrNoSignature, 401, "kNoCredentialsSupplied", "accessDenied.noCredentialsSupplied",
+			http.Header{"Www-Authenticate": {"Signature"}}},
+		{signing.ErrMalformed, 400, "kInvalidRequestSignature", "invalidArgument.malformedRequestSignature", nil},
+		{signing.ErrAmbiguous, 400, "kInvalidArgument", "invalidArgument.ambiguousCredentials", nil},
+		{signing.ErrPath, 400, "kInvalidArgument", "invalidArgument.path", nil},
+		{signing.ErrMethod, 405, "kInvalidArgument", "invalidArgument.method",
+			http.Header{"Allow": {"GET, HEAD, POST, PUT, PATCH, DELETE"}}},
+		{signing.ErrFull, 503, "kTooBusy", "tooBusy.storeFull", http.Header{"Retry-After": {"1"}}},
+		{errors.New("the disk is on fire"), 503, "kError", "error.storeUnavailable", http.Header{"Retry-After": {"1"}}},
+	}
+	for _, test := range tests {
+		t.Run(test.detail, func(t *testing.T) {
+			s := newServer(t)
+			s.Replays = replaysFunc(func(context.Context, signing.Use) error { return fmt.Errorf("store: %w", test.err) })
+			served := false
+			w := httptest.NewRecorder()
+			s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true })).ServeHTTP(w, base())
+			if served || w.Code != test.status {
+				t.Errorf("served %t, status %d, want %d", served, w.Code, test.status)
+			}
+			header := http.Header{
+				"Content-Type":           {"application/json; charset=utf-8"},
+				"Cache-Control":          {"no-store"},
+				"X-Content-Type-Options": {"nosniff"},
+				"Service-Server-Time":    {"1790000000000"},
+			}
+			for name, values := range test.header {
+				header[name] = values
+			}
+			if diff := cmp.Diff(header, w.Header()); diff != "" {
+				t.Errorf("headers (-want +got):\n%s", diff)
+			}
+			var body map[string]any
+			if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+				t.Fatal(err)
+			}
+			message, _ := body["message"].(string)
+			if message == "" || strings.Contains(message, "fire") {
+				t.Errorf("message %q", message)
+			}
+			delete(body, "message")
+			want := map[string]any{
+				"object": "fault", "name": "error", "code": test.code, "errCode": "service." + test.detail,
+				"status": float64(test.status), "faults": []any{},
+			}
+			if diff := cmp.Diff(want, body); diff != "" {
+				t.Errorf("body (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHandlerDoesNotWaitForStores(t *testing.T) {
+	hang := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	tests := map[string]func(*server){
+		"N11 a store that hangs": func(s *server) {
+			s.Replays = replaysFunc(func(ctx context.Context, _ signing.Use) error { return hang(ctx) })
+		},
+		"N11 a look-up that hangs": func(s *server) {
+			s.Keys = keysFunc(func(ctx context.Context, _ string) (*signing.Key, error) { return nil, hang(ctx) })
+		},
+	}
+	for name, broken := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(t)
+				broken(s)
+				served := false
+				next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true })
+				started := time.Now()
+				w := httptest.NewRecorder()
+				s.Handler(next).ServeHTTP(w, base())
+				if took := time.Since(started); took != 500*time.Millisecond {
+					t.Errorf("took %v", took)
+				}
+				if served || w.Code != 503 || w.Header().Get("Retry-After") == "" {
+					t.Errorf("served %t, status %d", served, w.Code)
+				}
+			})
+		})
+	}
+}
+
+func TestHandlerGivesTheRequestItsOwnContext(t *testing.T) {
+	s := newServer(t)
+	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if _, bounded := r.Context().Deadline(); bounded {
+			t.Error("the handler has the deadline of the stores")
+		}
+	})
+	s.Handler(next).ServeHTTP(httptest.NewRecorder(), base())
+	if len(s.replays.claimed()) != 1 {
+		t.Error("not served")
+	}
+}
+
+func TestServerTime(t *testing.T) {
+	s := newServer(t)
+	s.Policy.Now = nil
+	s.Policy.Header = "X-Acme-"
+	before := time.Now().UnixMilli()
+	w := httptest.NewRecorder()
+	s.Handler(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	got, err := strconv.ParseInt(w.Header().Get("X-Acme-Server-Time"), 10, 64)
+	if err != nil || got < before || got > time.Now().UnixMilli() {
+		t.Errorf("server time %q", w.Header().Get("X-Acme-Server-Time"))
+	}
+}
+
+func TestCredentialsLostOnTheWay(t *testing.T) {
+	s := newSite(t)
+	to, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }})
+	defer front.Close()
+	tests := map[string]func(*http.Request){
+		"S20 named in Connection, through a proxy": func(r *http.Request) {
+			r.Header.Set("Connection", strings.Join([]string{names.ClientKey, names.Signature, names.Timestamp, names.Nonce}, ", "))
+		},
+		"S20 in the trailers": func(r *http.Request) {
+			r.Method = http.MethodPost
+			r.Body = io.NopCloser(strings.NewReader("{}"))
+			r.ContentLength = -1
+			r.Trailer, r.Header = r.Header, http.Header{}
+		},
+	}
+	for name, spoil := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := base()
+			r.URL, err = url.Parse(front.URL + "/acme/v2/connections")
+			if err != nil {
+				t.Fatal(err)
+			}
+			spoil(r)
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			body, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.StatusCode != 401 || errCode(t, string(body)) != "service.accessDenied.noCredentialsSupplied" {
+				t.Errorf("status %d: %s", res.StatusCode, body)
+			}
+			if s.served.Load() != 0 {
+				t.Error("served")
+			}
+		})
+	}
+}

@@ -1,0 +1,256 @@
+package signing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/urlpath"
+)
+
+// Transport is an http.RoundTripper that signs every request it sends.
+//
+// Requests outside BaseURL fail with ErrOutside and are not sent, also when a
+// redirect leads there: credentials never leave it. Those whose path no server
+// would take fail with ErrPath.
+//
+// A reply that says the signature was stale is answered by signing once more with
+// the corrected clock, if the body can be read again (Request.GetBody); one that
+// says it was replayed likewise, for GET and HEAD only, since another method may
+// have been executed the first time.
+//
+// Requests that would have equal signatures get timestamps a millisecond apart,
+// up to one second ahead of the clock. Beyond that up to eight GET or HEAD share a
+// millisecond, which a server with Policy.SingleUse refuses; others wait, as long
+// as their context allows: 1000 a second for one path. Processes that use one
+// client key know nothing of each other: of two equal unsafe requests signed in
+// one millisecond the second is refused as replayed.
+//
+// Its fields must not change while it is in use; it is safe for concurrent use.
+type Transport struct {
+	// Clock is shared by all Transports that use the same client key. If nil, the
+	// Transport has one of its own.
+	Clock *Clock
+
+	// BaseURL is the address of the service with its mount, such as
+	// "https://api.example.com/acme/v2". Required.
+	BaseURL string
+
+	ClientKey string // required
+	Secret    Secret // required
+
+	// Account is the account id to act as, where the credential may; "" is the
+	// credential's own. An account header the request already has goes first.
+	Account string
+
+	// Header is the prefix of the header names; "" means DefaultPrefix.
+	Header string
+
+	// Base sends the signed requests, http.DefaultTransport if nil.
+	Base http.RoundTripper
+
+	// Now is the local clock, time.Now if nil.
+	Now func() time.Time
+
+	own Clock
+}
+
+// ErrOutside is returned by Transport for a request outside its BaseURL.
+var ErrOutside = errors.New("signing: request is outside the base URL")
+
+// maxDrained is how much of a refused reply is read so that its connection can be
+// used again.
+const maxDrained = 64 << 10
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	target, err := t.target(r)
+	if err != nil {
+		closeBody(r)
+		return nil, err
+	}
+	res, err := t.attempt(r, target)
+	if err != nil {
+		return nil, err
+	}
+	reason := refusal(res)
+	if reason == refusedStale {
+		target.clock.refused(t.now())
+	}
+	again, ok := repeat(r, reason)
+	if !ok {
+		return res, nil
+	}
+	if res.ContentLength >= 0 { // else it may never end
+		_, _ = io.CopyN(io.Discard, res.Body, maxDrained)
+	}
+	res.Body.Close()
+	return t.attempt(again, target)
+}
+
+// target is where a request goes, as far as signing is concerned.
+type target struct {
+	clock   *hostClock
+	command string
+}
+
+// target checks the Transport and that r belongs to it.
+func (t *Transport) target(r *http.Request) (target, error) {
+	base, err := url.Parse(t.BaseURL)
+	switch {
+	case err != nil || !isBase(base):
+		return target{}, errors.New("signing: Transport.BaseURL must be an http or https URL of host and path alone")
+	case !visible.holds(t.ClientKey, 1, maxClientKey):
+		return target{}, errors.New("signing: Transport.ClientKey must be 1 to 128 visible ASCII characters")
+	case t.Secret == "":
+		return target{}, errors.New("signing: Transport.Secret is missing")
+	case !visible.holds(t.Account, 0, maxAccount):
+		return target{}, errors.New("signing: Transport.Account must be at most 64 visible ASCII characters")
+	case r.URL == nil || r.URL.Opaque != "":
+		return target{}, ErrOutside
+	}
+	host := origin(base, base.Host)
+	// Host is compared too: behind a shared front it decides who gets the request.
+	if origin(r.URL, r.URL.Host) != host || origin(r.URL, cmp.Or(r.Host, r.URL.Host)) != host {
+		return target{}, ErrOutside
+	}
+	path := r.URL.EscapedPath()
+	if !clean(path) {
+		return target{}, ErrPath
+	}
+	command, err := below(path, base.EscapedPath())
+	if err != nil {
+		return target{}, ErrOutside
+	}
+	return target{clock: t.clock().host(host), command: command}, nil
+}
+
+// clean takes the missing path of a URL for its root, as servers do.
+func clean(escaped string) bool { return escaped == "" || urlpath.IsClean(escaped) }
+
+func isBase(u *url.URL) bool {
+	return (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && clean(u.EscapedPath()) &&
+		u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// origin returns scheme, host and port in one spelling.
+func origin(u *url.URL, host string) string {
+	port := ":443"
+	if u.Scheme == "http" {
+		port = ":80"
+	}
+	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(host), port)
+}
+
+// attempt sends a signed copy of r: a RoundTripper must not change the request it
+// was given, and each attempt needs a nonce of its own.
+func (t *Transport) attempt(r *http.Request, to target) (*http.Response, error) {
+	signed := r.Clone(r.Context())
+	if err := t.sign(signed, to); err != nil {
+		closeBody(r)
+		return nil, err
+	}
+	sent := t.now()
+	res, err := t.base().RoundTrip(signed)
+	if err != nil {
+		return nil, err
+	}
+	to.clock.learn(res.Header, headersFor(t.Header).ServerTime, sent, t.now())
+	return res, nil
+}
+
+// sign sets the headers of a signature. It waits where the stream of requests has
+// run ahead of the clock.
+func (t *Transport) sign(r *http.Request, to target) error {
+	if r.Header == nil {
+		r.Header = make(http.Header)
+	}
+	names := headersFor(t.Header)
+	if t.Account != "" && r.Header[names.Account] == nil {
+		r.Header.Set(names.Account, t.Account)
+	}
+	method := strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
+	sharing := isSafe(method) && r.Header[names.Account] == nil
+	ms, wait := to.clock.take(stream{t.ClientKey, to.command, method}, sharing, t.now())
+	if err := sleep(r.Context(), wait); err != nil {
+		return fmt.Errorf("signing: waiting for a timestamp: %w", err)
+	}
+	timestamp := strconv.FormatInt(ms, 10)
+	r.Header.Set(names.ClientKey, t.ClientKey)
+	r.Header.Set(names.Timestamp, timestamp)
+	r.Header.Set(names.Nonce, random(nonceLength))
+	r.Header.Set(names.Signature, Sign(t.ClientKey, t.Secret, to.command, method, timestamp))
+	return nil
+}
+
+// repeat returns r with a fresh body, if a request refused for this reason may be
+// signed and sent once more.
+func repeat(r *http.Request, reason string) (*http.Request, bool) {
+	safe := isSafe(cmp.Or(r.Method, http.MethodGet))
+	if reason != refusedStale && (reason != refusedReplayed || !safe) {
+		return nil, false
+	}
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, true
+	}
+	if r.GetBody == nil {
+		return nil, false
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return nil, false
+	}
+	again := r.WithContext(r.Context())
+	again.Body = body
+	return again, true
+}
+
+func (t *Transport) clock() *Clock {
+	if t.Clock == nil {
+		return &t.own
+	}
+	return t.Clock
+}
+
+func (t *Transport) base() http.RoundTripper {
+	if t.Base == nil {
+		return http.DefaultTransport
+	}
+	return t.Base
+}
+
+func (t *Transport) now() time.Time {
+	if t.Now == nil {
+		return time.Now()
+	}
+	return t.Now()
+}
+
+// sleep waits, but not beyond the context.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// closeBody keeps the promise of a RoundTripper where no other has taken over.
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		r.Body.Close()
+	}
+}

@@ -1,0 +1,135 @@
+package signing
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Verifier verifies signed requests. It is a small value: a server may build one
+// for each request, with Keys and Admit bound to that request. Its fields must
+// not change while it is in use; it is safe for concurrent use.
+type Verifier struct {
+	Keys    Keys    // required
+	Replays Replays // required
+	Policy  Policy
+
+	// Admit, if not nil, judges the state of the credential: whether it belongs
+	// to the organization of the URL, is valid now, may come from this network.
+	// It is called after the MAC has matched and before anything is recorded. Its
+	// error ends Verify and is returned as it is; an error that wraps ErrMismatch
+	// is answered like a wrong signature.
+	Admit func(r *http.Request, k *Key) error
+}
+
+// What Verify returns, beside ErrReplayed, ErrStale and ErrFull. An error that
+// wraps none of them means that Keys, Admit or Replays failed; the request must
+// be refused, and may be signed and sent again.
+var (
+	// ErrNoSignature: no header of a signature is there. Nothing was presented.
+	ErrNoSignature = errors.New("signing: no signature")
+
+	// ErrMalformed: a header is missing while another is there, or has not the
+	// shape it must have.
+	ErrMalformed = errors.New("signing: malformed signature headers")
+
+	// ErrAmbiguous: a header is there more than once, or an account header
+	// without a signature. It wraps ErrMalformed.
+	ErrAmbiguous = fmt.Errorf("%w: ambiguous", ErrMalformed)
+
+	// ErrMethod: the method is not in upper case.
+	ErrMethod = errors.New("signing: method is not in upper case")
+
+	// ErrMismatch: the signature is not that of this request under this key.
+	ErrMismatch = errors.New("signing: signature does not match")
+)
+
+var (
+	errIncomplete = errors.New("signing: Verifier needs Keys and Replays")
+	errNoKey      = errors.New("signing: Keys returned neither a key nor an error")
+	errUnknown    = fmt.Errorf("%w: %w", ErrMismatch, ErrUnknownKey)
+)
+
+// Verify decides whether r is signed as its command demands, records it, and
+// returns the key that signed it. The command is what [Command] returns, or what
+// the caller's router has cut from the same escaped path.
+//
+// It works in this order and stops at the first refusal: method, shape of the
+// headers, timestamp, key, MAC, Admit, replay. Up to the last of them, a refusal
+// leaves no trace.
+func (v *Verifier) Verify(r *http.Request, command string) (*Key, error) {
+	if v.Keys == nil || v.Replays == nil {
+		return nil, errIncomplete
+	}
+	if !isMethod(r.Method) {
+		return nil, ErrMethod
+	}
+	var c credential
+	if err := c.parse(r.Header, headersFor(v.Policy.Header)); err != nil {
+		return nil, err
+	}
+	now := v.Policy.now()
+	if !v.Policy.covers(c.signed, now) {
+		return nil, ErrStale
+	}
+	v.complete(&c, r.Method, now)
+	key, err := v.authenticate(r, command, &c)
+	if err != nil {
+		return nil, err
+	}
+	if v.Admit != nil {
+		if err := v.Admit(r, key); err != nil {
+			return nil, err
+		}
+	}
+	// Claimed last, so that a forged request costs no storage.
+	if err := v.Replays.Claim(r.Context(), c.use); err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+// complete adds to a use what the clock and the policy say.
+func (v *Verifier) complete(c *credential, method string, now time.Time) {
+	c.use.Signed = time.UnixMilli(c.signed)
+	c.use.Seen = now
+	c.use.Keep = v.Policy.keep(c.signed)
+	c.use.Siblings = v.Policy.siblings(method, c.account)
+	c.use.Window = cmp.Or(v.Policy.SiblingWindow, defaultSiblingWindow)
+}
+
+// authenticate finds the key and compares the MAC.
+func (v *Verifier) authenticate(r *http.Request, command string, c *credential) (*Key, error) {
+	key, err := v.Keys.Key(r.Context(), c.use.ClientKey)
+	switch {
+	case errors.Is(err, ErrUnknownKey):
+		key = nobody()
+	case err != nil:
+		return nil, fmt.Errorf("signing: key look-up: %w", err)
+	case key == nil:
+		return nil, errNoKey
+	}
+	matches := key.verifies(&c.use.Signature, command, r.Method, c.timestamp)
+	switch {
+	// Not only nobody: a look-up that folds case finds a key under many names, and
+	// under each of them a captured request would count as new.
+	case key.clientKey != c.use.ClientKey:
+		return nil, errUnknown
+	case !matches:
+		return nil, ErrMismatch
+	}
+	return key, nil
+}
+
+// isMethod refuses lower case, which would be signed as another method, and the
+// semicolon, which would let a method hold a part of the command.
+func isMethod(method string) bool {
+	for i := range len(method) {
+		if c := method[i]; (c < 'A' || c > 'Z') && c != '-' {
+			return false
+		}
+	}
+	return method != ""
+}

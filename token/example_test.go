@@ -1,0 +1,252 @@
+package token_test
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+const environment = "https://api.example.com/acme/v2"
+
+func Example() {
+	ctx := context.Background()
+	var keys token.MemoryKeys
+	if _, err := keys.Generate(ctx, "acme", "notes-app"); err != nil {
+		log.Fatal(err)
+	}
+
+	minter := token.Minter{Signers: &keys}
+	minted, err := minter.Ephemeral(ctx, token.Claims{
+		Issuer: "notes-app", Subject: "account-1", Audience: environment,
+		Scope: []string{"object.read.c_note"},
+	}, time.Hour)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	verifier := token.Verifier{Keys: &keys, Cache: &token.Cache{}}
+	verified, err := verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
+	if err != nil {
+		log.Fatal(err)
+	}
+	set, _ := verified.Scope()
+	fmt.Println(minted, "is of", verified.Subject())
+	fmt.Println("read a note:", set.Allows(scope.Object(scope.Read, "c_note", "", "")))
+	fmt.Println("delete one: ", set.Allows(scope.Object(scope.Delete, "c_note", "", "")))
+	// Output:
+	// REDACTED is of account-1
+	// read a note: true
+	// delete one:  false
+}
+
+func ExampleMinter_Permanent() {
+	ctx := context.Background()
+	var keys token.MemoryKeys
+	var ledger token.MemoryLedger
+	if _, err := keys.Generate(ctx, "acme", "notes-app"); err != nil {
+		log.Fatal(err)
+	}
+	minter := token.Minter{Signers: &keys, Ledger: &ledger}
+	verifier := token.Verifier{Keys: &keys, Ledger: &ledger}
+
+	minted, claims, err := minter.Permanent(ctx, token.Claims{
+		Issuer: "notes-app", Subject: "account-1", Audience: environment, Scope: []string{"*"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("scope on the wire: %q\n", claims.Scope)
+	if err := ledger.Revoke(ctx, claims.Issuer, claims.ID); err != nil {
+		log.Fatal(err)
+	}
+	_, err = verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
+	fmt.Println(errors.Is(err, token.ErrRevoked))
+	// Output:
+	// scope on the wire: [""]
+	// true
+}
+
+func ExampleMinter_Limited() {
+	ctx := context.Background()
+	var keys token.MemoryKeys
+	var ledger token.MemoryLedger
+	if _, err := keys.Generate(ctx, "acme", "notes-app"); err != nil {
+		log.Fatal(err)
+	}
+	minter := token.Minter{Signers: &keys, Ledger: &ledger}
+	minted, _, err := minter.Limited(ctx, token.Claims{
+		Issuer: "notes-app", Subject: "account-1", Audience: environment,
+		Extra: map[string]json.RawMessage{"invitation": json.RawMessage(`17`)},
+	}, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	verifier := token.Verifier{Keys: &keys, Ledger: &ledger}
+	for range 2 {
+		verified, err := verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println("invitation", string(verified.Extra("invitation")))
+	}
+	// Output:
+	// invitation 17
+	// token: invalid: every use is spent
+}
+
+func ExampleVerifier_Verify() {
+	ctx := context.Background()
+	var keys token.MemoryKeys
+	disabled := errors.New("account is disabled")
+	verifier := token.Verifier{
+		Keys:  token.Cached(&keys, 2*time.Second),
+		Cache: &token.Cache{Entries: 100_000},
+		Admit: func(_ context.Context, t *token.Verified) error {
+			if t.Subject() == "account-2" {
+				return disabled
+			}
+			return nil
+		},
+	}
+	_, err := verifier.Verify(ctx, "not.a.token", token.Expect{Org: "acme", Audience: environment})
+	switch {
+	case err == nil:
+		fmt.Println("200")
+	case errors.Is(err, token.ErrExpired):
+		fmt.Println("401, get a new one")
+	case errors.Is(err, token.ErrInvalid), errors.Is(err, disabled):
+		fmt.Println("401")
+	default:
+		fmt.Println("503")
+	}
+	// Output:
+	// 401
+}
+
+func ExampleCached() {
+	ctx := context.Background()
+	var store token.MemoryKeys // in earnest, one in a database
+	first, err := store.Generate(ctx, "acme", "notes-app")
+	if err != nil {
+		log.Fatal(err)
+	}
+	keys := token.Cached(&store, 2*time.Second)
+	if _, err := keys.Public(ctx, first.KeyID); err != nil {
+		log.Fatal(err)
+	}
+
+	if _, err := store.Generate(ctx, "acme", "notes-app"); err != nil {
+		log.Fatal(err)
+	}
+	keys.Invalidate("notes-app") // at once here, within 2 seconds elsewhere
+	_, err = keys.Public(ctx, first.KeyID)
+	fmt.Println(errors.Is(err, token.ErrNotFound))
+	// Output:
+	// true
+}
+
+func ExampleGeneratePair() {
+	var keys token.MemoryKeys
+	pair, err := token.GeneratePair(3072)
+	if err != nil {
+		log.Fatal(err)
+	}
+	pair.ClientKey, pair.Org = "notes-app", "acme"
+	if err := keys.Put(context.Background(), pair); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(pair, pair.Key.N.BitLen(), len(pair.KeyID))
+	// Output:
+	// REDACTED 3072 43
+}
+
+func ExampleNewPair() {
+	// A key that never leaves its KMS: anything that is a crypto.Signer.
+	signer := rsaKeys[0]()
+	pair, err := token.NewPair(signer)
+	if err != nil {
+		log.Fatal(err)
+	}
+	thumbprint, err := token.Thumbprint(&signer.PublicKey)
+	fmt.Println(pair.KeyID == thumbprint, err)
+	// Output:
+	// true <nil>
+}
+
+func ExampleParsePairJWK() {
+	pair, err := token.ParsePairJWK([]byte(rfcKey)) // the key of RFC 7515, appendix A.2
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(pair.KeyID)
+	_, err = token.ParsePairJWK([]byte(`{"kty":"RSA","use":"enc"}`))
+	fmt.Println(err)
+	// Output:
+	// IsUn6_e04MaShXFIISMp4kG62LWzMIPy_MvSA5pJgX8
+	// token: key is not acceptable: JWK use is not sig
+}
+
+func ExampleParsePairPEM() {
+	_, err := token.ParsePairPEM([]byte("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n"))
+	fmt.Println(errors.Is(err, token.ErrBadKey))
+	// Output:
+	// true
+}
+
+func ExampleJWKSet() {
+	var keys token.MemoryKeys
+	exposed, err := keys.Exposed(context.Background(), "acme")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", token.JWKSet(exposed))
+	// Output:
+	// {"object":"list","data":[],"hasMore":false,"keys":[]}
+}
+
+func ExamplePEM() {
+	pair, err := token.ParsePairJWK([]byte(rfcKey))
+	if err != nil {
+		log.Fatal(err)
+	}
+	pair.ClientKey = "notes-app"
+	text := token.PEM([]token.PublicKey{pair.PublicKey})
+	fmt.Printf("%s", text[:len("# app: notes-app\n")])
+	block, _ := pem.Decode(text)
+	fmt.Println(block.Type)
+	// Output:
+	// # app: notes-app
+	// PUBLIC KEY
+}
+
+func ExampleTransport() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Println(r.URL.Path, r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+
+	client := &http.Client{Transport: &token.Transport{
+		BaseURL: server.URL + "/acme/v2",
+		Source:  token.Token("header.payload.signature"),
+	}}
+	res, err := client.Get(server.URL + "/acme/v2/connections")
+	if err != nil {
+		log.Fatal(err)
+	}
+	res.Body.Close()
+	_, err = client.Get(server.URL + "/elsewhere")
+	fmt.Println(errors.Is(err, token.ErrOutside))
+	// Output:
+	// /acme/v2/connections Bearer header.payload.signature
+	// true
+}

@@ -1,0 +1,74 @@
+package token
+
+import "github.com/golang-jwt/jwt/v5"
+
+// Parts of the reader, for tests that hold it against other readers.
+var (
+	ReadHeader = readHeader
+	ReadClaims = readClaims
+	Sign       = sign
+)
+
+type Extra = extra
+
+func (e Extra) Name() string { return e.name }
+func (e Extra) Raw() string  { return e.raw }
+
+// Parts are those of a token, decoded.
+type Parts struct {
+	Signed, Header, Payload string
+	Signature               []byte
+}
+
+func Split(raw string) (Parts, error) {
+	c, err := split(raw)
+	return Parts{c.signed, c.header, c.payload, c.signature}, err
+}
+
+// Matches is the RSA step alone.
+func Matches(p Parts, key *PublicKey) error {
+	return jwt.SigningMethodRS256.Verify(p.Signed, p.Signature, key.Key)
+}
+
+// Len is how many tokens are remembered, and of how many bytes.
+func (c *Cache) Len() (entries, bytes int) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.found), c.bytes
+}
+
+func (c *CachedKeys) Len() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.found)
+}
+
+func (m *MemoryLedger) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.records)
+}
+
+const MaxKeys = maxKeys
+
+// Why a JSON text is refused.
+var (
+	ErrSyntax    = errSyntax
+	ErrTrailing  = errTrailing
+	ErrUTF8      = errUTF8
+	ErrSurrogate = errSurrogate
+	ErrDuplicate = errDuplicate
+	ErrDepth     = errDepth
+	ErrMembers   = errMembers
+	ErrElements  = errElements
+	ErrType      = errType
+	ErrRange     = errRange
+	ErrAlgorithm = errAlgorithm
+	ErrTyp       = errTyp
+	ErrKeyID     = errKeyID
+	ErrMember    = errMember
+	ErrMissing   = errMissing
+	ErrText      = errText
+	ErrCount     = errCount
+	ErrGrant     = errGrant
+)

@@ -1,0 +1,239 @@
+package token_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	josejson "github.com/go-jose/go-jose/v4/json"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// refusals lists every reason to refuse a JSON text, each with what is true of
+// the text then. A text that is refused for syntax is refused by the other
+// readers, too; the rest is where this package is narrower, on purpose.
+var refusals = map[error]func(text string) bool{
+	token.ErrSyntax:    func(s string) bool { return !json.Valid([]byte(s)) },
+	token.ErrTrailing:  func(s string) bool { return !json.Valid([]byte(s)) },
+	token.ErrUTF8:      func(s string) bool { return !utf8.ValidString(s) },
+	token.ErrSurrogate: func(s string) bool { return strings.Contains(strings.ToLower(s), `\ud`) },
+	token.ErrDuplicate: func(s string) bool { var v any; return josejson.Unmarshal([]byte(s), &v) != nil },
+	token.ErrDepth:     func(s string) bool { return strings.Count(s, "[")+strings.Count(s, "{") > 16 },
+	token.ErrMembers:   func(s string) bool { return strings.Count(s, ":") > 64 },
+	token.ErrElements:  func(s string) bool { return strings.Count(s, ",") >= 64 },
+	token.ErrType:      anyText,
+	token.ErrRange:     func(s string) bool { return strings.ContainsAny(s, "123456789") },
+	token.ErrAlgorithm: anyText,
+	token.ErrTyp:       func(s string) bool { return strings.Contains(s, "t") || strings.Contains(s, `\u`) },
+	token.ErrKeyID:     anyText,
+	token.ErrMember:    anyText,
+	token.ErrMissing:   anyText,
+	token.ErrText:      anyText,
+	token.ErrCount:     anyText,
+	token.ErrGrant:     anyText,
+}
+
+func anyText(string) bool { return true }
+
+// explained asserts that a refusal has one of the reasons, and that it is true.
+func explained(t *testing.T, text string, err error) {
+	t.Helper()
+	for reason, holds := range refusals {
+		if errors.Is(err, reason) {
+			if !holds(text) {
+				t.Errorf("%q is refused for %v, which is not so", text, err)
+			}
+			return
+		}
+	}
+	t.Errorf("%q is refused for an unlisted reason: %v", text, err)
+}
+
+func FuzzHeader(f *testing.F) {
+	k := strings.Repeat("k", 43)
+	for _, seed := range []string{
+		`{"alg":"RS256","kid":"` + k + `","typ":"JWT"}`, ` { "kid" : "` + k + `" , "alg" : "RS256" } `,
+		`{"\u0061lg":"RS256","kid":"` + k + `"}`, `{"alg":"RS256","kid":"` + k + `","crit":[]}`, `{"alg":"none"}`,
+		`{"alg":"RS256","alg":"RS256"}`, `{"alg":"RS256","kid":"` + k + `","typ":"JWT"}{}`, `{}`, `[]`, `null`, "",
+		`{"ALG":"RS256","kid":"` + k + `"}`, "{\"alg\":\"\xff\"}", `{"alg":"\ud800"}`, `{"alg":1}`, `{"alg":"RS256","typ":null}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		kid, err := token.ReadHeader(text)
+		if err != nil {
+			explained(t, text, err)
+			return
+		}
+		for name, unmarshal := range map[string]func([]byte, any) error{
+			"encoding/json": json.Unmarshal, "go-jose": josejson.Unmarshal,
+		} {
+			var got map[string]any
+			if err := unmarshal([]byte(text), &got); err != nil {
+				t.Fatalf("%s refuses %q: %v", name, text, err)
+			}
+			want := map[string]any{"alg": "RS256", "kid": kid}
+			if len(got) == 3 {
+				want["typ"] = "JWT"
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s reads %q otherwise: %s", name, text, diff)
+			}
+		}
+	})
+}
+
+func FuzzClaims(f *testing.F) {
+	const least = `{"iss":"a","sub":"b","aud":"c","iat":1`
+	for _, seed := range []string{
+		least + `}`, least + `,"nbf":2,"exp":3,"jti":"d","service/cnt":4}`, least + `,"service/scp":[""],"service/rls":["x","y"]}`,
+		least + `,"service/skp":true,"service/skc":false,"service/gnt":4}`, least + `,"service/gnt":"read"}`,
+		least + `,"SUB":"x","ſub":"y","x":[1e400,{"y":null}],"z":"\ud83d\ude00\n"}`, least + `,"s\u0075b":"x"}`,
+		least + `,"x":{"a":1,"a":2}}`, least + `,"service/scp":null}`, least + `,"exp":1.0}`, least + `,"exp":-1}`,
+		least + `,"exp":1e3}`, least + `,"exp":99999999999999999999}`, least + `,"service/cnt":1}`, least + `}x`,
+		least + `,"x":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`, least + members(70) + `}`,
+		least + `,"service/rls":["` + strings.Repeat(`x","`, 70) + `"]}`, `{"iss":""}`, `{"iss":"\u0000"}`, `null`, `"`, "\ufeff{}",
+		least + `,"x":"\ud800"}`, "{\"iss\":\"\xc3\"}", `{"iss":01}`, `{"iss":tru`, `{"iss":"a",}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, extras, err := token.ReadClaims(text, "service/")
+		if err != nil {
+			explained(t, text, err)
+			return
+		}
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &members); err != nil {
+			t.Fatalf("encoding/json refuses %q: %v", text, err)
+		}
+		var any map[string]josejson.RawMessage
+		if err := josejson.Unmarshal([]byte(text), &any); err != nil || len(any) != len(members) {
+			t.Fatalf("go-jose refuses %q: %v", text, err)
+		}
+		for _, e := range extras {
+			if diff := cmp.Diff(string(members[e.Name()]), e.Raw()); diff != "" {
+				t.Errorf("claim %q: %s", e.Name(), diff)
+			}
+			if !json.Valid([]byte(e.Raw())) {
+				t.Errorf("claim %q is not JSON: %q", e.Name(), e.Raw())
+			}
+			delete(members, e.Name())
+		}
+		if diff := cmp.Diff(claimsOf(t, members), got); diff != "" {
+			t.Errorf("encoding/json reads %q otherwise: %s", text, diff)
+		}
+	})
+}
+
+// claimsOf reads with encoding/json the members of a payload that are claims.
+func claimsOf(t *testing.T, members map[string]json.RawMessage) (c token.Claims) {
+	t.Helper()
+	times := map[string]*time.Time{"iat": &c.IssuedAt, "nbf": &c.NotBefore, "exp": &c.Expires}
+	values := map[string]any{
+		"iss": &c.Issuer, "sub": &c.Subject, "aud": &c.Audience, "jti": &c.ID,
+		"service/scp": &c.Scope, "service/rls": &c.Roles, "service/cnt": &c.MaxUses,
+		"service/skp": &c.SkipACL, "service/skc": &c.SkipCreateACL,
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var err error
+		switch value := members[name]; {
+		case times[name] != nil:
+			var seconds int64
+			err = json.Unmarshal(value, &seconds)
+			*times[name] = time.Unix(seconds, 0).UTC()
+		case name == "service/gnt":
+			var level any
+			err = json.Unmarshal(value, &level)
+			if number, ok := level.(float64); ok {
+				c.Grant = scope.Level(number)
+			} else {
+				c.Grant, _ = scope.ParseLevel(level.(string))
+			}
+		case values[name] == nil:
+			t.Errorf("claim %q was neither read nor kept", name)
+		default:
+			err = json.Unmarshal(value, values[name])
+		}
+		if err != nil {
+			t.Errorf("encoding/json refuses claim %q: %v", name, err)
+		}
+	}
+	return c
+}
+
+func FuzzSplit(f *testing.F) {
+	for _, seed := range []string{"YQ.YQ.YQ", "YR.YQ.YQ", "YQ==.YQ.YQ", "Y.Y.Y", "..", "YQ.YQ.YQ.YQ", "Y\nQ.YQ.YQ", "-_.-_8.AA", rfcToken} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		parts, err := token.Split(raw)
+		if err != nil {
+			if !errors.Is(err, token.ErrInvalid) {
+				t.Errorf("error %v, want ErrInvalid", err)
+			}
+			return
+		}
+		signed := b64([]byte(parts.Header)) + "." + b64([]byte(parts.Payload))
+		if signed != parts.Signed || signed+"."+b64(parts.Signature) != raw {
+			t.Errorf("%q is another text of the same token", raw)
+		}
+	})
+}
+
+// Nobody makes a second text that is accepted out of those that are.
+func FuzzVerify(f *testing.F) {
+	w := newWorld(f)
+	honest := []string{
+		w.token(f), w.token(f, "service/skp", true, "x", "y"), w.token(f, "exp", nil),
+		forge(f, 1, header(f, 1), payload(f, w.claims("iss", appB))),
+	}
+	for _, raw := range honest {
+		f.Add(raw)
+		f.Add(raw + "=")
+		f.Add(raw[:len(raw)-1])
+		f.Add(strings.Replace(raw, ".", "..", 1))
+	}
+	first, second := strings.Split(honest[0], "."), strings.Split(honest[1], ".")
+	f.Add(first[0] + "." + second[1] + "." + first[2])
+	f.Add(rfcToken)
+	f.Fuzz(func(t *testing.T, raw string) {
+		got, err := w.verify(t, raw)
+		if (err == nil) != slices.Contains(honest, raw) {
+			t.Errorf("Verify(%q) = %v, %v", raw, got, err)
+		}
+		if err != nil && !errors.Is(err, token.ErrInvalid) {
+			t.Errorf("error %v, want ErrInvalid", err)
+		}
+		noSecret(t, err, raw)
+	})
+}
+
+func FuzzParsePair(f *testing.F) {
+	f.Add([]byte(rfcKey))
+	f.Add(pkcs1(rsaKeys[0]()))
+	f.Add([]byte("-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, parse := range []func([]byte) (*token.KeyPair, error){token.ParsePairPEM, token.ParsePairJWK} {
+			pair, err := parse(text)
+			if err != nil {
+				if !errors.Is(err, token.ErrBadKey) {
+					t.Errorf("error %v, want ErrBadKey", err)
+				}
+				continue
+			}
+			pair.ClientKey = appA
+			if err := pair.Validate(); err != nil {
+				t.Errorf("imported and not fit: %v", err)
+			}
+		}
+	})
+}

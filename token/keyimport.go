@@ -1,0 +1,108 @@
+package token
+
+import (
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"slices"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// maxKeyText is several times the text of the largest key that is fit. The
+// parsers check a key before its size can be told, which takes long for a huge
+// one.
+const maxKeyText = 16 << 10
+
+// ParsePairPEM reads an RSA private key from the one PEM block of text:
+// PRIVATE KEY (PKCS #8) or RSA PRIVATE KEY (PKCS #1), not encrypted, at most 16
+// KiB. Errors match ErrBadKey.
+func ParsePairPEM(text []byte) (*KeyPair, error) {
+	if len(text) > maxKeyText {
+		return nil, badKey("text larger than 16 KiB")
+	}
+	block, rest := pem.Decode(text)
+	if block == nil {
+		return nil, badKey("no PEM block")
+	}
+	if next, _ := pem.Decode(rest); next != nil {
+		return nil, badKey("more than one PEM block")
+	}
+	key, err := parseDER(block)
+	if err != nil {
+		return nil, badKey(err.Error())
+	}
+	return privatePair(key)
+}
+
+func parseDER(block *pem.Block) (any, error) {
+	switch block.Type {
+	case "PRIVATE KEY":
+		return x509.ParsePKCS8PrivateKey(block.Bytes)
+	case "RSA PRIVATE KEY":
+		return x509.ParsePKCS1PrivateKey(block.Bytes)
+	}
+	return nil, errors.New("PEM block is neither PRIVATE KEY nor RSA PRIVATE KEY")
+}
+
+// ParsePairJWK reads an RSA private key in the form of RFC 7517. Its use, if
+// given, must be sig, its alg RS256, and its key_ops sign, with or without
+// verify. Its kid is not kept: the pair's is the thumbprint. The text has at
+// most 16 KiB. Errors match ErrBadKey.
+func ParsePairJWK(text []byte) (*KeyPair, error) {
+	if len(text) > maxKeyText {
+		return nil, badKey("text larger than 16 KiB")
+	}
+	if err := readObject(string(text), jwkPolicy); err != nil {
+		return nil, badKey(err.Error())
+	}
+	var jwk jose.JSONWebKey
+	if err := jwk.UnmarshalJSON(text); err != nil {
+		return nil, badKey("JWK is malformed")
+	}
+	return privatePair(jwk.Key)
+}
+
+// jwkPolicy is what a JWK says about itself, which the parser leaves to others.
+func jwkPolicy(r *reader, name string) error {
+	switch name {
+	case "kty":
+		return r.exactly("RSA", errors.New("JWK kty is not RSA"))
+	case "use":
+		return r.exactly("sig", errors.New("JWK use is not sig"))
+	case "alg":
+		return r.exactly(algorithm, errors.New("JWK alg is not RS256"))
+	case "key_ops":
+		ops, err := r.strings(maxMembers)
+		if err == nil && !isSigning(ops) {
+			err = errors.New("JWK key_ops is not sign")
+		}
+		return err
+	}
+	_, err := r.skip()
+	return err
+}
+
+func isSigning(ops []string) bool {
+	slices.Sort(ops)
+	return slices.Equal(ops, []string{"sign"}) || slices.Equal(ops, []string{"sign", "verify"})
+}
+
+func privatePair(key any) (*KeyPair, error) {
+	parsed, ok := key.(*rsa.PrivateKey)
+	if !ok {
+		return nil, badKey("not an RSA private key")
+	}
+	if len(parsed.Primes) != 2 {
+		return nil, badKey("modulus is not the product of two primes")
+	}
+	// Without the values for faster signing, which are computed rather than
+	// believed.
+	private := &rsa.PrivateKey{PublicKey: parsed.PublicKey, D: parsed.D, Primes: parsed.Primes}
+	private.Precompute()
+	if err := private.Validate(); err != nil {
+		return nil, badKey(err.Error())
+	}
+	return NewPair(private)
+}

@@ -1,0 +1,216 @@
+package token
+
+import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+const (
+	defaultTTL        = 15 * time.Minute
+	maxTTL            = 24 * time.Hour
+	defaultPerSubject = 10 // section 8 of the interface
+)
+
+// Minter signs tokens. It decides whether claims can be signed, not whether
+// the caller may ask for them: that is the embedder's, before. It must not be
+// changed once used; it is safe for concurrent use.
+type Minter struct {
+	Signers    Signers          // required
+	Ledger     Ledger           // required by Permanent and Limited
+	Scopes     *scope.Grammar   // nil: the standard grammar
+	Namespace  string           // of the claims; "": service/
+	PerSubject int              // permanent and limited-use tokens of one app and subject; 0: 10
+	Now        func() time.Time // nil: time.Now
+}
+
+// Ephemeral mints a token without a jti, which needs no ledger and cannot be
+// revoked alone. It ends after ttl, cut to whole seconds: 1 second to 24 hours,
+// 0 means 15 minutes. IssuedAt, Expires, ID and MaxUses must be zero.
+//
+// Errors match ErrClaims for claims that are missing, out of range or
+// contradict each other; ErrScope, with a *scope.SyntaxError, for chains that
+// do not parse or can match nothing; ErrNoKeyPair. Any other is a store's.
+func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (Token, error) {
+	if ttl == 0 {
+		ttl = defaultTTL
+	}
+	if ttl < time.Second || ttl > maxTTL {
+		return "", unmintable(errors.New("ttl is not between 1 second and 24 hours"))
+	}
+	if !c.Expires.IsZero() || c.MaxUses != 0 {
+		return "", unmintable(errors.New("an ephemeral token ends by its ttl and has no use count"))
+	}
+	now := current(m.Now)
+	c.Expires = now.Add(ttl)
+	t, _, err := m.mint(ctx, &c, now, "")
+	return t, err
+}
+
+// Permanent mints a token with a jti, which lasts until it is revoked or its
+// key replaced, or until c.Expires if that is set. IssuedAt, ID and MaxUses
+// must be zero. It returns the claims as they were signed.
+//
+// Errors are those of Ephemeral, and ErrTooMany when the subject has the most
+// tokens of this app that PerSubject allows.
+func (m *Minter) Permanent(ctx context.Context, c Claims) (Token, Claims, error) {
+	if c.MaxUses != 0 {
+		return "", Claims{}, unmintable(errors.New("a permanent token has no use count"))
+	}
+	return m.issue(ctx, c)
+}
+
+// Limited is Permanent for a token that can authenticate no more than uses
+// times, at least 1. c.MaxUses must be zero or uses.
+func (m *Minter) Limited(ctx context.Context, c Claims, uses int64) (Token, Claims, error) {
+	if uses < 1 || uses > maxCount || c.MaxUses != 0 && c.MaxUses != uses {
+		return "", Claims{}, unmintable(errors.New("use count is out of range or said twice"))
+	}
+	c.MaxUses = uses
+	return m.issue(ctx, c)
+}
+
+func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
+	if m.Ledger == nil {
+		return "", Claims{}, errors.New("token: Minter.Ledger is required")
+	}
+	t, kid, err := m.mint(ctx, &c, current(m.Now), newID())
+	if err != nil {
+		return "", Claims{}, err
+	}
+	// Signed first: a token that nobody was given and no ledger knows is
+	// nothing, but a record without a token takes up a place.
+	err = m.Ledger.Issue(ctx, c.record(kid), orDefault(m.PerSubject, defaultPerSubject))
+	if err != nil {
+		return "", Claims{}, fmt.Errorf("token: issue: %w", err)
+	}
+	return t, c, nil
+}
+
+// newID is 128 random bits.
+func newID() string {
+	var id [16]byte
+	rand.Read(id[:])
+	return encode(id[:])
+}
+
+// mint completes the claims and signs them. It returns the kid, too.
+func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) (Token, string, error) {
+	if m.Signers == nil {
+		return "", "", errors.New("token: Minter.Signers is required")
+	}
+	if !c.IssuedAt.IsZero() || c.ID != "" {
+		return "", "", unmintable(errors.New("iat and jti are the Minter's to set"))
+	}
+	c.IssuedAt, c.ID = wholeSeconds(now), id
+	c.NotBefore, c.Expires = wholeSeconds(c.NotBefore), wholeSeconds(c.Expires)
+	if err := m.complete(c, now); err != nil {
+		return "", "", err
+	}
+	pair, err := m.pair(ctx, c.Issuer)
+	if err != nil {
+		return "", "", err
+	}
+	payload, err := m.payload(c)
+	if err != nil {
+		return "", "", unmintable(err)
+	}
+	t, err := sign(pair, payload)
+	return t, pair.KeyID, err
+}
+
+// complete checks the claims and makes the scope canonical.
+func (m *Minter) complete(c *Claims, now time.Time) (err error) {
+	switch {
+	case !isClientKey(c.Issuer):
+		return unmintable(errors.New("iss is not a client key"))
+	case !isUnicode(c.Subject), !isUnicode(c.Audience), !all(c.Roles, isUnicode):
+		return unmintable(errText)
+	case !c.Expires.IsZero() && (!c.Expires.After(now) || !c.Expires.After(c.NotBefore)):
+		return unmintable(errors.New("exp comes before the token begins"))
+	}
+	c.Scope, err = m.canonical(c.Scope)
+	return err
+}
+
+// isUnicode is isText for what has not been read from JSON.
+func isUnicode(s string) bool { return isText(s) && utf8.ValidString(s) }
+
+// canonical returns the chains in canonical form, each once.
+func (m *Minter) canonical(chains []string) ([]string, error) {
+	if err := m.Scopes.Vet(chains...); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrScope, err)
+	}
+	if chains == nil {
+		return nil, nil
+	}
+	list := make([]string, 0, len(chains))
+	for _, text := range chains {
+		chain, err := m.Scopes.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrScope, err)
+		}
+		if canonical := onWire(chain); !slices.Contains(list, canonical) {
+			list = append(list, canonical)
+		}
+	}
+	return list, nil
+}
+
+// onWire writes everything as the empty chain: the star is for places where
+// nothing could be taken for it.
+func onWire(chain scope.Chain) string {
+	if text := chain.String(); text != "*" {
+		return text
+	}
+	return ""
+}
+
+func (m *Minter) pair(ctx context.Context, clientKey string) (*KeyPair, error) {
+	pair, err := m.Signers.Signer(ctx, clientKey)
+	if err != nil {
+		return nil, fmt.Errorf("token: look up a key pair: %w", err)
+	}
+	if pair == nil || pair.ClientKey != clientKey {
+		return nil, errors.New("token: Signers returned another pair than the one asked for")
+	}
+	return pair, pair.Validate()
+}
+
+// payload writes the claims and reads them back: what a Verifier would refuse
+// is not signed.
+func (m *Minter) payload(c *Claims) ([]byte, error) {
+	namespace := namespaceOr(m.Namespace)
+	payload, err := c.payload(namespace)
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = readClaims(string(payload), namespace)
+	return payload, err
+}
+
+// sign makes the compact form of RFC 7515 section 3.1.
+func sign(pair *KeyPair, payload []byte) (Token, error) {
+	header := `{"alg":"` + algorithm + `","kid":"` + pair.KeyID + `","typ":"JWT"}`
+	signed := encode([]byte(header)) + "." + encode(payload)
+	if len(signed)+1+base64.RawURLEncoding.EncodedLen(pair.Key.Size()) > maxToken {
+		return "", unmintable(errors.New("token would be larger than 8 KiB"))
+	}
+	digest := sha256.Sum256([]byte(signed))
+	signature, err := pair.Signer.Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		return "", fmt.Errorf("token: sign: %w", err)
+	}
+	return Token(signed + "." + encode(signature)), nil
+}
+
+func unmintable(cause error) error { return fmt.Errorf("%w: %w", ErrClaims, cause) }

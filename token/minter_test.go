@@ -1,0 +1,447 @@
+package token_test
+
+import (
+	"context"
+	"crypto"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func (w *world) minter() *token.Minter {
+	return &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: w.now}
+}
+
+// wanted are claims that can be minted.
+func wanted() token.Claims {
+	return token.Claims{Issuer: appA, Subject: account, Audience: audience, Scope: []string{"object.read"}}
+}
+
+func TestMintedForm(t *testing.T) {
+	w := newWorld(t)
+	c := wanted()
+	c.Roles, c.Grant, c.SkipACL, c.SkipCreateACL = []string{"editor"}, scope.LevelRead, true, true
+	c.NotBefore = w.now().Add(1500 * time.Millisecond)
+	c.Extra = map[string]json.RawMessage{"colour": raw(` { "a" : "é<&>" } `)}
+	minted, err := w.minter().Ephemeral(t.Context(), c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := token.Split(string(minted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(`{"alg":"RS256","kid":"`+kid(t, 0)+`","typ":"JWT"}`, parts.Header); diff != "" {
+		t.Error(diff)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(parts.Payload), &got); err != nil {
+		t.Fatal(err)
+	}
+	iat := float64(w.now().Unix())
+	want := map[string]any{
+		"iss": appA, "sub": account, "aud": audience, "iat": iat, "nbf": iat + 1, "exp": iat + 900,
+		"service/scp": []any{"object.read"}, "service/rls": []any{"editor"}, "service/gnt": 4.0,
+		"service/skp": true, "service/skc": true, "colour": map[string]any{"a": "é<&>"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := accepted(t, w, string(minted)); got.Subject() != account {
+		t.Errorf("Subject = %q", got.Subject())
+	}
+}
+
+func TestMintedTokensPassElsewhere(t *testing.T) {
+	w := newWorld(t)
+	minted, err := w.minter().Ephemeral(t.Context(), wanted(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := w.keys.Public(t.Context(), kid(t, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("golang-jwt", func(t *testing.T) {
+		parsed, err := jwt.Parse(string(minted), func(*jwt.Token) (any, error) { return public.Key, nil },
+			jwt.WithValidMethods([]string{"RS256"}), jwt.WithAudience(audience), jwt.WithIssuer(appA),
+			jwt.WithSubject(account), jwt.WithExpirationRequired(), jwt.WithTimeFunc(w.now))
+		if err != nil || !parsed.Valid {
+			t.Errorf("Parse: %v", err)
+		}
+	})
+	t.Run("go-jose", func(t *testing.T) {
+		parsed, err := jose.ParseSignedCompact(string(minted), []jose.SignatureAlgorithm{jose.RS256})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parsed.Verify(public.Key); err != nil {
+			t.Errorf("Verify: %v", err)
+		}
+	})
+}
+
+func TestEphemeralLife(t *testing.T) {
+	w := newWorld(t)
+	for ttl, want := range map[time.Duration]time.Duration{
+		0: 15 * time.Minute, time.Second: time.Second, 24 * time.Hour: 24 * time.Hour, 1999 * time.Millisecond: time.Second,
+	} {
+		minted, err := w.minter().Ephemeral(t.Context(), wanted(), ttl)
+		if err != nil {
+			t.Fatalf("ttl %v: %v", ttl, err)
+		}
+		got := accepted(t, w, string(minted))
+		if got.ID() != "" || !got.IssuedAt().Equal(w.now()) || got.Expires().Sub(got.IssuedAt()) != want {
+			t.Errorf("ttl %v: jti %q from %v to %v", ttl, got.ID(), got.IssuedAt(), got.Expires())
+		}
+	}
+	for _, ttl := range []time.Duration{-1, 1, 999 * time.Millisecond, 24*time.Hour + 1, 1 << 62} {
+		if _, err := w.minter().Ephemeral(t.Context(), wanted(), ttl); !errors.Is(err, token.ErrClaims) {
+			t.Errorf("ttl %v: error %v, want ErrClaims", ttl, err)
+		}
+	}
+}
+
+func TestLedgerKinds(t *testing.T) {
+	w := newWorld(t)
+	permanent, pc, err := w.minter().Permanent(t.Context(), wanted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited, lc, err := w.minter().Limited(t.Context(), wanted(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pc.ID) != 22 || len(lc.ID) != 22 || pc.ID == lc.ID {
+		t.Errorf("ids %q and %q", pc.ID, lc.ID)
+	}
+	for raw, c := range map[token.Token]token.Claims{permanent: pc, limited: lc} {
+		if diff := cmp.Diff(c, accepted(t, w, string(raw)).Claims()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	list, err := w.ledger.List(t.Context(), appA, account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]token.Record{
+		pc.ID: {ID: pc.ID, ClientKey: appA, Subject: account, KeyID: kid(t, 0), Uses: 1, Issued: w.now()},
+		lc.ID: {ID: lc.ID, ClientKey: appA, Subject: account, KeyID: kid(t, 0), Uses: 1, MaxUses: 2, Issued: w.now()},
+	}
+	got := map[string]token.Record{}
+	for _, r := range list {
+		got[r.ID] = r
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+
+	accepted(t, w, string(limited))
+	refused(t, w, string(limited), token.ErrExhausted)
+	w.advance(50 * 365 * 24 * time.Hour)
+	accepted(t, w, string(permanent))
+	if err := w.ledger.Revoke(t.Context(), appA, pc.ID); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, w, string(permanent), token.ErrRevoked)
+}
+
+func TestUnmintableClaims(t *testing.T) {
+	w := newWorld(t)
+	for name, change := range map[string]func(*token.Claims){
+		"no issuer":                    func(c *token.Claims) { c.Issuer = "" },
+		"issuer that is no client key": func(c *token.Claims) { c.Issuer = "a b" },
+		"no subject":                   func(c *token.Claims) { c.Subject = "" },
+		"subject with a line break":    func(c *token.Claims) { c.Subject = "a\nb" },
+		"subject that is not UTF-8":    func(c *token.Claims) { c.Subject = "\xff" },
+		"subject too long":             func(c *token.Claims) { c.Subject = strings.Repeat("x", 513) },
+		"no audience":                  func(c *token.Claims) { c.Audience = "" },
+		"iat":                          func(c *token.Claims) { c.IssuedAt = w.now() },
+		"jti":                          func(c *token.Claims) { c.ID = "mine" },
+		"exp and ttl":                  func(c *token.Claims) { c.Expires = w.now().Add(time.Minute) },
+		"use count":                    func(c *token.Claims) { c.MaxUses = 1 },
+		"nbf at exp":                   func(c *token.Claims) { c.NotBefore = w.now().Add(time.Hour) },
+		"nbf before 1970":              func(c *token.Claims) { c.NotBefore = time.Unix(-1, 0) },
+		"level that is none":           func(c *token.Claims) { c.Grant = 9 },
+		"empty role":                   func(c *token.Claims) { c.Roles = []string{""} },
+		"role that is not UTF-8":       func(c *token.Claims) { c.Roles = []string{"\xff"} },
+		"65 roles":                     func(c *token.Claims) { c.Roles = strings.Split(strings.Repeat("a,", 64)+"a", ",") },
+		"extra sub":                    extraClaim("sub", `"x"`),
+		"extra SUB":                    extraClaim("SUB", `"x"`),
+		"extra ſub":                    extraClaim("ſub", `"x"`),
+		"extra jti":                    extraClaim("jti", `"x"`),
+		"extra namespace claim":        extraClaim("service/cnt", `1`),
+		"extra NAMESPACE claim":        extraClaim("SERVICE/skp", `true`),
+		"extra that is not JSON":       extraClaim("x", `{`),
+		"extra with two values":        extraClaim("x", `1,"sub":"x"`),
+		"extra with duplicate names":   extraClaim("x", `{"a":1,"a":2}`),
+		"extra with a lone surrogate":  extraClaim("x", `"\ud800"`),
+		"extra that is not UTF-8":      extraClaim("x", "\"\xff\""),
+		"extra nested too deep":        extraClaim("x", strings.Repeat("[", 16)+strings.Repeat("]", 16)),
+		"extra too large":              extraClaim("x", `"`+strings.Repeat("x", 8<<10)+`"`),
+		"extra too many": func(c *token.Claims) {
+			c.Extra = map[string]json.RawMessage{}
+			for i := range 64 {
+				c.Extra[fmt.Sprint(i)] = raw("1")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := wanted()
+			change(&c)
+			minted, err := w.minter().Ephemeral(t.Context(), c, time.Hour)
+			if minted != "" || !errors.Is(err, token.ErrClaims) {
+				t.Errorf("Ephemeral = %q, %v, want ErrClaims", string(minted), err)
+			}
+		})
+	}
+	for name, mint := range map[string]func(token.Claims) (token.Token, token.Claims, error){
+		"no uses":           func(c token.Claims) (token.Token, token.Claims, error) { return w.minter().Limited(t.Context(), c, 0) },
+		"less than no uses": func(c token.Claims) (token.Token, token.Claims, error) { return w.minter().Limited(t.Context(), c, -1) },
+		"2⁵³ uses": func(c token.Claims) (token.Token, token.Claims, error) {
+			return w.minter().Limited(t.Context(), c, 1<<53)
+		},
+		"uses said twice": func(c token.Claims) (token.Token, token.Claims, error) {
+			c.MaxUses = 2
+			return w.minter().Limited(t.Context(), c, 1)
+		},
+		"permanent, counted": func(c token.Claims) (token.Token, token.Claims, error) {
+			c.MaxUses = 2
+			return w.minter().Permanent(t.Context(), c)
+		},
+		"permanent, expired": func(c token.Claims) (token.Token, token.Claims, error) {
+			c.Expires = w.now()
+			return w.minter().Permanent(t.Context(), c)
+		},
+		"permanent, after the year 9999": func(c token.Claims) (token.Token, token.Claims, error) {
+			c.Expires = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+			return w.minter().Permanent(t.Context(), c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			minted, c, err := mint(wanted())
+			if minted != "" || c.ID != "" || !errors.Is(err, token.ErrClaims) {
+				t.Errorf("= %q, %v, want ErrClaims", string(minted), err)
+			}
+		})
+	}
+	if list, _ := w.ledger.List(t.Context(), appA, account); len(list) != 0 {
+		t.Errorf("%d records of tokens that were not minted", len(list))
+	}
+}
+
+func extraClaim(name, value string) func(*token.Claims) {
+	return func(c *token.Claims) { c.Extra = map[string]json.RawMessage{name: raw(value)} }
+}
+
+func TestMintedScope(t *testing.T) {
+	w := newWorld(t)
+	for name, c := range map[string]struct{ scope, want []string }{
+		"no claim":                      {nil, nil},
+		"an empty claim":                {[]string{}, []string{}},
+		"everything is the empty chain": {[]string{"*"}, []string{""}},
+		"everything stays":              {[]string{""}, []string{""}},
+		"trailing stars fold":           {[]string{"object.read.*", "admin.*"}, []string{"object.read", "admin"}},
+		"aliases":                       {[]string{"script.execute.runner", "script.execute"}, []string{"script.runner", "script"}},
+		"each once, in the order given": {[]string{"view", "admin", "view.*", "view"}, []string{"view", "admin"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claims := wanted()
+			claims.Scope = c.scope
+			minted, err := w.minter().Ephemeral(t.Context(), claims, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, accepted(t, w, string(minted)).Claims().Scope); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for name, chain := range map[string]string{
+		"C02 property without an identifier": "object.read.account.name",
+		"C02 deployment.create":              "deployment.create",
+		"C02b create of one instance":        "object.create.c_a.65f0a1b2c3d4e5f601234567",
+		"C02b delete of a property":          "object.delete.c_a.65f0a1b2c3d4e5f601234567.x",
+		"C03 another case":                   "Object.read",
+		"unknown root":                       "billing.read",
+	} {
+		t.Run(name, func(t *testing.T) {
+			claims := wanted()
+			claims.Scope = []string{"admin", chain}
+			_, err := w.minter().Ephemeral(t.Context(), claims, 0)
+			var syntax *scope.SyntaxError
+			if !errors.Is(err, token.ErrScope) || !errors.As(err, &syntax) || syntax.Index != 1 {
+				t.Errorf("error %v, want ErrScope for chain 1", err)
+			}
+		})
+	}
+	t.Run("a grammar of the embedder's", func(t *testing.T) {
+		grammar := &scope.Grammar{Roots: map[string]scope.Root{"billing": {Verbs: []scope.Verb{scope.Read}}}}
+		minter, claims := w.minter(), wanted()
+		minter.Scopes, claims.Scope = grammar, []string{"billing.read"}
+		minted, err := minter.Ephemeral(t.Context(), claims, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		need, err := grammar.ParseNeed("billing.read")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.verifier.Scopes = grammar
+		if set, _ := accepted(t, w, string(minted)).Scope(); !set.Allows(need) {
+			t.Error("the chain does not permit what it says")
+		}
+	})
+}
+
+func TestNamespace(t *testing.T) {
+	w := newWorld(t)
+	minter := w.minter()
+	minter.Namespace = "https://brand.example/"
+	c := wanted()
+	c.SkipACL, c.Extra = true, map[string]json.RawMessage{"service/skc": raw("true")}
+	minted, err := minter.Ephemeral(t.Context(), c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if accepted(t, w, string(minted)).SkipACL() {
+		t.Error("a claim of another namespace was read")
+	}
+	branded := token.Verifier{Keys: &w.keys, Namespace: minter.Namespace, Now: w.now}
+	got, err := branded.Verify(t.Context(), string(minted), token.Expect{Org: "acme", Audience: audience})
+	if err != nil || !got.SkipACL() || got.SkipCreateACL() {
+		t.Errorf("Verify = %+v, %v", got, err)
+	}
+	c.Extra = map[string]json.RawMessage{minter.Namespace + "skc": raw("true")}
+	if _, err := minter.Ephemeral(t.Context(), c, 0); !errors.Is(err, token.ErrClaims) {
+		t.Errorf("error %v, want ErrClaims", err)
+	}
+}
+
+func TestSigners(t *testing.T) {
+	w := newWorld(t)
+	c := wanted()
+
+	t.Run("an app without a key pair", func(t *testing.T) {
+		c := c
+		c.Issuer = "2aAbBcCdDeEfFgGhHiIjJk"
+		if _, err := w.minter().Ephemeral(t.Context(), c, 0); !errors.Is(err, token.ErrNoKeyPair) {
+			t.Errorf("error %v, want ErrNoKeyPair", err)
+		}
+	})
+	t.Run("a key that stays in a KMS", func(t *testing.T) {
+		pair, err := token.NewPair(kms{rsaKeys[0]()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair.ClientKey = appA
+		minter := token.Minter{Signers: fixed{pair}, Now: w.now}
+		minted, err := minter.Ephemeral(t.Context(), c, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted(t, w, string(minted))
+	})
+	t.Run("a store that returns the pair of another app", func(t *testing.T) {
+		minter := token.Minter{Signers: fixed{pairOf(t, 1, appB)}, Now: w.now}
+		if minted, err := minter.Ephemeral(t.Context(), c, 0); err == nil {
+			t.Errorf("minted %d bytes", len(minted))
+		}
+	})
+	t.Run("a pair whose signer is another key's", func(t *testing.T) {
+		pair := pairOf(t, 0, appA)
+		pair.Signer = rsaKeys[1]()
+		minter := token.Minter{Signers: fixed{pair}, Now: w.now}
+		if _, err := minter.Ephemeral(t.Context(), c, 0); !errors.Is(err, token.ErrBadKey) {
+			t.Errorf("error %v, want ErrBadKey", err)
+		}
+	})
+	t.Run("a signer that fails leaves no record", func(t *testing.T) {
+		pair := pairOf(t, 0, appA)
+		pair.Signer = broken{rsaKeys[0]()}
+		minter := token.Minter{Signers: fixed{pair}, Ledger: &w.ledger, Now: w.now}
+		if _, _, err := minter.Permanent(t.Context(), c); !errors.Is(err, errBroken) {
+			t.Errorf("error %v, want the signer's", err)
+		}
+		if w.ledger.Len() != 0 {
+			t.Error("a record was issued")
+		}
+	})
+	t.Run("what is required and missing", func(t *testing.T) {
+		if _, err := (&token.Minter{}).Ephemeral(t.Context(), c, 0); err == nil {
+			t.Error("minted without Signers")
+		}
+		if _, _, err := (&token.Minter{Signers: &w.keys}).Permanent(t.Context(), c); err == nil {
+			t.Error("issued without a Ledger")
+		}
+	})
+}
+
+// kms is a signer that shows its public key and nothing else.
+type kms struct{ crypto.Signer }
+
+type broken struct{ crypto.Signer }
+
+var errBroken = errors.New("no connection")
+
+func (broken) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) { return nil, errBroken }
+
+// fixed is a Signers that always has the same answer.
+type fixed struct{ pair *token.KeyPair }
+
+func (f fixed) Signer(context.Context, string) (*token.KeyPair, error) { return f.pair, nil }
+
+// What is minted is accepted, and says what was asked for.
+func TestMintedClaimsComeBack(t *testing.T) {
+	w := newWorld(t)
+	minter := w.minter()
+	minter.PerSubject = 1000
+	random := rand.New(rand.NewPCG(1, 2))
+	chains := []string{"", "admin", "view", "object.read.c_note", "object.*.*.65f0a1b2c3d4e5f601234567", "script.route.x"}
+	texts := []string{"a", "é", `"\/`, "<&>", "\u2028", "😀", "x y"}
+	pick := func(from []string) []string {
+		var some []string
+		for _, s := range from {
+			if random.IntN(2) == 0 {
+				some = append(some, s)
+			}
+		}
+		return some
+	}
+	for range 100 {
+		want := token.Claims{
+			Issuer: appA, Subject: texts[random.IntN(len(texts))], Audience: audience,
+			Scope: pick(chains), Roles: pick(texts), Grant: scope.Level(random.IntN(9)),
+			SkipACL: random.IntN(2) == 0, SkipCreateACL: random.IntN(2) == 0,
+		}
+		for _, name := range pick(texts) {
+			if want.Extra == nil {
+				want.Extra = map[string]json.RawMessage{}
+			}
+			want.Extra[name] = raw(fmt.Sprintf(`{"n":%d}`, random.IntN(1000)))
+		}
+		minted, got, err := minter.Limited(t.Context(), want, 1+random.Int64N(1<<53-1))
+		if err != nil {
+			t.Fatalf("%+v: %v", want, err)
+		}
+		if diff := cmp.Diff(got, accepted(t, w, string(minted)).Claims()); diff != "" {
+			t.Fatal(diff)
+		}
+		want.ID, want.IssuedAt, want.MaxUses = got.ID, w.now(), got.MaxUses
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}

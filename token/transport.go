@@ -1,0 +1,114 @@
+package token
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Transport is an http.RoundTripper that presents a bearer token with every
+// request it sends.
+//
+// Requests outside BaseURL fail with ErrOutside and are not sent, also when a
+// redirect leads there: the token never leaves it. Its fields must not change
+// while it is in use; it is safe for concurrent use.
+type Transport struct {
+	// BaseURL is the address of the service with its mount, such as
+	// "https://api.example.com/acme/v2". Required. Over plain http whoever is
+	// on the way can take the token.
+	BaseURL string
+
+	Source Source            // required
+	Base   http.RoundTripper // nil: http.DefaultTransport
+}
+
+// ErrOutside is returned by Transport for a request outside its BaseURL.
+var ErrOutside = errors.New("token: request is outside the base URL")
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	authorised, err := t.authorise(r)
+	if err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, err
+	}
+	base := t.Base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return base.RoundTrip(authorised)
+}
+
+// authorise returns a copy of r with the token: a RoundTripper must not change
+// the request it was given.
+func (t *Transport) authorise(r *http.Request) (*http.Request, error) {
+	base, err := url.Parse(t.BaseURL)
+	if err != nil || !isBase(base) {
+		return nil, errors.New("token: Transport.BaseURL must be an http or https URL of host and path alone")
+	}
+	if t.Source == nil {
+		return nil, errors.New("token: Transport.Source is required")
+	}
+	if !contains(base, r) {
+		return nil, ErrOutside
+	}
+	token, err := t.Source.Token(r.Context())
+	if err != nil {
+		return nil, fmt.Errorf("token: source: %w", err)
+	}
+	if !isCompact(string(token)) {
+		return nil, errors.New("token: Source returned no token")
+	}
+	authorised := r.Clone(r.Context())
+	if authorised.Header == nil {
+		authorised.Header = http.Header{}
+	}
+	authorised.Header.Set("Authorization", "Bearer "+string(token))
+	return authorised, nil
+}
+
+// isCompact holds a source to what may stand in the header, so that no error
+// further down quotes what does not.
+func isCompact(token string) bool {
+	return token != "" && isBase64URL(strings.ReplaceAll(token, ".", ""))
+}
+
+func isBase(u *url.URL) bool {
+	return (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !hasDots(u.Path) &&
+		u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// contains reports whether r goes to the host of base and below its path.
+func contains(base *url.URL, r *http.Request) bool {
+	if r.URL == nil || r.URL.Opaque != "" || hasDots(r.URL.Path) {
+		return false
+	}
+	// Host is compared too: behind a shared front it decides who gets the request.
+	host := origin(base, base.Host)
+	if origin(r.URL, r.URL.Host) != host || origin(r.URL, cmp.Or(r.Host, r.URL.Host)) != host {
+		return false
+	}
+	below, ok := strings.CutPrefix(r.URL.EscapedPath(), strings.TrimSuffix(base.EscapedPath(), "/"))
+	return ok && (below == "" || below[0] == '/')
+}
+
+// origin returns scheme, host and port in one spelling.
+func origin(u *url.URL, host string) string {
+	port := ":443"
+	if u.Scheme == "http" {
+		port = ":80"
+	}
+	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(host), port)
+}
+
+// hasDots reports whether a decoded path has a segment that leads out of it.
+func hasDots(path string) bool {
+	segments := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
+	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
+}

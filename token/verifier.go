@@ -1,0 +1,215 @@
+package token
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// Verifier decides whether a token is good. It must not be changed once used;
+// it is safe for concurrent use.
+type Verifier struct {
+	Keys      Keys             // required
+	Ledger    Spender          // nil: tokens with a jti are refused
+	Scopes    *scope.Grammar   // nil: the standard grammar
+	Namespace string           // of the claims; "": service/
+	Cache     *Cache           // nil: every token is verified anew each time
+	Now       func() time.Time // nil: time.Now
+
+	// Admit has the last word before a use is spent: whether the org, the app
+	// and the account are there and enabled. Its error is what Verify returns.
+	// Nil: whoever the app names is admitted.
+	Admit func(context.Context, *Verified) error
+}
+
+// Expect is what a token must agree with to be good for one request.
+type Expect struct {
+	// Org must be the PublicKey.Org of the key the token was signed with. An
+	// app says itself what sub and aud are, so that nothing else keeps the apps
+	// of one org from making tokens for the accounts of another. It is "" only
+	// where keys have no org.
+	Org       string
+	Audience  string // the environment's URL, from configuration; required
+	ClientKey string // the client key header, "" when none was sent
+}
+
+// Why a token is refused, beside what compact.go and json.go say.
+var (
+	errUnknownKey = refuse("kid is unknown")
+	errSignature  = refuse("signature does not match")
+	errIssuer     = refuse("iss does not own the key")
+	errOrg        = refuse("issued by an app of another org")
+	errAudience   = refuse("aud is not the one expected")
+	errNoLedger   = refuse("jti without a ledger")
+	errExpired    = &refusal{ErrExpired}
+	errNotYet     = &refusal{ErrNotYet}
+	errMismatch   = &refusal{ErrKeyMismatch}
+)
+
+// Verify checks a token in its compact form, without "Bearer", and spends one
+// use of it if it has a jti. Call it once per request.
+//
+// The error matches ErrInvalid when the token is refused, and besides
+//   - ErrExpired: exp has come;
+//   - ErrNotYet: iat or nbf is more than a minute ahead;
+//   - ErrKeyMismatch: want.ClientKey is not the issuer;
+//   - ErrRevoked, ErrExhausted: the ledger says so.
+//
+// It is Admit's own when that refuses. Any other error means that a store
+// failed or that the Verifier lacks what it requires; nothing is known about
+// the token then. An error quotes nothing of a token but a segment of a chain
+// that does not parse.
+func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verified, error) {
+	if v.Keys == nil || want.Audience == "" {
+		return nil, errors.New("token: Verifier.Keys and Expect.Audience are required")
+	}
+	if len(raw) > maxToken {
+		return nil, errTooLarge
+	}
+	t, err := v.recall(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
+	fresh := t == nil
+	if fresh {
+		t, err = v.open(ctx, raw)
+	}
+	if err == nil {
+		err = v.check(ctx, t, want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if fresh {
+		v.Cache.put(raw, t, v)
+	}
+	return t, nil
+}
+
+// recall finds a token that was good before, if its key still is the one it
+// was verified with. The text is the same, so that its form needs no second
+// look; it was looked at when the token was opened.
+func (v *Verifier) recall(ctx context.Context, raw string) (*Verified, error) {
+	e := v.Cache.get(raw)
+	if e == nil || e.by != v {
+		return nil, nil
+	}
+	key, err := v.key(ctx, e.token.key.KeyID)
+	if err != nil || !key.same(e.token.key) {
+		return nil, err
+	}
+	return e.token, nil
+}
+
+// open takes a token apart. Its claims are not read before its signature has
+// been verified.
+func (v *Verifier) open(ctx context.Context, raw string) (*Verified, error) {
+	c, err := split(raw)
+	if err != nil {
+		return nil, err
+	}
+	kid, err := readHeader(c.header)
+	if err != nil {
+		return nil, &refusal{err}
+	}
+	// Looked up before the signature is verified and kept with the result, so
+	// that a key replaced meanwhile is noticed when the token is seen again.
+	key, err := v.key(ctx, kid)
+	if err != nil {
+		return nil, err
+	}
+	if err := key.fit(); err != nil {
+		return nil, err
+	}
+	if jwt.SigningMethodRS256.Verify(c.signed, c.signature, key.Key) != nil {
+		return nil, errSignature
+	}
+	return v.read(c.payload, key)
+}
+
+func (v *Verifier) key(ctx context.Context, kid string) (*PublicKey, error) {
+	key, err := v.Keys.Public(ctx, kid)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, errUnknownKey
+	case err != nil:
+		return nil, fmt.Errorf("token: look up a key: %w", err)
+	case key == nil || key.KeyID != kid:
+		// Some databases compare text without regard to case.
+		return nil, errors.New("token: Keys returned another key than the one asked for")
+	}
+	return key, nil
+}
+
+// read reads claims that key has signed.
+func (v *Verifier) read(payload string, key *PublicKey) (*Verified, error) {
+	c, extras, err := readClaims(payload, namespaceOr(v.Namespace))
+	if err != nil {
+		return nil, &refusal{err}
+	}
+	if c.Issuer != key.ClientKey {
+		return nil, errIssuer
+	}
+	set, err := v.Scopes.Compile("token", c.Scope...)
+	if err != nil {
+		return nil, badScope(err)
+	}
+	return verified(c, extras, set, key), nil
+}
+
+// badScope refuses a token for the first of its chains that does not parse:
+// there may be hundreds.
+func badScope(err error) error {
+	if first, ok := errors.AsType[*scope.SyntaxError](err); ok {
+		err = first
+	}
+	return &refusal{err}
+}
+
+// check is what a token is asked each time it is seen, the ledger last.
+func (v *Verifier) check(ctx context.Context, t *Verified, want Expect) error {
+	now := current(v.Now).Unix()
+	switch {
+	case t.key.Org != want.Org:
+		return errOrg
+	case t.claims.Audience != want.Audience:
+		return errAudience
+	case now >= t.ends:
+		return errExpired
+	case now < t.begins:
+		return errNotYet
+	case want.ClientKey != "" && want.ClientKey != t.claims.Issuer:
+		return errMismatch
+	}
+	if v.Admit != nil {
+		if err := v.Admit(ctx, t); err != nil {
+			return err
+		}
+	}
+	if t.claims.ID == "" {
+		return nil
+	}
+	return v.spend(ctx, t)
+}
+
+func (v *Verifier) spend(ctx context.Context, t *Verified) error {
+	if v.Ledger == nil {
+		return errNoLedger
+	}
+	err := v.Ledger.Spend(ctx, t.claims.record(t.key.KeyID))
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrRevoked), errors.Is(err, ErrExhausted):
+		return &refusal{err}
+	}
+	return fmt.Errorf("token: spend a use: %w", err)
+}
+
+func namespaceOr(namespace string) string { return cmp.Or(namespace, defaultNamespace) }
