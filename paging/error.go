@@ -63,7 +63,7 @@ func (e *Error) Fault() *envelope.Fault {
 func invalidQuery() *envelope.Fault {
 	return &envelope.Fault{
 		Detail: "invalidArgument.query", Code: "kInvalidArgument",
-		Status: http.StatusBadRequest, Message: "Invalid query arguments.",
+		Status: http.StatusBadRequest, Message: "The query is not valid.",
 	}
 }
 

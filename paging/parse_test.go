@@ -433,7 +433,7 @@ func TestParseSaysAllThatIsWrong(t *testing.T) {
 	child := func(path, reason string) *envelope.Fault {
 		return &envelope.Fault{
 			Detail: "invalidArgument.query", Code: "kInvalidArgument", Status: 400,
-			Message: "Invalid query arguments.", Path: path, Reason: reason,
+			Message: "The query is not valid.", Path: path, Reason: reason,
 		}
 	}
 	want := child("", "")

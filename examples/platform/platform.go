@@ -81,7 +81,7 @@ func (p *platform) reading(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			p.fail(w, auth.DetailMethod)
+			p.guard.Fail(w, r, &auth.Error{Detail: auth.DetailMethod})
 			return
 		}
 		h(w, r)

@@ -75,7 +75,7 @@ func (p *platform) recovered(next http.Handler) http.Handler {
 				// taken for a whole one.
 				panic(http.ErrAbortHandler)
 			}
-			p.fail(w, auth.DetailInternal)
+			p.guard.Fail(w, r, &auth.Error{Detail: auth.DetailInternal})
 		}()
 		next.ServeHTTP(w, r)
 	})
