@@ -19,6 +19,9 @@ import (
 // any takes about 200 more. Memory is allocated as it is needed, and later
 // claims use it again or give it back.
 //
+// The zero Memory is a store for a million requests, made with its first claim,
+// which is therefore stale. A Memory must not be copied after first use.
+//
 // # Clock
 //
 // The store goes by a clock of its own: the time at which it was made and what
@@ -38,23 +41,20 @@ import (
 //
 // A signature is accepted 255 times at most, and only once if it is to be
 // remembered for two hours or more. No window is longer than two hours.
-//
-// The zero Memory is a store for a million requests, made with its first claim,
-// which is stale by that. A Memory must not be copied after first use.
 type Memory struct {
 	// PerKey is how many requests of one client key are remembered at once: a
 	// tenth of all if 0, and no bound if as many as all. It must be set before
-	// first use.
+	// first use. Where a key has requests that are remembered for more than nine
+	// minutes, each counts for longer, by up to a sixteenth of the longest time.
 	PerKey int
 
 	requests int
 	once     sync.Once
 	start    time.Time // with its monotonic reading
 	wall     time.Time // the same without
-	floor    time.Time // what was signed before is stale
 	tagger   *tagger
 
-	shards [shards]shard
+	shards [shardCount]shard
 	total  total
 	swept  atomic.Uint32 // the last tick in which sweep ran
 }
@@ -71,42 +71,35 @@ type shard struct {
 
 const (
 	defaultRequests = 1_000_000
-	shards          = 64
+	shardCount      = 64
 
 	// tableRequests is how many requests of one key fall into one table, if the
-	// key uses up its share. It bounds how long a table takes to grow.
-	tableRequests = 1 << 15
+	// key uses up its share. It bounds how long a table takes to grow: about a
+	// millisecond.
+	tableRequests = 1 << 14
 
 	// tickBits makes a tick 1<<34 ns, 17 seconds. Claims end with ticks.
 	tickBits = 34
 )
 
-var (
-	errNonce = errors.New("signing: nonce is not 16 bytes long")
-)
+var errNonce = errors.New("signing: nonce is not 16 bytes long")
 
 // NewMemory returns a store for so many requests at once; 0 or less means a
 // million. It takes the rate of requests times the time for which each is
 // remembered: a million is 2,500 a second for 400 seconds.
 func NewMemory(requests int) *Memory {
 	m := &Memory{requests: requests}
-	m.once.Do(func() { m.init(time.Now()) })
+	m.once.Do(m.init)
 	return m
 }
 
-func (m *Memory) init(made time.Time) {
+func (m *Memory) init() {
 	if m.requests <= 0 {
 		m.requests = defaultRequests
 	}
 	m.requests = min(m.requests, math.MaxUint32) // as far as a tally counts
 	m.start = time.Now()
-	// Cut to milliseconds, as Use.Signed is: what is signed right now is not
-	// from before.
-	m.wall = m.start.Truncate(time.Millisecond)
-	m.floor = made.Truncate(time.Millisecond)
-	if m.wall.Before(m.floor) {
-		m.floor = m.wall
-	}
+	m.wall = m.start.Round(0)
 	m.tagger = newTagger()
 	m.total.ends = make(map[uint32]int)
 }
@@ -119,8 +112,10 @@ func (m *Memory) Claim(ctx context.Context, u Use) error {
 	if len(u.Nonce) != 16 {
 		return errNonce
 	}
-	m.once.Do(func() { m.init(time.Now()) })
-	if u.Signed.Before(m.floor) {
+	m.once.Do(m.init)
+	// In milliseconds, as Signed is: what was signed in the first one may well
+	// be later than the start.
+	if u.Signed.UnixMilli() < m.wall.UnixMilli() {
 		return ErrStale
 	}
 	now, err := m.claim(&u)
@@ -128,10 +123,11 @@ func (m *Memory) Claim(ctx context.Context, u Use) error {
 	return err
 }
 
-// claim also returns the time by the store's clock.
+// claim also returns the time by the store's clock. It records all that a
+// request needs, or nothing.
 func (m *Memory) claim(u *Use) (now time.Duration, err error) {
 	key, nonce, signature := m.tagger.tags(u)
-	s := &m.shards[key.pick(shards)]
+	s := &m.shards[key.pick(shardCount)]
 	s.Lock()
 	defer s.Unlock()
 
@@ -179,7 +175,7 @@ func (m *Memory) claim(u *Use) (now time.Duration, err error) {
 // Len returns how many requests are remembered: what to watch, as claims are
 // refused when it reaches the number the store was made for.
 func (m *Memory) Len() int {
-	m.once.Do(func() { m.init(time.Now()) })
+	m.once.Do(m.init)
 	m.total.Lock()
 	defer m.total.Unlock()
 	return m.total.at(began(time.Since(m.start)))

@@ -76,7 +76,7 @@ func (t *table[V]) homes(k tag) (first, second *bucket[V]) {
 	return &t.buckets[k.home(n)], &t.buckets[k.otherHome(n)]
 }
 
-// room returns an entry in a home of k to be overwritten.
+// room returns an entry in a home of k, which must be overwritten.
 func (t *table[V]) room(k tag, now uint32) *entry[V] {
 	if e := t.free(k, now); e != nil {
 		return e
@@ -91,9 +91,9 @@ func (t *table[V]) free(k tag, now uint32) *entry[V] {
 		return nil
 	}
 	first, second := t.homes(k)
-	e, n := first.free(now)
-	if other, more := second.free(now); more > n {
-		e = other
+	e := first.free(now)
+	if e == nil {
+		e = second.free(now)
 	}
 	if e == nil {
 		e = t.displace(first, now)
@@ -104,8 +104,8 @@ func (t *table[V]) free(k tag, now uint32) *entry[V] {
 	return e
 }
 
-// displace moves an entry of a full bucket to its other home and returns the
-// place it had, or nil if none can move.
+// displace moves an entry of a full bucket to its other home, and returns the
+// one to be overwritten, or nil if none can move.
 func (t *table[V]) displace(full *bucket[V], now uint32) *entry[V] {
 	for i := range full {
 		e := &full[i]
@@ -113,9 +113,8 @@ func (t *table[V]) displace(full *bucket[V], now uint32) *entry[V] {
 		if other == full {
 			other = second
 		}
-		if free, _ := other.free(now); free != nil {
+		if free := other.free(now); free != nil {
 			*free = *e
-			e.end = 0 // there must not be two of it
 			return e
 		}
 	}
@@ -135,16 +134,20 @@ func (t *table[V]) resize(n int, now uint32) {
 	}
 }
 
-// fit makes a table smaller that is not a quarter full.
+// fit makes a table smaller that is less than three quarters full: a moment of
+// many claims, or of bad luck with displace, need not be paid for ever.
 func (t *table[V]) fit(now uint32) {
 	t.fitted = now
 	live := 0
 	for i := range t.buckets {
-		_, free := t.buckets[i].free(now)
-		live += bucketEntries - free
+		for _, e := range &t.buckets[i] {
+			if e.end > now {
+				live++
+			}
+		}
 	}
-	if live < len(t.buckets)*bucketEntries/4 {
-		t.resize(live*2/bucketEntries+1, now)
+	if n := live*7/6/bucketEntries + 1; n < len(t.buckets)*7/8 {
+		t.resize(n, now)
 	}
 }
 
@@ -157,13 +160,12 @@ func (b *bucket[V]) find(k tag, now uint32) *entry[V] {
 	return nil
 }
 
-// free returns an entry that has ended, if any, and how many have.
-func (b *bucket[V]) free(now uint32) (e *entry[V], n int) {
+// free returns an entry that has ended, or nil.
+func (b *bucket[V]) free(now uint32) *entry[V] {
 	for i := range b {
-		if b[i].end <= now {
-			e = &b[i]
-			n++
+		if e := &b[i]; e.end <= now {
+			return e
 		}
 	}
-	return e, n
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"crypto/subtle"
 	"encoding/binary"
 	"sync"
 )
@@ -30,7 +31,7 @@ func scale(random uint32, n int) int { return int(uint64(random) * uint64(n) >> 
 type tagger struct {
 	inner, nonce, signature cipher.Block
 
-	buffers sync.Pool // *[16]byte: what goes into a cipher.Block escapes
+	macs sync.Pool // *mac: what is passed to a cipher.Block escapes
 }
 
 func newTagger() *tagger {
@@ -38,7 +39,7 @@ func newTagger() *tagger {
 		inner:     newCipher(),
 		nonce:     newCipher(),
 		signature: newCipher(),
-		buffers:   sync.Pool{New: func() any { return new([aes.BlockSize]byte) }},
+		macs:      sync.Pool{New: func() any { return new(mac) }},
 	}
 }
 
@@ -54,40 +55,39 @@ func newCipher() cipher.Block {
 
 // tags requires that the nonce is one block long.
 func (t *tagger) tags(u *Use) (key, nonce, signature tag) {
-	buffer := t.buffers.Get().(*[aes.BlockSize]byte)
-	defer t.buffers.Put(buffer)
+	m := t.macs.Get().(*mac)
+	defer t.macs.Put(m)
 
-	var k block
+	*m = mac{}
 	rest := u.ClientKey
-	for ; len(rest) >= aes.BlockSize; rest = rest[aes.BlockSize:] {
-		k = k.xor(load([]byte(rest[:aes.BlockSize]))).encrypt(t.inner, buffer)
+	for ; len(rest) >= len(m); rest = rest[len(m):] {
+		m.add(t.inner, mac([]byte(rest[:len(m)])))
 	}
-	var last [aes.BlockSize]byte
+	var last mac
 	last[copy(last[:], rest)] = 0x80 // so that no two keys pad to the same
-	k = k.xor(load(last[:])).encrypt(t.inner, buffer)
+	m.add(t.inner, last)
+	k := *m
 
-	n := k.xor(load([]byte(u.Nonce))).encrypt(t.nonce, buffer)
-	s := k.xor(load(u.Signature[:aes.BlockSize])).encrypt(t.inner, buffer)
-	s = s.xor(load(u.Signature[aes.BlockSize:])).encrypt(t.signature, buffer)
-	return k.tag(), n.tag(), s.tag()
+	m.add(t.nonce, mac([]byte(u.Nonce)))
+	n := *m
+
+	*m = k
+	m.add(t.inner, mac(u.Signature[:len(m)]))
+	m.add(t.signature, mac(u.Signature[len(m):]))
+	return k.tag(), n.tag(), m.tag()
 }
 
-// block is a block of AES.
-type block struct{ lo, hi uint64 }
+// mac is a block of AES: the state of a CBC-MAC.
+type mac [aes.BlockSize]byte
 
-func load(b []byte) block {
-	return block{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+func (m *mac) add(c cipher.Block, block mac) {
+	subtle.XORBytes(m[:], m[:], block[:])
+	c.Encrypt(m[:], m[:])
 }
 
-func (b block) xor(c block) block { return block{b.lo ^ c.lo, b.hi ^ c.hi} }
-
-func (b block) encrypt(c cipher.Block, buffer *[aes.BlockSize]byte) block {
-	binary.LittleEndian.PutUint64(buffer[:8], b.lo)
-	binary.LittleEndian.PutUint64(buffer[8:], b.hi)
-	c.Encrypt(buffer[:], buffer[:])
-	return load(buffer[:])
-}
-
-func (b block) tag() tag {
-	return tag{uint32(b.lo), uint32(b.lo >> 32), uint32(b.hi), uint32(b.hi >> 32)}
+func (m *mac) tag() tag {
+	return tag{
+		binary.LittleEndian.Uint32(m[0:]), binary.LittleEndian.Uint32(m[4:]),
+		binary.LittleEndian.Uint32(m[8:]), binary.LittleEndian.Uint32(m[12:]),
+	}
 }

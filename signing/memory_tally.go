@@ -32,8 +32,7 @@ func (t *total) add(now, end uint32, limit int) bool {
 	if t.at(now) >= limit {
 		return false
 	}
-	// Another shard's claim may have read the clock later, and come first.
-	t.ends[max(end, t.past+1)]++
+	t.ends[end]++
 	t.live++
 	return true
 }
@@ -51,16 +50,13 @@ type tally struct {
 	ends  [tallyGroups]uint32
 }
 
-// at returns how many there are.
+// at returns how many there are, of a key that has any.
 func (t *tally) at(now uint32) int {
-	for group := now >> t.shift; t.past < group && t.live > 0; {
+	for t.past < now>>t.shift {
 		t.past++
 		ended := &t.ends[t.past%tallyGroups]
 		t.live -= *ended
 		*ended = 0
-	}
-	if t.live == 0 {
-		t.past, t.shift = now, 0
 	}
 	return int(t.live)
 }

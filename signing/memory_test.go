@@ -1,378 +1,698 @@
 package signing_test
 
 import (
-	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// requests makes claims that differ in nonce and signature, and of many client
-// keys, without allocating.
-type requests struct {
-	keys []string
-	keep time.Time
-	text [16]byte
-}
+// tick is what Memory rounds the end of a claim up to.
+const tick = 1 << 34 * time.Nanosecond
 
-func newRequests(keys int, keep time.Time) *requests {
-	r := &requests{keep: keep}
-	for i := range keys {
-		r.keys = append(r.keys, fmt.Sprintf("clientKey%013d", i))
-	}
-	return r
-}
+// live makes TestMemoryIsExact larger:
+//
+//	go test ./signing -run TestMemoryIsExact -live 10000000 -v
+var live = flag.Int("live", 100_000, "live claims in TestMemoryIsExact")
 
-const hexDigits = "0123456789abcdef"
+// tally counts what claims returned.
+type tally struct{ accepted, replayed, stale, full int }
 
-// use returns the nth request, the same for the same n.
-func (r *requests) use(n uint64) signing.Use {
-	u := signing.Use{ClientKey: r.keys[n%uint64(len(r.keys))], Keep: r.keep, Signed: r.keep, Siblings: 1, Window: 2 * time.Second}
-	for i := range r.text {
-		r.text[i] = hexDigits[n>>(4*(15-i))&15]
-	}
-	u.Nonce = string(r.text[:])
-	binary.LittleEndian.PutUint64(u.Signature[:], n*0x9e3779b97f4a7c15)
-	binary.LittleEndian.PutUint64(u.Signature[8:], ^n)
-	return u
-}
-
-// N09: a flood of one key is refused at its share; nothing live is evicted; other
-// keys are unharmed.
-func TestMemoryUnderAFlood(t *testing.T) {
-	const room, flood = 100_000, 1_000_000
-	store := signing.NewMemory(room)
-	r := newRequests(1, time.Now().Add(time.Hour))
-	accepted := 0
-	for n := range uint64(flood) {
-		switch err := store.Claim(t.Context(), r.use(n)); {
+// claims claims n requests, from number first on, and counts.
+func claims(t *testing.T, store signing.Replays, clientKey string, first, n int) (got tally) {
+	t.Helper()
+	signed := time.Now()
+	for i := range n {
+		switch err := store.Claim(t.Context(), signedAt(signed, clientKey, uint64(first+i))); {
 		case err == nil:
-			accepted++
-		case !errors.Is(err, signing.ErrFull):
-			t.Fatal(err)
+			got.accepted++
+		case errors.Is(err, signing.ErrReplayed):
+			got.replayed++
+		case errors.Is(err, signing.ErrStale):
+			got.stale++
+		case errors.Is(err, signing.ErrFull):
+			got.full++
+		default:
+			t.Fatalf("request %d of %q: %v", first+i, clientKey, err)
 		}
 	}
-	if accepted != room/10 {
-		t.Errorf("N09 %d accepted of one key, want its tenth of %d", accepted, room)
-	}
-	others := newRequests(50, time.Now().Add(time.Hour))
-	for n := range uint64(1000) {
-		u := others.use(flood + n)
-		u.ClientKey = "other" + u.ClientKey
-		if err := store.Claim(t.Context(), u); err != nil {
-			t.Fatalf("N09 another key: %v", err)
-		}
-	}
-	for n := range uint64(accepted) {
-		if err := store.Claim(t.Context(), r.use(n)); !errors.Is(err, signing.ErrReplayed) {
-			t.Fatalf("N09 request %d was evicted: %v", n, err)
-		}
+	return got
+}
+
+func expect(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(tally{})); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
-// N09: many keys together fill the store, and no further.
 func TestMemoryIsBounded(t *testing.T) {
-	const room, flood = 100_000, 1_000_000
-	store := signing.NewMemory(room)
-	r := newRequests(1000, time.Now().Add(time.Hour))
-	accepted := 0
-	for n := range uint64(flood) {
-		if store.Claim(t.Context(), r.use(n)) == nil {
-			accepted++
-		}
+	requests, flood := 100_000, 1_000_000
+	if raceEnabled {
+		requests, flood = requests/20, flood/20
 	}
-	if accepted != room || store.Len() != room {
-		t.Errorf("N09 %d accepted, %d remembered, want %d", accepted, store.Len(), room)
-	}
-	for n := range uint64(room) {
-		if err := store.Claim(t.Context(), r.use(n)); !errors.Is(err, signing.ErrReplayed) {
-			t.Fatalf("N09 request %d was evicted: %v", n, err)
-		}
-	}
-}
+	share := requests / 10
 
-// What has ended makes room again, and is given back when nobody comes any more.
-func TestMemoryIsGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := signing.NewMemory(100_000)
-		store.PerKey = 100_000
-		for round := range uint64(5) {
-			r := newRequests(1, time.Now().Add(time.Minute))
-			for n := range uint64(100_000) {
-				if err := store.Claim(t.Context(), r.use(round<<32|n)); err != nil {
-					t.Fatalf("round %d, request %d: %v", round, n, err)
-				}
-			}
-			if got := store.Len(); got != 100_000 {
-				t.Errorf("round %d: %d remembered", round, got)
-			}
-			time.Sleep(2 * time.Minute)
-		}
-		if got := store.Len(); got != 0 {
-			t.Errorf("%d remembered after their end", got)
-		}
-	})
-}
-
-// The store's clock is its own. Whatever the verifier's clock says, nothing
-// live is forgotten and nothing honest is refused once that clock is right.
-func TestN10MemoryIgnoresStepsOfTheClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := signing.NewMemory(0)
-		time.Sleep(time.Second)
-		u := use("a", 1)
-		claim(t, store, u, nil)
-		for _, step := range []time.Duration{-time.Hour, time.Hour, 0} {
-			again := u
-			again.Seen = time.Now().Add(step)
-			claim(t, store, again, signing.ErrReplayed)
-			// Signed by a client that follows the server's stepped clock.
-			follows := use("a", 2+int(step/time.Hour))
-			follows.Signed = follows.Signed.Add(step)
-			follows.Seen = follows.Seen.Add(step)
-			follows.Keep = follows.Keep.Add(step)
-			if step < 0 {
-				claim(t, store, follows, signing.ErrStale) // what is that old may have been forgotten
-				continue
-			}
-			claim(t, store, follows, nil)
-			claim(t, store, follows, signing.ErrReplayed)
-		}
-		claim(t, store, use("a", 9), nil)
-	})
-}
-
-func TestMemoryZeroValueWorks(t *testing.T) {
-	store := new(signing.Memory)
-	claim(t, store, use("a", 0), signing.ErrStale) // signed before the store began
-	u := use("a", 1)
-	u.Signed = time.Now().Add(time.Millisecond)
-	claim(t, store, u, nil)
-	claim(t, store, u, signing.ErrReplayed)
-	claim(t, new(signing.Memory), use("a", 1), signing.ErrStale)
-	if store.Len() != 1 {
-		t.Errorf("%d remembered", store.Len())
-	}
-	short := use("a", 2)
-	short.Nonce = "short"
-	if err := store.Claim(t.Context(), short); err == nil || errors.Is(err, signing.ErrReplayed) {
-		t.Errorf("a nonce of another length: %v", err)
-	}
-}
-
-// model is the contract in the plainest form: nothing is ever forgotten.
-type model struct {
-	nonces     map[string]time.Time // until when kept
-	signatures map[string]*modelSight
-}
-
-type modelSight struct {
-	first  time.Time
-	keep   time.Time
-	count  int
-	single bool
-}
-
-// decide says what the contract says of a claim, and records nothing.
-func (m *model) decide(u signing.Use, now time.Time) error {
-	s := m.signatures[u.ClientKey+string(u.Signature[:])]
-	switch {
-	case !u.Keep.After(now):
-		return signing.ErrStale
-	case m.nonces[u.ClientKey+u.Nonce].After(now):
-		return signing.ErrReplayed
-	case s != nil && s.keep.After(now) &&
-		(s.single || u.Siblings <= 1 || s.count >= u.Siblings || now.Sub(s.first) >= u.Window):
-		return signing.ErrReplayed
-	}
-	return nil
-}
-
-func (m *model) record(u signing.Use, now time.Time) {
-	m.nonces[u.ClientKey+u.Nonce] = u.Keep
-	signature := u.ClientKey + string(u.Signature[:])
-	s := m.signatures[signature]
-	if s == nil || !s.keep.After(now) {
-		s = &modelSight{first: now, single: u.Siblings <= 1}
-		m.signatures[signature] = s
-	}
-	s.count++
-	if u.Keep.After(s.keep) {
-		s.keep = u.Keep
-	}
-}
-
-// Random claims: the store accepts nothing that the model refuses. It may refuse
-// what the model has just forgotten, since it remembers for up to 18 s more.
-func TestMemoryAgreesWithItsModel(t *testing.T) {
-	for seed := range uint64(20) {
+	t.Run("N09 one client key floods", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 1))
-			store := signing.NewMemory(0)
-			m := &model{nonces: map[string]time.Time{}, signatures: map[string]*modelSight{}}
-			passed, stricter := 0, 0
-			for range 20_000 {
-				time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
-				now := time.Now()
-				u := signing.Use{
-					ClientKey: fmt.Sprintf("key%d", random.IntN(3)),
-					Nonce:     fmt.Sprintf("%016d", random.IntN(400)),
-					Signature: sha256.Sum256([]byte{byte(random.IntN(200))}),
-					Signed:    now,
-					Seen:      now,
-					Keep:      now.Add(time.Duration(random.IntN(120)) * time.Second),
-					Siblings:  []int{1, 3, 8}[random.IntN(3)],
-					Window:    2 * time.Second,
-				}
-				got := store.Claim(t.Context(), u)
-				want := m.decide(u, now)
-				switch {
-				case got == nil && want != nil:
-					t.Fatalf("seed %d: accepted what the model refuses: %+v", seed, u)
-				case got != nil && want == nil:
-					stricter++ // remembered longer than asked: the model follows
-				default:
-					if got == nil {
-						passed++
-						m.record(u, now)
-					}
-				}
+			store := signing.NewMemory(requests)
+			expect(t, "the flood", tally{accepted: share, full: flood - share}, claims(t, store, "flood", 0, flood))
+			expect(t, "Len", share, store.Len())
+			for i := range 9 {
+				key := fmt.Sprint("other ", i)
+				expect(t, key, tally{accepted: share}, claims(t, store, key, 0, share))
 			}
-			if passed < 1000 || stricter > passed/2 {
-				t.Errorf("seed %d: %d passed, %d refused beyond the model", seed, passed, stricter)
+			expect(t, "Len", requests, store.Len())
+			expect(t, "one more key", tally{full: 10}, claims(t, store, "late", 0, 10))
+
+			expect(t, "the flood's claims", tally{replayed: share}, claims(t, store, "flood", 0, share))
+			for i := range 9 {
+				key := fmt.Sprint("other ", i)
+				expect(t, key+"'s claims", tally{replayed: share}, claims(t, store, key, 0, share))
 			}
 		})
+	})
+	t.Run("N09 many client keys flood", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(requests)
+			const keys = 500
+			var got, again tally
+			for i := range keys {
+				n := claims(t, store, fmt.Sprint("key ", i), 0, flood/keys)
+				got.accepted += n.accepted
+				got.full += n.full
+			}
+			expect(t, "the flood", tally{accepted: requests, full: flood - requests}, got)
+			for i := range keys {
+				n := claims(t, store, fmt.Sprint("key ", i), 0, flood/keys)
+				again.replayed += n.replayed
+				again.full += n.full
+			}
+			expect(t, "the flood again", tally{replayed: requests, full: flood - requests}, again)
+		})
+	})
+	t.Run("room comes back as claims end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(1000)
+			for round := range 20 {
+				for i := range 11 {
+					key := fmt.Sprint("key ", i)
+					want := tally{accepted: 100, full: 100}
+					if i == 10 {
+						want = tally{full: 200}
+					}
+					expect(t, fmt.Sprint("round ", round, ", ", key), want, claims(t, store, key, 200*round, 200))
+				}
+				time.Sleep(tolerance + tick)
+				expect(t, "Len", 0, store.Len())
+			}
+		})
+	})
+	t.Run("refused claims take no room", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(1000)
+			u := useOf("key", 1)
+			claim(t, store, "a request", u, nil)
+			for i := range uint64(10_000) {
+				u.Nonce = useOf("key", i+2).Nonce
+				claim(t, store, "its signature under a fresh nonce", u, signing.ErrReplayed)
+			}
+			expect(t, "Len", 1, store.Len())
+			v := useOf("key", 5000)
+			v.Signature[0] = 1
+			claim(t, store, "an honest request with one of the nonces", v, nil)
+		})
+	})
+	for _, c := range []struct {
+		requests, perKey, want int
+	}{
+		{10, 0, 1}, {9, 0, 1}, {1, 0, 1}, {50, 0, 5}, {50, -1, 5}, {50, 7, 7}, {50, 50, 50}, {50, 1 << 60, 50},
+	} {
+		t.Run(fmt.Sprintf("%d requests, %d for each key", c.requests, c.perKey), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := signing.NewMemory(c.requests)
+				store.PerKey = c.perKey
+				expect(t, "claims", tally{accepted: c.want, full: 100 - c.want}, claims(t, store, "key", 0, 100))
+			})
+		})
 	}
+	t.Run("a million requests if not said otherwise", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.Memory{PerKey: 1_000_000}
+			if raceEnabled {
+				t.Skip("takes long")
+			}
+			expect(t, "claims", tally{accepted: 1_000_000, full: 1}, claims(t, &store, "key", 0, 1_000_001))
+		})
+	})
 }
 
-func TestMemoryClaimsWithoutAllocating(t *testing.T) {
+func TestMemoryClock(t *testing.T) {
+	t.Run("N10 it ignores what the verifier's clock says", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(0)
+			for i, seen := range []time.Time{
+				{}, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), time.Unix(1<<40, 0), time.Unix(-1<<40, 0),
+			} {
+				u := siblingOf(useOf("key", uint64(i)), uint64(i))
+				u.Seen = seen
+				claim(t, store, fmt.Sprint("first, seen ", seen), u, nil)
+				claim(t, store, fmt.Sprint("replay, seen ", seen), u, signing.ErrReplayed)
+				u.Nonce = fmt.Sprintf("other%011x", i)
+				claim(t, store, fmt.Sprint("sibling, seen ", seen), u, nil)
+			}
+		})
+	})
+	t.Run("N10 the wall clock steps back 1 h", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(0)
+			time.Sleep(time.Minute)
+			u := useOf("key", 1)
+			claim(t, store, "a request", u, nil)
+
+			time.Sleep(time.Hour)
+			u.Seen = u.Signed // as the stepped clock says
+			claim(t, store, "its replay, back in the window", u, signing.ErrStale)
+
+			claim(t, store, "a request, with the clock right again", useOf("key", 2), nil)
+		})
+	})
+	t.Run("N10 the wall clock steps forward 1 h, and back", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(0)
+			u := signedAt(time.Now().Add(time.Hour), "key", 1)
+			u.Seen = u.Signed
+			claim(t, store, "a request signed an hour ahead", u, nil)
+
+			claim(t, store, "a request, with the clock right again", useOf("key", 2), nil)
+			for range 6 {
+				claim(t, store, "the first one's replay", u, signing.ErrReplayed)
+				time.Sleep(12 * time.Minute)
+			}
+			claim(t, store, "past its retention", u, signing.ErrStale)
+		})
+	})
+	t.Run("readings of a monotonic clock in a Use are not used", func(t *testing.T) {
+		store := signing.NewMemory(0)
+		u := useOf("key", 1)
+		u.Signed, u.Keep = time.Now(), time.Now().Add(time.Minute)
+		claim(t, store, "a request", u, nil)
+		claim(t, store, "its replay", u, signing.ErrReplayed)
+	})
+	t.Run("N12 the zero Memory begins with its first claim", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var store signing.Memory
+			u := useOf("key", 1)
+			time.Sleep(10 * time.Millisecond)
+			claim(t, &store, "the first claim", u, signing.ErrStale)
+			claim(t, &store, "signed since", useOf("key", 2), nil)
+			claim(t, new(signing.Memory), "the same, to another store", u, signing.ErrStale)
+		})
+	})
+}
+
+func TestMemoryFarFuture(t *testing.T) {
+	keeps := map[string]time.Duration{
+		"an hour": time.Hour, "a day": 24 * time.Hour, "a year": 365 * 24 * time.Hour, "a century": 100 * 365 * 24 * time.Hour,
+	}
+	for name, keep := range keeps {
+		t.Run("remembered for "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := signing.NewMemory(200)
+				far := useOf("far", 1)
+				far.Keep = time.Now().Add(keep)
+				claim(t, store, "kept long", far, nil)
+				expect(t, "more of its key", tally{accepted: 19, full: 5}, claims(t, store, "far", 2, 24))
+
+				time.Sleep(tolerance + tick)
+				expect(t, "Len, when only it is left", 1, store.Len())
+				for i := range 9 {
+					expect(t, "another key", tally{accepted: 20}, claims(t, store, fmt.Sprint("key ", i), 0, 20))
+				}
+
+				time.Sleep(time.Until(far.Keep) - 1)
+				claim(t, store, "replay", far, signing.ErrReplayed)
+				time.Sleep(tick)
+				expect(t, "Len, in the end", 0, store.Len())
+				for i := range 3 {
+					expect(t, "its key, in the end", tally{accepted: 20, full: 5}, claims(t, store, "far", 100*i+100, 25))
+					time.Sleep(tolerance + tick)
+				}
+			})
+		})
+	}
+	t.Run("remembered for ever", func(t *testing.T) {
+		for _, keep := range []time.Time{
+			time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), time.Unix(1<<60, 0), time.Unix(1<<62, 999),
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				store := signing.NewMemory(0)
+				u := useOf("key", 1)
+				u.Keep = keep
+				claim(t, store, "kept", u, nil)
+				for range 200 {
+					time.Sleep(365 * 24 * time.Hour)
+					claim(t, store, "replay", u, signing.ErrReplayed)
+				}
+			})
+		}
+	})
+	t.Run("a key counts as much as it has, and never less", func(t *testing.T) {
+		for seed := range uint64(10) {
+			synctest.Test(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(seed, 0))
+				store := signing.NewMemory(200) // 20 of each key
+				var ends []time.Time
+				var longest time.Duration
+				remembered := func(at time.Time) (n int) {
+					for _, end := range ends {
+						if end.After(at) {
+							n++
+						}
+					}
+					return n
+				}
+				for i := range uint64(2000) {
+					time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
+					u := useOf("key", i)
+					keep := time.Duration(random.Int64N(int64(12 * time.Minute)))
+					if seed%2 == 0 {
+						keep = time.Duration(random.ExpFloat64() * float64(time.Hour))
+					}
+					longest = max(longest, keep)
+					u.Keep = time.Now().Add(keep)
+					err := store.Claim(t.Context(), u)
+					if n := remembered(time.Now()); err == nil && n >= 20 {
+						t.Fatalf("seed %d: accepted beside %d", seed, n)
+					}
+					if n := remembered(time.Now().Add(-longest/16 - tick)); err != nil && n < 20 {
+						t.Fatalf("seed %d: %v, beside %d", seed, err, n)
+					}
+					if err == nil {
+						ends = append(ends, u.Keep)
+					}
+				}
+			})
+		}
+	})
+}
+
+func TestMemorySiblings(t *testing.T) {
+	t.Run("255 at most", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(10_000)
+			request := useOf("key", 1)
+			got := 0
+			for i := range uint64(1000) {
+				u := siblingOf(request, i)
+				u.Siblings = 1000
+				if store.Claim(t.Context(), u) == nil {
+					got++
+				}
+			}
+			expect(t, "accepted", 255, got)
+		})
+	})
+	t.Run("none for what is remembered for two hours", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(0)
+			u := siblingOf(useOf("key", 1), 1)
+			u.Keep = time.Now().Add(2 * time.Hour)
+			claim(t, store, "first", u, nil)
+			u.Nonce = "another000000000"
+			claim(t, store, "second", u, signing.ErrReplayed)
+		})
+	})
+	t.Run("none after two hours, however long the window", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(0)
+			request := useOf("key", 1)
+			for i, want := range []error{nil, nil, signing.ErrReplayed} {
+				u := siblingOf(request, uint64(i))
+				u.Window, u.Siblings = 1000*time.Hour, 100
+				u.Keep = time.Now().Add(2*time.Hour - 1)
+				claim(t, store, fmt.Sprint("after ", i, " hours"), u, want)
+				time.Sleep(time.Hour)
+			}
+		})
+	})
+}
+
+func TestMemoryGivesMemoryBack(t *testing.T) {
+	t.Run("an idle store is small", func(t *testing.T) {
+		store := signing.NewMemory(10_000_000)
+		claim(t, store, "one request", useOf("key", 1), nil)
+		if got := store.Entries(); got > 100 {
+			t.Errorf("room for %d entries", got)
+		}
+	})
+	t.Run("to where all claims of a shard have ended", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(100_000)
+			for i := range 10 {
+				expect(t, "flood", tally{accepted: 10_000}, claims(t, store, fmt.Sprint("key ", i), 0, 10_000))
+			}
+			if got := store.Entries(); got < 200_000 || got > 300_000 {
+				t.Errorf("room for %d entries with 100,000 requests", got)
+			}
+			time.Sleep(tolerance + tick)
+			claim(t, store, "one request", useOf("key 1", 1), nil)
+			if got := store.Entries(); got > 100 {
+				t.Errorf("room for %d entries with one request", got)
+			}
+		})
+	})
+	t.Run("where a few claims are left", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(100_000)
+			expect(t, "flood", tally{accepted: 9000}, claims(t, store, "key", 0, 9000))
+			for i := range 100 {
+				time.Sleep(15 * time.Second)
+				expect(t, "trickle", tally{accepted: 10}, claims(t, store, "key", 10_000+10*i, 10))
+			}
+			if got := store.Entries(); got > 2000 {
+				t.Errorf("room for %d entries with 200 requests", got)
+			}
+		})
+	})
+}
+
+func TestMemoryDoesNotGrowInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := signing.NewMemory(20_000)
+		most := 0
+		for i := range 100_000 {
+			time.Sleep(30 * time.Millisecond) // 10,000 live, and as many as end
+			u := useOf(fmt.Sprint("key ", i%20), uint64(i))
+			claim(t, store, "a request", u, nil)
+			if i > 30_000 {
+				most = max(most, store.Entries())
+			}
+		}
+		if most > 32_000 {
+			t.Errorf("room for %d entries, with about 10,300 requests at once", most)
+		}
+	})
+}
+
+func TestMemoryClaimDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	store := signing.NewMemory(0)
-	store.PerKey = 1_000_000
-	r := newRequests(1, time.Now().Add(time.Hour))
-	uses := make([]signing.Use, 40_000)
-	for n := range uses {
-		uses[n] = r.use(uint64(n))
+	uses := make([]signing.Use, 50_000)
+	for i := range uses {
+		uses[i] = useOf(fmt.Sprint("client key of 22 chars ", i%50), uint64(i))
 	}
-	for _, u := range uses[:20_000] { // the tables grow first
-		claim(t, store, u, nil)
-	}
-	n := 20_000
-	// Growing is seldom; a claim in itself costs nothing.
-	got := testing.AllocsPerRun(10_000, func() {
-		if store.Claim(context.Background(), uses[n]) != nil {
-			t.Fatal("refused")
+	ctx := t.Context()
+	next := 0
+	claimNext := func() {
+		if err := store.Claim(ctx, uses[next]); err != nil {
+			t.Fatal(err)
 		}
-		n++
-	})
-	if got >= 1 {
-		t.Errorf("%v allocations per claim", got)
+		next++
+	}
+	for range 40_000 {
+		claimNext()
+	}
+	if n := testing.AllocsPerRun(9_000, claimNext); n != 0 {
+		t.Errorf("%v allocations for an accepted claim", n)
+	}
+	replay := uses[0]
+	if n := testing.AllocsPerRun(1000, func() {
+		if err := store.Claim(ctx, replay); err != signing.ErrReplayed {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for a refused claim", n)
 	}
 }
 
-// filled is a store with so many live requests of a thousand keys.
-func filled(b testing.TB, live uint64) (*signing.Memory, *requests) {
-	b.Helper()
-	store := signing.NewMemory(int(live) * 2)
-	r := newRequests(1000, time.Now().Add(time.Hour))
-	for n := range live {
-		if err := store.Claim(context.Background(), r.use(n)); err != nil {
-			b.Fatal(err)
+func TestMemoryIsExact(t *testing.T) {
+	n := *live
+	if raceEnabled {
+		n = min(n, 20_000)
+	}
+	const keys = 64
+	more := n/10 + 1
+	store := signing.NewMemory(n + more)
+	store.PerKey = n + more
+	signed := time.Now()
+	use := func(i int) signing.Use {
+		u := signedAt(signed, fmt.Sprint("client key of 22 chars ", i%keys), uint64(i))
+		u.Keep = signed.Add(time.Hour)
+		return u
+	}
+	for i := range n {
+		if err := store.Claim(t.Context(), use(i)); err != nil {
+			t.Fatalf("request %d: %v", i, err)
 		}
 	}
-	return store, r
+	for i := n; i < n+more; i++ {
+		if err := store.Claim(t.Context(), use(i)); err != nil {
+			t.Fatalf("request %d, taken for another: %v", i, err)
+		}
+	}
+	claim(t, store, "one more", use(n+more), signing.ErrFull)
+	for i := range n + more {
+		if err := store.Claim(t.Context(), use(i)); !errors.Is(err, signing.ErrReplayed) {
+			t.Fatalf("request %d again: %v", i, err)
+		}
+		other := use(i)
+		other.Signature[0] = 1
+		if err := store.Claim(t.Context(), other); !errors.Is(err, signing.ErrReplayed) {
+			t.Fatalf("nonce of request %d again: %v", i, err)
+		}
+	}
 }
 
-// A claim with a million requests live, in the long run: as many end as come.
-// What they take, and what a collection costs beside them.
-func BenchmarkMemory(b *testing.B) {
-	const live = 1_000_000
-	const apart = 300 * time.Microsecond // so that a million are live in 5 minutes
-	before := heap()
-	store := signing.NewMemory(2 * live)
-	start := time.Now()
-	r := newRequests(1000, time.Time{})
-	next := uint64(0)
-	// The requests come in batches: making them is not what is measured.
-	batch := make([]signing.Use, 1000)
-	renew := func() {
-		for i := range batch {
-			r.keep = start.Add(time.Duration(next)*apart + 5*time.Minute)
-			batch[i] = r.use(next)
-			next++
-		}
-	}
-	step := func(u signing.Use) {
-		store.Elapse(apart)
-		if err := store.Claim(context.Background(), u); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for next < 3*live {
-		renew()
-		for _, u := range batch {
-			step(u)
-		}
-	}
-	bytes := float64(heap()-before) / float64(store.Len())
-
-	b.Run("Claim", func(b *testing.B) {
-		i := len(batch)
-		b.ReportAllocs()
-		for b.Loop() {
-			if i == len(batch) {
-				b.StopTimer()
-				renew()
-				i = 0
-				b.StartTimer()
+func TestMemoryConcurrentlyWhileTimePasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := signing.NewMemory(1000) // small, so that there is much coming and going
+		store.PerKey = 1000
+		const requests, rivals = 4000, 4
+		var passed [requests]atomic.Int64
+		var wg sync.WaitGroup
+		for i := range requests {
+			signed := time.Now().Add(time.Duration(i) * time.Second)
+			u := signedAt(signed, fmt.Sprint("key ", i%7), uint64(i))
+			for r := range rivals {
+				wg.Go(func() {
+					random := rand.New(rand.NewPCG(uint64(i), uint64(r)))
+					time.Sleep(time.Until(signed))
+					for time.Now().Before(u.Keep.Add(time.Minute)) {
+						switch err := store.Claim(t.Context(), u); {
+						case err == nil:
+							passed[i].Add(1)
+						case !errors.Is(err, signing.ErrReplayed) && !errors.Is(err, signing.ErrStale):
+							t.Errorf("request %d: %v", i, err)
+						}
+						time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
+					}
+				})
 			}
-			step(batch[i])
-			i++
 		}
-		b.ReportMetric(bytes, "B/live")
-	})
-	b.Run("GC", func(b *testing.B) {
-		for b.Loop() {
-			runtime.GC()
+		wg.Wait()
+		for i := range passed {
+			if n := passed[i].Load(); n != 1 {
+				t.Errorf("request %d was accepted %d times", i, n)
+			}
 		}
 	})
-	runtime.KeepAlive(store)
 }
 
-func heap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+// modelMemory is what a Memory must be indistinguishable from.
+type modelMemory struct {
+	start            time.Time
+	requests, perKey int
+
+	nonces     map[string]time.Time // until when
+	signatures map[string]*modelSignature
+	keys       map[string]map[time.Time]int // requests by their end
+	total      map[time.Time]int
 }
 
-// Ten million live requests, each of them known and no other: half a minute and
-// 600 MB, so only when MEMORY_10M is set.
-func TestMemoryIsExactAtTenMillion(t *testing.T) {
-	if os.Getenv("MEMORY_10M") == "" {
-		t.Skip("set MEMORY_10M=1 to run it")
+type modelSignature struct {
+	first, end time.Time
+	accepted   int
+	single     bool
+}
+
+func newModelMemory(requests, perKey int) *modelMemory {
+	return &modelMemory{
+		start: time.Now(), requests: requests, perKey: perKey,
+		nonces:     make(map[string]time.Time),
+		signatures: make(map[string]*modelSignature),
+		keys:       make(map[string]map[time.Time]int),
+		total:      make(map[time.Time]int),
 	}
-	const live = 10_000_000
-	store, r := filled(t, live)
-	for n := range uint64(live) {
-		if err := store.Claim(t.Context(), r.use(n)); !errors.Is(err, signing.ErrReplayed) {
-			t.Fatalf("request %d was forgotten: %v", n, err)
+}
+
+func (m *modelMemory) claim(u signing.Use) error {
+	now := time.Now()
+	if u.Signed.UnixMilli() < m.start.UnixMilli() || !u.Keep.After(now) {
+		return signing.ErrStale
+	}
+	end := m.start.Add((u.Keep.Sub(m.start) + tick - 1) / tick * tick)
+
+	nonce := u.ClientKey + " " + u.Nonce
+	if m.nonces[nonce].After(now) {
+		return signing.ErrReplayed
+	}
+	window := min(u.Window.Milliseconds(), 2*60*60*1000)
+	single := u.Siblings <= 1 || window <= 0
+	s := m.signatures[u.ClientKey+" "+string(u.Signature[:])]
+	if s != nil && s.end.After(now) {
+		if single || s.single || s.accepted >= min(u.Siblings, 255) ||
+			now.Sub(m.start).Milliseconds()-s.first.Sub(m.start).Milliseconds() >= window {
+			return signing.ErrReplayed
+		}
+	} else {
+		s = &modelSignature{first: now, single: single}
+	}
+	if remembered(m.keys[u.ClientKey], now) >= m.perKey || remembered(m.total, now) >= m.requests {
+		return signing.ErrFull
+	}
+
+	m.nonces[nonce] = end
+	s.accepted++
+	s.single = s.single || u.Keep.Sub(now) >= 2*time.Hour
+	if end.After(s.end) {
+		s.end = end
+	}
+	m.signatures[u.ClientKey+" "+string(u.Signature[:])] = s
+	if m.keys[u.ClientKey] == nil {
+		m.keys[u.ClientKey] = make(map[time.Time]int)
+	}
+	m.keys[u.ClientKey][end]++
+	m.total[end]++
+	return nil
+}
+
+func remembered(ends map[time.Time]int, now time.Time) (n int) {
+	for end, count := range ends {
+		if end.After(now) {
+			n += count
+		} else {
+			delete(ends, end)
 		}
 	}
-	for n := range uint64(1_000_000) {
-		if err := store.Claim(t.Context(), r.use(live+n)); err != nil {
-			t.Fatalf("request %d was taken for another: %v", live+n, err)
+	return n
+}
+
+// checkMemory lets bytes choose claims and pauses, eight bytes for each, and
+// compares a small Memory with the model. With quotas, no claim is kept for
+// longer than they are exact.
+func checkMemory(t *testing.T, choices []byte, quotas bool) {
+	const requests = 12
+	perKey, keeps := requests, []time.Duration{
+		-time.Second, 0, 1, time.Millisecond, tick, time.Minute, 5 * time.Minute, 6 * time.Minute, 8 * time.Minute,
+		time.Hour, 2*time.Hour - 1, 2 * time.Hour, 5 * time.Hour, 365 * 24 * time.Hour,
+	}
+	if quotas {
+		perKey, keeps = 4, keeps[:9]
+	}
+	time.Sleep(123_456_789)
+	store, model := signing.NewMemory(requests), newModelMemory(requests, perKey)
+	store.PerKey = perKey
+
+	for i := 0; len(choices) >= 8; i, choices = i+1, choices[8:] {
+		c := choices[:8]
+		time.Sleep(pick(c[0], 0, 0, 0, 1, time.Millisecond, 999*time.Millisecond, 2*time.Second, tick-1, tick,
+			time.Minute, 5*time.Minute, time.Hour, 1<<24*time.Millisecond, 5*time.Hour))
+		u := signing.Use{
+			ClientKey: pick(c[1], "a", "b", "aa"),
+			Nonce:     fmt.Sprintf("%016x", c[2]%32),
+			Signature: [32]byte{31: c[3] % 16},
+			Signed:    pick(c[4], time.Now(), time.Now(), time.Now(), model.start, model.start.Add(-time.Millisecond)),
+			Keep:      time.Now().Add(pick(c[5], keeps...)),
+			Siblings:  pick(c[6], 8, 8, 8, 0, 1, 2, 3, 255, 1000),
+			Window: pick(c[7], 2*time.Second, 2*time.Second, 0, -1, 1, time.Millisecond, time.Minute, time.Hour,
+				2*time.Hour, 1000*time.Hour),
+		}
+		want, got := model.claim(u), store.Claim(t.Context(), u)
+		if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
+			t.Fatalf("claim %d, %v after the start, of %+v (-want +got):\n%s", i, time.Since(model.start), u, diff)
+		}
+		if want, got := remembered(model.total, time.Now()), store.Len(); want != got {
+			t.Fatalf("claim %d: %d are remembered, want %d", i, got, want)
 		}
 	}
+}
+
+func pick[T any](choice byte, of ...T) T { return of[int(choice)%len(of)] }
+
+func TestMemoryAgreesWithModel(t *testing.T) {
+	seeds := uint64(400)
+	if raceEnabled {
+		seeds = 40
+	}
+	for seed := range seeds {
+		random := rand.NewChaCha8([32]byte(binary.LittleEndian.AppendUint64(make([]byte, 24), seed)))
+		choices := make([]byte, 8*500)
+		random.Read(choices)
+		if seed%4 > 1 { // mostly without pauses
+			for i := 0; i < len(choices); i += 8 {
+				choices[i] %= 29 // 0 to 13 twice, and 0
+				if i%(8*13) != 0 {
+					choices[i] %= 8
+				}
+			}
+		}
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { checkMemory(t, choices, seed%2 == 0) })
+		})
+	}
+}
+
+func FuzzMemory(f *testing.F) {
+	f.Add([]byte{}, true)
+	f.Add([]byte("one claim"), false)
+	f.Add([]byte("\x00\x00\x00\x00\x00\x06\x00\x00"+"\x06\x00\x01\x00\x00\x06\x00\x00"+"\x0a\x00\x00\x00\x00\x06\x00\x00"), true)
+	f.Add([]byte("\x00\x00\x00\x00\x00\x0a\x00\x08"+"\x0b\x00\x01\x00\x00\x0a\x00\x08"+"\x0c\x00\x02\x00\x00\x0a\x00\x08"), false)
+	f.Fuzz(func(t *testing.T, choices []byte, quotas bool) {
+		synctest.Test(t, func(t *testing.T) { checkMemory(t, choices[:min(len(choices), 8*2000)], quotas) })
+	})
+}
+
+// TestMemoryAtLength compares a store with the model while many entries are
+// moved about: tables grow, fill up and become smaller.
+func TestMemoryAtLength(t *testing.T) {
+	steps := 400_000
+	if raceEnabled {
+		steps /= 20
+	}
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(1, 2))
+		store, model := signing.NewMemory(steps), newModelMemory(steps, steps)
+		store.PerKey = steps
+		pause := int64(20 * time.Millisecond)
+		for i := range uint64(steps) {
+			if i%50_000 == 0 {
+				pause = [...]int64{20, 200, 1, 2000}[i/50_000%4] * int64(time.Millisecond)
+			}
+			time.Sleep(time.Duration(random.Int64N(pause)))
+			u := siblingOf(useOf(fmt.Sprint("key ", random.IntN(3)), i), i)
+			if random.IntN(3) == 0 { // something from before
+				j := i - random.Uint64N(min(i, 20_000)+1)
+				u = siblingOf(useOf(fmt.Sprint("key ", random.IntN(3)), j), j)
+			}
+			u.Keep = time.Now().Add(time.Duration(random.Int64N(int64(6 * time.Minute))))
+			want, got := model.claim(u), store.Claim(t.Context(), u)
+			if want != got {
+				t.Fatalf("claim %d: %v, want %v", i, got, want)
+			}
+		}
+	})
 }

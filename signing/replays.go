@@ -18,8 +18,9 @@ type Use struct {
 	Keep   time.Time // until when nonce and signature must be remembered
 
 	// Siblings is how often the signature may be accepted in all, each time
-	// with a fresh nonce, within Window of the first time. One or less means
-	// single use, for good: a signature that was claimed so once has no siblings
+	// with a fresh nonce, less than Window after the first time, by clocks that
+	// count milliseconds. One or less, or a Window of less than a millisecond,
+	// means single use, for good: a signature accepted so has no siblings
 	// afterwards, whatever a later Use says. What decides on siblings, a header
 	// say, need not be under the MAC.
 	Siblings int

@@ -29,7 +29,7 @@ import (
 //     none to make room.
 //
 // An error means that the outcome is unknown. The claim is then refused, and
-// what it has written stays: this request never passes again, and one that is
+// what it has written stays: the same request may never pass, but one that is
 // signed anew does.
 //
 // A claim takes three calls, and one more for each acceptance of the same
@@ -42,8 +42,8 @@ import (
 // recorded. The epoch prevents that: the key holds the time of the first claim
 // on an empty store, and what was signed before is stale. Hence the first claim
 // of all is stale too, unless it is signed and seen in the same millisecond;
-// clients sign again. What remains was signed while a claim was under way that
-// found the epoch gone: as its time counts, such a request can be replayed. A
+// clients sign again. That leaves what was signed ahead of the clock, as with
+// Memory, or while the claim was under way that gave the epoch its time. A
 // store that loses some keys and keeps others, as a replica that is promoted
 // may, is not noticed.
 //
@@ -111,7 +111,7 @@ func (set SetOnce) claimSignature(ctx context.Context, u *Use) error {
 	if stored || err != nil {
 		return err
 	}
-	if u.single() || !u.follows(first) {
+	if !u.follows(first) {
 		return ErrReplayed
 	}
 	for n := 2; n <= u.Siblings; n++ {

@@ -1,97 +1,266 @@
 package signing_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// A write that fails after it was made counts as claimed, and a claim that is
-// made anew passes.
-func TestSetOnceFailsClosed(t *testing.T) {
-	failure := errors.New("connection reset")
-	for name, prefix := range map[string]string{"nonce": "n", "first sight": "s", "epoch": "epoch"} {
-		t.Run("N11 at the "+name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				kv := new(keyValues)
-				store := signing.SetOnce(kv.setOnce)
-				claim(t, store, use("starter", 0), signing.ErrStale)
-				if prefix == "epoch" {
-					delete(kv.entries, "epoch")
-				}
-				time.Sleep(time.Second)
-				kv.fail = func(key string) error {
-					if strings.HasPrefix(key, prefix) {
-						return failure
-					}
-					return nil
-				}
-				u := use("a", 1)
-				claim(t, store, u, failure)
-				kv.fail = nil
-				claim(t, store, u, signing.ErrReplayed)
-				time.Sleep(time.Second)
-				claim(t, store, use("a", 2), nil)
-			})
-		})
-	}
+// keyValues is the simplest store that SetOnce can use.
+type keyValues struct {
+	sync.Mutex
+	m map[string]keyValue
+
+	fail func(call int) (before, after error) // nil: never
+	call int
 }
 
-// N13: whenever the store loses its data, what it had recorded is not accepted
-// again.
-func TestSetOnceBeginsAnEpochWhenItIsEmpty(t *testing.T) {
+type keyValue struct {
+	value string
+	keep  time.Time
+}
+
+func (kv *keyValues) replays() signing.SetOnce { return kv.set }
+
+func (kv *keyValues) set(ctx context.Context, key, value string, keep time.Time) (prior string, stored bool, err error) {
+	kv.Lock()
+	defer kv.Unlock()
+	var after error
+	if kv.fail != nil {
+		kv.call++
+		if err, after = kv.fail(kv.call); err != nil {
+			return "", false, err
+		}
+	}
+	if old, ok := kv.m[key]; ok && time.Now().Before(old.keep) {
+		return old.value, false, after
+	}
+	if kv.m == nil {
+		kv.m = make(map[string]keyValue)
+	}
+	kv.m[key] = keyValue{value, keep}
+	return "", true, after
+}
+
+func (kv *keyValues) empty() {
+	kv.Lock()
+	defer kv.Unlock()
+	clear(kv.m)
+}
+
+// fields lists what the store holds, one line for each key, in no order.
+func (kv *keyValues) fields() map[string]string {
+	kv.Lock()
+	defer kv.Unlock()
+	fields := make(map[string]string)
+	for key, v := range kv.m {
+		fields[key] = v.value + " until " + v.keep.UTC().Format(time.RFC3339Nano)
+	}
+	return fields
+}
+
+func TestSetOnceWritesTheDocumentedFormat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := new(keyValues)
-		store := signing.SetOnce(kv.setOnce)
-		claim(t, store, use("starter", 0), signing.ErrStale)
-		time.Sleep(time.Second)
-		u := use("a", 1)
-		claim(t, store, u, nil)
-		clear(kv.entries)
-		claim(t, store, u, signing.ErrStale) // begins the new epoch
-		clear(kv.entries)
-		time.Sleep(time.Second)
-		u.Seen = time.Now()
-		claim(t, store, u, signing.ErrStale)
-		time.Sleep(time.Second)
-		claim(t, store, use("a", 2), nil)
+		var kv keyValues
+		store := kv.replays()
+		signed := time.Now() // midnight UTC 2000-01-01
+		single := signing.Use{
+			ClientKey: "acmeClientKey000000001",
+			Nonce:     "AbCdEfGh01234567",
+			Signature: [32]byte([]byte("signature of thirty-two bytes 1!")),
+			Signed:    signed,
+			Seen:      signed,
+			Keep:      signed.Add(tolerance),
+		}
+		claim(t, store, "single use", single, nil)
+		for i := range 3 {
+			time.Sleep(250 * time.Millisecond)
+			u := single
+			u.Nonce = fmt.Sprintf("%016d", i)
+			u.Signature = [32]byte([]byte("signature of thirty-two bytes 2!"))
+			u.Seen, u.Siblings, u.Window = time.Now(), 8, 2*time.Second
+			claim(t, store, "one of three siblings", u, nil)
+		}
+		// printf 'AbCdEfGh01234567acmeClientKey000000001' | openssl dgst -sha256 -binary |
+		// basenc --base64url, and so on.
+		want := map[string]string{
+			"epoch": "946684800000 until 2001-01-01T00:00:00Z",
+			"n:sxtRO38c1KIk-3GvKIRe-YXj71x31UMVBaC0LtT3skM":   "used until 2000-01-01T00:05:00Z",
+			"n:hyIBOMsx_GsKm8dvIon5sQORXzwbqimEMkY1E2qAIfE":   "used until 2000-01-01T00:05:00Z",
+			"n:m6RXQsgoSnEgVMNN9ebyqUVToFbU124kobTJfxCBFp4":   "used until 2000-01-01T00:05:00Z",
+			"n:gta8V5a8aqLROmbUY6_TfBw-tV1Iio4CLTJyYeqfaaA":   "used until 2000-01-01T00:05:00Z",
+			"s:SoKogc6WBKmUERUR_gezNj2RyJ1tmMvj9GlTiameKGU":   "used until 2000-01-01T00:05:00Z",
+			"s:US4f4sSGX3n3n242yCT8i0d7SP61ePxMVSNZFIdRRAc":   "946684800250 until 2000-01-01T00:05:00Z",
+			"s:US4f4sSGX3n3n242yCT8i0d7SP61ePxMVSNZFIdRRAc:2": "used until 2000-01-01T00:05:00Z",
+			"s:US4f4sSGX3n3n242yCT8i0d7SP61ePxMVSNZFIdRRAc:3": "used until 2000-01-01T00:05:00Z",
+		}
+		if diff := cmp.Diff(want, kv.fields()); diff != "" {
+			t.Errorf("the store's content (-want +got):\n%s", diff)
+		}
 	})
 }
 
-func TestSetOnceRefusesWhatItDidNotWrite(t *testing.T) {
+func TestSetOnceTakesThreeCallsAndOneForEachSibling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := new(keyValues)
-		store := signing.SetOnce(kv.setOnce)
-		u := use("a", 1)
-		claim(t, store, u, signing.ErrStale)
-		for key, e := range kv.entries {
-			e.value = "nonsense"
-			kv.entries[key] = e
-		}
-		time.Sleep(time.Second)
-		for _, u := range []signing.Use{sibling(u, 1), use("a", 2)} {
-			if err := store.Claim(t.Context(), u); err == nil {
-				t.Error("accepted")
+		kv := keyValues{fail: func(int) (before, after error) { return nil, nil }}
+		store := kv.replays()
+		request := useOf("key", 1)
+		for i := range 8 {
+			kv.call = 0
+			claim(t, store, "a sibling", siblingOf(request, uint64(i)), nil)
+			if want := 3 + i; kv.call != want {
+				t.Errorf("acceptance %d took %d calls, want %d", i+1, kv.call, want)
 			}
 		}
 	})
 }
 
-// Three writes for a request that is new, whatever else the store holds.
-func TestSetOnceCosts(t *testing.T) {
+func TestSetOnceKeysAreBoundedAndPlain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := new(keyValues)
-		store := signing.SetOnce(kv.setOnce)
-		claim(t, store, use("starter", 0), signing.ErrStale)
-		time.Sleep(time.Second)
-		kv.writes = 0
-		claim(t, store, use("a", 1), nil)
-		if kv.writes != 3 {
-			t.Errorf("%d writes", kv.writes)
+		var kv keyValues
+		plain := regexp.MustCompile(`^[A-Za-z0-9_:-]{1,64}$`)
+		for i, clientKey := range []string{"", "a", "a:2", "key\r\nSET x", "schlüssel", strings.Repeat("x", 100_000)} {
+			u := siblingOf(useOf(clientKey, uint64(i)), uint64(i))
+			claim(t, kv.replays(), fmt.Sprintf("client key %.20q", clientKey), u, nil)
+		}
+		for key, value := range kv.fields() {
+			if !plain.MatchString(key) {
+				t.Errorf("key %q: %s", key, value)
+			}
 		}
 	})
+}
+
+func TestSetOnceInAnEmptiedStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kv keyValues
+		store := kv.replays()
+		claim(t, store, "the first claim of all", useOf("key", 0), nil)
+		time.Sleep(time.Minute)
+		u := useOf("key", 1)
+		claim(t, store, "a request", u, nil)
+		time.Sleep(time.Second)
+
+		kv.empty()
+		u.Seen = time.Now()
+		claim(t, store, "N13 its replay", u, signing.ErrStale)
+		claim(t, store, "N13 one underway meanwhile", signedAt(time.Now().Add(-time.Millisecond), "key", 2), signing.ErrStale)
+		claim(t, store, "signed afterwards", useOf("key", 3), nil)
+		time.Sleep(time.Minute)
+		claim(t, store, "signed later", useOf("key", 4), nil)
+	})
+	t.Run("N13 emptied between any two steps", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			for call := 1; call <= 4; call++ {
+				var kv keyValues
+				store := kv.replays()
+				claim(t, store, "the first claim of all", useOf("key", 0), nil)
+				u := useOf("key", 1)
+				claim(t, store, "a request", u, nil)
+				time.Sleep(time.Millisecond)
+				emptied := signing.SetOnce(func(ctx context.Context, key, value string, keep time.Time) (string, bool, error) {
+					if kv.call++; kv.call == call {
+						kv.empty()
+					}
+					return kv.set(ctx, key, value, keep)
+				})
+				u.Seen = time.Now()
+				claim(t, emptied, fmt.Sprint("its replay, emptied before call ", call), u,
+					anyOf{signing.ErrReplayed, signing.ErrStale})
+			}
+		})
+	})
+}
+
+func TestSetOnceFailing(t *testing.T) {
+	down := errors.New("connection refused")
+	for _, c := range []struct {
+		name string
+		fail func(err error) (before, after error)
+	}{
+		{"before writing", func(err error) (error, error) { return err, nil }},
+		{"after writing", func(err error) (error, error) { return nil, err }},
+	} {
+		for call := 1; call <= 4; call++ {
+			t.Run(fmt.Sprintf("N11 %s, in call %d", c.name, call), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					kv := keyValues{}
+					store := kv.replays()
+					claim(t, store, "an earlier sibling", siblingOf(useOf("key", 1), 1), nil)
+
+					kv.fail = func(n int) (error, error) {
+						if n == call {
+							return c.fail(down)
+						}
+						return nil, nil
+					}
+					u := siblingOf(useOf("key", 1), 2)
+					claim(t, store, "the call that fails", u, down)
+
+					kv.fail = nil
+					if err := store.Claim(t.Context(), u); call > 1 && !errors.Is(err, signing.ErrReplayed) {
+						t.Errorf("the same request again: %v, want %v: its nonce is used", err, signing.ErrReplayed)
+					}
+					claim(t, store, "signed again", useOf("key", 2), nil)
+				})
+			})
+		}
+	}
+	t.Run("what the function returns can be told apart", func(t *testing.T) {
+		store := signing.SetOnce(func(context.Context, string, string, time.Time) (string, bool, error) {
+			return "", true, fmt.Errorf("quota of the tenant: %w", signing.ErrFull)
+		})
+		claim(t, store, "full", useOf("key", 1), signing.ErrFull)
+	})
+	t.Run("a value that no claim wrote lets nothing in", func(t *testing.T) {
+		for _, value := range []string{"", "x", "-", "1e3", "99999999999999999999"} {
+			store := signing.SetOnce(func(_ context.Context, key, _ string, _ time.Time) (string, bool, error) {
+				return value, strings.HasPrefix(key, "n:"), nil
+			})
+			claim(t, store, fmt.Sprintf("first sight %q", value), siblingOf(useOf("key", 1), 1), signing.ErrReplayed)
+
+			store = func(_ context.Context, key, _ string, _ time.Time) (string, bool, error) {
+				return value, key != "epoch", nil
+			}
+			if err := store.Claim(t.Context(), useOf("key", 1)); err == nil {
+				t.Errorf("accepted with the epoch %q", value)
+			}
+		}
+	})
+}
+
+func TestSetOnceClocksThatDiffer(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ahead time.Duration // of the second verifier
+		want  error
+	}{
+		{"the second is behind, within the window", -1999 * time.Millisecond, nil},
+		{"the second is behind by the window", -2 * time.Second, signing.ErrReplayed},
+		{"the second is ahead, within the window", 1999 * time.Millisecond, nil},
+		{"the second is ahead by the window", 2 * time.Second, signing.ErrReplayed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := new(keyValues).replays()
+				claim(t, store, "the epoch", useOf("key", 0), nil)
+				time.Sleep(time.Minute)
+				u := useOf("key", 1)
+				claim(t, store, "first", siblingOf(u, 1), nil)
+				sibling := siblingOf(u, 2)
+				sibling.Seen = time.Now().Add(c.ahead)
+				claim(t, store, "second", sibling, c.want)
+			})
+		})
+	}
 }

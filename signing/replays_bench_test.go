@@ -1,0 +1,198 @@
+package signing_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+const (
+	benchLive      = 1_000_000
+	benchRetention = 5 * time.Minute
+	benchPause     = benchRetention / benchLive
+	benchBatch     = 1000
+)
+
+// benchMemory is a Memory in steady use: with every batch of claims, so much
+// time passes that as many end.
+type benchMemory struct {
+	sync.RWMutex // of the clock
+	*signing.Memory
+	now  time.Time
+	next uint64
+}
+
+var (
+	benchKeys = func() (keys [1000]string) {
+		for i := range keys {
+			keys[i] = fmt.Sprintf("benchClientKey%08d", i)
+		}
+		return keys
+	}()
+	benchNonces = func() string {
+		var b strings.Builder
+		for i := range 1 << 16 {
+			fmt.Fprintf(&b, "%016x", i)
+		}
+		return b.String()
+	}()
+)
+
+// benchUse returns request i. The first 65 million differ in key or nonce.
+func benchUse(i uint64, now time.Time) signing.Use {
+	nonce := i % (1 << 16) * 16
+	u := signing.Use{
+		ClientKey: benchKeys[(i+i>>16)%uint64(len(benchKeys))],
+		Nonce:     benchNonces[nonce : nonce+16],
+		Signed:    now,
+		Seen:      now,
+		Keep:      now.Add(benchRetention),
+		Siblings:  8,
+		Window:    2 * time.Second,
+	}
+	binary.LittleEndian.PutUint64(u.Signature[:], i*0x9e3779b97f4a7c15)
+	return u
+}
+
+func newBenchMemory() *benchMemory {
+	return &benchMemory{Memory: signing.NewMemory(2 * benchLive), now: time.Now()}
+}
+
+// batch lets time pass, and returns the numbers of the requests to claim now.
+func (m *benchMemory) batch() (first, end uint64, now time.Time) {
+	m.Lock()
+	defer m.Unlock()
+	m.Elapse(benchBatch * benchPause)
+	m.now = m.now.Add(benchBatch * benchPause)
+	m.next += benchBatch
+	return m.next - benchBatch, m.next, m.now
+}
+
+func (m *benchMemory) claimBatch(ctx context.Context) error {
+	i, end, now := m.batch()
+	m.RLock()
+	defer m.RUnlock()
+	for ; i < end; i++ {
+		if err := m.Claim(ctx, benchUse(i, now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *benchMemory) fill(b *testing.B, requests int) {
+	for range requests / benchBatch {
+		if err := m.claimBatch(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// perClaim turns the time of batches into that of claims.
+func perClaim(b *testing.B) {
+	claims := float64(b.N) * benchBatch
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/claims, "ns/claim")
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// BenchmarkMemory measures a store with a million live requests of a thousand
+// client keys. "one miss" is the floor: a read from somewhere in as much memory
+// as the store has, of which a claim needs at least one after another.
+func BenchmarkMemory(b *testing.B) {
+	b.Run("one miss", func(b *testing.B) {
+		memory := make([]uint64, benchLive*55/8)
+		for i := range memory {
+			memory[i] = uint64(i)
+		}
+		x, sum := uint64(1), uint64(0)
+		for b.Loop() {
+			x = x*6364136223846793005 + 1442695040888963407
+			sum = memory[(x>>20+sum)%uint64(len(memory))]
+		}
+	})
+
+	before := heap()
+	m := newBenchMemory()
+	b.Run("claim while it fills", func(b *testing.B) {
+		m = newBenchMemory()
+		for b.Loop() {
+			if err := m.claimBatch(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		perClaim(b)
+	})
+	m = newBenchMemory()
+	m.fill(b, 3*benchLive)
+
+	b.Run("claim", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := m.claimBatch(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		perClaim(b)
+		b.ReportMetric(float64(heap()-before)/float64(m.Len()), "B/request")
+	})
+	b.Run("claim in parallel", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if err := m.claimBatch(b.Context()); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+		perClaim(b)
+	})
+	b.Run("refused replay", func(b *testing.B) {
+		i, end, now := m.batch()
+		for ; i < end; i++ {
+			if err := m.Claim(b.Context(), benchUse(i, now)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		var back uint64
+		for b.Loop() {
+			back = back%(benchLive/2) + 1
+			if m.Claim(b.Context(), benchUse(end-back, now)) == nil {
+				b.Fatal("accepted")
+			}
+		}
+	})
+	b.Run("full garbage collection", func(b *testing.B) {
+		for b.Loop() {
+			runtime.GC()
+		}
+	})
+	runtime.KeepAlive(m)
+}
+
+// BenchmarkSetOnce measures what SetOnce adds to three calls of its function.
+func BenchmarkSetOnce(b *testing.B) {
+	epoch := "0"
+	store := signing.SetOnce(func(_ context.Context, key, _ string, _ time.Time) (string, bool, error) {
+		return epoch, key != "epoch", nil
+	})
+	u := benchUse(1, time.Now())
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := store.Claim(b.Context(), u); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
