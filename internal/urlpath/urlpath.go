@@ -38,10 +38,10 @@ func IsClean(escaped string) bool {
 // than one way, at the decoded one for what it means.
 func isClean(escaped, path string) bool {
 	return strings.HasPrefix(escaped, "/") &&
+		!strings.Contains(escaped, "//") && // "%2F%2F" is part of a value, of a URL say
 		!escapesPlain(escaped) &&
-		// Decoded, so that "..%2F" is a dot segment, too, and "%2F%2F" an empty
-		// one: a handler that decodes before it opens a file would climb.
-		!strings.Contains(path, "//") &&
+		// Decoded, so that "..%2F" is a dot segment, too: a handler that decodes
+		// before it opens a file would climb.
 		!hasDotSegment(path) &&
 		!strings.ContainsFunc(path, forbidden) &&
 		utf8.ValidString(path)
