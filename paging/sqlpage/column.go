@@ -159,7 +159,7 @@ func (c column) number(n json.Number) (operand, bool) {
 		return operand{i, "bigint"}, ok
 	case c.Type != paging.Number:
 		return operand{}, false
-	case c.Double && c.dialect == PostgreSQL:
+	case c.Double:
 		return operand{double(n), "double precision"}, true
 	}
 	return c.dialect.number(n), true

@@ -24,7 +24,7 @@ type Column struct {
 	Name    string // required
 	Type    paging.Type
 	NotNull bool // declared NOT NULL; one that is not may be NULL
-	Double  bool // a Number that PostgreSQL has as double precision; not for NaN
+	Double  bool // a Number that is a float64: double precision, REAL; without NaN
 }
 
 // validate returns what is wrong with the table.
