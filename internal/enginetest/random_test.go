@@ -153,7 +153,11 @@ func parsed(path, operator string, operand any) paging.Filter {
 // sort returns keys of which the last is _id.
 func (r random) sort(paths []string) []paging.Key {
 	var keys []paging.Key
-	for _, i := range r.Perm(len(paths))[:r.IntN(4)] {
+	n := r.IntN(4)
+	if r.IntN(8) == 0 {
+		n = 7 // with _id as many as a request may have
+	}
+	for _, i := range r.Perm(len(paths))[:n] {
 		keys = append(keys, paging.Key{Path: paths[i], Desc: r.IntN(2) == 0})
 	}
 	if r.IntN(3) == 0 { // all of one direction

@@ -144,48 +144,63 @@ func (k *keyset) inOneRow(s *statement) (condition string, ok bool) {
 
 // ranges returns the position as conditions no two of which hold for the same
 // row, each of one range of an index.
-func (k *keyset) ranges(s *statement) []string {
+func (k *keyset) ranges(s *statement) []indexRange {
 	var ranges []indexRange
 	var equal []string
 	for i, p := range k.properties {
 		for _, beyond := range p.beyond(s, k.keys[i].Desc, k.values[i]) {
-			ranges = append(ranges, indexRange{slices.Clone(equal), beyond})
+			last := len(beyond) - 1
+			ranges = append(ranges, indexRange{slices.Concat(equal, beyond[:last]), beyond[last]})
 		}
 		if i < len(k.properties)-1 {
 			equal = append(equal, p.equal(s, k.values[i])...)
 		}
 	}
-	return conditions(ranges)
+	return merge(ranges)
 }
 
 // indexRange is the rows that are equal by the leading keys, and beyond by what
 // follows.
 type indexRange struct {
-	equal, beyond []string
+	equal  []string // a condition on each key
+	beyond string
 }
+
+func (r indexRange) String() string { return allOf(append(slices.Clone(r.equal), r.beyond)) }
+
+func allOf(conditions []string) string { return join(conditions, " AND ", "TRUE") }
 
 // maxRanges bounds the length of a statement, in which each of them repeats the
 // filter.
 const maxRanges = 12
 
-// conditions returns a condition for each range; the innermost share the last.
-// What is equal in one range is so in all that follow.
-func conditions(ranges []indexRange) []string {
-	var texts []string
-	for i, r := range ranges {
-		if i == maxRanges-1 {
-			return append(texts, shared(ranges[i:]))
-		}
-		texts = append(texts, join(slices.Concat(r.equal, r.beyond), " AND ", "TRUE"))
+// merge makes one of the innermost ranges where there are too many. What is
+// equal in all of them leads it.
+func merge(ranges []indexRange) []indexRange {
+	if len(ranges) <= maxRanges {
+		return ranges
 	}
-	return texts
+	inner := ranges[maxRanges-1:]
+	n := common(inner)
+	var alternatives []string
+	for _, r := range inner {
+		alternatives = append(alternatives, indexRange{r.equal[n:], r.beyond}.String())
+	}
+	merged := indexRange{inner[0].equal[:n], join(alternatives, " OR ", "FALSE")}
+	return append(ranges[:maxRanges-1:maxRanges-1], merged)
 }
 
-func shared(ranges []indexRange) string {
-	equal := ranges[0].equal
-	var alternatives []string
+// common returns how many leading keys are equal to the same in all ranges.
+func common(ranges []indexRange) int {
+	n := len(ranges[0].equal)
 	for _, r := range ranges {
-		alternatives = append(alternatives, join(slices.Concat(r.equal[len(equal):], r.beyond), " AND ", "TRUE"))
+		n = min(n, len(r.equal))
+		for i := range n {
+			if r.equal[i] != ranges[0].equal[i] {
+				n = i
+				break
+			}
+		}
 	}
-	return join(append(equal, join(alternatives, " OR ", "FALSE")), " AND ", "TRUE")
+	return n
 }

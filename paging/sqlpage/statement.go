@@ -104,14 +104,10 @@ func (s *statement) page(q paging.Query) string {
 	if condition, ok := k.inOneRow(s); ok {
 		return s.single(and(where, condition)) + s.limit(limit, skip)
 	}
-	ranges := k.ranges(s)
-	for i, r := range ranges {
-		ranges[i] = and(where, r)
+	if ranges := k.ranges(s); len(ranges) > 0 {
+		return s.union(where, ranges, limit, skip)
 	}
-	if len(ranges) > 1 {
-		return s.union(ranges, limit, skip)
-	}
-	return s.single(join(ranges, "", "FALSE")) + s.limit(limit, skip)
+	return s.single(and(where, "FALSE")) + s.limit(limit, skip)
 }
 
 func and(where, condition string) string {
@@ -139,12 +135,12 @@ func (s *statement) limit(limit, skip int64) string {
 
 // single returns the rows that match, in order.
 func (s *statement) single(where string) string {
-	return "SELECT " + s.columns() + s.from(where) + s.orderBy(s.expressions())
+	return "SELECT " + s.columns() + s.from(where) + s.orderBy(s.expressions(), 0)
 }
 
 // union returns the first rows of each range, and of these the first. In every
 // range the data base reads an index from where the range begins.
-func (s *statement) union(ranges []string, limit, skip int64) string {
+func (s *statement) union(where string, ranges []indexRange, limit, skip int64) string {
 	expressions := s.expressions()
 	columns, names := s.columns(), make([]string, len(expressions))
 	for i, e := range expressions {
@@ -155,14 +151,16 @@ func (s *statement) union(ranges []string, limit, skip int64) string {
 	most := s.bind(operand{limit + min(skip, math.MaxInt32), "bigint"})
 	var text strings.Builder
 	text.WriteString("SELECT " + s.columns() + " FROM (")
-	for i, where := range ranges {
+	for i, r := range ranges {
 		if i > 0 {
 			text.WriteString(" UNION ALL ")
 		}
-		text.WriteString("SELECT * FROM (SELECT " + columns + s.from(where) + s.orderBy(expressions) +
-			" LIMIT " + most + ") AS part")
+		// Not ordered by what is equal: SQLite would sort where that is an
+		// expression.
+		text.WriteString("SELECT * FROM (SELECT " + columns + s.from(and(where, r.String())) +
+			s.orderBy(expressions, len(r.equal)) + " LIMIT " + most + ") AS part")
 	}
-	text.WriteString(") AS " + rowName + s.orderBy(names) + s.limit(limit, skip))
+	text.WriteString(") AS " + rowName + s.orderBy(names, 0) + s.limit(limit, skip))
 	return text.String()
 }
 
@@ -193,15 +191,15 @@ func (s *statement) expressions() []string {
 	return expressions
 }
 
-// orderBy sorts by expressions, or by what they are called.
-func (s *statement) orderBy(expressions []string) string {
+// orderBy sorts by expressions, or by what they are called, save the first.
+func (s *statement) orderBy(expressions []string, save int) string {
 	var order []string
 	for i, p := range s.sortProperties {
 		for _, k := range p.keys() {
 			order = append(order, expressions[len(order)]+s.dialect.direction(k, s.sort[i].Desc))
 		}
 	}
-	return " ORDER BY " + strings.Join(order, ", ")
+	return " ORDER BY " + strings.Join(order[save:], ", ")
 }
 
 func row(values []string) string { return "(" + strings.Join(values, ", ") + ")" }
