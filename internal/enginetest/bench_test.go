@@ -164,16 +164,16 @@ func (e *engine) benchmarkByHand(b *testing.B, deep, limit int) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		n := 0
+		var ids []string
 		for rows.Next() {
 			var id string
 			if err := rows.Scan(&id); err != nil {
 				b.Fatal(err)
 			}
-			n++
+			ids = append(ids, id)
 		}
-		if err := rows.Err(); err != nil || n != limit+1 {
-			b.Fatal(n, err)
+		if err := rows.Err(); err != nil || len(ids) != limit+1 {
+			b.Fatal(len(ids), err)
 		}
 	}
 }

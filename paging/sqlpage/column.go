@@ -54,18 +54,24 @@ func (c column) compareInteger(s *statement, op paging.Op, n json.Number) string
 
 func (c column) condition(s *statement, op paging.Op, o operand) string {
 	text := c.key().String() + symbols[op] + s.bind(o)
-	if c.dialect == SQLite && op != paging.OpEq {
-		// A column may have values of any type, and all types are in one order.
-		return "(" + text + " AND typeof(" + c.name + ") IN (" + c.storage() + "))"
+	if guard := c.guard(op); guard != "" {
+		return "(" + text + " AND " + guard + ")"
 	}
 	return text
 }
 
-func (c column) storage() string {
-	if c.isText() {
-		return "'text'"
+// guard keeps SQLite, whose columns may have values of any type and all types
+// in one order, from finding a text that is greater than a number or a number
+// that is less than a text.
+func (c column) guard(op paging.Op) string {
+	greater := op == paging.OpGt || op == paging.OpGte
+	switch {
+	case c.dialect != SQLite || op == paging.OpEq || greater == c.isText():
+		return ""
+	case greater:
+		return "typeof(" + c.name + ") <> 'text'"
 	}
-	return "'integer', 'real'"
+	return "typeof(" + c.name + ") = 'text'"
 }
 
 var symbols = [...]string{

@@ -2,8 +2,6 @@ package sqlpage
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -48,8 +46,8 @@ func (t *Table) validate() error {
 	if _, ok := t.Properties["_id"]; !ok {
 		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
 	}
-	for _, path := range slices.Sorted(maps.Keys(t.Properties)) {
-		if err := t.Properties[path].validate(path); err != nil {
+	for path, column := range t.Properties {
+		if err := column.validate(path); err != nil {
 			return err
 		}
 	}

@@ -23,23 +23,23 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT (r."title" IS NULL) 
 -- []interface {}{11}
 
 -- greater
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."title" COLLATE BINARY > ?1 AND typeof(r."title") IN ('text')) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."title" COLLATE BINARY > ?1 ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{"a", 11}
 
 -- greater or equal
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" >= ?1 AND typeof(r."likes") IN ('integer', 'real')) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" >= ?1 AND typeof(r."likes") <> 'text') ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{5, 11}
 
 -- less
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."price" < ?1 AND typeof(r."price") IN ('integer', 'real')) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."price" < ?1 ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{5.25, 11}
 
 -- less or equal
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."weight" <= ?1 AND typeof(r."weight") IN ('integer', 'real')) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."weight" <= ?1 ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{+Inf, 11}
 
 -- less or equal, double
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."weight" <= ?1 AND typeof(r."weight") IN ('integer', 'real')) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."weight" <= ?1 ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{0.1, 11}
 
 -- in
@@ -63,7 +63,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT (r."title" IS NOT NU
 -- []interface {}{11}
 
 -- not
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT COALESCE(((r."likes" > ?1 AND typeof(r."likes") IN ('integer', 'real')) AND (r."likes" < ?2 AND typeof(r."likes") IN ('integer', 'real'))), FALSE) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT COALESCE(((r."likes" > ?1 AND typeof(r."likes") <> 'text') AND r."likes" < ?2), FALSE) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
 -- []interface {}{5, 9, 11}
 
 -- and, or, nor
@@ -71,11 +71,11 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."title" COLLATE BINAR
 -- []interface {}{"a", 1, 2, 3, 1, 2, 11}
 
 -- boolean
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."is_open" >= ?1 AND typeof(r."is_open") IN ('integer', 'real')) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."is_open" >= ?1 AND typeof(r."is_open") <> 'text') ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{1, 11}
 
 -- date
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."created_at" COLLATE BINARY > ?1 AND typeof(r."created_at") IN ('text')) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."created_at" COLLATE BINARY > ?1 ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{"2026-01-02T03:04:05.000Z", 11}
 
 -- a text for an integer
@@ -83,7 +83,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE FALSE ORDER BY r."id" CO
 -- []interface {}{11}
 
 -- between integers
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."likes" > ?1 AND typeof(r."likes") IN ('integer', 'real')) AND (r."rank" > ?2 AND typeof(r."rank") IN ('integer', 'real'))) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."likes" > ?1 AND typeof(r."likes") <> 'text') AND (r."rank" > ?2 AND typeof(r."rank") <> 'text')) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
 -- []interface {}{5, -6, 11}
 
 -- below all integers
@@ -135,7 +135,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r ORDER BY r."id" COLLATE BINARY
 -- []interface {}{11}
 
 -- keyset by _id
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."id" COLLATE BINARY > ?1 AND typeof(r."id") IN ('text')) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."id" COLLATE BINARY > ?1 ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{"n7", 11}
 
 -- keyset of one direction
@@ -171,14 +171,14 @@ SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."likes" AS
 -- []interface {}{5, "n7", 11, 11}
 
 -- not the keyset of this sort
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."likes" > ?1 AND typeof(r."likes") IN ('integer', 'real')) OR (r."likes" = ?2 AND (r."id" COLLATE BINARY > ?3 AND typeof(r."id") IN ('text')))) ORDER BY r."likes" DESC, r."id" COLLATE BINARY LIMIT ?4;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."likes" > ?1 AND typeof(r."likes") <> 'text') OR (r."likes" = ?2 AND r."id" COLLATE BINARY > ?3)) ORDER BY r."likes" DESC, r."id" COLLATE BINARY LIMIT ?4;
 -- []interface {}{5, 5, "n7", 11}
 
 -- not the same value
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."likes" > ?1 AND typeof(r."likes") IN ('integer', 'real')) OR (r."likes" = ?2 AND (r."id" COLLATE BINARY > ?3 AND typeof(r."id") IN ('text')))) ORDER BY r."likes", r."id" COLLATE BINARY LIMIT ?4;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."likes" > ?1 AND typeof(r."likes") <> 'text') OR (r."likes" = ?2 AND r."id" COLLATE BINARY > ?3)) ORDER BY r."likes", r."id" COLLATE BINARY LIMIT ?4;
 -- []interface {}{5, 6, "n7", 11}
 
 -- where null is, $lt is not behind
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."title" COLLATE BINARY < ?1 AND typeof(r."title") IN ('text')) OR (r."title" COLLATE BINARY = ?2 AND (r."id" COLLATE BINARY > ?3 AND typeof(r."id") IN ('text')))) ORDER BY r."title" COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?4;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."title" COLLATE BINARY < ?1 AND typeof(r."title") = 'text') OR (r."title" COLLATE BINARY = ?2 AND r."id" COLLATE BINARY > ?3)) ORDER BY r."title" COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?4;
 -- []interface {}{"a", "a", "n7", 11}
 
