@@ -50,7 +50,8 @@ func (s *statement) keyset(alternatives []paging.Filter) *keyset {
 		}
 		k.values = append(k.values, f.Values()[0])
 	}
-	if !k.matches(alternatives) {
+	// What is behind an _id, a string, is never nothing: there is a range for it.
+	if _, ok := k.values[len(k.values)-1].(string); !ok || !k.matches(alternatives) {
 		return nil
 	}
 	return k

@@ -10,6 +10,9 @@ import (
 
 // whole returns a number as an int64, if it is one.
 func whole(n json.Number) (int64, bool) {
+	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
+		return i, true // as nearly all are written
+	}
 	r, ok := new(big.Rat).SetString(string(n))
 	if !ok || !r.IsInt() || !r.Num().IsInt64() {
 		return 0, false

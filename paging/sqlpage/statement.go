@@ -104,10 +104,7 @@ func (s *statement) page(q paging.Query) string {
 	if condition, ok := k.inOneRow(s); ok {
 		return s.single(and(where, condition)) + s.limit(limit, skip)
 	}
-	if ranges := k.ranges(s); len(ranges) > 0 {
-		return s.union(where, ranges, limit, skip)
-	}
-	return s.single(and(where, "FALSE")) + s.limit(limit, skip)
+	return s.union(where, k.ranges(s), limit, skip)
 }
 
 func and(where, condition string) string {

@@ -196,6 +196,22 @@ func TestTheZeroQueryReadsNothing(t *testing.T) {
 	}
 }
 
+// TestDocumentID has an _id in a document, which a filter may take for anything.
+func TestDocumentID(t *testing.T) {
+	table := sqlpage.Table{Name: "t", Select: []string{"doc"}, Properties: map[string]sqlpage.Column{"_id": {Name: "doc"}, "a": {Name: "doc"}}}
+	for _, id := range []string{`"n7"`, `5`, `true`, `false`} {
+		q := query(t, `{"org":1,"$or":[{"a":{"$gt":"x"}},{"a":"x","_id":{"$gt":`+id+`}}]}`, `{"a":1}`)
+		table.Properties["org"] = sqlpage.Column{Name: "org", Type: paging.Integer}
+		for name, dialect := range dialects {
+			text, args, err := sqlpage.Statement(q, table, dialect)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			checkPlaceholders(t, text, args, dialect)
+		}
+	}
+}
+
 // TestInjection is P14: what a request brings is bound, or refused.
 func TestInjection(t *testing.T) {
 	hostile := []string{`'; DROP TABLE notes; --`, `"`, `\`, `%`, `_`, `$1`, `?1`, `' OR '1'='1`, `{a,b}`, "/*", "é\u2028"}
