@@ -1,0 +1,209 @@
+package enginetest
+
+import (
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+// rows is 1000000 for the figures that are quoted:
+//
+//	go test -run '^$' -bench . -rows 1000000 ./internal/enginetest
+var rows = flag.Int("rows", 0, "rows of the tables of benchmarks, which are skipped without")
+
+var benchTable = sqlpage.Table{
+	Name:   "bench",
+	Select: []string{"id"},
+	Properties: map[string]sqlpage.Column{
+		"_id":    {Name: "id", Type: paging.String, NotNull: true},
+		"likes":  {Name: "likes", Type: paging.Integer, NotNull: true}, // a thousand values
+		"rating": {Name: "rating", Type: paging.Integer},               // four, and many NULLs
+		"c_size": {Name: "doc"},
+	},
+}
+
+var benchSchema = paging.Schema{Properties: []paging.Property{
+	{Path: "likes", Type: paging.Integer, Sort: true},
+	{Path: "rating", Type: paging.Integer, Sort: true, Null: true},
+	{Path: "c_size", Type: paging.Integer, Sort: true},
+}}
+
+// benchEngine is a table of that many rows; row i has the _id that idOf says.
+func benchEngine(b *testing.B, dialect sqlpage.Dialect) *engine {
+	b.Helper()
+	if *rows == 0 {
+		b.Skip("without -rows")
+	}
+	if dialect == sqlpage.PostgreSQL {
+		e := &engine{name: "PostgreSQL", db: postgres(b), dialect: dialect, table: benchTable}
+		e.load(b, `CREATE TABLE bench (id text COLLATE "C" PRIMARY KEY, likes integer NOT NULL, rating integer, doc jsonb NOT NULL)`,
+			`INSERT INTO bench SELECT lpad(i::text, 9, '0'), i::bigint * 7919 % 1000, nullif(i % 5, 0), json_build_object('c_size', i * 31 % 5000)
+			FROM generate_series(0, $1::int - 1) AS i`, "VACUUM ANALYZE bench")
+		return e
+	}
+	db, err := sql.Open("sqlite", filepath.Join(b.TempDir(), "bench"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { db.Close() })
+	e := &engine{name: "SQLite", db: db, dialect: dialect, table: benchTable}
+	e.load(b, "CREATE TABLE bench (id TEXT PRIMARY KEY, likes INTEGER NOT NULL, rating INTEGER, doc TEXT NOT NULL)",
+		`WITH RECURSIVE s (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < $1 - 1)
+		INSERT INTO bench SELECT printf('%09d', i), i * 7919 % 1000, nullif(i % 5, 0), json_object('c_size', i * 31 % 5000) FROM s`, "ANALYZE")
+	return e
+}
+
+func (e *engine) load(b *testing.B, create, insert, analyse string) {
+	b.Helper()
+	e.exec(b, create)
+	b.Cleanup(func() { e.exec(b, "DROP TABLE bench") })
+	e.exec(b, insert, *rows)
+	indexes, err := sqlpage.Indexes(benchSchema, benchTable, e.dialect)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, index := range indexes {
+		e.exec(b, index)
+	}
+	e.exec(b, analyse)
+}
+
+func idOf(row int) string { return fmt.Sprintf("%09d", row) }
+
+func BenchmarkPage(b *testing.B) {
+	for _, dialect := range []sqlpage.Dialect{sqlpage.SQLite, sqlpage.PostgreSQL} {
+		e := benchEngine(b, dialect)
+		b.Run(e.name, func(b *testing.B) { e.benchmarkPages(b) })
+	}
+}
+
+func (e *engine) benchmarkPages(b *testing.B) {
+	const limit = 100
+	deep := *rows * 9 / 10
+	byID := paging.Query{Sort: []paging.Key{{Path: "_id"}}, Limit: limit}
+	b.Run("by _id, first", func(b *testing.B) { e.benchmark(b, byID, limit) })
+	last := byID.And(paging.Gt("_id", idOf(*rows-limit-1)))
+	b.Run("by _id, last", func(b *testing.B) { e.benchmark(b, last, limit) })
+	skipped := byID
+	skipped.Skip = *rows - limit
+	b.Run("by _id, last, counted", func(b *testing.B) { e.benchmark(b, skipped, limit) })
+
+	for _, sort := range [][]paging.Key{
+		{{Path: "likes"}, {Path: "_id"}},
+		{{Path: "likes", Desc: true}, {Path: "_id"}},
+		{{Path: "rating"}, {Path: "_id"}},
+		{{Path: "rating", Desc: true}, {Path: "_id"}},
+		{{Path: "c_size"}, {Path: "_id"}},
+		{{Path: "c_size", Desc: true}, {Path: "_id"}},
+	} {
+		q := paging.Query{Sort: sort, Limit: limit}
+		name := sort[0].Path
+		if sort[0].Desc {
+			name += " down"
+		}
+		b.Run(name+", first", func(b *testing.B) { e.benchmark(b, q, limit) })
+		position := e.position(b, sort, deep)
+		b.Run(name+", at 90 %", func(b *testing.B) { e.benchmark(b, q.And(position), limit) })
+	}
+	b.Run("likes, at 90 %, by hand", func(b *testing.B) { e.benchmarkByHand(b, deep, limit) })
+}
+
+// position returns the keyset of the row that is so deep in the sort.
+func (e *engine) position(b *testing.B, sort []paging.Key, deep int) paging.Filter {
+	b.Helper()
+	q := paging.Query{Sort: sort, Skip: deep, Limit: 1}
+	ids, _ := e.page(b, q)
+	i, err := strconv.Atoi(ids[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	values := map[string]any{"likes": i * 7919 % 1000, "rating": i % 5, "c_size": i * 31 % 5000}
+	if i%5 == 0 {
+		values["rating"] = nil
+	}
+	path := sort[0].Path
+	value := values[path]
+	same := paging.And(parsed(path, "$eq", value), paging.Gt("_id", ids[0]))
+	switch {
+	case value == nil && sort[0].Desc:
+		return same
+	case value == nil:
+		return paging.Or(parsed(path, "$ne", nil), same)
+	case sort[0].Desc:
+		return paging.Or(paging.Not(parsed(path, "$gte", value)), same)
+	}
+	return paging.Or(parsed(path, "$gt", value), same)
+}
+
+func (e *engine) benchmark(b *testing.B, q paging.Query, want int) {
+	for b.Loop() {
+		if ids, _ := e.page(b, q); len(ids) != want {
+			b.Fatalf("%d rows", len(ids))
+		}
+	}
+}
+
+// benchmarkByHand is the page behind a position as one would write it.
+func (e *engine) benchmarkByHand(b *testing.B, deep, limit int) {
+	sort := []paging.Key{{Path: "likes"}, {Path: "_id"}}
+	last := e.position(b, sort, deep).Filters()[1].Filters()
+	likes, err := last[0].Values()[0].(json.Number).Int64()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		rows, err := e.db.Query("SELECT id FROM bench WHERE (likes, id) > ($1, $2) ORDER BY likes, id LIMIT $3",
+			likes, last[1].Values()[0], limit+1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var ids []string
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				b.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		if err := rows.Err(); err != nil || len(ids) != limit+1 {
+			b.Fatal(len(ids), err)
+		}
+	}
+}
+
+// BenchmarkWalk reads all rows of SQLite, a thousand at a time.
+func BenchmarkWalk(b *testing.B) {
+	e := benchEngine(b, sqlpage.SQLite)
+	const limit = 1000
+	byID := paging.Query{Sort: []paging.Key{{Path: "_id"}}, Limit: limit}
+	walk := func(b *testing.B, next func(q paging.Query, ids []string) paging.Query) {
+		for b.Loop() {
+			n, q := 0, byID
+			for more := true; more; {
+				var ids []string
+				ids, more = e.page(b, q)
+				n += len(ids)
+				q = next(q, ids)
+			}
+			if n != *rows {
+				b.Fatalf("%d rows", n)
+			}
+		}
+	}
+	b.Run("by _id", func(b *testing.B) {
+		walk(b, func(_ paging.Query, ids []string) paging.Query { return byID.And(paging.Gt("_id", ids[len(ids)-1])) })
+	})
+	b.Run("counted", func(b *testing.B) {
+		walk(b, func(q paging.Query, ids []string) paging.Query {
+			q.Skip += len(ids)
+			return q
+		})
+	})
+}

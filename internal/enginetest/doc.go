@@ -1,0 +1,4 @@
+// Package enginetest tests against data bases that run: PostgreSQL, which it
+// starts itself, and SQLite. It is a module of its own, so that their drivers
+// are nobody else's dependency.
+package enginetest

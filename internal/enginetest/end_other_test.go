@@ -1,0 +1,7 @@
+//go:build !linux
+
+package enginetest
+
+import "syscall"
+
+func endWithUs(*syscall.SysProcAttr) {}

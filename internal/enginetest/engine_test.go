@@ -1,0 +1,249 @@
+package enginetest
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/mempage"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+// item has its properties by path: nil, bool, string, json.Number, []any and
+// map[string]any. A missing one is not in the map.
+type item map[string]any
+
+func (i item) id() string { return i["_id"].(string) }
+
+func get(i item, path string) (any, bool) {
+	v, ok := i[path]
+	return v, ok
+}
+
+// engine is a data base with one table of items.
+type engine struct {
+	name    string
+	db      *sql.DB
+	dialect sqlpage.Dialect
+	table   sqlpage.Table
+}
+
+// columns are the properties of items that have a column; all others are in
+// the document.
+var columns = []struct {
+	path             string
+	column           sqlpage.Column
+	postgres, sqlite string
+}{
+	{"_id", sqlpage.Column{Name: "id", Type: paging.String, NotNull: true}, "text PRIMARY KEY", "TEXT PRIMARY KEY COLLATE NOCASE"},
+	{"name", sqlpage.Column{Name: "name", Type: paging.String, NotNull: true}, "text NOT NULL", "TEXT NOT NULL COLLATE NOCASE"},
+	{"text", sqlpage.Column{Name: "some_text", Type: paging.String}, "text", "TEXT"},
+	{"count", sqlpage.Column{Name: "count", Type: paging.Integer, NotNull: true}, "integer NOT NULL", "INTEGER NOT NULL"},
+	{"integer", sqlpage.Column{Name: "big", Type: paging.Integer}, "bigint", "INTEGER"},
+	{"number", sqlpage.Column{Name: "num", Type: paging.Number}, "numeric", "NUMERIC"},
+	{"double", sqlpage.Column{Name: "dbl", Type: paging.Number, Double: true}, "double precision", "REAL"},
+	{"flag", sqlpage.Column{Name: "flag", Type: paging.Boolean}, "boolean", "INTEGER"},
+	{"at", sqlpage.Column{Name: "at", Type: paging.Date}, "timestamp(3) with time zone", "TEXT"},
+}
+
+var inDocument = []string{"c_mixed", "c_text", "c_number", "c_flag", "c_deep.er"}
+
+// schema has all properties of which the values of all items are of one type.
+var schema = func() paging.Schema {
+	s := paging.Schema{Object: "item"}
+	add := func(path string, typ paging.Type) {
+		s.Properties = append(s.Properties, paging.Property{Path: path, Type: typ, Filter: true, Sort: true, Null: true})
+	}
+	for _, c := range columns[1:] {
+		add(c.path, c.column.Type)
+	}
+	add("c_text", paging.String)
+	add("c_number", paging.Number)
+	add("c_flag", paging.Boolean)
+	add("c_deep.er", paging.Number)
+	return s
+}()
+
+func newEngine(t testing.TB, name string, db *sql.DB, dialect sqlpage.Dialect, table string) *engine {
+	t.Helper()
+	e := &engine{name: name, db: db, dialect: dialect}
+	e.table = sqlpage.Table{Name: table, Select: []string{"id"}, Properties: map[string]sqlpage.Column{}}
+	var create []string
+	for _, c := range columns {
+		e.table.Properties[c.path] = c.column
+		typ := c.sqlite
+		if dialect == sqlpage.PostgreSQL {
+			typ = c.postgres
+		}
+		create = append(create, c.column.Name+" "+typ)
+	}
+	for _, path := range inDocument {
+		e.table.Properties[path] = sqlpage.Column{Name: "doc"}
+	}
+	document := "doc TEXT NOT NULL CHECK (json_valid(doc))"
+	if dialect == sqlpage.PostgreSQL {
+		document = "doc jsonb NOT NULL"
+	}
+	e.exec(t, "CREATE TABLE "+table+" ("+strings.Join(append(create, document), ", ")+")")
+	indexes, err := sqlpage.Indexes(schema, e.table, dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, index := range indexes {
+		e.exec(t, index)
+	}
+	t.Cleanup(func() { e.exec(t, "DROP TABLE "+table) })
+	return e
+}
+
+// engines returns all data bases, with a table of that name.
+func engines(t testing.TB, table string) []*engine {
+	t.Helper()
+	return []*engine{
+		newEngine(t, "SQLite", sqlite(t), sqlpage.SQLite, table),
+		newEngine(t, "PostgreSQL", postgres(t), sqlpage.PostgreSQL, table),
+	}
+}
+
+func sqlite(t testing.TB) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1) // each connection has a memory of its own
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func (e *engine) exec(t testing.TB, text string, args ...any) {
+	t.Helper()
+	if _, err := e.db.Exec(text, args...); err != nil {
+		t.Fatalf("%s: %s: %v", e.name, text, err)
+	}
+}
+
+// fill replaces what is in the table.
+func (e *engine) fill(t testing.TB, items []item) {
+	t.Helper()
+	e.exec(t, "DELETE FROM "+e.table.Name)
+	e.insert(t, items...)
+}
+
+func (e *engine) insert(t testing.TB, items ...item) {
+	t.Helper()
+	var rows []string
+	var args []any
+	for _, i := range items {
+		var row []string
+		for _, c := range columns {
+			args = append(args, e.value(c.column, i[c.path]))
+			row = append(row, fmt.Sprintf("$%d", len(args)))
+		}
+		args = append(args, string(i.document()))
+		rows = append(rows, "("+strings.Join(append(row, fmt.Sprintf("$%d", len(args))), ", ")+")")
+	}
+	if rows != nil {
+		e.exec(t, "INSERT INTO "+e.table.Name+" VALUES "+strings.Join(rows, ", "), args...)
+	}
+}
+
+func (e *engine) remove(t testing.TB, i item) {
+	t.Helper()
+	e.exec(t, "DELETE FROM "+e.table.Name+" WHERE id = $1", i.id())
+}
+
+// value returns what a driver takes for a property.
+func (e *engine) value(c sqlpage.Column, v any) any {
+	if e.dialect == sqlpage.PostgreSQL {
+		if c.Type == paging.Date && v != nil {
+			at, _ := time.Parse(time.RFC3339, v.(string))
+			return at
+		}
+		if n, ok := v.(json.Number); ok {
+			return string(n)
+		}
+		return v
+	}
+	if n, ok := v.(json.Number); ok {
+		if i, err := n.Int64(); err == nil {
+			return i
+		}
+		f, _ := n.Float64()
+		return f
+	}
+	return v
+}
+
+// document returns the JSON of what has no column.
+func (i item) document() []byte {
+	rest := item{}
+	for _, path := range inDocument {
+		if v, ok := i[path]; ok {
+			rest[path] = v
+		}
+	}
+	return rest.json()
+}
+
+// json returns the item with its paths as nested objects.
+func (i item) json() []byte {
+	tree := map[string]any{}
+	for path, v := range i {
+		outer, inner, nested := strings.Cut(path, ".")
+		if nested {
+			tree[outer] = map[string]any{inner: v}
+		} else {
+			tree[path] = v
+		}
+	}
+	text, err := json.Marshal(tree)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// page returns the _ids of a page.
+func (e *engine) page(t testing.TB, q paging.Query) (ids []string, more bool) {
+	t.Helper()
+	text, args, err := sqlpage.Statement(q, e.table, e.dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := e.db.Query(text, args...)
+	if err != nil {
+		t.Fatalf("%s: %s: %v\n%s\n%v", e.name, q.Where, err, text, args)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %s: %v\n%s\n%v", e.name, q.Where, err, text, args)
+	}
+	return paging.Trim(ids, q.Limit)
+}
+
+// inMemory returns the _ids of a page, by the plain statement of what it is.
+func inMemory(items []item, q paging.Query) (ids []string, more bool) {
+	page, more := mempage.Page(items, q, get)
+	return idsOf(page), more
+}
+
+func idsOf(items []item) (ids []string) {
+	for _, i := range items {
+		ids = append(ids, i.id())
+	}
+	return ids
+}

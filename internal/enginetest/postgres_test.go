@@ -1,0 +1,230 @@
+package enginetest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+)
+
+// server is a PostgreSQL that ends with the tests.
+type server struct {
+	folder  string
+	process *exec.Cmd
+	db      *sql.DB
+}
+
+var started struct {
+	once   sync.Once
+	server *server
+	err    error
+}
+
+// errNotInstalled is why there is no PostgreSQL.
+var errNotInstalled = errors.New("PostgreSQL is not installed: no initdb in /usr/lib/postgresql/*/bin or the path")
+
+// postgres returns the PostgreSQL of all tests, and starts it for the first.
+// Where it is not installed the test is skipped, or fails with REQUIRE_ENGINES=1.
+func postgres(t testing.TB) *sql.DB {
+	t.Helper()
+	started.once.Do(func() { started.server, started.err = startPostgres() })
+	if errors.Is(started.err, errNotInstalled) && os.Getenv("REQUIRE_ENGINES") != "1" {
+		t.Skip(started.err)
+	}
+	if started.err != nil {
+		t.Fatal(started.err)
+	}
+	return started.server.db
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if started.server != nil {
+		started.server.stop()
+	}
+	os.Exit(code)
+}
+
+func startPostgres() (*server, error) {
+	bin, err := postgresBin()
+	if err != nil {
+		return nil, err
+	}
+	account, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "enginetest")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{folder: folder}
+	if err := s.start(bin, account); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// postgresBin returns the folder of the newest PostgreSQL.
+func postgresBin() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil {
+		return "", err
+	}
+	slices.SortFunc(found, func(a, b string) int { return majorOf(b) - majorOf(a) })
+	if len(found) > 0 {
+		return filepath.Dir(found[0]), nil
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errNotInstalled
+	}
+	return filepath.Dir(path), nil
+}
+
+func majorOf(initdb string) int {
+	major, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
+	return major
+}
+
+// unprivileged returns the account that PostgreSQL runs as where this process
+// is root, which it refuses; else nil.
+func unprivileged() (*syscall.Credential, error) {
+	if os.Getuid() != 0 {
+		return nil, nil
+	}
+	var account *user.User
+	var err error
+	for _, name := range []string{"postgres", "nobody"} {
+		if account, err = user.Lookup(name); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.ParseUint(account.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(account.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
+}
+
+func (s *server) start(bin string, account *syscall.Credential) error {
+	if account != nil {
+		if err := os.Chown(s.folder, int(account.Uid), int(account.Gid)); err != nil {
+			return err
+		}
+	}
+	data := filepath.Join(s.folder, "data")
+	// A locale in which texts are in no bytewise order, to see that it does not
+	// matter.
+	initdb := s.command(account, filepath.Join(bin, "initdb"), "-D", data, "-U", "test", "--auth=trust",
+		"--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en", "--no-sync")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	s.process = s.command(account, filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-k", s.folder,
+		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "timezone=Asia/Kolkata")
+	log, err := os.Create(filepath.Join(s.folder, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.process.Stdout, s.process.Stderr = log, log
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	if s.db, err = sql.Open("pgx", "postgres://test@127.0.0.1:"+port+"/postgres?sslmode=disable"); err != nil {
+		return err
+	}
+	return s.await()
+}
+
+// command runs in a group of its own, so that a Ctrl-C on the tests leaves it to
+// them, and ends with this process even if that is killed.
+func (s *server) command(account *syscall.Credential, name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = s.folder
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: account, Setpgid: true}
+	endWithUs(cmd.SysProcAttr)
+	return cmd
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// await returns once the server answers.
+func (s *server) await() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
+		err := s.db.PingContext(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
+			return fmt.Errorf("PostgreSQL does not answer: %w\n%s", err, log)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// stop ends the server at once, which need not keep anything.
+func (s *server) stop() {
+	if s.db != nil {
+		s.db.Close()
+	}
+	if s.process != nil && s.process.Process != nil {
+		s.process.Process.Signal(syscall.SIGQUIT)
+		s.process.Wait()
+	}
+	if err := os.RemoveAll(s.folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// TestPostgresOrdersTextsItsOwnWay is a check of the other tests: without a
+// collation the server has another order than bytes.
+func TestPostgresOrdersTextsItsOwnWay(t *testing.T) {
+	var version string
+	var less bool
+	if err := postgres(t).QueryRowContext(t.Context(), "SELECT version(), 'a' < 'B'").Scan(&version, &less); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(strings.SplitN(version, " on ", 2)[0])
+	if !less {
+		t.Error("the server compares texts byte by byte")
+	}
+}

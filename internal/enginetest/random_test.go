@@ -1,0 +1,196 @@
+package enginetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// The values that items have and filters name: few, so that they often meet.
+var (
+	texts = []any{"", " ", "a", "A", "b", "B", "Z", "z", "a%", "a_", `a\`, `'`, `"`, "10", "9", "é", "e\u0301", "ß",
+		"\uE000", "\uFFFD", "😀", "null", "true", "2026-01-02T03:04:05.000Z"}
+	counts   = numbers("-5", "0", "1", "2", "7")
+	integers = numbers("-9223372036854775808", "-1", "0", "5", "6", "9007199254740992", "9007199254740993", "9223372036854775807")
+	decimals = numbers("-1.5", "0", "0.1", "0.30000000000000004", "5", "5.5", "1e-9", "1e20")
+	doubles  = numbers("-1e300", "-0.1", "0", "0.1", "5", "9007199254740993", "1e300")
+	booleans = []any{false, true}
+	dates    = []any{"0000-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.001Z", "9999-12-31T23:59:59.999Z"}
+	others   = []any{[]any{}, []any{json.Number("1")}, map[string]any{}, map[string]any{"er": "a"}}
+	// beyond are numbers that are in no item, or of no type of a data base.
+	beyond = numbers("5.5", "-5.5", "1e30", "-1e30", "9223372036854775808", "-9223372036854777856", "1e320", "-1e320", "1e-320", "10e-1", "1.0")
+)
+
+func numbers(literals ...string) (values []any) {
+	for _, literal := range literals {
+		values = append(values, json.Number(literal))
+	}
+	return values
+}
+
+// valuesOf are what the property of an item may be.
+var valuesOf = map[string][]any{
+	"name": texts, "text": texts, "count": counts, "integer": integers, "number": decimals, "double": doubles,
+	"flag": booleans, "at": dates,
+	"c_text": texts, "c_number": append(append([]any{}, integers...), decimals...), "c_flag": booleans, "c_deep.er": decimals,
+	"c_mixed": append(append(append(append([]any{}, texts...), doubles...), booleans...), others...),
+}
+
+// paths are all but _id.
+var paths = func() (paths []string) {
+	for _, c := range columns[1:] {
+		paths = append(paths, c.path)
+	}
+	return append(paths, inDocument...)
+}()
+
+type random struct{ *rand.Rand }
+
+func newRandom(seed int) random { return random{rand.New(rand.NewPCG(uint64(seed), 4))} }
+
+func one[T any](r random, of []T) T { return of[r.IntN(len(of))] }
+
+func (r random) items(n int) []item {
+	items := make([]item, n)
+	for i := range items {
+		items[i] = r.item(fmt.Sprintf("%c%02d", one(r, []rune("aBcD")), i))
+	}
+	return items
+}
+
+func (r random) item(id string) item {
+	i := item{"_id": id}
+	for _, path := range paths {
+		switch required := path == "name" || path == "count"; {
+		case required || r.IntN(4) > 0:
+			i[path] = one(r, valuesOf[path])
+		case r.IntN(2) == 0 && path[:2] == "c_":
+			i[path] = nil
+		}
+	}
+	return i
+}
+
+func (r random) filter(depth int) paging.Filter {
+	if depth == 0 || r.IntN(3) == 0 {
+		return r.condition()
+	}
+	parts := make([]paging.Filter, r.IntN(4))
+	for i := range parts {
+		parts[i] = r.filter(depth - 1)
+	}
+	switch r.IntN(4) {
+	case 0:
+		return paging.Or(parts...)
+	case 1:
+		return paging.Not(paging.Or(parts...))
+	case 2:
+		return paging.Not(paging.And(parts...))
+	}
+	return paging.And(parts...)
+}
+
+func (r random) condition() paging.Filter {
+	path := one(r, paths)
+	switch r.IntN(12) {
+	case 0:
+		return paging.Gt("_id", one(r, []string{"", "B", "a05", "c"}))
+	case 1:
+		return parsed(path, "$exists", r.IntN(2) == 0)
+	case 2:
+		return parsed(path, "$eq", nil)
+	case 3:
+		values := make([]any, r.IntN(5))
+		for i := range values {
+			values[i] = r.operand(path)
+		}
+		return parsed(path, one(r, []string{"$in", "$nin"}), values)
+	}
+	operand := r.operand(path)
+	if operand == nil {
+		return parsed(path, "$ne", nil)
+	}
+	return parsed(path, one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"}), operand)
+}
+
+// operand returns what the property is compared with: mostly of its own type.
+func (r random) operand(path string) any {
+	switch r.IntN(8) {
+	case 0:
+		return nil
+	case 1:
+		return one(r, beyond)
+	case 2:
+		if path != "at" { // no text but a date
+			return one(r, texts)
+		}
+	case 3:
+		return one(r, booleans)
+	}
+	for {
+		switch v := one(r, valuesOf[path]).(type) {
+		case []any, map[string]any:
+		default:
+			return v
+		}
+	}
+}
+
+func parsed(path, operator string, operand any) paging.Filter {
+	text, err := json.Marshal(map[string]any{path: map[string]any{operator: operand}})
+	if err != nil {
+		panic(err)
+	}
+	f, err := paging.ParseFilter(string(text))
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// sort returns keys of which the last is _id.
+func (r random) sort(paths []string) []paging.Key {
+	var keys []paging.Key
+	n := r.IntN(4)
+	if r.IntN(8) == 0 {
+		n = 7 // with _id as many as a request may have
+	}
+	for _, i := range r.Perm(len(paths))[:n] {
+		keys = append(keys, paging.Key{Path: paths[i], Desc: r.IntN(2) == 0})
+	}
+	if r.IntN(3) == 0 { // all of one direction
+		for i := range keys {
+			keys[i].Desc = keys[0].Desc
+		}
+	}
+	return append(keys, paging.Key{Path: "_id", Desc: r.IntN(2) == 0})
+}
+
+// behind returns a filter in the form of a client's keyset, at any values.
+func (r random) behind(keys []paging.Key) paging.Filter {
+	var following, equal []paging.Filter
+	for _, key := range keys {
+		var value any = one(r, []string{"", "B", "a05", "c"})
+		if key.Path != "_id" {
+			value = r.operand(key.Path)
+		}
+		var greater paging.Filter
+		switch {
+		case value == nil && key.Desc:
+			greater = paging.Or()
+		case value == nil:
+			greater = parsed(key.Path, "$ne", nil)
+		case !key.Desc:
+			greater = parsed(key.Path, "$gt", value)
+		case key.Path == "_id" || r.IntN(3) == 0:
+			greater = parsed(key.Path, "$lt", value)
+		default:
+			greater = paging.Not(parsed(key.Path, "$gte", value))
+		}
+		following = append(following, paging.And(append(equal[:len(equal):len(equal)], greater)...))
+		equal = append(equal, parsed(key.Path, "$eq", value))
+	}
+	return paging.Or(following...)
+}

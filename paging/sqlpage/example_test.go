@@ -1,0 +1,58 @@
+package sqlpage_test
+
+import (
+	"fmt"
+
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+var messages = sqlpage.Table{
+	Name:   "messages",
+	Select: []string{"id", "body"},
+	Properties: map[string]sqlpage.Column{
+		"_id":   {Name: "id", Type: paging.String, NotNull: true},
+		"org":   {Name: "org", Type: paging.String, NotNull: true},
+		"likes": {Name: "likes", Type: paging.Integer, NotNull: true},
+		"c_tag": {Name: "body"}, // in a JSON document
+	},
+}
+
+var schema = paging.Schema{
+	Object:     "c_message",
+	Properties: []paging.Property{{Path: "likes", Type: paging.Integer, Filter: true, Sort: true}},
+}
+
+func ExampleStatement() {
+	everything := func(string) bool { return true } // or what the caller's scope says
+	q, err := schema.Parse(`where={"likes":{"$gte":5}}&limit=2`, everything)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, args, err := sqlpage.Statement(q.And(paging.Eq("org", "acme")), messages, sqlpage.PostgreSQL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(text)
+	fmt.Println(args)
+	// Output:
+	// SELECT r."id", r."body" FROM "messages" AS r WHERE (r."likes" >= $1::bigint AND r."org" COLLATE "C" = $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint
+	// [5 acme 3]
+}
+
+func ExampleIndexes() {
+	indexes, err := sqlpage.Indexes(schema, messages, sqlpage.SQLite, "org")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, index := range indexes {
+		fmt.Println(index)
+	}
+	// Output:
+	// CREATE INDEX IF NOT EXISTS "messages_org__id" ON "messages" ("org" COLLATE BINARY, "id" COLLATE BINARY)
+	// CREATE INDEX IF NOT EXISTS "messages_org_likes__id" ON "messages" ("org" COLLATE BINARY, "likes", "id" COLLATE BINARY)
+	// CREATE INDEX IF NOT EXISTS "messages_org_likes_desc__id" ON "messages" ("org" COLLATE BINARY, "likes" DESC, "id" COLLATE BINARY)
+}

@@ -1,0 +1,98 @@
+package sqlpage
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// Table says where the properties of a list's items are. It must not be changed
+// once used. Its names are letters, digits and _, and are quoted: in PostgreSQL
+// write them in lower case unless they were created in quotes.
+type Table struct {
+	Name       string            // required: notes or public.notes
+	Select     []string          // columns to return; at least one
+	Properties map[string]Column // by path: all that filters and sorts may name; _id is required
+}
+
+// Column is the column of a property. The zero Type, paging.Any, is a JSON
+// document in which the property is found by its path.
+type Column struct {
+	Name    string // required
+	Type    paging.Type
+	NotNull bool // declared NOT NULL; one that is not may be NULL
+	Double  bool // a Number that is a float64: double precision, REAL; without NaN
+}
+
+// validate returns what is wrong with the table.
+func (t *Table) validate() error {
+	for name := range strings.SplitSeq(t.Name, ".") {
+		if !validName(name) {
+			return fmt.Errorf("sqlpage: %q is no table name", t.Name)
+		}
+	}
+	if strings.Count(t.Name, ".") > 1 {
+		return fmt.Errorf("sqlpage: %q is no table name", t.Name)
+	}
+	if len(t.Select) == 0 {
+		return fmt.Errorf("sqlpage: table %s: no columns to select", t.Name)
+	}
+	for _, name := range t.Select {
+		if !validName(name) {
+			return fmt.Errorf("sqlpage: table %s: %q is no column name", t.Name, name)
+		}
+	}
+	if _, ok := t.Properties["_id"]; !ok {
+		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
+	}
+	for path, column := range t.Properties {
+		if err := column.validate(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c Column) validate(path string) error {
+	switch {
+	case !validName(c.Name):
+		return fmt.Errorf("sqlpage: %q: %q is no column name", path, c.Name)
+	case c.Type > paging.Date:
+		return fmt.Errorf("sqlpage: %q is of an unknown type", path)
+	case c.Type == paging.Any && !validPath(path):
+		return fmt.Errorf("sqlpage: %q is no path into a document", path)
+	}
+	return nil
+}
+
+// validName reports whether name can be quoted as it is.
+func validName(name string) bool {
+	for i, c := range []byte(name) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxName
+}
+
+const maxName = 63 // bytes of a name in PostgreSQL, which cuts longer ones
+
+// validPath reports whether each segment of path can be quoted as it is, and is
+// the name of a member.
+func validPath(path string) bool {
+	for segment := range strings.SplitSeq(path, ".") {
+		if segment == "" || strings.Trim(segment, nameCharacters) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+func (t *Table) quotedName() string { return quote(strings.Split(t.Name, ".")...) }
+
+// quote returns a name of one or more parts.
+func quote(parts ...string) string { return `"` + strings.Join(parts, `"."`) + `"` }
