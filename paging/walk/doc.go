@@ -16,7 +16,9 @@
 // What is inserted, updated or deleted meanwhile makes no other item appear
 // twice or not at all. A Query with another Sort is walked by the values of its
 // keys, which are added to its paths; then an item whose own keys change
-// meanwhile may appear twice or not at all. Only with Skip are items counted,
+// meanwhile may appear twice or not at all. The same is true where one key holds
+// values of several types, a text among numbers, say: what comes after a value
+// is asked for in its own type. Only with Skip are items counted,
 // which is for short lists of servers that know no other way.
 //
 // # What it trusts

@@ -3,6 +3,7 @@ package walk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -25,12 +26,12 @@ func get(ctx context.Context, client *http.Client, target string) (*http.Respons
 	for attempt := 0; ; attempt++ {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 		if err != nil {
-			return nil, err
+			return nil, errURL
 		}
 		request.Header.Set("Accept", "application/json")
 		reply, err := client.Do(request)
 		if err != nil {
-			return nil, err
+			return nil, withoutURL(err)
 		}
 		wait, again := pause(reply, attempt)
 		if !again {
@@ -41,6 +42,17 @@ func get(ctx context.Context, client *http.Client, target string) (*http.Respons
 			return nil, err
 		}
 	}
+}
+
+var errURL = errors.New("walk: List.URL is not valid")
+
+// withoutURL leaves out of an error where the request went: a query is personal
+// data, and a URL may hold a token.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("walk: %s: %w", e.Op, e.Err)
+	}
+	return err
 }
 
 // pause returns how long to wait before the next attempt, if there is to be

@@ -149,7 +149,7 @@ func (w *walker[T]) trim(page *envelope.List[T]) {
 func (w *walker[T]) target() (string, error) {
 	u, err := url.Parse(w.list.URL)
 	if err != nil {
-		return "", err
+		return "", errURL // the error holds the URL, which may hold a password
 	}
 	query := w.list.Query
 	query.Limit = w.limit()
