@@ -213,3 +213,13 @@ func ExampleTenantFrom() {
 	get(mux, "/acme/v2/where")
 	// Output: 200 acme /where https://api.example.com/acme/v2
 }
+
+// A directory of a few fixed orgs; others are the application's own tables
+// behind auth.Directory.
+func ExampleNewMemory() {
+	directory := auth.NewMemory()
+	directory.PutOrg(auth.Org{Code: "acme"})
+	_, err := directory.Org(context.Background(), "globex")
+	fmt.Println(errors.Is(err, auth.ErrNotFound))
+	// Output: true
+}

@@ -28,7 +28,8 @@ import (
 // has passed since. It ignores Use.Seen, so that a step of the system's clock
 // neither drops a claim nor lets one in again. What was wrong with that clock
 // when the store was made stays wrong: if it was ahead, everything is refused
-// as stale until there is a new store.
+// as stale until there is a new store. If it was behind, or the machine slept
+// since, requests are remembered for as much longer and the store fills sooner.
 //
 // # Restart
 //

@@ -111,3 +111,33 @@ func ExampleMintFault() {
 	}
 	// Output: invalidArgument.authScope scope[0]
 }
+
+// What a token would be able to do, before it is minted: to show it to whoever
+// asks for it.
+func ExampleEffective() {
+	directory := auth.NewMemory()
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"editor"}})
+	directory.PutRole("acme", auth.Role{Name: "editor", Scope: []string{"object.update.c_note"}})
+	guard := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
+	}
+	mux := guard.Mux()
+	mux.HandleFunc("GET /preview", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		set, err := bearer.Effective(r.Context(), auth.TenantFrom(r.Context()),
+			token.Claims{Subject: "ann", Scope: []string{"object.read.c_note"}})
+		if err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		for chain, source := range set.Chains() {
+			fmt.Println(chain, "by the", source)
+		}
+	})
+	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/acme/v2/preview", nil))
+	// Output:
+	// object.read.c_note by the token
+	// object.update.c_note by the role editor
+}
