@@ -28,15 +28,15 @@ var arrows = map[string]string{
 
 	"envelope": "",
 	"scope":    "",
-	"signing":  "internal/urlpath",
-	"token":    "scope " + jwt + " " + jose,
+	"signing":  "internal/baseurl internal/urlpath",
+	"token":    "internal/baseurl scope " + jwt + " " + jose,
 
 	"paging":         "envelope",
 	"paging/mempage": "paging",
 	"paging/sqlpage": "paging",
 	"paging/walk":    "envelope paging",
 
-	"auth":            "envelope internal/urlpath scope",
+	"auth":            "envelope internal/baseurl internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
 	"auth/bearer":     "auth envelope scope token",
 	"auth/session":    "auth scope",
@@ -45,8 +45,10 @@ var arrows = map[string]string{
 	"auth/storetest":  "auth auth/session auth/signature signing token",
 	"auth/authtest":   "auth signing",
 
+	"internal/baseurl": "",
 	"internal/urlpath": "",
 	"internal/rawhttp": "",
+	"internal/api":     "", // tests alone
 }
 
 // stdlibOnly are the packages that compile no third-party code, however far

@@ -52,6 +52,29 @@ func TestListOnTheWire(t *testing.T) {
 	}
 }
 
+func TestResultComesBack(t *testing.T) {
+	want := envelope.Result[[]string]{Data: []string{"a", "b"}}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got envelope.Result[[]string]
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestItemsAreIdentified(t *testing.T) {
+	// A walk finds the identifier by this method, embedded or not.
+	var walked interface{ ItemID() string } = note{Item: envelope.Item{ID: "5f1"}}
+	if got := walked.ItemID(); got != "5f1" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestHasMore(t *testing.T) {
 	tests := map[string]bool{
 		`"hasMore":true`:    true,

@@ -21,18 +21,17 @@ import (
 //     An element that names its type in object adds it: c_set[]#c_foo.c_text.
 //   - The members _id and object of an inner object are asked like others, and
 //     stay besides wherever something beside them is kept.
-//   - A list (section 2.1 of the interface, hasMore a boolean) as the value of a property is asked
-//     by the path of the property, connections, and its items by
-//     connections.access. It stays when its own path is kept or anything of an
-//     item is. Then no item is dropped, and each has its _id and object.
-//     A list as v always stays, and its items are asked as objects are.
+//   - A list (section 2.1 of the interface, hasMore a boolean) as the value of
+//     a property is asked by the path of the property, connections, and its
+//     items by connections.access. It stays when its own path is kept or
+//     anything of an item is. Then no item is dropped, and each has its _id and
+//     object. A list as v always stays, and its items are asked as objects are.
 //   - What has a path of more than 512 bytes, the most a scope chain can have,
 //     is a leaf, whatever is in it.
 //   - In a name the characters % . [ ] # are written %25 %2E %5B %5D %23, and
 //     an empty name is %, so that no name can pass for a path.
 //
-// Of v, what json.Marshal says is returned; a v that is no object wraps
-// ErrShape.
+// The error is that of encoding v, or wraps ErrShape when v is no object.
 func Select(v any, keep func(path string) bool) (json.RawMessage, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

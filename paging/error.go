@@ -9,7 +9,7 @@ import (
 )
 
 // Error is why query arguments were refused: everything that is wrong with
-// them, up to a bound.
+// them, or the first 20 of it.
 type Error struct {
 	Problems []Problem
 }

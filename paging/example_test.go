@@ -1,6 +1,7 @@
 package paging_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -35,6 +36,21 @@ func ExampleSchema_Parse() {
 	// [{c_likes true} {_id false}] 1000
 }
 
+func ExampleSchema_ParseObject() {
+	post := paging.Schema{Object: "c_post", Properties: []paging.Property{
+		{Path: "c_title", Type: paging.String},
+		{Path: "c_notes", List: &notes},
+	}}
+	q, err := post.ParseObject(`paths[]=c_title&paths[]=c_notes.c_text&c_notes.limit=5`, everything)
+	fmt.Println(q.Paths, q.Sub("c_notes").Limit, err)
+
+	_, err = post.ParseObject(`limit=5`, everything)
+	fmt.Println(err)
+	// Output:
+	// [c_notes.c_text c_title] 5 <nil>
+	// paging: limit is for lists, and this is one object
+}
+
 func ExampleError_Fault() {
 	_, err := notes.Parse(`limit=none&where={"c_secret":{"$gt":"a"},"c_likes":"5"}`, everything)
 	if wrong, ok := errors.AsType[*paging.Error](err); ok {
@@ -61,6 +77,65 @@ func ExampleSchema_Visible() {
 	fmt.Println(string(body), err)
 	// Output:
 	// {"_id":"5f1","c_likes":7,"object":"c_note"} <nil>
+}
+
+func ExampleQuery_And() {
+	q, err := notes.Parse(`where={"$or":[{"c_likes":5},{}]}`, everything) // all of them
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(q.And(paging.Eq("org", "acme")).Where)
+	// Output:
+	// {"org":"acme"}
+}
+
+func ExampleQuery_Wants() {
+	q := paging.Query{Paths: []string{"name.first"}}
+	fmt.Println(q.Wants("name.first"), q.Wants("name"), q.Wants("_id"), q.Wants("name.last"))
+	// Output:
+	// true true true false
+}
+
+func ExampleQuery_Sub() {
+	post := paging.Schema{Object: "c_post", Properties: []paging.Property{{Path: "c_notes", List: &notes}}}
+	q, err := post.Parse(`c_notes.limit=5&c_notes.where={"c_likes":{"$gte":5}}`, everything)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sub := q.Sub("c_notes").And(paging.Eq("post", "5f1")) // for each post of the page
+	fmt.Println(sub.Where, sub.Limit)
+	fmt.Println(q.Sub("c_nots").Where) // nothing
+	// Output:
+	// {"$and":[{"c_likes":{"$gte":5}},{"post":"5f1"}]} 5
+	// {"$nor":[{}]}
+}
+
+func ExampleQuery_Order() {
+	q := paging.Query{Sort: []paging.Key{{Path: "c_likes", Desc: true}}}
+	fmt.Println(q.Order())
+	// Output:
+	// [{c_likes true} {_id false}]
+}
+
+func ExampleQuery_Position() {
+	q, err := notes.Parse(`sort={"c_likes":-1}&where={"$or":[{"$nor":[{"c_likes":{"$gte":5}}]},{"$and":[{"c_likes":5},{"_id":{"$gt":"n7"}}]}]}`, everything)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	values, rest, ok := q.And(paging.Eq("org", "acme")).Position()
+	fmt.Println(q.Order(), values, rest, ok)
+	// Output:
+	// [{c_likes true} {_id false}] [5 n7] {"org":"acme"} true
+}
+
+func ExampleQuery_Behind() {
+	q, err := paging.Query{Sort: []paging.Key{{Path: "c_likes"}}}.Behind(json.Number("5"), "n7")
+	fmt.Println(q.Where, err)
+	// Output:
+	// {"$or":[{"c_likes":{"$gt":5}},{"$and":[{"c_likes":5},{"_id":{"$gt":"n7"}}]}]} <nil>
 }
 
 func ExampleQuery_Encode() {

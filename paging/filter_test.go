@@ -25,6 +25,7 @@ func TestBuilders(t *testing.T) {
 		"a string":                 {paging.Eq("a", "x"), `{"a":"x"}`},
 		"a string of a type":       {paging.Ne("a", role("admin")), `{"a":{"$ne":"admin"}}`},
 		"a boolean":                {paging.Eq("a", true), `{"a":true}`},
+		"a boolean that is false":  {paging.Gt("a", false), `{"a":{"$gt":false}}`},
 		"an integer":               {paging.Gt("a", int64(math.MinInt64)), `{"a":{"$gt":-9223372036854775808}}`},
 		"an unsigned integer":      {paging.Gte("a", uint64(math.MaxUint64)), `{"a":{"$gte":18446744073709551615}}`},
 		"a float":                  {paging.Lt("a", 0.1), `{"a":{"$lt":0.1}}`},

@@ -1,6 +1,7 @@
 package paging
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,28 +23,21 @@ func (l listParser) wrong(argument, pointer, text string) {
 func (l listParser) paths() []string {
 	var paths []string
 	for _, path := range l.parser.paths {
-		rest := path
 		if l.prefix != "" {
-			if rest, _ = strings.CutPrefix(path, l.prefix+"."); rest == path {
+			if !covers(l.prefix, path) {
 				continue
 			}
+			path = below(l.prefix, path)
 		}
-		if l.schema.Visible(rest) {
-			paths = append(paths, rest)
+		if path != "" && l.schema.Visible(path) {
+			paths = append(paths, path)
 		}
 	}
 	if l.prefix == "" && l.named > 0 && paths == nil {
 		return []string{"_id"}
 	}
-	return paths
-}
-
-func (l listParser) where() Filter {
-	text, ok := l.sent["where"]
-	if !ok {
-		return Filter{}
-	}
-	return parseWhere(text, joinPath(l.prefix, "where"), l.filterable, &l.problems)
+	slices.Sort(paths)
+	return slices.Compact(paths) // c_list.a and c_list[].a
 }
 
 func (l listParser) filterable(path string) (*Property, string) {
@@ -156,14 +150,23 @@ func parseInteger(text string) (int64, bool) {
 	return 0, false
 }
 
-// lists returns the queries of the list properties that were mentioned.
+// lists returns the queries of the list properties that were mentioned: those that
+// the paths of this list want, by the rule of Query.Wants, or that have arguments.
 func (l listParser) lists() map[string]Query {
 	var lists map[string]Query
+	own := Query{Paths: l.paths()}
 	for i := range l.schema.Properties {
 		property := &l.schema.Properties[i]
 		prefix := joinPath(l.prefix, property.Path)
 		if property.List == nil || strings.Count(prefix, ".") >= maxPrefix ||
-			!l.mentions(prefix) || !l.accessible(property, prefix) {
+			!own.Wants(property.Path) && !l.hasArguments(prefix) || !l.accessible(property, prefix) {
+			continue
+		}
+		if l.listed++; l.listed > maxLists {
+			if l.listed == maxLists+1 {
+				l.add(prefix, "", "more than "+strconv.Itoa(maxLists)+" list properties in one request")
+			}
+			l.passOver(prefix)
 			continue
 		}
 		if lists == nil {
@@ -174,19 +177,22 @@ func (l listParser) lists() map[string]Query {
 	return lists
 }
 
-// mentions reports whether a path or an argument is about the list at prefix,
-// or about one below it.
-func (l listParser) mentions(prefix string) bool {
-	about := func(path string) bool {
-		rest, ok := strings.CutPrefix(path, prefix)
-		return ok && (rest == "" || rest[0] == '.')
-	}
+// passOver leaves out what was sent of a list, of which enough is said.
+func (l listParser) passOver(prefix string) {
+	maps.DeleteFunc(l.parser.lists, func(list string, _ arguments) bool {
+		return list == prefix || strings.HasPrefix(list, prefix+".")
+	})
+}
+
+// hasArguments reports whether an argument is about the list at prefix, or about
+// one below it.
+func (l listParser) hasArguments(prefix string) bool {
 	for list := range l.parser.lists {
-		if about(list) {
+		if rest, ok := strings.CutPrefix(list, prefix); ok && (rest == "" || rest[0] == '.') {
 			return true
 		}
 	}
-	return slices.ContainsFunc(l.parser.paths, about)
+	return false
 }
 
 // accessible reports whether the caller may see the list, or any property of

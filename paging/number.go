@@ -2,7 +2,7 @@ package paging
 
 import "strconv"
 
-// Bounds of a number: beyond them no type of a data base is exact, and a short
+// Bounds of a number: beyond them no type of a database is exact, and a short
 // text could stand for a number of millions of digits.
 const (
 	maxNumber   = 64

@@ -26,12 +26,31 @@ import (
 // The error is an *Error with everything that is wrong, and the Query then
 // zero.
 func (s *Schema) Parse(rawQuery string, readable func(path string) bool) (Query, error) {
+	return parse(rawQuery, readable, func(p *parser) Query { return p.query(s, "") })
+}
+
+// ParseObject reads the query arguments of a call that answers one object, as
+// Parse does those of a list: paths[], and the arguments of list properties
+// under their names. The arguments of a list itself, limit, where, sort and
+// skip, are refused: the object would be sent whether or not a where matches it.
+//
+// Where, Sort, Skip and Limit of the Query are zero; those of Lists are as after
+// Parse. Where Paths is nil the caller named none, and gets all that it may
+// read but list properties.
+//
+// The error is an *Error with everything that is wrong, and the Query then
+// zero.
+func (s *Schema) ParseObject(rawQuery string, readable func(path string) bool) (Query, error) {
+	return parse(rawQuery, readable, func(p *parser) Query { return p.object(s) })
+}
+
+func parse(rawQuery string, readable func(path string) bool, read func(*parser) Query) (Query, error) {
 	if readable == nil {
 		readable = func(string) bool { return false }
 	}
 	p := parser{readable: readable, lists: map[string]arguments{}}
 	p.collect(rawQuery)
-	q := p.query(s, "")
+	q := read(&p)
 	p.leftovers()
 	if err := p.err(); err != nil {
 		return Query{}, err
@@ -45,6 +64,7 @@ type parser struct {
 	lists    map[string]arguments // by prefix; taken out once read
 	paths    []string             // of all lists, with their prefix
 	named    int                  // how many paths were sent
+	listed   int                  // how many list properties they name
 }
 
 // collect sorts the parameters by list and argument.
@@ -60,14 +80,11 @@ func (p *parser) collect(rawQuery string) {
 	if p.named > maxPaths {
 		p.add("paths[]", "", "more than "+strconv.Itoa(maxPaths)+" paths")
 	}
-	slices.Sort(p.paths)
-	p.paths = slices.Compact(p.paths)
 }
 
 func (p *parser) parameter(parameter string, values []string) {
 	list, name := split(parameter)
-	_, misplaced := nearMiss(list)
-	misplaced = misplaced || strings.HasPrefix(parameter, ".")
+	misplaced := hasArgument(list) || strings.HasPrefix(parameter, ".")
 	switch {
 	case misplaced || !isArgument(name) && name != "paths[]":
 		if meant, missed := nearMiss(parameter); missed {
@@ -107,6 +124,16 @@ func (p *parser) query(s *Schema, prefix string) Query {
 		Limit: list.limit(),
 		Lists: list.lists(),
 	}
+}
+
+// object reads the arguments of one object, and of its list properties.
+func (p *parser) object(s *Schema) Query {
+	for _, name := range slices.Sorted(maps.Keys(p.lists[""])) {
+		p.add(name, "", "is for lists, and this is one object")
+	}
+	delete(p.lists, "")
+	list := listParser{parser: p, schema: s}
+	return Query{Paths: list.paths(), Lists: list.lists()}
 }
 
 // leftovers refuses arguments of lists that are not there, or not for this

@@ -22,7 +22,8 @@ type Query struct {
 	Skip  int
 	Limit int // of items on a page
 	// Lists has the arguments of list properties, by property: after Parse, of
-	// those that paths[] or another argument names.
+	// those that paths[] or another argument names, at most 8 with those of lists
+	// in lists. A back end is asked for each of them once for every item.
 	Lists map[string]Query
 }
 
@@ -33,15 +34,22 @@ type Key struct {
 }
 
 // And returns the query with f as a further condition: what the server adds to
-// what the caller sent. It can only match less.
+// what the caller sent. It can only match less, and is never taken for a place
+// in the order, whatever its form: a page behind a place is found by its index
+// when the place was given to Behind, and by reading all before it otherwise.
 func (q Query) And(f Filter) Query {
-	q.Where = And(q.Where, f)
+	q.Where = And(q.Where, f.marked(false))
 	return q
 }
 
-// Sub returns the query of a list property. One that Lists does not have
-// matches nothing, so that a property that is misspelt or was not asked for is
-// not sent whole.
+// Sub returns the query of a list property: what to give to a back end for the
+// items that the property has in one object, with the condition that they belong
+// to it added by And. Its Paths begin below the property, and its own list
+// properties are in its Lists.
+//
+// The query of a property that Lists does not have has limit 0 and matches
+// nothing, so that one that is misspelt or was not asked for is not sent whole.
+// Ask Lists itself to tell this from one that was asked for.
 func (q Query) Sub(property string) Query {
 	if sub, ok := q.Lists[property]; ok {
 		return sub
@@ -72,7 +80,7 @@ func (q Query) Encode() string {
 
 func (q Query) encode(values url.Values, prefix string) {
 	if q.Where.op != OpAll {
-		values.Set(prefix+"where", q.Where.String())
+		values.Set(prefix+"where", q.whereText())
 	}
 	if len(q.Sort) > 0 {
 		values.Set(prefix+"sort", string(appendSort(nil, q.Sort)))

@@ -26,6 +26,10 @@ func TestQueryEncode(t *testing.T) {
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Error(diff)
 	}
+	byID, err := url.QueryUnescape(paging.Query{Where: paging.Gt("_id", "5f")}.Encode())
+	if err != nil || byID != `where={"_id":{"$gt":"5f"}}` { // and no empty condition: by _id both are one
+		t.Errorf("%s, %v", byID, err)
+	}
 	if got := (paging.Query{}).Encode(); got != "" {
 		t.Errorf("the zero query is %q", got)
 	}

@@ -329,7 +329,7 @@ func (s *scanner) escape() (rune, bool) {
 }
 
 // unicode reads four digits, and the other half of a pair. NUL is refused, for
-// there are data bases that cut a text there or refuse it themselves.
+// there are databases that cut a text there or refuse it themselves.
 func (s *scanner) unicode() (rune, bool) {
 	r, ok := s.hex()
 	if !ok || r == 0 {

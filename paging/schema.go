@@ -6,7 +6,7 @@ package paging
 // Every item has the strings _id and object; they can be filtered and sorted by
 // and are not listed in Properties.
 type Schema struct {
-	Object     string
+	Object     string // of the items, like c_message; Parse has no use for it
 	Properties []Property
 	Default    int // limit where the caller gives none; 0: 100
 	Max        int // what a larger limit is cut down to; 0: 1000
@@ -14,12 +14,17 @@ type Schema struct {
 
 // Property is one property of an item. The zero Property can be asked for, and
 // neither filtered nor sorted by.
+//
+// Null only decides whether {"a":null}, {"a":{"$ne":null}} and null in $in and
+// $nin are accepted. Where it is false they are refused, since they match no item
+// or all of them and are likely a mistake; items in which the property is missing
+// all the same are filtered and sorted as any other.
 type Property struct {
 	Path   string  // fully-qualified property path: name.first, c_tags[]
 	Type   Type    // of its value, and of what it is compared with
 	Filter bool    // where may name it
 	Sort   bool    // sort may name it
-	Null   bool    // may be null or missing, and be compared with null
+	Null   bool    // may be null or missing: where may compare it with null, as $exists always may
 	Hidden bool    // never returned, filtered or sorted by, with all below it
 	List   *Schema // set for a list property: of the items of that list
 }
@@ -56,6 +61,7 @@ const (
 	maxPaths     = 100
 	maxSortKeys  = 8
 	maxPrefix    = 4 // segments before an argument's name
+	maxLists     = 8 // list properties of one request: each is a query for every item
 )
 
 func (s *Schema) limits() (initial, most int) {

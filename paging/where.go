@@ -43,6 +43,12 @@ var untyped = Property{Null: true}
 const unknownProperty = "unknown property"
 
 func parseWhere(text, argument string, properties lookup, wrong *problems) Filter {
+	return parseFilter(text, argument, properties, wrong, false)
+}
+
+// parseFilter reads a filter; mixed is for one that compares with values as
+// items have them, be they of the property's type or not.
+func parseFilter(text, argument string, properties lookup, wrong *problems, mixed bool) Filter {
 	doc, err := scan(text)
 	if err != nil {
 		wrong.add(argument, "", err.Error())
@@ -52,7 +58,7 @@ func parseWhere(text, argument string, properties lookup, wrong *problems) Filte
 		wrong.add(argument, "", "must be a JSON object")
 		return Filter{}
 	}
-	c := compiler{document: doc, properties: properties, argument: argument, problems: wrong}
+	c := compiler{document: doc, properties: properties, argument: argument, problems: wrong, mixed: mixed}
 	f := c.object(0)
 	switch {
 	case c.nodes > maxNodes:
@@ -70,6 +76,7 @@ type compiler struct {
 	properties    lookup
 	argument      string
 	problems      *problems
+	mixed         bool
 	nodes, values int
 }
 
@@ -227,7 +234,11 @@ func (s subject) not(i int) Filter {
 // value reads what the property is compared with.
 func (s subject) value(i int) operand {
 	s.values++
-	value, problem := s.property.operand(&s.document[i])
+	property, t := s.property, &s.document[i]
+	if s.mixed && (property.Type != Date || t.kind != '"') {
+		property = &untyped
+	}
+	value, problem := property.operand(t)
 	if problem != "" {
 		s.wrong(i, problem)
 	}

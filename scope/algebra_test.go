@@ -183,6 +183,17 @@ func TestMissingNamesEachChainOnce(t *testing.T) {
 	}
 }
 
+// A root alone is every verb of it, and not the first.
+func TestMissingOfAWholeRoot(t *testing.T) {
+	for held, asked := range map[string]string{
+		"object.create": "object", "script.route": "script", "admin.read": "admin", "object.create.c_a": "object.*.c_a",
+	} {
+		if diff := cmp.Diff([]string{asked}, texts(compile(t, held).Missing(compile(t, asked)))); diff != "" {
+			t.Errorf("%s without %s: %s", held, asked, diff)
+		}
+	}
+}
+
 func TestUnionIsAView(t *testing.T) {
 	a, b, c := compile(t, "admin.read"), compile(t, "script.runner"), compile(t, "view")
 	ab := a.Union(b)

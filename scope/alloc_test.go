@@ -29,6 +29,7 @@ func TestAllocations(t *testing.T) {
 		"a reason, denied":        {0, func() { set.Explain(denied) }},
 		"a property of a list":    {0, func() { set.On(scope.Read, "c_message").Property("name.first") }},
 		"paths of one instance":   {0, func() { keep := set.On(scope.Read, "c_message").Of(id1); keep("name.first"); keep("email") }},
+		"compiling a list":        {5, func() { sink, _ = scope.Compile("token", text) }},
 		"a union":                 {1, func() { sink = set.Union(scope.Unscoped()) }},
 		"chain covering a chain":  {0, func() { covering.Covers(covered) }},
 		"a typed need, not valid": {0, func() { set.Allows(scope.Object(scope.Read, "c_message", "*", "")) }},

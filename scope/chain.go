@@ -25,9 +25,6 @@ func (c Chain) Covers(d Chain) bool {
 }
 
 func covers(c, d string) bool {
-	if c == "*" {
-		return true
-	}
 	for more := true; more; {
 		var asked, granted string
 		var deeper bool
@@ -46,7 +43,8 @@ func segmentCovers(granted, asked string) bool {
 	return granted == "*" || granted == asked || granted == base
 }
 
-// MarshalText returns the canonical text. The zero Chain has none.
+// MarshalText returns the canonical text. The zero Chain has none, which is an
+// error.
 func (c Chain) MarshalText() ([]byte, error) {
 	if c.text == "" {
 		return nil, errors.New("scope: the zero Chain has no text")
@@ -56,7 +54,7 @@ func (c Chain) MarshalText() ([]byte, error) {
 
 // UnmarshalText parses a chain of the standard grammar from a flag, a variable
 // or a file, where no text means that nothing was said: everything must be
-// asked for as *.
+// asked for as *. The error is a *SyntaxError, and c is then as it was.
 func (c *Chain) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return &SyntaxError{Expected: "a chain", Hint: "everything is *"}

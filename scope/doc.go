@@ -56,4 +56,10 @@
 //
 // A scope only limits: whether the subject itself has access to an object is
 // for the caller to decide, and so are the access Levels.
+//
+// # Compatibility
+//
+// Grammar, Root, Reason and SyntaxError may gain fields: write them with field
+// names. That a refusal is a *SyntaxError, or wraps ErrLevel, stays; its text,
+// Expected and Hint included, may change.
 package scope

@@ -47,6 +47,24 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestExplainNamesTheFirstOfEquals(t *testing.T) {
+	set := compile(t, "object.*.c_a", "object.read.c_a", "view.execute.v", "object.read.c_b."+id1, "object.read.c_b."+id2)
+	for text, want := range map[string]string{
+		"object.read.c_a":            "object.*.c_a",
+		"object.read.c_b." + id3:     "object.read.c_b." + id1,
+		"object.read.c_c":            "object.*.c_a",
+		"deployment.execute.d":       "object.*.c_a",
+		"object.read.c_b.*.name":     "object.read.c_b." + id1,
+		"object.update.c_b." + id1:   "object.*.c_a",
+		"view.execute.v":             "view.execute.v",
+		"object.update.c_a#t." + id1: "object.*.c_a",
+	} {
+		if got := set.Explain(need(t, text)).Chain.String(); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestChainsStopsWhenAsked(t *testing.T) {
 	set := compile(t, "admin", "view").Union(compile(t, "script", "x.y", "x.z"))
 	for range set.Chains() {

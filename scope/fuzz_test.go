@@ -26,6 +26,9 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+	for _, row := range corpus(f) {
+		f.Add(row.Need)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		want, verdict := slowParse(text)
 		chain, err := scope.Parse(text)
@@ -83,6 +86,9 @@ func FuzzAllows(f *testing.F) {
 		{"own.a\n\nobject", "object.read"},
 	} {
 		f.Add(seed[0], seed[1])
+	}
+	for _, row := range corpus(f) {
+		f.Add(strings.Join(row.Grants, "\n"), row.Need)
 	}
 	f.Fuzz(func(t *testing.T, lines, text string) {
 		checkDecision(t, strings.Split(lines, "\n"), text)
@@ -163,6 +169,41 @@ func slowShared(grant, need string) int {
 		}
 	}
 	return len(g)
+}
+
+// FuzzOwnRoots checks that a grammar with roots and identifiers of its own has
+// one opinion of a text, whoever is asked.
+func FuzzOwnRoots(f *testing.F) {
+	for _, seed := range []string{
+		"queue", "queue.publish.mail.7.x", "queue.*.*.7", "queue.delete", "queue.publish.a b", "queue.publish.mail.7.x.y", "metrics", "metrics.read",
+		"object.read.c_a.12:34", "object.read.c_a.name", "view.execute.77:1", "other.read", "queue..mail", "Queue", "*", "",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		chain, err := ours.Parse(text)
+		if err != nil {
+			checkSyntaxError(t, text, err)
+			if ours.Vet(text) == nil {
+				t.Fatalf("Vet(%q) passes, Parse says %v", text, err)
+			}
+			return
+		}
+		if again, err := ours.Parse(chain.String()); err != nil || again != chain {
+			t.Fatalf("%q is %s, which is %s, %v", text, chain, again, err)
+		}
+		set, err := ours.Compile("fuzz", text)
+		if err != nil || len(chainsOf(set)) != 1 {
+			t.Fatalf("Compile(%q) = %v", text, err)
+		}
+		n, err := ours.ParseNeed(text)
+		if everything := chain.String() == "*"; (err != nil) != everything {
+			t.Fatalf("ParseNeed(%q) = %v", text, err)
+		}
+		if want := n.Valid() && chain.Covers(chain); set.Allows(n) != want || set.Explain(n).Allowed != want {
+			t.Fatalf("%q allows itself: %t", text, !want)
+		}
+	})
 }
 
 // FuzzObject holds typed needs of any values against the text they would make.

@@ -46,6 +46,7 @@ const (
 	Identifier                    // what Grammar.Identifier accepts
 )
 
+// String says what the segment may be, as errors do.
 func (k Segment) String() string {
 	if k == Name {
 		return "a name or an identifier"
@@ -56,7 +57,7 @@ func (k Segment) String() string {
 // Validate reports roots that could never be used: a name outside
 // [a-z][a-z0-9_-]{0,39} or one of the standard roots, verbs that are not such
 // words, segments without verbs or of no known kind. Chains of such a root do
-// not parse.
+// not parse. The error joins one for each of them.
 func (g *Grammar) Validate() error {
 	if g == nil {
 		return nil
@@ -179,7 +180,7 @@ func (g *Grammar) parseKnown(chain string, s *shape) *SyntaxError {
 //
 // The error joins a *SyntaxError for each chain that does not parse, and the
 // Set holds the others: refuse a token on any error; a role may keep the rest.
-// A list of more than 1024 chains is refused whole.
+// A list of more than 1024 chains is refused whole, by one *SyntaxError.
 func (g *Grammar) Compile(source string, chains ...string) (Set, error) {
 	if len(chains) > maxChains {
 		return Set{}, tooMany()

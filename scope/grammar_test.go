@@ -109,6 +109,13 @@ func TestOwnRoots(t *testing.T) {
 	}
 }
 
+func TestOwnRootsLeaveTheStandardIdentifiers(t *testing.T) {
+	g := &scope.Grammar{Roots: map[string]scope.Root{"metrics": {}}}
+	if !g.Object(scope.Read, "c_a", id1, "").Valid() || g.Object(scope.Read, "c_a", "12", "").Valid() {
+		t.Error("a grammar without Identifier has other identifiers")
+	}
+}
+
 func TestOwnRootsOverlap(t *testing.T) {
 	set, err := ours.Compile("token", "queue.publish.mail.7")
 	if err != nil {

@@ -1,9 +1,6 @@
 package scope
 
-import (
-	"iter"
-	"slices"
-)
+import "slices"
 
 // Grant answers what a list handler asks about one verb on one kind of object.
 // The zero Grant permits nothing.
@@ -45,9 +42,7 @@ func (g Grant) IDs() (ids []string, all bool) {
 // list may be filtered and sorted by it. The path "" is the whole object.
 func (g Grant) Property(path string) bool {
 	need := g.need
-	if path != "" {
-		need.head[1], need.rest = newSegment("*"), path
-	}
+	need.head[1], need.rest = newSegment("*"), path
 	return isPath(path) && g.set.covers(&need)
 }
 
@@ -65,6 +60,7 @@ type instance struct {
 	whole  bool
 	need   shape
 	places [4]place // enough for most sets without an allocation
+	taken  int      // of places
 	more   []place
 }
 
@@ -82,28 +78,24 @@ func (g Grant) instance(id string) (i instance) {
 	if i.whole = g.set.covers(&i.need); i.whole {
 		return i
 	}
-	n := 0
 	for _, part := range g.set.parts {
-		for at := range part.instances(&i.need) {
-			if n < len(i.places) {
-				i.places[n] = place{part, at}
-				n++
-			} else {
-				i.more = append(i.more, place{part, at})
-			}
-		}
+		i.enter(part)
 	}
 	return i
 }
 
-// instances yields the nodes of an instance that chains go on from.
-func (x *index) instances(need *shape) iter.Seq[hop] {
-	return func(yield func(hop) bool) {
-		for _, kind := range x.hops(id(need.root), uint64(need.root), need.head[0]) {
-			for _, at := range x.hops(kind.at, kind.h, need.head[1]) {
-				if at.at != 0 && !yield(at) {
-					return
-				}
+// enter adds the nodes of the instance that chains of one list go on from.
+func (i *instance) enter(part *index) {
+	for _, kind := range part.hops(id(i.need.root), uint64(i.need.root), i.need.head[0]) {
+		for _, at := range part.hops(kind.at, kind.h, i.need.head[1]) {
+			if at.at == 0 {
+				continue
+			}
+			if i.taken < len(i.places) {
+				i.places[i.taken] = place{part, at}
+				i.taken++
+			} else {
+				i.more = append(i.more, place{part, at})
 			}
 		}
 	}
@@ -114,7 +106,7 @@ func (i *instance) permits(path string) bool {
 }
 
 func (i *instance) reaches(path string) bool {
-	for n := range i.places {
+	for n := range i.taken {
 		if i.places[n].reaches(&i.need, path) {
 			return true
 		}
@@ -128,5 +120,5 @@ func (i *instance) reaches(path string) bool {
 }
 
 func (p *place) reaches(need *shape, path string) bool {
-	return p.part != nil && p.part.match(p.at, p.h, need, len(need.head), path) != 0
+	return p.part.match(p.at, p.h, need, len(need.head), path) != 0
 }

@@ -17,7 +17,7 @@ type index struct {
 	chains  []Chain
 	unknown []string
 	live    link   // the first chain that can match
-	all     link   // the first that is everything
+	all     link   // one that is everything
 	nodes   []node // the first are the roots, by number; 0 is none
 	slots   []id   // open addressing, a power of two, at most half full
 }
@@ -68,7 +68,7 @@ func (x *index) edge(parent id, h uint64, segment string) id {
 	}
 }
 
-func (x *index) place(n id) {
+func (x *index) insert(n id) {
 	mask := uint64(len(x.slots) - 1)
 	i := x.nodes[n].hash & mask
 	for x.slots[i] != 0 {
@@ -81,7 +81,7 @@ func (x *index) grow() {
 	x.slots = make([]id, 2*len(x.slots))
 	for n := int(indexed); n < len(x.nodes); n++ {
 		if x.nodes[n].segment != "*" {
-			x.place(id(n))
+			x.insert(id(n))
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (x *index) lead(parent id, h uint64, segment string) id {
 	if 2*len(x.nodes) > len(x.slots) {
 		x.grow()
 	} else {
-		x.place(n)
+		x.insert(n)
 	}
 	return n
 }
@@ -122,9 +122,7 @@ func (x *index) add(s *shape, text string) {
 		x.live = chain
 	}
 	if s.root == rootAll {
-		if x.all == 0 {
-			x.all = chain
-		}
+		x.all = chain
 		return
 	}
 	at, h := id(s.root), uint64(s.root)

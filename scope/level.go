@@ -31,7 +31,7 @@ var ErrLevel = errors.New("scope: not an access level")
 
 var levelNames = []string{"none", "public", "connected", "reserved", "read", "share", "update", "delete", "script"}
 
-// String returns the level's name.
+// String returns the level's name, "none" for the zero Level.
 func (l Level) String() string {
 	if int(l) < len(levelNames) {
 		return levelNames[l]
@@ -51,8 +51,8 @@ func ParseLevel(s string) (Level, error) {
 	return 0, fmt.Errorf("%w: %.40q", ErrLevel, s)
 }
 
-// MarshalJSON writes the level as a number. It refuses what is no level, the
-// zero Level included.
+// MarshalJSON writes the level as a number. What is no level, the zero Level
+// included, is an error that wraps ErrLevel.
 func (l Level) MarshalJSON() ([]byte, error) {
 	if l < LevelPublic || l > LevelScript {
 		return nil, fmt.Errorf("%w: %d", ErrLevel, l)
@@ -61,7 +61,7 @@ func (l Level) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads a number or a name. Null is refused: a claim is set or
-// left out.
+// left out. Its error wraps ErrLevel.
 func (l *Level) UnmarshalJSON(b []byte) error {
 	text := string(b)
 	if len(b) >= 2 && b[0] == '"' {

@@ -50,6 +50,16 @@ func TestLevelsOutOfRangeAreRefused(t *testing.T) {
 			t.Errorf("%d: %s, %v", level, out, err)
 		}
 	}
+	// Callers other than encoding/json may hand over anything.
+	for _, text := range []string{"", `"`, `""`, "44", "xreadx", `"read`, `read"`} {
+		level := scope.LevelPublic
+		if err := level.UnmarshalJSON([]byte(text)); !errors.Is(err, scope.ErrLevel) || level != scope.LevelPublic {
+			t.Errorf("%s: %v, %v", text, level, err)
+		}
+	}
+	if level, err := scope.ParseLevel("root"); level != 0 || !errors.Is(err, scope.ErrLevel) {
+		t.Error(level, err)
+	}
 	if scope.Level(0).String() != "none" || scope.Level(9).String() != "Level(9)" {
 		t.Error(scope.Level(0), scope.Level(9))
 	}

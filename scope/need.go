@@ -16,7 +16,8 @@ func (n Need) String() string { return n.shape.text() }
 
 // Object needs verb v on objects of the name, which may carry a type as in
 // c_note#c_short. The identifier "" means every instance, and the path "" the
-// whole of it; a path is dot-separated. The star is no value for any of them.
+// whole of it; a path is dot-separated. Values outside the grammar, and the star
+// is one, make the zero Need.
 func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
 	column, ok := columnOf(rootObject, string(v))
 	if !ok || v == "*" || !isObject(name) || id != "" && !g.isIdentifier(id) || !isPath(path) {
@@ -34,7 +35,8 @@ func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
 	return n
 }
 
-// Script needs to run one script route.
+// Script needs to run one script route. What cannot be one makes the zero Need,
+// here and in View and Deployment.
 func (g *Grammar) Script(route string) Need {
 	if !g.isRoute(route) {
 		return Need{}
@@ -70,7 +72,8 @@ func View(name string) Need { return standard.View(name) }
 // Deployment is Grammar.Deployment of the standard grammar.
 func Deployment(id string) Need { return standard.Deployment(id) }
 
-// Admin needs administrative routes; v is Read or Update.
+// Admin needs administrative routes; v is Read or Update, and any other makes
+// the zero Need.
 func Admin(v Verb) Need {
 	switch v {
 	case Read:

@@ -74,6 +74,19 @@ func TestNeedsOfValuesOutsideTheGrammarAreNotValid(t *testing.T) {
 	}
 }
 
+// A need is as long as a chain may be, and no longer.
+func TestNeedsOf512Bytes(t *testing.T) {
+	text := "object.update.c_a." + id1 + strings.Repeat("."+strings.Repeat("p", 39), 11)
+	text += "." + strings.Repeat("p", 512-len(text)-1)
+	path := strings.TrimPrefix(text, "object.update.c_a."+id1+".")
+	if typed := scope.Object(scope.Update, "c_a", id1, path); len(text) != 512 || typed.String() != text || typed != need(t, text) {
+		t.Errorf("%d bytes: %q", len(text), typed)
+	}
+	if typed := scope.Object(scope.Update, "c_a", id1, path+"p"); typed.Valid() {
+		t.Errorf("%d bytes are a need", len(typed.String()))
+	}
+}
+
 // What a typed need accepts is what its text accepts.
 func TestTypedNeedsHaveTheBoundsOfTheText(t *testing.T) {
 	properties(t, func(t *testing.T, r *rand.Rand) {

@@ -121,7 +121,7 @@ func isPath(s string) bool {
 			segments, run, listed, typed = segments+1, 0, false, false
 		case c == '#' && !typed:
 			run, listed, typed = 0, false, true
-		case c == '[' && !listed && !typed && strings.HasPrefix(s[i:], "[]"):
+		case !listed && !typed && strings.HasPrefix(s[i:], "[]"):
 			listed = true
 			i++
 		default:

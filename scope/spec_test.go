@@ -125,7 +125,15 @@ func TestSyntaxErrors(t *testing.T) {
 		{"object.read.c_a.*.x.y[0].z", scope.SyntaxError{Segment: 5, Offset: 20, Got: "y[0]", Expected: "a property"}},
 		{"script.execute.r", scope.SyntaxError{Segment: 2, Offset: 15, Got: "r", Expected: "route, runner, execute or *", Hint: "one route is script.route.r"}},
 		{"script.runner.r", scope.SyntaxError{Segment: 2, Offset: 14, Got: "r", Expected: "nothing more", Hint: "the runner has no identifier: script.runner"}},
+		{"object..c_a", scope.SyntaxError{Segment: 1, Offset: 7, Expected: "create, read, update, delete or *"}},
+		{"object.read.c_a.na me", scope.SyntaxError{Segment: 3, Offset: 16, Got: "na me", Expected: "an identifier or *"}},
+		{"script.a b", scope.SyntaxError{Segment: 1, Offset: 7, Got: "a b", Expected: "route, runner, execute or *"}},
+		{"script.route.a b", scope.SyntaxError{Segment: 2, Offset: 13, Got: "a b", Expected: "the identifier of a route"}},
+		{"script.route.route", scope.SyntaxError{Segment: 2, Offset: 13, Got: "route", Expected: "the identifier of a route", Hint: "no route has this name: script.route"}},
 		{"script.route.runner", scope.SyntaxError{Segment: 2, Offset: 13, Got: "runner", Expected: "the identifier of a route", Hint: "no route has this name: script.runner"}},
+		{"deployment.start", scope.SyntaxError{Segment: 1, Offset: 11, Got: "start", Expected: "execute or *"}},
+		{"view.update", scope.SyntaxError{Segment: 1, Offset: 5, Got: "update", Expected: "execute or *"}},
+		{"billing.a b", scope.SyntaxError{Segment: 1, Offset: 8, Got: "a b", Expected: "a segment or *"}},
 		{"admin.delete", scope.SyntaxError{Segment: 1, Offset: 6, Got: "delete", Expected: "read, update or *"}},
 		{"admin.read.x", scope.SyntaxError{Segment: 2, Offset: 11, Got: "x", Expected: "nothing more"}},
 		{"view.execute.a b", scope.SyntaxError{Segment: 2, Offset: 13, Got: "a b", Expected: "a name or an identifier"}},
@@ -168,6 +176,19 @@ func TestCompileReportsEveryBadChain(t *testing.T) {
 	}
 	if diff := cmp.Diff([][2]string{{"billing.read", "role"}}, collect(set.Unknown())); diff != "" {
 		t.Error("unknown roots:", diff)
+	}
+}
+
+func TestListsOfTooManyChains(t *testing.T) {
+	_, compiled := scope.Compile("token", make([]string, 1025)...)
+	for _, err := range []error{compiled, scope.Vet(make([]string, 1025)...)} {
+		got, _ := errors.AsType[*scope.SyntaxError](err)
+		if diff := cmp.Diff(&scope.SyntaxError{Index: 1024, Expected: "at most 1024 chains"}, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if err := scope.Vet(make([]string, 1024)...); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -6,7 +6,8 @@ import "errors"
 // everything that is wrong with a list: what does not parse, and what would
 // silently grant nothing, because the grammar does not know its root or
 // because it can match nothing, such as a property of objects to be deleted.
-// The error joins one *SyntaxError for each such chain.
+// The error joins one *SyntaxError for each such chain, or is one for a list of
+// more than 1024.
 func (g *Grammar) Vet(chains ...string) error {
 	if len(chains) > maxChains {
 		return tooMany()

@@ -1,6 +1,6 @@
 // Package signing signs HTTP requests with HMAC-SHA256 and verifies them: both
-// halves of section 5.3 of the interface. Which organization a client key
-// belongs to, and what its holder may do, is left to the caller.
+// halves of section 5.3 of the interface. Which org a client key belongs to, and
+// what its holder may do, is left to the caller.
 //
 // A signed request carries the client key, a timestamp in Unix milliseconds, a
 // nonce of 16 letters and digits, and the signature:
@@ -21,7 +21,9 @@
 // Verifier.Admit. [Command] cuts the command out of a request.
 //
 // Every verifier needs a record of what was accepted: [Replays]. All instances
-// of a service must share one, or a captured request is good once for each.
+// of a service must share one, or a captured request is good once for each. A
+// service of one process uses [NewMemory]; one of several puts [SetOnce] over a
+// store that they share.
 //
 // # What is not checked
 //
@@ -38,8 +40,8 @@
 //   - the account header: a request that carries one is never accepted twice,
 //     but who holds a request may send it under another account of the same
 //     credential;
-//   - the host, the organization and the version in front of the resource path:
-//     Admit must compare the credential's organization with that of the URL.
+//   - the host, the org and the version in front of the resource path:
+//     Admit must compare the credential's org with that of the URL.
 //
 // TLS is what protects these; the signature does not replace it.
 //
@@ -48,4 +50,11 @@
 // A request is accepted from five minutes after it was signed to one minute
 // before. Every reply carries the server's time; [Clock] learns from it, so that
 // a client whose clock is wrong is refused once at most.
+//
+// # Compatibility
+//
+// Structs may get more fields, so composite literals should name theirs; the
+// interfaces stay as they are. Which error is returned, as errors.Is sees it,
+// is kept, and so is the format of SetOnce's keys and values. The texts of
+// errors may change.
 package signing

@@ -87,7 +87,7 @@ func ExampleVerifier_Handler() {
 	}
 	verifier := &signing.Verifier{
 		Keys:    directory{key},
-		Replays: new(mapReplays),
+		Replays: signing.NewMemory(100_000),
 	}
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") })
 	server := httptest.NewServer(verifier.Handler(hello))
@@ -125,10 +125,10 @@ func ExampleVerifier_Verify() {
 	}
 	verifier := &signing.Verifier{
 		Keys:    directory{key},
-		Replays: new(mapReplays),
+		Replays: signing.NewMemory(100_000),
 		Admit: func(r *http.Request, k *signing.Key) error {
 			if r.Host != "acme.example.com" {
-				return fmt.Errorf("%w: key of another organization", signing.ErrMismatch)
+				return fmt.Errorf("%w: key of another org", signing.ErrMismatch)
 			}
 			return nil
 		},

@@ -16,7 +16,7 @@ const storeTimeout = 500 * time.Millisecond
 //
 // Every reply carries the server's time. A refusal is a JSON fault: 400, 401 or
 // 405 for what the client can mend, 503 with Retry-After when a store is full,
-// fails, or does not answer within 500 ms. Handler knows no organizations and no
+// fails, or does not answer within 500 ms. Handler knows no orgs and no
 // accounts; a request with an account header is passed on with it.
 func (v *Verifier) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -200,10 +200,10 @@ func TestHandlerTellsStrangersNothing(t *testing.T) {
 		t.Errorf("S04 unknown client key:\n%s\nwrong signature:\n%s", got, want)
 	}
 	foreign := func(*http.Request, *signing.Key) error {
-		return fmt.Errorf("%w: key of another organization", signing.ErrMismatch)
+		return fmt.Errorf("%w: key of another org", signing.ErrMismatch)
 	}
 	if got := answer(func(*http.Request) {}, foreign); got != want {
-		t.Errorf("S12 key of another organization:\n%s\nwrong signature:\n%s", got, want)
+		t.Errorf("S12 key of another org:\n%s\nwrong signature:\n%s", got, want)
 	}
 	if !strings.HasPrefix(want, "401 ") || strings.Contains(want, "unknown") {
 		t.Errorf("answer %s", want)

@@ -39,7 +39,7 @@ var headerNames sync.Map
 var defaultHeaders = newHeaders(DefaultPrefix)
 
 func headersFor(prefix string) *Headers {
-	if prefix == "" {
+	if prefix == "" || prefix == DefaultPrefix {
 		return defaultHeaders
 	}
 	if names, ok := headerNames.Load(prefix); ok {

@@ -14,13 +14,13 @@ import (
 //
 // It is bounded. Claim returns ErrFull when as many requests are remembered as
 // the store was made for, or as PerKey allows of the client key, so that one
-// key cannot take the room of the others. An accepted request takes about 55
+// key cannot take the room of the others. An accepted request takes about 45
 // bytes until its Use.Keep, and up to 17 seconds longer; each client key with
 // any takes about 200 more. Memory is allocated as it is needed, and later
 // claims use it again or give it back.
 //
 // The zero Memory is a store for a million requests, made with its first claim,
-// which is therefore stale. A Memory must not be copied after first use.
+// which is therefore stale unless it was signed in that millisecond. A Memory must not be copied after first use.
 //
 // # Clock
 //
@@ -33,8 +33,8 @@ import (
 //
 // # Restart
 //
-// What was signed before the store was made is stale, as an earlier process
-// may have accepted it. That leaves what was signed ahead of the clock, and
+// What was signed before the millisecond in which the store was made is stale,
+// as an earlier process may have accepted it. That leaves what was signed ahead of the clock, and
 // accepted just before the restart: it can be replayed once, within the time
 // it was ahead, which is at most the verifier's FutureTolerance.
 //
@@ -105,12 +105,13 @@ func (m *Memory) init() {
 	m.total.ends = make(map[uint32]int)
 }
 
-// Claim implements Replays. A nonce that is not 16 bytes long is an error.
+// Claim implements Replays: it returns nil, ErrReplayed, ErrStale or ErrFull, or
+// the error of ctx. A nonce that is not 16 bytes long is an error.
 func (m *Memory) Claim(ctx context.Context, u Use) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if len(u.Nonce) != 16 {
+	if len(u.Nonce) != nonceLength {
 		return errNonce
 	}
 	m.once.Do(m.init)
@@ -127,7 +128,7 @@ func (m *Memory) Claim(ctx context.Context, u Use) error {
 // claim also returns the time by the store's clock. It records all that a
 // request needs, or nothing.
 func (m *Memory) claim(u *Use) (now time.Duration, err error) {
-	key, nonce, signature := m.tagger.tags(u)
+	key, nonce, signature := m.tagger.macs(u)
 	s := &m.shards[key.pick(shardCount)]
 	s.Lock()
 	defer s.Unlock()
@@ -141,31 +142,30 @@ func (m *Memory) claim(u *Use) (now time.Duration, err error) {
 	}
 	tick, end := began(now), ended(keep)
 
-	nonces, signatures := s.tables(nonce, signature, m.perKey())
-	if nonces.find(nonce, tick) != nil {
+	// Everything is looked up before anything is decided, so that the waiting for
+	// one place of memory passes while another is waited for.
+	nonces, signatures := s.tables(&nonce, &signature, m.perKey())
+	used := nonces.find(nonce.tag(), tick)
+	seen := signatures.find(signature.tag(), tick)
+	count := s.keys.find(key.tag(), tick)
+	switch {
+	case used != nil, seen != nil && !seen.val.admits(u, now):
 		return now, ErrReplayed
-	}
-	seen := signatures.find(signature, tick)
-	if seen != nil && !seen.val.admits(u, now) {
-		return now, ErrReplayed
-	}
-	count := s.keys.find(key, tick)
-	if count != nil && count.val.at(tick) >= m.perKey() && m.perKey() < m.requests {
+	case count != nil && count.val.at(tick) >= m.perKey() && m.perKey() < m.requests:
 		return now, ErrFull
-	}
-	if !m.total.add(tick, end, m.requests) {
+	case !m.total.add(tick, end, m.requests):
 		return now, ErrFull
 	}
 
-	nonces.add(nonce, tick, end)
+	nonces.add(nonce.tag(), tick, end)
 	if seen == nil {
-		signatures.add(signature, tick, end).val = newSight(u, now, keep-now)
+		signatures.add(signature.tag(), tick, end).val = newSight(u, now, keep-now)
 	} else {
 		signatures.extend(seen, end)
 		seen.val.again(keep - now)
 	}
 	if count == nil {
-		count = s.keys.add(key, tick, end)
+		count = s.keys.add(key.tag(), tick, end)
 		count.val.past = tick
 	}
 	s.keys.extend(count, end)
@@ -212,7 +212,7 @@ func (s *shard) sweep(tick uint32) {
 }
 
 // tables returns those of a nonce and a signature.
-func (s *shard) tables(nonce, signature tag, perKey int) (*table[struct{}], *table[sight]) {
+func (s *shard) tables(nonce, signature *mac, perKey int) (*table[struct{}], *table[sight]) {
 	if s.nonces == nil {
 		n := perKey/tableRequests + 1
 		s.nonces = make([]table[struct{}], n)

@@ -10,28 +10,27 @@ import (
 )
 
 // tag stands for a client key, or for a nonce or a signature of a client key:
-// 128 bits that are random to everyone outside. If two tags were ever equal, a
-// request would be refused, and none let in.
-type tag struct{ a, b, c, d uint32 }
+// 96 bits that are random to everyone outside. If two tags of one table were
+// ever equal, a request would be refused, and none let in.
+type tag struct{ a, b, c uint32 }
 
-// pick, home and otherHome map a tag to one of n. Each reads other bits.
-func (t tag) pick(n int) int      { return scale(t.a, n) }
-func (t tag) home(n int) int      { return scale(t.b, n) }
-func (t tag) otherHome(n int) int { return scale(t.c, n) }
+// home and otherHome map a tag to one of n. Each reads other bits.
+func (t tag) home(n int) int      { return scale(t.a, n) }
+func (t tag) otherHome(n int) int { return scale(t.b, n) }
 
 func scale(random uint32, n int) int { return int(uint64(random) * uint64(n) >> 32) }
 
-// tagger makes tags under keys nobody knows, as those who choose nonces must
+// tagger makes MACs under keys nobody knows, as those who choose nonces must
 // not be able to make two tags meet, or to crowd a table.
 //
 // It computes CBC-MACs with AES: of the padded client key, then of the nonce
 // (one block) or the signature (two), with a cipher of its own for the last
-// block of each kind. AES is a permutation, so the tags of a client key's
+// block of each kind. AES is a permutation, so the MACs of a client key's
 // nonces are as different as the nonces.
 type tagger struct {
 	inner, nonce, signature cipher.Block
 
-	macs sync.Pool // *mac: what is passed to a cipher.Block escapes
+	pool sync.Pool // *mac: what is passed to a cipher.Block escapes
 }
 
 func newTagger() *tagger {
@@ -39,7 +38,7 @@ func newTagger() *tagger {
 		inner:     newCipher(),
 		nonce:     newCipher(),
 		signature: newCipher(),
-		macs:      sync.Pool{New: func() any { return new(mac) }},
+		pool:      sync.Pool{New: func() any { return new(mac) }},
 	}
 }
 
@@ -53,10 +52,10 @@ func newCipher() cipher.Block {
 	return c
 }
 
-// tags requires that the nonce is one block long.
-func (t *tagger) tags(u *Use) (key, nonce, signature tag) {
-	m := t.macs.Get().(*mac)
-	defer t.macs.Put(m)
+// macs requires that the nonce is one block long.
+func (t *tagger) macs(u *Use) (key, nonce, signature mac) {
+	m := t.pool.Get().(*mac)
+	defer t.pool.Put(m)
 
 	*m = mac{}
 	rest := u.ClientKey
@@ -66,15 +65,15 @@ func (t *tagger) tags(u *Use) (key, nonce, signature tag) {
 	var last mac
 	last[copy(last[:], rest)] = 0x80 // so that no two keys pad to the same
 	m.add(t.inner, last)
-	k := *m
+	key = *m
 
 	m.add(t.nonce, mac([]byte(u.Nonce)))
-	n := *m
+	nonce = *m
 
-	*m = k
+	*m = key
 	m.add(t.inner, mac(u.Signature[:len(m)]))
 	m.add(t.signature, mac(u.Signature[len(m):]))
-	return k.tag(), n.tag(), m.tag()
+	return key, nonce, *m
 }
 
 // mac is a block of AES: the state of a CBC-MAC.
@@ -85,9 +84,9 @@ func (m *mac) add(c cipher.Block, block mac) {
 	c.Encrypt(m[:], m[:])
 }
 
-func (m *mac) tag() tag {
-	return tag{
-		binary.LittleEndian.Uint32(m[0:]), binary.LittleEndian.Uint32(m[4:]),
-		binary.LittleEndian.Uint32(m[8:]), binary.LittleEndian.Uint32(m[12:]),
-	}
-}
+func (m *mac) tag() tag { return tag{m.word(0), m.word(1), m.word(2)} }
+
+// pick maps a MAC to one of n, by the bits that its tag leaves out.
+func (m *mac) pick(n int) int { return scale(m.word(3), n) }
+
+func (m *mac) word(i int) uint32 { return binary.LittleEndian.Uint32(m[4*i:]) }

@@ -43,7 +43,7 @@ type Use struct {
 // Claim returns nil, or an error that wraps
 //   - ErrReplayed: the nonce, or the signature beyond its siblings, was
 //     accepted before;
-//   - ErrStale: the request was signed before the store's own memory begins,
+//   - ErrStale: the request was not signed after the store's own memory began,
 //     or is past its retention, so that the store cannot know;
 //   - ErrFull: the store, or the client key's share of it, is full.
 //

@@ -113,7 +113,7 @@ func heap() uint64 {
 // as the store has, of which a claim needs at least one after another.
 func BenchmarkMemory(b *testing.B) {
 	b.Run("one miss", func(b *testing.B) {
-		memory := make([]uint64, benchLive*55/8)
+		memory := make([]uint64, benchLive*45/8)
 		for i := range memory {
 			memory[i] = uint64(i)
 		}

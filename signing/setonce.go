@@ -40,12 +40,11 @@ import (
 //
 // A store that comes back without its data would let in again what it had
 // recorded. The epoch prevents that: the key holds the time of the first claim
-// on an empty store, and what was signed before is stale. Hence the first claim
-// of all is stale too, unless it is signed and seen in the same millisecond;
-// clients sign again. That leaves what was signed ahead of the clock, as with
-// Memory, or while the claim was under way that gave the epoch its time. A
-// store that loses some keys and keeps others, as a replica that is promoted
-// may, is not noticed.
+// on an empty store, and what was not signed later is stale. Hence the first
+// claim of all is stale too; clients sign again. That leaves what was signed
+// ahead of the clock, as with Memory, or while the claim was under way that gave
+// the epoch its time. A store that loses some keys and keeps others, as a
+// replica that is promoted may, is not noticed.
 //
 // # Clocks
 //
@@ -72,13 +71,14 @@ type SetOnce func(ctx context.Context, key, value string, keep time.Time) (prior
 // used is the value of a key that only has to exist.
 const used = "used"
 
-// Claim implements Replays. A nonce that is not 16 bytes long is an error. It
-// returns ErrFull only if the function does.
+// Claim implements Replays: it returns nil, ErrReplayed or ErrStale, or the
+// error of ctx. What the function returns as an error is wrapped, so ErrFull is
+// for it to say. A nonce that is not 16 bytes long is an error.
 func (set SetOnce) Claim(ctx context.Context, u Use) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if len(u.Nonce) != 16 {
+	if len(u.Nonce) != nonceLength {
 		return errNonce
 	}
 	if !u.Keep.After(u.Seen) {
@@ -136,7 +136,7 @@ func (set SetOnce) checkEpoch(ctx context.Context, u *Use) error {
 	if err != nil {
 		return fmt.Errorf("signing: replay store: epoch %q is no time", epoch)
 	}
-	if u.Signed.UnixMilli() < begin {
+	if u.Signed.UnixMilli() <= begin {
 		return ErrStale
 	}
 	return nil

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +32,13 @@ type keyValue struct {
 	keep  time.Time
 }
 
-func (kv *keyValues) replays() signing.SetOnce { return kv.set }
+// replays returns a store that has been claimed from a millisecond ago, so that
+// what is signed now is of its epoch.
+func (kv *keyValues) replays() signing.SetOnce {
+	begun := time.Now().Add(-time.Millisecond)
+	kv.m = map[string]keyValue{"epoch": {strconv.FormatInt(begun.UnixMilli(), 10), begun.AddDate(1, 0, 0)}}
+	return kv.set
+}
 
 func (kv *keyValues) set(ctx context.Context, key, value string, keep time.Time) (prior string, stored bool, err error) {
 	kv.Lock()
@@ -44,9 +52,6 @@ func (kv *keyValues) set(ctx context.Context, key, value string, keep time.Time)
 	}
 	if old, ok := kv.m[key]; ok && time.Now().Before(old.keep) {
 		return old.value, false, after
-	}
-	if kv.m == nil {
-		kv.m = make(map[string]keyValue)
 	}
 	kv.m[key] = keyValue{value, keep}
 	return "", true, after
@@ -71,15 +76,15 @@ func (kv *keyValues) fields() map[string]string {
 
 func TestSetOnceWritesTheDocumentedFormat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var kv keyValues
-		store := kv.replays()
+		kv := keyValues{m: make(map[string]keyValue)}
+		store := signing.SetOnce(kv.set)
 		signed := time.Now() // midnight UTC 2000-01-01
 		single := signing.Use{
 			ClientKey: "acmeClientKey000000001",
 			Nonce:     "AbCdEfGh01234567",
 			Signature: [32]byte([]byte("signature of thirty-two bytes 1!")),
 			Signed:    signed,
-			Seen:      signed,
+			Seen:      signed.Add(-time.Millisecond), // by a clock that is behind
 			Keep:      signed.Add(tolerance),
 		}
 		claim(t, store, "single use", single, nil)
@@ -94,7 +99,7 @@ func TestSetOnceWritesTheDocumentedFormat(t *testing.T) {
 		// printf 'AbCdEfGh01234567acmeClientKey000000001' | openssl dgst -sha256 -binary |
 		// basenc --base64url, and so on.
 		want := map[string]string{
-			"epoch": "946684800000 until 2001-01-01T00:00:00Z",
+			"epoch": "946684799999 until 2000-12-31T23:59:59.999Z",
 			"n:sxtRO38c1KIk-3GvKIRe-YXj71x31UMVBaC0LtT3skM":   "used until 2000-01-01T00:05:00Z",
 			"n:hyIBOMsx_GsKm8dvIon5sQORXzwbqimEMkY1E2qAIfE":   "used until 2000-01-01T00:05:00Z",
 			"n:m6RXQsgoSnEgVMNN9ebyqUVToFbU124kobTJfxCBFp4":   "used until 2000-01-01T00:05:00Z",
@@ -143,9 +148,9 @@ func TestSetOnceKeysAreBoundedAndPlain(t *testing.T) {
 
 func TestSetOnceInAnEmptiedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var kv keyValues
-		store := kv.replays()
-		claim(t, store, "the first claim of all", useOf("key", 0), nil)
+		kv := keyValues{m: make(map[string]keyValue)}
+		store := signing.SetOnce(kv.set)
+		claim(t, store, "N13 the first claim of all", useOf("key", 0), signing.ErrStale)
 		time.Sleep(time.Minute)
 		u := useOf("key", 1)
 		claim(t, store, "a request", u, nil)
@@ -155,7 +160,9 @@ func TestSetOnceInAnEmptiedStore(t *testing.T) {
 		u.Seen = time.Now()
 		claim(t, store, "N13 its replay", u, signing.ErrStale)
 		claim(t, store, "N13 one underway meanwhile", signedAt(time.Now().Add(-time.Millisecond), "key", 2), signing.ErrStale)
-		claim(t, store, "signed afterwards", useOf("key", 3), nil)
+		claim(t, store, "N13 one signed in the millisecond that begins it", useOf("key", 3), signing.ErrStale)
+		time.Sleep(time.Millisecond)
+		claim(t, store, "signed afterwards", useOf("key", 5), nil)
 		time.Sleep(time.Minute)
 		claim(t, store, "signed later", useOf("key", 4), nil)
 	})
@@ -164,10 +171,8 @@ func TestSetOnceInAnEmptiedStore(t *testing.T) {
 			for call := 1; call <= 4; call++ {
 				var kv keyValues
 				store := kv.replays()
-				claim(t, store, "the first claim of all", useOf("key", 0), nil)
 				u := useOf("key", 1)
 				claim(t, store, "a request", u, nil)
-				time.Sleep(time.Millisecond)
 				emptied := signing.SetOnce(func(ctx context.Context, key, value string, keep time.Time) (string, bool, error) {
 					if kv.call++; kv.call == call {
 						kv.empty()
@@ -247,8 +252,10 @@ func TestSetOnceClocksThatDiffer(t *testing.T) {
 	}{
 		{"the second is behind, within the window", -1999 * time.Millisecond, nil},
 		{"the second is behind by the window", -2 * time.Second, signing.ErrReplayed},
+		{"the second is behind by the window, in milliseconds", -2*time.Second + time.Microsecond, signing.ErrReplayed},
 		{"the second is ahead, within the window", 1999 * time.Millisecond, nil},
 		{"the second is ahead by the window", 2 * time.Second, signing.ErrReplayed},
+		{"the second is ahead by less than the window, in milliseconds", 2*time.Second - time.Microsecond, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -263,4 +270,60 @@ func TestSetOnceClocksThatDiffer(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestSetOnceSingleUseHasNoSiblingsInAnyWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(keyValues).replays()
+		u := useOf("key", 1)
+		claim(t, store, "single use", u, nil)
+		sibling := siblingOf(u, 2)
+		sibling.Window = math.MaxInt64 // longer ago than 1970
+		claim(t, store, "a sibling afterwards", sibling, signing.ErrReplayed)
+	})
+}
+
+// FuzzSetOnce lets bytes choose claims, four for each, and compares a SetOnce
+// with what it promises: a nonce once, a signature as often as each Use allows.
+func FuzzSetOnce(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("\x00\x00\x00\x00" + "\x00\x01\x00\x00" + "\x00\x01\x00\x00"))
+	f.Add([]byte("\x00\x00\x00\x01" + "\x01\x01\x00\x01" + "\x02\x02\x00\x00"))
+	f.Add([]byte("\x00\x00\x00\x02" + "\x03\x01\x00\x02" + "\x02\x02\x00\x02"))
+	f.Fuzz(func(t *testing.T, choices []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			type sighting struct {
+				first  time.Time
+				times  int
+				single bool
+			}
+			store := new(keyValues).replays()
+			nonces, signatures := map[byte]bool{}, map[byte]*sighting{}
+			begun := time.Now()
+			for i := 0; len(choices) >= 4 && i < 200; i, choices = i+1, choices[4:] {
+				time.Sleep(pick(choices[0], 0, time.Millisecond, time.Second, 1999*time.Millisecond))
+				u := useOf("key", uint64(choices[1]))
+				u.Signature[0] = choices[2] % 4
+				copy(u.Signature[24:], make([]byte, 8))
+				u.Siblings, u.Window = pick(choices[3], 1, 2, 8), 2*time.Second
+				u.Keep = begun.Add(time.Hour)
+
+				want := error(nil)
+				seen := signatures[u.Signature[0]]
+				single := u.Siblings <= 1
+				switch {
+				case nonces[choices[1]]:
+					want = signing.ErrReplayed
+				case seen == nil:
+					signatures[u.Signature[0]] = &sighting{time.Now(), 1, single}
+				case single, seen.single, seen.times >= u.Siblings, time.Since(seen.first) >= u.Window:
+					want = signing.ErrReplayed
+				default:
+					seen.times++
+				}
+				nonces[choices[1]] = true // also if the signature was refused
+				claim(t, store, fmt.Sprint("claim ", i), u, want)
+			}
+		})
+	})
 }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/baseurl"
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
@@ -69,7 +69,10 @@ var ErrOutside = errors.New("signing: request is outside the base URL")
 // used again.
 const maxDrained = 64 << 10
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. Nothing is sent where it returns
+// ErrOutside or ErrPath, an error for a field that is missing or malformed, or
+// one that wraps the cause of the request's context, which ended while it waited
+// for a timestamp. Errors of Base are returned as they are.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	target, err := t.target(r)
 	if err != nil {
@@ -103,9 +106,9 @@ type target struct {
 
 // target checks the Transport and that r belongs to it.
 func (t *Transport) target(r *http.Request) (target, error) {
-	base, err := url.Parse(t.BaseURL)
+	base, ok := baseurl.Parse(t.BaseURL)
 	switch {
-	case err != nil || !isBase(base):
+	case !ok || !clean(base.EscapedPath()):
 		return target{}, errors.New("signing: Transport.BaseURL must be an http or https URL of host and path alone")
 	case !visible.holds(t.ClientKey, 1, maxClientKey):
 		return target{}, errors.New("signing: Transport.ClientKey must be 1 to 128 visible ASCII characters")
@@ -113,12 +116,7 @@ func (t *Transport) target(r *http.Request) (target, error) {
 		return target{}, errors.New("signing: Transport.Secret is missing")
 	case !visible.holds(t.Account, 0, maxAccount):
 		return target{}, errors.New("signing: Transport.Account must be at most 64 visible ASCII characters")
-	case r.URL == nil || r.URL.Opaque != "":
-		return target{}, ErrOutside
-	}
-	host := origin(base, base.Host)
-	// Host is compared too: behind a shared front it decides who gets the request.
-	if origin(r.URL, r.URL.Host) != host || origin(r.URL, cmp.Or(r.Host, r.URL.Host)) != host {
+	case !baseurl.Has(base, r):
 		return target{}, ErrOutside
 	}
 	path := r.URL.EscapedPath()
@@ -129,25 +127,11 @@ func (t *Transport) target(r *http.Request) (target, error) {
 	if err != nil {
 		return target{}, ErrOutside
 	}
-	return target{clock: t.clock().host(host), command: command}, nil
+	return target{clock: t.clock().host(baseurl.Origin(base)), command: command}, nil
 }
 
 // clean takes the missing path of a URL for its root, as servers do.
 func clean(escaped string) bool { return escaped == "" || urlpath.IsClean(escaped) }
-
-func isBase(u *url.URL) bool {
-	return (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && clean(u.EscapedPath()) &&
-		u.User == nil && u.RawQuery == "" && u.Fragment == ""
-}
-
-// origin returns scheme, host and port in one spelling.
-func origin(u *url.URL, host string) string {
-	port := ":443"
-	if u.Scheme == "http" {
-		port = ":80"
-	}
-	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(host), port)
-}
 
 // attempt sends a signed copy of r: a RoundTripper must not change the request it
 // was given, and each attempt needs a nonce of its own.

@@ -551,3 +551,41 @@ func TestTransportAgainstVerifier(t *testing.T) {
 		}
 	}
 }
+
+// FuzzServerTime answers with a Server-Time header of any kind: whatever it
+// says, what is sent next has a timestamp of the wire's shape.
+func FuzzServerTime(f *testing.F) {
+	for _, seed := range []string{"", "0", "1790000000000", "999999999999999", "1000000000000000", "099999999999",
+		"100000000000", "-1790000000000", "1790000000000 ", "179000000000:", "1e12"} {
+		f.Add(seed, false)
+	}
+	f.Add("1790000000000", true)
+	f.Fuzz(func(t *testing.T, stamp string, stale bool) {
+		var sent []string
+		transport := &signing.Transport{
+			BaseURL: "https://api.example.com", ClientKey: clientKey, Secret: secret,
+			Base: roundTrip(func(r *http.Request) (*http.Response, error) {
+				sent = append(sent, r.Header.Get(names.Timestamp))
+				res := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Header: http.Header{names.ServerTime: {stamp}}}
+				if stale {
+					res.StatusCode = http.StatusUnauthorized
+					res.Header.Set("WWW-Authenticate", `Signature error="stale"`)
+				}
+				return res, nil
+			}),
+		}
+		for range 2 {
+			if _, err := transport.RoundTrip(newRequest(t, http.MethodGet, "https://api.example.com/x", nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, timestamp := range sent {
+			if !timeShape.MatchString(timestamp) {
+				t.Errorf("attempt %d has the timestamp %q", i+1, timestamp)
+			}
+		}
+		if stale && len(sent) != 4 {
+			t.Errorf("%d attempts for two requests, want 4", len(sent))
+		}
+	})
+}

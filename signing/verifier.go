@@ -17,7 +17,7 @@ type Verifier struct {
 	Policy  Policy
 
 	// Admit, if not nil, judges the state of the credential: whether it belongs
-	// to the organization of the URL, is valid now, may come from this network.
+	// to the org of the URL, is valid now, may come from this network.
 	// It is called after the MAC has matched and before anything is recorded. Its
 	// error ends Verify and is returned as it is; an error that wraps ErrMismatch
 	// is answered like a wrong signature.
@@ -58,7 +58,9 @@ var (
 //
 // It works in this order and stops at the first refusal: method, shape of the
 // headers, timestamp, key, MAC, Admit, replay. Up to the last of them, a refusal
-// leaves no trace.
+// leaves no trace. So its errors are, in this order: ErrMethod; ErrNoSignature,
+// ErrAmbiguous or ErrMalformed; ErrStale; ErrMismatch, which wraps ErrUnknownKey
+// too if there is no such key; that of Admit; ErrReplayed, ErrStale or ErrFull.
 func (v *Verifier) Verify(r *http.Request, command string) (*Key, error) {
 	if v.Keys == nil || v.Replays == nil {
 		return nil, errIncomplete

@@ -242,6 +242,8 @@ func TestVerifyRefuses(t *testing.T) {
 		{"N06 1e12", at("1e12"), signing.ErrMalformed},
 		{"N06 underscores", at("1_790_000_000_000"), signing.ErrMalformed},
 		{"N06 Arabic digits", at("١٧٩٠٠٠٠٠٠٠٠٠٠"), signing.ErrMalformed},
+		{"N06 the character before 0", at("179000000000/"), signing.ErrMalformed},
+		{"N06 the character after 9", at("179000000000:"), signing.ErrMalformed},
 		{"N06 a leading zero", at("01790000000000"), signing.ErrMalformed},
 		{"N06 empty", at(""), signing.ErrMalformed},
 		{"N07 the largest integer", at("9223372036854775807"), signing.ErrMalformed},
@@ -263,6 +265,24 @@ func TestVerifyRefuses(t *testing.T) {
 			}
 			if _, err := s.Verify(honest, "/connections"); err != nil {
 				t.Errorf("the honest request afterwards: %v", err)
+			}
+		})
+	}
+}
+
+func TestVerifyTakesMethodsOfCapitalsAndHyphens(t *testing.T) {
+	tests := map[string]bool{
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ": true, "M-SEARCH": true, "PATCH": true,
+		"GET@": false, "GET[": false, "GET;": false, "GET ": false, "G1": false, "gET": false, "": false,
+	}
+	for method, accepted := range tests {
+		t.Run(method, func(t *testing.T) {
+			var want error
+			if !accepted {
+				want = signing.ErrMethod
+			}
+			if _, err := newServer(t).Verify(signed(method, "/x", noon), "/x"); !errors.Is(err, want) {
+				t.Errorf("Verify = %v, want %v", err, want)
 			}
 		})
 	}
@@ -311,6 +331,21 @@ func TestVerifyRefusesEveryFlippedBit(t *testing.T) {
 	r.Header.Set(names.Signature, honest)
 	if _, err := s.Verify(r, "/connections"); err != nil {
 		t.Errorf("the honest request afterwards: %v", err)
+	}
+}
+
+// TestVerifyRefusesAWrongDigitAnywhere: a second spelling of a signature must
+// not even be compared.
+func TestVerifyRefusesAWrongDigitAnywhere(t *testing.T) {
+	honest := base().Header.Get(names.Signature)
+	for i := range honest {
+		for _, digit := range []string{"/", ":", "@", "A", "F", "`", "g", "\x00", "\xff"} {
+			r := base()
+			r.Header.Set(names.Signature, honest[:i]+digit+honest[i+1:])
+			if _, err := newServer(t).Verify(r, "/connections"); !errors.Is(err, signing.ErrMalformed) {
+				t.Errorf("digit %d is %q: %v, want ErrMalformed", i, digit, err)
+			}
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func refused(t *testing.T, w *world, raw string, want error) {
 		t.Errorf("Verify = %v, %v, want the error %v", got, err, want)
 	}
 	if want == token.ErrInvalid {
-		for _, other := range []error{token.ErrExpired, token.ErrNotYet, token.ErrKeyMismatch} {
+		for _, other := range []error{token.ErrExpired, token.ErrNotYet, token.ErrKeyMismatch, token.ErrRevoked, token.ErrExhausted} {
 			if errors.Is(err, other) {
 				t.Errorf("error %v says more than that the token is invalid", err)
 			}
@@ -131,23 +131,32 @@ func TestForgedForms(t *testing.T) {
 	})
 
 	t.Run("T16 spare bits in header and payload", func(t *testing.T) {
-		// Two bytes at the end are three characters and 2 bits.
-		body := payload(t, w.claims())
+		// Two bytes at the end are three characters and 2 bits. They are blanks,
+		// which a reader would not miss.
+		body := payload(t, w.claims()) + "  "
 		for len(body)%3 != 2 {
-			body = " " + body
+			body += " "
 		}
 		signed := parts[0] + "." + b64([]byte(body))
 		accepted(t, w, signed+"."+b64(rs256(t, 0, signed)))
 		signed = signed[:len(signed)-1] + string(signed[len(signed)-1]+1)
 		refused(t, w, signed+"."+b64(rs256(t, 0, signed)), token.ErrInvalid)
 
-		head := header(t, 0)
+		head := header(t, 0) + "  "
 		for len(head)%3 != 2 {
 			head += " "
 		}
 		encoded := b64([]byte(head))
 		signed = encoded[:len(encoded)-1] + string(encoded[len(encoded)-1]+1) + "." + parts[1]
 		refused(t, w, signed+"."+b64(rs256(t, 0, signed)), token.ErrInvalid)
+	})
+
+	t.Run("T16 line breaks under a good signature", func(t *testing.T) {
+		for _, signed := range []string{
+			parts[0][:8] + "\n" + parts[0][8:] + "." + parts[1], parts[0] + "." + parts[1][:8] + "\r\n" + parts[1][8:],
+		} {
+			refused(t, w, signed+"."+b64(rs256(t, 0, signed)), token.ErrInvalid)
+		}
 	})
 
 	t.Run("signature with one bit flipped, every byte", func(t *testing.T) {
@@ -316,6 +325,19 @@ func TestHeaders(t *testing.T) {
 	t.Run("T06 header over 1 KiB within a token of 8 KiB", func(t *testing.T) {
 		refused(t, w, forge(t, 0, header(t, 0)+strings.Repeat(" ", 1024), body), token.ErrInvalid)
 	})
+	t.Run("T06 what is no kid is not looked up", func(t *testing.T) {
+		under := &counted{Keys: &w.keys}
+		verifier := token.Verifier{Keys: under, Now: w.now}
+		for _, kid := range []string{"", k[1:], k + "x", strings.Repeat("'", 43), k[1:] + " ", k[1:] + "/"} {
+			_, err := verifier.Verify(t.Context(), forge(t, 0, `{"alg":"RS256","kid":"`+kid+`"}`, body), token.Expect{Org: "acme", Audience: audience})
+			if !errors.Is(err, token.ErrInvalid) {
+				t.Errorf("kid %q: error %v", kid, err)
+			}
+		}
+		if under.calls != 0 {
+			t.Errorf("%d look-ups", under.calls)
+		}
+	})
 	t.Run("T06 iss of A signed by B", func(t *testing.T) {
 		refused(t, w, forge(t, 1, header(t, 1), body), token.ErrInvalid)
 	})
@@ -356,6 +378,7 @@ func TestPayloads(t *testing.T) {
 		"T07 Infinity":                           body + `,"x":Infinity}`,
 		"T07 depth 17":                           body + `,"x":` + nested(16) + `}`,
 		"T07 depth 1000":                         body + `,"x":` + nested(1000) + `}`,
+		"T07 depth 17 of objects":                body + `,"x":` + strings.Repeat(`{"a":`, 16) + "1" + strings.Repeat("}", 16) + `}`,
 		"T07 invalid UTF-8":                      body + ",\"x\":\"\xff\"}",
 		"T07 overlong UTF-8":                     body + ",\"x\":\"\xc0\xaf\"}",
 		"T07 surrogate in UTF-8":                 body + ",\"x\":\"\xed\xa0\x80\"}",
@@ -384,6 +407,13 @@ func TestPayloads(t *testing.T) {
 		"T07 TRUE":                               body + `,"x":TRUE}`,
 		"T07 minus alone":                        body + `,"x":-}`,
 		"T07 broken element":                     body + `,"x":[1,]}`,
+		"T07 no comma between elements":          body + `,"x":[1 2]}`,
+		"T07 no comma between members":           body + `"x":1}`,
+		"T07 no brace at the start":              honest[1:],
+		"T07 no bracket at the start":            body + `,"service/rls":"a"]}`,
+		"T07 a code point that is not hex":       body + `,"x":"\u00:0"}`,
+		"T07 a code point beyond F":              body + `,"x":"\u00G0"}`,
+		"T07 a code point beyond f":              body + `,"x":"\u00g0"}`,
 		"T07 raw control behind an escape":       body + ",\"x\":\"\\n\x01\"}",
 		"T07 half a pair of surrogates":          body + `,"x":"\ud83d\ude"}`,
 		"T07 unfinished string behind an escape": body + `,"x":"\n`,
@@ -408,8 +438,8 @@ func TestPayloads(t *testing.T) {
 		}
 	})
 	t.Run("unknown claims are kept as they were written", func(t *testing.T) {
-		got := accepted(t, w, forge(t, 0, header(t, 0), body+`,"x": {"a" : [1e400, -0.0, "\u00e9\ud83d\ude00"]} ,"y":null,"z":`+nested(15)+`}`))
-		if diff := cmp.Diff(`{"a" : [1e400, -0.0, "\u00e9\ud83d\ude00"]}`, string(got.Extra("x"))); diff != "" {
+		got := accepted(t, w, forge(t, 0, header(t, 0), body+`,"x": {"a" : [1e400, -0.0, "\u00e9\ud83d\ude00", 1E5, 1e+5, 1E-5]} ,"y":null,"z":`+nested(15)+`}`))
+		if diff := cmp.Diff(`{"a" : [1e400, -0.0, "\u00e9\ud83d\ude00", 1E5, 1e+5, 1E-5]}`, string(got.Extra("x"))); diff != "" {
 			t.Error(diff)
 		}
 		if diff := cmp.Diff(`null`, string(got.Extra("y"))); diff != "" {
@@ -420,8 +450,8 @@ func TestPayloads(t *testing.T) {
 		}
 	})
 	t.Run("escapes are read as every reader reads them", func(t *testing.T) {
-		got := accepted(t, w, w.token(t, "sub", raw(`"\"\\\/\u00E9\u20ac\uD83D\uDE00\ufffd"`)))
-		if diff := cmp.Diff("\"\\/é€😀\ufffd", got.Subject()); diff != "" {
+		got := accepted(t, w, w.token(t, "sub", raw(`"\"\\\/ \u00E9\u20AC\uD83D\uDE00\ufffd"`)))
+		if diff := cmp.Diff("\"\\/ é€😀\ufffd", got.Subject()); diff != "" {
 			t.Error(diff)
 		}
 		accepted(t, w, w.token(t, "x", raw(`"\b\f\n\r\t\u0000"`)))
@@ -453,7 +483,7 @@ func TestClaims(t *testing.T) {
 	now := w.now().Unix()
 	for _, claim := range []string{"exp", "nbf", "iat"} {
 		for _, value := range []string{
-			`"1767323045"`, `null`, `1e400`, `1e300`, `-1`, `-0`, `1.5`, `1767323045.0`, `1e9`, `true`, `[]`, `{}`,
+			`"1767323045"`, `null`, `1e400`, `1e300`, `-1`, `-0`, `1.5`, `1767323045.`, `1767323045e`, `1767323045.0`, `1e9`, `true`, `[]`, `{}`,
 			`[1767323045]`, `253402300800`, `9223372036854775808`, `18446744073709551617`, strings.Repeat("9", 1000),
 		} {
 			t.Run(fmt.Sprintf("T08 %s %.20s", claim, value), func(t *testing.T) {
@@ -659,6 +689,19 @@ func TestRefusalsCostNoUse(t *testing.T) {
 		refused(t, w, forge(t, 1, header(t, 1), payload(t, w.claims(append(limited, "iss", appB)...))), token.ErrRevoked)
 	})
 
+	t.Run("an account that is admitted spends its use", func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
+			t.Fatal(err)
+		}
+		w.verifier.Admit = func(context.Context, *token.Verified) error { return nil }
+		raw := w.token(t, limited...)
+		accepted(t, w, raw)
+		if _, err := w.verify(t, raw); !errors.Is(err, token.ErrExhausted) {
+			t.Errorf("error %v, want ErrExhausted", err)
+		}
+	})
+
 	t.Run("T12 the client key is equal, and the one use is still there", func(t *testing.T) {
 		if _, err := w.verifier.Verify(t.Context(), with(), token.Expect{Org: "acme", Audience: audience, ClientKey: appA}); err != nil {
 			t.Errorf("Verify: %v", err)
@@ -721,6 +764,43 @@ func TestDeletedApp(t *testing.T) {
 			t.Errorf("T11 deleted app: error %v", err)
 		}
 	}
+}
+
+// tokenOf is an honest token of so many bytes.
+func (w *world) tokenOf(t *testing.T, size int) string {
+	t.Helper()
+	head, body := header(t, 0), payload(t, w.claims())
+	for range 3 { // no base64 has one character more than a multiple of 4
+		room := size - len(b64([]byte(head))) - len("..") - len(b64(make([]byte, 256)))
+		raw := forge(t, 0, head, body+strings.Repeat(" ", room*3/4-len(body)))
+		if len(raw) == size {
+			return raw
+		}
+		head += " "
+	}
+	t.Fatalf("no token of %d bytes", size)
+	return ""
+}
+
+func TestTokensOf8KiB(t *testing.T) {
+	w := newWorld(t)
+	accepted(t, w, w.tokenOf(t, 8<<10))
+	refused(t, w, w.tokenOf(t, 8<<10+1), token.ErrInvalid)
+
+	c := wanted()
+	var longest token.Token
+	for n := 5500; ; n++ {
+		c.Extra = map[string]json.RawMessage{"x": raw(`"` + strings.Repeat("x", n) + `"`)}
+		minted, err := w.minter().Ephemeral(t.Context(), c, 0)
+		if err != nil {
+			break
+		}
+		longest = minted
+	}
+	if len(longest) != 8<<10 {
+		t.Errorf("the longest token minted has %d bytes", len(longest))
+	}
+	accepted(t, w, string(longest))
 }
 
 func TestOversizedTokensCostLittle(t *testing.T) {

@@ -2,6 +2,7 @@ package token_test
 
 import (
 	"context"
+	"crypto/rsa"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -48,6 +49,22 @@ func TestHitsAreChecked(t *testing.T) {
 		"the pair changes hands": {func(w *world) {
 			w.keys.Delete(t.Context(), appA)
 			w.keys.Put(t.Context(), pairOf(t, 0, "another"))
+		}, token.ErrInvalid},
+		"the app changes its org": {func(w *world) {
+			pair := pairOf(t, 0, appA)
+			pair.Org = "other"
+			w.keys.Put(t.Context(), pair)
+		}, token.ErrInvalid},
+		"the kid is another key's": {func(w *world) {
+			pair := pairOf(t, 1, appA)
+			pair.KeyID = kid(t, 0)
+			w.verifier.Keys = fixedKey{&pair.PublicKey}
+		}, token.ErrInvalid},
+		"the key has another exponent": {func(w *world) {
+			pair := pairOf(t, 0, appA)
+			w.verifier.Keys = fixedKey{&token.PublicKey{
+				KeyID: pair.KeyID, ClientKey: appA, Org: "acme", Key: &rsa.PublicKey{N: pair.Key.N, E: 3},
+			}}
 		}, token.ErrInvalid},
 		"the ledger":          {func(w *world) { w.ledger.Revoke(t.Context(), appA, "an-id") }, token.ErrRevoked},
 		"the ledger fails":    {func(w *world) { w.verifier.Ledger = brokenLedger{} }, errBroken},
@@ -143,6 +160,47 @@ func TestCacheBounds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whatever is put, hit and dropped, the cache holds what it says it holds.
+func TestCacheKeepsItsBooks(t *testing.T) {
+	w := newWorld(t)
+	tokens := make([]string, 12)
+	for i := range tokens {
+		tokens[i] = w.token(t, "n", i)
+	}
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		w.verifier.Cache = &token.Cache{Entries: 5}
+		for range 200 {
+			accepted(t, w, tokens[random.IntN(len(tokens))])
+			if entries, _ := w.verifier.Cache.Len(); entries > 5 {
+				t.Fatalf("seed %d: %d entries", seed, entries)
+			}
+		}
+		if entries, bytes := w.verifier.Cache.Len(); entries != 5 || bytes < 5*1024 || bytes > 5*4096 {
+			t.Fatalf("seed %d: %d entries of %d bytes", seed, entries, bytes)
+		}
+	}
+}
+
+func TestCacheKeepsWhatIsInUse(t *testing.T) {
+	w := newWorld(t)
+	w.verifier.Cache = &token.Cache{Entries: 5}
+	inUse := w.token(t, "n", "in use")
+	for i := range 3 {
+		accepted(t, w, w.token(t, "n", i))
+	}
+	first := accepted(t, w, inUse)
+	for i := range 40 {
+		// Each of the others is seen twice, and then no more.
+		once := w.token(t, "n", i+3)
+		accepted(t, w, once)
+		accepted(t, w, once)
+		if accepted(t, w, inUse) != first {
+			t.Fatalf("dropped after %d others", i)
+		}
+	}
 }
 
 func TestCacheBytesAreAboutRight(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
+	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,6 +106,18 @@ func TestPEM(t *testing.T) {
 		t.Errorf("%q follows the blocks", rest)
 	}
 
+	t.Run("no key id writes lines of its own", func(t *testing.T) {
+		for _, id := range []string{"", "1", pairs[0].KeyID + "\n# app: b", pairs[0].KeyID[1:] + "\n"} {
+			k := pairs[0].PublicKey
+			k.KeyID = id
+			if got := token.PEM([]token.PublicKey{k}); len(got) != 0 {
+				t.Errorf("key id %q: %s", id, got)
+			}
+			if set := string(token.JWKSet([]token.PublicKey{k})); !strings.Contains(set, `"keys":[]`) {
+				t.Errorf("key id %q: %s", id, set)
+			}
+		}
+	})
 	t.Run("no client key writes lines of its own", func(t *testing.T) {
 		for _, clientKey := range []string{"a\n# kid: b", "a\r\nb", "a\u2028b", "", "a b"} {
 			k := pairs[0].PublicKey
@@ -124,6 +138,11 @@ func TestThumbprint(t *testing.T) {
 	got, err := token.Thumbprint(key.Key.(*rsa.PublicKey))
 	if diff := cmp.Diff("NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs", got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
+	}
+	for name, key := range map[string]*rsa.PublicKey{"no key": nil, "no modulus": {E: 3}, "no exponent": {N: big.NewInt(5)}} {
+		if kid, err := token.Thumbprint(key); kid != "" || !errors.Is(err, token.ErrBadKey) {
+			t.Errorf("%s: %q, %v, want ErrBadKey", name, kid, err)
+		}
 	}
 }
 

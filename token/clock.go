@@ -18,10 +18,5 @@ func current(clock func() time.Time) time.Time {
 	return clock()
 }
 
-// wholeSeconds cuts t to what a claim can hold. The zero time stays.
-func wholeSeconds(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return time.Unix(t.Unix(), 0).UTC()
-}
+// wholeSeconds cuts t to what a claim can hold. The zero time stays zero.
+func wholeSeconds(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }

@@ -1,15 +1,15 @@
 // Package token issues and verifies the bearer tokens of a multi-tenant
 // platform: JSON Web Tokens signed with RS256 by one of its apps, limited by
-// scope chains, for one account.
+// scope chains, for one account. It knows no HTTP server, no accounts and no
+// roles: package auth/bearer joins them.
 //
 // A Minter signs Claims. A Verifier checks a token and returns a Verified. Keys,
 // Signers and a Ledger are where both look things up; MemoryKeys and
-// MemoryLedger are those of one process. JWKSet and PEM write the public keys
-// for other readers, and Transport presents a token as a client. The package
-// knows no HTTP server, no accounts and no roles: package auth/bearer joins
-// them.
+// MemoryLedger are those of one process. Cached and Cache save a Verifier
+// look-ups and RSA. JWKSet and PEM write the public keys for other readers, and
+// Transport presents a token as a client.
 //
-// # Choosing a kind
+// # Choosing
 //
 // An ephemeral token has no id and needs no ledger. It lasts 15 minutes unless
 // said otherwise and 24 hours at most, since nothing but replacing the app's
@@ -37,4 +37,10 @@
 // Whether org, app and account exist and are enabled is for Verifier.Admit.
 // What the scope permits is asked of Verified.Scope, route by route. Who may
 // mint what is decided before the Minter is called.
+//
+// # Compatibility
+//
+// Structs may gain fields: write them with field names. Keys, Signers, Exposed,
+// Spender, Ledger and Source never gain methods. Which errors match stays; their
+// texts may change.
 package token

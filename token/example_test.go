@@ -183,6 +183,16 @@ func ExampleNewPair() {
 	// true <nil>
 }
 
+func ExampleThumbprint() {
+	pair, err := token.ParsePairJWK([]byte(rfcKey)) // the key of RFC 7515, appendix A.2
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(token.Thumbprint(pair.Key))
+	// Output:
+	// IsUn6_e04MaShXFIISMp4kG62LWzMIPy_MvSA5pJgX8 <nil>
+}
+
 func ExampleParsePairJWK() {
 	pair, err := token.ParsePairJWK([]byte(rfcKey)) // the key of RFC 7515, appendix A.2
 	if err != nil {

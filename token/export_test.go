@@ -43,10 +43,11 @@ func (c *CachedKeys) Len() int {
 	return len(c.found)
 }
 
-func (m *MemoryLedger) Len() int {
+// Len is how many records are kept, and of how many subjects.
+func (m *MemoryLedger) Len() (records, subjects int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.records)
+	return len(m.records), len(m.subjects)
 }
 
 const MaxKeys = maxKeys

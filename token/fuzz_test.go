@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -100,7 +103,7 @@ func FuzzClaims(f *testing.F) {
 		least + `,"x":{"a":1,"a":2}}`, least + `,"service/scp":null}`, least + `,"exp":1.0}`, least + `,"exp":-1}`,
 		least + `,"exp":1e3}`, least + `,"exp":99999999999999999999}`, least + `,"service/cnt":1}`, least + `}x`,
 		least + `,"x":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`, least + members(70) + `}`,
-		least + `,"service/rls":["` + strings.Repeat(`x","`, 70) + `"]}`, `{"iss":""}`, `{"iss":"\u0000"}`, `null`, `"`, "\ufeff{}",
+		least + `,"service/rls":["` + strings.Repeat(`x","`, 70) + `"]}`, `{"iss":""}`, `{"iss":"a","sub":"b","iat":1}`, `{"iss":"a","sub":"b","aud":"c"}`, `{"iss":"\u0000"}`, `null`, `"`, "\ufeff{}",
 		least + `,"x":"\ud800"}`, "{\"iss\":\"\xc3\"}", `{"iss":01}`, `{"iss":tru`, `{"iss":"a",}`,
 	} {
 		f.Add(seed)
@@ -110,6 +113,9 @@ func FuzzClaims(f *testing.F) {
 		if err != nil {
 			explained(t, text, err)
 			return
+		}
+		if got.Issuer == "" || got.Subject == "" || got.Audience == "" || got.IssuedAt.IsZero() {
+			t.Fatalf("%q is accepted without what is required", text)
 		}
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(text), &members); err != nil {
@@ -202,6 +208,18 @@ func FuzzVerify(f *testing.F) {
 		f.Add(raw[:len(raw)-1])
 		f.Add(strings.Replace(raw, ".", "..", 1))
 	}
+	for _, head := range []string{
+		`{"alg":"none","kid":"` + kid(f, 0) + `"}`, `{"alg":"RS256","kid":"` + kid(f, 1) + `"}`, `{"alg":"RS256","kid":"../../x"}`,
+		`{"alg":"RS256","kid":"` + kid(f, 0) + `","crit":[]}`, `{"alg":"RS256","kid":"` + kid(f, 0) + `","typ":"at+jwt"}`,
+	} {
+		f.Add(forge(f, 0, head, payload(f, w.claims())))
+	}
+	for _, pairs := range [][]any{
+		{"exp", w.now().Unix()}, {"nbf", w.now().Unix() + 61}, {"aud", []string{audience}}, {"iss", appB}, {"jti", "unknown"},
+		{"service/cnt", 1}, {"service/scp", []string{"object.read.account.name"}}, {"service/skp", "true"},
+	} {
+		f.Add(w.token(f, pairs...))
+	}
 	first, second := strings.Split(honest[0], "."), strings.Split(honest[1], ".")
 	f.Add(first[0] + "." + second[1] + "." + first[2])
 	f.Add(rfcToken)
@@ -214,6 +232,45 @@ func FuzzVerify(f *testing.F) {
 			t.Errorf("error %v, want ErrInvalid", err)
 		}
 		noSecret(t, err, raw)
+	})
+}
+
+// Whatever an address looks like, the token stays with its host and path.
+func FuzzTransport(f *testing.F) {
+	for _, seed := range []string{
+		"https://api.example.com/acme/v2", "https://API.example.com:443/acme/v2/x?y#z", "https://api.example.com/acme/v2/../v3", "//api.example.com/acme/v2",
+		"https://api.example.com/acme/v2/%2e%2e/v3", `https://api.example.com/acme/v2/..%5Cv3`, "https://api.example.com@evil.example/acme/v2",
+		"http://api.example.com/acme/v2", "https://api.example.com:8443/acme/v2", "https://api.example.com.evil.example/acme/v2", "https:api.example.com/acme/v2",
+	} {
+		f.Add(seed, "")
+	}
+	f.Add("https://api.example.com/acme/v2", "evil.example")
+	f.Add("https://evil.example/acme/v2", "api.example.com")
+	f.Fuzz(func(t *testing.T, address, host string) {
+		u, err := url.Parse(address)
+		if err != nil {
+			return
+		}
+		if host == "" {
+			host = u.Host
+		}
+		far := &recorder{}
+		transport := &token.Transport{BaseURL: "https://api.example.com/acme/v2", Source: bearer, Base: far}
+		_, err = transport.RoundTrip(&http.Request{Method: http.MethodGet, URL: u, Host: host})
+		if (err == nil) != (len(far.requests) == 1) || err != nil && !errors.Is(err, token.ErrOutside) {
+			t.Fatalf("%q: %d requests, %v", address, len(far.requests), err)
+		}
+		if err != nil {
+			return
+		}
+		for _, asked := range []string{u.Host, host} {
+			if strings.TrimSuffix(strings.ToLower(asked), ":443") != "api.example.com" {
+				t.Errorf("%q went to host %q", address, asked)
+			}
+		}
+		if below := path.Clean(u.Path) + "/"; u.Scheme != "https" || !strings.HasPrefix(below, "/acme/v2/") {
+			t.Errorf("%q went to %s %s", address, u.Scheme, below)
+		}
 	})
 }
 

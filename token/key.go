@@ -42,11 +42,7 @@ func (k *PublicKey) Validate() error {
 	if err := k.fit(); err != nil {
 		return err
 	}
-	kid, err := Thumbprint(k.Key)
-	if err != nil {
-		return err
-	}
-	if k.KeyID != kid {
+	if kid, err := Thumbprint(k.Key); err != nil || k.KeyID != kid {
 		return badKey("key id is not the thumbprint")
 	}
 	return nil
@@ -99,7 +95,9 @@ func isClientKey(s string) bool {
 	return 0 < len(s) && len(s) <= maxClientKey
 }
 
-// Thumbprint is the KeyID of a key: RFC 7638, SHA-256, base64url.
+// Thumbprint is the KeyID of a key: RFC 7638, SHA-256, base64url. It returns an
+// error matching ErrBadKey for what is no RSA key; whether the key is fit is for
+// PublicKey.Validate.
 func Thumbprint(k *rsa.PublicKey) (string, error) {
 	if k == nil || k.N == nil {
 		return "", badKey("not an RSA key")
@@ -136,7 +134,7 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 }
 
 // GeneratePair makes a new pair of 2048, 3072 or 4096 bits. ClientKey and Org
-// are the caller's to set.
+// are the caller's to set. Another size is an error matching ErrBadKey.
 func GeneratePair(bits int) (*KeyPair, error) {
 	switch bits {
 	case 2048, 3072, 4096:

@@ -39,7 +39,7 @@ func Cached(k Keys, stale time.Duration) *CachedKeys {
 	return &CachedKeys{keys: k, stale: stale, start: time.Now(), found: map[string]foundKey{}}
 }
 
-// Public implements Keys.
+// Public implements Keys. Its errors are those of the Keys it asks.
 func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error) {
 	// Taken before asking: the answer may be as old as the question.
 	asked := time.Since(c.start)

@@ -26,7 +26,8 @@ var (
 
 // Generate gives an app a new pair of 2048 bits in place of the one it had,
 // which invalidates every token of the app. Whether the app's key is exposed
-// stays as it was. It returns the new public key.
+// stays as it was. It returns the new public key, or an error matching ErrBadKey
+// for a client key of another shape.
 func (m *MemoryKeys) Generate(ctx context.Context, org, clientKey string) (*PublicKey, error) {
 	pair, err := GeneratePair(minBits)
 	if err != nil {

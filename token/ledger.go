@@ -51,11 +51,11 @@ type Spender interface {
 type Ledger interface {
 	Spender
 
-	// Issue adds r, with no uses yet. Counting and adding are one atomic step: there are never
-	// more than limit live records with r's ClientKey, Subject and KeyID. It
-	// returns an error that wraps ErrTooMany when there are limit of them
-	// already, and another error, changing nothing, when r's ClientKey and ID
-	// are there.
+	// Issue adds r, with no uses yet. Counting and adding are one atomic step:
+	// there are never more than limit live records with r's ClientKey, Subject
+	// and KeyID. It returns an error that wraps ErrTooMany when there are limit
+	// of them already, and another error, changing nothing, when r's ClientKey
+	// and ID are there.
 	Issue(ctx context.Context, r Record, limit int) error
 
 	// Revoke removes a record. Once it has returned nil no Spend that starts

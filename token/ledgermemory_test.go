@@ -3,11 +3,377 @@ package token_test
 import (
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tenantkit/tenantkit/token"
 )
+
+var someTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// clockAt returns a clock that the test sets.
+func clockAt(start time.Time) (now func() time.Time, advance func(time.Duration)) {
+	var ns atomic.Int64
+	ns.Store(start.UnixNano())
+	return func() time.Time { return time.Unix(0, ns.Load()).UTC() }, func(d time.Duration) { ns.Add(int64(d)) }
+}
+
+func aRecord(id string) token.Record {
+	return token.Record{ID: id, ClientKey: appA, Subject: account, KeyID: "key-1", Issued: someTime}
+}
+
+func TestMemoryLedger(t *testing.T) {
+	now, advance := clockAt(someTime)
+	ledger := &token.MemoryLedger{Now: now}
+	ctx := t.Context()
+	issue := func(r token.Record) {
+		t.Helper()
+		if err := ledger.Issue(ctx, r, 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spend := func(r token.Record, want error) {
+		t.Helper()
+		if err := ledger.Spend(ctx, r); !errors.Is(err, want) {
+			t.Errorf("Spend(%q) = %v, want %v", r.ID, err, want)
+		}
+	}
+	list := func(subject string) (ids []string) {
+		t.Helper()
+		records, err := ledger.List(ctx, appA, subject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			if r.MaxUses == 0 {
+				r.Uses = 0 // whether they are counted is open
+			}
+			ids = append(ids, fmt.Sprintf("%s %d/%d", r.ID, r.Uses, r.MaxUses))
+		}
+		return ids
+	}
+
+	permanent, limited, expiring := aRecord("permanent"), aRecord("limited"), aRecord("expiring")
+	limited.MaxUses, limited.Uses, limited.Issued = 2, 1, someTime.Add(time.Second)
+	expiring.Expires, expiring.Issued = someTime.Add(time.Minute), someTime.Add(2*time.Second)
+	for _, r := range []token.Record{permanent, limited, expiring} {
+		issue(r)
+	}
+	if err := ledger.Issue(ctx, permanent, 10); err == nil || errors.Is(err, token.ErrTooMany) {
+		t.Errorf("Issue of an id that is there = %v", err)
+	}
+
+	t.Run("T24 a record that differs is another token's", func(t *testing.T) {
+		for name, change := range map[string]func(*token.Record){
+			"id":         func(r *token.Record) { r.ID = "unknown" },
+			"id in case": func(r *token.Record) { r.ID = "LIMITED" },
+			"client key": func(r *token.Record) { r.ClientKey = appB },
+			"subject":    func(r *token.Record) { r.Subject = "another" },
+			"key":        func(r *token.Record) { r.KeyID = "key-2" },
+			"uses":       func(r *token.Record) { r.MaxUses = 3 },
+			"no uses":    func(r *token.Record) { r.MaxUses = 0 },
+		} {
+			r := limited
+			change(&r)
+			if err := ledger.Spend(ctx, r); !errors.Is(err, token.ErrRevoked) {
+				t.Errorf("%s: Spend = %v, want ErrRevoked", name, err)
+			}
+		}
+	})
+
+	spend(limited, nil)
+	spend(permanent, nil)
+	if diff := cmp.Diff([]string{"permanent 0/0", "limited 1/2", "expiring 0/0"}, list(account)); diff != "" {
+		t.Error(diff)
+	}
+	spend(limited, nil)
+	if err := ledger.Spend(ctx, limited); !errors.Is(err, token.ErrExhausted) && !errors.Is(err, token.ErrRevoked) {
+		t.Errorf("Spend of a spent one = %v", err)
+	}
+	advance(time.Minute - time.Nanosecond)
+	spend(expiring, nil)
+	advance(time.Nanosecond)
+	spend(expiring, token.ErrRevoked)
+	if diff := cmp.Diff([]string{"permanent 0/0"}, list(account)); diff != "" {
+		t.Error(diff)
+	}
+
+	t.Run("T23 what cannot be revoked", func(t *testing.T) {
+		for id, want := range map[string]error{
+			"": token.ErrEphemeral, "unknown": token.ErrNotFound, "PERMANENT": token.ErrNotFound,
+			"limited": token.ErrNotFound, "expiring": token.ErrNotFound,
+		} {
+			if err := ledger.Revoke(ctx, appA, id); !errors.Is(err, want) {
+				t.Errorf("Revoke(%q) = %v, want %v", id, err, want)
+			}
+		}
+		if err := ledger.Revoke(ctx, appB, "permanent"); !errors.Is(err, token.ErrNotFound) {
+			t.Errorf("Revoke for another app = %v, want ErrNotFound", err)
+		}
+		for _, subject := range [][2]string{{appA, "another"}, {appB, account}, {appA, ""}} {
+			if n, err := ledger.RevokeSubject(ctx, subject[0], subject[1]); n != 0 || err != nil {
+				t.Errorf("RevokeSubject(%q) = %d, %v", subject, n, err)
+			}
+		}
+		spend(permanent, nil)
+	})
+	if err := ledger.Revoke(ctx, appA, "permanent"); err != nil {
+		t.Fatal(err)
+	}
+	spend(permanent, token.ErrRevoked)
+	if err := ledger.Revoke(ctx, appA, "permanent"); !errors.Is(err, token.ErrNotFound) {
+		t.Errorf("Revoke again = %v, want ErrNotFound", err)
+	}
+
+	for _, id := range []string{"a", "b", "c"} {
+		issue(aRecord(id))
+	}
+	elsewhere := aRecord("d")
+	elsewhere.Subject = "another"
+	issue(elsewhere)
+	if n, err := ledger.RevokeSubject(ctx, appA, account); n != 3 || err != nil {
+		t.Errorf("RevokeSubject = %d, %v, want 3", n, err)
+	}
+	spend(aRecord("a"), token.ErrRevoked)
+	spend(elsewhere, nil)
+	if list, err := ledger.List(ctx, appA, account); len(list) != 0 || list == nil || err != nil {
+		t.Errorf("List = %v, %v", list, err)
+	}
+}
+
+func TestMemoryLedgerAndTheDead(t *testing.T) {
+	now, advance := clockAt(someTime)
+	ledger := &token.MemoryLedger{Now: now}
+	live, expiring, spent := aRecord("live"), aRecord("expiring"), aRecord("spent")
+	expiring.Expires, expiring.MaxUses, spent.MaxUses = someTime.Add(time.Second), 5, 1
+	for _, r := range []token.Record{live, expiring, spent} {
+		if err := ledger.Issue(t.Context(), r, 10); err != nil {
+			t.Fatal(err)
+		}
+		if err := ledger.Spend(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	advance(time.Second)
+	if err := ledger.Spend(t.Context(), expiring); !errors.Is(err, token.ErrRevoked) {
+		t.Errorf("an expired one with uses left: %v, want ErrRevoked", err)
+	}
+	if err := ledger.Spend(t.Context(), spent); !errors.Is(err, token.ErrExhausted) {
+		t.Errorf("a spent one: %v, want ErrExhausted", err)
+	}
+	if n, err := ledger.RevokeSubject(t.Context(), appA, account); n != 1 || err != nil {
+		t.Errorf("RevokeSubject = %d, %v, want the one that was live", n, err)
+	}
+	for _, r := range []token.Record{live, expiring, spent} {
+		if err := ledger.Spend(t.Context(), r); !errors.Is(err, token.ErrRevoked) {
+			t.Errorf("%s: %v, want ErrRevoked", r.ID, err)
+		}
+	}
+}
+
+// together runs f n times at once and returns how often it succeeded and the
+// errors of the other times.
+func together(n int, f func(i int) error) (succeeded int, errs []error) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			err := f(i)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				succeeded++
+			} else {
+				errs = append(errs, err)
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	return succeeded, errs
+}
+
+func TestMemoryLedgerUses(t *testing.T) {
+	now, _ := clockAt(someTime)
+	ledger := &token.MemoryLedger{Now: now}
+	for _, c := range []struct {
+		name         string
+		uses, spends int
+	}{
+		{"T19 one use, 200 at once", 1, 200},
+		{"T19 25 uses, 250 at once", 25, 250},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := aRecord(c.name)
+			r.MaxUses = int64(c.uses)
+			if err := ledger.Issue(t.Context(), r, 10); err != nil {
+				t.Fatal(err)
+			}
+			succeeded, errs := together(c.spends, func(int) error {
+				return ledger.Spend(t.Context(), r)
+			})
+			if succeeded != c.uses {
+				t.Errorf("%d of %d spends succeeded, want %d", succeeded, c.spends, c.uses)
+			}
+			for _, err := range errs {
+				if !errors.Is(err, token.ErrExhausted) && !errors.Is(err, token.ErrRevoked) {
+					t.Errorf("error %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestMemoryLedgerRevocation(t *testing.T) {
+	now, _ := clockAt(someTime)
+	ledger := &token.MemoryLedger{Now: now}
+	rounds := 1000
+	if testing.Short() {
+		rounds = 100
+	}
+	race := func(t *testing.T, r token.Record, revoke func() error) {
+		t.Helper()
+		if err := ledger.Issue(t.Context(), r, rounds+1); err != nil {
+			t.Fatal(err)
+		}
+		var revoked atomic.Bool
+		_, errs := together(4, func(i int) error {
+			if i == 0 {
+				err := revoke()
+				revoked.Store(true)
+				return err
+			}
+			for range 3 {
+				after := revoked.Load()
+				err := ledger.Spend(t.Context(), r)
+				if after && !errors.Is(err, token.ErrRevoked) {
+					return fmt.Errorf("spent after it was revoked: %v", err)
+				}
+			}
+			return nil
+		})
+		for _, err := range errs {
+			t.Fatal(err)
+		}
+	}
+	t.Run("T20 revoke racing requests", func(t *testing.T) {
+		for i := range rounds {
+			r := aRecord(fmt.Sprint("one-", i))
+			race(t, r, func() error { return ledger.Revoke(t.Context(), appA, r.ID) })
+		}
+	})
+	t.Run("T20 revoke subject racing requests", func(t *testing.T) {
+		for i := range rounds {
+			r := aRecord(fmt.Sprint("all-", i))
+			race(t, r, func() error { _, err := ledger.RevokeSubject(t.Context(), appA, account); return err })
+		}
+	})
+	t.Run("T20 revoke subject while minting", func(t *testing.T) {
+		for i := range rounds / 10 {
+			early, late := aRecord(fmt.Sprint("early-", i)), aRecord(fmt.Sprint("late-", i))
+			if err := ledger.Issue(t.Context(), early, rounds); err != nil {
+				t.Fatal(err)
+			}
+			_, errs := together(2, func(i int) error {
+				if i == 0 {
+					_, err := ledger.RevokeSubject(t.Context(), appA, account)
+					return err
+				}
+				return ledger.Issue(t.Context(), late, rounds)
+			})
+			for _, err := range errs {
+				t.Fatal(err)
+			}
+			if err := ledger.Spend(t.Context(), early); !errors.Is(err, token.ErrRevoked) {
+				t.Fatalf("round %d: spend of what was issued before = %v", i, err)
+			}
+			// Whether the late one is among them is open, but not what is said of it.
+			list, err := ledger.List(t.Context(), appA, account)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spent := ledger.Spend(t.Context(), late)
+			if (len(list) == 1) != (spent == nil) {
+				t.Fatalf("round %d: %d listed, spend = %v", i, len(list), spent)
+			}
+			if _, err := ledger.RevokeSubject(t.Context(), appA, account); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestMemoryLedgerLimit(t *testing.T) {
+	now, advance := clockAt(someTime)
+	ledger := &token.MemoryLedger{Now: now}
+	keys := &token.MemoryKeys{}
+	if err := keys.Put(t.Context(), pairOf(t, 0, appA)); err != nil {
+		t.Fatal(err)
+	}
+	minter := token.Minter{Signers: keys, Ledger: ledger, Now: now}
+	claims := wanted()
+
+	t.Run("T21 11 parallel mints at limit 10", func(t *testing.T) {
+		minted, errs := together(11, func(int) error {
+			_, _, err := minter.Permanent(t.Context(), claims)
+			return err
+		})
+		if minted != 10 || len(errs) != 1 || !errors.Is(errs[0], token.ErrTooMany) {
+			t.Errorf("%d minted, errors %v", minted, errs)
+		}
+	})
+	mint := func(c token.Claims, want error) string {
+		t.Helper()
+		_, minted, err := minter.Limited(t.Context(), c, 1)
+		if !errors.Is(err, want) {
+			t.Errorf("Limited = %v, want %v", err, want)
+		}
+		return minted.ID
+	}
+	t.Run("another subject and another app have limits of their own", func(t *testing.T) {
+		other := claims
+		other.Subject = "another"
+		mint(other, nil)
+		mint(claims, token.ErrTooMany)
+	})
+	t.Run("what is dead leaves its place", func(t *testing.T) {
+		list, err := ledger.List(t.Context(), appA, account)
+		if err != nil || len(list) != 10 {
+			t.Fatalf("List = %d records, %v", len(list), err)
+		}
+		if err := ledger.Revoke(t.Context(), appA, list[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		spent := aRecord(mint(claims, nil))
+		mint(claims, token.ErrTooMany)
+		spent.KeyID, spent.MaxUses = list[0].KeyID, 1
+		if err := ledger.Spend(t.Context(), spent); err != nil {
+			t.Fatal(err)
+		}
+		expiring := claims
+		expiring.Expires = now().Add(time.Minute)
+		mint(expiring, nil)
+		mint(claims, token.ErrTooMany)
+		advance(time.Minute)
+		mint(claims, nil)
+		mint(claims, token.ErrTooMany)
+	})
+	t.Run("tokens of a replaced key are not counted", func(t *testing.T) {
+		if err := keys.Put(t.Context(), pairOf(t, 2, appA)); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			mint(claims, nil)
+		}
+		mint(claims, token.ErrTooMany)
+	})
+}
 
 func TestMemoryLedgerForgetsTheDead(t *testing.T) {
 	now, advance := clockAt(someTime)
@@ -21,8 +387,8 @@ func TestMemoryLedgerForgetsTheDead(t *testing.T) {
 		advance(10 * time.Millisecond)
 	}
 	// 100 live at any time, and as many as a few looks at each issue let grow.
-	if n := ledger.Len(); n > 400 {
-		t.Errorf("%d records kept, of which 100 are live", n)
+	if n, subjects := ledger.Len(); n > 400 || subjects > n {
+		t.Errorf("%d records of %d subjects kept, of which 100 are live", n, subjects)
 	}
 }
 
@@ -38,7 +404,7 @@ func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
 			}
 		}
 	}
-	if n := ledger.Len(); n > 6 {
+	if n, _ := ledger.Len(); n > 6 {
 		t.Errorf("%d records of one subject at limit 3", n)
 	}
 	// An Issue that still holds the key before it must cost the latest nothing.
@@ -47,8 +413,33 @@ func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
 	if err := ledger.Issue(t.Context(), late, 3); err != nil && !errors.Is(err, token.ErrTooMany) {
 		t.Fatal(err)
 	}
-	if err := ledger.Spend(t.Context(), last); err != nil {
-		t.Errorf("the latest key's record: %v", err)
+	for i := range 3 {
+		last.ID = fmt.Sprint("49-", i)
+		if err := ledger.Spend(t.Context(), last); err != nil {
+			t.Errorf("the latest key's record: %v", err)
+		}
+	}
+}
+
+// The limit of an Issue is about its own key; it may be lower than before.
+func TestMemoryLedgerKeepsTheLivingUnderALowerLimit(t *testing.T) {
+	ledger := &token.MemoryLedger{}
+	mine := aRecord("mine")
+	issue := func(r token.Record, limit int) {
+		t.Helper()
+		if err := ledger.Issue(t.Context(), r, limit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	issue(mine, 10)
+	for i := range 5 {
+		other := aRecord(fmt.Sprint("other-", i))
+		other.KeyID = "key-2"
+		issue(other, 10)
+	}
+	issue(aRecord("another"), 3)
+	if err := ledger.Spend(t.Context(), mine); err != nil {
+		t.Errorf("a record of the key that issues: %v", err)
 	}
 }
 
@@ -71,7 +462,7 @@ func TestMemoryLedgerForgetsTheSpent(t *testing.T) {
 		if err := ledger.Spend(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
-		if n := ledger.Len(); n > others+1 {
+		if n, _ := ledger.Len(); n > others+1 {
 			t.Fatalf("%d records of spent tokens", n-others)
 		}
 	}

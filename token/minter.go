@@ -70,7 +70,8 @@ func (m *Minter) Permanent(ctx context.Context, c Claims) (Token, Claims, error)
 }
 
 // Limited is Permanent for a token that can authenticate no more than uses
-// times, at least 1. c.MaxUses must be zero or uses.
+// times, at least 1. c.MaxUses must be zero or uses. Errors are those of
+// Permanent.
 func (m *Minter) Limited(ctx context.Context, c Claims, uses int64) (Token, Claims, error) {
 	if uses < 1 || uses > maxCount || c.MaxUses != 0 && c.MaxUses != uses {
 		return "", Claims{}, unmintable(errors.New("use count is out of range or said twice"))

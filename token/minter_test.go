@@ -158,6 +158,41 @@ func TestLedgerKinds(t *testing.T) {
 	refused(t, w, string(permanent), token.ErrRevoked)
 }
 
+func TestMintedTimesAreWholeSeconds(t *testing.T) {
+	w := newWorld(t)
+	w.advance(700 * time.Millisecond)
+	c := wanted()
+	c.NotBefore, c.Expires = w.now().Add(time.Second), w.now().Add(time.Hour)
+	_, got, err := w.minter().Permanent(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Cut to whole seconds it would end within the second to come.
+	if _, err := w.minter().Ephemeral(t.Context(), wanted(), 500*time.Millisecond); !errors.Is(err, token.ErrClaims) {
+		t.Errorf("half a second: error %v, want ErrClaims", err)
+	}
+	list, err := w.ledger.List(t.Context(), appA, account)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	whole := w.now().Truncate(time.Second)
+	want := [5]time.Time{whole, whole.Add(time.Second), whole.Add(time.Hour), whole, whole.Add(time.Hour)}
+	if diff := cmp.Diff(want, [5]time.Time{got.IssuedAt, got.NotBefore, got.Expires, list[0].Issued, list[0].Expires}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheMostUses(t *testing.T) {
+	w := newWorld(t)
+	minted, _, err := w.minter().Limited(t.Context(), wanted(), 1<<53-1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := accepted(t, w, string(minted)).MaxUses(); got != 1<<53-1 {
+		t.Errorf("MaxUses = %d", got)
+	}
+}
+
 func TestUnmintableClaims(t *testing.T) {
 	w := newWorld(t)
 	for name, change := range map[string]func(*token.Claims){
@@ -167,6 +202,7 @@ func TestUnmintableClaims(t *testing.T) {
 		"subject with a line break":    func(c *token.Claims) { c.Subject = "a\nb" },
 		"subject that is not UTF-8":    func(c *token.Claims) { c.Subject = "\xff" },
 		"subject too long":             func(c *token.Claims) { c.Subject = strings.Repeat("x", 513) },
+		"audience that is not UTF-8":   func(c *token.Claims) { c.Audience = "\xff" },
 		"no audience":                  func(c *token.Claims) { c.Audience = "" },
 		"iat":                          func(c *token.Claims) { c.IssuedAt = w.now() },
 		"jti":                          func(c *token.Claims) { c.ID = "mine" },
@@ -360,6 +396,12 @@ func TestSigners(t *testing.T) {
 			t.Errorf("minted %d bytes", len(minted))
 		}
 	})
+	t.Run("a store that returns nothing", func(t *testing.T) {
+		minter := token.Minter{Signers: fixed{}, Now: w.now}
+		if minted, err := minter.Ephemeral(t.Context(), c, 0); err == nil {
+			t.Errorf("minted %d bytes", len(minted))
+		}
+	})
 	t.Run("a pair whose signer is another key's", func(t *testing.T) {
 		pair := pairOf(t, 0, appA)
 		pair.Signer = rsaKeys[1]()
@@ -375,7 +417,7 @@ func TestSigners(t *testing.T) {
 		if _, _, err := minter.Permanent(t.Context(), c); !errors.Is(err, errBroken) {
 			t.Errorf("error %v, want the signer's", err)
 		}
-		if w.ledger.Len() != 0 {
+		if n, _ := w.ledger.Len(); n != 0 {
 			t.Error("a record was issued")
 		}
 	})

@@ -1,13 +1,14 @@
 package token
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/baseurl"
 )
 
 // Transport is an http.RoundTripper that presents a bearer token with every
@@ -29,7 +30,8 @@ type Transport struct {
 // ErrOutside is returned by Transport for a request outside its BaseURL.
 var ErrOutside = errors.New("token: request is outside the base URL")
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. Its error matches ErrOutside, wraps
+// that of Source, or is that of Base; any other says which field is not set up.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	authorised, err := t.authorise(r)
 	if err != nil {
@@ -48,8 +50,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // authorise returns a copy of r with the token: a RoundTripper must not change
 // the request it was given.
 func (t *Transport) authorise(r *http.Request) (*http.Request, error) {
-	base, err := url.Parse(t.BaseURL)
-	if err != nil || !isBase(base) {
+	base, ok := baseurl.Parse(t.BaseURL)
+	if !ok || hasDots(base.Path) {
 		return nil, errors.New("token: Transport.BaseURL must be an http or https URL of host and path alone")
 	}
 	if t.Source == nil {
@@ -79,32 +81,13 @@ func isCompact(token string) bool {
 	return token != "" && isBase64URL(strings.ReplaceAll(token, ".", ""))
 }
 
-func isBase(u *url.URL) bool {
-	return (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !hasDots(u.Path) &&
-		u.User == nil && u.RawQuery == "" && u.Fragment == ""
-}
-
 // contains reports whether r goes to the host of base and below its path.
 func contains(base *url.URL, r *http.Request) bool {
-	if r.URL == nil || r.URL.Opaque != "" || hasDots(r.URL.Path) {
-		return false
-	}
-	// Host is compared too: behind a shared front it decides who gets the request.
-	host := origin(base, base.Host)
-	if origin(r.URL, r.URL.Host) != host || origin(r.URL, cmp.Or(r.Host, r.URL.Host)) != host {
+	if !baseurl.Has(base, r) || hasDots(r.URL.Path) {
 		return false
 	}
 	below, ok := strings.CutPrefix(r.URL.EscapedPath(), strings.TrimSuffix(base.EscapedPath(), "/"))
 	return ok && (below == "" || below[0] == '/')
-}
-
-// origin returns scheme, host and port in one spelling.
-func origin(u *url.URL, host string) string {
-	port := ":443"
-	if u.Scheme == "http" {
-		port = ":80"
-	}
-	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(host), port)
 }
 
 // hasDots reports whether a decoded path has a segment that leads out of it.

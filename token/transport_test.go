@@ -43,6 +43,7 @@ func TestTransportKeepsToItsBase(t *testing.T) {
 		{"https://api.example.com/acme/v2", "https://API.example.com:443/acme/v2/x", true},
 		{"https://api.example.com:443", "https://api.example.com/x", true},
 		{"http://localhost:8080", "http://localhost:8080/acme/v2", true},
+		{"http://api.example.com", "http://api.example.com:80/x", true},
 		{"http://[::1]:8080", "http://[::1]:8080/x", true},
 		{"https://api.example.com/acme/v2", "https://api.example.com/acme/v2/a%2Fb", true},
 		{"https://api.example.com/acme/v2", "https://api.example.com/acme/v20", false},
@@ -57,6 +58,7 @@ func TestTransportKeepsToItsBase(t *testing.T) {
 		{"https://api.example.com", "http://api.example.com/", false},
 		{"http://api.example.com", "https://api.example.com/", false},
 		{"https://api.example.com", "https://api.example.com:8443/", false},
+		{"http://api.example.com", "http://api.example.com:443/", false},
 		{"https://api.example.com", "https://api.example.com.evil.example/", false},
 		{"https://api.example.com", "https://evil.example/api.example.com", false},
 		{"https://api.example.com", "https://api.example.com@evil.example/", false},
@@ -147,12 +149,17 @@ func TestTransportRefuses(t *testing.T) {
 		"a base URL with a query":        {token.Transport{BaseURL: base + "?x", Source: bearer}, nil, nil},
 		"a base URL with a user":         {token.Transport{BaseURL: "https://u@api.example.com", Source: bearer}, nil, nil},
 		"a base URL with dots":           {token.Transport{BaseURL: base + "/../", Source: bearer}, nil, nil},
+		"a base URL with a fragment":     {token.Transport{BaseURL: base + "#x", Source: bearer}, nil, nil},
+		"a base URL without a host":      {token.Transport{BaseURL: "https:///acme/v2", Source: bearer}, nil, nil},
+		"a base URL that does not parse": {token.Transport{BaseURL: "https://a b", Source: bearer}, nil, nil},
 		"no source":                      {token.Transport{BaseURL: base}, nil, nil},
 		"a source that fails":            {token.Transport{BaseURL: base, Source: failing{}}, nil, errBroken},
 		"a source without a token":       {token.Transport{BaseURL: base, Source: token.Token("")}, nil, nil},
 		"a token that breaks the header": {token.Transport{BaseURL: base, Source: token.Token("a\r\nX: y")}, nil, nil},
 		"another Host": {token.Transport{BaseURL: base, Source: bearer},
 			func(r *http.Request) { r.Host = "evil.example" }, token.ErrOutside},
+		"another host in the URL": {token.Transport{BaseURL: base, Source: bearer},
+			func(r *http.Request) { r.URL.Host = "evil.example" }, token.ErrOutside},
 		"an opaque URL": {token.Transport{BaseURL: base, Source: bearer},
 			func(r *http.Request) { r.URL.Opaque = "//evil.example/acme/v2" }, token.ErrOutside},
 	} {
@@ -166,7 +173,7 @@ func TestTransportRefuses(t *testing.T) {
 			if c.change != nil {
 				c.change(request)
 			}
-			if _, err := c.transport.RoundTrip(request); err == nil || c.want != nil && !errors.Is(err, c.want) {
+			if _, err := c.transport.RoundTrip(request); err == nil || errors.Is(err, token.ErrOutside) != (c.want == token.ErrOutside) || c.want != nil && !errors.Is(err, c.want) {
 				t.Errorf("error %v, want %v", err, c.want)
 			}
 			if len(far.requests) != 0 {
@@ -174,6 +181,21 @@ func TestTransportRefuses(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a request with other headers", func(t *testing.T) {
+		far := &recorder{}
+		request, err := http.NewRequest(http.MethodGet, base, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = http.Header{"Accept": {"text/plain"}, "Authorization": {"Basic x", "Basic y"}}
+		if _, err := (&token.Transport{BaseURL: base, Source: bearer, Base: far}).RoundTrip(request); err != nil {
+			t.Fatal(err)
+		}
+		want := http.Header{"Accept": {"text/plain"}, "Authorization": {"Bearer aaaa.bbbb.cccc"}}
+		if diff := cmp.Diff(want, far.requests[0].Header); diff != "" {
+			t.Error(diff)
+		}
+	})
 	t.Run("a request without headers", func(t *testing.T) {
 		far := &recorder{}
 		request, err := http.NewRequest(http.MethodGet, base, nil)

@@ -24,10 +24,7 @@ type Verified struct {
 // verified compiles claims that were signed with key.
 func verified(c Claims, extras []extra, set scope.Set, key *PublicKey) *Verified {
 	t := &Verified{claims: c, extras: extras, scope: set, key: key, ends: math.MaxInt64}
-	t.begins = c.IssuedAt.Unix() - leeway
-	if !c.NotBefore.IsZero() {
-		t.begins = max(t.begins, c.NotBefore.Unix()-leeway)
-	}
+	t.begins = max(c.IssuedAt.Unix(), c.NotBefore.Unix()) - leeway // without nbf that is long ago
 	if !c.Expires.IsZero() {
 		t.ends = c.Expires.Unix()
 	}

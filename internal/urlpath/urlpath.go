@@ -14,6 +14,9 @@ import (
 // it is clean. A path that is not is refused, never repaired and never
 // redirected: a signature covers the path as the client wrote it.
 func Clean(u *url.URL) (escaped string, ok bool) {
+	if u.RawPath == "" && isPlain(u.Path) {
+		return u.Path, true // as nearly all are
+	}
 	escaped = u.EscapedPath()
 	// A raw byte that a URL does not allow makes EscapedPath encode the decoded
 	// path anew: a%2Fb| would come out as a/b%7C.
@@ -33,6 +36,27 @@ func IsClean(escaped string) bool {
 	path, err := url.PathUnescape(escaped)
 	return err == nil && isClean(escaped, path)
 }
+
+// isPlain reports whether a path holds nothing that the rule has to look into:
+// slashes, none beside another, and characters that stand for themselves.
+func isPlain(path string) bool {
+	before := byte('/')
+	for i := 1; i < len(path); i++ {
+		c := path[i]
+		if !plain[c] || c == '/' && before == '/' {
+			return false
+		}
+		before = c
+	}
+	return strings.HasPrefix(path, "/")
+}
+
+var plain = func() (set [256]bool) {
+	for _, c := range "/-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" {
+		set[c] = true
+	}
+	return set
+}()
 
 // isClean looks at both forms: at the escaped one for what is spelled in more
 // than one way, at the decoded one for what it means.

@@ -48,6 +48,27 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
+// FuzzNumber compares numbers of any size and spelling with math/big.
+func FuzzNumber(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"0", "-0.0"}, {"1", "10e-1"}, {"9007199254740993", "9007199254740992"}, {"-1e-324", "1e-324"}, {"1E+324", "9e323"}, {"-2.5", "-2.50001"}, {"0e5", "0"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		m, n := json.Number(a), json.Number(b)
+		if paging.Eq("a", m).Op() != paging.OpEq || paging.Eq("a", n).Op() != paging.OpEq {
+			return // no number, or too large for big.Rat
+		}
+		x, _ := new(big.Rat).SetString(a)
+		y, _ := new(big.Rat).SetString(b)
+		order, r := x.Cmp(y), row{"_id": "1", "a": m}
+		if matches(paging.Eq("a", n), r) != (order == 0) || matches(paging.Gt("a", n), r) != (order > 0) || matches(paging.Lt("a", n), r) != (order < 0) {
+			t.Fatalf("%s and %s compare as other than %d", a, b, order)
+		}
+	})
+}
+
 func matches(f paging.Filter, r row) bool {
 	page, _ := mempage.Page([]row{r}, paging.Query{Where: f, Limit: 1}, get)
 	return len(page) == 1

@@ -78,10 +78,4 @@ func compileAll(filters []paging.Filter) []matcher {
 	return matchers
 }
 
-func operands(f paging.Filter) []value {
-	var operands []value
-	for _, v := range f.Values() {
-		operands = append(operands, valueOf(v, true))
-	}
-	return operands
-}
+func operands(f paging.Filter) []value { return valuesOf(f.Values()) }

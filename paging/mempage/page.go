@@ -8,25 +8,34 @@ import (
 )
 
 // Page returns the page of rows that q asks for, and whether there are more
-// after it. The rows are left as they are, and must not change meanwhile.
+// after it. The rows are left as they are, and must not change meanwhile. A sort
+// that does not end with _id is ended with it.
 //
 // get returns a property of a row, and false when the row does not have it. A
 // value is nil, a bool, a string, a number of any Go type, a json.Number or a
-// time.Time; a value of another type is there, but equals nothing and is in no
-// order. A property by which rows are sorted should have values of one type.
+// time.Time, which counts as the text 2026-01-02T03:04:05.000Z that it is on the
+// wire; what is finer than a millisecond is cut off. A date that is a string is
+// compared as it stands, so it should be written like that. A value of another
+// type is there, equals nothing and comes after all others.
 func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value any, ok bool)) (page []T, more bool) {
-	matches := compile(q.Where)
+	order := q.Order()
+	after, where, resumed := q.Position()
+	matches, position := compile(where), valuesOf(after)
 	var kept []sortable[T]
 	for _, row := range rows {
 		property := func(path string) value {
 			v, ok := get(row, path)
 			return valueOf(v, ok)
 		}
-		if matches(property) {
-			kept = append(kept, sortable[T]{row, keysOf(q.Sort, property)})
+		if !matches(property) {
+			continue
+		}
+		keys := keysOf(order, property)
+		if !resumed || compare(keys, position, order) > 0 {
+			kept = append(kept, sortable[T]{row, keys})
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b sortable[T]) int { return a.compare(b, q.Sort) })
+	slices.SortStableFunc(kept, func(a, b sortable[T]) int { return compare(a.keys, b.keys, order) })
 
 	kept = kept[min(max(q.Skip, 0), len(kept)):]
 	kept, more = paging.Trim(kept, q.Limit)
@@ -43,17 +52,17 @@ type sortable[T any] struct {
 	keys []value
 }
 
-func keysOf(sort []paging.Key, property property) []value {
-	keys := make([]value, len(sort))
-	for i, key := range sort {
+func keysOf(order []paging.Key, property property) []value {
+	keys := make([]value, len(order))
+	for i, key := range order {
 		keys[i] = property(key.Path)
 	}
 	return keys
 }
 
-func (s sortable[T]) compare(other sortable[T], sort []paging.Key) int {
-	for i, key := range sort {
-		order := s.keys[i].compare(other.keys[i])
+func compare(a, b []value, keys []paging.Key) int {
+	for i, key := range keys {
+		order := a[i].compare(b[i])
 		if key.Desc {
 			order = -order
 		}

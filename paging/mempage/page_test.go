@@ -115,7 +115,7 @@ func TestOrder(t *testing.T) {
 		{"_id": "14 10", "a": uint(10)}, {"_id": "15 2^53", "a": json.Number("9007199254740992")},
 		{"_id": "16 2^53+1", "a": int64(9007199254740993)},
 		{"_id": "17 10", "a": "10"}, {"_id": "18 date", "a": at}, {"_id": "19 9", "a": label("9")}, {"_id": "20 B", "a": "B"}, {"_id": "21 a", "a": "a"},
-		{"_id": "22 list", "a": []int{}},
+		{"_id": "22 list", "a": []int{}}, {"_id": "23 too large", "a": json.Number("1e99999999999")},
 	}
 	want := ids(rows)
 	shuffled := slices.Clone(rows)
@@ -147,7 +147,8 @@ func TestPage(t *testing.T) {
 		"the last page":            {paging.Query{Sort: byID, Limit: 2, Skip: 2}, []string{"3", "4"}, false},
 		"beyond the end":           {paging.Query{Sort: byID, Limit: 2, Skip: 5}, nil, false},
 		"where before skip":        {paging.Query{Where: paging.Gt("_id", "1"), Sort: byID, Limit: 1, Skip: 1}, []string{"3"}, true},
-		"no sort":                  {paging.Query{Limit: 3}, []string{"3", "1", "4"}, true},
+		"no sort is one by _id":    {paging.Query{Limit: 3}, []string{"1", "2", "3"}, true},
+		"nothing counts after _id": {paging.Query{Sort: []paging.Key{{Path: "_id", Desc: true}, {Path: "x"}}, Limit: 3}, []string{"4", "3", "2"}, true},
 		"the zero query":           {paging.Query{}, nil, false},
 		"a negative skip":          {paging.Query{Sort: byID, Limit: 1, Skip: -3}, []string{"1"}, true},
 		"a list that is not there": {paging.Query{}.Sub("nosuch"), nil, false},
@@ -162,6 +163,60 @@ func TestPage(t *testing.T) {
 	}
 	if rows[0]["_id"] != "3" {
 		t.Error("the rows were sorted in place")
+	}
+}
+
+// TestRowsOfOneID has rows that nothing tells apart: they stay as they were.
+func TestRowsOfOneID(t *testing.T) {
+	var rows []row
+	for i := range 200 {
+		rows = append(rows, row{"_id": fmt.Sprint(i * 7 % 5), "at": i})
+	}
+	page, _ := mempage.Page(rows, paging.Query{Limit: 200}, get)
+	for i, r := range page[1:] {
+		if before := page[i]; before["_id"] == r["_id"] && before["at"].(int) > r["at"].(int) {
+			t.Fatalf("%v before %v", before, r)
+		}
+	}
+}
+
+// TestDates compares a time.Time as the text that it is on the wire.
+func TestDates(t *testing.T) {
+	at := time.Date(2026, 1, 2, 4, 4, 5, 678_999_999, time.FixedZone("", 3600))
+	rows := []row{{"_id": "1", "a": at}, {"_id": "2", "a": "2026-01-02T03:04:05.678Z"}, {"_id": "3", "a": at.Add(time.Millisecond)}}
+	page, _ := mempage.Page(rows, paging.Query{Where: paging.Eq("a", at), Limit: 3}, get)
+	if diff := cmp.Diff([]string{"1", "2"}, ids(page)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestBehind begins pages behind each row of a sort by values of all types: what
+// follows is the rest of the sort.
+func TestBehind(t *testing.T) {
+	rows := []row{
+		{"_id": "1"}, {"_id": "2", "a": nil}, {"_id": "3", "a": false}, {"_id": "4", "a": true},
+		{"_id": "5", "a": json.Number("1")}, {"_id": "6", "a": json.Number("1.0")}, {"_id": "7", "a": json.Number("10")},
+		{"_id": "8", "a": ""}, {"_id": "9", "a": "10"},
+	}
+	for _, sort := range [][]paging.Key{
+		{{Path: "_id"}}, {{Path: "_id", Desc: true}}, {{Path: "a"}}, {{Path: "a", Desc: true}}, {{Path: "a", Desc: true}, {Path: "_id", Desc: true}},
+	} {
+		q := paging.Query{Where: paging.Ne("_id", "4"), Sort: sort, Limit: 100}
+		all, _ := mempage.Page(rows, q, get)
+		for i, r := range all {
+			values := []any{r["_id"]}
+			if sort[0].Path == "a" {
+				values = []any{r["a"], r["_id"]}
+			}
+			next, err := q.Behind(values...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, _ := mempage.Page(rows, next, get)
+			if diff := cmp.Diff(ids(all[i+1:]), ids(page)); diff != "" {
+				t.Errorf("P13 by %v behind %v:\n%s", sort, values, diff)
+			}
+		}
 	}
 }
 
@@ -268,6 +323,29 @@ func TestNumbersAsBigRat(t *testing.T) {
 			if (len(page) == 1) != want {
 				t.Fatalf("%s %s: %t", a, filter, !want)
 			}
+		}
+	}
+}
+
+// TestWhatAServerAdds has a condition of the form of a place in the sort, which
+// compares all the same: a text is not greater than a number.
+func TestWhatAServerAdds(t *testing.T) {
+	type row struct {
+		id string
+		x  any
+	}
+	rows := []row{{"a", 1}, {"b", 9}, {"c", "text"}}
+	get := func(r row, path string) (any, bool) {
+		if path == "_id" {
+			return r.id, true
+		}
+		return r.x, true
+	}
+	looks := paging.Or(paging.Gt("x", 5), paging.And(paging.Eq("x", 5), paging.Gt("_id", "")))
+	for _, sort := range [][]paging.Key{nil, {{Path: "x"}}} {
+		page, _ := mempage.Page(rows, paging.Query{Sort: sort, Limit: 10}.And(looks), get)
+		if len(page) != 1 || page[0].id != "b" {
+			t.Errorf("sorted by %v: %v", sort, page)
 		}
 	}
 }

@@ -48,6 +48,14 @@ func valueOf(v any, ok bool) value {
 	return reflected(reflect.ValueOf(v))
 }
 
+func valuesOf(all []any) []value {
+	values := make([]value, len(all))
+	for i, v := range all {
+		values[i] = valueOf(v, true)
+	}
+	return values
+}
+
 func reflected(v reflect.Value) value {
 	switch {
 	case v.Kind() == reflect.String:

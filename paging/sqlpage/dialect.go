@@ -2,7 +2,7 @@ package sqlpage
 
 import "strconv"
 
-// Dialect is the SQL of one data base.
+// Dialect is the SQL of one database.
 type Dialect uint8
 
 // The dialects. The zero Dialect is none of them.
@@ -21,7 +21,8 @@ func (d Dialect) bytewise() string {
 	return " COLLATE BINARY"
 }
 
-// operand is a value to bind, and the type that PostgreSQL takes it for.
+// operand is a value to bind, and the type that PostgreSQL takes it for. SQLite
+// knows one of them, real, for a text to convert.
 type operand struct {
 	value any
 	cast  string
@@ -31,6 +32,10 @@ type operand struct {
 func (d Dialect) placeholder(n int, cast string) string {
 	if d == PostgreSQL {
 		return "$" + strconv.Itoa(n) + "::" + cast
+	}
+	if cast == "real" {
+		// The + takes from it the affinity, for which no index would be read.
+		return "+CAST(?" + strconv.Itoa(n) + " AS REAL)"
 	}
 	return "?" + strconv.Itoa(n)
 }

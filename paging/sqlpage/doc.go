@@ -14,8 +14,11 @@
 //
 // The last page of a list costs as much as the first when the client asks for
 // it by the keys of its last item, as package walk does, and the indexes that
-// Indexes prints are there. A where of that form is recognised, and compiled to
-// one range of an index or to a union of a few.
+// Indexes prints are there. The place that Parse found in the where, or that
+// Query.Behind added, is compiled to one range of an index or to a union of a few.
+// Where that would make a statement of more than 64 KiB, for each of the few
+// repeats the filter, it is compiled to one condition instead, which reads all rows
+// that the rest of the filter leaves.
 //
 // # What the tables must have
 //
@@ -24,10 +27,35 @@
 // time zone, and a document a jsonb. A unique index on _id serves pages only
 // where it is COLLATE "C".
 //
-// In SQLite a Boolean is 0 or 1, a Date a text like 2026-01-02T03:04:05.000Z,
-// and a document a valid JSON text or JSONB. Numbers are as exact as an int64
-// and a float64, and the encoding is UTF-8.
+// In SQLite a String is a column of type TEXT, a Boolean is 0 or 1, a Date a TEXT
+// like 2026-01-02T03:04:05.000Z, and a document a valid JSON text or JSONB. The
+// encoding is UTF-8. A text in a column of numbers comes after them, as in a
+// document, and is neither greater nor less than one.
+//
+// Numbers in SQLite are as exact as an int64 and a float64. In a document SQLite
+// makes the float64 of the text, and where that has more than 17 digits not always
+// the nearest: so it makes one of what a filter compares with, too. A filter finds
+// what is spelled as it is, and may miss the same number in another spelling by the
+// last bit. What the float64 does not tell apart is one number in a sort, behind
+// which comes _id: a list of such numbers package walk, which compares exactly,
+// ends with ErrStalled when they come in disorder. By _id it meets them all.
+//
+// A column that is Double rounds what it is compared with to the nearest float64,
+// as it rounded what it has: 0.1 finds 0.1, and 9007199254740993 finds
+// 9007199254740992. Package mempage, which rounds nothing, does not.
 //
 // A column that is NULL is a missing property; in a document missing and null
 // are told apart by $exists.
+//
+// # What is not checked
+//
+// What a Table says is believed, of columns, types and NOT NULL: rows that have
+// something else may be left out of pages, or the database refuses the statement.
+// The package opens no connection and knows no org: add the condition that rows
+// belong to the caller's with Query.And, or every tenant gets all of them.
+//
+// # Compatibility
+//
+// Structs only gain fields: write their literals with field names. ErrTooLong stays
+// what it is; the texts of errors and of statements may change with any version.
 package sqlpage

@@ -66,7 +66,7 @@ func (d document) compare(s *statement, op paging.Op, value any) string {
 	case bool:
 		return d.compareBoolean(op, v)
 	case json.Number:
-		return d.ranked(rankNumber, d.number, symbols[op]+s.bind(d.dialect.number(v)))
+		return d.ranked(rankNumber, d.number, symbols[op]+s.bind(d.numeral(v)))
 	}
 	return d.ranked(rankText, d.text, symbols[op]+s.bind(operand{value, "text"}))
 }
@@ -114,7 +114,7 @@ func (d document) in(s *statement, values []any) string {
 		case bool:
 			any = append(any, d.compareBoolean(paging.OpEq, v))
 		case json.Number:
-			numbers = append(numbers, s.bind(d.dialect.number(v)))
+			numbers = append(numbers, s.bind(d.numeral(v)))
 		default:
 			texts = append(texts, s.bind(operand{v, "text"}))
 		}
@@ -132,8 +132,6 @@ func (d document) isNull() string { return d.ranks(" = ", rankNull) }
 func (d document) exists() string { return d.there + " IS NOT NULL" }
 func (d document) keys() []key    { return []key{d.rank, d.number, d.text} }
 
-func (d document) places(any) bool { return true }
-
 func (d document) equal(s *statement, value any) []string {
 	rank, number, text := rankOf(value), " IS NULL", " IS NULL"
 	switch rank {
@@ -145,23 +143,19 @@ func (d document) equal(s *statement, value any) []string {
 	return []string{d.ranks(" = ", rank), d.number.String() + number, d.text.String() + text}
 }
 
-// beyond says no more than the comparisons that a keyset is made of: $gt finds
-// values of one type, and the negation of $gte those of all others too.
 func (d document) beyond(s *statement, desc bool, value any) [][]string {
-	rank := rankOf(value)
-	switch {
-	case rank == rankNull && desc, rank == rankTrue && !desc:
-		return nil
-	case rank == rankNull:
-		return [][]string{{d.ranks(" > ", rankNull)}}
-	case rank == rankFalse && !desc:
-		return [][]string{{d.ranks(" = ", rankTrue)}}
-	case !desc:
-		return [][]string{d.within(s, rank, " > ", value)}
-	case rank == rankFalse || rank == rankTrue:
-		return [][]string{{d.ranks(" < ", rank)}, {d.ranks(" > ", rankTrue)}}
+	rank, symbol := rankOf(value), " > "
+	if desc {
+		symbol = " < "
 	}
-	return [][]string{d.within(s, rank, " < ", value), {d.ranks(" < ", rank)}, {d.ranks(" > ", rank)}}
+	var ranges [][]string
+	if rank == rankNumber || rank == rankText {
+		ranges = append(ranges, d.within(s, rank, symbol, value))
+	}
+	if rank == rankNull && desc {
+		return nil
+	}
+	return append(ranges, []string{d.ranks(symbol, rank)})
 }
 
 // within compares with a value among those of its own type.
@@ -175,9 +169,21 @@ func (d document) within(s *statement, rank int, symbol string, value any) []str
 
 func (d document) bound(s *statement, value any) string {
 	if n, ok := value.(json.Number); ok {
-		return s.bindOnce(d.dialect.number(n))
+		return s.bindOnce(d.numeral(n))
 	}
 	return s.bindOnce(operand{value, "text"})
+}
+
+// numeral returns a number as a document has it. There SQLite converted the text,
+// and not always to the nearest float64: so it converts this one too.
+func (d document) numeral(n json.Number) operand {
+	if d.dialect == PostgreSQL {
+		return d.dialect.number(n)
+	}
+	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
+		return operand{i, ""}
+	}
+	return operand{string(n), "real"}
 }
 
 func rankOf(value any) int {

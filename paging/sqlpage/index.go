@@ -27,7 +27,7 @@ func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...strin
 	sorts := [][]paging.Key{{{Path: "_id"}}}
 	for _, p := range schema.Properties {
 		if p.Sort && !p.Hidden && p.Type != paging.Any && p.Path != "_id" {
-			sorts = append(sorts, unique([]paging.Key{{Path: p.Path}}), unique([]paging.Key{{Path: p.Path, Desc: true}}))
+			sorts = append(sorts, byProperty(p.Path, false), byProperty(p.Path, true))
 		}
 	}
 	var leading []paging.Key
@@ -43,6 +43,10 @@ func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...strin
 		indexes = append(indexes, text)
 	}
 	return indexes, nil
+}
+
+func byProperty(path string, desc bool) []paging.Key {
+	return paging.Query{Sort: []paging.Key{{Path: path, Desc: desc}}}.Order()
 }
 
 func (t *Table) index(sort []paging.Key, d Dialect) (string, error) {

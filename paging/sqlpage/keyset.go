@@ -1,6 +1,7 @@
 package sqlpage
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -13,21 +14,47 @@ type keyset struct {
 	values     []any      // of keys
 }
 
-// findKeyset looks for a condition that says of each row whether it is behind
-// some position, in the form in which package walk writes it: greater by the
-// first key, or equal by that and greater by the next, and so on. It returns
-// what else the filter says.
+// findKeyset looks for a position that the query names, and returns what else
+// it asks for.
 func (s *statement) findKeyset(where paging.Filter) (*keyset, paging.Filter) {
+	q := paging.Query{Where: where, Sort: s.sort}
+	values, rest, ok := q.Position()
+	if !ok {
+		values, rest, ok = s.position(where)
+	}
+	if !ok {
+		return nil, where
+	}
+	return &keyset{keys: s.sort, properties: s.sortProperties, values: values}, rest
+}
+
+// position finds a condition that comes to the same as a place without being
+// one: where values are of one type. It may say less where package walk says not
+// greater or equal, where null cannot be.
+func (s *statement) position(where paging.Filter) (values []any, rest paging.Filter, ok bool) {
 	parts := conjuncts(where)
 	for i, part := range parts {
 		if part.Op() != paging.OpOr {
 			continue
 		}
-		if k := s.keyset(part.Filters()); k != nil {
-			return k, paging.And(slices.Delete(parts, i, i+1)...)
+		if values, ok := s.placeIn(s.withNull(part)); ok && s.ofOneType(part, values) {
+			return values, paging.And(slices.Delete(parts, i, i+1)...), true
 		}
 	}
-	return nil, where
+	return nil, where, false
+}
+
+// placeIn returns the values of the place whose form f has.
+func (s *statement) placeIn(f paging.Filter) (values []any, ok bool) {
+	if f.Op() != paging.OpOr {
+		return nil, false
+	}
+	alternatives := f.Filters()
+	for _, c := range conjuncts(alternatives[len(alternatives)-1]) {
+		values = append(values, c.Values()...)
+	}
+	q, err := paging.Query{Sort: s.sort}.Behind(values...)
+	return values, err == nil && q.Where.String() == f.String()
 }
 
 func conjuncts(f paging.Filter) []paging.Filter {
@@ -37,77 +64,63 @@ func conjuncts(f paging.Filter) []paging.Filter {
 	return []paging.Filter{f}
 }
 
-// keyset returns the position that alternatives are about, or nil.
-func (s *statement) keyset(alternatives []paging.Filter) *keyset {
-	last := conjuncts(alternatives[len(alternatives)-1])
-	if len(last) != len(s.sort) {
-		return nil
-	}
-	k := &keyset{keys: s.sort, properties: s.sortProperties}
-	for i, f := range last {
-		if f.Path() != k.keys[i].Path || len(f.Values()) != 1 || !k.properties[i].places(f.Values()[0]) {
-			return nil
+// withNull says not greater or equal for less, of columns that are never null.
+func (s *statement) withNull(alternatives paging.Filter) paging.Filter {
+	var or []paging.Filter
+	for _, alternative := range alternatives.Filters() {
+		var and []paging.Filter
+		for _, f := range conjuncts(alternative) {
+			if f.Op() == paging.OpLt && f.Path() != "_id" && s.neverNull(f.Path(), f.Values()[0]) {
+				f = paging.Not(atLeast(f.Path(), f.Values()[0]))
+			}
+			and = append(and, f)
 		}
-		k.values = append(k.values, f.Values()[0])
+		or = append(or, paging.And(and...))
 	}
-	// What is behind an _id, a string, is never nothing: there is a range for it.
-	if _, ok := k.values[len(k.values)-1].(string); !ok || !k.matches(alternatives) {
-		return nil
-	}
-	return k
+	return paging.Or(or...)
 }
 
-// matches reports whether the alternatives are those of the position, one for
-// each key that has something behind its value.
-func (k *keyset) matches(alternatives []paging.Filter) bool {
-	for i := range k.keys {
-		if k.isLast(i) {
-			continue
-		}
-		if len(alternatives) == 0 || !k.matchesAt(i, conjuncts(alternatives[0])) {
-			return false
-		}
-		alternatives = alternatives[1:]
-	}
-	return len(alternatives) == 0
-}
-
-// isLast reports whether nothing comes after the value of a key.
-func (k *keyset) isLast(i int) bool { return k.values[i] == nil && k.keys[i].Desc }
-
-// matchesAt reports whether parts say: equal by the keys before i, and behind by
-// that one.
-func (k *keyset) matchesAt(i int, parts []paging.Filter) bool {
-	if len(parts) != i+1 {
+// neverNull reports whether a sort key is a column that always has a value, of
+// the type of this one.
+func (s *statement) neverNull(path string, value any) bool {
+	i := slices.IndexFunc(s.sort, func(k paging.Key) bool { return k.Path == path })
+	if i < 0 {
 		return false
 	}
-	for j, f := range parts[:i] {
-		if !k.says(f, paging.OpEq, j) {
+	c, plain := s.sortProperties[i].(column)
+	return plain && c.NotNull && c.hasType(value)
+}
+
+// ofOneType reports whether the position means no more than its comparisons say.
+func (s *statement) ofOneType(alternatives paging.Filter, values []any) bool {
+	for i, value := range values {
+		c, plain := s.sortProperties[i].(column)
+		switch {
+		case !plain || value != nil && !c.hasType(value):
 			return false
+		case s.dialect == SQLite && !c.isText() && !saysLess(alternatives, s.sort[i].Path):
+			return false // there may be a text, which is no less
 		}
 	}
-	return k.isBeyond(parts[i], i)
+	return true
 }
 
-func (k *keyset) says(f paging.Filter, op paging.Op, i int) bool {
-	return f.Op() == op && f.Path() == k.keys[i].Path && f.Values()[0] == k.values[i]
+func saysLess(alternatives paging.Filter, path string) bool {
+	return slices.ContainsFunc(alternatives.Filters(), func(alternative paging.Filter) bool {
+		return slices.ContainsFunc(conjuncts(alternative), func(f paging.Filter) bool {
+			return f.Op() == paging.OpLt && f.Path() == path
+		})
+	})
 }
 
-func (k *keyset) isBeyond(f paging.Filter, i int) bool {
-	negated := f.Op() == paging.OpNot
-	if negated {
-		f = f.Filters()[0]
+func atLeast(path string, value any) paging.Filter {
+	switch v := value.(type) {
+	case bool:
+		return paging.Gte(path, v)
+	case json.Number:
+		return paging.Gte(path, v)
 	}
-	switch {
-	case k.values[i] == nil:
-		return negated && k.says(f, paging.OpEq, i)
-	case !k.keys[i].Desc:
-		return !negated && k.says(f, paging.OpGt, i)
-	case negated:
-		return k.says(f, paging.OpGte, i)
-	}
-	// Where null cannot be, $lt is the same.
-	return k.says(f, paging.OpLt, i) && !nullable(k.properties[i])
+	return paging.Gte(path, value.(string))
 }
 
 func nullable(p property) bool {
@@ -116,13 +129,14 @@ func nullable(p property) bool {
 }
 
 // inOneRow returns the position as a comparison of rows, which is one range of
-// an index. It is possible where all keys are columns of one direction, and no
-// NULL is equal to the position or behind it.
+// an index. It is possible where all keys are columns of one direction that can
+// have these values, and no NULL is equal to the position or behind it. Of
+// values of several types in a column of SQLite it has those that a sort has.
 func (k *keyset) inOneRow(s *statement) (condition string, ok bool) {
 	for i, p := range k.properties {
-		_, plain := p.(column)
+		c, plain := p.(column)
 		desc := k.keys[i].Desc
-		if !plain || k.values[i] == nil || desc != k.keys[0].Desc || desc && nullable(p) {
+		if !plain || !c.places(k.values[i]) || desc != k.keys[0].Desc || desc && nullable(p) {
 			return "", false
 		}
 	}
@@ -132,7 +146,7 @@ func (k *keyset) inOneRow(s *statement) (condition string, ok bool) {
 		if s.dialect == SQLite {
 			// It uses an index for bare columns only; of two collations it
 			// takes the one that is written.
-			key.bytewise, value = "", value+key.bytewise
+			key.bytewise, value = "", hidden(value, i)+key.bytewise
 		}
 		left, right = append(left, key.String()), append(right, value)
 	}
@@ -141,6 +155,16 @@ func (k *keyset) inOneRow(s *statement) (condition string, ok bool) {
 		symbol = " < "
 	}
 	return row(left) + symbol + row(right), true
+}
+
+// hidden keeps SQLite from looking at the first value of a row when it plans. Of
+// the greatest one it would find that nothing is greater, and overlook that as
+// many rows as there are may be equal: it then sorts them all.
+func hidden(placeholder string, i int) string {
+	if i > 0 {
+		return placeholder
+	}
+	return "(+" + placeholder + ")"
 }
 
 // ranges returns the position as conditions no two of which hold for the same
@@ -153,9 +177,14 @@ func (k *keyset) ranges(s *statement) []indexRange {
 			last := len(beyond) - 1
 			ranges = append(ranges, indexRange{slices.Concat(equal, beyond[:last]), beyond[last]})
 		}
-		if i < len(k.properties)-1 {
-			equal = append(equal, p.equal(s, k.values[i])...)
+		if i == len(k.properties)-1 {
+			break
 		}
+		same := p.equal(s, k.values[i])
+		if slices.Contains(same, "FALSE") {
+			break // no row has this value, and none has more in common with the position
+		}
+		equal = append(equal, same...)
 	}
 	return merge(ranges)
 }
@@ -168,6 +197,16 @@ type indexRange struct {
 }
 
 func (r indexRange) String() string { return allOf(append(slices.Clone(r.equal), r.beyond)) }
+
+// anyOf returns the ranges as one condition, of which no index is read from
+// where it begins.
+func anyOf(ranges []indexRange) string {
+	var alternatives []string
+	for _, r := range ranges {
+		alternatives = append(alternatives, r.String())
+	}
+	return join(alternatives, " OR ", "FALSE")
+}
 
 func allOf(conditions []string) string { return join(conditions, " AND ", "TRUE") }
 
@@ -183,11 +222,11 @@ func merge(ranges []indexRange) []indexRange {
 	}
 	inner := ranges[maxRanges-1:]
 	n := common(inner)
-	var alternatives []string
-	for _, r := range inner {
-		alternatives = append(alternatives, indexRange{r.equal[n:], r.beyond}.String())
+	rest := make([]indexRange, len(inner))
+	for i, r := range inner {
+		rest[i] = indexRange{r.equal[n:], r.beyond}
 	}
-	merged := indexRange{inner[0].equal[:n], join(alternatives, " OR ", "FALSE")}
+	merged := indexRange{inner[0].equal[:n], anyOf(rest)}
 	return append(ranges[:maxRanges-1:maxRanges-1], merged)
 }
 

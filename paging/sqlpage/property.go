@@ -19,13 +19,11 @@ type property interface {
 
 	// keys are what rows are sorted by.
 	keys() []key
-	// places reports whether the property can have the value, which may be
-	// null.
-	places(value any) bool
-	// equal returns conditions on the keys, one by one, of having the value.
+	// equal returns conditions on the keys, one by one, of having the value,
+	// which may be null or of another type; FALSE where it is never had.
 	equal(s *statement, value any) []string
-	// beyond returns conditions on the leading keys of having what a keyset
-	// says comes after the value: each element is one range of an index.
+	// beyond returns conditions on the leading keys of having what comes after
+	// the value in a sort: each element is one range of an index.
 	beyond(s *statement, desc bool, value any) [][]string
 }
 

@@ -1,9 +1,9 @@
 package sqlpage
 
 import (
+	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,9 +17,10 @@ import (
 // not end with _id is ended with it. The zero Query returns no rows.
 //
 // The error is about the table, about a property that it does not have, or
-// about a value that no data base takes: a text that is not UTF-8 or has a NUL,
+// about a value that no database takes: a text that is not UTF-8 or has a NUL,
 // or one compared with a date that is none. What Schema.Parse returned, of a
-// schema whose properties are all in the table, has no error.
+// schema whose properties are all in the table, has no such error. ErrTooLong is
+// what is left of a filter that names hundreds of long paths into documents.
 func Statement(q paging.Query, table Table, dialect Dialect) (text string, args []any, err error) {
 	if !dialect.valid() {
 		return "", nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
@@ -27,7 +28,7 @@ func Statement(q paging.Query, table Table, dialect Dialect) (text string, args 
 	if err := table.validate(); err != nil {
 		return "", nil, err
 	}
-	s := &statement{table: &table, dialect: dialect, sort: unique(q.Sort), bound: map[operand]string{}}
+	s := &statement{table: &table, dialect: dialect, sort: q.Order(), bound: map[operand]string{}}
 	for _, key := range s.sort {
 		s.sortProperties = append(s.sortProperties, s.property(key.Path))
 	}
@@ -38,16 +39,20 @@ func Statement(q paging.Query, table Table, dialect Dialect) (text string, args 
 	if s.err != nil {
 		return "", nil, s.err
 	}
+	if len(text) > maxStatement {
+		return "", nil, ErrTooLong
+	}
 	return text, s.args, nil
 }
 
-// unique ends a sort with _id, which no two rows share.
-func unique(sort []paging.Key) []paging.Key {
-	if i := slices.IndexFunc(sort, func(k paging.Key) bool { return k.Path == "_id" }); i >= 0 {
-		return sort[:i+1]
-	}
-	return append(slices.Clip(sort), paging.Key{Path: "_id"})
-}
+// ErrTooLong is about a query whose statement would be longer than 256 KiB.
+var ErrTooLong = errors.New("sqlpage: the statement is too long")
+
+// Bounds of the text of a statement, in bytes.
+const (
+	maxStatement = 256 << 10
+	maxUnion     = 64 << 10 // in which each range repeats the filter
+)
 
 // statement is a statement being compiled. It goes on after an error, and what
 // it returns is then of no use.
@@ -104,7 +109,11 @@ func (s *statement) page(q paging.Query) string {
 	if condition, ok := k.inOneRow(s); ok {
 		return s.single(and(where, condition)) + s.limit(limit, skip)
 	}
-	return s.union(where, k.ranges(s), limit, skip)
+	ranges := k.ranges(s)
+	if len(ranges) == 0 || s.unionLength(where, ranges) > maxUnion {
+		return s.single(and(where, anyOf(ranges))) + s.limit(limit, skip)
+	}
+	return s.union(where, ranges, limit, skip)
 }
 
 func and(where, condition string) string {
@@ -135,8 +144,15 @@ func (s *statement) single(where string) string {
 	return "SELECT " + s.columns() + s.from(where) + s.orderBy(s.expressions(), 0)
 }
 
+// unionLength returns about how long the text of union is.
+func (s *statement) unionLength(where string, ranges []indexRange) int {
+	order := s.orderBy(s.expressions(), 0)
+	each := len(s.columns()) + 2*len(order) + len(where) + 100
+	return len(ranges)*each + len(anyOf(ranges))
+}
+
 // union returns the first rows of each range, and of these the first. In every
-// range the data base reads an index from where the range begins.
+// range the database reads an index from where the range begins.
 func (s *statement) union(where string, ranges []indexRange, limit, skip int64) string {
 	expressions := s.expressions()
 	columns, names := s.columns(), make([]string, len(expressions))

@@ -41,6 +41,44 @@ func ExampleList_All() {
 	// 3 three
 }
 
+func ExampleList_Pages() {
+	messages := walk.List[message]{
+		Client: bodies(
+			`{"object":"list","data":[{"_id":"1"},{"_id":"2"}],"hasMore":true}`,
+			`{"object":"list","data":[{"_id":"3"}],"hasMore":false}`,
+		).client(),
+		URL:      "https://platform.example/acme/v2/c_messages",
+		PageSize: 2,
+	}
+	for page, err := range messages.Pages(context.Background()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(len(page.Data), page.HasMore)
+	}
+	// Output:
+	// 2 true
+	// 1 false
+}
+
+func ExampleList_AllOf() {
+	messages := walk.List[message]{
+		Client: bodies(`{"_id":"5f","c_messages":{"object":"list","data":[{"_id":"2","c_text":"two"}],"hasMore":false}}`).client(),
+		URL:    "https://platform.example/acme/v2/c_conversations/5f",
+		Query:  paging.Query{Paths: []string{"c_text"}}, // on the wire paths[]=c_messages.c_text
+	}
+	for m, err := range messages.AllOf(context.Background(), "c_messages") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(m.ID, m.Text)
+	}
+	// Output:
+	// 2 two
+}
+
 func ExampleList_Rest() {
 	conversation := struct {
 		envelope.Item

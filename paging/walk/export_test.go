@@ -8,3 +8,9 @@ import (
 
 // Items gives out pages item by item, as All does.
 func Items[T any](pages iter.Seq2[envelope.List[T], error]) iter.Seq2[T, error] { return items(pages) }
+
+// EndsOf is tested apart, against encoding/json.
+var EndsOf = endsOf
+
+// RetryAfter is tested apart, on headers that no script has.
+var RetryAfter = retryAfter

@@ -44,13 +44,13 @@ func get(ctx context.Context, client *http.Client, target string) (*http.Respons
 	}
 }
 
-var errURL = errors.New("walk: List.URL is not valid")
+var errURL = errors.New("List.URL is not valid")
 
 // withoutURL leaves out of an error where the request went: a query is personal
 // data, and a URL may hold a token.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		return fmt.Errorf("walk: %s: %w", e.Op, e.Err)
+		return fmt.Errorf("%s: %w", e.Op, e.Err)
 	}
 	return err
 }

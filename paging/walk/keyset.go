@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -12,9 +13,9 @@ import (
 
 // keyset is the position behind the item whose sort keys have these values.
 type keyset struct {
-	keys   []paging.Key  // the last of them is _id
-	values []any         // of keys; nil at the beginning
-	behind paging.Filter // what follows
+	keys   []paging.Key // the last of them is _id
+	values []any        // of keys; nil at the beginning
+	unsent string       // a key of the sort downwards that the last item came without
 }
 
 func (k *keyset) resume(after string) error {
@@ -25,10 +26,20 @@ func (k *keyset) resume(after string) error {
 		return k.moveTo([]any{after})
 	}
 	values, err := parseValues(after)
-	if err != nil || len(values) != len(k.keys) {
+	if err != nil {
 		return errAfter
 	}
 	return k.moveTo(values)
+}
+
+// end refuses an end behind an item whose key was not sent. It counted as null,
+// behind which a sort downwards has nothing: be it that the list ends there, or
+// that the server does not send what it sorts by.
+func (k *keyset) end() error {
+	if k.unsent == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: nothing follows %q, whose %s is not sent", ErrStalled, k.id(), k.unsent)
 }
 
 func (k *keyset) exact() bool { return len(k.keys) > 1 }
@@ -53,7 +64,7 @@ func (k *keyset) id() string {
 	return id
 }
 
-func (k *keyset) narrow(q paging.Query) paging.Query {
+func (k *keyset) narrow(q paging.Query) (paging.Query, error) {
 	q.Sort = k.keys
 	if k.exact() {
 		q.Paths = slices.Clone(q.Paths)
@@ -62,87 +73,113 @@ func (k *keyset) narrow(q paging.Query) paging.Query {
 		}
 	}
 	if k.values == nil {
-		return q
+		return q, nil
 	}
 	q.Skip = 0
-	return q.And(k.behind)
+	return q.Behind(k.values...)
 }
 
-func (k *keyset) advance(_ int, id string, text json.RawMessage) error {
-	if !k.advances(id) {
-		return fmt.Errorf("%w: %q follows %q", ErrStalled, id, k.id())
+func (k *keyset) advance(page span) error {
+	n := len(page.ids)
+	if !k.exact() {
+		if err := k.inOrder(page.ids); err != nil {
+			return err
+		}
+		return k.moveTo([]any{page.ids[n-1]})
 	}
+	last, err := k.valuesOf(page.last, page.ids[n-1])
+	if err != nil {
+		return err
+	}
+	first, err := k.valuesOf(page.first, page.ids[0])
+	if err != nil {
+		return err
+	}
+	if k.values != nil {
+		err = k.follows(k.values, first)
+	}
+	if n > 1 && err == nil {
+		err = k.follows(first, last)
+	}
+	if err != nil {
+		return err
+	}
+	if err := k.moveTo(last); err != nil {
+		return err
+	}
+	k.unsent = k.unsentIn(page.last)
+	return nil
+}
+
+// unsentIn returns a key of the sort downwards that an item does not have.
+func (k *keyset) unsentIn(text json.RawMessage) string {
+	for _, key := range k.keys[:len(k.keys)-1] {
+		if _, ok := member(text, key.Path); !ok && key.Desc {
+			return key.Path
+		}
+	}
+	return ""
+}
+
+// inOrder refuses ids of which one is not behind the one before, or the first
+// not behind the position.
+func (k *keyset) inOrder(ids []string) error {
+	before := k.id()
+	for _, id := range ids {
+		order := strings.Compare(before, id)
+		if k.keys[0].Desc {
+			order = -order
+		}
+		if before != "" && order >= 0 {
+			return fmt.Errorf("%w: %q follows %q", ErrStalled, id, before)
+		}
+		before = id
+	}
+	return nil
+}
+
+// valuesOf returns the values of an item by which it is sorted.
+func (k *keyset) valuesOf(text json.RawMessage, id string) ([]any, error) {
 	values := make([]any, 0, len(k.keys))
 	for _, key := range k.keys[:len(k.keys)-1] {
 		value, err := scalar(text, key.Path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		values = append(values, value)
 	}
-	return k.moveTo(append(values, id))
+	return append(values, id), nil
 }
 
-// advances reports whether a page that ends with id is behind the one before.
-func (k *keyset) advances(id string) bool {
-	switch last := k.id(); {
-	case last == "":
-		return true
-	case k.exact():
-		return id != last
-	case k.keys[0].Desc:
-		return id < last
-	default:
-		return id > last
-	}
-}
-
-// moveTo sets the position: what follows is greater by the first key, or equal
-// by that and greater by the next, and so on.
-func (k *keyset) moveTo(values []any) error {
-	var following, equal []paging.Filter
+// follows refuses values that are not behind those before, in the order of the
+// keys.
+func (k *keyset) follows(before, after []any) error {
 	for i, key := range k.keys {
-		greater, err := beyond(key, values[i])
-		if err != nil {
-			return err
+		order, ok := compare(before[i], after[i])
+		if key.Desc {
+			order = -order
 		}
-		following = append(following, paging.And(append(slices.Clip(equal), greater)...))
-		same, err := condition(key.Path, "$eq", values[i])
-		if err != nil {
-			return err
+		switch {
+		case !ok:
+			return fmt.Errorf("%w: values of %s cannot be compared", ErrStalled, key.Path)
+		case order < 0:
+			return nil
+		case order > 0 && after[i] == nil:
+			return fmt.Errorf("%w: %q, whose %s is null or not sent, follows %q", ErrStalled, after[len(after)-1], key.Path, before[len(before)-1])
+		case order > 0:
+			return fmt.Errorf("%w: by %s, %q is not behind %q", ErrStalled, key.Path, after[len(after)-1], before[len(before)-1])
 		}
-		equal = append(equal, same)
 	}
-	k.values, k.behind = values, paging.Or(following...)
+	return fmt.Errorf("%w: %q again", ErrStalled, after[len(after)-1])
+}
+
+// moveTo sets the position, if it can be asked for.
+func (k *keyset) moveTo(values []any) error {
+	if _, err := (paging.Query{Sort: k.keys}).Behind(values...); err != nil {
+		return err
+	}
+	k.values = values
 	return nil
-}
-
-// beyond matches what comes after a value in the order of key, in which null is
-// the least.
-func beyond(key paging.Key, value any) (paging.Filter, error) {
-	switch {
-	case value == nil && key.Desc:
-		return paging.Or(), nil
-	case value == nil:
-		return paging.Not(paging.Null(key.Path)), nil
-	case !key.Desc:
-		return condition(key.Path, "$gt", value)
-	case key.Path == "_id":
-		return condition(key.Path, "$lt", value)
-	}
-	// Not $lt, which would leave out what is null.
-	atLeast, err := condition(key.Path, "$gte", value)
-	return paging.Not(atLeast), err
-}
-
-// condition compares a property with a value whose type is known to its text
-// only.
-func condition(path, operator string, value any) (paging.Filter, error) {
-	text, err := json.Marshal(map[string]any{path: map[string]any{operator: value}})
-	if err != nil {
-		return paging.Filter{}, err
-	}
-	return paging.ParseFilter(string(text))
 }
 
 // scalar returns the value by which an item is sorted; a missing one is null.
@@ -165,6 +202,9 @@ func parseValues(text string) (values []any, err error) {
 	decoder.UseNumber()
 	if err := decoder.Decode(&values); err != nil {
 		return nil, err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("something follows the array")
 	}
 	for _, v := range values {
 		switch v.(type) {

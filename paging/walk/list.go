@@ -23,13 +23,13 @@ type List[T Item] struct {
 	PageSize int // items to ask for at once; 0: Query.Limit or what the server has
 	Max      int // items to give out in all; 0: no bound
 
-	// After is where to go on: the After of an Error or, in a list sorted by
-	// _id alone, the _id of the last item. Empty: from the beginning.
+	// After is where to go on: the After of an Error, or what the package
+	// comment says of Max. Empty: from the beginning.
 	After string
 
 	// Skip pages by counting, and not by the values of the last item. That is
-	// slow on long lists, servers bound it, and items may appear twice or not
-	// at all when the list changes meanwhile.
+	// slow on long lists, ends with ErrStalled beyond 10,000 items, and items
+	// may appear twice or not at all when the list changes meanwhile.
 	Skip bool
 }
 
@@ -47,10 +47,23 @@ func (l List[T]) Pages(ctx context.Context) iter.Seq2[envelope.List[T], error] {
 	}
 }
 
-// Rest returns the items of a list property that follow those in first, which
-// came with the object that URL is of. Query is what the property was asked
-// with. An error is an *Error, and comes last; its After, once set, wins over
-// first.
+// AllOf returns the items of a list property of the object that URL is of. The
+// property is named by its path in the object; Query is the list's own, and its
+// Paths are those of the items: AllOf puts the property before the arguments,
+// and before each of the paths[]. An error is an *Error, and comes last.
+func (l List[T]) AllOf(ctx context.Context, property string) iter.Seq2[T, error] {
+	return items(func(yield func(envelope.List[T], error) bool) {
+		w := walker[T]{list: l, property: property}
+		w.run(ctx, yield)
+	})
+}
+
+// Rest is AllOf without the items in first, which came with the object. Query
+// is what the property was asked with there. An After, once set, wins over first.
+//
+// Where Query has a Sort, T must encode its keys, null ones too: Rest encodes
+// items of first again to see their values. A key that T leaves out, by omitempty
+// say, is an error. Max does not count the items in first.
 func (l List[T]) Rest(ctx context.Context, first envelope.List[T], property string) iter.Seq2[T, error] {
 	return items(func(yield func(envelope.List[T], error) bool) {
 		w := walker[T]{list: l, property: property}
@@ -79,16 +92,25 @@ func items[T any](pages iter.Seq2[envelope.List[T], error]) iter.Seq2[T, error] 
 	}
 }
 
-// Error is why a walk ended early.
+// Error is why a walk ended early. Err is or wraps
+//
+//   - an *envelope.Fault, where the server refused, whatever the status
+//   - ErrStalled
+//   - an error of package envelope, where a reply is no list, or too large
+//   - an error of the Client or the context, without the URL
+//   - an error about the List itself: its URL or After, or a T that Rest cannot use
 type Error struct {
 	After string // the position behind the last item given out, for List.After
-	Err   error  // an *envelope.Fault, ErrStalled, what a context says, …
+	Err   error
 }
 
+// Error says what Err does.
 func (e *Error) Error() string { return "walk: " + e.Err.Error() }
+
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // ErrStalled is about a page that does not get further: one that is empty and
-// says there is more, an item without _id, a last _id that is not behind the
-// one before.
+// says there is more, an item that is null or has no _id, items that are not
+// behind those before. The package comment says what is compared.
 var ErrStalled = errors.New("the list does not advance")

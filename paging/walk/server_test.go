@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -154,7 +156,7 @@ func raw(status int, body string) *http.Response {
 
 // script answers with one reply after the other, and the last for ever.
 type script struct {
-	replies  []func(*http.Request) (*http.Response, error)
+	replies  []always
 	requests []*http.Request
 }
 
@@ -173,4 +175,54 @@ func bodies(bodies ...string) *script {
 		s.replies = append(s.replies, func(*http.Request) (*http.Response, error) { return raw(200, body), nil })
 	}
 	return s
+}
+
+// always is a transport that gives every request the same answer.
+type always func(*http.Request) (*http.Response, error)
+
+func (a always) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
+func (a always) client() *http.Client                              { return &http.Client{Transport: a} }
+
+func numbered(n int) *server {
+	s := new(server)
+	for i := range n {
+		s.add(record{Item: envelope.Item{ID: fmt.Sprintf("%03d", i)}})
+	}
+	return s
+}
+
+// random makes records with many ties and missing properties.
+func random(seed uint64, n int) *server {
+	r := rand.New(rand.NewPCG(seed, 13))
+	s := new(server)
+	for i := range n {
+		s.add(randomRecord(r, fmt.Sprintf("%03d", i*7%n)))
+	}
+	return s
+}
+
+func randomRecord(r *rand.Rand, id string) record {
+	one := record{Item: envelope.Item{ID: id}}
+	if r.IntN(4) > 0 {
+		group := []string{"", "A", "a", "é", "\"<&>\\"}[r.IntN(5)]
+		one.Group = &group
+	}
+	if r.IntN(4) > 0 {
+		rank := r.IntN(4) - 1
+		one.Rank = &rank
+	}
+	if r.IntN(4) > 0 {
+		done := r.IntN(2) == 0
+		one.Inner.Done = &done
+	}
+	return one
+}
+
+func (s *server) rank(id string) int {
+	for _, r := range s.records {
+		if r.ID == id && r.Rank != nil {
+			return *r.Rank
+		}
+	}
+	return -9
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -24,7 +25,7 @@ const (
 // walker is one walk.
 type walker[T Item] struct {
 	list     List[T]
-	property string            // of Rest
+	property string            // of AllOf and Rest
 	first    *envelope.List[T] // of Rest; nil where After is set
 	cursor   cursor
 	given    int
@@ -62,34 +63,42 @@ func (w *walker[T]) start() (more bool, err error) {
 	if !w.first.HasMore {
 		return false, nil
 	}
-	text, err := w.lastOfFirst()
+	if len(w.first.Data) == 0 {
+		return false, errEmpty
+	}
+	ids, err := idsOf(w.first.Data)
 	if err != nil {
 		return false, err
 	}
-	return true, w.behind(w.first, text)
+	ends, err := w.endsOfFirst()
+	if err != nil {
+		return false, err
+	}
+	return true, w.cursor.advance(spanOf(ids, ends))
 }
 
-// lastOfFirst returns the text of the last item that came with the object. It
-// is encoded again, so T must have the properties of the sort: what T leaves
-// out cannot be told from null.
-func (w *walker[T]) lastOfFirst() (json.RawMessage, error) {
-	n := len(w.first.Data)
-	if n == 0 || !w.cursor.exact() {
+// endsOfFirst returns the texts of the first and the last item that came with
+// the object. They are encoded again, so T must have the properties of the sort:
+// what T leaves out cannot be told from null.
+func (w *walker[T]) endsOfFirst() (texts []json.RawMessage, err error) {
+	if !w.cursor.exact() {
 		return nil, nil
 	}
-	text, err := json.Marshal(w.first.Data[n-1])
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range unique(w.list.Query.Sort) {
-		if key.Path == "_id" {
-			break
+	items := w.first.Data
+	for _, item := range []T{items[0], items[len(items)-1]} {
+		text, err := json.Marshal(item)
+		if err != nil {
+			return nil, err
 		}
-		if _, ok := member(text, key.Path); !ok {
-			return nil, fmt.Errorf("%T does not encode %s, by which the list is sorted", w.first.Data[n-1], key.Path)
+		order := w.list.Query.Order()
+		for _, key := range order[:len(order)-1] { // _id it has
+			if _, ok := member(text, key.Path); !ok {
+				return nil, fmt.Errorf("%T does not encode %s, by which the list is sorted", item, key.Path)
+			}
 		}
+		texts = append(texts, text)
 	}
-	return text, nil
+	return texts, nil
 }
 
 // next asks for the next page and moves behind it.
@@ -106,32 +115,62 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 	if reply.StatusCode != http.StatusOK {
 		return page, refusal(reply)
 	}
-	text, err := w.decode(reply.Body, &page)
+	texts, err := w.decode(reply.Body, &page)
 	if err != nil {
 		return page, err
 	}
-	if err := w.behind(&page, text); err != nil {
+	if err := w.behind(&page, texts); err != nil {
 		return page, err
 	}
 	w.trim(&page)
 	return page, nil
 }
 
-// behind moves the cursor behind a page.
-func (w *walker[T]) behind(page *envelope.List[T], text json.RawMessage) error {
-	for _, item := range page.Data {
-		if item.ItemID() == "" {
-			return fmt.Errorf("%w: an item has no _id", ErrStalled)
+var errNoID = fmt.Errorf("%w: an item has no _id", ErrStalled)
+
+var errEmpty = fmt.Errorf("%w: an empty page says there is more", ErrStalled)
+
+// behind moves the cursor behind a page, of whose items it has the texts where
+// it needs them.
+func (w *walker[T]) behind(page *envelope.List[T], texts []json.RawMessage) error {
+	ids, err := idsOf(page.Data)
+	switch {
+	case err != nil:
+		return err
+	case len(ids) > 0:
+		return w.cursor.advance(spanOf(ids, texts))
+	case page.HasMore:
+		return errEmpty
+	}
+	return w.cursor.end()
+}
+
+func spanOf(ids []string, texts []json.RawMessage) span {
+	if len(texts) == 0 {
+		return span{ids: ids}
+	}
+	return span{ids, texts[0], texts[len(texts)-1]}
+}
+
+// idsOf returns the ids of items, and an error where one has none. An ItemID that
+// goes through a nil pointer panics: where the server sent null for a *T, or
+// nothing of what T embeds as a pointer.
+func idsOf[T Item](items []T) (ids []string, err error) {
+	defer func() {
+		failure := recover()
+		if _, ok := failure.(runtime.Error); ok {
+			ids, err = nil, errNoID
+		} else if failure != nil {
+			panic(failure)
+		}
+	}()
+	ids = make([]string, len(items))
+	for i, item := range items {
+		if ids[i] = item.ItemID(); ids[i] == "" {
+			return nil, errNoID
 		}
 	}
-	n := len(page.Data)
-	if n == 0 {
-		if page.HasMore {
-			return fmt.Errorf("%w: an empty page says there is more", ErrStalled)
-		}
-		return nil
-	}
-	return w.cursor.advance(n, page.Data[n-1].ItemID(), text)
+	return ids, nil
 }
 
 // full reports whether Max items have been given out.
@@ -153,7 +192,10 @@ func (w *walker[T]) target() (string, error) {
 	}
 	query := w.list.Query
 	query.Limit = w.limit()
-	query = w.cursor.narrow(query)
+	query, err = w.cursor.narrow(query)
+	if err != nil {
+		return "", err
+	}
 	if w.property != "" {
 		query = property(w.property, query)
 	}
@@ -183,9 +225,9 @@ func (w *walker[T]) limit() int {
 	return size
 }
 
-// decode reads a page and, where the cursor needs it, the text of its last
-// item.
-func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (last json.RawMessage, err error) {
+// decode reads a page and, where the cursor needs them, the texts of its first
+// and last item.
+func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (texts []json.RawMessage, err error) {
 	var text bytes.Buffer
 	if w.property != "" {
 		list, err := listProperty(r, w.property)
@@ -200,13 +242,10 @@ func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (last json.RawMe
 	if err := envelope.Decode(r, maxPage, page); err != nil || !w.cursor.exact() {
 		return nil, err
 	}
-	var items struct {
-		Data []json.RawMessage `json:"data"`
+	if first, last := endsOf(text.Bytes()); first != nil {
+		texts = []json.RawMessage{first, last}
 	}
-	if err := json.Unmarshal(text.Bytes(), &items); err != nil || len(items.Data) == 0 {
-		return nil, err
-	}
-	return items.Data[len(items.Data)-1], nil
+	return texts, nil
 }
 
 // listProperty reads an object and returns the text of one of its properties.

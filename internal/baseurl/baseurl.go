@@ -1,0 +1,40 @@
+// Package baseurl holds the one rule of which requests go to a service: those
+// whose URL and Host name its origin. Transports keep credentials to it; what a
+// path may be is theirs to say.
+package baseurl
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Parse returns the base URL of a service: http or https, host and path alone.
+func Parse(text string) (base *url.URL, ok bool) {
+	u, err := url.Parse(text)
+	ok = err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" &&
+		u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	return u, ok
+}
+
+// Origin returns scheme, host and port of a base URL in one spelling.
+func Origin(base *url.URL) string { return origin(base.Scheme, base.Host) }
+
+// Has reports whether a request goes to the origin of a base URL.
+func Has(base *url.URL, r *http.Request) bool {
+	if r.URL == nil || r.URL.Opaque != "" {
+		return false
+	}
+	// Host is compared too: behind a shared front it decides who gets the request.
+	host := cmp.Or(r.Host, r.URL.Host)
+	return origin(r.URL.Scheme, r.URL.Host) == Origin(base) && origin(r.URL.Scheme, host) == Origin(base)
+}
+
+func origin(scheme, host string) string {
+	port := ":443"
+	if scheme == "http" {
+		port = ":80"
+	}
+	return scheme + "://" + strings.TrimSuffix(strings.ToLower(host), port)
+}

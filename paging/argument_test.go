@@ -1,0 +1,91 @@
+package paging_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+func TestParseRefusesWhatIsNearAnArgument(t *testing.T) {
+	for meant, parameters := range map[string][]string{
+		"where":   {"where_", "_where", "__Where__", "-where", "wheres", "WHERES", "where_[]", "wheres[a]", "connections.wheres", "connections[_where]"},
+		"sort":    {"sorts", "sort_", "Sorts[]", "\u017forts"},
+		"skip":    {"skips", "_skip"},
+		"limit":   {"limits", "limit-", "_LIMITS_", "connections.Limits"},
+		"paths[]": {"path[]", "Path[0]", "_path[]", "paths", "_paths", "paths_[]", "_paths[]", "Paths[]", "connections.path[]", "connections[path]"},
+	} {
+		for _, parameter := range parameters {
+			want := []string{parameter + "  unknown argument; did you mean " + meant + "?"}
+			if diff := cmp.Diff(want, refused(t, url.Values{parameter: {"1"}}.Encode())); diff != "" {
+				t.Errorf("P02 %s:\n%s", parameter, diff)
+			}
+		}
+	}
+}
+
+func TestParseLeavesTheApplicationItsArguments(t *testing.T) {
+	for _, parameter := range []string{
+		"q", "fields", "since", "where_from", "from_where", "wherever", "nowhere", "somewhere[]", "path", "file.path", "path_prefix",
+		"pathway[]", "xpath[]", "sorted", "sort_by", "sortBy", "resort", "skipped", "skip_cache", "limited", "unlimited", "limit_to", "rate_limit",
+		"_", "-", "s", "[]", "_s_", "order", "filter", "page", "offset",
+	} {
+		if got := accepted(t, url.Values{parameter: {"1"}}.Encode()); got.Limit != accepted(t, "").Limit {
+			t.Errorf("%s: %+v", parameter, got)
+		}
+	}
+}
+
+// TestParseOfAListNamedLikeAnArgument: a list property may be called limits.
+func TestParseOfAListNamedLikeAnArgument(t *testing.T) {
+	plan := paging.Schema{Properties: []paging.Property{{Path: "limits", List: &paging.Schema{}}, {Path: "path", List: &paging.Schema{}}}}
+	q, err := plan.Parse("limits.limit=3&path.limit=4&path.paths[]=_id", func(string) bool { return true })
+	if err != nil || q.Sub("limits").Limit != 3 || q.Sub("path").Limit != 4 {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+func TestParseTwiceGivenAndMisspelt(t *testing.T) {
+	tests := map[string]string{
+		"limit=1&limit=1":                         "limit  given more than once",
+		"where=%7B%7D&where=%7B%7D":               "where  given more than once",
+		"skip=1&skip=2":                           "skip  given more than once",
+		"sort=_id&sort=_id":                       "sort  given more than once",
+		"connections.limit=1&connections.limit=2": "connections.limit  given more than once",
+		"where[]=%7B%7D":                          "where[]  unknown argument; did you mean where?",
+		"where%5B%5D=%7B%7D":                      "where[]  unknown argument; did you mean where?",
+		"where[a]=1":                              "where[a]  unknown argument; did you mean where?",
+		"where[a.b]=1":                            "where[a.b]  unknown argument; did you mean where?",
+		"where%7B%22c_text%22=1":                  `where{"c_text"  unknown argument; did you mean where?`,
+		"%7B%22where%22=1":                        `{"where"  unknown argument; did you mean where?`,
+		"Where=%7B%7D":                            "Where  unknown argument; did you mean where?",
+		"WHERE=%7B%7D":                            "WHERE  unknown argument; did you mean where?",
+		"where%20=%7B%7D":                         "where   unknown argument; did you mean where?",
+		"%20where=%7B%7D":                         " where  unknown argument; did you mean where?",
+		"where%00=%7B%7D":                         "where\x00  unknown argument; did you mean where?",
+		"where%C2%A0=%7B%7D":                      "where\u00a0  unknown argument; did you mean where?",
+		"where%E2%80%8B=%7B%7D":                   "where\u200b  unknown argument; did you mean where?",
+		"$where=1":                                "$where  unknown argument; did you mean where?",
+		"where.c_text=a":                          "where.c_text  unknown argument; did you mean where?",
+		".where=%7B%7D":                           ".where  unknown argument; did you mean where?",
+		"where.=%7B%7D":                           "where.  unknown argument; did you mean where?",
+		"connections.Where=%7B%7D":                "connections.Where  unknown argument; did you mean where?",
+		"connections[where]=%7B%7D":               "connections[where]  unknown argument; did you mean where?",
+		"paths.limit=1":                           "paths.limit  unknown argument; did you mean paths[]?",
+		"where.limit=1":                           "where.limit  unknown argument; did you mean where?",
+		"paths=c_text":                            "paths  unknown argument; did you mean paths[]?",
+		"paths[0]=c_text":                         "paths[0]  unknown argument; did you mean paths[]?",
+		"Paths[]=c_text":                          "Paths[]  unknown argument; did you mean paths[]?",
+		"Limit=5":                                 "Limit  unknown argument; did you mean limit?",
+		"%C5%BFort=_id":                           "\u017fort  unknown argument; did you mean sort?",
+	}
+	for query, want := range tests {
+		t.Run("P02 "+query, func(t *testing.T) {
+			if diff := cmp.Diff([]string{want}, refused(t, query)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

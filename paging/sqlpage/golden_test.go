@@ -1,0 +1,123 @@
+package sqlpage_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+var update = flag.Bool("update", false, "write what is compiled to testdata")
+
+// golden are queries, of which testdata has the statements.
+var golden = []struct{ name, where, sort string }{
+	{"everything", `{}`, ``},
+	{"nothing", `{"$nor":[{}]}`, ``},
+	{"equal text", `{"title":"a"}`, ``},
+	{"equal null", `{"title":null}`, ``},
+	{"not equal", `{"title":{"$ne":"a"}}`, ``},
+	{"not null", `{"title":{"$ne":null}}`, ``},
+	{"greater", `{"title":{"$gt":"a"}}`, ``},
+	{"greater or equal", `{"likes":{"$gte":5}}`, ``},
+	{"less", `{"price":{"$lt":5.25}}`, ``},
+	{"less or equal", `{"weight":{"$lte":1e320}}`, ``},
+	{"equal number, whole", `{"price":5.0}`, ``},
+	{"less or equal, double", `{"weight":{"$lte":0.1}}`, ``},
+	{"in", `{"title":{"$in":["a",null,"b",5]}}`, ``},
+	{"in, a text among integers", `{"rank":{"$in":[1,"x",true]}}`, ``},
+	{"in nothing", `{"title":{"$in":[]}}`, ``},
+	{"not in", `{"likes":{"$nin":[1,2.0,2.5]}}`, ``},
+	{"exists", `{"title":{"$exists":true}}`, ``},
+	{"exists not", `{"title":{"$exists":false}}`, ``},
+	{"not", `{"likes":{"$not":{"$gt":5,"$lt":9}}}`, ``},
+	{"and, or, nor", `{"title":"a","$or":[{"likes":1},{"likes":2,"rank":3}],"$nor":[{"rank":1},{"rank":2}]}`, ``},
+	{"boolean", `{"open":{"$gte":true}}`, ``},
+	{"boolean that is false", `{"open":false,"pinned":{"$ne":true}}`, ``},
+	{"date", `{"at":{"$gt":"2026-01-02T03:04:05.000Z"}}`, ``},
+	{"a text for an integer", `{"likes":{"$gt":"5"}}`, ``},
+	{"between integers", `{"likes":{"$gt":5.5},"rank":{"$gte":-5.5}}`, ``},
+	{"below what is between integers", `{"likes":{"$lt":5.5},"rank":{"$lte":-5.5}}`, ``},
+	{"below all integers", `{"likes":{"$gt":-1e30},"rank":{"$lt":-1e30}}`, ``},
+	{"document equal text", `{"c_a":"x"}`, ``},
+	{"document equal number", `{"c_b.c-d":1.50}`, ``},
+	{"document null", `{"c_a":null}`, ``},
+	{"document boolean", `{"c_a":{"$lte":true}}`, ``},
+	{"document boolean below none", `{"c_a":{"$lt":false}}`, ``},
+	{"document boolean above one", `{"c_a":{"$gt":false}}`, ``},
+	{"document boolean of both", `{"c_a":{"$gte":false}}`, ``},
+	{"document greater", `{"c_a":{"$gt":5}}`, ``},
+	{"document not less", `{"c_a":{"$not":{"$lt":"x"}}}`, ``},
+	{"document in", `{"c_a":{"$in":[1,"x",true,null,2]}}`, ``},
+	{"document exists", `{"c_b.c-d":{"$exists":true}}`, ``},
+	{"sort", `{}`, `{"title":-1,"likes":1}`},
+	{"sort by a document", `{}`, `{"c_a":-1}`},
+	{"sort by _id first", `{}`, `{"_id":-1,"title":1}`},
+	{"keyset by _id", `{"_id":{"$gt":"n7"}}`, ``},
+	{"keyset of one direction", `{"org":"acme","$or":[{"likes":{"$gt":5}},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":1}`},
+	{"keyset of one direction down", `{"$or":[{"$nor":[{"likes":{"$gte":5}}]},{"likes":5,"_id":{"$lt":"n7"}}]}`, `{"likes":-1,"_id":-1}`},
+	{"keyset of mixed directions", `{"org":"acme","$or":[{"likes":{"$lt":5}},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":-1}`},
+	{"keyset from a null", `{"$or":[{"title":{"$ne":null}},{"title":null,"_id":{"$gt":"n7"}}]}`, `{"title":1}`},
+	{"keyset down to null", `{"$or":[{"$nor":[{"title":{"$gte":"a"}}]},{"title":"a","_id":{"$gt":"n7"}}]}`, `{"title":-1}`},
+	{"keyset down to null, of one direction", `{"$or":[{"$nor":[{"title":{"$gte":"a"}}]},{"title":"a","_id":{"$lt":"n7"}}]}`, `{"title":-1,"_id":-1}`},
+	{"keyset of a document", `{"$or":[{"c_a":{"$gt":5}},{"c_a":5,"_id":{"$gt":"n7"}}]}`, `{"c_a":1}`},
+	{"keyset of a document down", `{"$or":[{"$nor":[{"c_a":{"$gte":"x"}}]},{"c_a":"x","_id":{"$gt":"n7"}}]}`, `{"c_a":-1}`},
+	{"keyset with null not last", `{"$or":[{"likes":{"$gt":5}},{"likes":5,"rank":null,"_id":{"$gt":"n7"}}]}`, `{"likes":1,"rank":-1}`},
+	{"keyset of a text among integers", `{"$or":[{"rank":{"$gt":"x"}},{"rank":"x","_id":{"$gt":"n7"}}]}`, `{"rank":1}`},
+	{"keyset of a text among integers down", `{"$or":[{"$nor":[{"rank":{"$gte":"x"}}]},{"rank":"x","_id":{"$gt":"n7"}}]}`, `{"rank":-1}`},
+	{"keyset between integers", `{"$or":[{"rank":{"$gt":5.5}},{"rank":5.5,"_id":{"$gt":"n7"}}]}`, `{"rank":1}`},
+	{"keyset behind all texts", `{"$or":[{"$nor":[{"title":{"$gte":5}}]},{"title":5,"_id":{"$gt":"n7"}}]}`, `{"title":-1}`},
+	{"keyset behind all booleans", `{"$or":[{"open":{"$gt":5}},{"open":5,"_id":{"$gt":"n7"}}]}`, `{"open":1}`},
+	{"keyset behind all booleans down", `{"$or":[{"$nor":[{"open":{"$gte":5}}]},{"open":5,"_id":{"$gt":"n7"}}]}`, `{"open":-1}`},
+	{"keyset before all integers", `{"$or":[{"rank":{"$gt":true}},{"rank":true,"_id":{"$gt":"n7"}}]}`, `{"rank":1}`},
+	{"keyset before all integers down", `{"$or":[{"$nor":[{"rank":{"$gte":true}}]},{"rank":true,"_id":{"$gt":"n7"}}]}`, `{"rank":-1}`},
+	{"keyset of a document's null", `{"$or":[{"c_a":{"$ne":null}},{"c_a":null,"_id":{"$gt":"n7"}}]}`, `{"c_a":1}`},
+	{"keyset of a document's null down", `{"$or":[{"likes":{"$gt":5}},{"likes":5,"c_a":null,"_id":{"$gt":"n7"}}]}`, `{"likes":1,"c_a":-1}`},
+	{"keyset of a document's boolean", `{"$or":[{"c_a":{"$gt":false}},{"c_a":false,"_id":{"$gt":"n7"}}]}`, `{"c_a":1}`},
+	{"keyset that says less of a date", `{"$or":[{"at":{"$lt":"2026-01-02T03:04:05.000Z"}},{"at":"2026-01-02T03:04:05.000Z","_id":{"$gt":"n7"}}]}`, `{"at":-1}`},
+	{"keyset that says less of a boolean", `{"$or":[{"pinned":{"$lt":true}},{"pinned":true,"_id":{"$gt":"n7"}}]}`, `{"pinned":-1}`},
+	{"less of no key of the sort", `{"$or":[{"likes":{"$lt":5}},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"title":1}`},
+	{"not the keyset of this sort", `{"$or":[{"likes":{"$gt":5}},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":-1}`},
+	{"not the same value", `{"$or":[{"likes":{"$gt":5}},{"likes":6,"_id":{"$gt":"n7"}}]}`, `{"likes":1}`},
+	{"where null is, $lt is not behind", `{"$or":[{"title":{"$lt":"a"}},{"title":"a","_id":{"$gt":"n7"}}]}`, `{"title":-1}`},
+}
+
+func TestGolden(t *testing.T) {
+	for name, dialect := range dialects {
+		t.Run(name, func(t *testing.T) {
+			var got strings.Builder
+			for _, g := range golden {
+				text, args, err := sqlpage.Statement(query(t, g.where, g.sort), notes, dialect)
+				if err != nil {
+					fmt.Fprintf(&got, "-- %s\n-- %v\n\n", g.name, err)
+					continue
+				}
+				checkPlaceholders(t, text, args, dialect)
+				fmt.Fprintf(&got, "-- %s\n%s;\n-- %#v\n\n", g.name, text, args)
+			}
+			compareGolden(t, name+".sql", got.String())
+		})
+	}
+}
+
+func compareGolden(t *testing.T, file, got string) {
+	t.Helper()
+	file = filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
