@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,17 +13,22 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// call is one request inside a Guard, and the context its handler gets. Being
-// the context itself, it costs a request one allocation.
+// call is one request inside a Guard, and the context its handler gets. It is
+// that context, and holds the requests that carry it, so that they are one
+// allocation.
 type call struct {
 	context.Context
 	guard  *Guard
 	tenant Tenant
 	began  time.Time // only when somebody observes
 
-	serverTime [1]string // the values of that header
-	lookup     deadline  // of the tenant's look-up
-	store      deadline  // of the authentication
+	serverTime [1]string    // the values of that header
+	url        url.URL      // that of the request below the mount
+	below      http.Request // what handlers get
+	asking     http.Request // what the mechanism gets
+	lookup     deadline     // of the tenant's look-up
+	store      deadline     // of the authentication
+	settling   deadline     // of what is left once the need is met
 
 	mu        sync.Mutex
 	asked     bool // whether authenticate has run: a credential is spent once
@@ -30,6 +36,8 @@ type call struct {
 	presence  Presence
 	principal Principal
 	err       error
+	settled   bool // whether settle has run
+	unsettled error
 
 	admitted atomic.Pointer[Principal] // what From answers; nil: nobody
 }
@@ -65,17 +73,40 @@ func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 	if n.kind == needNothing {
 		return &nobody, nil
 	}
-	err := c.authenticate(r)
+	err := c.meet(r, n)
 	switch {
 	case err != nil && n.kind == needOptional && c.passesAsAnonymous(err):
 		return &nobody, nil
 	case err != nil:
 		return nil, err
 	}
-	if err := n.check(r, &c.principal); err != nil {
-		return nil, err
-	}
 	return &c.principal, nil
+}
+
+// meet authenticates the request and holds its principal to the need.
+func (c *call) meet(r *http.Request, n rule) error {
+	if err := c.authenticate(r); err != nil {
+		return err
+	}
+	if err := n.check(r, &c.principal, c.guard.now); err != nil {
+		return err
+	}
+	return c.settle(r)
+}
+
+// settle does what the mechanism has left for a request that met its need, once.
+func (c *call) settle(r *http.Request) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.settled || c.principal.onAdmit == nil {
+		return c.unsettled
+	}
+	c.settled = true
+	c.unsettled = errUnfinished
+	c.settling.Context, c.settling.timeout = r.Context(), c.guard.timeout()
+	defer c.settling.stop()
+	c.unsettled = c.principal.onAdmit(&c.settling, r)
+	return c.unsettled
 }
 
 // passesAsAnonymous tells whether a failed credential leaves an Optional route
@@ -119,7 +150,8 @@ var errUnfinished = errors.New("auth: the request's authentication did not finis
 func (c *call) ask(r *http.Request, m Mechanism) (Principal, error) {
 	c.store.Context, c.store.timeout = r.Context(), c.guard.timeout()
 	defer c.store.stop()
-	return m.Authenticate(r.WithContext(&c.store), &c.tenant)
+	c.asking = *r.WithContext(&c.store)
+	return m.Authenticate(&c.asking, &c.tenant)
 }
 
 // verify asserts what every mechanism must have checked before it recorded

@@ -2,7 +2,7 @@ package auth
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,20 +13,22 @@ type deadline struct {
 	context.Context
 	timeout time.Duration
 
-	mu     sync.Mutex
-	asked  int // how often Err was
-	timed  context.Context
+	asked   atomic.Int32            // how often Err was
+	running atomic.Pointer[running] // nil until somebody waits
+}
+
+// running is the context of a deadline whose time has begun.
+type running struct {
+	context.Context
 	cancel context.CancelFunc
 }
 
-func (d *deadline) Deadline() (time.Time, bool) { return d.wait().Deadline() }
+func (d *deadline) Deadline() (time.Time, bool) { return d.start().Deadline() }
 
-func (d *deadline) Done() <-chan struct{} { return d.wait().Done() }
+func (d *deadline) Done() <-chan struct{} { return d.start().Done() }
 
 func (d *deadline) Err() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.asked++; d.timed == nil && d.asked <= freeAnswers {
+	if d.running.Load() == nil && d.asked.Add(1) <= freeAnswers {
 		return d.Context.Err()
 	}
 	return d.start().Err()
@@ -36,34 +38,29 @@ func (d *deadline) Err() error {
 // memory ask of one request, and few enough that one which polls is bounded.
 const freeAnswers = 16
 
-func (d *deadline) wait() context.Context {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.start()
-}
-
-// start needs the lock.
-func (d *deadline) start() context.Context {
-	if d.timed == nil {
-		d.timed, d.cancel = context.WithTimeout(d.Context, d.timeout)
+// start lets the time run, unless it does, or has ended.
+func (d *deadline) start() *running {
+	if t := d.running.Load(); t != nil {
+		return t
 	}
-	return d.timed
+	t := new(running)
+	t.Context, t.cancel = context.WithTimeout(d.Context, d.timeout)
+	if !d.running.CompareAndSwap(nil, t) {
+		t.cancel()
+	}
+	return d.running.Load()
 }
 
 // stop ends the context for good, and its timer if there is one.
 func (d *deadline) stop() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.cancel != nil {
-		d.cancel()
-		return
+	if !d.running.CompareAndSwap(nil, ended) {
+		d.running.Load().cancel()
 	}
-	d.timed = ended
 }
 
 // ended is what is left of a deadline nobody waited on.
-var ended = func() context.Context {
+var ended = func() *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	return ctx
+	return &running{ctx, cancel}
 }()

@@ -28,6 +28,18 @@ type Directory interface {
 type Org struct {
 	Code     string // [a-z0-9][a-z0-9_-]{0,39}; public
 	Disabled bool   // answers as an unknown org
+	Session  SessionPolicy
+}
+
+// SessionPolicy is what an org asks of its sessions (section 5.2 of the
+// interface). It is read with each request: another Idle and a shorter Max hold
+// for the sessions that are open already. SecondFactor and PerAccount are asked for
+// when one is opened; those that are open stay as they are, unless they are ended.
+type SessionPolicy struct {
+	Idle         time.Duration // a session unused for this long is over; 0: 30 min
+	Max          time.Duration // a session is over this long after login; 0: 12 h
+	SecondFactor bool          // required: the login of an account without one leads to enrolling one only
+	PerAccount   int           // most sessions of one account, the oldest goes; 1: single login; 0: any number
 }
 
 // App is an application of an org. Its secrets and keys live elsewhere, with

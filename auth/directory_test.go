@@ -104,6 +104,28 @@ func TestCachedIsStaleForAsLongAsItSays(t *testing.T) {
 	})
 }
 
+func TestCachedAnswersAsItsDirectory(t *testing.T) {
+	d := auth.Cached(directory(), 0, 1)
+	for range 2 {
+		for clientKey, org := range map[string]string{"acmekey": "acme", "globexkey": "globex"} {
+			app, err := d.App(t.Context(), clientKey)
+			if err != nil || app.ClientKey != clientKey || app.Org != org {
+				t.Errorf("app %+v, %v", app, err)
+			}
+		}
+		if _, err := d.App(t.Context(), "nobody's"); !errors.Is(err, auth.ErrNotFound) {
+			t.Errorf("an unknown app: %v", err)
+		}
+		account, err := d.Account(t.Context(), "acme", "ann")
+		if err != nil || account.ID != "ann" {
+			t.Errorf("account %+v, %v", account, err)
+		}
+		if _, err := d.Account(t.Context(), "globex", "ann"); !errors.Is(err, auth.ErrNotFound) {
+			t.Errorf("an account of another org: %v", err)
+		}
+	}
+}
+
 func TestCachedCountsFromBeforeASlowLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := directory()

@@ -2,9 +2,10 @@
 // for which org, and whether this route may be called that way.
 //
 // A Guard takes requests to /{org}/{version}/… and lets one Mechanism
-// authenticate them: signed requests (auth/signature), and whatever else an
-// application implements. Each route says what it needs; the handler finds the
-// Principal in its context.
+// authenticate them: signatures (auth/signature), bearer tokens (auth/bearer),
+// sessions (auth/session), and whatever else an application implements. Each
+// route says what it needs; the handler finds the Principal in its context. Which
+// objects an account may see or alter is left to the application.
 //
 // # Choosing
 //
@@ -28,7 +29,14 @@
 //
 // # What is not checked
 //
-// A scope only limits. Whether an account may see or alter an object at all is
-// the application's to decide, in its handlers. So are the query and the body.
-// The Guard does not catch panics and does not bound bodies.
+// A scope only limits: access to objects is decided in handlers, and Access is
+// handed to them unread. The query and the body are not looked at. The Guard does
+// not catch panics, and does not bound bodies, rates or the time of handlers.
+//
+// # Compatibility
+//
+// Structs only gain fields, so write their literals with keys. Interfaces that
+// others implement (Directory, Mechanism) gain no methods. The sentinels, the
+// Detail constants and what each answers are part of the API; the texts of
+// errors are not.
 package auth

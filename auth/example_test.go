@@ -223,3 +223,47 @@ func ExampleNewMemory() {
 	fmt.Println(errors.Is(err, auth.ErrNotFound))
 	// Output: true
 }
+
+// A route for what must not be done with a session that was left open.
+func ExampleNeed_Fresh() {
+	guard := exampleGuard()
+	left := auth.Principal{Account: "ann", Scope: scope.Unscoped(), Authenticated: time.Now().Add(-time.Hour)}
+	guard.Mechanisms = []auth.Mechanism{authtest.As(left)}
+	mux := guard.Mux()
+	mux.HandleFunc("GET /password", auth.Authenticated.Fresh(10*time.Minute), func(http.ResponseWriter, *http.Request) {})
+	get(mux, "/acme/v2/password")
+	// Output:
+	// 403 {"object":"fault","name":"error","code":"kAccessDenied","errCode":"service.accessDenied.reauthenticationRequired","status":403,"message":"Authenticate again to continue.","faults":[]}
+}
+
+// badge is a mechanism that counts the requests it let in, and not those that
+// their need refused.
+type badge struct{ admitted int }
+
+func (b *badge) Presented(*http.Request) auth.Presence { return auth.Header }
+
+func (b *badge) Authenticate(_ *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	p := auth.Principal{Org: t.Org.Code, Account: "ann", Mechanism: "badge"}
+	return p.OnAdmit(func(context.Context, *http.Request) error {
+		b.admitted++
+		return nil
+	}), nil
+}
+
+func (b *badge) Challenge(error) string { return "Badge" }
+
+func ExamplePrincipal_OnAdmit() {
+	guard, mechanism := exampleGuard(), &badge{}
+	guard.Mechanisms = []auth.Mechanism{mechanism}
+	mux := guard.Mux()
+	handler := func(http.ResponseWriter, *http.Request) {}
+	mux.HandleFunc("GET /hello", auth.Authenticated, handler)
+	mux.HandleFunc("GET /signed", auth.Authenticated.By("signature"), handler)
+	for _, path := range []string{"/acme/v2/hello", "/acme/v2/signed"} {
+		mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		fmt.Println(path, mechanism.admitted)
+	}
+	// Output:
+	// /acme/v2/hello 1
+	// /acme/v2/signed 1
+}

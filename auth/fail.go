@@ -42,6 +42,9 @@ func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	if f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", strconv.FormatInt(retryAfter(e.RetryAfter), 10))
 	}
+	if e.Cookie != nil {
+		http.SetCookie(w, e.Cookie)
+	}
 	brand := Brand{}.withDefaults()
 	if g != nil {
 		brand = g.Brand

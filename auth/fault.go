@@ -118,6 +118,7 @@ type Error struct {
 	Path       string        // optional and shown: the parameter or property that it is about
 	Faults     []*Error      // optional and shown: each thing, where several are wrong
 	RetryAfter time.Duration // of a 429 or 503; 0: one second
+	Cookie     *http.Cookie  // optional: set with the refusal, to clear one that is of no use any more
 	Err        error         // the cause; never leaves the server
 
 	fault *envelope.Fault // what a foreign error said of itself
@@ -165,7 +166,7 @@ func (e *Error) Fault() *envelope.Fault {
 // toError gives any error its place in the table.
 func toError(err error) *Error {
 	if e, ok := err.(*Error); ok {
-		return e
+		return e.orTooLarge()
 	}
 	// Before anything else that is wrapped: whatever a store that failed says of
 	// its failure, "not found" say, nothing is known.
@@ -173,7 +174,7 @@ func toError(err error) *Error {
 		return &Error{Detail: DetailUnavailable, Err: err}
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e
+		return e.orTooLarge()
 	}
 	// By shape, so that packages which do not import auth can answer with
 	// faults of their own, children included.
@@ -187,8 +188,21 @@ func toError(err error) *Error {
 	return &Error{Detail: detailOf(err), Err: err}
 }
 
+// orTooLarge corrects a handler that takes any failure to read a body for a
+// malformed one.
+func (e *Error) orTooLarge() *Error {
+	if e.Detail == DetailBody && isTooLarge(e.Err) {
+		return &Error{Detail: DetailTooLarge, Err: e}
+	}
+	return e
+}
+
+func isTooLarge(err error) bool {
+	_, ok := errors.AsType[*http.MaxBytesError](err)
+	return ok
+}
+
 func detailOf(err error) string {
-	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return DetailNotFound
@@ -196,7 +210,7 @@ func detailOf(err error) string {
 		return DetailForbidden
 	case errors.Is(err, context.DeadlineExceeded):
 		return DetailUnavailable
-	case errors.As(err, &tooLarge):
+	case isTooLarge(err):
 		return DetailTooLarge
 	}
 	return DetailInternal

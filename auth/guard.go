@@ -3,15 +3,15 @@ package auth
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/baseurl"
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -86,6 +86,7 @@ type Event struct {
 type names struct {
 	serverTime string
 	versions   []string
+	loopback   bool // BaseURL is http on a loopback host
 }
 
 // Validate reports what is missing or contradicts itself. Mux and Mount call
@@ -97,53 +98,60 @@ func (g *Guard) Validate() error {
 }
 
 func (g *Guard) validate() (problems []error) {
-	problem := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("auth: Guard."+format, args...))
+	g.setNames()
+	problem := func(wrong bool, text string) {
+		if wrong {
+			problems = append(problems, errors.New("auth: Guard."+text))
+		}
 	}
+	problem(!g.setLoopback(), "BaseURL must be an absolute http or https URL without query and trailing slash")
+	problem(g.Directory == nil, "Directory is required")
+	problem(len(g.Mechanisms) == 0, "Mechanisms must hold at least one")
+	problem(slices.Contains(g.Mechanisms, nil), "Mechanisms holds a nil one")
+	problem(slices.Contains(g.names.versions, "") || len(g.names.versions) == 0,
+		"Versions must hold at least one, and none that is empty")
+	problem(!isHeaderPrefix(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
+	problem(strings.ContainsAny(g.Brand.Faults, ".\"\\"), "Brand.Faults must not hold a dot or a quote")
+	problem(g.Timeout < 0, "Timeout must not be negative")
+	for _, part := range g.parts() {
+		if err := part.Validate(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return problems
+}
+
+// setNames derives what requests need of the configuration.
+func (g *Guard) setNames() {
 	g.Brand = g.Brand.withDefaults()
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
 	g.names.versions = g.Versions
 	if g.Versions == nil {
 		g.names.versions = []string{"v2"}
 	}
+}
 
-	if u, err := url.Parse(g.BaseURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" ||
-		u.User != nil || strings.ContainsAny(g.BaseURL, "?#") || strings.HasSuffix(g.BaseURL, "/") {
-		problem("BaseURL must be an absolute http or https URL without query and trailing slash")
+// setLoopback looks at the BaseURL, and reports whether it is one.
+func (g *Guard) setLoopback() bool {
+	u, ok := baseurl.Parse(g.BaseURL)
+	if !ok || strings.ContainsAny(g.BaseURL, "?#") || strings.HasSuffix(g.BaseURL, "/") {
+		return false
 	}
-	if g.Directory == nil {
-		problem("Directory is required")
-	}
-	if len(g.Mechanisms) == 0 {
-		problem("Mechanisms must hold at least one")
-	}
+	g.names.loopback = u.Scheme == "http" && isLoopback(u.Hostname())
+	return true
+}
+
+type validator interface{ Validate() error }
+
+// parts are those of the configuration that know themselves what they lack.
+func (g *Guard) parts() []validator {
+	parts := []validator{g.Scopes}
 	for _, m := range g.Mechanisms {
-		if m == nil {
-			problem("Mechanisms holds a nil one")
-			continue
-		}
-		if v, ok := m.(interface{ Validate() error }); ok {
-			if err := v.Validate(); err != nil {
-				problems = append(problems, err)
-			}
+		if v, ok := m.(validator); ok {
+			parts = append(parts, v)
 		}
 	}
-	if slices.Contains(g.names.versions, "") || g.Versions != nil && len(g.Versions) == 0 {
-		problem("Versions must hold at least one, and none that is empty")
-	}
-	if !isHeaderPrefix(g.Brand.Header) {
-		problem("Brand.Header must be letters, digits and hyphens")
-	}
-	if strings.ContainsAny(g.Brand.Faults, ".\"\\") {
-		problem("Brand.Faults must not hold a dot or a quote")
-	}
-	if err := g.Scopes.Validate(); err != nil {
-		problems = append(problems, err)
-	}
-	if g.Timeout < 0 {
-		problem("Timeout must not be negative")
-	}
-	return problems
+	return parts
 }
 
 func (b Brand) withDefaults() Brand {
@@ -157,6 +165,11 @@ func (b Brand) withDefaults() Brand {
 		b.Faults = "service"
 	}
 	return b
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 func isHeaderPrefix(prefix string) bool {
@@ -183,7 +196,7 @@ func (g *Guard) Mount(next http.Handler) http.Handler {
 			c.refuse(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, under(r, rest, c))
+		next.ServeHTTP(w, c.under(r, rest))
 	})
 }
 

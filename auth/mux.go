@@ -78,17 +78,33 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mounted.ServeHTTP(w, r)
 }
 
-// route marks the handlers registered here, to tell them from the ones ServeMux
-// makes up for redirects, 404 and 405.
+// route is a handler that was registered here. It takes the response back from
+// the mute, which those that ServeMux makes up for redirects, 404 and 405 do
+// not know of.
 type route struct{ http.Handler }
 
+func (h route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a := w.(*mute)
+	a.routed = true
+	h.Handler.ServeHTTP(a.to, r)
+}
+
+// mute is the ResponseWriter that ServeMux gets. What is written to it goes
+// nowhere.
+type mute struct {
+	to     http.ResponseWriter
+	routed bool
+	header http.Header
+}
+
 func (m *Mux) route(w http.ResponseWriter, r *http.Request) {
-	h, _ := m.mux.Handler(r)
-	if _, ok := h.(route); ok {
-		m.mux.ServeHTTP(w, r)
+	a := &mute{to: w}
+	m.mux.ServeHTTP(a, r)
+	if a.routed {
 		return
 	}
-	if allow := allowedBy(h, r); allow != "" {
+	r.Pattern = "" // of a redirect that was not sent
+	if allow := a.Header().Get("Allow"); allow != "" {
 		w.Header().Set("Allow", allow)
 		Fail(w, r, &Error{Detail: DetailMethod})
 		return
@@ -96,23 +112,12 @@ func (m *Mux) route(w http.ResponseWriter, r *http.Request) {
 	Fail(w, r, &Error{Detail: DetailNotFound})
 }
 
-// allowedBy asks ServeMux's own answer which methods the path has; "" unless
-// it is a 405.
-func allowedBy(h http.Handler, r *http.Request) string {
-	var answer header
-	h.ServeHTTP(&answer, r)
-	return answer.Header().Get("Allow")
-}
-
-// header is a ResponseWriter that keeps the header only.
-type header struct{ fields http.Header }
-
-func (h *header) Header() http.Header {
-	if h.fields == nil {
-		h.fields = make(http.Header)
+func (a *mute) Header() http.Header {
+	if a.header == nil {
+		a.header = make(http.Header)
 	}
-	return h.fields
+	return a.header
 }
 
-func (h *header) Write(b []byte) (int, error) { return len(b), nil }
-func (h *header) WriteHeader(int)             {}
+func (a *mute) Write(b []byte) (int, error) { return len(b), nil }
+func (a *mute) WriteHeader(int)             {}

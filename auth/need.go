@@ -3,6 +3,7 @@ package auth
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -14,6 +15,7 @@ type Need struct {
 	kind       needKind
 	operation  string // of Allow and Some
 	mechanisms []string
+	fresh      time.Duration
 }
 
 type needKind uint8
@@ -67,6 +69,19 @@ func (n Need) By(mechanisms ...string) Need {
 	return n
 }
 
+// Fresh restricts a need to principals that have proven themselves within the
+// last d; others get 403 reauthenticationRequired, and authenticate again to
+// continue (step-up). A session is as fresh as its latest password, a signed
+// request always is, and a token never: it tells nothing of who sends it. It
+// panics unless d is positive, and for Public, which runs no mechanism.
+func (n Need) Fresh(d time.Duration) Need {
+	if d <= 0 || n.kind == needNothing {
+		panic("auth: Need.Fresh without a time")
+	}
+	n.fresh = d
+	return n
+}
+
 // Open reports whether an anonymous caller may get in: Public and Optional.
 func (n Need) Open() bool {
 	return n.kind == needNothing || n.kind == needOptional
@@ -90,8 +105,20 @@ func (n Need) compile(g *scope.Grammar) (rule, error) {
 	return rule{Need: n}, nil
 }
 
-// check decides for a principal that has been authenticated.
-func (n rule) check(r *http.Request, p *Principal) error {
+// check decides for a principal that has been authenticated: first what it may
+// do, then whether it has to prove itself again for that.
+func (n rule) check(r *http.Request, p *Principal, now func() time.Time) error {
+	if err := n.permits(r, p); err != nil {
+		return err
+	}
+	// The zero time is asked for by itself: what Sub answers for it is a limit.
+	if n.fresh > 0 && (p.Authenticated.IsZero() || now().Sub(p.Authenticated) > n.fresh) {
+		return &Error{Detail: DetailReauthenticate}
+	}
+	return nil
+}
+
+func (n rule) permits(r *http.Request, p *Principal) error {
 	if n.mechanisms != nil && !slices.Contains(n.mechanisms, p.Mechanism) {
 		return &Error{Detail: DetailForbidden, Reason: "another way of authentication is required"}
 	}

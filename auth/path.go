@@ -34,16 +34,17 @@ func isMethod(method string) bool {
 }
 
 // under returns r as a handler below the mount sees it: the URL's path is rest,
-// the context is the request's call.
-func under(r *http.Request, rest string, c *call) *http.Request {
-	u := *r.URL
+// the context is the call.
+func (c *call) under(r *http.Request, rest string) *http.Request {
+	c.url = *r.URL
+	u := &c.url
 	u.Path, u.RawPath = rest, ""
 	if strings.Contains(rest, "%") || r.URL.RawPath != "" {
 		// rest is part of a path that has been unescaped once.
 		u.Path, _ = url.PathUnescape(rest)
 		u.RawPath = rest
 	}
-	r = r.WithContext(c)
-	r.URL = &u
-	return r
+	c.below = *r.WithContext(c)
+	c.below.URL = u
+	return &c.below
 }

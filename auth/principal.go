@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"time"
 
@@ -26,11 +27,25 @@ type Principal struct {
 
 	Access
 
-	TokenID       string    // jti of a permanent or limited-use token
-	Limited       bool      // the token may be used a number of times only
-	SessionID     string    // public id of a session, never its secret
-	Authenticated time.Time // when the credential was proven
-	Expires       time.Time // when the token ends; zero: never, or no token
+	TokenID   string    // jti of a permanent or limited-use token
+	Limited   bool      // the token may be used a number of times only
+	SessionID string    // public id of a session, never its secret
+	Expires   time.Time // when the token ends; zero: never, or no token
+
+	// Authenticated is when the caller proved itself: by a signature or a
+	// password. It is zero for a token, which whoever holds it can send.
+	Authenticated time.Time
+
+	onAdmit func(ctx context.Context, r *http.Request) error
+}
+
+// OnAdmit returns p with what its mechanism does once the request has met the
+// need of its route, before the handler runs: what must not happen for a
+// request that is refused. It is called once per request, with the Guard's
+// Timeout upon ctx; its error refuses the request.
+func (p Principal) OnAdmit(do func(ctx context.Context, r *http.Request) error) Principal {
+	p.onAdmit = do
+	return p
 }
 
 // Access is what a credential lifts of the access rules on objects. Those rules

@@ -15,7 +15,7 @@ import (
 func (t *Tenant) Roles(ctx context.Context, names []string) ([]Role, error) {
 	roles, err := t.guard.Directory.Roles(ctx, t.Org.Code, names)
 	if err != nil {
-		return nil, fmt.Errorf("%w: role look-up: %w", ErrUnavailable, err)
+		return nil, unavailable("role", err)
 	}
 	return roles, nil
 }

@@ -24,6 +24,16 @@ type Tenant struct {
 // URL returns BaseURL/org/version: the audience of tokens.
 func (t *Tenant) URL() string { return t.guard.BaseURL + "/" + t.Org.Code + "/" + t.Version }
 
+// Loopback reports whether the server's BaseURL is http on a loopback host: the
+// one place where cookies work without TLS. It says nothing of the listener.
+func (t *Tenant) Loopback() bool { return t.guard.names.loopback }
+
+// Bound returns a context for the store calls of one step of a handler's work,
+// which ends with the Guard's Timeout.
+func (t *Tenant) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, t.guard.timeout())
+}
+
 // TenantFrom returns the tenant of a request inside a Guard, nil outside.
 func TenantFrom(ctx context.Context) *Tenant {
 	c, ok := ctx.Value(callKey{}).(*call)
@@ -66,12 +76,21 @@ func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
 // answer.
 func lookup(what string, nothing bool, err error) error {
 	switch {
-	case errors.Is(err, ErrNotFound):
-		return err
 	case err == nil && !nothing:
 		return nil
 	case err == nil:
 		err = errors.New("neither a result nor an error")
+	case errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnavailable):
+		return err
+	}
+	return unavailable(what, err)
+}
+
+// unavailable says that a look-up failed. Its cause may wrap ErrNotFound, which
+// whoever asks for an absence would take for one.
+func unavailable(what string, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		err = errors.New(err.Error())
 	}
 	return fmt.Errorf("%w: %s look-up: %w", ErrUnavailable, what, err)
 }

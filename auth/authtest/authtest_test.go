@@ -136,6 +136,7 @@ func TestCheckRoutes(t *testing.T) {
 	authtest.CheckRoutes(found, deny.Mount(other), "/acme/v2", []auth.Route{
 		{Pattern: "GET /notes/{id}", Need: auth.Authenticated},
 		{Pattern: "DELETE /notes/{id}", Need: auth.Authenticated},
+		{Pattern: "/notes/{id}", Need: auth.Authenticated}, // without a method: GET
 	})
 	if len(found.texts) != 1 || !strings.Contains(found.texts[0], "DELETE /notes/{id}") {
 		t.Errorf("found %q", found.texts)

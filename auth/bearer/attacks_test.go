@@ -1,7 +1,9 @@
 package bearer_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 const (
@@ -27,8 +30,26 @@ func TestHonestTokenPasses(t *testing.T) {
 	p := w.last.Load()
 	if p.Org != "acme" || p.App != appA || p.Account != "ann" || p.Caller != "ann" || p.Mechanism != "bearer" ||
 		!slices.Equal(p.Roles, []string{"member", "editor"}) || p.Grant != 4 || !p.SkipACL || p.SkipCreateACL ||
-		p.TokenID != "" || p.Limited || p.Expires.IsZero() || p.Authenticated.IsZero() {
+		p.TokenID != "" || p.Limited || p.Expires.IsZero() || !p.Authenticated.IsZero() {
 		t.Errorf("principal %+v", p)
+	}
+}
+
+func TestAPrincipalTellsWhichToken(t *testing.T) {
+	w := newWorld(t)
+	want(t, w.me(t, w.limited(t, "some", 3)), 200, "")
+	if p := w.last.Load(); p.TokenID != "some" || !p.Limited {
+		t.Errorf("of a limited-use token: %+v", p)
+	}
+	raw := honest(t, "jti", "permanent", "exp", nil)
+	kid, _ := token.Thumbprint(&keys[0]().PublicKey)
+	record := token.Record{ID: "permanent", ClientKey: appA, Subject: "ann", KeyID: kid, Issued: time.Now()}
+	if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
+		t.Fatal(err)
+	}
+	want(t, w.me(t, raw), 200, "")
+	if p := w.last.Load(); p.TokenID != "permanent" || p.Limited || !p.Expires.IsZero() {
+		t.Errorf("of a permanent token: %+v", p)
 	}
 }
 
@@ -56,7 +77,8 @@ func TestTokensThatAreRefused(t *testing.T) {
 		"T13 skp a string":           honest(t, "service/skp", "true"),
 		"T13 gnt out of range":       honest(t, "service/gnt", 99),
 		"T13 a role that is unknown": honest(t, "service/rls", []string{"member", "emperor"}),
-		"T13 scp null":               signWith(t, 0, claims("service/scp", []any{nil})),
+		"T13 scp null":               signWith(t, 0, claims("service/scp", json.RawMessage("null"))),
+		"T13 a null in scp":          signWith(t, 0, claims("service/scp", []any{nil})),
 		"T14 cnt without jti":        honest(t, "service/cnt", 3),
 		"T15 9 KiB":                  honest(t, "x", strings.Repeat("x", 9<<10)),
 		"T16 padding":                honest(t) + "==",
@@ -239,14 +261,20 @@ func TestT25ARefusedNeedCostsTheUse(t *testing.T) {
 
 func TestT29WhatAHandlerAltersIsItsOwn(t *testing.T) {
 	w := newWorld(t)
-	raw := honest(t, "service/rls", []string{"editor"})
-	for range 2 {
-		want(t, w.me(t, raw), 200, "")
-		p := w.last.Load()
-		if !slices.Equal(p.Roles, []string{"member", "editor"}) {
-			t.Fatalf("T29 roles %v", p.Roles)
+	for raw, roles := range map[string][]string{
+		honest(t): {"member"}, // the subject's own
+		honest(t, "service/rls", []string{"editor"}): {"member", "editor"},
+	} {
+		for range 2 {
+			want(t, w.me(t, raw), 200, "")
+			p := w.last.Load()
+			if !slices.Equal(p.Roles, roles) {
+				t.Fatalf("T29 roles %v", p.Roles)
+			}
+			for i := range p.Roles {
+				p.Roles[i] = "administrator"
+			}
 		}
-		p.Roles[0], p.Roles[1] = "administrator", "administrator"
 	}
 }
 
@@ -275,6 +303,9 @@ func TestScopesOfClaimAndRoles(t *testing.T) {
 			p := w.last.Load()
 			if p.Scope.Allows(read) != test.read || p.Scope.Allows(update) != test.update {
 				t.Errorf("read %v, update %v", p.Scope.Allows(read), p.Scope.Allows(update))
+			}
+			if p.Granted.Allows(read) != test.read || p.Granted.Allows(update) != test.update {
+				t.Errorf("may pass on: read %v, update %v", p.Granted.Allows(read), p.Granted.Allows(update))
 			}
 			if p.Scope.Allows(update) && test.claim == nil && p.Scope.Explain(update).Source != "role editor" {
 				t.Errorf("the source is %q", p.Scope.Explain(update).Source)
@@ -316,11 +347,49 @@ func TestAStoreThatFailsIsUnavailable(t *testing.T) {
 			t.Errorf("%d uses were spent", n)
 		}
 	})
-	t.Run("T17 and the handler is not called", func(t *testing.T) {
+	t.Run("roles", func(t *testing.T) {
+		for _, roles := range []any{nil, []string{"editor"}} { // the subject's own, and added ones
+			w := newWorld(t, func(w *world) { w.guard.Directory = withoutRoles{w.directory} })
+			raw := w.limited(t, "r", 3, "service/rls", roles)
+			want(t, w.me(t, raw), 503, "error.storeUnavailable")
+			if n := w.uses(t, "ann"); n != 0 {
+				t.Errorf("%v: %d uses were spent", roles, n)
+			}
+		}
+	})
+	t.Run("the ledger, and the handler is not called", func(t *testing.T) {
 		w := newWorld(t, func(w *world) { w.mechanism.Verifier.Ledger = failing{} })
 		want(t, w.me(t, w.limited(t, "l", 3)), 503, "error.storeUnavailable")
 		if w.handled.Load() != 0 {
 			t.Error("handled")
+		}
+	})
+}
+
+// Whatever the header holds: a request gets in by the scheme, one blank and the
+// token, and by nothing else; and not beside another app's key.
+func FuzzAuthorizationHeader(f *testing.F) {
+	for _, seed := range []string{"Bearer @", "bearer @", "Bearer  @", "Bearer\t@", "Bearer @ ", "Bearer @,@", "Basic @", "@", "Bearer", "Bearer @=", "Bearer @.@"} {
+		f.Add(seed, "", false)
+		f.Add(seed, appA, true)
+	}
+	f.Add("Bearer @", appB, true)
+	f.Add("Bearer @", "", true)
+	w := newWorld(f)
+	raw := honest(f)
+	f.Fuzz(func(t *testing.T, value, key string, keyed bool) {
+		r := httptest.NewRequest("GET", "/acme/v2/me", nil)
+		r.Header["Authorization"] = []string{strings.ReplaceAll(value, "@", raw)}
+		if keyed {
+			r.Header["Service-Client-Key"] = []string{key}
+		}
+		rec := httptest.NewRecorder()
+		w.mux.ServeHTTP(rec, r)
+		good := len(value) == 8 && strings.EqualFold(value[:6], "bearer") && value[6:] == " @" && (!keyed || key == appA)
+		// The token itself may be found by the fuzzer.
+		good = good || strings.EqualFold(value, "bearer "+raw) && strings.HasSuffix(value, " "+raw) && (!keyed || key == appA)
+		if good != (rec.Code == 200) || rec.Code != 200 && rec.Code != 401 {
+			t.Errorf("%q, key %q %v: got %d", value, key, keyed, rec.Code)
 		}
 	})
 }

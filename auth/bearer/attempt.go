@@ -73,10 +73,9 @@ func (a *attempt) principal(v *token.Verified) auth.Principal {
 			SkipACL:       v.SkipACL(),
 			SkipCreateACL: v.SkipCreateACL(),
 		},
-		TokenID:       v.ID(),
-		Expires:       v.Expires(),
-		Limited:       v.MaxUses() > 0,
-		Authenticated: v.IssuedAt(),
+		TokenID: v.ID(),
+		Expires: v.Expires(),
+		Limited: v.MaxUses() > 0,
 	}
 }
 

@@ -2,9 +2,9 @@ package bearer
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -17,11 +17,20 @@ import (
 // of an org's exposed apps (section 4 of the interface): as one document that is
 // a list and a JWK set (RFC 7517) at once, and as PEM. Register them for GET on
 // Public routes of a Guard. Both have a strong ETag, answer 304, and may be
-// cached for 5 minutes; a store that does not answer is a 503, never an empty
-// set.
+// cached for 5 minutes; a store that does not answer within the Guard's Timeout is
+// a 503, never an empty set.
 func Certs(keys token.Exposed) (jwk, pem http.Handler) {
 	return certs{keys, "application/jwk-set+json", token.JWKSet},
-		certs{keys, "application/x-pem-file", token.PEM}
+		certs{keys, "application/x-pem-file", pemFile}
+}
+
+// pemFile is token.PEM, with a line of text where there is no key: no reply is
+// empty. Readers of PEM pass over what stands outside of its blocks.
+func pemFile(keys []token.PublicKey) []byte {
+	if text := token.PEM(keys); len(text) > 0 {
+		return text
+	}
+	return []byte("# no keys\n")
 }
 
 type certs struct {
@@ -31,9 +40,14 @@ type certs struct {
 }
 
 func (c certs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 500*time.Millisecond)
+	t := auth.TenantFrom(r.Context())
+	if t == nil {
+		auth.Fail(w, r, errors.New("bearer: the request did not come through a Guard's Mount"))
+		return
+	}
+	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	keys, err := c.keys.Exposed(ctx, auth.TenantFrom(r.Context()).Org.Code)
+	keys, err := c.keys.Exposed(ctx, t.Org.Code)
 	if err != nil {
 		auth.Fail(w, r, fmt.Errorf("%w: exposed keys: %w", auth.ErrUnavailable, err))
 		return

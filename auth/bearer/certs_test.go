@@ -3,12 +3,16 @@ package bearer_test
 import (
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -78,6 +82,15 @@ func TestTheJWKDocumentIsListAndSet(t *testing.T) {
 	}
 }
 
+func TestPEMWithoutAKeyIsNoEmptyReply(t *testing.T) {
+	w := newWorld(t)
+	w.directory.PutOrg(auth.Org{Code: "empty"})
+	got := w.ask(t, "GET", "/empty/v2/auth/certs/pem")
+	if block, _ := pem.Decode([]byte(got.body)); got.status != 200 || got.body == "" || block != nil {
+		t.Errorf("got %d %q", got.status, got.body)
+	}
+}
+
 // K02: each answer is wholly the old set or wholly the new one.
 func TestRegeneratingTearsNoAnswer(t *testing.T) {
 	w := newWorld(t)
@@ -132,6 +145,38 @@ func TestKeyStoreDown(t *testing.T) {
 		got := do(mux, "/acme/v2/auth/certs/"+path)
 		if got.Code != 503 || got.Header().Get("Retry-After") == "" || !strings.Contains(got.Body.String(), "error.storeUnavailable") {
 			t.Errorf("K03 %s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+}
+
+// hangingKeys never answers.
+type hangingKeys struct{}
+
+func (hangingKeys) Exposed(ctx context.Context, _ string) ([]token.PublicKey, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestAKeyStoreHasTheGuardsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		directory := auth.NewMemory()
+		directory.PutOrg(auth.Org{Code: "acme"})
+		g := &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Timeout: 3 * time.Second,
+			Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann"})}}
+		jwk, _ := bearer.Certs(hangingKeys{})
+		begun := time.Now()
+		got := do(g.Mount(jwk), "/acme/v2/certs")
+		if took := time.Since(begun); got.Code != 503 || took != 3*time.Second {
+			t.Errorf("got %d after %s", got.Code, took)
+		}
+	})
+}
+
+func TestCertsOutsideAGuard(t *testing.T) {
+	jwk, pem := bearer.Certs(new(token.MemoryKeys))
+	for _, h := range []http.Handler{jwk, pem} {
+		if got := do(h, "/"); got.Code != 500 {
+			t.Errorf("got %d %s", got.Code, got.Body)
 		}
 	}
 }

@@ -4,10 +4,19 @@
 //
 //   - Mechanism authenticates requests.
 //   - Certs serves the public keys of an org's apps, for others who verify.
-//   - Within decides who may mint which token; call it before a token.Minter.
+//   - Within decides who may mint which token; call it before a token.Minter,
+//     whose errors MintFault makes ready for auth.Fail.
+//
+// Keys and the ledger of tokens that have an id are left to the application:
+// package token has them in memory, sqlstore in a database, redisstore the ledger.
 //
 // # What is not checked
 //
 // Who is an administrator is the application's to say. A scope only limits:
 // whether the account may reach an object at all is decided by the handlers.
+//
+// # Compatibility
+//
+// From v0.1 on, fields are only added to structs, so that composite literals name
+// theirs; which errors wrap which is part of the API, and their texts are not.
 package bearer

@@ -232,6 +232,18 @@ func (broken) Account(context.Context, string, string) (*auth.Account, error) {
 	return nil, http.ErrServerClosed
 }
 
+// withoutRoles is a directory that does not answer for roles.
+type withoutRoles struct{ auth.Directory }
+
+func (withoutRoles) Roles(context.Context, string, []string) ([]auth.Role, error) {
+	return nil, http.ErrServerClosed
+}
+
+// withoutApps is a directory that does not answer for apps.
+type withoutApps struct{ auth.Directory }
+
+func (withoutApps) App(context.Context, string) (*auth.App, error) { return nil, http.ErrServerClosed }
+
 func collect(events *[]auth.Event) func(context.Context, auth.Event) {
 	return func(_ context.Context, e auth.Event) { *events = append(*events, e) }
 }

@@ -22,9 +22,9 @@ const Name = "bearer"
 // safe for concurrent use.
 type Mechanism struct {
 	// Verifier is required, with its Keys. The mechanism uses a copy: its
-	// Namespace is the Brand's of the one Guard it serves, and its Admit runs
-	// after the mechanism's own. That refuses with an *auth.Error; any other
-	// error of it is taken for a store's.
+	// Namespace is the Brand's of the one Guard it serves, and its Admit, if any,
+	// runs after the mechanism's own checks. It refuses with an *auth.Error; any
+	// other error of it is taken for a store's.
 	Verifier *token.Verifier
 
 	// Ceiling lets a scope claim, even an empty one, bound what the roles of
@@ -32,8 +32,10 @@ type Mechanism struct {
 	// of all its roles (section 5.5 of the interface).
 	Ceiling bool
 
-	prepare  sync.Once
-	verifier token.Verifier
+	prepare   sync.Once
+	brand     auth.Brand // of the one Guard it serves
+	verifier  token.Verifier
+	clientKey string // name of the header
 }
 
 // Validate reports a missing field.
@@ -44,7 +46,8 @@ func (m *Mechanism) Validate() error {
 	return nil
 }
 
-// Presented implements auth.Mechanism.
+// Presented implements auth.Mechanism. It looks for the scheme; a token that is
+// malformed after it is presented, and refused.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	for _, value := range r.Header["Authorization"] {
 		if isBearer(value) {
@@ -64,13 +67,18 @@ func isBearer(value string) bool {
 }
 
 // Authenticate implements auth.Mechanism.
+//
+// Details of its errors are auth.DetailAmbiguous, DetailInvalidToken,
+// DetailTokenExpired, DetailTokenNotActive and DetailKeyMismatch, and those of the
+// Verifier's Admit. Any other one wraps auth.ErrUnavailable, but for a mechanism
+// that was given to Guards of two brands.
 func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	m.prepare.Do(func() { m.verifier = m.withAdmit(t.Brand.Claims) })
-	if m.verifier.Namespace != t.Brand.Claims {
+	m.prepare.Do(func() { m.serve(t.Brand) })
+	if m.brand.Header != t.Brand.Header || m.brand.Claims != t.Brand.Claims {
 		// Another brand's claims would be unknown ones, and limit nothing.
 		return auth.Principal{}, errors.New("bearer: one Mechanism serves Guards of different brands")
 	}
-	raw, clientKey, err := credential(r.Header, t.Brand.Header)
+	raw, clientKey, err := m.credential(r.Header)
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -82,25 +90,25 @@ func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principa
 	return a.principal(verified), nil
 }
 
-// withAdmit returns the verifier with the mechanism's own checks before those
-// of the embedder.
-func (m *Mechanism) withAdmit(namespace string) token.Verifier {
-	v := *m.Verifier
-	v.Namespace = namespace
-	own := v.Admit
-	v.Admit = func(ctx context.Context, verified *token.Verified) error {
+// serve makes ready for a Guard's brand, with the mechanism's own checks before
+// those of the embedder.
+func (m *Mechanism) serve(b auth.Brand) {
+	m.brand = b
+	m.clientKey = http.CanonicalHeaderKey(b.Header + "Client-Key")
+	m.verifier = *m.Verifier
+	m.verifier.Namespace = b.Claims
+	own := m.verifier.Admit
+	m.verifier.Admit = func(ctx context.Context, verified *token.Verified) error {
 		if err := attemptOf(ctx).admit(verified, m.Ceiling); err != nil || own == nil {
 			return err
 		}
 		return own(ctx, verified)
 	}
-	return v
 }
 
 // credential reads the token and the client key that may be sent beside it.
-func credential(h http.Header, prefix string) (raw, clientKey string, err error) {
-	keys := h[http.CanonicalHeaderKey(prefix+"Client-Key")]
-	values := h["Authorization"]
+func (m *Mechanism) credential(h http.Header) (raw, clientKey string, err error) {
+	keys, values := h[m.clientKey], h["Authorization"]
 	if len(values) > 1 || len(keys) > 1 {
 		return "", "", &auth.Error{Detail: auth.DetailAmbiguous}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -28,22 +30,75 @@ func (c *counting) Claim(ctx context.Context, u signing.Use) error {
 	return c.Replays.Claim(ctx, u)
 }
 
+func TestValidateNamesWhatIsMissing(t *testing.T) {
+	for name, c := range map[string]struct {
+		mechanism *bearer.Mechanism
+		ok        bool
+	}{
+		"nothing": {&bearer.Mechanism{}, false},
+		"no keys": {&bearer.Mechanism{Verifier: &token.Verifier{}}, false},
+		"keys":    {&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}, true},
+	} {
+		if err := c.mechanism.Validate(); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The embedder's Admit has the request's context, and the last word before a use
+// is spent.
+func TestTheEmbeddersAdmit(t *testing.T) {
+	var org string
+	var refusal error
+	w := newWorld(t, func(w *world) {
+		w.mechanism.Verifier.Admit = func(ctx context.Context, v *token.Verified) error {
+			org = auth.TenantFrom(ctx).Org.Code
+			return refusal
+		}
+	})
+	raw := w.limited(t, "admit", 3)
+	want(t, w.me(t, raw), 200, "")
+	if org != "acme" {
+		t.Errorf("org %q", org)
+	}
+	refusal = &auth.Error{Detail: auth.DetailThrottled}
+	want(t, w.me(t, raw), 429, "throttled.unspecified")
+	refusal = errors.New("down")
+	want(t, w.me(t, raw), 503, "error.storeUnavailable")
+	org, refusal = "", nil
+	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true})
+	want(t, w.me(t, raw), 401, invalid)
+	if org != "" {
+		t.Error("asked about a token that is refused already")
+	}
+	if n := w.uses(t, "ann"); n != 1 {
+		t.Errorf("%d uses were spent", n)
+	}
+}
+
 // One mechanism reads the claims of one brand: those of another would be unknown
 // to it, and limit nothing.
 func TestOneMechanismServesOneBrand(t *testing.T) {
 	w := newWorld(t)
 	want(t, w.me(t, honest(t)), 200, "")
-	other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Mechanisms: w.guard.Mechanisms,
-		Brand: auth.Brand{Claims: "other/"}}
-	mux := other.Mux()
-	mux.HandleFunc("GET /me", auth.Authenticated, w.answer)
-	r := httptest.NewRequest("GET", "/acme/v2/me", nil)
-	r.Header.Set("Authorization", "Bearer "+honest(t, "other/scp", []string{}))
-	rec := httptest.NewRecorder()
-	mux.ServeHTTP(rec, r)
-	if rec.Code != 500 {
-		t.Errorf("got %d", rec.Code)
+	for _, brand := range []auth.Brand{{Claims: "other/"}, {Header: "Other-"}} {
+		other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Mechanisms: w.guard.Mechanisms, Brand: brand}
+		mux := other.Mux()
+		mux.HandleFunc("GET /me", auth.Authenticated, w.answer)
+		r := httptest.NewRequest("GET", "/acme/v2/me", nil)
+		r.Header.Set("Authorization", "Bearer "+honest(t, "other/scp", []string{}))
+		rec := httptest.NewRecorder()
+		mux.ServeHTTP(rec, r)
+		if rec.Code != 500 {
+			t.Errorf("%+v: got %d", brand, rec.Code)
+		}
 	}
+}
+
+func TestTheClientKeyHeaderIsTheBrands(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.guard.Brand = auth.Brand{Header: "x-acme-"} })
+	want(t, w.ask(t, "GET", "/acme/v2/me", "Authorization", "Bearer "+honest(t), "X-Acme-Client-Key", appB), 401, "accessDenied.invalidJwtApp")
+	want(t, w.ask(t, "GET", "/acme/v2/me", "Authorization", "Bearer "+honest(t), "Service-Client-Key", appB), 200, "")
 }
 
 // A store's failure is a 503, whatever error it comes with.

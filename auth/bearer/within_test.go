@@ -98,6 +98,7 @@ func TestWithin(t *testing.T) {
 		{"T28 roles, for administrators too", by(root, same), true, token.Claims{Subject: "ann", Roles: []string{"editor"}, Expires: soon}, []string{"roles", "editor"}},
 		{"T28 a limited-use token mints nothing", by(root, func(p *auth.Principal) { p.Limited = true }), true, token.Claims{Subject: "root", Expires: soon}, []string{"maxUses", ""}},
 		{"nobody", auth.Principal{}, true, token.Claims{Subject: "ann"}, []string{"sub", ""}},
+		{"nobody of this org", auth.Principal{Org: "acme", Granted: scope.Unscoped()}, true, token.Claims{Subject: "ann"}, []string{"sub", ""}},
 		{"a principal of another org", auth.Principal{Org: "globex", Account: "gus", Granted: scope.Unscoped()}, true, token.Claims{Subject: "ann"}, []string{"sub", ""}},
 	}
 	w := newWorld(t)
@@ -158,6 +159,11 @@ func TestWithinNeedsWhatItNames(t *testing.T) {
 	w.directory.PutAccount(auth.Account{ID: "root", Org: "acme", Disabled: true})
 	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann"}); !errors.Is(err, auth.ErrNotFound) {
 		t.Errorf("a minter that was disabled since: %v", err)
+	}
+	w.directory.PutAccount(auth.Account{ID: "root", Org: "acme"})
+	w.guard.Directory = withoutApps{w.directory}
+	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann", Issuer: appA}); !errors.Is(err, auth.ErrUnavailable) {
+		t.Errorf("a directory that does not answer for apps: %v", err)
 	}
 	w.guard.Directory = broken{w.directory}
 	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann"}); !errors.Is(err, auth.ErrUnavailable) {
@@ -226,6 +232,21 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
+// Effective is for the claims of tokens that were minted elsewhere, too.
+func TestEffectiveOfWhatDoesNotParse(t *testing.T) {
+	tenant := newWorld(t).tenant(t)
+	_, err := bearer.Effective(t.Context(), tenant, token.Claims{Subject: "ann", Scope: []string{"object.raed", "object.read"}})
+	var syntax *scope.SyntaxError
+	if !errors.As(err, &syntax) {
+		t.Errorf("got %v", err)
+	}
+	for _, c := range []token.Claims{{Subject: "nobody"}, {Subject: "ann", Roles: []string{"emperor"}}} {
+		if _, err := bearer.Effective(t.Context(), tenant, c); !errors.Is(err, auth.ErrNotFound) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 func TestMintFault(t *testing.T) {
 	scopeProblem := new(scope.Grammar).Vet("deployment.create")
 	for name, test := range map[string]struct {
@@ -233,11 +254,12 @@ func TestMintFault(t *testing.T) {
 		detail, reason string
 		children       int
 	}{
-		"nothing":     {nil, "", "", 0},
-		"claims":      {fmt.Errorf("%w: ttl is too long", token.ErrClaims), auth.DetailOption, "ttl is too long", 0},
-		"scope":       {fmt.Errorf("%w: %w", token.ErrScope, scopeProblem), auth.DetailInvalidScope, "", 1},
-		"no key pair": {fmt.Errorf("mint: %w", token.ErrNoKeyPair), auth.DetailNoKeyPair, "", 0},
-		"too many":    {fmt.Errorf("mint: %w", token.ErrTooMany), auth.DetailTooManyTokens, "", 0},
+		"nothing":      {nil, "", "", 0},
+		"claims":       {fmt.Errorf("%w: ttl is too long", token.ErrClaims), auth.DetailOption, "ttl is too long", 0},
+		"scope":        {fmt.Errorf("%w: %w", token.ErrScope, scopeProblem), auth.DetailInvalidScope, "", 1},
+		"one of scope": {fmt.Errorf("%w: %w", token.ErrScope, fmt.Errorf("wrapped: %w", scopeProblem)), auth.DetailInvalidScope, "", 1},
+		"no key pair":  {fmt.Errorf("mint: %w", token.ErrNoKeyPair), auth.DetailNoKeyPair, "", 0},
+		"too many":     {fmt.Errorf("mint: %w", token.ErrTooMany), auth.DetailTooManyTokens, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got auth.Error

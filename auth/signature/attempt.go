@@ -31,7 +31,7 @@ type attempt struct {
 func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, error) {
 	c, err := a.mechanism.Credentials.Credential(ctx, clientKey)
 	switch {
-	case errors.Is(err, auth.ErrNotFound):
+	case errors.Is(err, auth.ErrNotFound) && !errors.Is(err, auth.ErrUnavailable):
 		return nil, signing.ErrUnknownKey
 	case err != nil:
 		return nil, err

@@ -1,12 +1,15 @@
 package signature_test
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -20,52 +23,109 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 
-// A signed request through the whole chain, memory store included. Each
-// iteration is a request of its own; they are signed beforehand, and the store
-// is renewed before any comes again.
-func BenchmarkGuard(b *testing.B) {
-	const batch = 1 << 15
-	w := newWorld(b)
+// stream is a request that is another one each time. They are signed beforehand.
+type stream struct {
+	w                              *world
+	request                        *http.Request
+	timestamps, nonces, signatures []string
+	at                             int
+}
+
+func newStream(w *world, n int) *stream {
+	base := w.request()
+	s := &stream{w: w, request: w.signed(base)}
+	// What was signed before a store's start is stale to it: the clock of the
+	// requests runs five minutes ahead.
+	w.mechanism.Policy.FutureTolerance = 10 * time.Minute
+	start := time.Now().Add(5 * time.Minute).UnixMilli()
+	for i := range n {
+		base.timestamp = strconv.FormatInt(start+int64(i), 10)
+		s.timestamps = append(s.timestamps, base.timestamp)
+		s.nonces = append(s.nonces, "nonce"+strconv.Itoa(10_000_000_000+i))
+		s.signatures = append(s.signatures, base.sign())
+	}
+	s.again()
+	return s
+}
+
+// again begins with the first request, and with a store that knows none.
+func (s *stream) again() {
+	memory := signing.NewMemory(0)
+	memory.PerKey = len(s.nonces)
+	s.w.mechanism.Replays, s.at = memory, 0
+}
+
+func (s *stream) isOver() bool { return s.at == len(s.nonces) }
+
+func (s *stream) next() *http.Request {
+	s.request.Header["Service-Client-Timestamp"][0] = s.timestamps[s.at]
+	s.request.Header["Service-Client-Nonce"][0] = s.nonces[s.at]
+	s.request.Header["Service-Client-Signature"][0] = s.signatures[s.at]
+	s.at++
+	return s.request
+}
+
+// checked are handlers behind a Guard.
+func (w *world) checked() map[string]http.Handler {
 	nothing := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	mux := w.guard.Mux()
 	mux.Handle("GET /connections", auth.Allow("object.read.connection"), nothing)
-	for name, h := range map[string]http.Handler{
+	return map[string]http.Handler{
 		"Mux":   mux,
 		"Mount": w.guard.Mount(w.guard.Require(auth.Authenticated)(nothing)),
-	} {
+	}
+}
+
+// What a signed request adds to what the Guard allocates for a mechanism that
+// does no work: the attempt, its admit, and the roles of the principal. Replay
+// stores and their growth are measured in package signing.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates on its own")
+	}
+	const runs = 1000
+	w := newWorld(t)
+	requests := newStream(w, runs+1) // AllocsPerRun has a run of its own
+	bare := newWorld(t, func(w *world) {
+		w.guard.Mechanisms = []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: scope.Unscoped()})}
+	}).checked()
+	allocations := func(h http.Handler) float64 {
+		requests.again()
+		w.mechanism.Replays = accepting{}
+		rw := &discard{header: http.Header{}}
+		n := testing.AllocsPerRun(runs, func() { h.ServeHTTP(rw, requests.next()) })
+		if rw.status != 0 {
+			t.Fatalf("refused with %d", rw.status)
+		}
+		return n
+	}
+	for name, h := range w.checked() {
+		if got := allocations(h) - allocations(bare[name]); got > 3 {
+			t.Errorf("%s: %.0f allocations more than the Guard's, want 3", name, got)
+		}
+	}
+}
+
+// accepting is a store that has never seen anything.
+type accepting struct{}
+
+func (accepting) Claim(context.Context, signing.Use) error { return nil }
+
+// A signed request through the whole chain, memory store included.
+func BenchmarkGuard(b *testing.B) {
+	w := newWorld(b)
+	for name, h := range w.checked() {
 		b.Run(name, func(b *testing.B) {
-			base := w.request()
-			r := w.signed(base)
-			var timestamps, nonces, signatures [batch]string
-			start := time.Now().UnixMilli()
-			// What was signed before a store's start is stale to it: the clock
-			// of the requests runs five minutes ahead.
-			w.mechanism.Policy.FutureTolerance = 10 * time.Minute
-			renew := func() {
-				memory := signing.NewMemory(0)
-				memory.PerKey = batch
-				w.mechanism.Replays = memory
-			}
-			renew()
-			for i := range batch {
-				base.timestamp = strconv.FormatInt(start+5*60_000+int64(i), 10)
-				timestamps[i], nonces[i], signatures[i] = base.timestamp, "nonce"+strconv.Itoa(10000000000+i), base.sign()
-			}
+			requests := newStream(w, 1<<15)
 			rw := &discard{header: http.Header{}}
-			i := 0
 			b.ReportAllocs()
 			for b.Loop() {
-				if i == batch {
+				if requests.isOver() {
 					b.StopTimer()
-					renew()
-					i = 0
+					requests.again()
 					b.StartTimer()
 				}
-				r.Header["Service-Client-Timestamp"][0] = timestamps[i]
-				r.Header["Service-Client-Nonce"][0] = nonces[i]
-				r.Header["Service-Client-Signature"][0] = signatures[i]
-				h.ServeHTTP(rw, r)
-				i++
+				h.ServeHTTP(rw, requests.next())
 			}
 			if rw.status != 0 {
 				b.Fatalf("a request was refused with %d: %v", rw.status, rw.header)

@@ -62,6 +62,11 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 }
 
 // Authenticate implements auth.Mechanism. It claims nonce and signature last.
+//
+// Details of its errors are auth.DetailAmbiguous, DetailMalformedSignature,
+// DetailMethod, DetailStaleSignature, DetailInvalidSignature, DetailReplayed,
+// DetailStoreFull, and DetailPrincipal for what the account header asks. Any other
+// one wraps auth.ErrUnavailable.
 func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	a := attempt{mechanism: m, tenant: t}
 	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
@@ -77,6 +78,73 @@ func TestAnotherBrand(t *testing.T) {
 	want("Service-", "acme.accessDenied.noCredentialsSupplied")
 }
 
+// A directory that does not answer says nothing about a credential, and costs no
+// nonce.
+func TestADirectoryThatFailsIsUnavailable(t *testing.T) {
+	for name, down := range map[string]auth.Directory{"apps": downFor{app: true}, "accounts": downFor{account: "ann"}, "another account": downFor{account: "bob"}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(w *world) {
+				d := down.(downFor)
+				d.Directory = w.directory
+				w.guard.Directory = d
+			})
+			q := w.request()
+			q.account = "bob"
+			want(t, w.send(t, q), 503, "error.storeUnavailable")
+			if n := w.mechanism.Replays.(*mapStore).claims; n != 0 || w.handled.Load() != 0 {
+				t.Errorf("%d claims, %d handled", n, w.handled.Load())
+			}
+		})
+	}
+}
+
+// downFor is a directory that does not answer for some things.
+type downFor struct {
+	auth.Directory
+	app     bool
+	account string
+}
+
+func (d downFor) App(ctx context.Context, key string) (*auth.App, error) {
+	if d.app {
+		return nil, http.ErrServerClosed
+	}
+	return d.Directory.App(ctx, key)
+}
+
+func (d downFor) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+	if id == d.account {
+		return nil, http.ErrServerClosed
+	}
+	return d.Directory.Account(ctx, org, id)
+}
+
+// What the Guard lets through and package signing does not: no method at all.
+func TestARequestWithoutAMethod(t *testing.T) {
+	w := newWorld(t)
+	h := w.guard.Mount(w.guard.Require(auth.Authenticated)(altering{t}))
+	r := w.signed(w.request())
+	r.Method = ""
+	recorder := httptest.NewRecorder()
+	h.ServeHTTP(recorder, r)
+	if recorder.Code != 405 {
+		t.Errorf("got %d", recorder.Code)
+	}
+}
+
+// A scope is not what a signature lacks: it has none.
+func TestAHandlersRefusalHasNoChallenge(t *testing.T) {
+	w := newWorld(t)
+	h := w.guard.Mount(w.guard.Require(auth.Authenticated)(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		auth.Fail(rw, r, &auth.Error{Detail: auth.DetailScope})
+	})))
+	recorder := httptest.NewRecorder()
+	h.ServeHTTP(recorder, w.signed(w.request()))
+	if recorder.Code != 403 || recorder.Header().Get("WWW-Authenticate") != "" {
+		t.Errorf("got %d with the challenge %q", recorder.Code, recorder.Header().Get("WWW-Authenticate"))
+	}
+}
+
 func TestRolesAreTheRequestsOwn(t *testing.T) {
 	w := newWorld(t)
 	g := w.guard.Mount(w.guard.Require(auth.Authenticated)(altering{t}))
@@ -100,6 +168,33 @@ func TestNetworksOfAnAddress(t *testing.T) {
 	recorder := httptest.NewRecorder()
 	h.ServeHTTP(recorder, r)
 	if recorder.Code != 401 {
+		t.Errorf("got %d", recorder.Code)
+	}
+}
+
+// A connection by IPv4 to a socket of both families has a mapped address.
+func TestAMappedPeerIsInItsNetwork(t *testing.T) {
+	w := newWorld(t, func(w *world) {
+		w.credentials[acmeKey].Networks = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	})
+	h := w.guard.Mount(w.guard.Require(auth.Authenticated)(altering{t}))
+	for peer, status := range map[string]int{"192.0.2.7:1": 200, "[::ffff:192.0.2.7]:1": 200, "[::ffff:198.51.100.7]:1": 401} {
+		r := w.signed(w.request())
+		r.RemoteAddr = peer
+		recorder := httptest.NewRecorder()
+		h.ServeHTTP(recorder, r)
+		if recorder.Code != status {
+			t.Errorf("%s: got %d, want %d", peer, recorder.Code, status)
+		}
+	}
+}
+
+func TestASignedRequestIsFresh(t *testing.T) {
+	w := newWorld(t)
+	h := w.guard.Mount(w.guard.Require(auth.Authenticated.Fresh(time.Minute))(altering{t}))
+	recorder := httptest.NewRecorder()
+	h.ServeHTTP(recorder, w.signed(w.request()))
+	if recorder.Code != 200 {
 		t.Errorf("got %d", recorder.Code)
 	}
 }

@@ -1,0 +1,108 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// asking is a mechanism that looks at the context of its store calls.
+type asking struct {
+	letter
+	look func(ctx context.Context)
+}
+
+func (m asking) Presented(*http.Request) auth.Presence { return auth.Header }
+
+func (m asking) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	m.look(r.Context())
+	return auth.Principal{}, auth.ErrUnavailable
+}
+
+// throughGuard runs look as a mechanism of a Guard with that timeout.
+func throughGuard(timeout time.Duration, look func(ctx context.Context)) {
+	g := guard()
+	g.Timeout, g.Mechanisms = timeout, []auth.Mechanism{asking{look: look}}
+	mux := g.Mux()
+	mux.Handle("GET /me", auth.Authenticated, whoami)
+	do(mux, "GET", "/acme/v2/me")
+}
+
+func TestTimeOfStoreCalls(t *testing.T) {
+	t.Run("begins when somebody asks for it, once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			throughGuard(100*time.Millisecond, func(ctx context.Context) {
+				time.Sleep(time.Second) // computing
+				if err := ctx.Err(); err != nil {
+					t.Errorf("ended before anybody waited: %v", err)
+				}
+				first, ok := ctx.Deadline()
+				if want := time.Now().Add(100 * time.Millisecond); !ok || !first.Equal(want) {
+					t.Errorf("deadline %v, %v, want %v", first, ok, want)
+				}
+				time.Sleep(50 * time.Millisecond)
+				if again, _ := ctx.Deadline(); !again.Equal(first) {
+					t.Errorf("deadline %v, and then %v", first, again)
+				}
+				<-ctx.Done()
+				if !errors.Is(ctx.Err(), context.DeadlineExceeded) || time.Now().Before(first) {
+					t.Errorf("ended at %v with %v", time.Now(), ctx.Err())
+				}
+			})
+		})
+	})
+	t.Run("is one for all who wait", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			throughGuard(100*time.Millisecond, func(ctx context.Context) {
+				ended := make(chan (<-chan struct{}))
+				for range 8 {
+					go func() { ended <- ctx.Done() }()
+				}
+				first := <-ended
+				for range 7 {
+					if other := <-ended; other != first {
+						t.Error("two channels of one context")
+					}
+				}
+			})
+		})
+	})
+	for name, wait := range map[string]func(ctx context.Context){
+		"is over with the call, if nobody waited": func(context.Context) {},
+		"is over with the call":                   func(ctx context.Context) { ctx.Deadline() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			// In a bubble, which would find a timer that was left.
+			synctest.Test(t, func(t *testing.T) {
+				var kept context.Context
+				throughGuard(time.Hour, func(ctx context.Context) {
+					wait(ctx)
+					kept = ctx
+				})
+				<-kept.Done()
+				for range 20 {
+					if !errors.Is(kept.Err(), context.Canceled) {
+						t.Fatalf("Err = %v", kept.Err())
+					}
+				}
+			})
+		})
+	}
+	t.Run("a time that ran out stays so", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var kept context.Context
+			throughGuard(time.Second, func(ctx context.Context) {
+				<-ctx.Done()
+				kept = ctx
+			})
+			if !errors.Is(kept.Err(), context.DeadlineExceeded) {
+				t.Errorf("Err = %v", kept.Err())
+			}
+		})
+	})
+}

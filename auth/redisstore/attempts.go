@@ -1,0 +1,64 @@
+package redisstore
+
+import (
+	"context"
+	_ "embed"
+	"strconv"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+// Attempts is a session.Attempts that any number of processes share.
+// Store.Attempts makes one. Delays go by the times that Try is given, so that
+// what the clocks of the processes differ by is added to or taken from them. A
+// key that was tried takes about 200 bytes for a day.
+type Attempts struct{ store *Store }
+
+var _ session.Attempts = (*Attempts)(nil)
+
+//go:embed try.lua
+var tryText string
+
+//go:embed return.lua
+var returnText string
+
+var (
+	tryScript    = newScript(tryText)
+	returnScript = newScript(returnText)
+)
+
+// Try implements session.Attempts.
+func (a *Attempts) Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error) {
+	reply, err := a.store.run(ctx, tryScript, []string{"f:" + key},
+		decimal(at.Unix()), strconv.Itoa(at.Nanosecond()), strconv.Itoa(free))
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	f, ok := reply.([]any)
+	if !ok || len(f) != 4 {
+		return 0, time.Time{}, errReply
+	}
+	var n [4]int64
+	for i := range n {
+		if n[i], ok = f[i].(int64); !ok {
+			return 0, time.Time{}, errReply
+		}
+	}
+	if n[1] != 0 {
+		until = time.Unix(n[2], n[3])
+	}
+	return int(n[0]), until, nil
+}
+
+// Return implements session.Attempts.
+func (a *Attempts) Return(ctx context.Context, key string) error {
+	_, err := a.store.code(ctx, returnScript, []string{"f:" + key})
+	return err
+}
+
+// Reset implements session.Attempts.
+func (a *Attempts) Reset(ctx context.Context, key string) error {
+	_, err := a.store.do.call(ctx, "DEL", a.store.prefix+"f:"+key)
+	return err
+}

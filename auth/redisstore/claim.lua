@@ -1,0 +1,33 @@
+-- KEYS: 3 nonce, 4 signature. ARGV: 2 signed, 3 keep, 4 when the keys end, 5
+-- siblings, 6 window, 7 most per client key, 8 for how long these count. Replies
+-- 0 accepted, 1 replayed, 2 stale, 3 full.
+if tonumber(ARGV[2]) <= begin or tonumber(ARGV[3]) <= now then
+  return 2
+end
+if got[2] and tonumber(got[2]) >= tonumber(ARGV[7]) then
+  return call('EXISTS', KEYS[3]) == 1 and 1 or 3
+end
+if not call('SET', KEYS[3], '', 'NX', 'PXAT', ARGV[4]) then
+  return 1
+end
+
+-- A signature that may have siblings is "first-sight count"; any other is empty,
+-- for good.
+local siblings, sight = tonumber(ARGV[5]), ''
+if siblings > 1 then
+  sight = string.format('%.0f 1', now)
+end
+if not call('SET', KEYS[4], sight, 'NX', 'PXAT', ARGV[4]) then
+  local first, count = string.match(call('GET', KEYS[4]), '^(%d+) (%d+)$')
+  if not first or tonumber(count) >= siblings or math.abs(now - tonumber(first)) >= tonumber(ARGV[6]) then
+    return 1 -- the nonce stays, as nobody else will choose it
+  end
+  local ends = math.max(tonumber(ARGV[4]), now + call('PTTL', KEYS[4]))
+  call('SET', KEYS[4], string.format('%s %d', first, count + 1), 'PXAT', ends)
+end
+if got[2] then
+  call('INCR', KEYS[2])
+else
+  call('SET', KEYS[2], 1, 'PX', ARGV[8])
+end
+return 0

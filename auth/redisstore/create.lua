@@ -1,0 +1,49 @@
+-- KEYS: 1 session, 2 the account's, 3 the org's accounts by when their last
+-- session ends. ARGV: 1 the session, 2 its member, 3 created, 4 expires, 5 limit,
+-- 6 ticket, 7 account, 8 what the keys of sessions begin with. Replies 0 added, 1
+-- the hash is there.
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  return 1
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local expires, limit = tonumber(ARGV[4]), tonumber(ARGV[5])
+-- A key is there in the millisecond in which it ends; the session is not.
+local ttl = expires - now - 1
+if ttl <= 0 then
+  return 0
+end
+
+local gone, ended, same = {}, {}, 1
+local from = -1
+if limit == 0 then
+  from = 3 -- nothing to count: a look at the oldest, so that the dead do not gather
+end
+for _, member in ipairs(redis.call(limit == 0 and 'ZRANGE' or 'ZREVRANGE', KEYS[2], 0, from)) do
+  local key = ARGV[8] .. string.sub(member, -32)
+  local session = alive(key)
+  if not session then
+    gone[#gone + 1] = member
+  elseif limit > 0 and part(session, 4) == ARGV[6] then
+    same = same + 1
+    if same > limit then
+      gone[#gone + 1] = member
+      ended[#ended + 1] = key
+    end
+  end
+end
+
+local before = {redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3])}
+-- The first write of all: a server without memory refuses here, and nothing has
+-- been ended.
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ttl)
+redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2])
+hold(KEYS[2], before[1], ttl)
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
+redis.call('ZADD', KEYS[3], math.max(expires, tonumber(redis.call('ZSCORE', KEYS[3], ARGV[7]) or 0)), ARGV[7])
+hold(KEYS[3], before[2], ttl)
+for _, key in ipairs(ended) do
+  redis.call('SET', key, 'R', 'PX', math.max(redis.call('PTTL', key), 1))
+end
+forget(KEYS[2], KEYS[3], ARGV[7], gone)
+return 0

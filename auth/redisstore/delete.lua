@@ -1,0 +1,15 @@
+-- KEYS: 1 session. ARGV: 1 its hash, 2 what the keys of sessions begin with, 3
+-- those of accounts, 4 those of orgs.
+local key, hash = KEYS[1], ARGV[1]
+local v = redis.call('GET', key)
+if v and string.sub(v, 1, 1) == 'M' then
+  hash = string.sub(v, 2)
+  key = ARGV[2] .. hash
+end
+local session = alive(key)
+if session then
+  local org, account = part(session, 2), part(session, 3)
+  redis.call('DEL', key, KEYS[1])
+  forget(ARGV[3] .. #org .. ':' .. org .. account, ARGV[4] .. org, account, {part(session, 1) .. hash})
+end
+return 0

@@ -1,0 +1,110 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/redisstore"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+var (
+	ctx   = context.Background()
+	do    redisstore.Do     // made of a client, as the package comment shows
+	store *redisstore.Store // as Open returns it
+)
+
+// All instances of a service open the same server.
+func Example() {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	store, err := redisstore.Open(ctx, do, redisstore.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ledger, err := store.Ledger()
+	if err != nil {
+		log.Fatal(err)
+	}
+	signatures := signing.Verifier{Replays: store.Replays()}
+	tokens := token.Verifier{Ledger: ledger}
+	minter := token.Minter{Ledger: ledger}
+	_, _, _ = signatures, tokens, minter
+}
+
+// A server that drops records when it is full is refused, and so is one that
+// would lose them when it is restarted.
+func ExampleOpen() {
+	do := (&server{info: evicting, config: everysec}).do
+	_, err := redisstore.Open(ctx, do, redisstore.Options{})
+	var wrong *redisstore.SettingError
+	if errors.As(err, &wrong) {
+		fmt.Println(wrong.Setting, wrong.Value)
+		fmt.Println(wrong.Remedy)
+	}
+	// Output:
+	// maxmemory-policy allkeys-lru
+	// run CONFIG SET maxmemory-policy noeviction and set it in the server's configuration, or set UnsafeEviction
+}
+
+func ExampleStore_Guarantee() {
+	do := (&server{info: fit, config: everysec}).do
+	store, err := redisstore.Open(ctx, do, redisstore.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(store.Guarantee())
+	// Output:
+	// process kill: what was confirmed during a sync is lost, some milliseconds of a second, two seconds with a slow disk: what was ended or spent last may be there again (a logout, a revocation, a use)
+	// power loss: up to two seconds are lost: what was ended or spent last may be there again (a logout, a revocation, a use)
+	// failover: what had not reached the replica is lost: what was ended or spent last may be there again (a logout, a revocation, a use)
+	// replays: none is accepted after any of these, but for requests signed ahead of the server's clock
+}
+
+func ExampleStore_Replays() {
+	store, err := redisstore.Open(ctx, do, redisstore.Options{PerKey: 50_000})
+	if err != nil {
+		log.Fatal(err)
+	}
+	verifier := signing.Verifier{Replays: store.Replays()}
+	_ = verifier // with its Keys, the handler of a service
+}
+
+func ExampleStore_Ledger() {
+	ledger, err := store.Ledger()
+	if err != nil {
+		log.Fatal(err)
+	}
+	ended, err := ledger.RevokeSubject(ctx, "acmeKey000000000000001", "ann")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ended, "tokens were revoked")
+}
+
+func ExampleStore_Sessions() {
+	sessions, err := store.Sessions()
+	if err != nil {
+		log.Fatal(err)
+	}
+	ended, err := sessions.DeleteAll(ctx, "acme", "ann", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ended, "sessions were ended")
+}
+
+func ExampleStore_Attempts() {
+	var attempts session.Attempts = store.Attempts()
+	const key = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	count, until, err := attempts.Try(ctx, key, time.Now(), 5)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(count, until)
+}

@@ -1,0 +1,158 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// Ledger is a token.Ledger that any number of processes share. Store.Ledger
+// makes one. It goes by the server's clock.
+//
+// A record takes about 300 bytes until it expires, or until a day after its
+// last use was spent. Issue also drops what is dead of the subject, and all but
+// the latest records of keys other than its own. A record that never expires
+// stays until it is revoked or dropped so.
+type Ledger struct{ store *Store }
+
+var _ token.Ledger = (*Ledger)(nil)
+
+//go:embed live.lua
+var liveText string
+
+//go:embed issue.lua
+var issueText string
+
+//go:embed spend.lua
+var spendText string
+
+//go:embed revoke.lua
+var revokeText string
+
+//go:embed revokesubject.lua
+var revokeSubjectText string
+
+//go:embed tokens.lua
+var tokensText string
+
+var (
+	issueScript         = newScript(liveText, issueText)
+	spendScript         = newScript(spendText)
+	revokeScript        = newScript(liveText, revokeText)
+	revokeSubjectScript = newScript(liveText, revokeSubjectText)
+	tokensScript        = newScript(liveText, tokensText)
+)
+
+var errIssued = errors.New("redisstore: id was issued before")
+
+// Issue implements token.Ledger.
+func (l *Ledger) Issue(ctx context.Context, r token.Record, limit int) error {
+	code, err := l.store.code(ctx, issueScript,
+		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject)},
+		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
+		strconv.Itoa(limit), l.store.prefix+recordKey(r.ClientKey, ""))
+	return cmp.Or(err, codeError(code, nil, errIssued, token.ErrTooMany))
+}
+
+// Spend implements token.Spender.
+func (l *Ledger) Spend(ctx context.Context, r token.Record) error {
+	code, err := l.store.code(ctx, spendScript,
+		[]string{recordKey(r.ClientKey, r.ID)}, r.Subject, r.KeyID, decimal(r.MaxUses))
+	return cmp.Or(err, codeError(code, nil, token.ErrRevoked, token.ErrExhausted))
+}
+
+// Revoke implements token.Ledger.
+func (l *Ledger) Revoke(ctx context.Context, clientKey, id string) error {
+	if id == "" {
+		return token.ErrEphemeral
+	}
+	code, err := l.store.code(ctx, revokeScript,
+		[]string{recordKey(clientKey, id)}, id, l.store.prefix+subjectKey(clientKey, ""))
+	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
+}
+
+// RevokeSubject implements token.Ledger.
+func (l *Ledger) RevokeSubject(ctx context.Context, clientKey, subject string) (int, error) {
+	n, err := l.store.code(ctx, revokeSubjectScript,
+		[]string{subjectKey(clientKey, subject)}, l.store.prefix+recordKey(clientKey, ""))
+	return int(n), err
+}
+
+// List implements token.Ledger.
+func (l *Ledger) List(ctx context.Context, clientKey, subject string) ([]token.Record, error) {
+	reply, err := l.store.run(ctx, tokensScript,
+		[]string{subjectKey(clientKey, subject)}, l.store.prefix+recordKey(clientKey, ""))
+	if err != nil {
+		return nil, err
+	}
+	rows, ok := reply.([]any)
+	if !ok {
+		return nil, errReply
+	}
+	list := make([]token.Record, 0, len(rows))
+	for _, row := range rows {
+		r, err := recordOf(row)
+		if err != nil {
+			return nil, err
+		}
+		r.ClientKey, r.Subject = clientKey, subject
+		list = append(list, r)
+	}
+	slices.SortStableFunc(list, func(a, b token.Record) int {
+		return cmp.Or(a.Issued.Compare(b.Issued), cmp.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+// recordOf reads id, key id, uses, most uses, issued and expires.
+func recordOf(row any) (r token.Record, err error) {
+	f, err := texts(row, 6)
+	if err != nil {
+		return r, err
+	}
+	var errs [4]error
+	var issued, expires int64
+	r.ID, r.KeyID = f[0], f[1]
+	r.Uses, errs[0] = strconv.ParseInt(f[2], 10, 64)
+	r.MaxUses, errs[1] = strconv.ParseInt(f[3], 10, 64)
+	issued, errs[2] = strconv.ParseInt(f[4], 10, 64)
+	r.Issued = time.Unix(issued, 0).UTC()
+	if f[5] != "" {
+		expires, errs[3] = strconv.ParseInt(f[5], 10, 64)
+		r.Expires = time.Unix(expires, 0).UTC()
+	}
+	if errors.Join(errs[:]...) != nil {
+		return r, errReply
+	}
+	return r, nil
+}
+
+// A subject's ids follow the client key's prefix, so that scripts make keys of
+// them.
+func recordKey(clientKey, id string) string { return "t:" + pair(clientKey, id) }
+
+func subjectKey(clientKey, subject string) string { return "u:" + pair(clientKey, subject) }
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// expiry is empty for a record that never expires: second 0 is a time, too.
+func expiry(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return decimal(t.Unix())
+}
+
+// codeError returns what a script's reply stands for.
+func codeError(code int64, errs ...error) error {
+	if code < 0 || code >= int64(len(errs)) {
+		return errReply
+	}
+	return errs[code]
+}

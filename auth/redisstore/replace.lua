@@ -1,0 +1,19 @@
+-- KEYS: 1 the old session, 2 the new. ARGV: 1 seen and authenticated, 2 the new
+-- hash, 3 the old, 4 what the keys of accounts begin with. Replies 0 done, 1 no
+-- session, 2 the new hash is there.
+local session = alive(KEYS[1])
+if not session then
+  return 1
+end
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  return 2
+end
+local ttl = math.max(redis.call('PTTL', KEYS[1]), 1)
+redis.call('SET', KEYS[2], 'S' .. ARGV[1] .. string.sub(session, 34), 'PX', ttl)
+redis.call('SET', KEYS[1], 'M' .. ARGV[2], 'PX', ttl)
+local id, org = part(session, 1), part(session, 2)
+local account = ARGV[4] .. #org .. ':' .. org .. part(session, 3)
+local created = redis.call('ZSCORE', account, id .. ARGV[3])
+redis.call('ZADD', account, created or tonumber(string.sub(session, 34, 49)), id .. ARGV[2])
+redis.call('ZREM', account, id .. ARGV[3])
+return 0

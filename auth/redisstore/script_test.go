@@ -1,0 +1,219 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/redisstore"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func open(t *testing.T, do redisstore.Do) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.Open(t.Context(), do, redisstore.Options{Prefix: "p:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var aUse = signing.Use{ClientKey: "key", Nonce: "0123456789abcdef", Signed: time.Now(), Seen: time.Now(), Keep: time.Now().Add(time.Minute)}
+
+func TestVerbsTakeOneRoundTrip(t *testing.T) {
+	s := &server{info: fit, config: everysec, scripts: true}
+	opened := open(t, s.do)
+	ledger, err := opened.Ledger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions, err := opened.Sessions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	for name, verb := range map[string]func(){
+		"Claim":         func() { opened.Replays().Claim(ctx, aUse) },
+		"Issue":         func() { ledger.Issue(ctx, token.Record{ID: "1"}, 1) },
+		"Spend":         func() { ledger.Spend(ctx, token.Record{ID: "1"}) },
+		"Revoke":        func() { ledger.Revoke(ctx, "key", "1") },
+		"RevokeSubject": func() { ledger.RevokeSubject(ctx, "key", "ann") },
+		"List":          func() { ledger.List(ctx, "key", "ann") },
+		"Create":        func() { sessions.Create(ctx, session.Session{}, 1) },
+		"Get":           func() { sessions.Get(ctx, [32]byte{}) },
+		"Touch":         func() { sessions.Touch(ctx, [32]byte{}, time.Now()) },
+		"Replace":       func() { sessions.Replace(ctx, [32]byte{}, session.Session{}) },
+		"Delete":        func() { sessions.Delete(ctx, [32]byte{}) },
+		"DeleteID":      func() { sessions.DeleteID(ctx, "acme", "ann", "1") },
+		"DeleteAll":     func() { sessions.DeleteAll(ctx, "acme", "", "") },
+		"sessions":      func() { sessions.List(ctx, "acme", "ann") },
+		"Try":           func() { opened.Attempts().Try(ctx, "key", time.Now(), 5) },
+		"Return":        func() { opened.Attempts().Return(ctx, "key") },
+		"Reset":         func() { opened.Attempts().Reset(ctx, "key") },
+	} {
+		s.calls = nil
+		if verb(); len(s.calls) != 1 {
+			t.Errorf("%s sends %v", name, s.calls)
+		}
+	}
+}
+
+func TestAnUnknownScriptIsSent(t *testing.T) {
+	s := &server{info: fit, config: everysec}
+	replays := open(t, s.do).Replays()
+	s.calls = nil
+	if err := replays.Claim(t.Context(), aUse); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"EVALSHA", "EVAL"}, s.calls); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIsAmbiguousIsNotSentAgain(t *testing.T) {
+	s := &server{info: fit, config: everysec, scripts: true}
+	fail := error(nil)
+	do := func(ctx context.Context, args ...any) (any, error) {
+		reply, err := s.do(ctx, args...)
+		return reply, errors.Join(err, fail)
+	}
+	replays := open(t, do).Replays()
+	for _, fail = range []error{errors.New("connection reset"), errors.New("OOM command not allowed"), context.DeadlineExceeded} {
+		s.calls = nil
+		err := replays.Claim(t.Context(), aUse)
+		if !errors.Is(err, fail) || len(s.calls) != 1 {
+			t.Errorf("Claim = %v after %d commands", err, len(s.calls))
+		}
+	}
+}
+
+// openReplying opens a server that replies the same to everything once there is
+// a reply.
+func openReplying(t *testing.T, reply *any) *redisstore.Store {
+	t.Helper()
+	s := &server{info: fit, config: everysec}
+	return open(t, func(ctx context.Context, args ...any) (any, error) {
+		if *reply == nil {
+			return s.do(ctx, args...)
+		}
+		return *reply, nil
+	})
+}
+
+// TestRepliesOfAnotherKind is what a proxy or a wrong Do may come up with: it
+// must never be taken for an acceptance.
+func TestRepliesOfAnotherKind(t *testing.T) {
+	var reply any
+	opened := openReplying(t, &reply)
+	ledger, _ := opened.Ledger()
+	sessions, _ := opened.Sessions()
+	known := []error{signing.ErrReplayed, signing.ErrStale, token.ErrRevoked, auth.ErrNotFound, session.ErrReplaced}
+	for _, reply = range []any{"0", "OK", int64(9), int64(-1), true, []any{}, []any{int64(0)}, []any{"S"}, []any{"", ""}, []any{[]any{"x"}}, 0.0} {
+		ctx := t.Context()
+		_, get := sessions.Get(ctx, [32]byte{})
+		_, _, try := opened.Attempts().Try(ctx, "key", time.Now(), 5)
+		for verb, err := range map[string]error{
+			"Claim": opened.Replays().Claim(ctx, aUse),
+			"Spend": ledger.Spend(ctx, token.Record{}),
+			"Touch": sessions.Touch(ctx, [32]byte{}, time.Now()),
+			"Get":   get,
+			"Try":   try,
+		} {
+			if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
+				t.Errorf("%s of %#v = %v", verb, reply, err)
+			}
+		}
+	}
+}
+
+// TestListsOfAnotherKind has rows that no script replies: a list that lacks
+// them would hide a token or a session.
+func TestListsOfAnotherKind(t *testing.T) {
+	var reply any
+	opened := openReplying(t, &reply)
+	ledger, _ := opened.Ledger()
+	sessions, _ := opened.Sessions()
+	hash, times := strings.Repeat("h", 32), strings.Repeat(" ", 15)+"1"
+	record := "S" + strings.Repeat(times, 4) + strings.Repeat("0:", 6)
+	tokens := func() error { _, err := ledger.List(t.Context(), "key", "ann"); return err }
+	opens := func() error { _, err := sessions.List(t.Context(), "acme", "ann"); return err }
+	for _, c := range []struct {
+		name string
+		list func() error
+		row  any
+		ok   bool
+	}{
+		{"a token", tokens, []any{"id", "kid", "1", "2", "1", ""}, true},
+		{"a token that expires", tokens, []any{"id", []byte("kid"), "1", "2", "1", "9"}, true},
+		{"a token of fewer fields", tokens, []any{"id", "kid", "1", "2", "1"}, false},
+		{"a token whose uses are no number", tokens, []any{"id", "kid", "x", "2", "1", ""}, false},
+		{"a token whose end is no number", tokens, []any{"id", "kid", "1", "2", "1", "x"}, false},
+		{"a token with a field that is no text", tokens, []any{"id", nil, "1", "2", "1", ""}, false},
+		{"a token that is no row", tokens, "id", false},
+		{"a session", opens, []any{hash, record}, true},
+		{"a session whose hash is short", opens, []any{hash[1:], record}, false},
+		{"a session with a time that is none", opens, []any{hash, strings.Replace(record, "1", "x", 1)}, false},
+		{"a session with more than its fields", opens, []any{hash, record + "0:"}, false},
+		{"a session of fewer fields", opens, []any{hash, record[:len(record)-2]}, false},
+		{"what a session was replaced by", opens, []any{hash, "R"}, false},
+	} {
+		reply = []any{c.row}
+		if err := c.list(); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	for _, reply = range []any{"x", int64(1)} {
+		if tokens() == nil || opens() == nil {
+			t.Errorf("%v is listed", reply)
+		}
+	}
+	reply = []any{int64(1), "0", int64(0), int64(0)}
+	if _, _, err := opened.Attempts().Try(t.Context(), "key", time.Now(), 5); err == nil {
+		t.Error("a try of which nobody knows whether it is inside the delay")
+	}
+}
+
+func TestAContextThatHasEndedSendsNothing(t *testing.T) {
+	s := &server{info: fit, config: everysec, scripts: true}
+	replays := open(t, s.do).Replays()
+	s.calls = nil
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := replays.Claim(ctx, aUse); !errors.Is(err, context.Canceled) || s.calls != nil {
+		t.Errorf("Claim = %v, sent %v", err, s.calls)
+	}
+}
+
+func TestGuarantee(t *testing.T) {
+	for _, c := range []struct {
+		name, from, to, sync string
+		kill, power          bool
+		text                 string
+	}{
+		{"everysec", "", "", "everysec", false, false, "up to two seconds"},
+		{"always", "", "", "always", true, true, "nothing is lost"},
+		{"does not sync", "", "", "no", true, false, "half a minute"},
+		{"no append-only file", "aof_enabled:1", "aof_enabled:0", "everysec", false, false, "snapshot"},
+		{"evicts", "noeviction", "allkeys-lru", "always", false, false, "drops records"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &server{info: strings.Replace(fit, c.from, c.to, 1), config: func(name string) (any, error) { return []any{name, c.sync}, nil }}
+			opened, err := redisstore.Open(t.Context(), s.do, redisstore.Options{UnsafeEviction: true, UnsafeNoAppendOnly: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := opened.Guarantee()
+			if got.Kill != c.kill || got.Power != c.power || got.Failover || !strings.Contains(got.String(), c.text) {
+				t.Errorf("%t %t %t %s", got.Kill, got.Power, got.Failover, got)
+			}
+		})
+	}
+}

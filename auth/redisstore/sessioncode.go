@@ -1,0 +1,58 @@
+package redisstore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+// encode makes of a session the text that session.lua describes.
+func encode(s session.Session) string {
+	var b strings.Builder
+	b.WriteByte('S')
+	for _, t := range []time.Time{s.Seen, s.Authenticated, s.Created, s.Expires} {
+		b.WriteString(fixed(t))
+	}
+	for _, part := range []string{s.ID, s.Org, s.Account, string(s.Ticket), s.Address, s.Agent} {
+		b.WriteString(strconv.Itoa(len(part)))
+		b.WriteByte(':')
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// fixed returns a time in milliseconds, as 16 characters: scripts change it in
+// its place. There is room for all years of four digits.
+func fixed(t time.Time) string { return fmt.Sprintf("%16d", t.UnixMilli()) }
+
+const timesEnd = 1 + 4*16
+
+func decode(hash [32]byte, record string) (session.Session, error) {
+	s := session.Session{Hash: hash}
+	if len(record) < timesEnd || record[0] != 'S' {
+		return session.Session{}, errReply
+	}
+	for i, t := range []*time.Time{&s.Seen, &s.Authenticated, &s.Created, &s.Expires} {
+		ms, err := strconv.ParseInt(strings.TrimLeft(record[1+16*i:][:16], " "), 10, 64)
+		if err != nil {
+			return session.Session{}, errReply
+		}
+		*t = time.UnixMilli(ms).UTC()
+	}
+	rest := record[timesEnd:]
+	for _, part := range []*string{&s.ID, &s.Org, &s.Account, (*string)(&s.Ticket), &s.Address, &s.Agent} {
+		length, after, ok := strings.Cut(rest, ":")
+		n, err := strconv.Atoi(length)
+		if !ok || err != nil || n < 0 || n > len(after) {
+			return session.Session{}, errReply
+		}
+		*part, rest = after[:n], after[n:]
+	}
+	if rest != "" {
+		return session.Session{}, errReply
+	}
+	return s, nil
+}

@@ -1,0 +1,91 @@
+package redisstore_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+// FuzzSession reads whatever a server may hold for a session. What is read must
+// be written as it was.
+func FuzzSession(f *testing.F) {
+	const times = "   1763700000000   1763700000000   1763700000000   1763743200000"
+	f.Add("S" + times + "3:0ab4:acme3:ann0:9:192.0.2.14:test")
+	f.Add("S" + times + "0:0:0:4:code0:0:")
+	f.Add("R")
+	f.Add("M0123456789abcdef0123456789abcdef")
+	f.Add("S" + times + "3:0ab-1:99999999999999999999:")
+	var held, written string
+	s := &server{info: fit, config: everysec}
+	do := func(ctx context.Context, args ...any) (any, error) {
+		switch {
+		case args[0] == "MGET":
+			return []any{held}, nil
+		case args[0] == "EVALSHA" && len(args) > 6:
+			written = args[6].(string) // the first argument after three keys
+			return int64(0), nil
+		}
+		return s.do(ctx, args...)
+	}
+	f.Fuzz(func(t *testing.T, record string) {
+		sessions, err := open(t, do).Sessions()
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = record
+		got, err := sessions.Get(t.Context(), [32]byte{1})
+		if err != nil {
+			if diff := cmp.Diff(session.Session{}, got); diff != "" {
+				t.Errorf("an error beside a session:\n%s", diff)
+			}
+			return
+		}
+		if err := sessions.Create(t.Context(), got, 0); err != nil {
+			t.Fatal(err)
+		}
+		held = written
+		again, err := sessions.Get(t.Context(), [32]byte{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(got, again); diff != "" {
+			t.Errorf("%q became %q:\n%s", record, written, diff)
+		}
+	})
+}
+
+func TestSessionsOfAnyText(t *testing.T) {
+	var held string
+	s := &server{info: fit, config: everysec}
+	sessions, err := open(t, func(ctx context.Context, args ...any) (any, error) {
+		switch {
+		case args[0] == "MGET":
+			return []any{[]byte(held)}, nil
+		case args[0] == "EVALSHA" && len(args) > 6:
+			held = args[6].(string)
+			return int64(0), nil
+		}
+		return s.do(ctx, args...)
+	}).Sessions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)} {
+		want := session.Session{Hash: [32]byte{7}, ID: "1:2", Org: "\xff\x00", Account: "3:", Ticket: session.TicketEnrol,
+			Created: at.UTC(), Authenticated: at.UTC(), Seen: at.UTC(), Expires: at.UTC(), Address: "::1", Agent: "a: ü\r\n"}
+		if err := sessions.Create(t.Context(), want, 0); err != nil {
+			t.Fatal(err)
+		}
+		got, err := sessions.Get(t.Context(), want.Hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+// Sessions is a session.Store that any number of processes share.
+// Store.Sessions makes one. Sessions end by the server's clock.
+//
+// A session takes about 700 bytes. Get reads one key. The verbs on an account
+// look at each of its sessions, and DeleteAll of an org at each of the org's:
+// ten to twenty microseconds each, in which the server does nothing else. For an
+// org with a hundred thousand sessions that is more than a second, which needs a
+// deadline of its own, and in which other calls may fail.
+type Sessions struct{ store *Store }
+
+var _ session.Store = (*Sessions)(nil)
+
+//go:embed session.lua
+var sessionText string
+
+//go:embed create.lua
+var createText string
+
+//go:embed touch.lua
+var touchText string
+
+//go:embed replace.lua
+var replaceText string
+
+//go:embed delete.lua
+var deleteText string
+
+//go:embed deleteid.lua
+var deleteIDText string
+
+//go:embed deleteall.lua
+var deleteAllText string
+
+//go:embed sessions.lua
+var sessionsText string
+
+var (
+	createScript    = newScript(sessionText, createText)
+	touchScript     = newScript(sessionText, touchText)
+	replaceScript   = newScript(sessionText, replaceText)
+	deleteScript    = newScript(sessionText, deleteText)
+	deleteIDScript  = newScript(sessionText, deleteIDText)
+	deleteAllScript = newScript(sessionText, deleteAllText)
+	sessionsScript  = newScript(sessionText, sessionsText)
+)
+
+var errHash = errors.New("redisstore: the hash of a session is not new")
+
+// Create implements session.Store. A hash that is not new is an error.
+func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) error {
+	code, err := s.store.code(ctx, createScript,
+		[]string{hashKey(r.Hash), accountKey(r.Org, r.Account), orgKey(r.Org)},
+		encode(r), r.ID+string(r.Hash[:]), millis(r.Created), millis(r.Expires),
+		strconv.Itoa(max(limit, 0)), string(r.Ticket), r.Account, s.key("h:"))
+	return cmp.Or(err, codeError(code, nil, errHash))
+}
+
+// Get implements session.Store.
+func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
+	// Of one key, as there are clients that make an error of a reply that is nil.
+	reply, err := s.store.do.call(ctx, "MGET", s.key(hashKey(hash)))
+	if err != nil {
+		return session.Session{}, err
+	}
+	array, ok := reply.([]any)
+	if !ok || len(array) != 1 {
+		return session.Session{}, errReply
+	}
+	if array[0] == nil {
+		return session.Session{}, auth.ErrNotFound
+	}
+	record, ok := text(array[0])
+	if !ok || record == "" {
+		return session.Session{}, errReply
+	}
+	switch record[0] {
+	case 'R':
+		return session.Session{}, session.ErrReplaced
+	case 'M':
+		return session.Session{}, auth.ErrNotFound
+	}
+	return decode(hash, record)
+}
+
+// Touch implements session.Store.
+func (s *Sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
+	code, err := s.store.code(ctx, touchScript, []string{hashKey(hash)}, fixed(seen))
+	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
+}
+
+// Replace implements session.Store. A hash that is not new is an error.
+func (s *Sessions) Replace(ctx context.Context, old [32]byte, r session.Session) error {
+	code, err := s.store.code(ctx, replaceScript,
+		[]string{hashKey(old), hashKey(r.Hash)},
+		fixed(r.Seen)+fixed(r.Authenticated), string(r.Hash[:]), string(old[:]), s.key("a:"))
+	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound, errHash))
+}
+
+// Delete implements session.Store.
+func (s *Sessions) Delete(ctx context.Context, hash [32]byte) error {
+	_, err := s.store.code(ctx, deleteScript,
+		[]string{hashKey(hash)}, string(hash[:]), s.key("h:"), s.key("a:"), s.key("o:"))
+	return err
+}
+
+// DeleteID implements session.Store.
+func (s *Sessions) DeleteID(ctx context.Context, org, account, id string) error {
+	code, err := s.store.code(ctx, deleteIDScript,
+		[]string{accountKey(org, account), orgKey(org)}, id, account, s.key("h:"))
+	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
+}
+
+// DeleteAll implements session.Store.
+func (s *Sessions) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
+	n, err := s.store.code(ctx, deleteAllScript,
+		[]string{orgKey(org)}, account, except, s.key("h:"), s.key(accountKey(org, "")))
+	return int(n), err
+}
+
+// List implements session.Store.
+func (s *Sessions) List(ctx context.Context, org, account string) ([]session.Session, error) {
+	reply, err := s.store.run(ctx, sessionsScript, []string{accountKey(org, account)}, s.key("h:"))
+	if err != nil {
+		return nil, err
+	}
+	rows, ok := reply.([]any)
+	if !ok {
+		return nil, errReply
+	}
+	list := make([]session.Session, len(rows))
+	for i, row := range rows {
+		f, err := texts(row, 2)
+		if err != nil || len(f[0]) != 32 {
+			return nil, errReply
+		}
+		if list[i], err = decode([32]byte([]byte(f[0])), f[1]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (s *Sessions) key(name string) string { return s.store.prefix + name }
+
+func hashKey(hash [32]byte) string { return "h:" + string(hash[:]) }
+
+func accountKey(org, account string) string { return "a:" + pair(org, account) }
+
+func orgKey(org string) string { return "o:" + org }

@@ -1,0 +1,11 @@
+-- KEYS: 1 the account's sessions. ARGV: 1 what the keys of sessions begin with.
+-- Replies hash and session, the oldest first.
+local list = {}
+for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  local hash = string.sub(member, -32)
+  local session = alive(ARGV[1] .. hash)
+  if session then
+    list[#list + 1] = {hash, session}
+  end
+end
+return list

@@ -1,0 +1,69 @@
+// Package session lets a Guard authenticate browsers by a cookie (section 5.2
+// of the interface): logins with a password, a second factor, step-up, and the
+// ends of sessions.
+//
+//   - Manager is the mechanism, and has the verbs that handlers call.
+//   - Store, Attempts and Factors are what it keeps: Memory is all three.
+//   - Passwords is where the application keeps its passwords, as a Hasher
+//     encodes them.
+//
+// What an org asks of its sessions is its auth.SessionPolicy, which is read with
+// each request. A second factor is asked for at login: where it becomes required,
+// RevokeAll for the org ends the sessions that were opened without one.
+//
+// The routes, the forms and the mails are left to the application, and so are its
+// accounts: registering them, and letting somebody in who has lost a password or
+// a device.
+//
+// # Choosing
+//
+// Login is for passwords. Start is for accounts that were proven elsewhere, at
+// registration, by single sign-on or with a passkey. Both go on to the second
+// factor if the account has one or the org requires one: then they return
+// ErrSecondFactor, leave a ticket, and Verify (or Enrol and Confirm) completes
+// the login.
+//
+// These verbs, and Logout, stand on routes that are auth.Public, with POST.
+// Reauthenticate and Remove stand behind auth.Authenticated. Enrol and Confirm
+// serve sessions and tickets: auth.Optional admits both. What must not be done
+// with a session that was left open takes auth.Need.Fresh: Enrol, Remove, a
+// change of the password, the end of other sessions.
+//
+// Memory is for one process that may forget. Several processes share a store.
+//
+// # Ending sessions
+//
+// When a password was changed or an account disabled, set auth.Account.Changed
+// or Disabled: each request looks at them, within the staleness of the Directory.
+// RevokeAll beside it is immediate, and spares the session it is told to. A login
+// that is under way with the old password outlives RevokeAll but not Changed: its
+// session is dated from before the password was looked up. So do both.
+//
+// Changed ends the session that asked for the change as well, unless it proves
+// itself again: a route that asks for a fresh session changes the password, and
+// then calls Reauthenticate with the new one, within the same request. A request's
+// token is renewed once; a second Reauthenticate finds no session.
+//
+// # What is not checked
+//
+// The quality of passwords, when they are chosen, is the application's, and so is
+// who may list and end whose sessions: List, Revoke and RevokeAll ask nobody.
+//
+// Requests by GET and HEAD may come from other origins, as links do. They must not
+// change anything, and no verb of a Manager may be mounted there; but for Start at
+// the end of a single sign-on, once the application has checked that this browser
+// began it.
+//
+// A request with neither Sec-Fetch-Site nor Origin passes as no browser's. All
+// browsers of today send one or the other with what is not GET or HEAD.
+//
+// The answers to Enrol hold a secret and those to Confirm hold codes, which no
+// cache may keep: envelope.Write sets Cache-Control: no-store, and an application
+// that sends them in another way sets it itself.
+//
+// # Compatibility
+//
+// From v0.1 on, fields are only added to structs, so that composite literals name
+// theirs; which errors wrap which is part of the API, and their texts are not.
+// Store, Attempts, Factors, Passwords and Hasher do not grow.
+package session

@@ -1,0 +1,233 @@
+package session_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+func TestF12TheOrgRequiresAFactor(t *testing.T) {
+	required := org(func(o *auth.Org) { o.Session.SecondFactor = true })
+	start := func(t *testing.T) (*world, *browser, session.FactorSecret) {
+		w := newWorld(t, required)
+		b := w.browser()
+		got := b.login("ann", annPassword)
+		want(t, got, 403, auth.DetailSecondFactor)
+		if got.reason != "enrol" || sets(got) != "+"+ticketName {
+			t.Errorf("reason %q, cookies %q", got.reason, sets(got))
+		}
+		begun := b.post("/enrol")
+		want(t, begun, 200, "")
+		return w, b, decoded(t, begun.data)
+	}
+	t.Run("F12 enrolment only, and that in", func(t *testing.T) {
+		w, b, secret := start(t)
+		want(t, b.get("/me"), 401, auth.DetailNoCredentials)
+		want(t, b.post("/verify", "code", w.code(secret)), 401, invalidCode)
+		want(t, b.post("/confirm", "code", w.wrong(secret)), 401, invalidCode)
+		got := b.post("/confirm", "code", w.code(secret))
+		want(t, got, 200, "")
+		if sets(got) != "-"+ticketName+" +"+cookieName || len(got.data.([]any)) != 10 {
+			t.Errorf("cookies %q, data %v", sets(got), got.data)
+		}
+		want(t, b.get("/me"), 200, "")
+		want(t, b.post("/sudo"), 200, "")
+	})
+	t.Run("F12 by single sign-on", func(t *testing.T) {
+		w := newWorld(t, required)
+		b := w.browser()
+		want(t, b.post("/start", "account", "ann"), 403, auth.DetailSecondFactor)
+		b.enrol()
+		want(t, b.get("/me"), 200, "")
+	})
+	t.Run("F12 an enrolment ticket cannot change an active factor", func(t *testing.T) {
+		w, b, secret := start(t)
+		thief := w.browser()
+		want(t, thief.login("ann", annPassword), 403, auth.DetailSecondFactor)
+		want(t, b.post("/confirm", "code", w.code(secret)), 200, "")
+		version := must(w.memory.Factor(t.Context(), "acme", "ann")).Version
+		w.clock.Advance(time.Minute)
+		want(t, thief.post("/enrol"), 401, invalidCode)
+		want(t, thief.post("/confirm", "code", w.code(secret)), 401, invalidCode)
+		if must(w.memory.Factor(t.Context(), "acme", "ann")).Version != version {
+			t.Error("the factor was changed")
+		}
+	})
+	t.Run("F12 50 confirmations at once open one session", func(t *testing.T) {
+		for range 20 {
+			w, b, secret := start(t)
+			var passed atomic.Int64
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					if got := b.clone().post("/confirm", "code", w.code(secret)); got.status == 200 {
+						passed.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if passed.Load() != 1 || len(w.sessions("ann")) != 1 {
+				t.Fatalf("%d passed, %d sessions", passed.Load(), len(w.sessions("ann")))
+			}
+		}
+	})
+	t.Run("F12 it can be replaced and not removed", func(t *testing.T) {
+		w, b, secret := start(t)
+		want(t, b.post("/confirm", "code", w.code(secret)), 200, "")
+		w.clock.Advance(time.Minute)
+		want(t, b.post("/remove", "code", w.code(secret)), 403, auth.DetailForbidden)
+		old := b.clone()
+		replaced, _ := b.enrol()
+		want(t, old.get("/me"), 401, expired)
+		w.clock.Advance(time.Minute)
+		want(t, w.ticket().post("/verify", "code", w.code(secret)), 401, invalidCode)
+		want(t, w.ticket().post("/verify", "code", w.code(replaced)), 200, "")
+	})
+	t.Run("F12 an enrolment ticket in another org", func(t *testing.T) {
+		w, b, _ := start(t)
+		w.directory.PutAccount(auth.Account{ID: "ann", Org: "globex"}) // somebody else
+		thief := w.browser()
+		thief.org, thief.jar["__Host-ticket-globex"] = "globex", b.cookie(ticketName)
+		want(t, thief.post("/enrol"), 401, invalidCode)
+	})
+	t.Run("F12 required only after the login", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		required(w)
+		want(t, b.get("/me"), 200, "") // the open session stays; RevokeAll ends it
+		want(t, w.browser().login("ann", annPassword), 403, auth.DetailSecondFactor)
+	})
+	t.Run("F12 nobody's enrolment", func(t *testing.T) {
+		w := newWorld(t, required)
+		want(t, w.browser().post("/enrol"), 401, auth.DetailNoCredentials)
+		want(t, w.browser().post("/confirm", "code", "000000"), 401, auth.DetailNoCredentials)
+		b := w.browser()
+		b.jar[ticketName] = "x"
+		want(t, b.post("/enrol"), 401, invalidCode)
+		foreign := []string{"Sec-Fetch-Site", "cross-site"}
+		want(t, w.browser().do("POST", "/enrol", "", foreign...), 403, auth.DetailCrossOrigin)
+	})
+}
+
+// Whose factor is enrolled is decided by who has just logged in, not by the
+// session that somebody else left in the browser, be it fresh or old.
+func TestATicketEndsTheSession(t *testing.T) {
+	for name, age := range map[string]time.Duration{"fresh": 0, "old": 20 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			b := w.browser()
+			want(t, b.login("bob", "bob's password"), 200, "")
+			w.putOrg(func(o *auth.Org) { o.Session.SecondFactor = true })
+			w.clock.Advance(age)
+			old := b.clone()
+			got := b.login("ann", annPassword)
+			want(t, got, 403, auth.DetailSecondFactor)
+			if sets(got) != "-"+cookieName+" +"+ticketName {
+				t.Errorf("cookies %q", sets(got))
+			}
+			want(t, b.get("/me"), 401, auth.DetailNoCredentials)
+			want(t, old.get("/me"), 401, expired)
+			b.enrol()
+			if got := b.get("/me"); got.data != "ann" {
+				t.Errorf("signed in as %v", got.data)
+			}
+			if f := must(w.memory.Factor(t.Context(), "acme", "bob")); f.Version != 0 {
+				t.Error("the other account's factor was changed")
+			}
+		})
+	}
+	t.Run("and the ticket before it", func(t *testing.T) {
+		w := newWorld(t)
+		b, secret, _ := w.pending()
+		old := b.clone()
+		want(t, b.login("ann", annPassword), 403, auth.DetailSecondFactor)
+		want(t, old.post("/verify", "code", w.code(secret)), 401, invalidCode)
+		want(t, b.post("/verify", "code", w.code(secret)), 200, "")
+	})
+	t.Run("not where the store is down", func(t *testing.T) {
+		w := newWorld(t)
+		w.ann().enrol()
+		b := w.browser()
+		want(t, b.login("bob", "bob's password"), 200, "")
+		w.stores.set("Delete", errors.New("down"))
+		want(t, b.login("ann", annPassword), 503, auth.DetailUnavailable)
+		want(t, b.get("/me"), 200, "")
+	})
+	t.Run("not for a wrong password or code", func(t *testing.T) {
+		w := newWorld(t)
+		secret, _ := w.ann().enrol()
+		b := w.browser()
+		want(t, b.login("bob", "bob's password"), 200, "")
+		want(t, b.login("ann", "wrong"), 401, auth.DetailInvalidCredentials)
+		want(t, b.login("ann", annPassword, "code", w.wrong(secret)), 401, invalidCode)
+		want(t, b.get("/me"), 200, "")
+	})
+}
+
+// A new device is added by a fresh session, and does not make one fresh.
+func TestEnrolmentDoesNotRefresh(t *testing.T) {
+	w := newWorld(t)
+	b := w.ann()
+	begun := b.post("/enrol")
+	secret := decoded(t, begun.data)
+	for range 2 {
+		w.clock.Advance(9 * time.Minute)
+		want(t, b.get("/me"), 200, "")
+	}
+	want(t, b.post("/enrol"), 403, auth.DetailReauthenticate)
+	old := b.clone()
+	want(t, b.post("/confirm", "code", w.code(secret)), 200, "")
+	want(t, old.get("/me"), 401, expired)
+	want(t, b.get("/me"), 200, "")
+	want(t, b.post("/sudo"), 403, auth.DetailReauthenticate)
+}
+
+func TestBeginningAgainVoidsWhatWasBegun(t *testing.T) {
+	w := newWorld(t)
+	b := w.ann()
+	first := decoded(t, b.post("/enrol").data)
+	second := decoded(t, b.post("/enrol").data)
+	want(t, b.post("/confirm", "code", w.code(first)), 401, invalidCode)
+	want(t, b.post("/confirm", "code", w.code(second)), 200, "")
+	want(t, b.post("/confirm", "code", w.code(second)), 401, invalidCode)
+}
+
+// Whatever changes the factor meanwhile, no change is lost and none comes back.
+func TestFactorChangesAtOnce(t *testing.T) {
+	for round := range 50 {
+		w := newWorld(t)
+		b := w.ann()
+		secret, recovery := b.enrol()
+		w.clock.Advance(time.Minute)
+		verifying := w.ticket()
+		var all sync.WaitGroup
+		var removed, verified reply
+		all.Go(func() { removed = b.post("/remove", "code", w.code(secret)) })
+		all.Go(func() { verified = verifying.post("/verify", "code", recovery[0]) })
+		all.Wait()
+		f := must(w.memory.Factor(t.Context(), "acme", "ann"))
+		if removed.status != 200 || f.Secret != nil || f.Recovery != nil {
+			t.Fatalf("round %d: removal got %d, factor %s", round, removed.status, fmt.Sprint(f.Version))
+		}
+		if verified.status != 200 && verified.status != 401 {
+			t.Fatalf("round %d: verification got %d", round, verified.status)
+		}
+	}
+}
+
+func TestANewFactorEndsTheOtherSessions(t *testing.T) {
+	w := newWorld(t)
+	b, other := w.ann(), w.ann()
+	secret := decoded(t, b.post("/enrol").data)
+	want(t, b.post("/confirm", "code", "000000"), 401, invalidCode)
+	want(t, other.get("/me"), 200, "")
+	want(t, b.post("/confirm", "code", w.code(secret)), 200, "")
+	want(t, other.get("/me"), 401, expired)
+	want(t, b.get("/me"), 200, "")
+}

@@ -1,0 +1,372 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// table is where an application keeps its passwords.
+type table map[string]string
+
+func (t table) Password(_ context.Context, org, login string) (account, encoded string, err error) {
+	encoded, ok := t[org+"/"+login]
+	if !ok {
+		return "", "", auth.ErrNotFound
+	}
+	return login, encoded, nil
+}
+
+// application is a small server, for the examples.
+type application struct {
+	manager *session.Manager
+	mux     *auth.Mux
+	client  *http.Client
+	url     string
+	close   func()
+}
+
+// newApplication has an account, ann, whose password is "open sesame".
+func newApplication() *application {
+	directory := auth.NewMemory()
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	memory := session.NewMemory()
+	manager := &session.Manager{Store: memory, Attempts: memory, Factors: memory,
+		Hasher: session.PBKDF2{Iterations: 1000}} // few, for an example's sake
+	encoded, err := manager.Hash(context.Background(), "open sesame")
+	if err != nil {
+		panic(err)
+	}
+	manager.Passwords = table{"acme/ann": encoded}
+	guard := &auth.Guard{BaseURL: "http://localhost:8080", Directory: directory, Mechanisms: []auth.Mechanism{manager}}
+	mux := guard.Mux()
+	server := httptest.NewServer(mux)
+	jar, _ := cookiejar.New(nil)
+	return &application{manager, mux, &http.Client{Jar: jar}, server.URL + "/acme/v2", server.Close}
+}
+
+// post registers a verb.
+func (a *application) post(path string, n auth.Need, do func(http.ResponseWriter, *http.Request) error) {
+	a.mux.HandleFunc("POST "+path, n, func(w http.ResponseWriter, r *http.Request) {
+		if err := do(w, r); err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		envelope.Write(w, envelope.Result[string]{Data: "done"})
+	})
+}
+
+// login registers the route that the other examples begin with.
+func (a *application) login() {
+	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
+		_, err := a.manager.Login(w, r, r.PostFormValue("login"), r.PostFormValue("password"), r.PostFormValue("code"))
+		return err
+	})
+}
+
+// send sends a form, and prints the status.
+func (a *application) send(path string, pairs ...string) {
+	values := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	reply, err := a.client.PostForm(a.url+path, values)
+	if err != nil {
+		panic(err)
+	}
+	reply.Body.Close()
+	fmt.Println(path, reply.StatusCode)
+}
+
+func ExampleManager_Login() {
+	a := newApplication()
+	defer a.close()
+	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
+		p, err := a.manager.Login(w, r, r.PostFormValue("login"), r.PostFormValue("password"), "")
+		if errors.Is(err, session.ErrSecondFactor) {
+			fmt.Println("a code is wanted") // auth.Fail says so, too
+		}
+		if err == nil {
+			fmt.Println("hello,", p.Account)
+		}
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open barley")
+	a.send("/login", "login", "ann", "password", "open sesame")
+	// Output:
+	// /login 401
+	// hello, ann
+	// /login 200
+}
+
+// Start opens a session for an account that has proved itself elsewhere.
+func ExampleManager_Start() {
+	a := newApplication()
+	defer a.close()
+	a.post("/sso/callback", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
+		account := "ann" // as the identity provider's answer says, once it was verified
+		_, err := a.manager.Start(w, r, account)
+		return err
+	})
+	a.send("/sso/callback")
+	// Output: /sso/callback 200
+}
+
+// A second factor: enrolled with the session, and asked for at the next login.
+func ExampleManager_Verify() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	var secret session.FactorSecret
+	var recovery []string
+	a.post("/factor", auth.Optional.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
+		enrolment, err := a.manager.Enrol(r)
+		secret = enrolment.Secret // shown once, as session.OTPAuth in a QR code
+		return err
+	})
+	a.post("/factor/confirm", auth.Optional, func(w http.ResponseWriter, r *http.Request) (err error) {
+		recovery, err = a.manager.Confirm(w, r, r.PostFormValue("code"))
+		return err
+	})
+	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
+		_, err := a.manager.Verify(w, r, r.PostFormValue("code"))
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/factor")
+	a.send("/factor/confirm", "code", authenticator(secret))
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/verify", "code", recovery[0])
+	// Output:
+	// /login 200
+	// /factor 200
+	// /factor/confirm 200
+	// /login 403
+	// /verify 200
+}
+
+// authenticator is what an app on a telephone shows.
+func authenticator(secret session.FactorSecret) string {
+	return session.Code(secret, time.Now().Unix()/30)
+}
+
+// Enrol begins the enrolment of a second factor; Confirm makes it active.
+func ExampleManager_Enrol() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	a.post("/factor", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Set("Cache-Control", "no-store")
+		enrolment, err := a.manager.Enrol(r)
+		uri := session.OTPAuth("Acme", enrolment.Account, enrolment.Secret) // for a QR code
+		fmt.Println(uri[:29], enrolment.Secret)
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/factor")
+	// Output:
+	// /login 200
+	// otpauth://totp/Acme:ann?secre REDACTED
+	// /factor 200
+}
+
+func ExampleManager_Confirm() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	var secret session.FactorSecret
+	a.post("/factor", auth.Optional.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
+		enrolment, err := a.manager.Enrol(r)
+		secret = enrolment.Secret
+		return err
+	})
+	a.post("/factor/confirm", auth.Optional, func(w http.ResponseWriter, r *http.Request) error {
+		recovery, err := a.manager.Confirm(w, r, r.PostFormValue("code"))
+		fmt.Println(len(recovery), "recovery codes")
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/factor")
+	a.send("/factor/confirm", "code", "no code")
+	a.send("/factor/confirm", "code", authenticator(secret))
+	// Output:
+	// /login 200
+	// /factor 200
+	// 0 recovery codes
+	// /factor/confirm 401
+	// 10 recovery codes
+	// /factor/confirm 200
+}
+
+func ExampleManager_Remove() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	var recovery []string
+	a.post("/factor", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
+		enrolment, err := a.manager.Enrol(r)
+		if err != nil {
+			return err
+		}
+		recovery, err = a.manager.Confirm(w, r, authenticator(enrolment.Secret)) // one step, for an example's sake
+		return err
+	})
+	a.post("/factor/remove", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
+		return a.manager.Remove(r, r.PostFormValue("code"))
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/factor")
+	a.send("/factor/remove", "code", "no code")
+	a.send("/factor/remove", "code", recovery[0])
+	// Output:
+	// /login 200
+	// /factor 200
+	// /factor/remove 401
+	// /factor/remove 200
+}
+
+// Step-up: the route asks for a fresh proof, and Reauthenticate gives one.
+func ExampleManager_Reauthenticate() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	a.post("/proof", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
+		_, err := a.manager.Reauthenticate(w, r, "ann", r.PostFormValue("password"))
+		return err
+	})
+	a.post("/payout", auth.Authenticated.Fresh(50*time.Millisecond), func(http.ResponseWriter, *http.Request) error { return nil })
+	a.send("/login", "login", "ann", "password", "open sesame")
+	time.Sleep(100 * time.Millisecond)
+	a.send("/payout")
+	a.send("/proof", "password", "open sesame")
+	// Output:
+	// /login 200
+	// /payout 403
+	// /proof 200
+}
+
+func ExampleManager_Logout() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	a.post("/logout", auth.Public, a.manager.Logout)
+	a.post("/me", auth.Authenticated, func(http.ResponseWriter, *http.Request) error { return nil })
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/me")
+	a.send("/logout")
+	a.send("/me")
+	// Output:
+	// /login 200
+	// /me 200
+	// /logout 200
+	// /me 401
+}
+
+// An account's own sessions, without what opens them.
+func ExampleManager_List() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	a.post("/sessions", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
+		p := auth.From(r.Context())
+		sessions, err := a.manager.List(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
+		for _, s := range sessions {
+			fmt.Println(s.Account, s.Address, s.Agent, s.ID == p.SessionID)
+		}
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/sessions")
+	// Output:
+	// /login 200
+	// ann 127.0.0.1 Go-http-client/1.1 true
+	// /sessions 200
+}
+
+func ExampleManager_Revoke() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	a.post("/sessions/{id}/end", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
+		p := auth.From(r.Context())
+		return a.manager.Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")) // an account's own only
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/sessions/0123/end")
+	// Output:
+	// /login 200
+	// /sessions/0123/end 404
+}
+
+// After a change of the password: everywhere else is logged out.
+func ExampleManager_RevokeAll() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	a.post("/password", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
+		p := auth.From(r.Context())
+		ended, err := a.manager.RevokeAll(r.Context(), p.Org, p.Account, p.SessionID)
+		fmt.Println(ended, "ended")
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.client.Jar, _ = cookiejar.New(nil) // another browser
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/password")
+	// Output:
+	// /login 200
+	// /login 200
+	// 1 ended
+	// /password 200
+}
+
+// Hash is for where passwords are chosen.
+func ExampleManager_Hash() {
+	manager := &session.Manager{Hasher: session.PBKDF2{Iterations: 1000}}
+	encoded, err := manager.Hash(context.Background(), "open sesame")
+	fmt.Println(encoded[:22], err)
+	// Output: $pbkdf2-sha256$i=1000$ <nil>
+}
+
+func ExampleDelay() {
+	for count := 4; count <= 8; count++ {
+		fmt.Println(count, session.Delay(count, 5))
+	}
+	// Output:
+	// 4 0s
+	// 5 1s
+	// 6 2s
+	// 7 4s
+	// 8 8s
+}
+
+func ExampleFactorSecret_Base32() {
+	secret := session.FactorSecret("12345678901234567890")
+	fmt.Println(secret)
+	fmt.Println(secret.Base32()) // for the one page that shows it
+	// Output:
+	// REDACTED
+	// GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ
+}
+
+// A handler that makes an account changes something before it calls Start.
+func ExampleManager_SameOrigin() {
+	var sessions session.Manager
+	r := httptest.NewRequest(http.MethodPost, "https://api.example.com/acme/v2/accounts", nil)
+	fmt.Println(sessions.SameOrigin(r) == nil) // curl, say
+	r.Header.Set("Origin", "https://evil.example")
+	fmt.Println(sessions.SameOrigin(r) == nil)
+	// Output:
+	// true
+	// false
+}

@@ -1,0 +1,329 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+func TestF10StoreDown(t *testing.T) {
+	const unavailable = auth.DetailUnavailable
+	for _, failure := range []error{http.ErrServerClosed, context.DeadlineExceeded,
+		&auth.Error{Detail: auth.DetailForbidden}, errors.Join(auth.ErrUnavailable, auth.ErrNotFound)} {
+		for verb, do := range map[string]func(*browser) reply{
+			"F10 Get":      func(b *browser) reply { return b.get("/me") },
+			"F10 Touch":    func(b *browser) reply { return b.get("/me") },
+			"F10 Replace":  func(b *browser) reply { return b.post("/reauthenticate", "login", "ann", "password", annPassword) },
+			"F10 Delete":   func(b *browser) reply { return b.post("/logout") },
+			"F10 Create":   func(b *browser) reply { return b.w.browser().login("ann", annPassword) },
+			"F10 Password": func(b *browser) reply { return b.login("ann", annPassword) },
+			"F10 Try":      func(b *browser) reply { return b.login("ann", annPassword) },
+			"F10 Factor":   func(b *browser) reply { return b.login("ann", annPassword) },
+			"F10 Save":     func(b *browser) reply { return b.post("/enrol") },
+		} {
+			t.Run(verb, func(t *testing.T) {
+				w := newWorld(t)
+				b := w.ann()
+				w.clock.Advance(5 * time.Minute)
+				cookie, handled := b.cookie(cookieName), w.handled.Load()
+				w.stores.set(verb[4:], failure)
+				for range 20 { // and faults are nobody's failed tries
+					got := do(b)
+					want(t, got, 503, unavailable)
+					if got.header.Get("Set-Cookie") != "" {
+						t.Errorf("cookies %q", sets(got))
+					}
+				}
+				if verb == "F10 Get" {
+					want(t, b.get("/maybe"), 503, unavailable) // never anonymous
+				}
+				if b.cookie(cookieName) != cookie || w.handled.Load() != handled {
+					t.Error("the cookie went, or the handler ran")
+				}
+				w.stores.set(verb[4:], nil)
+				want(t, b.get("/me"), 200, "")
+				want(t, w.browser().login("ann", annPassword), 200, "")
+			})
+		}
+	}
+	t.Run("F10 the second step", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		secret, _ := b.enrol()
+		w.clock.Advance(time.Minute)
+		want(t, b.login("ann", annPassword), 403, auth.DetailSecondFactor)
+		for _, verb := range []string{"Get", "Try", "Factor", "Save"} {
+			w.stores.set(verb, http.ErrServerClosed)
+			for range 10 {
+				want(t, b.post("/verify", "code", w.code(secret)), 503, unavailable)
+			}
+			w.stores.set(verb, nil)
+		}
+		want(t, b.post("/verify", "code", w.code(secret)), 200, "")
+	})
+	t.Run("F10 a store that hangs", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, realTime, func(w *world) { w.guard.Timeout = 0 })
+			b := w.ann()
+			w.manager.Store = hanging{w.stores}
+			start := time.Now()
+			want(t, b.get("/me"), 503, unavailable)
+			want(t, b.post("/logout"), 503, unavailable)
+			if took := time.Since(start); took > 1100*time.Millisecond {
+				t.Errorf("took %s", took)
+			}
+			w.manager.Store = w.stores
+			want(t, b.get("/me"), 200, "")
+			w.answer = func(rw http.ResponseWriter, r *http.Request) {
+				w.manager.Store = hanging{w.stores}
+				start := time.Now()
+				_, listed := w.manager.List(r.Context(), &auth.Org{Code: "acme"}, "ann")
+				_, all := w.manager.RevokeAll(r.Context(), "acme", "ann", "")
+				for _, err := range []error{listed, all, w.manager.Revoke(r.Context(), "acme", "ann", "x")} {
+					if !isUnavailable(err) {
+						t.Errorf("got %v", err)
+					}
+				}
+				if took := time.Since(start); took != 1500*time.Millisecond {
+					t.Errorf("the lists took %s", took)
+				}
+				rw.Write([]byte("{}"))
+			}
+			want(t, b.get("/me"), 200, "")
+		})
+	})
+	t.Run("F10 the lists", func(t *testing.T) {
+		w := newWorld(t)
+		for _, verb := range []string{"List", "DeleteID", "DeleteAll"} {
+			w.stores.set(verb, http.ErrServerClosed)
+		}
+		_, listed := w.manager.List(t.Context(), &auth.Org{Code: "acme"}, "ann")
+		_, all := w.manager.RevokeAll(t.Context(), "acme", "ann", "")
+		for _, err := range []error{listed, all, w.manager.Revoke(t.Context(), "acme", "ann", "x")} {
+			if !isUnavailable(err) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}
+
+// Who can make a store panic has not thereby proved anything.
+func TestF08APanicIsNoSuccess(t *testing.T) {
+	for name, step := range map[string]struct {
+		do    func(*browser, string) reply
+		looks int // at the factor before the one that counts
+	}{
+		"F08 at a login":        {func(b *browser, code string) reply { return b.login("ann", annPassword, "code", code) }, 1},
+		"F08 at a confirmation": {func(b *browser, code string) reply { return b.post("/confirm", "code", code) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			b := w.ann()
+			secret, _ := b.enrol()
+			want(t, b.post("/enrol"), 200, "")
+			panics := func() {
+				defer func() { recover() }()
+				first := w.stores.count("Factor")
+				w.stores.before["Factor"] = func() {
+					if w.stores.count("Factor") > first+step.looks {
+						panic("down")
+					}
+				}
+				defer delete(w.stores.before, "Factor")
+				step.do(b, w.wrong(secret))
+				t.Error("no panic")
+			}
+			for range 3 {
+				want(t, step.do(b, w.wrong(secret)), 401, invalidCode)
+			}
+			panics()
+			panics()
+			want(t, step.do(b, w.wrong(secret)), 429, auth.DetailLocked)
+			w.clock.Advance(time.Second)
+			want(t, step.do(b, w.wrong(secret)), 401, invalidCode)
+			want(t, step.do(b, w.wrong(secret)), 429, auth.DetailLocked)
+		})
+	}
+}
+
+// A store that answers an old version each time is a failure, not a loop.
+func TestConflictsWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, realTime, func(w *world) { w.guard.Timeout = 0 })
+		secret, _ := w.ann().enrol()
+		time.Sleep(time.Minute)
+		b := w.ticket()
+		w.stores.before["Save"] = func() { time.Sleep(10 * time.Millisecond) }
+		w.stores.set("Save", session.ErrConflict)
+		begun := time.Now()
+		want(t, b.post("/verify", "code", w.code(secret)), 503, auth.DetailUnavailable)
+		if took := time.Since(begun); took > 600*time.Millisecond {
+			t.Errorf("took %s", took)
+		}
+		w.stores.set("Save", nil)
+		want(t, b.post("/verify", "code", w.code(secret)), 200, "")
+	})
+}
+
+// Each step of a login fails closed: no cookie and no session.
+func TestF10EachStepOfALogin(t *testing.T) {
+	for name, step := range map[string]struct {
+		verb   string
+		err    error
+		do     func(b *browser, secret session.FactorSecret) reply
+		status int
+		fault  string
+	}{
+		"F10 ending what the browser had": {"Delete", http.ErrServerClosed,
+			func(b *browser, _ session.FactorSecret) reply { return b.login("bob", "bob's password") }, 503, auth.DetailUnavailable},
+		"F10 the ticket": {"Create", http.ErrServerClosed,
+			func(b *browser, _ session.FactorSecret) reply { return b.login("ann", annPassword) }, 503, auth.DetailUnavailable},
+		"F10 redeeming the ticket": {"DeleteID", errors.Join(auth.ErrUnavailable, auth.ErrNotFound),
+			func(b *browser, s session.FactorSecret) reply { return b.post("/verify", "code", b.w.code(s)) }, 503, auth.DetailUnavailable},
+		"F10 a ticket that somebody else redeemed": {"DeleteID", auth.ErrNotFound,
+			func(b *browser, s session.FactorSecret) reply { return b.post("/verify", "code", b.w.code(s)) }, 401, invalidCode},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			pending, secret, _ := w.pending()
+			b := w.browser()
+			want(t, b.login("bob", "bob's password"), 200, "")
+			b.jar[ticketName] = pending.cookie(ticketName)
+			w.stores.set(step.verb, step.err)
+			got := step.do(b, secret)
+			want(t, got, step.status, step.fault)
+			if len(got.cookies) > 0 || len(w.sessions("ann")) != 1 { // the one that enrolled
+				t.Errorf("cookies %q, %d sessions", sets(got), len(w.sessions("ann")))
+			}
+			if step.verb != "Create" { // before which the older session has ended
+				want(t, b.get("/me"), 200, "")
+			}
+		})
+	}
+}
+
+func TestF10TheDirectoryIsDown(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.guard.Directory = &w.outage })
+	b := w.browser()
+	want(t, b.login("bob", "bob's password"), 200, "")
+	pending, secret, _ := w.pending()
+	cookie := b.cookie(cookieName)
+	w.outage.down = true
+	for range 10 {
+		want(t, b.get("/me"), 503, auth.DetailUnavailable)
+		want(t, pending.post("/verify", "code", w.code(secret)), 503, auth.DetailUnavailable)
+	}
+	w.outage.down = false
+	if b.cookie(cookieName) != cookie {
+		t.Error("the cookie went")
+	}
+	want(t, b.get("/me"), 200, "")
+	want(t, pending.post("/verify", "code", w.code(secret)), 200, "")
+}
+
+// The codes are good once the factor is active, whatever fails after that.
+func TestCodesBesideAnErrorAreGood(t *testing.T) {
+	for verb, required := range map[string]bool{"Replace": false, "DeleteAll": false, "DeleteID": true, "Create": true} {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t)
+			var codes []string
+			w.mux.HandleFunc("POST /confirm-all-the-same", auth.Optional, func(rw http.ResponseWriter, r *http.Request) {
+				var err error
+				codes, err = w.manager.Confirm(rw, r, r.PostFormValue("code"))
+				auth.Fail(rw, r, err)
+			})
+			b := w.browser()
+			if required { // the ticket's enrolment; otherwise a session's
+				w.putOrg(func(o *auth.Org) { o.Session.SecondFactor = true })
+			}
+			b.login("ann", annPassword)
+			secret := decoded(t, b.post("/enrol").data)
+			w.stores.set(verb, http.ErrServerClosed)
+			got := b.post("/confirm-all-the-same", "code", w.code(secret))
+			w.stores.set(verb, nil)
+			if got.status != 503 || len(codes) != 10 {
+				t.Fatalf("got %d, codes %q", got.status, codes)
+			}
+			want(t, w.browser().login("ann", annPassword, "code", codes[9]), 200, "")
+		})
+	}
+	t.Run("and none before", func(t *testing.T) {
+		w := newWorld(t, org(func(o *auth.Org) { o.Session.SecondFactor = true }))
+		b := w.browser()
+		want(t, b.login("ann", annPassword), 403, auth.DetailSecondFactor)
+		secret := decoded(t, b.post("/enrol").data)
+		for _, verb := range []string{"Get", "Try", "Factor", "Save"} {
+			w.stores.set(verb, http.ErrServerClosed)
+			for range 10 {
+				want(t, b.post("/confirm", "code", w.code(secret)), 503, auth.DetailUnavailable)
+			}
+			w.stores.set(verb, nil)
+		}
+		want(t, b.post("/confirm", "code", w.code(secret)), 200, "")
+	})
+}
+
+// Passwords are hashed a few at a time. Who is turned away has not failed.
+func TestTheQueueOfHashesIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, realTime)
+		w.browser().login("warm", "up")
+		w.hasher.hold = func() { time.Sleep(time.Second) }
+		full := runtime.GOMAXPROCS(0) * (1 + 16)
+		var all sync.WaitGroup
+		for n := range full {
+			b := w.browser()
+			b.remote = "192.0.2." + strconv.Itoa(n) + ":1"
+			all.Go(func() { b.login("user"+strconv.Itoa(n), "wrong") })
+		}
+		synctest.Wait()
+		for range 10 {
+			want(t, w.browser().login("ann", annPassword), 429, auth.DetailThrottled)
+		}
+		_, err := w.manager.Hash(t.Context(), "a password")
+		if fault, ok := errors.AsType[*auth.Error](err); !ok || fault.Detail != auth.DetailThrottled {
+			t.Errorf("Hash: %v", err)
+		}
+		all.Wait()
+		want(t, w.browser().login("ann", annPassword), 200, "")
+	})
+}
+
+// A client that hangs up while its password waits to be hashed has not failed.
+func TestAClientThatDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, realTime)
+		w.browser().login("warm", "up")
+		w.hasher.hold = func() { time.Sleep(time.Minute) }
+		var all sync.WaitGroup
+		for n := range runtime.GOMAXPROCS(0) {
+			all.Go(func() { w.browser().login("user"+strconv.Itoa(n), "wrong") })
+		}
+		synctest.Wait()
+		for range 10 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			r := httptest.NewRequestWithContext(ctx, "POST", "/acme/v2/login", strings.NewReader(form("login", "ann", "password", annPassword)))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			rec := httptest.NewRecorder()
+			w.mux.ServeHTTP(rec, r)
+			cancel()
+			if rec.Code != 503 {
+				t.Errorf("got %d %s", rec.Code, rec.Body)
+			}
+		}
+		all.Wait()
+		w.hasher.hold = nil
+		want(t, w.browser().login("ann", annPassword), 200, "")
+	})
+}

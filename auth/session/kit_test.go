@@ -1,0 +1,188 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+const (
+	annPassword = "correct horse battery"
+	cookieName  = "__Host-session-acme"
+	ticketName  = "__Host-ticket-acme"
+	expired     = auth.DetailSessionExpired
+)
+
+// world is a server with two orgs that is called without a network. Its clock
+// stands still until it is moved.
+type world struct {
+	t         testing.TB
+	clock     *authtest.Clock
+	directory *auth.Memory
+	outage    outage // of the directory, for a Guard that is given it
+	memory    *session.Memory
+	stores    *stores
+	hasher    *counter
+	manager   *session.Manager
+	guard     *auth.Guard
+	mux       *auth.Mux
+	handled   atomic.Int64 // requests that reached a handler of a protected route
+	answer    http.HandlerFunc
+
+	mu     sync.Mutex
+	events []auth.Event
+}
+
+func newWorld(t testing.TB, alter ...func(*world)) *world {
+	t.Helper()
+	w := &world{t: t, directory: auth.NewMemory(), memory: session.NewMemory(), hasher: &counter{},
+		clock: authtest.NewClock(time.UnixMilli(1_790_000_000_000))}
+	w.outage.Directory = w.directory
+	w.answer = func(rw http.ResponseWriter, r *http.Request) {
+		w.handled.Add(1)
+		envelope.Write(rw, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+	}
+	for _, org := range []string{"acme", "globex"} {
+		w.directory.PutOrg(auth.Org{Code: org})
+	}
+	for _, id := range []string{"ann", "bob"} {
+		w.directory.PutAccount(auth.Account{ID: id, Org: "acme"})
+	}
+	w.directory.PutAccount(auth.Account{ID: "gus", Org: "globex"})
+	w.memory.Now = w.clock.Now
+	w.stores = &stores{Memory: w.memory, passwords: map[string]string{
+		"acme/ann": annPassword, "acme/bob": "bob's password", "globex/gus": "gus's password"},
+		fail: map[string]error{}, before: make(map[string]func()), calls: map[string]int{}}
+	w.manager = &session.Manager{Store: w.stores, Passwords: w.stores, Attempts: w.stores, Factors: w.stores,
+		Hasher: w.hasher, Now: w.clock.Now}
+	w.guard = &auth.Guard{BaseURL: "https://api.example.test", Directory: w.directory,
+		Mechanisms: []auth.Mechanism{w.manager}, Now: w.clock.Now,
+		Timeout: time.Minute, // a busy machine is no store that is down
+		Observe: func(_ context.Context, e auth.Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.events = append(w.events, e)
+		}}
+	for _, f := range alter {
+		f(w)
+	}
+	w.mux = w.guard.Mux()
+	w.routes()
+	return w
+}
+
+// realTime lets the world go by the clock of the test's bubble.
+func realTime(w *world) { w.manager.Now, w.guard.Now, w.memory.Now = nil, nil, nil }
+
+func org(alter func(*auth.Org)) func(*world) {
+	return func(w *world) { w.putOrg(alter) }
+}
+
+func (w *world) putOrg(alter func(*auth.Org)) {
+	o := auth.Org{Code: "acme"}
+	alter(&o)
+	w.directory.PutOrg(o)
+}
+
+// routes are those of an application that has every verb of a Manager.
+func (w *world) routes() {
+	m := w.manager
+	verb := func(pattern string, n auth.Need, do func(http.ResponseWriter, *http.Request) (any, error)) {
+		w.mux.HandleFunc(pattern, n, func(rw http.ResponseWriter, r *http.Request) {
+			data, err := do(rw, r)
+			if err != nil {
+				auth.Fail(rw, r, err)
+				return
+			}
+			envelope.Write(rw, envelope.Result[any]{Data: data})
+		})
+	}
+	account := func(p auth.Principal, err error) (any, error) { return p.Account, err }
+	verb("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		return account(m.Login(rw, r, r.PostFormValue("login"), r.PostFormValue("password"), r.PostFormValue("code")))
+	})
+	verb("POST /start", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		return account(m.Start(rw, r, r.PostFormValue("account")))
+	})
+	verb("POST /verify", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		return account(m.Verify(rw, r, r.PostFormValue("code")))
+	})
+	verb("POST /reauthenticate", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		return account(m.Reauthenticate(rw, r, r.PostFormValue("login"), r.PostFormValue("password")))
+	})
+	verb("POST /logout", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		return "", m.Logout(rw, r)
+	})
+	verb("POST /enrol", auth.Optional.Fresh(10*time.Minute), func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		e, err := m.Enrol(r)
+		return []byte(e.Secret), err
+	})
+	verb("POST /confirm", auth.Optional, func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		return m.Confirm(rw, r, r.PostFormValue("code"))
+	})
+	verb("POST /remove", auth.Authenticated.Fresh(10*time.Minute), func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		return "", m.Remove(r, r.PostFormValue("code"))
+	})
+	for _, method := range []string{"GET", "POST"} {
+		w.mux.Handle(method+" /me", auth.Authenticated, w.answerer())
+		w.mux.Handle(method+" /maybe", auth.Optional, w.answerer())
+	}
+	w.mux.Handle("GET /status", auth.Public, w.answerer())
+	w.mux.Handle("GET /signed", auth.Authenticated.By("signature"), w.answerer())
+	w.mux.Handle("POST /sudo", auth.Authenticated.Fresh(10*time.Minute), w.answerer())
+}
+
+func (w *world) answerer() http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.answer(rw, r) })
+}
+
+func (w *world) code(secret session.FactorSecret) string {
+	return session.Code(secret, w.now().Unix()/30)
+}
+
+// now is the time of the world's Manager.
+func (w *world) now() time.Time {
+	if w.manager.Now == nil {
+		return time.Now()
+	}
+	return w.manager.Now()
+}
+
+// wrong is a code that is none of the steps around now.
+func (w *world) wrong(secret session.FactorSecret) string {
+	for n := 314_159; ; n++ {
+		code := fmt.Sprintf("%06d", n)
+		if _, ok := session.Match(secret, code, w.now(), 0); !ok {
+			return code
+		}
+	}
+}
+
+// sessions are those of an account, however they ended up.
+func (w *world) sessions(account string) []session.Session {
+	w.t.Helper()
+	list, err := w.manager.List(w.t.Context(), &auth.Org{Code: "acme", Session: auth.SessionPolicy{Idle: time.Hour, Max: 24 * time.Hour}}, account)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+func isUnavailable(err error) bool { return errors.Is(err, auth.ErrUnavailable) }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,379 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+func TestF01EachProofGetsANewToken(t *testing.T) {
+	planted := "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	t.Run("F01 a cookie set before login", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.browser()
+		b.jar[cookieName] = planted
+		want(t, b.login("ann", annPassword), 200, "")
+		if b.cookie(cookieName) == planted {
+			t.Error("the planted token became the session's")
+		}
+		attacker := w.browser()
+		attacker.jar[cookieName] = planted
+		want(t, attacker.get("/me"), 401, expired)
+	})
+	t.Run("F01 the attacker's own session planted before login", func(t *testing.T) {
+		w := newWorld(t)
+		attacker := w.browser()
+		want(t, attacker.login("bob", "bob's password"), 200, "")
+		victim := attacker.clone()
+		want(t, victim.login("ann", annPassword), 200, "")
+		want(t, attacker.get("/me"), 401, expired)
+		if got := victim.get("/me"); got.data != "ann" {
+			t.Errorf("acts as %v", got.data)
+		}
+	})
+	t.Run("F01 login while signed in ends the older session", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		old := b.clone()
+		want(t, b.login("ann", annPassword), 200, "")
+		want(t, old.get("/me"), 401, expired)
+		want(t, b.get("/me"), 200, "")
+		if n := len(w.sessions("ann")); n != 1 {
+			t.Errorf("%d sessions", n)
+		}
+	})
+	t.Run("F01 step-up", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		old, id := b.clone(), w.sessions("ann")[0].ID
+		w.clock.Advance(11 * time.Minute)
+		want(t, b.post("/sudo"), 403, auth.DetailReauthenticate)
+		want(t, b.post("/reauthenticate", "login", "ann", "password", annPassword), 200, "")
+		want(t, old.get("/me"), 401, expired)
+		want(t, b.post("/sudo"), 200, "")
+		if got := w.sessions("ann"); len(got) != 1 || got[0].ID != id {
+			t.Errorf("the session's id did not stay: %v", got)
+		}
+	})
+	t.Run("F01 second factor", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		secret, _ := b.enrol()
+		w.clock.Advance(time.Minute)
+		old := b.clone()
+		want(t, b.login("ann", annPassword), 403, auth.DetailSecondFactor)
+		ticket := b.cookie(ticketName)
+		want(t, b.post("/verify", "code", w.code(secret)), 200, "")
+		if b.cookie(ticketName) != "" || b.cookie(cookieName) == ticket || b.cookie(cookieName) == old.cookie(cookieName) {
+			t.Error("a token went on after the second step")
+		}
+		want(t, old.get("/me"), 401, expired)
+	})
+}
+
+func TestStepUpIsTheAccountsOwn(t *testing.T) {
+	w := newWorld(t)
+	b := w.ann()
+	before := b.cookie(cookieName)
+	for _, pair := range [][2]string{{"bob", "bob's password"}, {"ann", "wrong"}, {"nobody", "wrong"}} {
+		want(t, b.post("/reauthenticate", "login", pair[0], "password", pair[1]), 401, auth.DetailInvalidCredentials)
+	}
+	if b.cookie(cookieName) != before {
+		t.Error("a refused step-up gave a new token")
+	}
+	want(t, b.get("/me"), 200, "")
+}
+
+func TestF08TriesAreSpacedOut(t *testing.T) {
+	for _, login := range []string{"ann", "nobody"} {
+		t.Run("F08 wrong passwords for "+login, func(t *testing.T) {
+			w := newWorld(t)
+			start, last := w.hasher.verified.Load(), time.Duration(0)
+			refused, hashed := 0, 0
+			for try := range 100 {
+				b := w.browser()
+				b.remote = "192.0.2." + strconv.Itoa(try) + ":1"
+				got := b.login(login, "wrong")
+				if try < 5 {
+					want(t, got, 401, auth.DetailInvalidCredentials)
+					continue
+				}
+				if got.status == 429 {
+					want(t, got, 429, auth.DetailLocked)
+					refused++
+					seconds, _ := strconv.Atoi(got.header.Get("Retry-After"))
+					wait := time.Duration(seconds) * time.Second
+					if wait > 15*time.Minute {
+						t.Fatalf("wait %s", wait)
+					}
+					// A moment before the end it is still refused, at the end it is heard.
+					w.clock.Advance(wait - time.Millisecond)
+					want(t, b.login(login, "wrong"), 429, auth.DetailLocked)
+					w.clock.Advance(time.Millisecond)
+					if wait < last {
+						t.Errorf("the delay shrank from %s to %s", last, wait)
+					}
+					last = wait
+					continue
+				}
+				want(t, got, 401, auth.DetailInvalidCredentials)
+				hashed++
+			}
+			if last != 15*time.Minute || refused < 40 {
+				t.Errorf("%d refused, the last for %s", refused, last)
+			}
+			if got := int(w.hasher.verified.Load() - start); got != hashed+5 {
+				t.Errorf("%d hashes for %d tries that were heard", got, hashed+5)
+			}
+		})
+	}
+	t.Run("F08 the owner passes after the delay, and all is forgotten", func(t *testing.T) {
+		w := newWorld(t)
+		for range 50 {
+			w.browser().login("ann", "wrong")
+		}
+		want(t, w.browser().login("ann", annPassword), 429, auth.DetailLocked)
+		w.clock.Advance(time.Second)
+		want(t, w.browser().login("ann", annPassword), 200, "")
+		for range 5 {
+			want(t, w.browser().login("ann", "wrong"), 401, auth.DetailInvalidCredentials)
+		}
+	})
+	t.Run("F08 spelled otherwise", func(t *testing.T) {
+		w := newWorld(t)
+		spellings := []string{"ann", "ANN", " ann", "Ann ", "aNN\t", "\nann"}
+		for try := range 30 {
+			w.browser().login(spellings[try%len(spellings)], "wrong")
+		}
+		if n := w.hasher.verified.Load(); n > 5 {
+			t.Errorf("%d hashed", n)
+		}
+	})
+	t.Run("F08 the same name in another org", func(t *testing.T) {
+		w := newWorld(t)
+		for range 10 {
+			w.browser().login("ann", "wrong")
+		}
+		want(t, w.browser().login("ann", annPassword), 429, auth.DetailLocked)
+		other := w.browser()
+		other.org = "globex"
+		want(t, other.login("ann", "wrong"), 401, auth.DetailInvalidCredentials)
+	})
+	t.Run("F08 one address, many names", func(t *testing.T) {
+		w := newWorld(t)
+		for try := range 200 {
+			b := w.browser()
+			b.remote = "[2001:db8::" + strconv.FormatInt(int64(try+1), 16) + "]:1" // of one subscriber
+			b.login("user"+strconv.Itoa(try), "wrong")
+		}
+		if n := w.hasher.verified.Load(); n != 100 {
+			t.Errorf("%d hashed", n)
+		}
+		other := w.browser()
+		want(t, other.login("ann", annPassword), 200, "")
+		w.clock.Advance(time.Hour)
+		again := w.browser()
+		again.remote = "[2001:db8::1]:1"
+		want(t, again.login("bob", "wrong"), 401, auth.DetailInvalidCredentials)
+	})
+	t.Run("F08 an address that is refused costs the name nothing", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.browser()
+		b.remote = "198.51.100.9:1"
+		for try := range 100 {
+			b.login("user"+strconv.Itoa(try), "wrong")
+		}
+		for range 20 {
+			want(t, b.login("ann", annPassword), 429, auth.DetailLocked)
+		}
+		want(t, w.browser().login("ann", annPassword), 200, "")
+	})
+}
+
+func TestF08ParallelTries(t *testing.T) {
+	for _, login := range []string{"ann", "nobody"} {
+		t.Run("F08 100 at once for "+login, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, realTime, func(w *world) { w.hasher.hold = func() { time.Sleep(time.Second) } })
+				var all sync.WaitGroup
+				for range 100 {
+					all.Go(func() { w.browser().login(login, "wrong") })
+				}
+				all.Wait()
+				if n := w.hasher.verified.Load(); n > 5 {
+					t.Errorf("%d of 100 were hashed", n)
+				}
+			})
+		})
+	}
+}
+
+func TestF11OneBodyOneHash(t *testing.T) {
+	w := newWorld(t)
+	w.directory.PutAccount(auth.Account{ID: "off", Org: "acme", Disabled: true})
+	w.stores.passwords["acme/off"] = "off's password"
+	w.stores.passwords["acme/gone"] = "gone's password"
+	w.browser().login("warm", "up") // the record that stands in for unknown ones is made once
+	body := ""
+	for name, pair := range map[string][2]string{
+		"F11 unknown account":                   {"nobody", "wrong"},
+		"F11 wrong password":                    {"ann", "wrong"},
+		"F11 an account of another org":         {"gus", "gus's password"},
+		"F11 right password, disabled account":  {"off", "off's password"},
+		"F11 right password, no such account":   {"gone", "gone's password"},
+		"F11 a login of another shape, unknown": {"' OR 1=1 --", "wrong"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hashes := w.hasher.verified.Load() + w.hasher.hashed.Load()
+			got := w.browser().login(pair[0], pair[1])
+			want(t, got, 401, auth.DetailInvalidCredentials)
+			if body == "" {
+				body = got.body
+			}
+			if got.body != body || sets(got) != "" {
+				t.Errorf("answers differ: %s", got.body)
+			}
+			if n := w.hasher.verified.Load() + w.hasher.hashed.Load() - hashes; n != 1 {
+				t.Errorf("%d hashes", n)
+			}
+		})
+	}
+}
+
+// A disabled account gets no further by what it has or lacks of a second factor.
+func TestDisabledAccountsGetNoTicket(t *testing.T) {
+	for name, alter := range map[string]func(*world){
+		"without a factor":     func(*world) {},
+		"with one":             func(w *world) { w.ann().enrol() },
+		"and the org wants it": org(func(o *auth.Org) { o.Session.SecondFactor = true }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			alter(w)
+			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true})
+			for _, account := range []string{"ann", "nobody"} {
+				b := w.browser()
+				want(t, b.post("/start", "account", account), 401, auth.DetailInvalidCredentials)
+				want(t, b.login(account, annPassword), 401, auth.DetailInvalidCredentials)
+				if len(b.jar) > 0 {
+					t.Errorf("%s: cookies %v", account, b.jar)
+				}
+			}
+		})
+	}
+}
+
+func TestLoginBounds(t *testing.T) {
+	w := newWorld(t)
+	long := func(n int) string { return string(make([]byte, n)) }
+	for _, pair := range [][2]string{{"", "x"}, {"ann", ""}, {long(257), "x"}, {"ann", long(1025)}} {
+		want(t, w.browser().login(pair[0], pair[1]), 401, auth.DetailInvalidCredentials)
+	}
+	if n := w.hasher.verified.Load(); n != 0 {
+		t.Errorf("%d hashed", n)
+	}
+}
+
+func TestPasswordsAreTakenAsTheyAre(t *testing.T) {
+	passwords := []string{" a b ", "a b", "pässwörd 🙂", "PASSWORD", "password", "a\x00b", "\xff\xfe", strings.Repeat("é", 64),
+		strings.Repeat("a", 1024), "%41&=+", "a\r\nb"}
+	for _, password := range passwords {
+		w := newWorld(t, func(w *world) { w.manager.Hasher = session.PBKDF2{Iterations: 1} })
+		w.stores.passwords["acme/ann"] = must(w.manager.Hash(t.Context(), password))
+		want(t, w.browser().login("ann", password), 200, "")
+		for _, other := range []string{password + " ", " " + password, password[:len(password)-1], strings.ToUpper(password) + "!"} {
+			want(t, w.browser().login("ann", other), 401, auth.DetailInvalidCredentials)
+			w.clock.Advance(time.Hour)
+		}
+	}
+}
+
+// A login whose password is changed while it is compared leaves no session of
+// the old password behind; nor does a step-up, or the second step of a login.
+func TestProofsAreAsOldAsTheirPassword(t *testing.T) {
+	change := func(w *world) func() {
+		return sync.OnceFunc(func() {
+			w.clock.Advance(time.Second)
+			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Changed: w.clock.Now()})
+			w.clock.Advance(time.Second)
+		})
+	}
+	t.Run("login", func(t *testing.T) {
+		w := newWorld(t)
+		w.hasher.hold = change(w)
+		b := w.browser()
+		b.login("ann", annPassword)
+		want(t, b.get("/me"), 401, expired)
+	})
+	t.Run("step-up", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		w.hasher.hold = change(w)
+		b.post("/reauthenticate", "login", "ann", "password", annPassword)
+		want(t, b.get("/me"), 401, expired)
+	})
+	t.Run("second step", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		secret, _ := b.enrol()
+		w.clock.Advance(time.Minute)
+		want(t, b.login("ann", annPassword), 403, auth.DetailSecondFactor)
+		w.stores.before["Save"] = change(w)
+		b.post("/verify", "code", w.code(secret))
+		want(t, b.get("/me"), 401, expired)
+	})
+}
+
+func TestRehash(t *testing.T) {
+	w := newWorld(t)
+	w.hasher.rehash = true
+	want(t, w.browser().login("ann", annPassword), 200, "") // of a Passwords that takes none
+	r := &rehasher{stores: w.stores}
+	w.manager.Passwords = r
+	for _, err := range []error{nil, errors.New("read-only")} {
+		r.err = err
+		want(t, w.browser().login("ann", annPassword), 200, "")
+	}
+	want(t, w.browser().login("ann", "wrong"), 401, auth.DetailInvalidCredentials)
+	if len(r.calls) != 2 || r.calls[0] != "acme ann "+annPassword+" "+annPassword {
+		t.Errorf("calls %q", r.calls)
+	}
+}
+
+type rehasher struct {
+	*stores
+	calls []string
+	err   error
+}
+
+func (r *rehasher) Rehash(ctx context.Context, org, account, old, encoded string) error {
+	r.calls = append(r.calls, org+" "+account+" "+old+" "+encoded)
+	return r.err
+}
+
+// What comes beside an error is no password, and costs a hash like one.
+func TestF11WhatIsNotFoundHasNoPassword(t *testing.T) {
+	w := newWorld(t)
+	w.browser().login("warm", "up")
+	w.manager.Passwords = careless{}
+	hashes := w.hasher.verified.Load()
+	want(t, w.browser().login("ann", annPassword), 401, auth.DetailInvalidCredentials)
+	if n := w.hasher.verified.Load() - hashes; n != 1 {
+		t.Errorf("%d hashes", n)
+	}
+}
+
+// careless is a Passwords that answers more than it should.
+type careless struct{}
+
+func (careless) Password(context.Context, string, string) (account, encoded string, err error) {
+	return "ann", annPassword, auth.ErrNotFound
+}

@@ -1,0 +1,178 @@
+package session_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/storetest"
+)
+
+// steps is a clock that only moves when it is told to.
+type steps struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (s *steps) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
+}
+
+func (s *steps) Pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at = s.at.Add(d)
+}
+
+func TestMemory(t *testing.T) {
+	clock := &steps{at: time.Date(2031, 4, 5, 6, 7, 8, 9e6, time.UTC)}
+	for _, c := range []struct {
+		name     string
+		memory   *session.Memory
+		features storetest.Features
+	}{
+		{"on the wall clock", session.NewMemory(), storetest.Features{}},
+		{"on a clock of its own", &session.Memory{Now: clock.Now}, storetest.Features{Now: clock.Now, Pass: clock.Pass}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Run("sessions", func(t *testing.T) {
+				storetest.Sessions(t, func(*testing.T) session.Store { return c.memory }, c.features)
+			})
+			t.Run("attempts", func(t *testing.T) {
+				storetest.Attempts(t, func(*testing.T) session.Attempts { return c.memory }, c.features)
+			})
+			t.Run("factors", func(t *testing.T) {
+				storetest.Factors(t, func(*testing.T) session.Factors { return c.memory }, c.features)
+			})
+		})
+	}
+}
+
+func numbered(n int, now time.Time) session.Session {
+	s := session.Session{
+		ID: fmt.Sprintf("%032x", n), Org: "acme", Account: fmt.Sprint("account-", n),
+		Created: now, Authenticated: now, Seen: now, Expires: now.Add(time.Second),
+	}
+	copy(s.Hash[:], s.ID)
+	return s
+}
+
+func TestMemoryForgetsSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := session.NewMemory()
+		for i := range 10_000 {
+			s := numbered(i, time.Now())
+			s.Account = "ann" // all but three are replaced
+			if err := m.Create(t.Context(), s, 3); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		// 100 have not ended, and as many as a few looks let grow.
+		if records, accounts, previous := m.Len(); records > 400 || accounts > 1 || previous > 0 {
+			t.Errorf("%d records, %d accounts, %d hashes before", records, accounts, previous)
+		}
+	})
+}
+
+func TestMemoryForgetsHashesAndAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := session.NewMemory()
+		for i := range 5000 {
+			s := numbered(i, time.Now())
+			if err := m.Create(t.Context(), s, 0); err != nil {
+				t.Fatal(err)
+			}
+			old := s.Hash
+			s.Hash[0] = 1
+			if err := m.Replace(t.Context(), old, s); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if records, accounts, previous := m.Len(); records > 400 || accounts > 400 || previous > 400 {
+			t.Errorf("%d records, %d accounts, %d hashes before", records, accounts, previous)
+		}
+		if _, err := m.DeleteAll(t.Context(), "acme", "", ""); err != nil {
+			t.Fatal(err)
+		}
+		if records, accounts, previous := m.Len(); records+accounts+previous > 0 {
+			t.Errorf("after all are ended: %d records, %d accounts, %d hashes before", records, accounts, previous)
+		}
+	})
+}
+
+func TestMemoryForgetsAttemptsAfterADay(t *testing.T) {
+	m := session.NewMemory()
+	start := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
+	try := func(key string, at time.Time, want int) {
+		t.Helper()
+		if n, until, err := m.Try(t.Context(), key, at, 100); n != want || !until.IsZero() || err != nil {
+			t.Errorf("Try = %d, %v, %v; want %d", n, until, err, want)
+		}
+	}
+	const day = 24 * time.Hour
+	try("a", start, 1)
+	try("a", start.Add(day-time.Millisecond), 2) // the day begins again with each
+	try("a", start.Add(2*day-2*time.Millisecond), 3)
+	try("a", start.Add(3*day-2*time.Millisecond), 1)
+	for i := range 10_000 {
+		try(fmt.Sprint(i), start.Add(4*day+time.Duration(i)*day/100), 1)
+	}
+	if n := m.Counts(); n > 400 {
+		t.Errorf("%d counts are kept, of which 100 are younger than a day", n)
+	}
+}
+
+func TestMemoryCreateRefusesWhatIsNotNew(t *testing.T) {
+	m, now := session.NewMemory(), time.Now()
+	first := numbered(1, now.Add(time.Hour))
+	if err := m.Create(t.Context(), first, 0); err != nil {
+		t.Fatal(err)
+	}
+	hash, id := numbered(2, now.Add(time.Hour)), numbered(3, now.Add(time.Hour))
+	hash.Hash, id.ID, id.Account = first.Hash, first.ID, first.Account
+	for name, s := range map[string]session.Session{"hash": hash, "id": id} {
+		if err := m.Create(t.Context(), s, 1); err == nil || errors.Is(err, auth.ErrNotFound) {
+			t.Errorf("the same %s: %v", name, err)
+		}
+	}
+	if err := m.Replace(t.Context(), first.Hash, first); err == nil {
+		t.Error("Replace by the same hash: no error")
+	}
+	if got, err := m.Get(t.Context(), first.Hash); err != nil || got.Account != first.Account {
+		t.Errorf("Get = %+v, %v", got, err)
+	}
+}
+
+func TestMemoryGetAllocatesNothing(t *testing.T) {
+	m := session.NewMemory()
+	s := numbered(1, time.Now().Add(time.Hour))
+	s.Agent = strings.Repeat("a", 256)
+	if err := m.Create(t.Context(), s, 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, unknown := t.Context(), numbered(2, time.Now()).Hash
+	if n := testing.AllocsPerRun(100, func() { m.Get(ctx, s.Hash); m.Get(ctx, unknown) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func ExampleNewMemory() {
+	memory := session.NewMemory() // one value for all three
+	var (
+		_ session.Store    = memory
+		_ session.Attempts = memory
+		_ session.Factors  = memory
+	)
+	fmt.Println("ready")
+	// Output: ready
+}

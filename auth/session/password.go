@@ -1,0 +1,113 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// Longer ones are refused like wrong ones: hashing takes its input's time.
+const (
+	maxLogin    = 256
+	maxPassword = 1024
+)
+
+// password returns the account whose name and password these are, and since
+// when they are known to be. Each try costs one hash, whether there is such an
+// account or not.
+func (m *Manager) password(r *http.Request, t *auth.Tenant, login, password string) (account string, proven time.Time, err error) {
+	proven = m.stamp() // before the look-up: see proof
+	if m.Passwords == nil {
+		return "", proven, errors.New("session: Manager.Passwords is required for this")
+	}
+	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
+		return "", proven, errCredentials
+	}
+	byName, byAddress := m.loginTry(t, login), m.addressTry(t, r)
+	if _, err := byName.begin(r.Context(), m.now()); err != nil {
+		return "", proven, err // and not counted for the address: it may be the owner's
+	}
+	if _, err := byAddress.begin(r.Context(), m.now()); err != nil {
+		byName.giveBack(r.Context())
+		return "", proven, err
+	}
+	account, err = m.compare(r.Context(), t, login, password)
+	if errors.Is(err, ErrCredentials) {
+		return "", proven, err
+	}
+	byAddress.giveBack(r.Context())
+	if err != nil {
+		byName.giveBack(r.Context()) // a fault is nobody's failed try
+		return "", proven, err
+	}
+	byName.succeed(r.Context())
+	return account, proven, nil
+}
+
+// compare looks the password up and hashes once.
+func (m *Manager) compare(ctx context.Context, t *auth.Tenant, login, password string) (account string, err error) {
+	account, encoded, err := m.lookUp(ctx, t, login)
+	switch {
+	case isMissing(err):
+		encoded = "" // hashed all the same, against a password nobody has
+	case err != nil:
+		return "", unavailable(err)
+	}
+	ok, rehash, err := m.hashes().verify(ctx, encoded, password)
+	switch {
+	case errors.Is(err, errQueueFull):
+		return "", &auth.Error{Detail: auth.DetailThrottled, Err: err}
+	case err != nil:
+		return "", err
+	case !ok:
+		return "", errCredentials
+	}
+	if rehash {
+		m.rehash(ctx, t, account, encoded, password)
+	}
+	return account, nil
+}
+
+func (m *Manager) lookUp(ctx context.Context, t *auth.Tenant, login string) (account, encoded string, err error) {
+	ctx, cancel := t.Bound(ctx)
+	defer cancel()
+	return m.Passwords.Password(ctx, t.Org.Code, login)
+}
+
+// rehash stores a stronger encoding where the application takes one. It is an
+// improvement and no condition: the login goes on without it.
+func (m *Manager) rehash(ctx context.Context, t *auth.Tenant, account, old, password string) {
+	passwords, ok := m.Passwords.(Rehasher)
+	if !ok {
+		return
+	}
+	encoded, err := m.hashes().hash(ctx, password)
+	if err != nil {
+		return
+	}
+	ctx, cancel := t.Bound(ctx)
+	defer cancel()
+	passwords.Rehash(ctx, t.Org.Code, account, old, encoded)
+}
+
+func (m *Manager) hashes() *hashing {
+	m.prepare.Do(func() { m.hashing.hasher = m.Hasher })
+	return &m.hashing
+}
+
+// Hash encodes a password for the application to keep, under the same bound on
+// parallel work as logins. Take passwords of 1 to 1024 bytes, for logins by names
+// of 1 to 256: Login refuses others as wrong, whatever was kept.
+//
+// The error has the detail auth.DetailThrottled if too many are waiting, and is
+// that of ctx if it ends meanwhile, or the Hasher's.
+func (m *Manager) Hash(ctx context.Context, password string) (encoded string, err error) {
+	encoded, err = m.hashes().hash(ctx, password)
+	if errors.Is(err, errQueueFull) {
+		return "", &auth.Error{Detail: auth.DetailThrottled, Err: err}
+	}
+	return encoded, err
+}

@@ -1,0 +1,198 @@
+package session_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+// counter is a Hasher that counts, and is quick. A record is its password.
+type counter struct {
+	hashed, verified atomic.Int64
+	hold             func() // runs within each Verify
+	rehash           bool
+}
+
+func (c *counter) Hash(password string) (string, error) {
+	c.hashed.Add(1)
+	return password, nil
+}
+
+func (c *counter) Verify(encoded, password string) (ok, rehash bool) {
+	c.verified.Add(1)
+	if c.hold != nil {
+		c.hold()
+	}
+	return encoded == password, c.rehash
+}
+
+// stores are all the stores of a Manager, which count the calls of each verb
+// and fail as they are told.
+type stores struct {
+	*session.Memory
+	passwords map[string]string // by org/login
+
+	mu     sync.Mutex
+	fail   map[string]error  // by verb
+	before map[string]func() // runs before the verb does its work
+	calls  map[string]int
+}
+
+func (s *stores) at(verb string) error {
+	s.mu.Lock()
+	s.calls[verb]++
+	before, err := s.before[verb], s.fail[verb]
+	s.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	return err
+}
+
+func (s *stores) count(verb string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[verb]
+}
+
+// set lets a verb fail, or work again.
+func (s *stores) set(verb string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail[verb] = err
+}
+
+func (s *stores) Create(ctx context.Context, r session.Session, limit int) error {
+	if err := s.at("Create"); err != nil {
+		return err
+	}
+	return s.Memory.Create(ctx, r, limit)
+}
+
+func (s *stores) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
+	if err := s.at("Get"); err != nil {
+		return session.Session{}, err
+	}
+	return s.Memory.Get(ctx, hash)
+}
+
+func (s *stores) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
+	if err := s.at("Touch"); err != nil {
+		return err
+	}
+	return s.Memory.Touch(ctx, hash, seen)
+}
+
+func (s *stores) Replace(ctx context.Context, old [32]byte, r session.Session) error {
+	if err := s.at("Replace"); err != nil {
+		return err
+	}
+	return s.Memory.Replace(ctx, old, r)
+}
+
+func (s *stores) Delete(ctx context.Context, hash [32]byte) error {
+	if err := s.at("Delete"); err != nil {
+		return err
+	}
+	return s.Memory.Delete(ctx, hash)
+}
+
+func (s *stores) DeleteID(ctx context.Context, org, account, id string) error {
+	if err := s.at("DeleteID"); err != nil {
+		return err
+	}
+	return s.Memory.DeleteID(ctx, org, account, id)
+}
+
+func (s *stores) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
+	if err := s.at("DeleteAll"); err != nil {
+		return 0, err
+	}
+	return s.Memory.DeleteAll(ctx, org, account, except)
+}
+
+func (s *stores) List(ctx context.Context, org, account string) ([]session.Session, error) {
+	if err := s.at("List"); err != nil {
+		return nil, err
+	}
+	return s.Memory.List(ctx, org, account)
+}
+
+func (s *stores) Try(ctx context.Context, key string, at time.Time, free int) (int, time.Time, error) {
+	if err := s.at("Try"); err != nil {
+		return 0, time.Time{}, err
+	}
+	return s.Memory.Try(ctx, key, at, free)
+}
+
+func (s *stores) Factor(ctx context.Context, org, account string) (session.Factor, error) {
+	if err := s.at("Factor"); err != nil {
+		return session.Factor{}, err
+	}
+	return s.Memory.Factor(ctx, org, account)
+}
+
+func (s *stores) Save(ctx context.Context, org, account string, f session.Factor) error {
+	if err := s.at("Save"); err != nil {
+		return err
+	}
+	return s.Memory.Save(ctx, org, account, f)
+}
+
+func (s *stores) Password(_ context.Context, org, login string) (account, encoded string, err error) {
+	if err := s.at("Password"); err != nil {
+		return "", "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if encoded, ok := s.passwords[org+"/"+login]; ok {
+		return login, encoded, nil
+	}
+	return "", "", auth.ErrNotFound
+}
+
+// hanging is a store that answers nothing about a token.
+type hanging struct{ session.Store }
+
+func (hanging) Get(ctx context.Context, _ [32]byte) (session.Session, error) {
+	<-ctx.Done()
+	return session.Session{}, ctx.Err()
+}
+
+func (hanging) List(ctx context.Context, _, _ string) ([]session.Session, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (hanging) DeleteID(ctx context.Context, _, _, _ string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (hanging) DeleteAll(ctx context.Context, _, _, _ string) (int, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func (hanging) Delete(ctx context.Context, _ [32]byte) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// outage is a directory that does not always answer for accounts.
+type outage struct {
+	auth.Directory
+	down bool
+}
+
+func (o *outage) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+	if o.down {
+		return nil, http.ErrServerClosed
+	}
+	return o.Directory.Account(ctx, org, id)
+}

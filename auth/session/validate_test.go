@@ -1,0 +1,106 @@
+package session_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+func TestValidate(t *testing.T) {
+	memory := session.NewMemory()
+	for name, c := range map[string]struct {
+		manager *session.Manager
+		err     string
+	}{
+		"nothing":                     {&session.Manager{}, "Store"},
+		"passwords without attempts":  {&session.Manager{Store: memory, Passwords: &stores{}}, "Attempts"},
+		"factors without attempts":    {&session.Manager{Store: memory, Factors: memory}, "Attempts"},
+		"sessions of accounts proven": {&session.Manager{Store: memory}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.manager.Validate()
+			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// What a Manager lacks is an internal error to those who ask for it, never a
+// way in.
+func TestVerbsWithoutTheirStores(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.manager.Passwords, w.manager.Attempts, w.manager.Factors = nil, nil, nil })
+	b := w.browser()
+	want(t, b.login("ann", annPassword), 500, auth.DetailInternal)
+	want(t, b.post("/start", "account", "ann"), 200, "")
+	want(t, b.get("/me"), 200, "")
+	for _, path := range []string{"/enrol", "/confirm", "/remove", "/reauthenticate"} {
+		want(t, b.post(path, "login", "ann", "password", annPassword), 500, auth.DetailInternal)
+	}
+	want(t, b.post("/verify"), 401, auth.DetailInvalidCode)
+	w.putOrg(func(o *auth.Org) { o.Session.SecondFactor = true })
+	want(t, w.browser().post("/start", "account", "ann"), 500, auth.DetailInternal)
+
+}
+
+func TestVerbsOutsideAGuard(t *testing.T) {
+	m := newWorld(t).manager
+	r := authtest.Request("POST", "/", nil, auth.Principal{Org: "acme", Account: "ann", SessionID: "x"})
+	for name, verb := range map[string]func(http.ResponseWriter) error{
+		"Login":          func(w http.ResponseWriter) error { _, err := m.Login(w, r, "ann", annPassword, ""); return err },
+		"Start":          func(w http.ResponseWriter) error { _, err := m.Start(w, r, "ann"); return err },
+		"Verify":         func(w http.ResponseWriter) error { _, err := m.Verify(w, r, "000000"); return err },
+		"Reauthenticate": func(w http.ResponseWriter) error { _, err := m.Reauthenticate(w, r, "ann", annPassword); return err },
+		"Logout":         func(w http.ResponseWriter) error { return m.Logout(w, r) },
+		"Enrol":          func(http.ResponseWriter) error { _, err := m.Enrol(r); return err },
+		"Confirm":        func(w http.ResponseWriter) error { _, err := m.Confirm(w, r, "000000"); return err },
+		"Remove":         func(http.ResponseWriter) error { return m.Remove(r, "000000") },
+	} {
+		w := httptest.NewRecorder()
+		if err := verb(w); err == nil || len(w.Header()) > 0 {
+			t.Errorf("%s: %v, header %v", name, err, w.Header())
+		}
+	}
+}
+
+// What needs a session refuses other callers where the route does not, and a
+// request whose cookie somebody has taken off on the way.
+func TestVerbsWithoutASession(t *testing.T) {
+	w := newWorld(t)
+	b := w.ann()
+	for path, verb := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"/remove-open": func(_ http.ResponseWriter, r *http.Request) error { return w.manager.Remove(r, "000000") },
+		"/again-open": func(rw http.ResponseWriter, r *http.Request) error {
+			_, err := w.manager.Reauthenticate(rw, r, "ann", annPassword)
+			return err
+		},
+	} {
+		w.mux.HandleFunc("POST "+path, auth.Optional, func(rw http.ResponseWriter, r *http.Request) {
+			r.Header.Del("Cookie")
+			auth.Fail(rw, r, verb(rw, r))
+		})
+		want(t, w.browser().post(path), 403, auth.DetailForbidden)
+	}
+	before := b.cookie(cookieName)
+	want(t, b.post("/again-open"), 403, auth.DetailForbidden)
+	if b.cookie(cookieName) != before {
+		t.Error("the token was replaced")
+	}
+}
+
+// A scope is not what a session lacks: it has none.
+func TestAHandlersRefusalHasNoChallenge(t *testing.T) {
+	w := newWorld(t)
+	b := w.ann()
+	w.mux.HandleFunc("GET /narrow", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
+		auth.Fail(rw, r, &auth.Error{Detail: auth.DetailScope})
+	})
+	if got := b.get("/narrow"); got.status != 403 || got.header.Get("WWW-Authenticate") != "" {
+		t.Errorf("got %d with the challenge %q", got.status, got.header.Get("WWW-Authenticate"))
+	}
+}

@@ -1,0 +1,271 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// Credentials keeps signing secrets, sealed, with the restrictions of their
+// keys. A change holds at once, in every instance.
+//
+// Each look-up asks the database. What it has found is built into a
+// signature.Credential once and returned again while the row is unchanged; the
+// 8192 of them that are kept hold their secrets in memory.
+type Credentials struct {
+	store *Store
+	built built
+}
+
+// Credentials returns the store's signing secrets, or ErrNoSealer. Call it once:
+// each value remembers by itself what it has built.
+func (s *Store) Credentials() (*Credentials, error) {
+	if err := s.keepsSecrets(); err != nil {
+		return nil, err
+	}
+	return &Credentials{store: s}, nil
+}
+
+var _ signature.Credentials = (*Credentials)(nil)
+
+func secretPlace(org, clientKey string) place { return place{"signing secret", org, clientKey} }
+
+// Create makes a client key with its secret, which is shown nowhere else.
+// Restrictions are those of c, whose Key is ignored.
+func (c *Credentials) Create(ctx context.Context, org string, restrictions signature.Credential) (clientKey string, secret signing.Secret, err error) {
+	clientKey, secret = signing.Generate()
+	if err := c.Put(ctx, org, clientKey, secret, restrictions); err != nil {
+		return "", "", err
+	}
+	return clientKey, secret, nil
+}
+
+// Put keeps a credential that was made elsewhere, of the shape that
+// signing.NewKey takes, in place of the one there was; no earlier secret
+// verifies any more. The Key of restrictions is ignored.
+func (c *Credentials) Put(ctx context.Context, org, clientKey string, secret signing.Secret, restrictions signature.Credential) error {
+	if _, err := signing.NewKey(clientKey, secret); err != nil {
+		return err
+	}
+	rules, err := json.Marshal(newRules(restrictions))
+	if err != nil {
+		return fmt.Errorf("sqlstore: put a credential: %w", err)
+	}
+	return c.write(ctx, "put a credential", `
+		INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $3, $2, $4, $5)
+		ON CONFLICT (client_key) DO UPDATE SET org = excluded.org, version = excluded.version, sealed = excluded.sealed,
+			former = NULL, former_until = NULL, restrictions = excluded.restrictions`,
+		clientKey, org, c.store.seal(secretPlace(org, clientKey), []byte(secret)), string(rules))
+}
+
+// Rotate gives a client key a new secret and returns it. The one before
+// verifies for as long as grace; 0 means no longer, which is right for a secret
+// that was lost. It returns auth.ErrNotFound for an unknown client key.
+func (c *Credentials) Rotate(ctx context.Context, clientKey string, grace time.Duration) (signing.Secret, error) {
+	var org string
+	err := c.store.read(ctx, func(q querier) error {
+		return q.QueryRowContext(ctx, c.store.text(`SELECT org FROM {credentials} WHERE client_key = $1`), clientKey).Scan(&org)
+	})
+	if err != nil {
+		return "", c.failed("rotate a secret", err)
+	}
+	_, secret := signing.Generate()
+	sealed := c.store.seal(secretPlace(org, clientKey), []byte(secret))
+	// The org is what the seal is bound to: moved meanwhile, it is not found.
+	err = c.write(ctx, "rotate a secret", `
+		UPDATE {credentials} SET version = $2, former = sealed, former_until = {now} + $5, sealed = $4
+		WHERE client_key = $1 AND org = $3`, clientKey, org, sealed, max(grace.Milliseconds(), 0))
+	if err != nil {
+		return "", err
+	}
+	return secret, nil
+}
+
+// Restrict gives a client key other restrictions. The Key of restrictions is
+// ignored. It returns auth.ErrNotFound for an unknown client key.
+func (c *Credentials) Restrict(ctx context.Context, clientKey string, restrictions signature.Credential) error {
+	rules, err := json.Marshal(newRules(restrictions))
+	if err != nil {
+		return fmt.Errorf("sqlstore: restrict a credential: %w", err)
+	}
+	return c.write(ctx, "restrict a credential",
+		`UPDATE {credentials} SET version = $2, restrictions = $3 WHERE client_key = $1`, clientKey, string(rules))
+}
+
+// Delete forgets a client key. It returns auth.ErrNotFound for an unknown one.
+func (c *Credentials) Delete(ctx context.Context, clientKey string) error {
+	err := c.store.write(ctx, func(q querier) error {
+		return changed(q.ExecContext(ctx, c.store.text(`DELETE FROM {credentials} WHERE client_key = $1`), clientKey))
+	})
+	return c.failed("delete a credential", err)
+}
+
+// write runs a statement whose first two arguments are the client key and the
+// version it gets: random, so that one that is made again is not taken for the
+// one before.
+func (c *Credentials) write(ctx context.Context, what, statement, clientKey string, args ...any) error {
+	args = append([]any{clientKey, rand.Text()}, args...)
+	err := c.store.write(ctx, func(q querier) error {
+		return changed(q.ExecContext(ctx, c.store.text(statement), args...))
+	})
+	return c.failed(what, err)
+}
+
+func changed(result sql.Result, err error) error {
+	n, err := affected(result, err)
+	if err == nil && n == 0 {
+		return auth.ErrNotFound
+	}
+	return err
+}
+
+func (c *Credentials) failed(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		err = auth.ErrNotFound
+	}
+	return fmt.Errorf("sqlstore: %s: %w", what, err)
+}
+
+// credentialRow is one as it is kept.
+type credentialRow struct {
+	clientKey, org, version string
+	sealed, former          []byte
+	grace                   bool // the former secret still verifies
+	rules                   string
+}
+
+// Credential implements signature.Credentials.
+func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signature.Credential, error) {
+	if !storable(clientKey) {
+		return nil, auth.ErrNotFound
+	}
+	row := credentialRow{clientKey: clientKey}
+	err := c.store.read(ctx, func(q querier) error {
+		return q.QueryRowContext(ctx, c.store.text(`
+			SELECT org, version, sealed, former, coalesce({now} < former_until, 1 = 0), restrictions
+			FROM {credentials} WHERE client_key = $1`), clientKey).
+			Scan(&row.org, &row.version, &row.sealed, &row.former, &row.grace, &row.rules)
+	})
+	if err != nil {
+		return nil, c.failed("find a credential", err)
+	}
+	return c.built.credential(row, func() (*signature.Credential, error) { return c.build(row) })
+}
+
+func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
+	var rules rules
+	if err := json.Unmarshal([]byte(row.rules), &rules); err != nil {
+		return nil, fmt.Errorf("sqlstore: find a credential: %w", err)
+	}
+	kept := [][]byte{row.sealed}
+	if row.grace {
+		kept = append(kept, row.former)
+	}
+	var secrets []signing.Secret
+	for _, sealed := range kept {
+		secret, err := c.store.unseal(secretPlace(row.org, row.clientKey), sealed)
+		if err != nil {
+			return nil, err
+		}
+		secrets = append(secrets, signing.Secret(secret))
+	}
+	key, err := signing.NewKey(row.clientKey, secrets...)
+	if err != nil {
+		return nil, err
+	}
+	return rules.credential(key), nil
+}
+
+// rules are restrictions as text. A nil list stays null: it means another
+// thing than an empty one.
+type rules struct {
+	Account   string         `json:"account,omitempty"`
+	Accounts  []string       `json:"accounts"`
+	NotBefore *time.Time     `json:"notBefore,omitempty"`
+	NotAfter  *time.Time     `json:"notAfter,omitempty"`
+	Networks  []netip.Prefix `json:"networks"`
+	Disabled  bool           `json:"disabled,omitempty"`
+}
+
+func newRules(c signature.Credential) rules {
+	r := rules{Account: c.Account, Accounts: c.Accounts, Networks: c.Networks, Disabled: c.Disabled}
+	if !c.NotBefore.IsZero() {
+		r.NotBefore = &c.NotBefore
+	}
+	if !c.NotAfter.IsZero() {
+		r.NotAfter = &c.NotAfter
+	}
+	return r
+}
+
+func (r rules) credential(key *signing.Key) *signature.Credential {
+	c := &signature.Credential{Key: key, Account: r.Account, Accounts: r.Accounts, Networks: r.Networks, Disabled: r.Disabled}
+	if r.NotBefore != nil {
+		c.NotBefore = *r.NotBefore
+	}
+	if r.NotAfter != nil {
+		c.NotAfter = *r.NotAfter
+	}
+	return c
+}
+
+// built remembers what rows were built into.
+type built struct {
+	mu    sync.RWMutex
+	found map[string]builtRow // by client key
+}
+
+type builtRow struct {
+	version string
+	grace   bool
+	*signature.Credential
+}
+
+const maxBuilt = 8192
+
+func (b *built) credential(row credentialRow, build func() (*signature.Credential, error)) (*signature.Credential, error) {
+	b.mu.RLock()
+	known := b.found[row.clientKey]
+	b.mu.RUnlock()
+	if known.is(row) {
+		return known.Credential, nil
+	}
+	credential, err := build()
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	// Another call may have been first: all get the same pointer.
+	if known := b.found[row.clientKey]; known.is(row) {
+		return known.Credential, nil
+	}
+	if b.found == nil {
+		b.found = map[string]builtRow{}
+	}
+	for key := range b.found {
+		if len(b.found) < maxBuilt {
+			break
+		}
+		delete(b.found, key)
+	}
+	b.found[row.clientKey] = builtRow{row.version, row.grace, credential}
+	return credential, nil
+}
+
+func (b builtRow) is(row credentialRow) bool {
+	return b.Credential != nil && b.version == row.version && b.grace == row.grace
+}

@@ -1,0 +1,175 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// engine answers as one that is set up in ways that those of the other tests
+// cannot be.
+type engine struct {
+	settings map[string]string // of PostgreSQL
+	answers  map[string]string // of SQLite, by a part of the question
+	fails    map[string]error  // statements, by a part of them
+	closed   int               // connections
+}
+
+func (e *engine) Connect(context.Context) (driver.Conn, error) { return connection{e}, nil }
+func (e *engine) Driver() driver.Driver                        { return nil }
+
+type connection struct{ *engine }
+
+func (c connection) Close() error                        { c.closed++; return nil }
+func (c connection) Begin() (driver.Tx, error)           { return nil, errors.ErrUnsupported }
+func (c connection) Prepare(string) (driver.Stmt, error) { return nil, errors.ErrUnsupported }
+
+func (c connection) ExecContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Result, error) {
+	for part, err := range c.fails {
+		if strings.Contains(query, part) {
+			return nil, err
+		}
+	}
+	return driver.RowsAffected(1), nil
+}
+
+func (c connection) QueryContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Rows, error) {
+	if strings.Contains(query, "pg_settings") {
+		var all rows
+		for name, setting := range c.settings {
+			all = append(all, []driver.Value{name, setting})
+		}
+		return &all, nil
+	}
+	for part, answer := range c.answers {
+		if strings.Contains(query, part) {
+			return &rows{{answer}}, nil
+		}
+	}
+	switch {
+	case strings.Contains(query, "max(version)"):
+		return &rows{{int64(1)}}, nil
+	case strings.Contains(query, "relpersistence"):
+		return &rows{{false}}, nil
+	case strings.Contains(query, "count(*)"):
+		return &rows{{int64(0), int64(0)}}, nil
+	}
+	return &rows{{int64(1)}}, nil
+}
+
+type rows [][]driver.Value
+
+func (r *rows) Columns() []string { return make([]string, len((*r)[0])) }
+func (r *rows) Close() error      { return nil }
+
+func (r *rows) Next(into []driver.Value) error {
+	if len(*r) == 0 {
+		return io.EOF
+	}
+	copy(into, (*r)[0])
+	*r = (*r)[1:]
+	return nil
+}
+
+func (e *engine) open(dialect sqlstore.Dialect) (*sqlstore.Store, error) {
+	return sqlstore.Open(context.Background(), sql.OpenDB(e), dialect, sqlstore.Options{})
+}
+
+func TestPostgresByItsSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		change   map[string]string
+		refusal  string
+		failover bool
+	}{
+		"12":                                {},
+		"11":                                {change: map[string]string{"server_version_num": "110022"}, refusal: "older than 12"},
+		"a version that is none":            {change: map[string]string{"server_version_num": ""}, refusal: "older than 12"},
+		"without full_page_writes":          {change: map[string]string{"full_page_writes": "off"}, refusal: "full_page_writes is off"},
+		"a synchronous standby":             {change: map[string]string{"synchronous_standby_names": "one"}, failover: true},
+		"a standby that has applied it":     {change: map[string]string{"synchronous_standby_names": "one", "synchronous_commit": "remote_apply"}, failover: true},
+		"a standby that has not written it": {change: map[string]string{"synchronous_standby_names": "one", "synchronous_commit": "remote_write"}},
+		"a standby nobody waits for":        {change: map[string]string{"synchronous_standby_names": "one", "synchronous_commit": "local"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &engine{settings: map[string]string{
+				"server_version_num": "120000", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on",
+				"synchronous_standby_names": "", "default_transaction_isolation": "read committed",
+				"default_transaction_read_only": "off", "recovery": "false",
+			}}
+			for setting, value := range c.change {
+				e.settings[setting] = value
+			}
+			s, err := e.open(sqlstore.PostgreSQL)
+			if c.refusal != "" {
+				if err == nil || !strings.Contains(err.Error(), c.refusal) {
+					t.Errorf("Open = %v, want that it says %q", err, c.refusal)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g := s.Guarantee(); !g.Kill || !g.Power || g.Failover != c.failover {
+				t.Errorf("guarantee %+v", g)
+			}
+		})
+	}
+}
+
+// sqlite is one that is fit.
+func sqlite(version string) *engine {
+	return &engine{answers: map[string]string{
+		"sqlite_version": version, "PRAGMA synchronous": "2", "PRAGMA journal_mode": "wal", "pragma_database_list": "/file",
+	}}
+}
+
+func TestSQLiteByItsVersion(t *testing.T) {
+	for version, fit := range map[string]bool{
+		"3.42.0": true, "3.100.1": true, "4.0": true, "3.41.9": false, "3.9.2": false, "2.50.0": false, "": false, "x": false,
+	} {
+		_, err := sqlite(version).open(sqlstore.SQLite)
+		if (err == nil) != fit || err != nil && !strings.Contains(err.Error(), "older than 3.42") {
+			t.Errorf("version %q: %v", version, err)
+		}
+	}
+}
+
+// TestAConnectionThatIsNotRolledBackIsClosed has a transaction fail and stay:
+// whoever got the connection next would be inside it.
+func TestAConnectionThatIsNotRolledBackIsClosed(t *testing.T) {
+	broken := errors.New("disk I/O error")
+	for name, c := range map[string]struct {
+		fails  map[string]error
+		closed int
+	}{
+		"the commit fails":                      {map[string]error{"COMMIT": broken}, 0},
+		"and the rollback too":                  {map[string]error{"COMMIT": broken, "ROLLBACK": broken}, 1},
+		"a statement fails":                     {map[string]error{"INSERT": broken}, 0},
+		"the rollback after it too":             {map[string]error{"INSERT": broken, "ROLLBACK": broken}, 1},
+		"SQLite has rolled back by itself":      {map[string]error{"COMMIT": broken, "ROLLBACK": errors.New("cannot rollback - no transaction is active")}, 0},
+		"what is dropped before fails":          {map[string]error{"DELETE": broken}, 0},
+		"the lock is not had for other reasons": {map[string]error{"BEGIN": broken, "ROLLBACK": broken}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := sqlite("3.42.0")
+			s, err := e.open(sqlstore.SQLite)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.fails = c.fails
+			if err := s.Ledger().Issue(t.Context(), token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key"}, 1); !errors.Is(err, broken) {
+				t.Errorf("Issue = %v, want %v", err, broken)
+			}
+			if e.closed != c.closed {
+				t.Errorf("%d connections were closed, want %d", e.closed, c.closed)
+			}
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package sqlstore_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+var (
+	ctx   = context.Background()
+	store *sqlstore.Store
+)
+
+// The driver is the program's choice, and imported there.
+func ExampleOpen() {
+	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	sealer, err := sqlstore.NewSealer([]byte(os.Getenv("SEALING_KEY")))
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL, sqlstore.Options{Prefix: "acme_", Sealer: sealer})
+	if err != nil {
+		log.Fatal(err) // It says which setting to change.
+	}
+	log.Print(store.Guarantee())
+}
+
+func ExampleSchema() {
+	// Into the tool that makes the other tables of the program.
+	text := sqlstore.Schema(sqlstore.SQLite, "acme_")
+	fmt.Println(text[:45])
+	// Output:
+	// CREATE TABLE IF NOT EXISTS acme_schema (
+	// 	ver
+}
+
+func ExampleNewSealer() {
+	current, old := make([]byte, 32), make([]byte, 32)
+	rand.Read(current)
+	rand.Read(old)
+	sealer, err := sqlstore.NewSealer(current, old)
+	fmt.Println(sealer, err)
+	// Output: REDACTED <nil>
+}
+
+func ExampleStore_Replays() {
+	verifier := signing.Verifier{Replays: store.Replays()}
+	_ = verifier
+}
+
+func ExampleStore_Ledger() {
+	minter := token.Minter{Ledger: store.Ledger()}
+	_ = minter
+}
+
+func ExampleStore_Keys() {
+	keys, err := store.Keys()
+	if err != nil {
+		log.Fatal(err) // sqlstore.ErrNoSealer
+	}
+	// A key that was replaced by another instance is unknown two seconds later.
+	cached := token.Cached(keys, 2*time.Second)
+	public, err := keys.Generate(ctx, "acme", "sKfhQKJTXnDrGRjGPQYVkW")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = cached.Public(ctx, public.KeyID)
+	fmt.Println(err)
+}
+
+func ExampleStore_Credentials() {
+	credentials, err := store.Credentials()
+	if err != nil {
+		log.Fatal(err)
+	}
+	clientKey, secret, err := credentials.Create(ctx, "acme", signature.Credential{Account: "jane"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(clientKey, string(secret)) // shown once
+	// The one before verifies for a day, until all clients have the new one.
+	next, err := credentials.Rotate(ctx, clientKey, 24*time.Hour)
+	fmt.Println(string(next), err)
+}
+
+func ExampleStore_Sessions() {
+	var sessions session.Store = store.Sessions()
+	_ = sessions
+}
+
+func ExampleStore_Attempts() {
+	var attempts session.Attempts = store.Attempts()
+	_ = attempts
+}
+
+func ExampleStore_Factors() {
+	factors, err := store.Factors()
+	if errors.Is(err, sqlstore.ErrNoSealer) {
+		log.Fatal("second factors are secrets")
+	}
+	_, err = factors.Factor(ctx, "acme", "jane")
+	fmt.Println(err)
+}
+
+func ExampleStore_Sweep() {
+	for range time.Tick(time.Minute) {
+		// A connection that answers nothing must not be the end of sweeping.
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		if err := store.Sweep(ctx); err != nil {
+			log.Print(err)
+		}
+		cancel()
+	}
+}
+
+// A new sealing key is rolled out in two steps; then the old one goes.
+func ExampleStore_Reseal() {
+	if err := store.Reseal(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleStore_Guarantee() {
+	if !store.Guarantee().Power {
+		log.Print(store.Guarantee())
+	}
+}

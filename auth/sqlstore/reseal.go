@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// sealedColumns are all that have secrets. Rows are known by org and name.
+var sealedColumns = []struct{ table, name, column, kind string }{
+	{"{keys}", "client_key", "sealed", pairPlace("", "").kind},
+	{"{credentials}", "client_key", "sealed", secretPlace("", "").kind},
+	{"{credentials}", "client_key", "former", secretPlace("", "").kind},
+	{"{factors}", "account", "sealed", factorPlace("", "").kind},
+}
+
+// Reseal seals with the current key what was sealed with an old one, a few rows
+// at a time, while the store is in use. Once it has returned nil, and no
+// instance seals with the old key any more, the old key opens nothing here. It
+// returns an error that matches ErrSealed when it meets a secret that cannot be
+// opened, and ErrNoSealer where there is no Sealer.
+func (s *Store) Reseal(ctx context.Context) error {
+	if s.sealer == nil {
+		return ErrNoSealer
+	}
+	for _, c := range sealedColumns {
+		for more := true; more; {
+			var err error
+			more, err = s.resealSome(ctx, c.table, c.name, c.column, c.kind)
+			if err != nil {
+				return fmt.Errorf("sqlstore: reseal: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+type sealedRow struct {
+	org, name string
+	sealed    []byte
+}
+
+func (s *Store) resealSome(ctx context.Context, table, name, column, kind string) (more bool, err error) {
+	rows, err := s.sealedByOthers(ctx, table, name, column)
+	if err != nil {
+		return false, err
+	}
+	for _, row := range rows {
+		p := place{kind, row.org, row.name}
+		secret, err := s.sealer.open(p, row.sealed)
+		if err != nil {
+			return false, err
+		}
+		err = s.write(ctx, func(q querier) error {
+			// Unless it was changed meanwhile, which seals it anew.
+			_, err := q.ExecContext(ctx, s.text(`UPDATE `+table+` SET `+column+` = $1 WHERE org = $2 AND `+name+` = $3 AND `+column+` = $4`),
+				s.sealer.seal(p, secret), row.org, row.name, row.sealed)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return len(rows) > 0, nil
+}
+
+func (s *Store) sealedByOthers(ctx context.Context, table, name, column string) (found []sealedRow, err error) {
+	err = s.read(ctx, func(q querier) error {
+		found = nil
+		return each(ctx, q, s.text(`SELECT org, `+name+`, `+column+` FROM `+table+`
+			WHERE substr(`+column+`, 1, 9) <> $1 LIMIT 100`), []any{s.sealer.head()}, func(rows *sql.Rows) error {
+			var row sealedRow
+			err := rows.Scan(&row.org, &row.name, &row.sealed)
+			found = append(found, row)
+			return err
+		})
+	})
+	return found, err
+}

@@ -1,0 +1,181 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+const defaultPrefix = "tenantkit_"
+
+// validPrefix leaves nothing to quote, and room for the longest name of a table
+// or an index within PostgreSQL's 63 bytes.
+var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
+
+var tables = []string{
+	"schema", "replays", "ledger", "keys", "credentials", "sessions", "attempts", "factors",
+}
+
+// migrations lead from an empty database to the present schema. Each stays as
+// it is once it was released.
+var migrations = []string{`
+-- What has been accepted: a row for each nonce and each signature, and one for
+-- the epoch, whose id is empty. It goes with the others when the table is emptied.
+CREATE TABLE IF NOT EXISTS {replays} (
+	id {bytes} PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
+	keep bigint NOT NULL,     -- Unix milliseconds
+	uses bigint NOT NULL,     -- acceptances of a signature; many for single use
+	began bigint NOT NULL,    -- first acceptance, Unix milliseconds
+	engine {text} NOT NULL    -- of the epoch: which engine it is of
+);
+CREATE INDEX IF NOT EXISTS {replays}_keep ON {replays} (keep);
+
+CREATE TABLE IF NOT EXISTS {ledger} (
+	client_key {text} NOT NULL,
+	id {text} NOT NULL,
+	subject {text} NOT NULL,
+	key_id {text} NOT NULL,
+	uses bigint NOT NULL,
+	max_uses bigint NOT NULL, -- 0: any number
+	issued bigint NOT NULL,   -- Unix seconds
+	expires bigint,           -- Unix seconds; NULL: never
+	PRIMARY KEY (client_key, id)
+);
+CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject);
+CREATE INDEX IF NOT EXISTS {ledger}_expires ON {ledger} (expires) WHERE expires IS NOT NULL;
+
+-- Key pairs, one for each app.
+CREATE TABLE IF NOT EXISTS {keys} (
+	client_key {text} PRIMARY KEY,
+	org {text} NOT NULL,
+	key_id {text} NOT NULL UNIQUE,
+	public {bytes} NOT NULL,  -- PKIX
+	sealed {bytes} NOT NULL,  -- PKCS #8
+	exposed bigint NOT NULL   -- 0 or 1
+);
+CREATE INDEX IF NOT EXISTS {keys}_org ON {keys} (org);
+
+-- Signing secrets.
+CREATE TABLE IF NOT EXISTS {credentials} (
+	client_key {text} PRIMARY KEY,
+	org {text} NOT NULL,
+	version {text} NOT NULL,  -- random, another one with each change
+	sealed {bytes} NOT NULL,  -- the secret
+	former {bytes},           -- the secret before, sealed
+	former_until bigint,      -- Unix milliseconds
+	restrictions {text} NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS {sessions} (
+	hash {bytes} PRIMARY KEY, -- SHA-256 of the token
+	previous {bytes},         -- the hash before the latest change of the token
+	id {text} NOT NULL,
+	org {text} NOT NULL,
+	account {text} NOT NULL,
+	ticket {text} NOT NULL,
+	created bigint NOT NULL,  -- this and the next three: Unix milliseconds
+	authenticated bigint NOT NULL,
+	seen bigint NOT NULL,
+	expires bigint NOT NULL,
+	address {text} NOT NULL,
+	agent {text} NOT NULL,
+	replaced bigint NOT NULL  -- 1: ended by a newer session
+);
+CREATE UNIQUE INDEX IF NOT EXISTS {sessions}_id ON {sessions} (org, account, id) WHERE replaced = 0;
+CREATE INDEX IF NOT EXISTS {sessions}_previous ON {sessions} (previous) WHERE previous IS NOT NULL;
+CREATE INDEX IF NOT EXISTS {sessions}_expires ON {sessions} (expires);
+
+CREATE TABLE IF NOT EXISTS {attempts} (
+	key {text} PRIMARY KEY,
+	tries bigint NOT NULL,
+	latest bigint NOT NULL,   -- this and until: Unix nanoseconds
+	until bigint NOT NULL,    -- 0: no delay
+	refused bigint NOT NULL   -- 1: the latest was inside the delay
+);
+CREATE INDEX IF NOT EXISTS {attempts}_latest ON {attempts} (latest);
+
+CREATE TABLE IF NOT EXISTS {factors} (
+	org {text} NOT NULL,
+	account {text} NOT NULL,
+	version bigint NOT NULL,
+	sealed {bytes} NOT NULL,  -- the secrets
+	step bigint NOT NULL,
+	recovery {bytes} NOT NULL, -- SHA-256 of each code, one after the other
+	PRIMARY KEY (org, account)
+);
+`}
+
+const schemaTable = `CREATE TABLE IF NOT EXISTS {schema} (
+	version bigint PRIMARY KEY
+);
+`
+
+// Schema returns the statements that make the tables, for those who run them by
+// a tool of their own. They may run again. An empty prefix is that of
+// Options.Prefix. It returns "" for what Open refuses.
+func Schema(d Dialect, prefix string) string {
+	if prefix == "" {
+		prefix = defaultPrefix
+	}
+	if !d.valid() || !validPrefix.MatchString(prefix) {
+		return ""
+	}
+	var text strings.Builder
+	text.WriteString(schemaTable)
+	for i, migration := range migrations {
+		text.WriteString(migration)
+		fmt.Fprintf(&text, "\nINSERT INTO {schema} (version) VALUES (%d) ON CONFLICT DO NOTHING;\n", i+1)
+	}
+	return d.replacer(prefix).Replace(text.String())
+}
+
+// migrate brings the tables to the present version, unless they are.
+func (s *Store) migrate(ctx context.Context) error {
+	version, err := s.version(ctx, s.db)
+	if err == nil && version == len(migrations) {
+		return nil
+	}
+	// Not there, or not to be read: what is wrong shows below.
+	return s.transact(ctx, "schema", func(q querier) error {
+		if _, err := q.ExecContext(ctx, s.text(schemaTable)); err != nil {
+			return err
+		}
+		version, err := s.version(ctx, q)
+		if err != nil {
+			return err
+		}
+		if version > len(migrations) {
+			return errors.New("the tables are of a later version of this package")
+		}
+		for i, migration := range migrations[version:] {
+			if err := execAll(ctx, q, s.text(migration)); err != nil {
+				return err
+			}
+			if _, err := q.ExecContext(ctx, s.text("INSERT INTO {schema} (version) VALUES ($1)"), version+i+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) version(ctx context.Context, q querier) (version int, err error) {
+	err = q.QueryRowContext(ctx, s.text("SELECT coalesce(max(version), 0) FROM {schema}")).Scan(&version)
+	return version, err
+}
+
+// execAll runs statements one by one, as some drivers take no more at once.
+// None of ours has a semicolon inside.
+func execAll(ctx context.Context, q querier, text string) error {
+	for statement := range strings.SplitSeq(text, ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := q.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}

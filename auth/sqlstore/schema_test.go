@@ -1,0 +1,51 @@
+package sqlstore_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+)
+
+// TestSchema holds the tables to the texts of testdata. One that was released
+// must not change: write a migration more.
+func TestSchema(t *testing.T) {
+	for file, dialect := range map[string]sqlstore.Dialect{"postgresql.sql": sqlstore.PostgreSQL, "sqlite.sql": sqlstore.SQLite} {
+		want, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), sqlstore.Schema(dialect, "")); diff != "" {
+			t.Errorf("%s (-file +Schema):\n%s", file, diff)
+		}
+	}
+}
+
+func TestSchemaPrefix(t *testing.T) {
+	for prefix, valid := range map[string]bool{
+		"a": true, "_": true, "acme_": true, "a9": true, strings.Repeat("a", 31): true,
+		strings.Repeat("a", 32): false, "9a": false, "A": false, "a-b": false, "a b": false, `a"`: false, "a;": false, "é": false, "a\n": false,
+	} {
+		text := sqlstore.Schema(sqlstore.PostgreSQL, prefix)
+		if (text != "") != valid {
+			t.Errorf("prefix %q: a schema of %d bytes", prefix, len(text))
+		}
+		if strings.ContainsAny(text, "{}$") {
+			t.Errorf("prefix %q: a word is left", prefix)
+		}
+		// PostgreSQL cuts longer names, and takes two for one.
+		for _, name := range regexp.MustCompile(`\w+`).FindAllString(text, -1) {
+			if len(name) > 63 {
+				t.Errorf("%s is longer than 63 bytes", name)
+			}
+		}
+	}
+	if sqlstore.Schema(0, "") != "" {
+		t.Error("a schema without a dialect")
+	}
+}

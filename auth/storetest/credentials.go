@@ -1,0 +1,178 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// Credentials runs the contract of signature.Credentials. Each subtest opens a
+// store that has a credential with that secret, beside any others; the client
+// key is c.Key.ClientKey(). A store that keeps secrets makes a Key of its own.
+func Credentials(t *testing.T, open func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials, f Features) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *credentials)
+	}{
+		{"restrictions come back as they were", testRestrictions},
+		{"without restrictions there are none", testUnrestricted},
+		{"the key verifies what the secret has signed, and nothing else", testKeyVerifies},
+		{"an unknown client key is not found", testUnknownClientKey},
+		{"the key is the same pointer while it is unchanged", testSamePointer},
+		{"a look-up whose context has ended finds no absence", testCredentialsContext},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.test(t, &credentials{open: open, f: f})
+		})
+	}
+}
+
+type credentials struct {
+	open func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials
+	f    Features
+}
+
+// with opens a store with a new credential.
+func (c *credentials) with(t *testing.T, restrictions signature.Credential) (store signature.Credentials, clientKey string, secret signing.Secret) {
+	t.Helper()
+	clientKey, secret = signing.Generate()
+	key, err := signing.NewKey(clientKey, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restrictions.Key = key
+	return c.open(t, secret, &restrictions), clientKey, secret
+}
+
+func find(t *testing.T, store signature.Credentials, clientKey string) *signature.Credential {
+	t.Helper()
+	found, err := store.Credential(t.Context(), clientKey)
+	if err != nil {
+		t.Fatalf("Credential: %v", err)
+	}
+	if found.Key.ClientKey() != clientKey {
+		t.Fatalf("found %v, want %s", found.Key, clientKey)
+	}
+	return found
+}
+
+func testRestrictions(t *testing.T, c *credentials) {
+	now := c.f.now()
+	want := signature.Credential{
+		Account:   "account é 😀 '\"\\",
+		Accounts:  []string{"second", "", "third%"},
+		NotBefore: now.Add(-time.Hour),
+		NotAfter:  now.Add(time.Hour),
+		Networks:  []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")},
+		Disabled:  true,
+	}
+	store, clientKey, _ := c.with(t, want)
+	got := find(t, store, clientKey)
+	if got.Account != want.Account || !slices.Equal(got.Accounts, want.Accounts) || !slices.Equal(got.Networks, want.Networks) ||
+		!got.NotBefore.Equal(want.NotBefore) || !got.NotAfter.Equal(want.NotAfter) || got.Disabled != want.Disabled {
+		t.Errorf("restrictions %+v, want %+v", got, want)
+	}
+}
+
+func testUnrestricted(t *testing.T, c *credentials) {
+	store, clientKey, _ := c.with(t, signature.Credential{})
+	got := find(t, store, clientKey)
+	if got.Account != "" || got.Accounts != nil || got.Networks != nil || !got.NotBefore.IsZero() || !got.NotAfter.IsZero() || got.Disabled {
+		t.Errorf("restrictions %+v, want none", got)
+	}
+	// No network is none, which admits nobody; nil is any.
+	store, clientKey, _ = c.with(t, signature.Credential{Networks: []netip.Prefix{}})
+	if got := find(t, store, clientKey); got.Networks == nil {
+		t.Error("no network at all came back as any network")
+	}
+}
+
+func testKeyVerifies(t *testing.T, c *credentials) {
+	store, clientKey, secret := c.with(t, signature.Credential{})
+	verifier := signing.Verifier{Keys: oneKey{find(t, store, clientKey).Key}, Replays: acceptAll{}, Policy: signing.Policy{Now: c.f.Now}}
+	_, other := signing.Generate()
+	for _, s := range []struct {
+		name   string
+		secret signing.Secret
+		want   error
+	}{{"the secret", secret, nil}, {"another secret", other, signing.ErrMismatch}} {
+		_, err := verifier.Verify(c.signed(clientKey, s.secret), "/notes")
+		expect(t, s.name, err, s.want)
+	}
+}
+
+// signed returns a request to "/notes".
+func (c *credentials) signed(clientKey string, secret signing.Secret) *http.Request {
+	r := httptest.NewRequest("GET", "/notes", nil)
+	names, timestamp := signing.HeadersFor(""), strconv.FormatInt(c.f.now().UnixMilli(), 10)
+	r.Header.Set(names.ClientKey, clientKey)
+	r.Header.Set(names.Timestamp, timestamp)
+	r.Header.Set(names.Nonce, letters(16))
+	r.Header.Set(names.Signature, signing.Sign(clientKey, secret, "/notes", "GET", timestamp))
+	return r
+}
+
+// oneKey finds the key whatever is asked for.
+type oneKey struct{ key *signing.Key }
+
+func (k oneKey) Key(context.Context, string) (*signing.Key, error) { return k.key, nil }
+
+// acceptAll is for requests that are verified once.
+type acceptAll struct{}
+
+func (acceptAll) Claim(context.Context, signing.Use) error { return nil }
+
+func testUnknownClientKey(t *testing.T, c *credentials) {
+	store, clientKey, _ := c.with(t, signature.Credential{})
+	for _, unknown := range []string{
+		"", strings.ToLower(clientKey), strings.ToUpper(clientKey), clientKey + " ", clientKey[1:], "%", "' OR '1'='1", "\x00", "\xff", "é",
+		strings.Repeat("k", 10<<10),
+	} {
+		if unknown == clientKey {
+			continue
+		}
+		found, err := store.Credential(t.Context(), unknown)
+		if found != nil || !errors.Is(err, auth.ErrNotFound) {
+			t.Errorf("%.40q: %v, %v, want auth.ErrNotFound", unknown, found, err)
+		}
+	}
+}
+
+func testSamePointer(t *testing.T, c *credentials) {
+	store, clientKey, _ := c.with(t, signature.Credential{})
+	found := make([]*signature.Credential, crowd)
+	errs := atOnce(crowd, func(i int) (err error) {
+		found[i], err = store.Credential(t.Context(), clientKey)
+		return err
+	})
+	if n := tally(t, errs); n != crowd {
+		t.Fatal("not found")
+	}
+	for i := range found {
+		if found[i].Key != found[0].Key {
+			t.Fatal(fmt.Sprint("another Key than before at look-up ", i))
+		}
+	}
+	if find(t, store, clientKey).Key != found[0].Key {
+		t.Error("another Key than before")
+	}
+}
+
+func testCredentialsContext(t *testing.T, c *credentials) {
+	store, clientKey, _ := c.with(t, signature.Credential{})
+	if _, err := store.Credential(ended(t), clientKey); errors.Is(err, auth.ErrNotFound) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+}

@@ -1,0 +1,83 @@
+package storetest_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// A store of one's own is held to the contract by one test. This one is a map;
+// in its place may be any store of keys and values that writes with a condition.
+func ExampleReplays() {
+	var values sync.Map
+	mine := signing.SetOnce(func(ctx context.Context, key, value string, keep time.Time) (string, bool, error) {
+		prior, found := values.LoadOrStore(key, value)
+		return prior.(string), !found, ctx.Err()
+	})
+	test := func(t *testing.T) {
+		storetest.Replays(t, func(t *testing.T) signing.Replays { return mine }, storetest.Features{})
+	}
+	_ = test // func TestMine(t *testing.T)
+}
+
+func ExampleLedger() {
+	test := func(t *testing.T) {
+		storetest.Ledger(t, func(t *testing.T) token.Ledger { return new(token.MemoryLedger) }, storetest.Features{})
+	}
+	_ = test
+}
+
+func ExampleKeys() {
+	test := func(t *testing.T) {
+		storetest.Keys(t, func(t *testing.T) storetest.KeyStore { return new(token.MemoryKeys) }, storetest.Features{})
+	}
+	_ = test
+}
+
+// The credential that a subtest wants to find is handed to what opens the store.
+func ExampleCredentials() {
+	open := func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials {
+		return signature.Memory{c.Key.ClientKey(): c}
+	}
+	test := func(t *testing.T) { storetest.Credentials(t, open, storetest.Features{}) }
+	_ = test
+}
+
+func ExampleSessions() {
+	test := func(t *testing.T) {
+		storetest.Sessions(t, func(t *testing.T) session.Store { return new(session.Memory) }, storetest.Features{})
+	}
+	_ = test
+}
+
+func ExampleAttempts() {
+	test := func(t *testing.T) {
+		storetest.Attempts(t, func(t *testing.T) session.Attempts { return new(session.Memory) }, storetest.Features{})
+	}
+	_ = test
+}
+
+func ExampleFactors() {
+	test := func(t *testing.T) {
+		storetest.Factors(t, func(t *testing.T) session.Factors { return new(session.Memory) }, storetest.Features{})
+	}
+	_ = test
+}
+
+// A store with a clock that tests set says so by its Features.
+func ExampleFeatures() {
+	now := time.Now()
+	memory := &session.Memory{Now: func() time.Time { return now }}
+	f := storetest.Features{Now: memory.Now, Pass: func(d time.Duration) { now = now.Add(d) }}
+	test := func(t *testing.T) {
+		storetest.Sessions(t, func(t *testing.T) session.Store { return memory }, f)
+	}
+	_ = test
+}

@@ -1,0 +1,209 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+// Factors runs the contract of session.Factors. Each subtest opens a store, and
+// uses orgs that no other knows.
+func Factors(t *testing.T, open func(t *testing.T) session.Factors, f Features) {
+	for _, c := range []struct {
+		name string
+		run  func(*factorTest)
+	}{
+		{"an account without a record", (*factorTest).none},
+		{"a record comes back as it was saved", (*factorTest).roundTrip},
+		{"only the version that was read is replaced", (*factorTest).conflict},
+		{"a removed factor does not come back", (*factorTest).removed},
+		{"nothing is shared with callers", (*factorTest).aliasing},
+		{"orgs and accounts are apart", (*factorTest).apart},
+		{"a context that has ended", (*factorTest).cancelled},
+		{"F07 64 saves of one version", (*factorTest).race},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.run(&factorTest{T: t, store: open(t), org: "org-" + rand.Text()})
+		})
+	}
+}
+
+type factorTest struct {
+	*testing.T
+	store session.Factors
+	org   string
+}
+
+// newFactor makes one with something in every field but the version.
+func newFactor() session.Factor {
+	secret := make([]byte, 40)
+	rand.Read(secret)
+	return session.Factor{
+		Secret: secret[:20:20], Pending: secret[20:], Step: 59_000_001,
+		Recovery: [][32]byte{newHash(), newHash(), newHash()},
+	}
+}
+
+func copyFactor(f session.Factor) session.Factor {
+	f.Secret, f.Pending, f.Recovery = slices.Clone(f.Secret), slices.Clone(f.Pending), slices.Clone(f.Recovery)
+	return f
+}
+
+func (t *factorTest) save(account string, f session.Factor) session.Factor {
+	t.Helper()
+	if err := t.store.Save(t.Context(), t.org, account, f); err != nil {
+		t.Fatalf("Save: %v", err)
+	}
+	f.Version++
+	return f
+}
+
+// has wants the record of an account. Secrets are not printed.
+func (t *factorTest) has(account string, want session.Factor) {
+	t.Helper()
+	got, err := t.store.Factor(t.Context(), t.org, account)
+	switch {
+	case err != nil:
+		t.Errorf("Factor: %v", err)
+	case got.Version != want.Version || got.Step != want.Step:
+		t.Errorf("version %d, step %d; want %d, %d", got.Version, got.Step, want.Version, want.Step)
+	case !bytes.Equal(got.Secret, want.Secret) || !bytes.Equal(got.Pending, want.Pending):
+		t.Error("another secret")
+	case (got.Secret == nil) != (want.Secret == nil) || (got.Pending == nil) != (want.Pending == nil):
+		t.Error("no secret is not nil, or an empty one is")
+	case !slices.Equal(got.Recovery, want.Recovery):
+		t.Error("other recovery codes")
+	}
+}
+
+func (t *factorTest) conflicts(account string, f session.Factor) {
+	t.Helper()
+	if err := t.store.Save(t.Context(), t.org, account, f); !errors.Is(err, session.ErrConflict) {
+		t.Errorf("Save of version %d: %v, want ErrConflict", f.Version, err)
+	}
+}
+
+func (t *factorTest) none() {
+	t.has("ann", session.Factor{})
+	f := newFactor()
+	f.Version = 1
+	t.conflicts("ann", f)
+	t.has("ann", session.Factor{})
+}
+
+func (t *factorTest) roundTrip() {
+	full := newFactor()
+	pending, active, zero, far := full, full, full, full
+	pending.Secret, pending.Recovery, pending.Step = nil, nil, 0
+	active.Pending = nil
+	zero.Secret, zero.Recovery = make(session.FactorSecret, 20), make([][32]byte, 10)
+	far.Step = math.MaxInt64
+	for _, account := range odd {
+		version := int64(0)
+		for _, f := range []session.Factor{full, pending, active, zero, far, {}} {
+			f.Version = version
+			f = t.save(account, f)
+			t.has(account, f)
+			version = f.Version
+		}
+	}
+}
+
+func (t *factorTest) conflict() {
+	first := t.save("ann", newFactor())
+	t.conflicts("ann", newFactor()) // of version 0
+	second := newFactor()
+	second.Version = first.Version
+	ahead := newFactor()
+	ahead.Version = first.Version + 1
+	t.conflicts("ann", ahead)
+	t.has("ann", first)
+	second = t.save("ann", second)
+	t.conflicts("ann", first)
+	t.has("ann", second)
+}
+
+func (t *factorTest) removed() {
+	read := t.save("ann", newFactor())
+	gone := t.save("ann", session.Factor{Version: read.Version})
+	t.has("ann", session.Factor{Version: 2})
+	t.conflicts("ann", read) // of a login that has read it before
+	t.conflicts("ann", newFactor())
+	t.has("ann", gone)
+	next := newFactor()
+	next.Version = gone.Version
+	t.has("ann", t.save("ann", next))
+}
+
+func (t *factorTest) aliasing() {
+	f := newFactor()
+	want := copyFactor(f)
+	want = t.save("ann", want)
+	given := copyFactor(f)
+	t.save("bob", given)
+	scribble(given)
+	t.has("bob", want)
+	got, err := t.store.Factor(t.Context(), t.org, "bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scribble(got)
+	t.has("bob", want)
+}
+
+func scribble(f session.Factor) {
+	clear(f.Secret)
+	clear(f.Pending)
+	clear(f.Recovery)
+}
+
+func (t *factorTest) apart() {
+	org, saved := t.org, map[[2]string]session.Factor{}
+	names := [][2]string{{":x", "y"}, {"", "x:y"}, {"/x", "y"}, {"", "x/y"}, {"x", "y"}, {"", "xy"}, {"-2", "ann"}}
+	for _, account := range odd {
+		names = append(names, [2]string{"", account})
+	}
+	for _, name := range names {
+		t.org = org + name[0]
+		saved[name] = t.save(name[1], newFactor())
+	}
+	for _, name := range names {
+		t.org = org + name[0]
+		t.has(name[1], saved[name])
+	}
+}
+
+func (t *factorTest) cancelled() {
+	f := t.save("ann", newFactor())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := t.store.Factor(ctx, t.org, "ann"); err == nil {
+		t.Error("Factor: no error")
+	}
+	next := newFactor()
+	next.Version = f.Version
+	if err := t.store.Save(ctx, t.org, "ann", next); err == nil || errors.Is(err, session.ErrConflict) {
+		t.Errorf("Save: %v", err)
+	}
+	t.has("ann", f)
+}
+
+func (t *factorTest) race() {
+	for version := range int64(10) {
+		var all [crowd]session.Factor
+		for i := range all {
+			all[i] = newFactor()
+			all[i].Version = version
+		}
+		errs := atOnce(len(all), func(i int) error { return t.store.Save(t.Context(), t.org, "ann", all[i]) })
+		want := all[winner(t.T, errs, session.ErrConflict)]
+		want.Version++
+		t.has("ann", want)
+	}
+}

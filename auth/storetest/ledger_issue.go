@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func testIssueTwice(t *testing.T, l *ledger) {
+	r := l.issue(t, limited(1))
+	again := r
+	again.MaxUses, again.Subject = 5, random()
+	for _, twin := range []token.Record{r, again} {
+		if err := l.Issue(t.Context(), twin, many); err == nil || errors.Is(err, token.ErrTooMany) {
+			t.Errorf("Issue of an id that is there: error %v", err)
+		}
+	}
+	l.spend(t, "the other record", again, token.ErrRevoked)
+	l.spend(t, "the record", r, nil)
+	elsewhere := r
+	elsewhere.ClientKey = random()
+	expect(t, "the id for another app", l.Issue(t.Context(), elsewhere, many), nil)
+}
+
+func testIssueTwiceRace(t *testing.T, l *ledger) {
+	r := l.record()
+	errs := atOnce(crowd, func(i int) error {
+		twin := r
+		twin.Subject = fmt.Sprint(r.Subject, i%4)
+		return l.Issue(t.Context(), twin, many)
+	})
+	issued := 0
+	for _, err := range errs {
+		if err == nil {
+			issued++
+		}
+		if errors.Is(err, token.ErrTooMany) {
+			t.Error(err)
+		}
+	}
+	if issued != 1 {
+		t.Errorf("issued %d times, want 1", issued)
+	}
+}
+
+func testLimitRace(t *testing.T, l *ledger) {
+	const limit = 10
+	errs := atOnce(crowd, func(int) error { return l.Issue(t.Context(), l.record(), limit) })
+	if n := tally(t, errs, token.ErrTooMany); n != limit {
+		t.Errorf("%d issued, want %d", n, limit)
+	}
+	if n := len(l.ids(t)); n != limit {
+		t.Errorf("%d listed, want %d", n, limit)
+	}
+}
+
+func testLimit(t *testing.T, l *ledger) {
+	issue := func(what string, change func(*token.Record), want error) token.Record {
+		t.Helper()
+		r := l.record()
+		change(&r)
+		expect(t, what, l.Issue(t.Context(), r, 2), want)
+		return r
+	}
+	same := func(*token.Record) {}
+	first, second := issue("first", limited(1), nil), issue("second", same, nil)
+	issue("third", same, token.ErrTooMany)
+	issue("of another app", func(r *token.Record) { r.ClientKey = random() }, nil)
+	issue("of another subject", func(r *token.Record) { r.Subject = random() }, nil)
+	issue("of another key", func(r *token.Record) { r.KeyID = random() }, nil)
+
+	l.spend(t, "the one use", first, nil)
+	issue("in place of the spent one", same, nil)
+	issue("and one more", same, token.ErrTooMany)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.app, second.ID), nil)
+	issue("in place of the revoked one", same, nil)
+	issue("and one more", same, token.ErrTooMany)
+	none := l.record()
+	none.Subject = random()
+	expect(t, "where none is allowed", l.Issue(t.Context(), none, 0), token.ErrTooMany)
+}
+
+func testLedgerNames(t *testing.T, l *ledger) {
+	names := spellings()
+	for _, of := range []func(r *token.Record, name string){
+		func(r *token.Record, name string) { r.ID = name },
+		func(r *token.Record, name string) { r.Subject = name },
+		func(r *token.Record, name string) { r.ClientKey = name },
+		func(r *token.Record, name string) { r.KeyID = name },
+	} {
+		var records []token.Record
+		for _, name := range names {
+			r := l.record()
+			r.MaxUses = 1
+			of(&r, name)
+			if err := l.Issue(t.Context(), r, many); err != nil {
+				t.Fatalf("Issue for %q: %v", name, err)
+			}
+			records = append(records, r)
+		}
+		for _, r := range records {
+			l.spend(t, fmt.Sprintf("%q", []string{r.ClientKey, r.ID, r.Subject, r.KeyID}), r, nil)
+		}
+	}
+	r := l.issue(t, func(r *token.Record) { r.Subject = names[1] })
+	if list := l.list(t, l.app, names[1]); len(list) != 1 || !sameRecord(list[0], r) {
+		t.Errorf("List of %q = %+v", names[1], list)
+	}
+}

@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func testRevoke(t *testing.T, l *ledger) {
+	for _, uses := range []int64{0, 2} {
+		r := l.issue(t, limited(uses))
+		l.spend(t, "before", r, nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), l.app, r.ID), nil)
+		l.spend(t, "after", r, token.ErrRevoked)
+		expect(t, "Revoke again", l.Revoke(t.Context(), l.app, r.ID), token.ErrNotFound)
+		if ids := l.ids(t); len(ids) != 0 {
+			t.Errorf("listed: %q", ids)
+		}
+	}
+}
+
+// refusedAfter spends r until it is refused, and fails if it is accepted by a
+// call that began after ended was set.
+func (l *ledger) refusedAfter(ctx context.Context, r token.Record, ended *atomic.Bool) error {
+	for {
+		late := ended.Load()
+		err := l.Spend(ctx, r)
+		switch {
+		case late && err == nil:
+			return fmt.Errorf("accepted after it was revoked")
+		case late && errors.Is(err, token.ErrRevoked):
+			return nil
+		case err != nil && !errors.Is(err, token.ErrRevoked):
+			return err
+		}
+	}
+}
+
+func testRevokeRace(t *testing.T, l *ledger) {
+	for round := range 10 {
+		r := l.issue(t, limited(int64(round%2*1_000_000)))
+		var revoked atomic.Bool
+		errs := atOnce(4, func(i int) error {
+			if i > 0 {
+				return l.refusedAfter(t.Context(), r, &revoked)
+			}
+			err := l.Revoke(t.Context(), l.app, r.ID)
+			revoked.Store(true)
+			return err
+		})
+		tally(t, errs)
+	}
+}
+
+func testRevokeSubjectRace(t *testing.T, l *ledger) {
+	for range 5 {
+		before := l.issue(t, nil)
+		var revoked atomic.Bool
+		errs := atOnce(4, func(i int) error {
+			switch i {
+			case 0:
+				_, err := l.RevokeSubject(t.Context(), l.app, l.subject)
+				revoked.Store(true)
+				return err
+			case 1:
+				return l.refusedAfter(t.Context(), before, &revoked)
+			}
+			return l.Issue(t.Context(), l.record(), many)
+		})
+		tally(t, errs)
+		if slices.Contains(l.ids(t), before.ID) {
+			t.Error("listed after the subject was revoked")
+		}
+	}
+}
+
+func testRevokeOther(t *testing.T, l *ledger) {
+	r, spent := l.issue(t, nil), l.issue(t, limited(1))
+	l.spend(t, "the one use", spent, nil)
+	for what, c := range map[string]struct {
+		app, id string
+		want    error
+	}{
+		"an ephemeral token":     {l.app, "", token.ErrEphemeral},
+		"an unknown id":          {l.app, random(), token.ErrNotFound},
+		"an id of another app":   {random(), r.ID, token.ErrNotFound},
+		"one that is spent":      {l.app, spent.ID, token.ErrNotFound},
+		"an id with a zero byte": {l.app, r.ID + "\x00", token.ErrNotFound},
+	} {
+		expect(t, what, l.Revoke(t.Context(), c.app, c.id), c.want)
+	}
+	l.spend(t, "afterwards", r, nil)
+}
+
+func testRevokeSubject(t *testing.T, l *ledger) {
+	var mine []token.Record
+	for range 3 {
+		mine = append(mine, l.issue(t, nil))
+	}
+	mine = append(mine, l.issue(t, func(r *token.Record) { r.KeyID = random() }))
+	spent := l.issue(t, limited(1)) // and so not live
+	l.spend(t, "the one use", spent, nil)
+	others := []token.Record{
+		l.issue(t, func(r *token.Record) { r.Subject = random() }),
+		l.issue(t, func(r *token.Record) { r.ClientKey = random() }),
+	}
+	if n, err := l.RevokeSubject(t.Context(), l.app, random()); n != 0 || err != nil {
+		t.Errorf("RevokeSubject of an unknown one = %d, %v", n, err)
+	}
+	if n, err := l.RevokeSubject(t.Context(), l.app, l.subject); n != len(mine) || err != nil {
+		t.Errorf("RevokeSubject = %d, %v, want %d", n, err, len(mine))
+	}
+	for _, r := range mine {
+		l.spend(t, "one of the subject's", r, token.ErrRevoked)
+	}
+	for _, r := range others {
+		l.spend(t, "another's", r, nil)
+	}
+}

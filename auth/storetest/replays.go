@@ -1,0 +1,389 @@
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// Replays runs the contract of signing.Replays. Each subtest opens a store; it
+// may be the same one, and in use.
+func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *replays)
+	}{
+		{"N02 an exact replay is refused", testReplay},
+		{"N02 one request at once is accepted once", testReplayRace},
+		{"N02 one signature at once with fresh nonces is accepted once", testSignatureRace},
+		{"N02 one nonce at once under many signatures is accepted once", testNonceRace},
+		{"requests at once that differ are all accepted", testDistinctRace},
+		{"N02b a nonce is refused under a new timestamp", testNonceAgain},
+		{"a signature is refused under a fresh nonce", testSignatureAgain},
+		{"N03 client keys never meet", testClientKeys},
+		{"nonces differ in case", testNonceCase},
+		{"signatures differ in one bit", testSignatureBits},
+		{"a nonce and a signature of the same bytes never meet", testSameBytes},
+		{"N04 what is refused is not recorded", testRefusedIsNotRecorded},
+		{"N08 retention counts from the signed time", testSignedAhead},
+		{"N10 verifiers whose clocks differ", testSkew},
+		{"a nonce and a signature are remembered until Keep", testKeep},
+		{"S14 siblings are accepted, and no more of them", testSiblings},
+		{"S14 siblings at once are accepted, and no more of them", testSiblingRace},
+		{"S14 siblings are over with the window", testSiblingWindow},
+		{"S14 single use is for good", testSingleUse},
+		{"a replay takes no sibling's place", testSiblingReplay},
+		{"a call whose context has ended returns", testReplaysContext},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &replays{store: open(t), f: f, key: random()}
+			r.warm(t)
+			c.test(t, r)
+		})
+	}
+}
+
+// replays is a store with a client key that nobody has used.
+type replays struct {
+	store signing.Replays
+	f     Features
+	key   string
+}
+
+// warm waits for the memory of a store to begin: what was signed before is
+// stale.
+func (r *replays) warm(t *testing.T) {
+	t.Helper()
+	for range 100 {
+		u := r.use()
+		u.ClientKey = random()
+		err := r.store.Claim(t.Context(), u)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, signing.ErrStale) {
+			t.Fatalf("first claim: %v", err)
+		}
+		r.f.pass(2 * time.Millisecond)
+	}
+	t.Fatal("every claim is stale: does the store's clock differ from Features.Now?")
+}
+
+const tolerance = 5 * time.Minute
+
+// use returns a request that is signed now, single use, as a verifier passes
+// it on.
+func (r *replays) use() signing.Use {
+	now := r.f.now()
+	signed := time.UnixMilli(now.UnixMilli())
+	u := signing.Use{ClientKey: r.key, Nonce: letters(16), Signed: signed, Seen: now, Keep: signed.Add(tolerance)}
+	rand.Read(u.Signature[:])
+	return u
+}
+
+// sibling returns u with a fresh nonce, as one of eight within a minute.
+func (r *replays) sibling(u signing.Use) signing.Use {
+	u.Nonce, u.Seen = letters(16), r.f.now()
+	u.Siblings, u.Window = 8, time.Minute
+	return u
+}
+
+func (r *replays) claim(t *testing.T, what string, u signing.Use, want ...error) {
+	t.Helper()
+	expect(t, what, r.store.Claim(t.Context(), u), want...)
+}
+
+// race claims n requests at once and returns how many were accepted; the
+// others must be replays.
+func (r *replays) race(t *testing.T, n int, use func(i int) signing.Use) int {
+	t.Helper()
+	uses := make([]signing.Use, n)
+	for i := range uses {
+		uses[i] = use(i)
+	}
+	return tally(t, atOnce(n, func(i int) error { return r.store.Claim(t.Context(), uses[i]) }), signing.ErrReplayed)
+}
+
+func testReplay(t *testing.T, r *replays) {
+	u := r.use()
+	r.claim(t, "first", u, nil)
+	for range 3 {
+		r.claim(t, "again", u, signing.ErrReplayed)
+	}
+}
+
+func testReplayRace(t *testing.T, r *replays) {
+	for round := range 5 {
+		u := r.use()
+		if n := r.race(t, crowd, func(int) signing.Use { return u }); n != 1 {
+			t.Errorf("round %d: %d accepted, want 1", round, n)
+		}
+	}
+}
+
+func testSignatureRace(t *testing.T, r *replays) {
+	for round := range 5 {
+		u := r.use()
+		n := r.race(t, crowd, func(int) signing.Use {
+			u.Nonce = letters(16)
+			return u
+		})
+		if n != 1 {
+			t.Errorf("round %d: %d accepted, want 1", round, n)
+		}
+	}
+}
+
+func testNonceRace(t *testing.T, r *replays) {
+	for round := range 5 {
+		nonce := letters(16)
+		n := r.race(t, crowd, func(i int) signing.Use {
+			u := r.use()
+			u.Nonce = nonce
+			// Retained for times that differ, as they are signed at times that do.
+			u.Keep = u.Keep.Add(time.Duration(i) * time.Second)
+			return u
+		})
+		if n != 1 {
+			t.Errorf("round %d: %d accepted, want 1", round, n)
+		}
+	}
+}
+
+func testDistinctRace(t *testing.T, r *replays) {
+	if n := r.race(t, crowd, func(int) signing.Use { return r.use() }); n != crowd {
+		t.Errorf("%d accepted, want %d", n, crowd)
+	}
+}
+
+func testNonceAgain(t *testing.T, r *replays) {
+	u := r.use()
+	r.claim(t, "first", u, nil)
+	for _, by := range []time.Duration{time.Millisecond, time.Second, time.Minute} {
+		later := r.use()
+		later.Nonce = u.Nonce
+		later.Signed, later.Keep = later.Signed.Add(by), later.Keep.Add(by)
+		r.claim(t, fmt.Sprint("its nonce, signed later by ", by), later, signing.ErrReplayed)
+	}
+}
+
+func testSignatureAgain(t *testing.T, r *replays) {
+	u := r.use()
+	r.claim(t, "first", u, nil)
+	u.Nonce = letters(16)
+	r.claim(t, "with a fresh nonce", u, signing.ErrReplayed)
+}
+
+func testClientKeys(t *testing.T, r *replays) {
+	u := r.use()
+	keys := []string{
+		u.ClientKey, u.ClientKey + "0", strings.ToUpper(u.ClientKey), u.ClientKey + ":2", "n:" + u.ClientKey,
+		u.ClientKey + u.Nonce, u.Nonce + u.ClientKey, u.ClientKey + strings.Repeat("~", 128-len(u.ClientKey)),
+	}
+	for _, want := range []error{nil, signing.ErrReplayed} {
+		for _, key := range keys {
+			u.ClientKey = key
+			r.claim(t, "client key "+key, u, want)
+		}
+	}
+}
+
+func testNonceCase(t *testing.T, r *replays) {
+	lower, upper := r.use(), r.use()
+	lower.Nonce = "abcdefghijklmnop"
+	upper.Nonce = strings.ToUpper(lower.Nonce)
+	r.claim(t, "lower", lower, nil)
+	r.claim(t, "upper", upper, nil)
+	r.claim(t, "lower again", lower, signing.ErrReplayed)
+}
+
+func testSignatureBits(t *testing.T, r *replays) {
+	signature := r.use().Signature
+	for bit := range 256 {
+		u := r.use()
+		u.Signature = signature
+		u.Signature[bit/8] ^= 1 << (bit % 8)
+		r.claim(t, fmt.Sprint("bit ", bit), u, nil)
+	}
+}
+
+func testSameBytes(t *testing.T, r *replays) {
+	u, v := r.use(), r.use()
+	copy(v.Signature[:], u.Nonce+u.Nonce)
+	r.claim(t, "the nonce", u, nil)
+	r.claim(t, "the signature", v, nil)
+
+	// Written one after the other, the nonce and this client key are the
+	// signature and that one.
+	w := r.use()
+	w.Nonce, w.ClientKey = u.Nonce, u.Nonce+u.ClientKey
+	r.claim(t, "the nonce of a client key that begins with it", w, nil)
+}
+
+func testRefusedIsNotRecorded(t *testing.T, r *replays) {
+	for _, c := range []struct {
+		name   string
+		refuse func(t *testing.T, u signing.Use) error
+	}{
+		{"past its retention", func(t *testing.T, u signing.Use) error {
+			u.Keep = r.f.now().Add(-time.Minute)
+			err := r.store.Claim(t.Context(), u)
+			expect(t, "past its retention", err, signing.ErrStale)
+			return err
+		}},
+		{"with a context that has ended", func(t *testing.T, u signing.Use) error {
+			return r.store.Claim(ended(t), u)
+		}},
+		{"with a nonce too short", func(t *testing.T, u signing.Use) error {
+			u.Nonce = u.Nonce[1:]
+			return r.store.Claim(t.Context(), u)
+		}},
+		{"with a nonce too long", func(t *testing.T, u signing.Use) error {
+			u.Nonce += "0"
+			return r.store.Claim(t.Context(), u)
+		}},
+		{"for its nonce", func(t *testing.T, u signing.Use) error {
+			other := r.use()
+			expect(t, "first", r.store.Claim(t.Context(), other), nil)
+			u.Nonce = other.Nonce
+			return r.store.Claim(t.Context(), u)
+		}},
+		{"by another client key", func(t *testing.T, u signing.Use) error {
+			u.ClientKey = random()
+			expect(t, "first", r.store.Claim(t.Context(), u), nil)
+			return r.store.Claim(t.Context(), u)
+		}},
+	} {
+		u := r.use()
+		if c.refuse(t, u) == nil {
+			t.Errorf("%s: accepted", c.name)
+		}
+		r.claim(t, c.name+", then the honest request", u, nil)
+	}
+}
+
+func testSignedAhead(t *testing.T, r *replays) {
+	u := r.use()
+	u.Signed, u.Keep = u.Signed.Add(time.Minute), u.Keep.Add(time.Minute)
+	r.claim(t, "first", u, nil)
+	r.claim(t, "again", u, signing.ErrReplayed)
+}
+
+func testSkew(t *testing.T, r *replays) {
+	for _, skew := range []time.Duration{-20 * time.Second, -time.Millisecond, 20 * time.Second} {
+		u := r.use()
+		u.Seen = u.Seen.Add(skew)
+		r.claim(t, fmt.Sprint("seen by a clock off by ", skew), u, nil)
+		for _, again := range []time.Duration{-20 * time.Second, 0, 20 * time.Second} {
+			u.Seen = r.f.now().Add(again)
+			r.claim(t, fmt.Sprintf("first %v off, then %v", skew, again), u, signing.ErrReplayed)
+		}
+	}
+}
+
+func testKeep(t *testing.T, r *replays) {
+	u := r.use()
+	u.Keep = u.Signed.Add(brief)
+	r.claim(t, "first", u, nil)
+	r.f.pass(brief / 2)
+	u.Seen = r.f.now()
+	// Each of the two by itself, before the one is there again for the other.
+	nonce, signature := r.use(), u
+	nonce.Nonce, signature.Nonce = u.Nonce, letters(16)
+	r.claim(t, "its nonce inside retention", nonce, signing.ErrReplayed)
+	r.claim(t, "its signature inside retention", signature, signing.ErrReplayed)
+	r.claim(t, "inside retention", u, signing.ErrReplayed)
+	r.f.pass(brief / 2)
+	u.Seen = r.f.now()
+	r.claim(t, "after retention", u, signing.ErrStale, signing.ErrReplayed)
+}
+
+func testSiblings(t *testing.T, r *replays) {
+	u := r.use()
+	for i := range 8 {
+		r.claim(t, fmt.Sprint("sibling ", i+1), r.sibling(u), nil)
+	}
+	for range 3 {
+		r.claim(t, "ninth", r.sibling(u), signing.ErrReplayed)
+	}
+	fewer := r.use()
+	for range 2 {
+		r.claim(t, "one of eight", r.sibling(fewer), nil)
+	}
+	third := r.sibling(fewer)
+	third.Siblings = 2
+	r.claim(t, "third, where two are allowed", third, signing.ErrReplayed)
+	r.claim(t, "third of eight", r.sibling(fewer), nil)
+}
+
+func testSiblingRace(t *testing.T, r *replays) {
+	for round := range 5 {
+		u := r.use()
+		if n := r.race(t, crowd, func(int) signing.Use { return r.sibling(u) }); n != 8 {
+			t.Errorf("round %d: %d accepted, want 8", round, n)
+		}
+	}
+}
+
+func testSiblingWindow(t *testing.T, r *replays) {
+	u := r.use()
+	in := func(window time.Duration) signing.Use {
+		s := r.sibling(u)
+		s.Window = window
+		return s
+	}
+	r.claim(t, "first", in(time.Second), nil)
+	r.claim(t, "second", in(time.Minute), nil)
+	r.f.pass(1100 * time.Millisecond)
+	r.claim(t, "after the window", in(time.Second), signing.ErrReplayed)
+}
+
+func testSingleUse(t *testing.T, r *replays) {
+	single := map[string]func(*signing.Use){
+		"no siblings":                    func(u *signing.Use) { u.Siblings = 0 },
+		"one in all":                     func(u *signing.Use) { u.Siblings = 1 },
+		"no window":                      func(u *signing.Use) { u.Window = 0 },
+		"a window below one millisecond": func(u *signing.Use) { u.Window = time.Millisecond - 1 },
+	}
+	for name, alter := range single {
+		u := r.use()
+		first := r.sibling(u)
+		alter(&first)
+		r.claim(t, name+": first", first, nil)
+		r.claim(t, name+": then as a sibling", r.sibling(u), signing.ErrReplayed)
+
+		v := r.use()
+		r.claim(t, "as a sibling", r.sibling(v), nil)
+		then := r.sibling(v)
+		alter(&then)
+		r.claim(t, "then with "+name, then, signing.ErrReplayed)
+	}
+}
+
+func testSiblingReplay(t *testing.T, r *replays) {
+	u := r.use()
+	for i := range 8 {
+		s := r.sibling(u)
+		r.claim(t, fmt.Sprint("sibling ", i+1), s, nil)
+		for range 4 {
+			r.claim(t, "its replay", s, signing.ErrReplayed)
+		}
+	}
+}
+
+func testReplaysContext(t *testing.T, r *replays) {
+	if err := r.store.Claim(ended(t), r.use()); err == nil || matches(err, signing.ErrReplayed, signing.ErrStale, signing.ErrFull) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	if r.store.Claim(ctx, r.use()) == nil {
+		t.Error("accepted after the deadline")
+	}
+}

@@ -1,0 +1,423 @@
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+// Sessions runs the contract of session.Store. Each subtest opens a store, and
+// uses orgs that no other knows, so that all may be one. Waiting for ends
+// takes a few seconds of its clock.
+func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
+	for _, c := range []struct {
+		name string
+		run  func(*sessionTest)
+	}{
+		{"a record comes back as it was created", (*sessionTest).roundTrip},
+		{"what is unknown", (*sessionTest).unknown},
+		{"the end by the clock", (*sessionTest).expiry},
+		{"an ended record counts against no limit", (*sessionTest).expiryAndLimit},
+		{"the limit ends the oldest", (*sessionTest).limit},
+		{"the limit is for one kind of one account", (*sessionTest).limitApart},
+		{"the limit was lowered", (*sessionTest).limitLowered},
+		{"a clock that was set back does not end the new", (*sessionTest).limitClockBack},
+		{"what a replaced record still answers", (*sessionTest).replaced},
+		{"a touch only moves ahead", (*sessionTest).touch},
+		{"a new hash, and nothing else", (*sessionTest).replace},
+		{"delete by the hash before", (*sessionTest).deletePrevious},
+		{"delete by id", (*sessionTest).deleteID},
+		{"delete all of an account", (*sessionTest).deleteAccount},
+		{"delete all of an org", (*sessionTest).deleteOrg},
+		{"a list has the oldest first", (*sessionTest).list},
+		{"orgs and accounts are apart", (*sessionTest).apart},
+		{"a context that has ended", (*sessionTest).cancelled},
+		{"64 creates at a limit of 3", (*sessionTest).raceCreate},
+		{"64 replaces of one hash", (*sessionTest).raceReplace},
+		{"F03 nothing comes back", (*sessionTest).raceEnd},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.run(&sessionTest{T: t, store: open(t), Features: f, org: "org-" + rand.Text()})
+		})
+	}
+}
+
+type sessionTest struct {
+	*testing.T
+	Features
+	store session.Store
+	org   string
+	made  int
+}
+
+// hash and id are of the shape that the Manager makes.
+func newHash() (hash [32]byte) {
+	rand.Read(hash[:])
+	return hash
+}
+
+func newID() string {
+	hash := newHash()
+	return hex.EncodeToString(hash[:16])
+}
+
+// one makes a session of an account that ends in an hour, later than those
+// made before it.
+func (t *sessionTest) one(account string) session.Session {
+	t.made++
+	created := t.now().UTC().Truncate(time.Millisecond).Add(time.Duration(t.made-100) * 7 * time.Millisecond)
+	return session.Session{
+		Hash: newHash(), ID: newID(), Org: t.org, Account: account,
+		Created: created, Authenticated: created, Seen: created, Expires: created.Add(time.Hour),
+		Address: "192.0.2.7", Agent: "browser/1",
+	}
+}
+
+func (t *sessionTest) ticket(account string) session.Session {
+	s := t.one(account)
+	s.Ticket = session.TicketCode
+	return s
+}
+
+func (t *sessionTest) create(limit int, all ...session.Session) {
+	t.Helper()
+	for _, s := range all {
+		if err := t.store.Create(t.Context(), s, limit); err != nil {
+			t.Fatalf("Create: %v", err)
+		}
+	}
+}
+
+// lives wants each record to be there as it is here.
+func (t *sessionTest) lives(all ...session.Session) {
+	t.Helper()
+	for _, want := range all {
+		got, err := t.store.Get(t.Context(), want.Hash)
+		if err != nil {
+			t.Errorf("Get: %v", err)
+		} else if !sameSession(got, want) {
+			t.Errorf("Get = %+v\nwant  %+v", got, want)
+		}
+	}
+}
+
+// ends wants Get to return an error for each hash.
+func (t *sessionTest) ends(want error, all ...session.Session) {
+	t.Helper()
+	for _, s := range all {
+		t.is(want, "Get", func() error { _, err := t.store.Get(t.Context(), s.Hash); return err })
+	}
+}
+
+func (t *sessionTest) is(want error, verb string, run func() error) {
+	t.Helper()
+	if err := run(); !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", verb, err, want)
+	}
+}
+
+func (t *sessionTest) lists(org, account string, want ...session.Session) {
+	t.Helper()
+	got, err := t.store.List(t.Context(), org, account)
+	if err != nil {
+		t.Fatalf("List: %v", err)
+	}
+	if !slices.EqualFunc(got, want, sameSession) {
+		t.Errorf("List(%q, %q) = %+v\nwant %+v", org, account, got, want)
+	}
+}
+
+func (t *sessionTest) deletesAll(want int, org, account, except string) {
+	t.Helper()
+	if n, err := t.store.DeleteAll(t.Context(), org, account, except); n != want || err != nil {
+		t.Errorf("DeleteAll = %d, %v; want %d", n, err, want)
+	}
+}
+
+// sameSession compares times as the instants that they are.
+func sameSession(a, b session.Session) bool {
+	same := a.Created.Equal(b.Created) && a.Authenticated.Equal(b.Authenticated) &&
+		a.Seen.Equal(b.Seen) && a.Expires.Equal(b.Expires)
+	for _, s := range []*session.Session{&a, &b} {
+		s.Created, s.Authenticated, s.Seen, s.Expires = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	}
+	return same && a == b
+}
+
+// odd are names that a store might take apart or fold together.
+var odd = []string{
+	"ann", "Ann", "ann ", " ann", "ann%", "a_n", "*", "[a]nn", "ann'; --", `"ann"`, `a\nn`, "a:n", "a/n", "{ann}",
+	"ünï", "u\u0308nï", "名前", "👩‍💻", "\u202eann",
+}
+
+func (t *sessionTest) roundTrip() {
+	for i, account := range odd {
+		s := t.one(account)
+		s.Ticket = []session.Ticket{"", session.TicketCode, session.TicketEnrol}[i%3]
+		s.Created = s.Created.Add(-time.Duration(i) * 111 * time.Millisecond)
+		s.Authenticated = s.Created.Add(123 * time.Millisecond)
+		s.Seen = s.Created.Add(1999 * time.Millisecond)
+		s.Expires = s.Created.Add(time.Hour + time.Millisecond)
+		s.Address = "2001:db8::1%eth0"
+		s.Agent = strings.Repeat("👩", 60) + " '\"\\%"
+		t.create(0, s)
+		t.lives(s)
+		t.lists(t.org, account, s)
+		got, err := t.store.Get(t.Context(), s.Hash)
+		if err == nil && got.Created.Location() != time.UTC {
+			t.Errorf("a time in %v", got.Created.Location())
+		}
+	}
+	empty := t.one("empty")
+	empty.Address, empty.Agent = "", ""
+	t.create(0, empty)
+	t.lives(empty)
+}
+
+// nothing wants a hash and an id to be no record's to any verb.
+func (t *sessionTest) nothing(s session.Session) {
+	t.Helper()
+	ctx := t.Context()
+	t.ends(auth.ErrNotFound, s)
+	t.answersNothing(s)
+	t.is(nil, "Delete", func() error { return t.store.Delete(ctx, s.Hash) })
+	t.ends(auth.ErrNotFound, s)
+}
+
+// answersNothing wants the verbs that change a record not to find it.
+func (t *sessionTest) answersNothing(s session.Session) {
+	t.Helper()
+	ctx, next := t.Context(), s
+	next.Hash = newHash()
+	t.is(auth.ErrNotFound, "Touch", func() error { return t.store.Touch(ctx, s.Hash, t.now().Add(time.Minute)) })
+	t.is(auth.ErrNotFound, "Replace", func() error { return t.store.Replace(ctx, s.Hash, next) })
+	t.ends(auth.ErrNotFound, next)
+	t.is(auth.ErrNotFound, "DeleteID", func() error { return t.store.DeleteID(ctx, s.Org, s.Account, s.ID) })
+}
+
+func (t *sessionTest) unknown() {
+	t.nothing(t.one("ann"))
+	t.nothing(session.Session{Org: t.org})
+	t.lists(t.org, "ann")
+	t.deletesAll(0, t.org, "ann", "")
+	t.deletesAll(0, t.org, "", "")
+}
+
+func (t *sessionTest) expiry() {
+	first, second, later := t.one("ann"), t.ticket("ann"), t.one("ann")
+	bob := t.one("bob") // whom no verb has looked at before he is counted
+	end := t.now().UTC().Truncate(time.Millisecond).Add(brief)
+	first.Expires, second.Expires, bob.Expires = end, end, end
+	t.create(0, first, second, later, bob)
+	t.lives(first, second, later)
+	t.pass(brief + 200*time.Millisecond)
+	t.lists(t.org, "ann", later)
+	t.nothing(first)
+	t.nothing(second)
+	t.deletesAll(1, t.org, "ann", "")
+	t.deletesAll(0, t.org, "bob", "")
+}
+
+func (t *sessionTest) expiryAndLimit() {
+	short, ended, kept, latest := t.one("ann"), t.one("ann"), t.one("ann"), t.one("ann")
+	end := t.now().UTC().Truncate(time.Millisecond).Add(brief)
+	short.Created, ended.Expires = latest.Created.Add(time.Millisecond), end
+	short.Expires = end
+	t.create(3, kept, ended, short)
+	t.create(2, latest) // ends kept, the oldest; then ended
+	t.ends(session.ErrReplaced, kept, ended)
+	t.lives(short)
+	t.pass(brief + 200*time.Millisecond)
+	t.ends(session.ErrReplaced, kept)
+	t.ends(auth.ErrNotFound, ended, short) // ended is forgotten at its end
+	next := t.one("ann")
+	t.create(2, next) // short is over: there is room
+	t.lives(latest, next)
+}
+
+func (t *sessionTest) touch() {
+	s, other := t.one("ann"), t.one("ann")
+	t.create(0, s, other)
+	start := s.Seen
+	for _, ahead := range []time.Duration{1, 0, 61_001, 61_001, 61_000, -5000} {
+		seen := start.Add(ahead * time.Millisecond)
+		t.is(nil, "Touch", func() error { return t.store.Touch(t.Context(), s.Hash, seen) })
+		if seen.After(s.Seen) {
+			s.Seen = seen
+		}
+		t.lives(s, other)
+	}
+}
+
+func (t *sessionTest) replace() {
+	s := t.ticket("ann")
+	t.create(0, s)
+	old, forged := s, t.one("eve")
+	forged.Authenticated, forged.Seen = s.Seen.Add(1001*time.Millisecond), s.Seen.Add(2002*time.Millisecond)
+	forged.Org, forged.Address, forged.Agent = t.org+"-2", "203.0.113.1", "other"
+	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), old.Hash, forged) })
+	s.Hash, s.Authenticated, s.Seen = forged.Hash, forged.Authenticated, forged.Seen
+	t.lives(s)
+	t.lists(t.org, "ann", s)
+	t.lists(forged.Org, "eve")
+
+	next := s
+	next.Hash = newHash()
+	t.ends(auth.ErrNotFound, old)
+	t.is(auth.ErrNotFound, "Touch by the hash before", func() error { return t.store.Touch(t.Context(), old.Hash, t.now()) })
+	t.is(auth.ErrNotFound, "Replace of the hash before", func() error { return t.store.Replace(t.Context(), old.Hash, next) })
+	t.lives(s)
+
+	// It stays the account's: the limit and the id still find it.
+	t.is(nil, "DeleteID", func() error { return t.store.DeleteID(t.Context(), t.org, "ann", s.ID) })
+	t.nothing(s)
+	t.nothing(old)
+
+	replaced, latest := t.one("bob"), t.one("bob")
+	t.create(0, replaced)
+	before := replaced
+	replaced.Hash = newHash()
+	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), before.Hash, replaced) })
+	t.create(1, latest)
+	t.ends(session.ErrReplaced, replaced)
+	t.ends(auth.ErrNotFound, before)
+}
+
+func (t *sessionTest) deletePrevious() {
+	first, other := t.one("ann"), t.one("ann")
+	t.create(0, first, other)
+	second, third := first, first
+	second.Hash, third.Hash = newHash(), newHash()
+	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), first.Hash, second) })
+	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), second.Hash, third) })
+	t.is(nil, "Delete by the hash before the last two", func() error { return t.store.Delete(t.Context(), first.Hash) })
+	t.lives(third, other)
+	t.is(nil, "Delete by the hash before", func() error { return t.store.Delete(t.Context(), second.Hash) })
+	t.nothing(first)
+	t.nothing(second)
+	t.nothing(third)
+	t.lists(t.org, "ann", other)
+	t.is(nil, "Delete", func() error { return t.store.Delete(t.Context(), other.Hash) })
+	t.nothing(other)
+	t.lists(t.org, "ann")
+}
+
+func (t *sessionTest) deleteID() {
+	s, other, bob := t.one("ann"), t.one("ann"), t.one("bob")
+	t.create(0, s, other, bob)
+	for _, c := range [][3]string{
+		{t.org, "bob", s.ID}, {t.org + "-2", "ann", s.ID}, {t.org, "", s.ID}, {"", "ann", s.ID},
+		{t.org, "ann", ""}, {t.org, "ann", s.ID[:31]}, {t.org, "ann", "%"}, {t.org, "ann", newID()},
+	} {
+		t.is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.store.DeleteID(t.Context(), c[0], c[1], c[2]) })
+	}
+	t.lives(s, other, bob)
+	t.is(nil, "DeleteID", func() error { return t.store.DeleteID(t.Context(), t.org, "ann", s.ID) })
+	t.nothing(s)
+	t.lives(other, bob)
+}
+
+func (t *sessionTest) deleteAccount() {
+	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("ann"), t.one("bob")
+	foreign := t.one("ann")
+	foreign.Org += "-2"
+	t.create(0, a, b, code, bob, foreign)
+	t.deletesAll(1, t.org, "ann", a.ID)
+	t.nothing(b)
+	t.nothing(code)
+	t.lives(a, bob, foreign)
+	t.deletesAll(1, t.org, "ann", bob.ID)
+	t.nothing(a)
+	t.deletesAll(0, t.org, "ann", "")
+	t.lives(bob, foreign)
+}
+
+func (t *sessionTest) deleteOrg() {
+	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("cay"), t.one("bob")
+	foreign := t.one("ann")
+	foreign.Org += "-2"
+	t.create(0, a, b, code, bob, foreign)
+	t.deletesAll(2, t.org, "", b.ID)
+	t.nothing(a)
+	t.nothing(code)
+	t.nothing(bob)
+	t.lives(b, foreign)
+	t.deletesAll(1, t.org, "", "")
+	t.nothing(b)
+	t.lives(foreign)
+}
+
+func (t *sessionTest) list() {
+	a, b, code, c := t.one("ann"), t.one("ann"), t.ticket("ann"), t.one("ann")
+	b.Created = a.Created
+	a.ID, b.ID = "0"+a.ID[1:], "f"+b.ID[1:]
+	t.create(0, c, b, code, t.one("bob"), a)
+	want := []session.Session{a, b, code, c}
+	t.lists(t.org, "ann", want...)
+	got, err := t.store.List(t.Context(), t.org, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(got)
+	t.lists(t.org, "ann", want...)
+	t.lists(t.org, "")
+}
+
+func (t *sessionTest) apart() {
+	var all []session.Session
+	for _, account := range odd {
+		s := t.one(account)
+		s.Agent = account
+		all = append(all, s)
+	}
+	// Pairs that are the same text when they are joined.
+	for _, c := range [][2]string{{":x", "y"}, {"", "x:y"}, {"/x", "y"}, {"", "x/y"}, {"x", "y"}, {"", "xy"}, {" x", "y"}, {"", "x y"}} {
+		s := t.one(c[1])
+		s.Org += c[0]
+		all = append(all, s)
+	}
+	t.create(1, all...)
+	t.lives(all...)
+	for i, s := range all {
+		t.lists(s.Org, s.Account, s)
+		t.deletesAll(1, s.Org, s.Account, "")
+		t.ends(auth.ErrNotFound, s)
+		t.lives(all[i+1:]...)
+	}
+}
+
+func (t *sessionTest) cancelled() {
+	s, fresh := t.one("ann"), t.one("ann")
+	t.create(0, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	next := s
+	next.Hash = newHash()
+	for verb, run := range map[string]func() error{
+		"Get":       func() error { _, err := t.store.Get(ctx, s.Hash); return err },
+		"Touch":     func() error { return t.store.Touch(ctx, s.Hash, s.Seen.Add(time.Second)) },
+		"Replace":   func() error { return t.store.Replace(ctx, s.Hash, next) },
+		"Delete":    func() error { return t.store.Delete(ctx, s.Hash) },
+		"DeleteID":  func() error { return t.store.DeleteID(ctx, t.org, "ann", s.ID) },
+		"DeleteAll": func() error { _, err := t.store.DeleteAll(ctx, t.org, "ann", ""); return err },
+		"List":      func() error { _, err := t.store.List(ctx, t.org, "ann"); return err },
+		"Create":    func() error { return t.store.Create(ctx, fresh, 1) },
+	} {
+		// Not an answer, which a caller would take for the truth.
+		if err := run(); err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrReplaced) {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	// It had ended before the calls: nothing was begun.
+	t.lives(s)
+	t.ends(auth.ErrNotFound, fresh, next)
+}

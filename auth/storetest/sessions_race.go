@@ -1,0 +1,110 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+func (t *sessionTest) raceCreate() {
+	const limit = 3
+	var all [crowd]session.Session
+	for i := range all {
+		all[i] = t.one("ann")
+	}
+	tally(t.T, atOnce(len(all), func(i int) error { return t.store.Create(t.Context(), all[i], limit) }))
+	var living []session.Session
+	for _, s := range all {
+		_, err := t.store.Get(t.Context(), s.Hash)
+		switch {
+		case err == nil:
+			living = append(living, s)
+		case !errors.Is(err, session.ErrReplaced):
+			t.Errorf("Get: %v", err)
+		}
+	}
+	if len(living) != limit {
+		t.Errorf("%d records live, want %d", len(living), limit)
+	}
+	t.lists(t.org, "ann", living...)
+}
+
+func (t *sessionTest) raceReplace() {
+	s := t.one("ann")
+	t.create(0, s)
+	var next [crowd]session.Session
+	for i := range next {
+		next[i] = s
+		next[i].Hash, next[i].Seen = newHash(), s.Seen.Add(time.Duration(i)*time.Second)
+	}
+	errs := atOnce(len(next), func(i int) error { return t.store.Replace(t.Context(), s.Hash, next[i]) })
+	won := winner(t.T, errs, auth.ErrNotFound)
+	for i := range next {
+		if i != won {
+			t.ends(auth.ErrNotFound, next[i])
+		}
+	}
+	t.ends(auth.ErrNotFound, s)
+	t.lives(next[won])
+	t.lists(t.org, "ann", next[won])
+}
+
+// raceEnd ends a record in each of the ways there are, while other calls touch
+// and replace it.
+func (t *sessionTest) raceEnd() {
+	const rounds = 200
+	ends := []func(s session.Session) error{
+		func(s session.Session) error { return t.store.Delete(t.Context(), s.Hash) },
+		func(s session.Session) error { return t.store.DeleteID(t.Context(), s.Org, s.Account, s.ID) },
+		func(s session.Session) error {
+			_, err := t.store.DeleteAll(t.Context(), s.Org, s.Account, "")
+			return err
+		},
+		func(s session.Session) error {
+			newer := s
+			newer.Hash, newer.ID, newer.Created = newHash(), newID(), s.Created.Add(time.Second)
+			return t.store.Create(t.Context(), newer, 1)
+		},
+	}
+	for round := range rounds {
+		s := t.one(fmt.Sprint("ann-", round))
+		next := s
+		next.Hash = newHash()
+		t.create(0, s)
+		errs := atOnce(4, func(i int) error {
+			switch i {
+			case 0:
+				return t.store.Replace(t.Context(), s.Hash, next)
+			case 1:
+				return t.store.Touch(t.Context(), s.Hash, s.Seen.Add(time.Minute))
+			case 2:
+				return t.store.Touch(t.Context(), next.Hash, s.Seen.Add(time.Minute))
+			}
+			err := ends[round%len(ends)](s)
+			if err == nil {
+				t.gone("at once", s, next)
+			}
+			return err
+		})
+		tally(t.T, errs[:3], auth.ErrNotFound)
+		expect(t.T, fmt.Sprint("the end of round ", round), errs[3], nil)
+		t.gone("after all", s, next)
+	}
+}
+
+func (t *sessionTest) gone(when string, all ...session.Session) {
+	for i, s := range all {
+		_, err := t.store.Get(t.Context(), s.Hash)
+		if !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrReplaced) {
+			t.Errorf("%s: Get of hash %d after its end: %v", when, i, err)
+		}
+	}
+	list, err := t.store.List(t.Context(), all[0].Org, all[0].Account)
+	if err != nil || slices.ContainsFunc(list, func(s session.Session) bool { return s.ID == all[0].ID }) {
+		t.Errorf("%s: List after its end: %+v, %v", when, list, err)
+	}
+}

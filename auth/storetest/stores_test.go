@@ -1,0 +1,65 @@
+package storetest_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func TestReplays(t *testing.T) {
+	memory, once := signing.NewMemory(0), new(keyValues)
+	for name, store := range map[string]signing.Replays{"Memory": memory, "SetOnce": signing.SetOnce(once.set)} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Replays(t, func(*testing.T) signing.Replays { return store }, storetest.Features{})
+		})
+	}
+}
+
+func TestLedger(t *testing.T) {
+	ledger := new(token.MemoryLedger)
+	storetest.Ledger(t, func(*testing.T) token.Ledger { return ledger }, storetest.Features{})
+}
+
+func TestKeys(t *testing.T) {
+	keys := new(token.MemoryKeys)
+	storetest.Keys(t, func(*testing.T) storetest.KeyStore { return keys }, storetest.Features{})
+}
+
+func TestCredentials(t *testing.T) {
+	storetest.Credentials(t, func(_ *testing.T, _ signing.Secret, c *signature.Credential) signature.Credentials {
+		return signature.Memory{c.Key.ClientKey(): c}
+	}, storetest.Features{})
+}
+
+// keyValues is a store of keys and values in a map.
+type keyValues struct {
+	mu sync.Mutex
+	m  map[string]keyValue
+}
+
+type keyValue struct {
+	value string
+	keep  time.Time
+}
+
+func (kv *keyValues) set(ctx context.Context, key, value string, keep time.Time) (prior string, stored bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", false, err
+	}
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	if old, ok := kv.m[key]; ok && time.Now().Before(old.keep) {
+		return old.value, false, nil
+	}
+	if kv.m == nil {
+		kv.m = map[string]keyValue{}
+	}
+	kv.m[key] = keyValue{value, keep}
+	return "", true, nil
+}
