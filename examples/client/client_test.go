@@ -224,21 +224,3 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
-
-func TestHelp(t *testing.T) {
-	for _, args := range [][]string{nil, {"help"}, {"-help"}, {"--help"}, {"-h"}} {
-		out, _, err := client(t, "", "", args...)
-		if err != nil || out != help {
-			t.Errorf("%v: %v", args, err)
-		}
-	}
-	for _, command := range []string{"get", "list", "post", "sign", "mint", "verify"} {
-		if !strings.Contains(help, "client "+command+" ") {
-			t.Errorf("%s is not in the help", command)
-		}
-		_, errs, err := client(t, "", environment("http://127.0.0.1:1"), command, "-help")
-		if err != nil || !strings.Contains(errs, "usage: client "+command) || !strings.Contains(errs, "-url URL") {
-			t.Errorf("%s -help: %v\n%s", command, err, errs)
-		}
-	}
-}

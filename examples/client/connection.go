@@ -25,8 +25,8 @@ type connection struct {
 
 // flags returns the flag set of a command, with the flags of all commands that
 // talk to a server.
-func (c cli) flags(name, arguments string, to *connection) *flag.FlagSet {
-	flags := c.flagSet(name, "[flags] "+arguments)
+func (c cli) flags(name string, to *connection) *flag.FlagSet {
+	flags := c.flagSet(name)
 	flags.StringVar(&to.url, "url", "", "`URL` of the service with org and version")
 	flags.StringVar(&to.key, "key", "", "client `key`")
 	flags.StringVar((*string)(&to.secret), "secret", "", "client `secret`")
@@ -39,8 +39,8 @@ func (c cli) flags(name, arguments string, to *connection) *flag.FlagSet {
 // parse reads a command line that has so many arguments beside its flags, and
 // completes the connection.
 func (c cli) parse(flags *flag.FlagSet, args []string, arguments int, to *connection) error {
-	if err := flags.Parse(args); err != nil {
-		return flagError(err)
+	if err := c.parseFlags(flags, args); err != nil {
+		return err
 	}
 	if err := takes(flags, arguments); err != nil {
 		return err

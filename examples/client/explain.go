@@ -10,10 +10,10 @@ import (
 // scopeExplain says which chain decides about a need, and why.
 func (c cli) scopeExplain(args []string) error {
 	var grants chains
-	flags := c.flagSet("scope explain", "[-grant CHAIN]... NEED")
+	flags := c.flagSet("scope explain")
 	flags.Var(&grants, "grant", "a `chain` that is granted; may be repeated")
-	if err := flags.Parse(args); err != nil {
-		return flagError(err)
+	if err := c.parseFlags(flags, args); err != nil {
+		return err
 	}
 	reason, need, err := c.decide(flags, grants)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // get fetches a path.
 func (c cli) get(ctx context.Context, args []string) error {
 	var to connection
-	flags := c.flags("get", "PATH", &to)
+	flags := c.flags("get", &to)
 	if err := c.parse(flags, args, 1, &to); err != nil {
 		return err
 	}

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"iter"
-	"net/http"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -21,7 +19,7 @@ import (
 func (c cli) list(ctx context.Context, args []string) error {
 	var to connection
 	var o listOptions
-	flags := c.flags("list", "PATH", &to)
+	flags := c.flags("list", &to)
 	o.define(flags)
 	if err := c.parse(flags, args, 1, &to); err != nil {
 		return err
@@ -41,7 +39,7 @@ func (c cli) list(ctx context.Context, args []string) error {
 	}
 	items := list.All(ctx)
 	if o.rest != "" {
-		items = nested(ctx, list, o.rest)
+		items = list.AllOf(ctx, o.rest)
 	}
 	n, err := c.print(items)
 	if err == nil && o.unbounded() && n == list.Max {
@@ -135,71 +133,4 @@ func (i *item) UnmarshalJSON(text []byte) error {
 	}
 	i.id, i.text = known.ID, bytes.Clone(text)
 	return nil
-}
-
-// nested returns the items of a list property: those that come with the object,
-// and the rest of them.
-func nested(ctx context.Context, list walk.List[item], property string) iter.Seq2[item, error] {
-	// Rest cannot tell an item without the property of the sort from one whose
-	// type leaves it out, and refuses both. Counting needs no such property.
-	list.Skip = list.Skip || len(list.Query.Sort) > 0
-	if list.After != "" {
-		return list.Rest(ctx, envelope.List[item]{}, property)
-	}
-	return func(yield func(item, error) bool) {
-		first, err := firstOf(ctx, list, property)
-		if err != nil {
-			yield(item{}, err)
-			return
-		}
-		for _, i := range first.Data {
-			if !yield(i, nil) {
-				return
-			}
-		}
-		if list.Max > 0 {
-			if list.Max -= len(first.Data); list.Max <= 0 {
-				return
-			}
-		}
-		list.Rest(ctx, first, property)(yield)
-	}
-}
-
-// firstOf returns the first page of a list property.
-func firstOf(ctx context.Context, list walk.List[item], property string) (first envelope.List[item], err error) {
-	query := list.Query
-	query.Limit = list.PageSize
-	if list.Max > 0 && (query.Limit == 0 || query.Limit > list.Max) {
-		query.Limit = list.Max
-	}
-	object := paging.Query{Paths: []string{property}, Lists: map[string]paging.Query{property: query}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, withQuery(list.URL, object.Encode()), nil)
-	if err != nil {
-		return first, err
-	}
-	reply, err := list.Client.Do(r)
-	if err != nil {
-		return first, err
-	}
-	defer reply.Body.Close()
-	var text json.RawMessage
-	if err := envelope.Decode(reply.Body, maxReply, &text); err != nil {
-		return first, err
-	}
-	for name := range strings.SplitSeq(property, ".") {
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal(text, &members); err != nil || members[name] == nil {
-			return first, fmt.Errorf("%s has no list %s", r.URL.Path, property)
-		}
-		text = members[name]
-	}
-	return first, json.Unmarshal(text, &first)
-}
-
-func withQuery(url, query string) string {
-	if strings.Contains(url, "?") {
-		return url + "&" + query
-	}
-	return url + "?" + query
 }

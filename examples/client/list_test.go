@@ -60,10 +60,12 @@ var (
 )
 
 // listing is a server with 250 notes at /notes and, as a list property, at
-// /book. It refuses the requests after failAfter, if that is set.
+// /book. It refuses the requests after failAfter, if that is set, is busy for so
+// many at first, and sends at least so many items whatever the limit says.
 type listing struct {
-	requests, failAfter atomic.Int64
-	queries             []string
+	requests, failAfter, busy atomic.Int64
+	atLeast                   int
+	queries                   []string
 }
 
 func (l *listing) start(t *testing.T) (environmentLines string) {
@@ -77,6 +79,10 @@ func (l *listing) serve(w http.ResponseWriter, r *http.Request) {
 	if most := l.failAfter.Load(); most > 0 && n > most || r.Header.Get("Service-Client-Signature") == "" {
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprint(w, `{"object":"fault","errCode":"service.expired.jwt","status":401}`)
+		return
+	}
+	if l.busy.Add(-1) >= 0 {
+		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
 	l.queries = append(l.queries, r.URL.RawQuery)
@@ -97,6 +103,7 @@ func (l *listing) serve(w http.ResponseWriter, r *http.Request) {
 	for n := range noteCount {
 		notes = append(notes, note{n})
 	}
+	q.Limit = max(q.Limit, l.atLeast)
 	page, more := mempage.Page(notes, q, note.at)
 	list := envelope.List[json.RawMessage]{HasMore: more}
 	for _, n := range page {
@@ -159,6 +166,32 @@ func TestList(t *testing.T) {
 				t.Errorf("standard error: %q", errs)
 			}
 		})
+	}
+}
+
+// TestListOfAGenerousServer prints no more than -max, whatever comes.
+func TestListOfAGenerousServer(t *testing.T) {
+	for _, args := range []string{
+		"-max 3 /notes", "-max 3 -rest c_notes /book", "-max 3 -sort c_likes -rest c_notes /book",
+		"-max 3 -skip -rest c_notes /book", "-max 3 -resume 0199 -rest c_notes /book",
+	} {
+		l := &listing{atLeast: 20}
+		out, _, err := client(t, "", l.start(t), append([]string{"list"}, strings.Fields(args)...)...)
+		if n := strings.Count(out, "\n"); n != 3 || err != nil {
+			t.Errorf("%s: %d items, %v", args, n, err)
+		}
+	}
+}
+
+// TestListOfABusyServer asks again, for the first page as well.
+func TestListOfABusyServer(t *testing.T) {
+	for _, args := range []string{"-max 120 /notes", "-max 120 -rest c_notes /book"} {
+		l := new(listing)
+		l.busy.Store(2)
+		out, _, err := client(t, "", l.start(t), append([]string{"list", "-all"}, strings.Fields(args)...)...)
+		if diff := cmp.Diff(lines(below(120)), out); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", args, err, diff)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 // Client talks to a server of the service interface, with requests signed by
 // package signing, and checks scope chains. Run it with -help to see what it
-// can do.
+// can do; what that prints is in this file and in manual.go.
 package main
 
 import (
@@ -30,7 +30,7 @@ const help = `client sends signed requests to a multi-tenant platform, and check
     client scope explain -grant CHAIN... NEED
                                      say which chain decides, and why
 
-    client COMMAND -help             the flags of a command
+    client COMMAND -help             what it does, an example, and its flags
 
 To send or sign, it needs to know the server and a credential. Each is taken
 from the first of these that has it:
@@ -53,17 +53,10 @@ Try it, in two terminals:
     go run ./examples/client mint -scope object.read.c_message -life 5m ACCOUNT_ID |
         go run ./examples/client verify
 
-A list is walked page by page, and by _id unless -sort says otherwise, so that no
-item is printed twice or not at all while others come and go. Filters and orders
-are those of the interface:
+A list is walked page by page, however long it is. Filters and orders are those
+of the interface, and each item is one line of JSON, for jq and its like:
 
     client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":40}}' /c_messages
-    client list -max 10 -sort '{"c_likes":-1}' -paths c_text /c_messages
-    client list -all -paths c_text -rest c_messages /c_conversations/ID
-
-Each item is one line of JSON on standard output, for jq and its like; on a
-terminal standard error says how many there were. A server that is busy is asked
-again. A walk that fails for good prints the position to -resume from.
 
 Scopes need no server. A need is a chain; without an identifier it means every
 instance:

@@ -13,18 +13,6 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-const mintHelp = `ACCOUNT
-
-Asks the server for a token that acts as an account, and prints it, alone, so
-that it can be piped. Without -permanent or -uses the token is ephemeral: it
-has no id, and ends by itself. What may be asked for is up to the server: for
-another account than your own, or with -role, you need to be an administrator.
-
-    client mint -scope object.read.c_message -life 5m ID    read messages
-    client mint -scope '*' -uses 3 ID                       anything, three times
-    client mint -permanent ID                               what ID's roles allow
-`
-
 // wish is the body of the server's route.
 type wish struct {
 	Subject   string   `json:"sub"`
@@ -39,7 +27,7 @@ type wish struct {
 func (c cli) mint(ctx context.Context, args []string) error {
 	var to connection
 	w := wish{Scope: []string{}} // null is none
-	flags := c.flags("mint", mintHelp, &to)
+	flags := c.flags("mint", &to)
 	app := flags.String("app", "", "client `key` of the app that issues the token (default: the credential's own)")
 	life := flags.Duration("life", 0, "how long the token lasts, in whole seconds (default: the server's)")
 	flags.Var((*words)(&w.Scope), "scope", "`chain` of what the token may do; repeat it for more, * is everything")

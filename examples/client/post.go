@@ -10,7 +10,7 @@ import (
 // post sends JSON to a path.
 func (c cli) post(ctx context.Context, args []string) error {
 	var to connection
-	flags := c.flags("post", "PATH JSON", &to)
+	flags := c.flags("post", &to)
 	if err := c.parse(flags, args, 2, &to); err != nil {
 		return err
 	}

@@ -25,17 +25,23 @@ func (c cli) scope(ctx context.Context, args []string) error {
 		return c.scopeCheck(ctx, args[1:])
 	case "explain":
 		return c.scopeExplain(args[1:])
+	case "-h", "-help", "--help":
+		if err := c.scopeCheck(ctx, args[:1]); !errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		fmt.Fprintln(c.out)
+		return c.scopeExplain(args[:1])
 	}
 	return usageError("scope check or scope explain; client -help says what they do")
 }
 
 func (c cli) scopeCheck(ctx context.Context, args []string) error {
 	var grants chains
-	flags := c.flagSet("scope check", "[-grant CHAIN]... NEED | -batch")
+	flags := c.flagSet("scope check")
 	flags.Var(&grants, "grant", "a `chain` that is granted; may be repeated")
 	batch := flags.Bool("batch", false, `answer each line {"grants":["…"],"need":"…"} of standard input with a line`)
-	if err := flags.Parse(args); err != nil {
-		return flagError(err)
+	if err := c.parseFlags(flags, args); err != nil {
+		return err
 	}
 	if *batch {
 		if len(grants) > 0 || flags.NArg() > 0 {

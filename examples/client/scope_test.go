@@ -166,9 +166,9 @@ func TestScopeUsage(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"check", "explain"} {
-		_, errs, err := client(t, "", "", "scope", command, "-help")
-		if err != nil || !strings.Contains(errs, "usage: client scope "+command) || !strings.Contains(errs, "-grant chain") {
-			t.Errorf("scope %s -help: %v\n%s", command, err, errs)
+		out, _, err := client(t, "", "", "scope", command, "-help")
+		if err != nil || !strings.Contains(out, "    client scope "+command+" [-grant CHAIN]... NEED") || !strings.Contains(out, "-grant chain") {
+			t.Errorf("scope %s -help: %v\n%s", command, err, out)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // It is good once, and until the server's tolerance has passed.
 func (c cli) sign(_ context.Context, args []string) error {
 	var to connection
-	flags := c.flags("sign", "METHOD PATH", &to)
+	flags := c.flags("sign", &to)
 	curl := flags.Bool("curl", false, "print a curl command")
 	data := flags.String("data", "", "`JSON` for the curl command to send")
 	if err := c.parse(flags, args, 2, &to); err != nil {

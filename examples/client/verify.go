@@ -15,25 +15,13 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-const verifyHelp = `[TOKEN]
-
-Checks a token by the keys that the server publishes, as any other service
-would, and prints its claims. It needs the URL and no credential; the URL must
-be the one the token was made for. Without TOKEN, or with -, the token is read
-from standard input, where other users of the machine do not see it.
-
-    client mint -scope '*' ID | client verify
-
-Only the server knows whether a token with a jti was revoked or used up.
-`
-
 // verify prints the claims of a token that is good.
 func (c cli) verify(ctx context.Context, args []string) error {
 	var to connection
-	flags := c.flags("verify", verifyHelp, &to)
+	flags := c.flags("verify", &to)
 	namespace := flags.String("claim-namespace", "", "`prefix` of the claims that are not of RFC 7519 (default service/)")
-	if err := flags.Parse(args); err != nil {
-		return flagError(err)
+	if err := c.parseFlags(flags, args); err != nil {
+		return err
 	}
 	if err := to.fill(c.getenv); err != nil {
 		return err
@@ -46,8 +34,8 @@ func (c cli) verify(ctx context.Context, args []string) error {
 		return err
 	}
 	v := token.Verifier{
-		Keys:      &publishedKeys{url: to.at("/auth/certs/jwk"), issuer: issuerOf(raw)},
-		Ledger:    unknownToUs{},
+		Keys:      &anyAppOfTheOrg{url: to.at("/auth/certs/jwk"), issuer: issuerOf(raw)},
+		Ledger:    neverRevoked{},
 		Namespace: *namespace,
 	}
 	verified, err := v.Verify(ctx, raw, token.Expect{Audience: to.url})
@@ -94,17 +82,18 @@ func issuerOf(raw string) string {
 	return claims.Issuer
 }
 
-// publishedKeys is the token.Keys of a service that knows no more than what
-// GET /auth/certs/jwk publishes: the keys of an org's apps, and not which app
-// owns which. Each is taken for the issuer's own, so that the org's apps can
-// speak for each other here. The server itself keeps them apart.
-type publishedKeys struct {
+// anyAppOfTheOrg is the token.Keys of one who looks at a token of their own, and
+// not for a server. GET /auth/certs/jwk publishes the keys of an org's apps, and
+// not which app owns which: each is taken here for that of the issuer which the
+// token names, so that the org's apps can speak for each other. A server knows
+// which key is whose.
+type anyAppOfTheOrg struct {
 	url    string
 	issuer string
 }
 
 // Public implements token.Keys.
-func (k *publishedKeys) Public(ctx context.Context, kid string) (*token.PublicKey, error) {
+func (k *anyAppOfTheOrg) Public(ctx context.Context, kid string) (*token.PublicKey, error) {
 	set, err := k.fetch(ctx)
 	if err != nil {
 		return nil, err
@@ -117,7 +106,7 @@ func (k *publishedKeys) Public(ctx context.Context, kid string) (*token.PublicKe
 	return key, key.Validate()
 }
 
-func (k *publishedKeys) fetch(ctx context.Context) (map[string]*token.PublicKey, error) {
+func (k *anyAppOfTheOrg) fetch(ctx context.Context) (map[string]*token.PublicKey, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, nil)
 	if err != nil {
 		return nil, err
@@ -146,8 +135,9 @@ func (k *publishedKeys) fetch(ctx context.Context) (map[string]*token.PublicKey,
 	return set, nil
 }
 
-// unknownToUs takes every token with a jti for one that has not been revoked.
-type unknownToUs struct{}
+// neverRevoked takes every token with a jti for one that is still good. It is not
+// for a server, which asks its ledger.
+type neverRevoked struct{}
 
 // Spend implements token.Spender.
-func (unknownToUs) Spend(context.Context, token.Record) error { return nil }
+func (neverRevoked) Spend(context.Context, token.Record) error { return nil }

@@ -131,7 +131,7 @@ func TestAccessRules(t *testing.T) {
 		})
 	}
 	t.Run("the handlers ask", func(t *testing.T) {
-		h := objects{schema: messages, store: newMemory()}
+		h := objects{schema: messages, store: newStore(t)}
 		stranger := auth.Principal{Org: acme, Account: "ann"}
 		r := authtest.Request("POST", "/c_messages", strings.NewReader(`{}`), stranger)
 		if _, err := h.create(r); !errors.Is(err, auth.ErrForbidden) {

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"hash/maphash"
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -27,13 +30,27 @@ type app struct {
 func (a *app) listsKeys() bool { return a.ExposeKeys && !a.Disabled }
 
 // apps serves the administration of apps. An app is kept in three places, which
-// change under one lock: a pair that is generated while its app is deleted must
-// not outlive it.
+// in this process change under one lock: a pair that is generated while its app
+// is deleted does not outlive it. Other instances do not share the lock: the pair
+// that one of them generates meanwhile may be left in the store, where an app that
+// is unknown signs nothing with it; and of two that restrict a credential at once
+// the later one is obeyed.
 type apps struct {
-	store       *memory
-	credentials *credentials
+	store       *store
+	credentials *sqlstore.Credentials
 	keys        *keyPairs
-	changes     *sync.Mutex
+	locks       *appLocks
+}
+
+// appLocks are the locks of apps. Some apps share one, and wait for each other.
+type appLocks [64]sync.Mutex
+
+var lockSeed = maphash.MakeSeed()
+
+func (l *appLocks) lock(clientKey string) (unlock func()) {
+	one := &l[maphash.String(lockSeed, clientKey)%uint64(len(l))]
+	one.Lock()
+	return one.Unlock
 }
 
 // appReply is an app as administrators see it.
@@ -78,17 +95,17 @@ func (h apps) create(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	clientKey, secret := signing.Generate()
-	a := &app{App: auth.App{ClientKey: clientKey, Org: auth.From(r.Context()).Org}}
-	changes.apply(a)
 	var credential signature.Credential // acts as nobody until it is told as whom
 	changes.restrict(&credential)
 
-	h.changes.Lock()
-	defer h.changes.Unlock()
-	if err := h.credentials.put(clientKey, secret, credential); err != nil {
-		return appReply{}, err
+	// Without a lock: nobody knows the client key yet.
+	org := auth.From(r.Context()).Org
+	clientKey, secret, err := h.credentials.Create(r.Context(), org, credential)
+	if err != nil {
+		return appReply{}, storeFailed(err)
 	}
+	a := &app{App: auth.App{ClientKey: clientKey, Org: org}}
+	changes.apply(a)
 	if err := h.store.putApp(r.Context(), *a); err != nil {
 		return appReply{}, err
 	}
@@ -106,10 +123,13 @@ func (h apps) update(r *http.Request) (appReply, error) {
 		return appReply{}, err
 	}
 	return h.change(r, func(ctx context.Context, a *app) error {
-		changes.apply(a)
+		stored, err := h.store.changeApp(ctx, a.Org, a.ClientKey, changes.apply)
+		if err != nil {
+			return unknownApp(err)
+		}
+		*a = *stored
 		return errors.Join(
-			h.store.putApp(ctx, *a),
-			h.credentials.restrict(a.ClientKey, changes.restrict),
+			h.restrict(ctx, a.ClientKey, changes.restrict),
 			h.keys.expose(ctx, a),
 		)
 	})
@@ -133,21 +153,39 @@ type secretReply struct {
 }
 
 func (h apps) rotate(r *http.Request) (envelope.Result[secretReply], error) {
-	_, secret := signing.Generate()
-	_, err := h.change(r, func(_ context.Context, a *app) error { return h.credentials.rotate(a.ClientKey, secret) })
+	var secret signing.Secret
+	_, err := h.change(r, func(ctx context.Context, a *app) (err error) {
+		secret, err = h.credentials.Rotate(ctx, a.ClientKey, rotationGrace)
+		return storeFailed(err)
+	})
 	return envelope.Result[secretReply]{Data: secretReply{shownOnce(secret)}}, err
+}
+
+// rotationGrace is how long a secret lives after it was rotated.
+const rotationGrace = 24 * time.Hour
+
+// restrict changes everything about a credential but its secrets.
+func (h apps) restrict(ctx context.Context, clientKey string, change func(*signature.Credential)) error {
+	current, err := h.credentials.Credential(ctx, clientKey)
+	if err != nil {
+		return storeFailed(err)
+	}
+	changed := *current // shared, and not to be altered
+	change(&changed)
+	return storeFailed(h.credentials.Restrict(ctx, clientKey, changed))
 }
 
 // delete removes an app with its credential, its key pair and so its tokens:
 // first what lets somebody in.
 func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
-	h.changes.Lock()
-	defer h.changes.Unlock()
+	defer h.locks.lock(r.PathValue("key"))()
 	a, err := h.find(r)
 	if err != nil {
 		return envelope.Result[bool]{}, err
 	}
-	h.credentials.remove(a.ClientKey)
+	if err := h.credentials.Delete(r.Context(), a.ClientKey); err != nil && !errors.Is(err, auth.ErrNotFound) {
+		return envelope.Result[bool]{}, storeFailed(err)
+	}
 	if err := h.keys.remove(r.Context(), a.ClientKey); err != nil {
 		return envelope.Result[bool]{}, err
 	}
@@ -157,8 +195,7 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 // change alters a copy of the app that the request's path names, and answers
 // with it.
 func (h apps) change(r *http.Request, change func(context.Context, *app) error) (appReply, error) {
-	h.changes.Lock()
-	defer h.changes.Unlock()
+	defer h.locks.lock(r.PathValue("key"))()
 	a, err := h.find(r)
 	if err != nil {
 		return appReply{}, err
@@ -196,41 +233,41 @@ func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
 }
 
 // app returns an app of an org, or auth.ErrNotFound.
-func (m *memory) app(ctx context.Context, org, clientKey string) (*app, error) {
-	a, err := find(ctx, m, m.apps, clientKey)
-	if err == nil && a.Org != org {
-		return nil, auth.ErrNotFound
-	}
-	return a, err
+func (s *store) app(ctx context.Context, org, clientKey string) (*app, error) {
+	return find[app](ctx, s, "SELECT record FROM platform_apps WHERE client_key = $1 AND org = $2", clientKey, org)
 }
 
-// listApps returns the apps of an org, in the order of their keys.
-func (m *memory) listApps(ctx context.Context, org string) ([]*app, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	var all []*app
-	for _, a := range m.apps {
-		if a.Org == org {
-			all = append(all, a)
+// listApps returns the apps of an org, in the order of their keys. It is not
+// left to the engine: PostgreSQL's need not be that of the bytes.
+func (s *store) listApps(ctx context.Context, org string) ([]*app, error) {
+	all, err := findAll[app](ctx, s, "SELECT record FROM platform_apps WHERE org = $1", org)
+	slices.SortFunc(all, func(a, b *app) int { return cmp.Compare(a.ClientKey, b.ClientKey) })
+	return all, err
+}
+
+func (s *store) putApp(ctx context.Context, a app) error {
+	return s.exec(ctx, nil, `INSERT INTO platform_apps (client_key, org, record) VALUES ($1, $2, $3)
+		ON CONFLICT (client_key) DO UPDATE SET record = excluded.record`, a.ClientKey, a.Org, record(a))
+}
+
+// changeApp alters an app that is there, and returns it as it is then: another
+// instance may be changing or deleting it.
+func (s *store) changeApp(ctx context.Context, org, clientKey string, change func(*app)) (*app, error) {
+	for {
+		a, err := s.app(ctx, org, clientKey)
+		if err != nil {
+			return nil, err
+		}
+		before := record(a)
+		change(a)
+		err = s.exec(ctx, errMoved, "UPDATE platform_apps SET record = $4 WHERE org = $1 AND client_key = $2 AND record = $3",
+			org, clientKey, before, record(a))
+		if !errors.Is(err, errMoved) {
+			return a, err
 		}
 	}
-	slices.SortFunc(all, func(a, b *app) int { return cmp.Compare(a.ClientKey, b.ClientKey) })
-	return all, nil
 }
 
-func (m *memory) putApp(ctx context.Context, a app) error {
-	return put(ctx, m, m.apps, a.ClientKey, a)
-}
-
-func (m *memory) deleteApp(ctx context.Context, clientKey string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.apps, clientKey)
-	return nil
+func (s *store) deleteApp(ctx context.Context, clientKey string) error {
+	return s.exec(ctx, nil, "DELETE FROM platform_apps WHERE client_key = $1", clientKey)
 }

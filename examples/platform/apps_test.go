@@ -11,13 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/signing"
 )
 
 // signedBy is a request that another app signs.
@@ -138,49 +133,6 @@ func TestApps(t *testing.T) {
 		s.signedBy(t, app, "GET", "/accounts/me", "").ok(t)
 		app["secret"] = rotated["data"].(value)["secret"]
 		s.signedBy(t, app, "GET", "/accounts/me", "").ok(t)
-	})
-}
-
-func TestRotation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCredentials()
-		clientKey, first := signing.Generate()
-		if err := c.put(clientKey, first, signature.Credential{Account: "ann"}); err != nil {
-			t.Fatal(err)
-		}
-		live := func() int {
-			credential, err := c.Credential(t.Context(), clientKey)
-			if err != nil || credential.Account != "ann" || credential.Key == nil {
-				t.Fatalf("%v %v", credential, err)
-			}
-			return len(c.byKey[clientKey].secrets)
-		}
-		rotate := func() {
-			_, secret := signing.Generate()
-			if err := c.rotate(clientKey, secret); err != nil {
-				t.Fatal(err)
-			}
-		}
-		rotate()
-		time.Sleep(rotationGrace - time.Second)
-		rotate()
-		if n := live(); n != 3 {
-			t.Errorf("%d secrets", n)
-		}
-		time.Sleep(time.Second)
-		if n := live(); n != 2 {
-			t.Errorf("%d secrets after the first has ended", n)
-		}
-		for range 10 {
-			rotate()
-		}
-		if n := live(); n != maxSecrets {
-			t.Errorf("%d secrets", n)
-		}
-		time.Sleep(rotationGrace)
-		if n := live(); n != 1 {
-			t.Errorf("%d secrets a day later", n)
-		}
 	})
 }
 

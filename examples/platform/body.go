@@ -33,11 +33,26 @@ func valuesOf(body json.RawMessage, f form) (map[string]any, error) {
 	return b.values, b.wrong.orNil()
 }
 
+// required refuses values in which one of these is missing.
+func required(values map[string]any, paths ...string) error {
+	wrong := invalid{detail: auth.DetailBody}
+	for _, path := range paths {
+		if _, given := values[path]; !given {
+			wrong.add(path, "is required")
+		}
+	}
+	return wrong.orNil()
+}
+
 // readJSON reads a body that is one JSON object in UTF-8, and nothing else.
 func readJSON(r *http.Request) (json.RawMessage, error) {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || mediaType != "application/json" {
 		return nil, &auth.Error{Detail: auth.DetailUnsupportedMediaType, Reason: "application/json"}
+	}
+	// Taken for what it says it is not, or unpacked beyond the bound: neither.
+	if r.Header.Get("Content-Encoding") != "" {
+		return nil, &auth.Error{Detail: auth.DetailUnsupportedMediaType, Reason: "no Content-Encoding"}
 	}
 	body, err := io.ReadAll(r.Body)
 	switch {
@@ -65,13 +80,28 @@ type bodyReader struct {
 	wrong  invalid
 }
 
-// object reads the fields of the object at a path. Their text is valid JSON.
+// object reads the fields of the object at a path.
 func (b *bodyReader) object(path string, text json.RawMessage) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
+	seen := make(map[string]bool)
+	return members(text, func(name string, value json.RawMessage) error {
+		at := path + name
+		// encoding/json would take the last one, another reader the first.
+		if seen[at] {
+			b.wrong.add(at, "given more than once")
+			return nil
+		}
+		seen[at] = true
+		return b.field(at, name, value)
+	})
+}
+
+// members hands on each member of an object that is valid JSON, also one whose
+// name was there before.
+func members(object json.RawMessage, take func(name string, value json.RawMessage) error) error {
+	decoder := json.NewDecoder(bytes.NewReader(object))
 	if _, err := decoder.Token(); err != nil { // the brace
 		return err
 	}
-	seen := make(map[string]bool)
 	for decoder.More() {
 		name, err := decoder.Token()
 		if err != nil {
@@ -81,14 +111,7 @@ func (b *bodyReader) object(path string, text json.RawMessage) error {
 		if err := decoder.Decode(&value); err != nil {
 			return err
 		}
-		at := path + name.(string)
-		// encoding/json would take the last one, another reader the first.
-		if seen[at] {
-			b.wrong.add(at, "given more than once")
-			continue
-		}
-		seen[at] = true
-		if err := b.field(at, name.(string), value); err != nil {
+		if err := take(name.(string), value); err != nil {
 			return err
 		}
 	}

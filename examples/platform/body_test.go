@@ -99,6 +99,18 @@ func TestBodyFrame(t *testing.T) {
 			s.refused(t, s.do(t, post), 415, "unsupportedMediaType.unspecified")
 		}
 	})
+	t.Run("a body that is packed, or says so", func(t *testing.T) {
+		for _, coding := range []string{"gzip", "br", "identity"} {
+			r, err := http.NewRequest("POST", s.BaseURL+"/"+s.Org+"/v2/c_messages", strings.NewReader(`{"c_text":"x"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Content-Encoding", coding)
+			s.sign(r, "/c_messages", s.ClientKey, s.ClientSecret)
+			s.refused(t, send(t, r), 415, "unsupportedMediaType.unspecified")
+		}
+	})
 	t.Run("a charset is no matter", func(t *testing.T) {
 		post.contentType = "application/json; charset=utf-8"
 		s.do(t, post).ok(t)

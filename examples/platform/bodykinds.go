@@ -2,7 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"strings"
+	"errors"
 	"time"
 
 	"github.com/tenantkit/tenantkit/scope"
@@ -59,26 +59,21 @@ func readLevel(value json.RawMessage) (any, string) {
 // readMembers keeps the members as they are written: what they mean is up to
 // whoever asked for them.
 func readMembers(value json.RawMessage) (any, string) {
-	members := make(map[string]json.RawMessage)
-	if value[0] != '{' || json.Unmarshal(value, &members) != nil {
+	if value[0] != '{' {
 		return nil, "must be an object"
 	}
-	// A duplicate would be lost above.
-	if n := countMembers(value); n != len(members) {
+	kept := make(map[string]json.RawMessage)
+	err := members(value, func(name string, value json.RawMessage) error {
+		if _, twice := kept[name]; twice {
+			return errTwice
+		}
+		kept[name] = value
+		return nil
+	})
+	if err != nil {
 		return nil, "has a name more than once"
 	}
-	return members, ""
+	return kept, ""
 }
 
-// countMembers counts the members of an object that is valid JSON.
-func countMembers(object json.RawMessage) (n int) {
-	decoder := json.NewDecoder(strings.NewReader(string(object)))
-	decoder.Token() // the brace
-	for ; decoder.More(); n++ {
-		decoder.Token() // the name
-		if decoder.Decode(new(json.RawMessage)) != nil {
-			return n
-		}
-	}
-	return n
-}
+var errTwice = errors.New("a name stands more than once")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/signing"
@@ -25,9 +26,14 @@ const (
 	globex = "globex"
 )
 
-// startDemo seeds the demo orgs and tells of them.
+// startDemo seeds the demo orgs and tells of them. What is there already stays;
+// credentials and tokens are fresh each time, for none can be read back.
 func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) error {
-	f, err := p.seed(ctx)
+	var f *facts
+	err := p.store.alone(ctx, func() (err error) {
+		f, err = p.seed(ctx, o.session)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("seeding: %w", err)
 	}
@@ -40,71 +46,162 @@ func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) e
 	return nil
 }
 
-// seed fills the store and returns what one needs to know to use it.
-func (p *platform) seed(ctx context.Context) (*facts, error) {
-	admin := demoAccount(acme, 1, "Ada Admin", administrator, member)
-	mia := demoAccount(acme, 2, "Mia Member", member)
-	theo := demoAccount(acme, 3, "Theo Second", member)
-	gus := demoAccount(globex, 1, "Gus Globex", member)
+// demo is who lives in the demo orgs.
+type demo struct {
+	admin, mia, theo, gus account
+	own, foreign          auth.App // of acme and of globex
+}
 
-	integration, ownSecret := signing.Generate()
-	foreign, foreignSecret := signing.Generate()
-	err := errors.Join(
-		p.seedOrg(ctx, acme, admin, mia, theo),
-		p.seedApp(ctx, auth.App{ClientKey: integration, Org: acme, Name: "Integration"}, ownSecret, admin.ID, mia.ID, theo.ID),
-		p.seedKeyPair(ctx, integration),
-		p.seedObjects(ctx, demoObjects{acme, 2500, 40, 60, []string{admin.ID, mia.ID, theo.ID}}),
-
-		p.seedOrg(ctx, globex, gus),
-		p.seedApp(ctx, auth.App{ClientKey: foreign, Org: globex, Name: "Integration"}, foreignSecret, gus.ID),
-		p.seedObjects(ctx, demoObjects{globex, 20, 2, 3, []string{gus.ID}}),
-	)
-	f := &facts{
-		BaseURL:           p.guard.BaseURL,
-		Org:               acme,
-		ClientKey:         integration,
-		ClientSecret:      string(ownSecret),
-		AccountID:         mia.ID,
-		AccountEmail:      mia.Email,
-		AccountPassword:   rand.Text(), // opens nothing until there are sessions
-		TOTPAccountID:     theo.ID,
-		TOTPAccountEmail:  theo.Email,
-		AdminAccountID:    admin.ID,
-		OtherOrg:          globex,
-		OtherClientKey:    foreign,
-		OtherClientSecret: string(foreignSecret),
-		OtherAccountID:    gus.ID,
+// seed fills the store where it is empty and returns what one needs to know to
+// use it.
+func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts, error) {
+	d := demo{
+		admin: demoAccount(acme, 1, "Ada Admin", administrator, member),
+		mia:   demoAccount(acme, 2, "Mia Member", member),
+		theo:  demoAccount(acme, 3, "Theo Second", member),
+		gus:   demoAccount(globex, 1, "Gus Globex", member),
+	}
+	var err error
+	if d.own, err = p.demoApp(ctx, acme); err != nil {
+		return nil, err
+	}
+	if d.foreign, err = p.demoApp(ctx, globex); err != nil {
+		return nil, err
+	}
+	seeded, err := p.store.seeded(ctx)
+	if err == nil && !seeded {
+		err = p.fill(ctx, d, policy)
+	}
+	if err == nil && seeded {
+		// The flags are those of this start, not of the one that seeded.
+		err = p.store.putOrg(ctx, auth.Org{Code: acme, Session: policy})
 	}
 	if err != nil {
 		return nil, err
 	}
+	return p.issue(ctx, d)
+}
+
+// fill makes the records. What fails is made by the next start: only when
+// nothing did are they said to be there.
+func (p *platform) fill(ctx context.Context, d demo, policy auth.SessionPolicy) error {
+	err := errors.Join(
+		p.seedOrg(ctx, auth.Org{Code: acme, Session: policy}, d.admin, d.mia, d.theo),
+		p.seedApp(ctx, d.own, d.admin.ID, d.mia.ID, d.theo.ID),
+		p.seedKeyPair(ctx, d.own.ClientKey),
+		p.seedObjects(ctx, demoObjects{acme, 2500, 40, 60, []string{d.admin.ID, d.mia.ID, d.theo.ID}}),
+
+		p.seedOrg(ctx, auth.Org{Code: globex}, d.gus),
+		p.seedApp(ctx, d.foreign, d.gus.ID),
+		p.seedObjects(ctx, demoObjects{globex, 20, 2, 3, []string{d.gus.ID}}),
+	)
+	if err != nil {
+		return err
+	}
+	return p.store.markSeeded(ctx)
+}
+
+// issue makes fresh credentials and tokens.
+func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
+	f = &facts{
+		BaseURL:          p.guard.BaseURL,
+		Org:              acme,
+		ClientKey:        d.own.ClientKey,
+		AccountID:        d.mia.ID,
+		AccountEmail:     d.mia.Email,
+		TOTPAccountID:    d.theo.ID,
+		TOTPAccountEmail: d.theo.Email,
+		AdminAccountID:   d.admin.ID,
+		OtherOrg:         globex,
+		OtherClientKey:   d.foreign.ClientKey,
+		OtherAccountID:   d.gus.ID,
+	}
+	if f.AccountPassword, err = p.newPassword(ctx, d.mia); err != nil {
+		return nil, err
+	}
+	if f.TOTPPassword, err = p.newPassword(ctx, d.theo); err != nil {
+		return nil, err
+	}
+	if f.TOTPSecret, err = p.newFactor(ctx, d.theo); err != nil {
+		return nil, err
+	}
+	own, err := p.stores.credentials.Rotate(ctx, d.own.ClientKey, rotationGrace)
+	if err != nil {
+		return nil, err
+	}
+	foreign, err := p.stores.credentials.Rotate(ctx, d.foreign.ClientKey, rotationGrace)
+	if err != nil {
+		return nil, err
+	}
+	f.ClientSecret, f.OtherClientSecret = string(own), string(foreign)
 	return f, p.seedTokens(ctx, f)
+}
+
+// demoApp returns the app of a demo org, the same each time.
+func (p *platform) demoApp(ctx context.Context, org string) (auth.App, error) {
+	clientKey, _ := signing.Generate()
+	clientKey, err := p.store.demoKey(ctx, org, clientKey)
+	return auth.App{ClientKey: clientKey, Org: org, Name: "Integration"}, err
 }
 
 // seedOrg makes an org with its accounts. The roles carry no scope chains: what
 // they are good for is in access.go.
-func (p *platform) seedOrg(ctx context.Context, org string, accounts ...account) error {
+func (p *platform) seedOrg(ctx context.Context, org auth.Org, accounts ...account) error {
 	err := errors.Join(
-		p.store.putOrg(ctx, auth.Org{Code: org}),
-		p.store.putRole(ctx, org, auth.Role{Name: administrator}),
-		p.store.putRole(ctx, org, auth.Role{Name: member}),
+		p.store.putOrg(ctx, org),
+		p.store.putRole(ctx, org.Code, auth.Role{Name: administrator}),
+		p.store.putRole(ctx, org.Code, auth.Role{Name: member}),
 	)
 	for _, a := range accounts {
-		err = errors.Join(err, p.store.putAccount(ctx, a))
+		if failed := p.store.addAccount(ctx, a, ""); !isConflict(failed) {
+			err = errors.Join(err, failed)
+		}
 	}
 	return err
 }
 
+// isConflict tells of another instance that has made the same.
+func isConflict(err error) bool {
+	e, ok := errors.AsType[*auth.Error](err)
+	return ok && e.Detail == auth.DetailConflict
+}
+
+// newPassword gives an account a password, and the state it began in.
+func (p *platform) newPassword(ctx context.Context, a account) (string, error) {
+	password := rand.Text()
+	encoded, err := p.sessions.Hash(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	_, err = p.store.changeAccount(ctx, a.Org, a.ID, func(stored *account) {
+		*stored = a
+		stored.Changed = time.Now()
+	})
+	return password, errors.Join(err, p.store.setPassword(ctx, a.Org, a.ID, encoded))
+}
+
+// newFactor gives an account a second factor, and returns its secret in base32.
+func (p *platform) newFactor(ctx context.Context, a account) (string, error) {
+	f, err := p.stores.factors.Factor(ctx, a.Org, a.ID)
+	if err != nil {
+		return "", err
+	}
+	secret := make(session.FactorSecret, 20)
+	rand.Read(secret)
+	return secret.Base32(), p.stores.factors.Save(ctx, a.Org, a.ID, session.Factor{Version: f.Version, Secret: secret})
+}
+
 // seedApp makes an app whose signing key acts as one account, and may act as
-// others.
-func (p *platform) seedApp(ctx context.Context, of auth.App, secret signing.Secret, own string, others ...string) error {
+// others. Its first secret is known to nobody.
+func (p *platform) seedApp(ctx context.Context, of auth.App, own string, others ...string) error {
+	_, secret := signing.Generate()
 	return errors.Join(
-		p.credentials.put(of.ClientKey, secret, signature.Credential{Account: own, Accounts: others}),
-		p.store.putApp(ctx, app{App: of}),
+		p.stores.credentials.Put(ctx, of.Org, of.ClientKey, secret, signature.Credential{Account: own, Accounts: others}),
+		p.store.putApp(ctx, app{App: of, ExposeKeys: of.Org == acme}),
 	)
 }
 
-// seedKeyPair gives an app a key pair that others can verify with.
+// seedKeyPair gives an app of acme a key pair that others can verify with.
 func (p *platform) seedKeyPair(ctx context.Context, clientKey string) error {
 	a, err := p.store.app(ctx, acme, clientKey)
 	if err != nil {
@@ -114,9 +211,7 @@ func (p *platform) seedKeyPair(ctx context.Context, clientKey string) error {
 	if err != nil {
 		return err
 	}
-	exposed := *a
-	exposed.ExposeKeys = true
-	return errors.Join(p.store.putApp(ctx, exposed), p.keys.replace(ctx, &exposed, pair))
+	return p.keys.replace(ctx, a, pair)
 }
 
 // seedTokens mints tokens of the integration for an hour.
@@ -156,12 +251,7 @@ func (p *platform) seedObjects(ctx context.Context, d demoObjects) error {
 	for n := range d.connections {
 		all = append(all, d.connection(n))
 	}
-	for _, o := range all {
-		if err := p.store.create(ctx, o); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.store.createAll(ctx, all)
 }
 
 // conversationSize is 0 once, 250 once, and otherwise in between.
@@ -244,4 +334,31 @@ func demoAccount(org string, n int, name string, roles ...string) account {
 func demoID(org, object string, n int) string {
 	kind := sha256.Sum256([]byte(org + "/" + object))
 	return fmt.Sprintf("%08x%x%08x", demoEpoch.Unix(), kind[:4], n)
+}
+
+// demoKey returns the client key of the demo app of an org: the one given, if
+// there is none yet.
+func (s *store) demoKey(ctx context.Context, org, clientKey string) (string, error) {
+	err := s.exec(ctx, nil, "INSERT INTO platform_demo (org, client_key) VALUES ($1, $2) ON CONFLICT DO NOTHING", org, clientKey)
+	if err != nil {
+		return "", err
+	}
+	err = s.db.QueryRowContext(ctx, "SELECT client_key FROM platform_demo WHERE org = $1", org).Scan(&clientKey)
+	return clientKey, storeFailed(err)
+}
+
+// seeded tells whether the demo orgs are all there.
+func (s *store) seeded(ctx context.Context) (yes bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) > 0 FROM platform_demo WHERE seeded <> 0").Scan(&yes)
+	return yes, storeFailed(err)
+}
+
+func (s *store) markSeeded(ctx context.Context) error {
+	return s.exec(ctx, nil, "UPDATE platform_demo SET seeded = 1")
+}
+
+// isEmpty tells whether there is no org at all.
+func (s *store) isEmpty(ctx context.Context) (yes bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) = 0 FROM platform_orgs").Scan(&yes)
+	return yes, storeFailed(err)
 }

@@ -1,15 +1,25 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
 )
 
 func TestDemoFacts(t *testing.T) {
@@ -46,6 +56,7 @@ func TestDemoFacts(t *testing.T) {
 		"account_email", "account_id", "account_password", "admin_account_id", "admin_token", "base_url",
 		"client_key", "client_secret", "ephemeral_token", "limited_token", "narrow_token", "org", "other_account_id", "other_client_key",
 		"other_client_secret", "other_org", "totp_account_email", "totp_account_id",
+		"totp_account_password", "totp_secret",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -132,6 +143,9 @@ func TestDemoObjects(t *testing.T) {
 
 // TestTips runs the commands that are printed, as whoever reads them would.
 func TestTips(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
 	s := start(t)
 	var script strings.Builder
 	for line := range strings.Lines(s.output.String()) {
@@ -185,5 +199,126 @@ func TestTheLogHoldsNoSecret(t *testing.T) {
 		if !strings.Contains(s.log.String(), known) {
 			t.Errorf("%s is not in the log:\n%s", known, s.log)
 		}
+	}
+}
+
+func TestSeedingThatFailed(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
+	o := options{db: memoryDB}
+	all, err := openStores(ctx, s, o, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &platform{store: s, stores: all, keys: newKeyPairs(all.keys)}
+	if _, err := s.db.ExecContext(ctx, "ALTER TABLE platform_objects RENAME TO elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.seed(ctx, auth.SessionPolicy{}); err == nil {
+		t.Error("seeded without a table of objects")
+	}
+	if yes, err := s.seeded(ctx); yes || err != nil {
+		t.Errorf("seeded is %v, %v: the next start would leave it at that", yes, err)
+	}
+}
+
+func TestTheKeyOfAnotherDatabase(t *testing.T) {
+	folder := t.TempDir()
+	o := options{db: sqliteDB + filepath.Join(folder, "platform.db")}
+	open := func() (*stores, error) {
+		s, err := openStore(t.Context(), o.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.close() })
+		return openStores(t.Context(), s, o, slog.New(slog.DiscardHandler))
+	}
+	all, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := all.credentials.Create(t.Context(), acme, signature.Credential{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(); err != nil {
+		t.Errorf("with its key: %v", err)
+	}
+	if err := os.Remove(filepath.Join(folder, "platform.db.key")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(); !errors.Is(err, sqlstore.ErrSealed) || !strings.Contains(err.Error(), "-sealing-key-file") {
+		t.Errorf("with another key: %v", err)
+	}
+}
+
+// Of instances that start at once with an empty file one seeds it, and the others
+// wait for that.
+func TestInstancesStartAtOnce(t *testing.T) {
+	file := sqliteDB + filepath.Join(t.TempDir(), "platform.db")
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			o, err := parseFlags([]string{"-db", file, "-demo"}, io.Discard)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			p, err := newPlatform(t.Context(), o, "http://127.0.0.1", o.newLog(io.Discard))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := errors.Join(p.startDemo(t.Context(), o, io.Discard), p.close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestSessionFlagsOnASeededDatabase(t *testing.T) {
+	file := "sqlite:" + filepath.Join(t.TempDir(), "platform.db")
+	for _, idle := range []time.Duration{time.Hour, time.Minute} {
+		o, err := parseFlags([]string{"-db", file, "-demo", "-idle", idle.String()}, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := newPlatform(t.Context(), o, "http://127.0.0.1", o.newLog(io.Discard))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.seed(t.Context(), o.session)
+		org, unknown := p.store.Org(t.Context(), acme)
+		if err := errors.Join(err, unknown, p.close()); err != nil {
+			t.Fatal(err)
+		}
+		if org.Session.Idle != idle {
+			t.Errorf("idle %v, want %v", org.Session.Idle, idle)
+		}
+	}
+}
+
+// TestSessionFlagsWithoutDemo says of flags of the demo org that they are passed
+// over: a second factor that is not required, say, must not go unnoticed.
+func TestSessionFlagsWithoutDemo(t *testing.T) {
+	log := new(buffer)
+	o, err := parseFlags([]string{"-addr", "127.0.0.1:0", "-db", memoryDB, "-demo=false", "-require-second-factor"}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- run(ctx, o, io.Discard, log) }()
+	for range 6000 {
+		if strings.Contains(log.String(), "listening") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "change nothing without -demo") {
+		t.Errorf("the log: %s", log)
 	}
 }

@@ -19,6 +19,8 @@ type facts struct {
 	AccountPassword   string `json:"account_password"`
 	TOTPAccountID     string `json:"totp_account_id"`
 	TOTPAccountEmail  string `json:"totp_account_email"`
+	TOTPPassword      string `json:"totp_account_password"`
+	TOTPSecret        string `json:"totp_secret"` // base32
 	AdminAccountID    string `json:"admin_account_id"`
 	OtherOrg          string `json:"other_org"`
 	OtherClientKey    string `json:"other_client_key"`

@@ -9,35 +9,35 @@ import (
 
 // The store is the Guard's auth.Directory: it finds orgs, apps, accounts and
 // roles among the platform's own records.
-var _ auth.Directory = (*memory)(nil)
+var _ auth.Directory = (*store)(nil)
 
 // inOrg names what is unique within an org.
 type inOrg struct{ org, name string }
 
-func (m *memory) Org(ctx context.Context, code string) (*auth.Org, error) {
-	return find(ctx, m, m.orgs, code)
+func (s *store) Org(ctx context.Context, code string) (*auth.Org, error) {
+	return find[auth.Org](ctx, s, "SELECT record FROM platform_orgs WHERE code = $1", code)
 }
 
-func (m *memory) App(ctx context.Context, clientKey string) (*auth.App, error) {
-	a, err := find(ctx, m, m.apps, clientKey)
+func (s *store) App(ctx context.Context, clientKey string) (*auth.App, error) {
+	a, err := find[app](ctx, s, "SELECT record FROM platform_apps WHERE client_key = $1", clientKey)
 	if err != nil {
 		return nil, err
 	}
 	return &a.App, nil
 }
 
-func (m *memory) Account(ctx context.Context, org, id string) (*auth.Account, error) {
-	a, err := m.account(ctx, org, id)
+func (s *store) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+	a, err := s.account(ctx, org, id)
 	if err != nil {
 		return nil, err
 	}
 	return &a.Account, nil
 }
 
-func (m *memory) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+func (s *store) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
 	var roles []auth.Role
 	for _, name := range names {
-		role, err := find(ctx, m, m.roles, inOrg{org, name})
+		role, err := find[auth.Role](ctx, s, "SELECT record FROM platform_roles WHERE org = $1 AND name = $2", org, name)
 		switch {
 		case err == nil:
 			roles = append(roles, *role)
@@ -48,10 +48,12 @@ func (m *memory) Roles(ctx context.Context, org string, names []string) ([]auth.
 	return roles, nil
 }
 
-func (m *memory) putOrg(ctx context.Context, o auth.Org) error {
-	return put(ctx, m, m.orgs, o.Code, o)
+func (s *store) putOrg(ctx context.Context, o auth.Org) error {
+	return s.exec(ctx, nil, `INSERT INTO platform_orgs (code, record) VALUES ($1, $2)
+		ON CONFLICT (code) DO UPDATE SET record = excluded.record`, o.Code, record(o))
 }
 
-func (m *memory) putRole(ctx context.Context, org string, r auth.Role) error {
-	return put(ctx, m, m.roles, inOrg{org, r.Name}, r)
+func (s *store) putRole(ctx context.Context, org string, r auth.Role) error {
+	return s.exec(ctx, nil, `INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)
+		ON CONFLICT (org, name) DO UPDATE SET record = excluded.record`, org, r.Name, record(r))
 }

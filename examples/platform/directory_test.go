@@ -11,11 +11,11 @@ import (
 )
 
 func TestDirectory(t *testing.T) {
-	m := newMemory()
+	m := newStore(t)
 	if err := errors.Join(
 		m.putOrg(t.Context(), auth.Org{Code: "acme"}),
 		m.putApp(t.Context(), app{App: auth.App{ClientKey: "key", Org: "acme"}}),
-		m.putAccount(t.Context(), account{Account: auth.Account{ID: "ann", Org: "acme"}, Name: "Ann"}),
+		m.addAccount(t.Context(), account{Account: auth.Account{ID: "ann", Org: "acme"}, Name: "Ann"}, ""),
 		m.putRole(t.Context(), "acme", auth.Role{Name: member, Scope: []string{"object.read"}}),
 	); err != nil {
 		t.Fatal(err)

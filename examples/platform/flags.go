@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -16,15 +17,23 @@ import (
 
 // options are the flags.
 type options struct {
-	addr     string
-	db       string
-	demo     bool
-	demoSaid bool // whether -demo was given, either way
-	demoJSON string
-	baseURL  string
-	brand    auth.Brand
-	policy   signing.Policy
-	log      string
+	addr           string
+	db             string
+	redis          string
+	sealingKeyFile string
+	demo           bool
+	demoSaid       bool // whether -demo was given, either way
+	demoJSON       string
+	baseURL        string
+	brand          auth.Brand
+	policy         signing.Policy
+	cookie         string
+	ticket         string
+	session        auth.SessionPolicy // of the demo org
+	sessionSaid    bool               // whether any of it was given
+	log            string
+
+	storeTimeout time.Duration // of no flag; 0: the Guard's own
 }
 
 // parseFlags reads the command line. It has printed whatever error it returns.
@@ -33,8 +42,10 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("platform", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen `address`; port 0 picks one")
-	flags.StringVar(&o.db, "db", memoryDB, "`database`; memory: forgets everything at the end")
-	flags.BoolVar(&o.demo, "demo", false, "seed the demo orgs (default: on a loopback address, with memory:)")
+	flags.StringVar(&o.db, "db", defaultDB, "`database`: memory:, which forgets everything at the end, sqlite:FILE or postgres://…")
+	flags.StringVar(&o.redis, "redis", "", "`address` of a Redis, redis://…: replays, tokens, sessions and attempts move there")
+	flags.StringVar(&o.sealingKeyFile, "sealing-key-file", "", "`file` of the key that secrets in the database are sealed with, made when absent (default: beside the SQLite file)")
+	flags.BoolVar(&o.demo, "demo", false, "seed the demo orgs, or issue fresh credentials of them (default: on a loopback address, in memory: or an empty "+defaultDB+")")
 	flags.StringVar(&o.demoJSON, "demo-json", "", "seed, and write ids, credentials and base URL to `file` (0600) once listening")
 	flags.StringVar(&o.baseURL, "base-url", "", "external base `URL` (default: http:// and the listen address)")
 	flags.StringVar(&o.brand.Header, "header-prefix", "Service-", "`prefix` of the header names")
@@ -44,11 +55,23 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.policy.FutureTolerance, "future-tolerance", time.Minute, "how far ahead of the clock a signature may be")
 	flags.BoolVar(&o.policy.SingleUse, "single-use", false, "accept each signature once, also of GET and HEAD")
 	flags.BoolVar(&o.policy.UnsafeMethodSiblings, "unsafe-method-siblings", false, "accept equal signatures of POST, PUT, PATCH and DELETE; they can then be replayed")
+	flags.StringVar(&o.cookie, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
+	flags.StringVar(&o.ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
+	flags.DurationVar(&o.session.Idle, "idle", 30*time.Minute, "demo org: a session unused for this long is over")
+	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session is over this long after login")
+	flags.BoolVar(&o.session.SecondFactor, "require-second-factor", false, "demo org: accounts must have a second factor")
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	flags.Visit(func(f *flag.Flag) { o.demoSaid = o.demoSaid || f.Name == "demo" })
+	flags.Visit(func(f *flag.Flag) {
+		switch f.Name {
+		case "demo":
+			o.demoSaid = true
+		case "idle", "max-session", "require-second-factor":
+			o.sessionSaid = true
+		}
+	})
 	err := o.validate(flags.Args())
 	if err != nil {
 		fmt.Fprintln(stderr, "platform:", err)
@@ -56,30 +79,46 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	return o, err
 }
 
-const memoryDB = "memory:"
+// What -db begins with. Anything else is PostgreSQL's.
+const (
+	memoryDB = "memory:"
+	sqliteDB = "sqlite:"
+
+	defaultDB = sqliteDB + "platform.db"
+)
 
 func (o options) validate(rest []string) error {
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected argument %q", rest[0])
-	case o.db != memoryDB:
-		return fmt.Errorf("-db %q: the only database so far is %s", o.db, memoryDB)
+	case o.db != memoryDB && !strings.HasPrefix(o.db, sqliteDB) && !strings.HasPrefix(o.db, "postgres://"):
+		return errors.New("-db: memory:, sqlite:FILE or postgres://…")
+	case strings.HasPrefix(o.db, "postgres://") && o.sealingKeyFile == "":
+		return errors.New("-sealing-key-file is required with postgres://: all instances share one key")
 	case o.policy.Tolerance < time.Millisecond || o.policy.FutureTolerance < time.Millisecond:
 		return errors.New("-tolerance and -future-tolerance must be a millisecond or more")
+	case o.session.Idle < time.Second || o.session.Max < time.Second:
+		return errors.New("-idle and -max-session must be a second or more")
 	case o.log != "text" && o.log != "json":
 		return fmt.Errorf("-log %q: text or json", o.log)
 	}
 	return nil
 }
 
-// seeds tells whether the demo orgs are wanted. Beyond the loopback interface
-// they must be asked for: their accounts are open to whoever reads the output.
-func (o options) seeds(listening net.Addr) bool {
+// seeds tells whether the demo orgs are wanted. In a database of one's own, in
+// one that holds something, and beyond the loopback interface they must be asked
+// for: their accounts are open to whoever reads the output.
+func (o options) seeds(listening net.Addr, empty bool) bool {
 	if o.demoJSON != "" || o.demoSaid {
 		return o.demoJSON != "" || o.demo
 	}
 	tcp, ok := listening.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
+	return ok && tcp.IP.IsLoopback() && empty && (o.db == memoryDB || o.db == defaultDB)
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (o options) baseURLAt(listening net.Addr) string {

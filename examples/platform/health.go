@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -15,7 +16,7 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 func (p *platform) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 	defer cancel()
-	if err := p.store.ping(ctx); err != nil {
+	if err := errors.Join(p.store.ping(ctx), p.stores.ping(ctx)); err != nil {
 		p.log.Error("not ready", "cause", err)
 		writeHealth(w, http.StatusServiceUnavailable, `{"status":"unavailable"}`)
 		return

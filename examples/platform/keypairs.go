@@ -5,25 +5,23 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
 )
 
 // keyPairs are the RSA key pairs that the apps sign tokens with, and what the
 // bearer mechanism remembers of them. Both change together: what an
-// administrator has been told is gone, is.
+// administrator has been told is gone is gone, in this process at once, and in
+// others within keyStaleness.
 type keyPairs struct {
-	pairs  token.MemoryKeys
-	cached *token.CachedKeys // in front of pairs
+	*sqlstore.Keys
+	cached *token.CachedKeys // in front of them
 }
 
-// keyStaleness bounds for how long another process might go on taking a
-// replaced key for current.
 const keyStaleness = 2 * time.Second
 
-func newKeyPairs() *keyPairs {
-	k := new(keyPairs)
-	k.cached = token.Cached(&k.pairs, keyStaleness)
-	return k
+func newKeyPairs(keys *sqlstore.Keys) *keyPairs {
+	return &keyPairs{keys, token.Cached(keys, keyStaleness)}
 }
 
 // newPair makes a pair for an app. That takes a while, so no lock is held.
@@ -39,43 +37,40 @@ func newPair(a *app) (*token.KeyPair, error) {
 // replace gives an app the pair in place of the one it had, and ends every
 // token of that.
 func (k *keyPairs) replace(ctx context.Context, a *app, pair *token.KeyPair) error {
+	defer k.cached.Invalidate(a.ClientKey)
 	pair.Exposed = a.listsKeys()
-	if err := k.pairs.Put(ctx, pair); err != nil {
-		return err
-	}
-	k.cached.Invalidate(a.ClientKey)
-	return nil
+	return storeFailed(k.Put(ctx, pair))
 }
 
 // expose lists the app's key, or no longer. An app without a pair has nothing
 // to list.
 func (k *keyPairs) expose(ctx context.Context, a *app) error {
-	err := k.pairs.Expose(ctx, a.ClientKey, a.listsKeys())
+	defer k.cached.Invalidate(a.ClientKey)
+	err := k.Expose(ctx, a.ClientKey, a.listsKeys())
 	if errors.Is(err, token.ErrNotFound) {
 		return nil
 	}
-	k.cached.Invalidate(a.ClientKey)
-	return err
+	return storeFailed(err)
 }
 
 // remove forgets the pair of an app, if it has one, and ends all its tokens.
 func (k *keyPairs) remove(ctx context.Context, clientKey string) error {
-	err := k.pairs.Delete(ctx, clientKey)
+	defer k.cached.Invalidate(clientKey)
+	err := k.Delete(ctx, clientKey)
 	if errors.Is(err, token.ErrNotFound) {
 		return nil
 	}
-	k.cached.Invalidate(clientKey)
-	return err
+	return storeFailed(err)
 }
 
 // kid returns the id of an app's key, "" for an app that has none.
 func (k *keyPairs) kid(ctx context.Context, clientKey string) (string, error) {
-	pair, err := k.pairs.Signer(ctx, clientKey)
+	pair, err := k.Signer(ctx, clientKey)
 	switch {
 	case errors.Is(err, token.ErrNoKeyPair):
 		return "", nil
 	case err != nil:
-		return "", err
+		return "", storeFailed(err)
 	}
 	return pair.KeyID, nil
 }

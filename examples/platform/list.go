@@ -22,12 +22,6 @@ func orWhole(q paging.Query, s *paging.Schema) paging.Query {
 	return q
 }
 
-// page returns the objects that a query asks for.
-func page(objects []*object, q paging.Query) envelope.List[*object] {
-	data, more := mempage.Page(objects, q, (*object).at)
-	return envelope.List[*object]{Data: data, HasMore: more}
-}
-
 // ownPage answers a list call on records of the platform's own. They are not
 // narrowed by paths[], and can be filtered and sorted by _id and object.
 func ownPage[T interface{ ItemID() string }](r *http.Request, object string, records []T) (envelope.List[T], error) {

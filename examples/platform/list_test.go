@@ -236,3 +236,22 @@ func TestSchemas(t *testing.T) {
 		}
 	})
 }
+
+// TestListsInAnySpelling asks for a list as paths[] may spell it, and gets its
+// items and not an empty list.
+func TestListsInAnySpelling(t *testing.T) {
+	s := start(t)
+	one := "/c_conversations/" + demoID(acme, "c_conversation", 2)
+	for _, paths := range []string{
+		"paths[]=c_messages", "paths[]=c_messages[]", "paths[]=c_messages%23c_message", "paths[]=c_messages[]%23c_message",
+		"paths[]=c_messages[].c_text", "paths[]=c_messages.c_text[]", "paths[]=c_messages._id",
+	} {
+		for arguments, want := range map[string]int{"": 100, "&c_messages.limit=2": 2} {
+			body := s.do(t, call{path: one + "?" + paths + arguments}).ok(t)
+			list, _ := body["c_messages"].(value)
+			if got := items(t, list, true); len(got) != want {
+				t.Errorf("%s%s: %d items", paths, arguments, len(got))
+			}
+		}
+	}
+}

@@ -8,10 +8,13 @@
 //   - directory.go: where the Guard looks things up
 //   - schema.go, objects.go, view.go, list.go, form.go, body.go: objects and their lists
 //   - access.go: who may do what, beside scopes
-//   - apps.go, credentials.go, keypairs.go: apps, their secrets and their keys
+//   - accounts.go, signin.go, sessions.go, factor.go: people, who sign in and out
+//   - console.go: the page where they do
+//   - admin.go: the accounts of others
+//   - apps.go, keypairs.go: apps, their secrets and their keys
 //   - tokens.go, minting.go, quota.go: tokens, and who may mint which
-//   - scripts.go, views.go: what stands for the scripts and views of an org
-//   - store_memory.go: where it is all kept
+//   - scripts.go, views.go, deployments.go: what stands for those of an org
+//   - store.go, objectstore.go, stores.go: where it is all kept
 //   - demo.go: the demo orgs
 //
 // From the root of the repository:
@@ -25,7 +28,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -56,17 +61,37 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	defer listener.Close()
 
-	p, err := newPlatform(o, o.baseURLAt(listener.Addr()), log)
+	p, err := newPlatform(ctx, o, o.baseURLAt(listener.Addr()), log)
 	if err != nil {
 		return err
 	}
-	if o.seeds(listener.Addr()) {
-		if err := p.startDemo(ctx, o, stdout); err != nil {
-			return err
-		}
-	} else {
-		log.Warn("nothing is seeded: there is no org to serve; see -demo")
+	defer p.close()
+	go p.stores.sweep(ctx, log)
+	empty, err := p.store.isEmpty(ctx)
+	if err != nil {
+		return err
+	}
+	if !o.seeds(listener.Addr(), empty) {
+		o.warnUnseeded(log, empty)
+	} else if err := p.startDemo(ctx, o, stdout); err != nil {
+		return err
+	}
+	if base, err := url.Parse(p.guard.BaseURL); err == nil && base.Scheme == "http" && !isLoopback(base.Hostname()) {
+		log.Warn("browsers keep no session cookie of this base URL: it takes https, or a loopback host", "base_url", p.guard.BaseURL)
 	}
 	log.Info("listening", "address", listener.Addr().String(), "base_url", p.guard.BaseURL)
 	return serve(ctx, listener, p.handler(p.routes()), log)
+}
+
+// warnUnseeded says what whoever started the server may have expected.
+func (o options) warnUnseeded(log *slog.Logger, empty bool) {
+	switch {
+	case empty:
+		log.Warn("the database is empty: -demo seeds the demo orgs")
+	case !o.demoSaid:
+		log.Warn("the database holds data already: -demo issues fresh credentials of the demo orgs, and prints what to try")
+	}
+	if o.sessionSaid {
+		log.Warn("-idle, -max-session and -require-second-factor change nothing without -demo: the demo org stays as it is")
+	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -63,13 +62,4 @@ func (h *tokens) mint(ctx context.Context, w tokenWish, now time.Time) (minted, 
 	}
 	t, signed, err := issue()
 	return minted{t, signed.ID, signed.Expires}, err
-}
-
-// storeFailed makes a 503 of what a store of tokens reports beside its
-// sentinels: nobody knows.
-func storeFailed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 }

@@ -20,6 +20,8 @@ type object struct {
 	Type   string         // name of its schema
 	Owner  string         // id of the account that created it
 	Values map[string]any // by property path; what is missing has no value
+
+	version int64 // of its row
 }
 
 // Properties that the server knows by their names: it sets the first two where
@@ -29,18 +31,6 @@ const (
 	sentPath     = "c_sent"
 	languagePath = "c_meta.lang"
 )
-
-// at returns the value at a path, as lists are filtered and sorted by it.
-func (o *object) at(path string) (value any, ok bool) {
-	switch path {
-	case "_id":
-		return o.ID, true
-	case "object":
-		return o.Type, true
-	}
-	value, ok = o.Values[path]
-	return value, ok
-}
 
 // isBy tells whether an account is the object's owner or author.
 func (o *object) isBy(account string) bool {
@@ -59,11 +49,11 @@ func newID() string {
 // objects serves the routes of one type of objects.
 type objects struct {
 	schema *paging.Schema
-	store  *memory
+	store  *store
 }
 
 func (h objects) list(r *http.Request) (envelope.List[objectReply], error) {
-	all, err := h.readable(r)
+	within, err := h.readable(r)
 	if err != nil {
 		return envelope.List[objectReply]{}, err
 	}
@@ -71,7 +61,7 @@ func (h objects) list(r *http.Request) (envelope.List[objectReply], error) {
 	if err != nil {
 		return envelope.List[objectReply]{}, err
 	}
-	return h.replies(r, page(all, q), q, h.views(r))
+	return h.replies(r, q.And(within), h.views(r))
 }
 
 func (h objects) get(r *http.Request) (objectReply, error) {
@@ -80,7 +70,7 @@ func (h objects) get(r *http.Request) (objectReply, error) {
 		return nil, err
 	}
 	v := h.views(r)(o)
-	q, err := h.schema.Parse(r.URL.RawQuery, v.readable(h.schema))
+	q, err := h.schema.ParseObject(r.URL.RawQuery, v.readable(h.schema))
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +95,12 @@ func (h objects) property(r *http.Request) (any, error) {
 	case p.List != nil:
 		return h.listProperty(r, o, p, v)
 	}
-	if _, err := h.schema.Parse(r.URL.RawQuery, v.readable(h.schema)); err != nil {
+	asked := paging.Query{Paths: []string{path}}.Encode() // with the lists that are below it
+	q, err := h.schema.ParseObject(r.URL.RawQuery+"&"+asked, v.readable(h.schema))
+	if err != nil {
 		return nil, err
 	}
-	reply, err := h.reply(r, o, paging.Query{Paths: []string{path}}, v)
+	reply, err := h.reply(r, o, q, v)
 	return envelope.Result[any]{Data: reply.at(path)}, err
 }
 
@@ -143,14 +135,15 @@ func (h objects) update(r *http.Request) (objectReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := mayUpdate(auth.From(r.Context()), o); err != nil {
-		return nil, err
+	allowed := func(o *object) error { return mayUpdate(auth.From(r.Context()), o) }
+	if err := allowed(o); err != nil {
+		return nil, err // before the body is read
 	}
 	q, changes, err := h.written(r, h.views(r)(o).readable(h.schema))
 	if err != nil {
 		return nil, err
 	}
-	if o, err = h.store.update(r.Context(), o.Org, o.Type, o.ID, changes); err != nil {
+	if o, err = h.store.update(r.Context(), o.Org, h.schema, o.ID, changes, allowed); err != nil {
 		return nil, err
 	}
 	return h.reply(r, o, q, h.views(r)(o))
@@ -161,22 +154,28 @@ func (h objects) delete(r *http.Request) (envelope.Result[bool], error) {
 	if err != nil {
 		return envelope.Result[bool]{}, err
 	}
-	if err := mayDelete(auth.From(r.Context()), o); err != nil {
+	allowed := func(o *object) error { return mayDelete(auth.From(r.Context()), o) }
+	if err := allowed(o); err != nil {
 		return envelope.Result[bool]{}, err
 	}
-	err = h.store.delete(r.Context(), o.Org, o.Type, o.ID)
+	// Nothing of the object is sent, but a where that is passed over would
+	// delete what it was to spare.
+	if _, err := h.schema.ParseObject(r.URL.RawQuery, h.views(r)(o).readable(h.schema)); err != nil {
+		return envelope.Result[bool]{}, err
+	}
+	err = h.store.delete(r.Context(), o.Org, h.schema, o.ID, allowed)
 	return envelope.Result[bool]{Data: true}, err
 }
 
 // find returns the object that the request's path names.
 func (h objects) find(r *http.Request) (*object, error) {
-	return h.store.object(r.Context(), auth.From(r.Context()).Org, h.schema.Object, r.PathValue("id"))
+	return h.store.object(r.Context(), auth.From(r.Context()).Org, h.schema, r.PathValue("id"))
 }
 
 // written returns what a request writes, and what it wants to see of it. All of
 // it is known to be good before anything is kept.
 func (h objects) written(r *http.Request, readable func(path string) bool) (q paging.Query, values map[string]any, err error) {
-	if q, err = h.schema.Parse(r.URL.RawQuery, readable); err != nil {
+	if q, err = h.schema.ParseObject(r.URL.RawQuery, readable); err != nil {
 		return q, nil, err
 	}
 	if values, err = readValues(r, formOf(h.schema)); err != nil {
@@ -207,7 +206,11 @@ func (h objects) reply(r *http.Request, o *object, q paging.Query, v view) (obje
 			continue
 		}
 		if p.List != nil {
-			items, err := h.items(r, o, p, q.Sub(p.Path), v.below(p))
+			sub, asked := q.Lists[p.Path]
+			if !asked {
+				continue // left out, for a list without items would say that it has none
+			}
+			items, err := h.items(r, o, p, sub, v.below(p))
 			if err != nil {
 				return nil, err
 			}
@@ -224,16 +227,20 @@ func (h objects) reply(r *http.Request, o *object, q paging.Query, v view) (obje
 func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Query, v view) (envelope.List[objectReply], error) {
 	in := objects{schema: p.List, store: h.store}
 	ids, _ := o.Values[p.Path].([]string)
-	all, err := in.among(r, ids)
-	if err != nil {
-		return envelope.List[objectReply]{}, err
+	if len(ids) == 0 {
+		return envelope.List[objectReply]{}, nil
 	}
-	return in.replies(r, page(all, q), q, func(*object) view { return v })
+	return in.replies(r, q.And(paging.In("_id", ids...)), func(*object) view { return v })
 }
 
-func (h objects) replies(r *http.Request, from envelope.List[*object], q paging.Query, views func(*object) view) (envelope.List[objectReply], error) {
-	to := envelope.List[objectReply]{HasMore: from.HasMore}
-	for _, o := range from.Data {
+// replies is the page that a query asks for.
+func (h objects) replies(r *http.Request, q paging.Query, views func(*object) view) (to envelope.List[objectReply], err error) {
+	page, more, err := h.store.page(r.Context(), auth.From(r.Context()).Org, h.schema, q)
+	if err != nil {
+		return to, err
+	}
+	to.HasMore = more
+	for _, o := range page {
 		reply, err := h.reply(r, o, q, views(o))
 		if err != nil {
 			return to, err

@@ -125,6 +125,54 @@ func TestObjectTypes(t *testing.T) {
 	})
 }
 
+// TestArgumentsOfAListOnOneObject refuses what would be passed over, before
+// anything is written.
+func TestArgumentsOfAListOnOneObject(t *testing.T) {
+	s := start(t)
+	message, conversation := "/c_messages/"+demoID(acme, "c_message", 2), "/c_conversations/"+demoID(acme, "c_conversation", 2)
+	before, all := s.do(t, call{path: message}).text, s.do(t, call{path: "/c_messages?skip=2400"}).text
+	for _, to := range []call{
+		{path: message},
+		{path: conversation},
+		{path: message + "/c_text"},
+		{path: message + "/c_meta"},
+		{path: message + "/c_meta/lang"},
+		{method: "POST", path: "/c_messages", body: `{"c_text":"new"}`},
+		{method: "PATCH", path: message, body: `{"c_text":"changed"}`},
+		{method: "DELETE", path: message},
+	} {
+		for argument, query := range map[string]string{
+			"limit": "limit=5",
+			"skip":  "paths[]=_id&skip=1",
+			"sort":  "sort=_id",
+			"where": "where={%22_id%22:%22x%22}",
+			"Where": "Where={}",
+		} {
+			c := to
+			c.account, c.path = s.AccountID, to.path+"?"+query
+			fault := s.refused(t, s.do(t, c), 400, "invalidArgument.query")
+			if child := fault["faults"].([]any)[0].(value); child["path"] != argument {
+				t.Errorf("%s %s: %v", c.method, c.path, child)
+			}
+		}
+	}
+	if after := s.do(t, call{path: message}).text; after != before {
+		t.Errorf("written all the same: %s", after)
+	}
+	if after := s.do(t, call{path: "/c_messages?skip=2400"}).text; after != all {
+		t.Error("created all the same")
+	}
+
+	t.Run("those of its list properties are fine", func(t *testing.T) {
+		got := s.do(t, call{path: conversation + "?c_messages.limit=2&c_messages.skip=1&paths[]=c_messages"}).ok(t)
+		items(t, got["c_messages"].(value), true)
+		items(t, s.do(t, call{path: conversation + "/c_messages?limit=2&skip=1"}).ok(t), true)
+	})
+	t.Run("and so are the application's own", func(t *testing.T) {
+		s.do(t, call{path: message + "?tenant=acme"}).ok(t)
+	})
+}
+
 func TestObjectReply(t *testing.T) {
 	reply := objectReply{{"_id", "1"}}.with("a.b.c", 1).with("d", nil).with("a.b.e", "x").with("a.f", objectReply{})
 	got, err := json.Marshal(reply)

@@ -1,41 +1,58 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
 
 // platform is the parts of the server.
 type platform struct {
-	store       *memory
-	credentials *credentials
-	keys        *keyPairs
-	tokens      *tokens
-	guard       *auth.Guard
-	log         *slog.Logger
+	store    *store
+	stores   *stores
+	keys     *keyPairs
+	tokens   *tokens
+	sessions *session.Manager
+	guard    *auth.Guard
+	log      *slog.Logger
 }
 
-func newPlatform(o options, baseURL string, log *slog.Logger) (*platform, error) {
-	p := &platform{
-		store:       newMemory(),
-		credentials: newCredentials(),
-		keys:        newKeyPairs(),
-		log:         log,
+// newPlatform opens the stores. Whoever gets a platform closes it.
+func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logger) (*platform, error) {
+	store, err := openStore(ctx, o.db)
+	if err != nil {
+		return nil, err
 	}
-	p.tokens = newTokens(p.store, p.keys, o.brand.Claims)
+	p := &platform{store: store, log: log}
+	if p.stores, err = openStores(ctx, store, o, log); err != nil {
+		return nil, errors.Join(err, store.close())
+	}
+	p.keys = newKeyPairs(p.stores.keys)
+	p.tokens = newTokens(p.store, p.keys, p.stores.ledger, o.brand.Claims)
+	p.sessions = &session.Manager{
+		Store:     p.stores.sessions,
+		Attempts:  p.stores.attempts,
+		Factors:   p.stores.factors,
+		Passwords: p.store,
+		Hasher:    argon2{},
+		Cookie:    o.cookie,
+		Ticket:    o.ticket,
+	}
 	p.guard = &auth.Guard{
 		BaseURL:   baseURL,
-		Directory: p.store,
+		Directory: p.directory(o),
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{
-				Credentials: p.credentials,
-				Replays:     signing.NewMemory(1_000_000),
+				Credentials: p.stores.credentials,
+				Replays:     p.stores.replays,
 				Policy:      o.policy,
 			},
 			&bearer.Mechanism{Verifier: &token.Verifier{
@@ -43,12 +60,28 @@ func newPlatform(o options, baseURL string, log *slog.Logger) (*platform, error)
 				Ledger: p.tokens.ledger,
 				Cache:  new(token.Cache),
 			}},
+			p.sessions,
 		},
 		Brand:   o.brand,
 		Observe: observe,
+		Timeout: o.storeTimeout,
 	}
-	return p, p.guard.Validate()
+	if err := p.guard.Validate(); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
 }
+
+// directory answers from memory what was looked up less than two seconds ago:
+// so long another instance, or this one, may go on with what has changed.
+func (p *platform) directory(o options) auth.Directory {
+	if o.db == memoryDB {
+		return p.store // in memory as it is
+	}
+	return auth.Cached(p.store, 2*time.Second, 0)
+}
+
+func (p *platform) close() error { return errors.Join(p.stores.close(), p.store.close()) }
 
 // handler is the server around its routes, from the outside in.
 func (p *platform) handler(routes http.Handler) http.Handler {
@@ -63,13 +96,20 @@ func (p *platform) handler(routes http.Handler) http.Handler {
 // and a signature covers the path as it was sent.
 func (p *platform) site(routes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.EscapedPath() {
-		case "/":
-			p.reading(console)(w, r)
+		path := r.URL.EscapedPath()
+		if file, ok := console[path]; ok {
+			p.reading(file.serve)(w, r)
+			return
+		}
+		switch path {
 		case "/healthz":
 			p.reading(healthz)(w, r)
 		case "/readyz":
 			p.reading(p.readyz)(w, r)
+		case "/console/brand":
+			p.reading(p.showBrand)(w, r)
+		case "/console/scope":
+			p.testScope(w, r)
 		default:
 			routes.ServeHTTP(w, r)
 		}

@@ -14,9 +14,17 @@ const (
 	maxMinters   = 100_000
 )
 
-// quota bounds how often each account may do something: once per interval, and
-// up to burst times at once after a rest. The zero time of an account is one
-// that has rested.
+// The quota on registering, by client address.
+const (
+	registerInterval = time.Second
+	registerBurst    = 50
+	maxRegistering   = 100_000
+)
+
+// quota bounds how often each account, or address, may do something: once per
+// interval, and up to burst times at once after a rest. The zero time of an
+// account is one that has rested. Each instance counts by itself: three of them
+// admit three times as much.
 type quota struct {
 	interval time.Duration
 	burst    int

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"net/http"
-	"sync"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
@@ -18,10 +18,11 @@ func (p *platform) routes() *auth.Mux {
 
 	mux.HandleFunc("GET /schemas", auth.Authenticated, reply(listSchemas))
 
-	jwk, pem := bearer.Certs(&p.keys.pairs)
+	jwk, pem := bearer.Certs(p.keys)
 	mux.Handle("GET /auth/certs/jwk", auth.Public, jwk)
 	mux.Handle("GET /auth/certs/pem", auth.Public, pem)
 
+	p.sessionRoutes(mux)
 	p.adminRoutes(mux)
 	p.tokenRoutes(mux)
 	p.scriptRoutes(mux)
@@ -43,7 +44,7 @@ func (p *platform) routes() *auth.Mux {
 func (p *platform) adminRoutes(mux *auth.Mux) {
 	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
 
-	apps := apps{store: p.store, credentials: p.credentials, keys: p.keys, changes: new(sync.Mutex)}
+	apps := apps{store: p.store, credentials: p.stores.credentials, keys: p.keys, locks: new(appLocks)}
 	mux.HandleFunc("GET /apps", read, reply(administrators(apps.list)))
 	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)))
 	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)))
@@ -51,6 +52,11 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(apps.delete)))
 	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(apps.generate)))
 	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(apps.rotate)))
+
+	accounts := provisioning{p.store, p.sessions, p.tokens.ledger}
+	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)))
+	mux.HandleFunc("POST /admin/accounts", update, reply(administrators(accounts.create)))
+	mux.HandleFunc("POST /admin/accounts/{id}/deactivate", update, reply(administrators(accounts.deactivate)))
 }
 
 // tokenRoutes let in everybody: what a token may hold depends on who mints it,
@@ -70,6 +76,9 @@ func (p *platform) scriptRoutes(mux *auth.Mux) {
 
 	views := views{p.store, p.tokens}
 	mux.HandleFunc("GET /views/{name}", auth.Allow("view.execute.{name}"), reply(views.execute))
+
+	deployments := deployments{p.store}
+	mux.HandleFunc("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), reply(deployments.execute))
 }
 
 // reply makes a handler of a function that answers a request with a value, or
@@ -77,11 +86,22 @@ func (p *platform) scriptRoutes(mux *auth.Mux) {
 // halfway through its reply.
 func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		value, err := answer(r)
+		// A database that no longer answers must not keep its connections for as
+		// long as clients wait: no other request would get one.
+		ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+		defer cancel()
+		value, err := answer(r.WithContext(ctx))
 		if err != nil {
 			auth.Fail(w, r, err)
 			return
 		}
 		envelope.Write(w, value)
+	}
+}
+
+// replyAs is reply for answers that set a cookie.
+func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		reply(func(r *http.Request) (T, error) { return answer(w, r) })(w, r)
 	}
 }

@@ -9,19 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
 )
 
 func TestEveryRouteNeedsACredential(t *testing.T) {
-	o, err := parseFlags(nil, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := newPlatform(o, "http://127.0.0.1", o.newLog(io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.seed(t.Context()); err != nil {
+	p := parts(t, io.Discard)
+	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
 		t.Fatal(err)
 	}
 	routes := p.routes()

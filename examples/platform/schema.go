@@ -48,6 +48,16 @@ var (
 	schemas = []schema{{connections, "connections"}, {conversations, "c_conversations"}, {messages, "c_messages"}}
 )
 
+// schemaOf returns the schema of a type there is.
+func schemaOf(object string) *paging.Schema {
+	for _, s := range schemas {
+		if s.Object == object {
+			return s.Schema
+		}
+	}
+	panic("no schema of " + object)
+}
+
 // propertyOf returns the property at a path, if there is one that clients know.
 func propertyOf(s *paging.Schema, path string) (paging.Property, bool) {
 	for _, p := range s.Properties {

@@ -31,15 +31,8 @@ type scoped struct {
 
 func startScoped(t *testing.T) *scoped {
 	t.Helper()
-	o, err := parseFlags(nil, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := newPlatform(o, "http://127.0.0.1", o.newLog(io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.seed(t.Context()); err != nil {
+	p := parts(t, io.Discard)
+	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
 		t.Fatal(err)
 	}
 	return &scoped{&server{faults: "service"}, p}

@@ -12,7 +12,7 @@ import (
 // scripts serves the routes that run scripts. This platform has no language for
 // them: a few functions stand for what an org would have written.
 type scripts struct {
-	store  *memory
+	store  *store
 	tokens *tokens
 }
 
@@ -45,6 +45,9 @@ var runnerBody = form{
 // run runs the script that the body names.
 func (h scripts) run(r *http.Request) (envelope.Result[any], error) {
 	values, err := readValues(r, runnerBody)
+	if err == nil {
+		err = required(values, "script")
+	}
 	if err != nil {
 		return envelope.Result[any]{}, err
 	}
@@ -52,11 +55,6 @@ func (h scripts) run(r *http.Request) (envelope.Result[any], error) {
 	var arguments map[string]json.RawMessage
 	setIfGiven(&name, values, "script")
 	setIfGiven(&arguments, values, "arguments")
-	if name == "" {
-		missing := invalid{detail: auth.DetailBody}
-		missing.add("script", "is required")
-		return envelope.Result[any]{}, missing.orNil()
-	}
 	return h.call(r, name, arguments)
 }
 

@@ -18,6 +18,10 @@ const (
 
 	// drainTime is how long requests in flight may take to end.
 	drainTime = 10 * time.Second
+
+	// answerTime is how long a request may take once it is let in, its body
+	// included. It would not outlive draining anyway.
+	answerTime = drainTime
 )
 
 // serve answers requests until ctx ends, and then those that are in flight.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -36,29 +37,10 @@ func TestOutsideTheOrgs(t *testing.T) {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
-	page := get(t, "/")
-	if page.status != 200 || page.header.Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Errorf("the console: %d %v", page.status, page.header)
-	}
-	if csp := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none';") {
-		t.Errorf("Content-Security-Policy: %s", csp)
-	}
-	for _, forbidden := range []string{"<script", "<style", "style=", "http:", "https:"} {
-		if strings.Contains(page.text, forbidden) {
-			t.Errorf("the console contains %s", forbidden)
-		}
-	}
 }
 
 func TestReadyWithoutStore(t *testing.T) {
-	o, err := parseFlags(nil, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := newPlatform(o, "http://127.0.0.1", o.newLog(io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parts(t, io.Discard)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := httptest.NewRecorder()
@@ -70,16 +52,9 @@ func TestReadyWithoutStore(t *testing.T) {
 
 // TestPanic adds routes that panic to those of the platform.
 func TestPanic(t *testing.T) {
-	o, err := parseFlags([]string{"-fault-namespace", "acme"}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
 	log := new(buffer)
-	p, err := newPlatform(o, "http://127.0.0.1", o.newLog(log))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := p.seed(t.Context())
+	p := parts(t, log, "-fault-namespace", "acme")
+	f, err := p.seed(t.Context(), auth.SessionPolicy{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +155,7 @@ func TestFlags(t *testing.T) {
 	for _, test := range []struct {
 		name, args, want string
 	}{
-		{"another database", "-db sqlite:platform.db", "the only database so far is memory:"},
+		{"another database", "-db mysql://x", "memory:, sqlite:FILE or postgres://"},
 		{"a log format", "-log xml", "text or json"},
 		{"no tolerance", "-tolerance 0s", "a millisecond or more"},
 		{"no future tolerance", "-future-tolerance -1s", "a millisecond or more"},
@@ -201,6 +176,9 @@ func TestFlags(t *testing.T) {
 	}{
 		{"", "127.0.0.1:8080", true},
 		{"", "[::1]:8080", true},
+		{"-db memory:", "127.0.0.1:8080", true},
+		{"-db sqlite:own.db", "127.0.0.1:8080", false},
+		{"-db sqlite:own.db -demo", "127.0.0.1:8080", true},
 		{"", "0.0.0.0:8080", false},
 		{"", "192.0.2.1:8080", false},
 		{"-demo", "0.0.0.0:8080", true},
@@ -216,13 +194,17 @@ func TestFlags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := o.seeds(address); got != test.want {
+			if got := o.seeds(address, true); got != test.want {
 				t.Errorf("got %v", got)
+			}
+			said := o.demoSaid || o.demoJSON != ""
+			if got := o.seeds(address, false); got != (test.want && said) {
+				t.Errorf("in a database that holds something: %v", got)
 			}
 		})
 	}
 	t.Run("a brand that cannot be is an error, not a panic", func(t *testing.T) {
-		o, err := parseFlags([]string{"-addr", "127.0.0.1:0", "-header-prefix", "not a name"}, io.Discard)
+		o, err := parseFlags([]string{"-db", memoryDB, "-addr", "127.0.0.1:0", "-header-prefix", "not a name"}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +224,7 @@ func TestDrain(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	s := &server{brand: "Service-", faults: "service", log: new(buffer)}
-	command := exec.Command(program, "-addr", "127.0.0.1:0", "-demo-json", file, "-log", "json")
+	command := exec.Command(program, "-db", memoryDB, "-addr", "127.0.0.1:0", "-demo-json", file, "-log", "json")
 	command.Stderr = s.log
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -310,4 +292,18 @@ func TestDrain(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestAnAnswerThatDoesNotCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := reply(func(r *http.Request) (bool, error) {
+			<-r.Context().Done()
+			return true, storeFailed(r.Context().Err())
+		})
+		got := httptest.NewRecorder()
+		h(got, httptest.NewRequest("GET", "/", nil))
+		if got.Code != http.StatusServiceUnavailable {
+			t.Errorf("status %d", got.Code)
+		}
+	})
 }

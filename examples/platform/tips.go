@@ -16,6 +16,14 @@ import (
 func (f *facts) printTips(w io.Writer, headerPrefix string) {
 	fmt.Fprintf(w, `The reference server listens on %[1]s and holds two demo orgs, %[2]s and %[3]s.
 
+Sign in at %[1]s/ in a browser, with a password:
+
+  %[9]s  %[10]s
+
+or with a password and the codes of an authenticator that was given this secret:
+
+  %[11]s  %[12]s  %[13]s
+
 A signed request, ready to paste. It is good once, for a few minutes:
 
   %[4]s
@@ -34,7 +42,8 @@ The next ones need a signature of their own:
   go run ./examples/client sign -curl GET /schemas
   go run ./examples/client mint -scope object.read.c_message %[8]s | go run ./examples/client verify
 
-`, f.BaseURL, f.Org, f.OtherOrg, f.curl(headerPrefix), headerPrefix, f.ClientKey, f.ClientSecret, f.AccountID)
+`, f.BaseURL, f.Org, f.OtherOrg, f.curl(headerPrefix), headerPrefix, f.ClientKey, f.ClientSecret, f.AccountID,
+		f.AccountEmail, f.AccountPassword, f.TOTPAccountEmail, f.TOTPPassword, f.TOTPSecret)
 }
 
 // curl returns a command line that asks for a page of messages. The -g keeps

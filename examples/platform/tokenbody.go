@@ -50,13 +50,7 @@ func readToken(r *http.Request) (tokenWish, error) {
 
 // wishOf reads values of tokenBody: a body's, or the options of a script.
 func wishOf(values map[string]any) (w tokenWish, err error) {
-	missing := invalid{detail: auth.DetailBody}
-	for _, name := range []string{"sub", "scope"} {
-		if _, given := values[name]; !given {
-			missing.add(name, "is required")
-		}
-	}
-	if err := missing.orNil(); err != nil {
+	if err := required(values, "sub", "scope"); err != nil {
 		return w, err
 	}
 	c := &w.claims

@@ -15,20 +15,19 @@ import (
 
 // tokens serves the routes of tokens.
 type tokens struct {
-	store  *memory
+	store  *store
 	keys   *keyPairs
 	ledger token.Ledger
 	minter token.Minter
 	quota  *quota
 }
 
-func newTokens(store *memory, keys *keyPairs, namespace string) *tokens {
-	ledger := new(token.MemoryLedger)
+func newTokens(store *store, keys *keyPairs, ledger token.Ledger, namespace string) *tokens {
 	return &tokens{
 		store:  store,
 		keys:   keys,
 		ledger: ledger,
-		minter: token.Minter{Signers: &keys.pairs, Ledger: ledger, Namespace: namespace},
+		minter: token.Minter{Signers: keys, Ledger: ledger, Namespace: namespace},
 		quota:  newQuota(mintInterval, mintBurst, maxMinters),
 	}
 }

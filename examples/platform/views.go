@@ -12,7 +12,7 @@ import (
 // views serves the route of views. As with scripts, functions stand for what an
 // org would have written.
 type views struct {
-	store  *memory
+	store  *store
 	tokens *tokens
 }
 
@@ -41,6 +41,10 @@ func (h views) messages(r *http.Request) (any, error) {
 // messageToken mints a token that reads messages, for the caller to hand to a
 // browser, say. A caller who could not read them without the view is refused:
 // else every view that mints would be a way out of one's scope.
+//
+// It may do so although views are run by GET: nothing is recorded for an ephemeral
+// token, and a session has no app to mint with, so that no page of another origin
+// gets a browser to do it.
 func (h views) messageToken(r *http.Request) (any, error) {
 	p := auth.From(r.Context())
 	m, err := h.tokens.mintFor(r.Context(), p, p.App, tokenWish{

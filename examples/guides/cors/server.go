@@ -1,0 +1,99 @@
+// Package cors lets a browser app of another origin call a server behind a
+// Guard, by a cookie session.
+//
+// Two different things decide about it. CORS says which pages may read the
+// replies, and is a middleware: it stands outside the Guard, because a preflight
+// carries no credential. Manager.CrossOrigin says whose requests may change
+// something, and is checked by the session mechanism. They name the same origin.
+//
+// The session cookie is SameSite=Lax: a browser sends it along only where app
+// and server are of one site, as app.example.com and api.example.com are. An app
+// of another site signs its people in elsewhere and sends bearer tokens; for
+// that the middleware alone is enough, and needs no Allow-Credentials.
+//
+// A GET of a page that is not trusted is carried out, and its reply kept from
+// the page. So no GET may change anything.
+package cors
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// allowOrigin lets the pages of one origin call next and read its replies,
+// refusals too. The origin is compared whole: a prefix or a suffix of it is
+// another host.
+func allowOrigin(origin string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Add("Vary", "Origin") // for caches, whoever asks
+		if r.Header.Get("Origin") != origin {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Allow-Credentials", "true")
+		// The server's time is what a page with a wrong clock goes by. One that
+		// signs also sends Service-Client-Signature, -Timestamp and -Nonce.
+		h.Set("Access-Control-Expose-Headers", "Service-Server-Time, WWW-Authenticate, Retry-After")
+		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Service-Client-Key")
+		h.Set("Access-Control-Max-Age", "600")
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+// NewHandler serves login and a note to the pages of its own origin and of app.
+func NewHandler(baseURL, app string, directory auth.Directory, passwords session.Passwords) (http.Handler, error) {
+	trusted := http.NewCrossOriginProtection()
+	if err := trusted.AddTrustedOrigin(app); err != nil {
+		return nil, err
+	}
+	memory := session.NewMemory()
+	sessions := &session.Manager{
+		Store:       memory,
+		Attempts:    memory,
+		Passwords:   passwords,
+		CrossOrigin: trusted,
+	}
+	guard := &auth.Guard{
+		BaseURL:    baseURL,
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{sessions},
+	}
+	mux := guard.Mux()
+	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		var ask struct{ Login, Password string }
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4<<10))
+		if err != nil {
+			auth.Fail(w, r, err) // 413 for one that is too large
+			return
+		}
+		if err := json.Unmarshal(body, &ask); err != nil {
+			auth.Fail(w, r, &auth.Error{Detail: auth.DetailBody, Err: err})
+			return
+		}
+		p, err := sessions.Login(w, r, ask.Login, ask.Password, "")
+		if err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		envelope.Write(w, envelope.Result[string]{Data: p.Account})
+	})
+	mux.HandleFunc("GET /me", auth.Authenticated, account)
+	mux.HandleFunc("POST /notes", auth.Authenticated, account)
+	return allowOrigin(app, mux), nil
+}
+
+func account(w http.ResponseWriter, r *http.Request) {
+	envelope.Write(w, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+}

@@ -1,0 +1,85 @@
+// Package otel reports what a Guard decides to OpenTelemetry: a counter and a
+// histogram of decisions, and a span for each.
+//
+// Guard.Observe is called once per decision, in the context of the request, so
+// that the span stands below the one of the middleware outside the Guard. It
+// holds up the request: leave exporting to the SDK's batches.
+//
+// The counter has few attributes, since each combination of them is a series
+// for ever. Mechanism and detail come from fixed tables. The org is one that the
+// Guard has found: a code that a stranger made up is counted under none. Apps
+// and accounts stand in the span alone.
+//
+// A decision is not a request. One that was admitted and that its handler then
+// refused by auth.Fail is two decisions.
+package otel
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+const name = "github.com/tenantkit/tenantkit/examples/guides/otel"
+
+// Observer tells OpenTelemetry of decisions. It is safe for concurrent use.
+type Observer struct {
+	tracer    trace.Tracer
+	decisions metric.Int64Counter
+	duration  metric.Float64Histogram // in seconds
+}
+
+// NewObserver makes the instruments. Give its Observe to a Guard.
+func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider) (*Observer, error) {
+	meter := meters.Meter(name)
+	decisions, err := meter.Int64Counter("auth.decisions",
+		metric.WithDescription("Decisions of the Guard."), metric.WithUnit("{decision}"))
+	if err != nil {
+		return nil, err
+	}
+	// The default bounds are for milliseconds: a Guard takes microseconds, and
+	// its stores have half a second.
+	duration, err := meter.Float64Histogram("auth.duration",
+		metric.WithDescription("Time in the Guard up to the decision."), metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries(0.00001, 0.0001, 0.001, 0.005, 0.02, 0.1, 0.5))
+	if err != nil {
+		return nil, err
+	}
+	return &Observer{spans.Tracer(name), decisions, duration}, nil
+}
+
+// Observe is for Guard.Observe.
+func (o *Observer) Observe(ctx context.Context, e auth.Event) {
+	few := metric.WithAttributeSet(attribute.NewSet(
+		attribute.String("auth.mechanism", e.Mechanism),
+		attribute.String("auth.detail", e.Detail), // empty when allowed
+		attribute.String("auth.org", e.Org),
+	))
+	o.decisions.Add(ctx, 1, few)
+	o.duration.Record(ctx, e.Took.Seconds(), few)
+
+	now := time.Now()
+	_, span := o.tracer.Start(ctx, "auth.decision", trace.WithTimestamp(now.Add(-e.Took)), trace.WithAttributes(
+		attribute.String("auth.mechanism", e.Mechanism),
+		attribute.String("auth.detail", e.Detail),
+		attribute.String("auth.org", e.Org),
+		attribute.String("auth.app", e.App),
+		attribute.String("auth.account", e.Account),
+		attribute.Bool("auth.allowed", e.Allowed),
+	))
+	if e.Err != nil {
+		span.RecordError(e.Err)
+	}
+	// A refusal is the Guard at work. What somebody has to look at is a store
+	// that fails, and whatever else has no place in the table.
+	if e.Detail == auth.DetailUnavailable || e.Detail == auth.DetailInternal || e.Detail == auth.DetailStoreFull {
+		span.SetStatus(codes.Error, e.Detail)
+	}
+	span.End(trace.WithTimestamp(now))
+}

@@ -1,0 +1,88 @@
+// Package sqltenants protects a server whose companies, users and API clients
+// are in tables that were there before.
+//
+// The library asks for them through auth.Directory: four look-ups, over the
+// tables as they are. What it needs besides (secrets, key pairs, what has been
+// accepted and issued) is in tables of its own, by auth/sqlstore, which can
+// share the database.
+package sqltenants
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// Tables are the ones that were there before.
+const Tables = `
+CREATE TABLE companies (slug TEXT PRIMARY KEY, closed INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE users (id TEXT PRIMARY KEY, company TEXT NOT NULL REFERENCES companies,
+	name TEXT NOT NULL, email TEXT, role TEXT NOT NULL, active INTEGER NOT NULL DEFAULT 1);
+CREATE TABLE api_clients (client_key TEXT PRIMARY KEY, company TEXT NOT NULL REFERENCES companies,
+	label TEXT NOT NULL, revoked INTEGER NOT NULL DEFAULT 0);`
+
+// chains says what each value of users.role permits a token to do. They are
+// fixed here; roles that companies make themselves would be a fourth table.
+var chains = map[string][]string{
+	"staff":   {"object.read.user.*.name"},
+	"manager": {"object.read.user"},
+}
+
+// Directory finds orgs, apps, accounts and roles in these tables. What is read
+// is returned, and not what was asked for: where a column compares without case,
+// ACME would otherwise be a second name of acme.
+type Directory struct{ DB *sql.DB }
+
+var _ auth.Directory = Directory{}
+
+// Org implements auth.Directory.
+func (d Directory) Org(ctx context.Context, code string) (*auth.Org, error) {
+	var o auth.Org
+	row := d.DB.QueryRowContext(ctx, "SELECT slug, closed FROM companies WHERE slug = $1", code)
+	return found(&o, row.Scan(&o.Code, &o.Disabled))
+}
+
+// App implements auth.Directory.
+func (d Directory) App(ctx context.Context, clientKey string) (*auth.App, error) {
+	var a auth.App
+	row := d.DB.QueryRowContext(ctx, "SELECT client_key, company, label, revoked FROM api_clients WHERE client_key = $1", clientKey)
+	return found(&a, row.Scan(&a.ClientKey, &a.Org, &a.Name, &a.Disabled))
+}
+
+// Account implements auth.Directory. A server with sessions also fills Changed,
+// the time of the latest change of the password.
+func (d Directory) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+	var (
+		a      auth.Account
+		role   string
+		active bool
+	)
+	row := d.DB.QueryRowContext(ctx, "SELECT id, company, role, active FROM users WHERE company = $1 AND id = $2", org, id)
+	err := row.Scan(&a.ID, &a.Org, &role, &active)
+	a.Roles, a.Disabled = []string{role}, !active
+	return found(&a, err)
+}
+
+// Roles implements auth.Directory.
+func (d Directory) Roles(_ context.Context, _ string, names []string) (roles []auth.Role, err error) {
+	for _, name := range names {
+		if scope, ok := chains[name]; ok {
+			roles = append(roles, auth.Role{Name: name, Scope: scope})
+		}
+	}
+	return roles, nil
+}
+
+// found keeps the one error that is an answer apart from all others. Those
+// refuse the request with 503, and must not read as "there is none".
+func found[T any](record *T, err error) (*T, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, auth.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
+}

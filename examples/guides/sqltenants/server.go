@@ -1,0 +1,61 @@
+package sqltenants
+
+import (
+	"context"
+	"database/sql"
+	"log"
+	"net/http"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// OpenStore opens the tables of the library, beside those that were there. The
+// key is 32 random bytes, the same for all instances, and kept where the
+// database and its backups are not.
+func OpenStore(ctx context.Context, db *sql.DB, key []byte) (*sqlstore.Store, error) {
+	sealer, err := sqlstore.NewSealer(key)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlstore.Open(ctx, db, sqlstore.SQLite, sqlstore.Options{Sealer: sealer})
+	if err != nil {
+		return nil, err // says which setting of the engine to change, and how
+	}
+	log.Print(store.Guarantee())
+	return store, nil
+}
+
+// NewHandler serves the users of every company. Any number of instances may run
+// over one database: nothing they must agree on is kept in a process. What each
+// of them remembers for a while are look-ups: a user who is disabled, a client
+// that is revoked or a key pair that is replaced is refused 2 s later at most.
+func NewHandler(db *sql.DB, store *sqlstore.Store, baseURL string) (http.Handler, error) {
+	credentials, err := store.Credentials()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := store.Keys()
+	if err != nil {
+		return nil, err
+	}
+	guard := &auth.Guard{
+		BaseURL:   baseURL,
+		Directory: auth.Cached(Directory{db}, 2*time.Second, 10_000),
+		Mechanisms: []auth.Mechanism{
+			&signature.Mechanism{Credentials: credentials, Replays: store.Replays()},
+			&bearer.Mechanism{Verifier: &token.Verifier{
+				Keys:   token.Cached(keys, 2*time.Second),
+				Ledger: store.Ledger(),
+				Cache:  &token.Cache{},
+			}},
+		},
+	}
+	mux := guard.Mux()
+	mux.Handle("GET /users", auth.Some("object.read.user"), users{db})
+	return mux, nil
+}

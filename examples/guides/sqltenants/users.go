@@ -1,0 +1,110 @@
+package sqltenants
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// View adds to the table what every item has and the table has not: object.
+const View = `
+CREATE VIEW user_items AS SELECT id, CAST('user' AS TEXT) AS object, company, name, email FROM users WHERE active;`
+
+// schema is what callers may ask for. The company is not in it.
+var schema = paging.Schema{Object: "user", Properties: []paging.Property{
+	{Path: "name", Type: paging.String, Filter: true, Sort: true},
+	{Path: "email", Type: paging.String, Filter: true, Null: true},
+}}
+
+// Table says in which column each property is.
+var Table = sqlpage.Table{
+	Name:   "user_items",
+	Select: []string{"id", "object", "name", "email"},
+	Properties: map[string]sqlpage.Column{
+		"_id":     {Name: "id", Type: paging.String, NotNull: true},
+		"object":  {Name: "object", Type: paging.String, NotNull: true},
+		"company": {Name: "company", Type: paging.String, NotNull: true},
+		"name":    {Name: "name", Type: paging.String, NotNull: true},
+		"email":   {Name: "email", Type: paging.String},
+	},
+}
+
+// Indexes returns the statements of the indexes that make the last page cost as
+// much as the first. They are on the table below the view, and begin with the
+// company, which every query compares.
+func Indexes() ([]string, error) {
+	below := Table
+	below.Name = "users"
+	return sqlpage.Indexes(schema, below, sqlpage.SQLite, "company")
+}
+
+type user struct {
+	envelope.Item
+	Name  string  `json:"name"`
+	Email *string `json:"email"`
+}
+
+// users answers GET /users: the caller's colleagues.
+type users struct{ db *sql.DB }
+
+func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p := auth.From(r.Context())
+	may := p.Scope.On(scope.Read, "user")
+	// Filtering by what one may not read would be reading it, in many steps.
+	q, err := schema.Parse(r.URL.RawQuery, may.Property)
+	if err != nil {
+		auth.Fail(w, r, err)
+		return
+	}
+	// After parsing, and with And: what the caller wrote can only narrow it.
+	own := q.And(paging.Eq("company", p.Org))
+	if ids, all := may.IDs(); !all {
+		own = own.And(paging.In("_id", ids...))
+	}
+	ctx, cancel := auth.TenantFrom(r.Context()).Bound(r.Context())
+	defer cancel()
+	page, more, err := u.page(ctx, own)
+	if err != nil {
+		auth.Fail(w, r, fmt.Errorf("%w: users: %w", auth.ErrUnavailable, err))
+		return
+	}
+	items := make([]json.RawMessage, len(page))
+	for i, item := range page {
+		readable := may.Of(item.ID)
+		items[i], err = envelope.Select(item, func(path string) bool { return q.Wants(path) && readable(path) })
+		if err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+	}
+	envelope.Write(w, envelope.List[json.RawMessage]{Data: items, HasMore: more})
+}
+
+func (u users) page(ctx context.Context, q paging.Query) (page []user, more bool, err error) {
+	text, args, err := sqlpage.Statement(q, Table, sqlpage.SQLite)
+	if err != nil {
+		return nil, false, err
+	}
+	rows, err := u.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var item user
+		if err := rows.Scan(&item.ID, &item.Object, &item.Name, &item.Email); err != nil {
+			return nil, false, err
+		}
+		page = append(page, item)
+	}
+	page, more = paging.Trim(page, q.Limit)
+	return page, more, rows.Err()
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// credentials say where a service is, and what to present there.
+type credentials struct {
+	urls     words // of the instances, with org and version
+	header   string
+	key      string
+	secret   signing.Secret
+	token    token.Token
+	email    string
+	password signing.Secret
+	demoJSON string
+}
+
+func (c *credentials) define(flags *flag.FlagSet) {
+	flags.Var(&c.urls, "url", "`URL` of the service with org and version; repeat it for several instances of one service")
+	flags.StringVar(&c.header, "header-prefix", "", "`prefix` of the header names (default Service-)")
+	flags.StringVar(&c.key, "key", "", "client `key`")
+	flags.StringVar((*string)(&c.secret), "secret", "", "client `secret`")
+	flags.StringVar((*string)(&c.token), "token", "", "bearer `token`")
+	flags.StringVar(&c.email, "email", "", "`address` to log in with")
+	flags.StringVar((*string)(&c.password), "password", "", "`password` to log in with")
+	flags.StringVar(&c.demoJSON, "demo-json", "", "`file` that the reference server wrote")
+}
+
+// fill adds what the flags left out, as far as it is known.
+func (c *credentials) fill(getenv func(string) string) error {
+	var demo facts
+	if file := cmp.Or(c.demoJSON, getenv("TENANTKIT_DEMO_JSON")); file != "" {
+		if err := demo.read(file); err != nil {
+			return err
+		}
+	}
+	if url := cmp.Or(getenv("TENANTKIT_URL"), demo.url()); len(c.urls) == 0 && url != "" {
+		c.urls = words{url}
+	}
+	for i, url := range c.urls {
+		c.urls[i] = strings.TrimSuffix(url, "/")
+	}
+	c.header = cmp.Or(c.header, getenv("TENANTKIT_HEADER_PREFIX"), signing.DefaultPrefix)
+	c.key = cmp.Or(c.key, getenv("TENANTKIT_KEY"), demo.Key)
+	c.secret = cmp.Or(c.secret, signing.Secret(getenv("TENANTKIT_SECRET")), demo.Secret)
+	c.token = cmp.Or(c.token, token.Token(getenv("TENANTKIT_TOKEN")), demo.Token)
+	c.email = cmp.Or(c.email, getenv("TENANTKIT_EMAIL"), demo.Email)
+	c.password = cmp.Or(c.password, signing.Secret(getenv("TENANTKIT_PASSWORD")), demo.Password)
+	return nil
+}
+
+// cover tells whether there is a credential for each kind of a mix.
+func (c *credentials) cover(m mix) error {
+	switch {
+	case len(c.urls) == 0:
+		return errors.New("the server's URL is needed; loadgen -help says where from")
+	case m[signed] > 0 && (c.key == "" || c.secret == ""):
+		return errors.New("signed requests need a client key and its secret, or leave them out of -mix")
+	case m[bearer] > 0 && c.token == "":
+		return errors.New("bearer requests need a token, or leave them out of -mix")
+	case m[session] > 0 && (c.email == "" || c.password == ""):
+		return errors.New("sessions need an email address and its password, or leave them out of -mix")
+	}
+	return nil
+}
+
+// facts are what is used of a demo file.
+type facts struct {
+	BaseURL  string         `json:"base_url"`
+	Org      string         `json:"org"`
+	Key      string         `json:"client_key"`
+	Secret   signing.Secret `json:"client_secret"`
+	Token    token.Token    `json:"ephemeral_token"`
+	Email    string         `json:"account_email"`
+	Password signing.Secret `json:"account_password"`
+}
+
+func (f *facts) read(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, f); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+func (f *facts) url() string {
+	if f.BaseURL == "" {
+		return ""
+	}
+	return f.BaseURL + "/" + f.Org + "/v2"
+}

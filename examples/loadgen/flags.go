@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// The bounds of a load: enough for a server at one's desk, and no weapon.
+const (
+	maxDuration    = 10 * time.Minute
+	maxConcurrency = 512
+	maxRate        = 1_000_000
+)
+
+// defaultPaths are routes of the reference server with different work behind
+// them, and enough of them for signatures that are a millisecond apart.
+var defaultPaths = []string{
+	"/accounts/me",
+	"/connections?limit=10",
+	"/c_messages?limit=10&paths[]=c_text",
+	"/c_conversations?limit=10&paths[]=c_title",
+}
+
+// options are the flags.
+type options struct {
+	credentials
+	rate        float64 // per second; 0: as fast as it can
+	concurrency int
+	duration    time.Duration
+	mix         mix
+	paths       words
+	expect      words // fault codes that are no failure
+	remote      bool
+	json        bool
+	pid         int
+}
+
+// parse reads the command line, and refuses what could not be run.
+func (p program) parse(args []string) (options, error) {
+	o := options{mix: mix{signed: 1, bearer: 1, session: 1}}
+	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	o.define(flags)
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(p.out, help)
+		flags.SetOutput(p.out)
+		flags.PrintDefaults()
+		return o, err
+	case err != nil:
+		return o, usageError(err.Error() + "; loadgen -help lists the flags")
+	}
+	if flags.NArg() > 0 {
+		return o, usageError(fmt.Sprintf("unexpected argument %q", flags.Arg(0)))
+	}
+	if len(o.paths) == 0 {
+		o.paths = defaultPaths
+	}
+	if err := o.credentials.fill(p.getenv); err != nil {
+		return o, err
+	}
+	if err := o.validate(); err != nil {
+		return o, usageError(err.Error())
+	}
+	return o, nil
+}
+
+func (o *options) define(flags *flag.FlagSet) {
+	o.credentials.define(flags)
+	flags.Float64Var(&o.rate, "rate", 0, "requests a `second` in all; 0 is as fast as it can")
+	flags.IntVar(&o.concurrency, "concurrency", 8, "`requests` in flight at most")
+	flags.DurationVar(&o.duration, "duration", 10*time.Second, "how long, 10m at most")
+	flags.Var(&o.mix, "mix", "`shares` of the kinds of credential")
+	flags.Var(&o.paths, "path", "`path` below the org to fetch, with its query; repeat it for more (default: four of the reference server)")
+	flags.Var(&o.expect, "expect", "fault `code` that is no failure, without the namespace: throttled.unspecified; repeat it for more")
+	flags.BoolVar(&o.remote, "remote", false, "allow a URL that is not of this machine; be sure that it is yours")
+	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
+	flags.IntVar(&o.pid, "pid", 0, "`process` of this machine, the server say, whose memory to watch")
+}
+
+func (o *options) validate() error {
+	switch {
+	case o.duration <= 0 || o.duration > maxDuration:
+		return fmt.Errorf("-duration is more than 0 and at most %v", maxDuration)
+	case o.concurrency < 1 || o.concurrency > maxConcurrency:
+		return fmt.Errorf("-concurrency is 1 to %d", maxConcurrency)
+	case !(o.rate >= 0 && o.rate <= maxRate): // NaN is neither
+		return fmt.Errorf("-rate is 0 to %d", maxRate)
+	case o.pid < 0:
+		return errors.New("-pid is the number of a process")
+	}
+	for _, path := range o.paths {
+		if !strings.HasPrefix(path, "/") {
+			return fmt.Errorf("-path %q: a path begins with /", path)
+		}
+	}
+	if err := o.credentials.cover(o.mix); err != nil {
+		return err
+	}
+	return checkTargets(o.urls, o.remote)
+}
+
+// words is a flag that may be repeated.
+type words []string
+
+func (w *words) String() string { return strings.Join(*w, " ") }
+
+func (w *words) Set(word string) error {
+	if word == "" {
+		return errors.New("empty")
+	}
+	*w = append(*w, word)
+	return nil
+}

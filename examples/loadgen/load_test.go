@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLoad(t *testing.T) {
+	s := new(service)
+	url := s.start(t).URL + "/acme/v2"
+	r, err := measured(t, "-url", url+"/", "-duration", "300ms", "-concurrency", "3", "-path", "/a?x[]=1", "-path", "/b")
+	if err != nil || r.Failed != 0 || r.Unexpected != 0 || r.SentAgain != 0 || len(r.Errors) != 0 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	sum := 0
+	for _, k := range []string{"signed", "bearer", "session"} {
+		part := r.Kinds[k]
+		sum += int(part.Requests)
+		if n := s.count(k); n == 0 || n != int(part.Requests) {
+			t.Errorf("%s: %d reported, %d answered", k, part.Requests, n)
+		}
+		l := part.Latency
+		if !(0 < l.P50 && l.P50 <= l.P90 && l.P90 <= l.P99 && l.P99 <= l.P999 && l.P999 <= l.Max) {
+			t.Errorf("%s: %+v", k, l)
+		}
+	}
+	if sum != int(r.Requests) || s.count("/a") == 0 || s.count("/b") == 0 || r.Seconds < 0.3 {
+		t.Errorf("%d requests of %d in %g s, %v", sum, r.Requests, r.Seconds, s.seen)
+	}
+	if s.logins != 3 || s.sessions != 0 {
+		t.Errorf("%d logins of 3 workers, %d not ended", s.logins, s.sessions)
+	}
+}
+
+func TestLoadOfOneKind(t *testing.T) {
+	s := new(service)
+	url := s.start(t).URL
+	r, err := measured(t, "-demo-json", demoFile(t, url), "-duration", "100ms", "-mix", "bearer=1")
+	if err != nil || len(r.Kinds) != 1 || r.Kinds["bearer"].Requests == 0 || s.logins != 0 {
+		t.Errorf("%v, %d logins: %+v", err, s.logins, r)
+	}
+	if s.count("/accounts/me") == 0 || s.count("/c_messages") == 0 {
+		t.Errorf("the paths of the reference server were not asked: %v", s.seen)
+	}
+}
+
+func TestLoadOfInstances(t *testing.T) {
+	s := new(service)
+	a, b := s.start(t).URL, s.start(t).URL
+	r, err := measured(t, "-url", a+"/acme/v2", "-url", b+"/acme/v2", "-duration", "200ms", "-concurrency", "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inA, inB := s.count(strings.TrimPrefix(a, "http://")), s.count(strings.TrimPrefix(b, "http://"))
+	if inA+inB != int(r.Requests) || inA-inB > 10 || inB-inA > 10 {
+		t.Errorf("%d and %d of %d", inA, inB, r.Requests)
+	}
+}
+
+func TestLoadAtARate(t *testing.T) {
+	t.Run("is kept", func(t *testing.T) {
+		url := new(service).start(t).URL
+		r, err := measured(t, "-url", url+"/acme/v2", "-duration", "500ms", "-rate", "100")
+		if err != nil || r.Requests != 50 {
+			t.Errorf("%v, %d requests", err, r.Requests)
+		}
+	})
+	t.Run("is timed from when a request was due", func(t *testing.T) {
+		url := (&service{pause: 50 * time.Millisecond}).start(t).URL
+		r, err := measured(t, "-url", url+"/acme/v2", "-duration", "500ms", "-rate", "100", "-concurrency", "1", "-mix", "signed=1")
+		if err != nil || r.Requests > 11 || r.Latency.Max < 300 {
+			t.Errorf("%v: %+v", err, r)
+		}
+	})
+}
+
+func TestLoadWithFaults(t *testing.T) {
+	third := func(n int) string {
+		if n%3 == 0 {
+			return "acme.error.storeUnavailable"
+		}
+		return ""
+	}
+	s := &service{fail: third}
+	args := []string{"-url", s.start(t).URL + "/acme/v2", "-duration", "100ms"}
+	t.Run("not expected", func(t *testing.T) {
+		r, err := measured(t, args...)
+		if !errors.Is(err, errFaults) || r.Unexpected == 0 || r.Failed != r.Unexpected {
+			t.Fatalf("%v: %+v", err, r)
+		}
+		if diff := cmp.Diff(map[string]uint64{"error.storeUnavailable": r.Failed}, r.Errors); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	t.Run("expected", func(t *testing.T) {
+		r, err := measured(t, append(args, "-expect", "throttled.unspecified", "-expect", "error.storeUnavailable")...)
+		if err != nil || r.Unexpected != 0 || r.Failed == 0 {
+			t.Errorf("%v: %+v", err, r)
+		}
+	})
+	t.Run("in the text", func(t *testing.T) {
+		out, errs, err := loadgen(t, t.Context(), args...)
+		if !errors.Is(err, errFaults) || errs != "" {
+			t.Errorf("%v, %q", err, errs)
+		}
+		for _, want := range []string{" failed\n", "signed ", "bearer ", "session ", "p99.9", "up to", "#", "failed:\n", "error.storeUnavailable"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
+		}
+	})
+}
+
+func TestLoadCountsWhatIsSentAgain(t *testing.T) {
+	s := &service{}
+	var refused bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.mu.Lock(); !refused {
+			refused = true
+			s.mu.Unlock()
+			w.Header().Set("WWW-Authenticate", `Signature error="replayed"`)
+			refuse(w, "service.accessDenied.replayedRequest", 401)
+			return
+		}
+		s.mu.Unlock()
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	r, err := measured(t, "-url", server.URL+"/acme/v2", "-duration", "100ms", "-mix", "signed=1")
+	if err != nil || r.SentAgain != 1 || r.Failed != 0 {
+		t.Errorf("%v: %+v", err, r)
+	}
+}
+
+func TestLoadWithoutAServer(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	t.Run("to log in", func(t *testing.T) {
+		if _, _, err := loadgen(t, t.Context(), "-url", gone.URL+"/acme/v2"); err == nil || !strings.Contains(err.Error(), loginPath) {
+			t.Error(err)
+		}
+	})
+	t.Run("to send to", func(t *testing.T) {
+		r, err := measured(t, "-url", gone.URL+"/acme/v2", "-duration", "20ms", "-mix", "signed=1,bearer=1")
+		if !errors.Is(err, errFaults) || r.Errors["connection refused"] != r.Requests {
+			t.Errorf("%v: %+v", err, r)
+		}
+	})
+	t.Run("of this kind", func(t *testing.T) {
+		page := httptest.NewServer(http.NotFoundHandler())
+		t.Cleanup(page.Close)
+		r, err := measured(t, "-url", page.URL+"/acme/v2", "-duration", "20ms", "-mix", "bearer=1")
+		if !errors.Is(err, errFaults) || r.Errors["reply 404 without a fault or JSON"] != r.Requests {
+			t.Errorf("%v: %+v", err, r)
+		}
+	})
+	t.Run("with the wrong password", func(t *testing.T) {
+		url := new(service).start(t).URL
+		_, _, err := loadgen(t, t.Context(), "-url", url+"/acme/v2", "-password", "wrong")
+		if err == nil || !strings.Contains(err.Error(), "accessDenied.invalidCredentials") {
+			t.Error(err)
+		}
+	})
+}
+
+// TestInterrupt ends a run early, with its report and without a failure: what
+// was in flight is waited for.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &service{pause: 30 * time.Millisecond, fail: func(n int) string {
+		if n == 10 {
+			cancel() // with the load under way
+		}
+		return ""
+	}}
+	url := s.start(t).URL
+	began := time.Now()
+	out, _, err := loadgen(t, ctx, "-url", url+"/acme/v2", "-duration", "5m", "-concurrency", "2")
+	if err != nil || !strings.Contains(out, " 0 failed") || time.Since(began) > time.Minute {
+		t.Errorf("%v after %v\n%s", err, time.Since(began), out)
+	}
+	if s.sessions != 0 {
+		t.Errorf("%d sessions left", s.sessions)
+	}
+}
+
+// TestInterruptAtLogin ends a run before it has begun, and leaves no session.
+func TestInterruptAtLogin(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &service{loggedIn: cancel}
+	url := s.start(t).URL
+	_, _, err := loadgen(t, ctx, "-url", url+"/acme/v2", "-concurrency", "5")
+	if !errors.Is(err, context.Canceled) || s.logins != 1 || s.sessions != 0 {
+		t.Errorf("%v: %d logins, %d sessions left", err, s.logins, s.sessions)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	url := new(service).start(t).URL
+	var out, errs bytes.Buffer
+	p := program{out: &out, errs: &errs, terminal: true, getenv: lookup(allCredentials)}
+	if err := p.run(t.Context(), []string{"-url", url + "/acme/v2", "-duration", "1300ms", "-rate", "100", "-pid", fmt.Sprint(os.Getpid())}); err != nil {
+		t.Fatal(err)
+	}
+	if text := errs.String(); !strings.HasPrefix(text, "\r\x1b[K  ") || !strings.Contains(text, " s ") || !strings.HasSuffix(text, "\r\x1b[K") {
+		t.Errorf("%q", text)
+	}
+	if !strings.Contains(out.String(), "resident memory in MiB: first ") {
+		t.Errorf("%s", out.String())
+	}
+}

@@ -1,0 +1,135 @@
+// Loadgen puts load on a server of the service interface, with requests that
+// are signed, carry a bearer token or belong to a session, and says how long
+// the replies took and which faults there were. It sends GET only, and what it
+// sends is made by the library's own clients. Run it with -help to see how.
+//
+// Start with load.go: the workers, and what is timed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+const help = `loadgen sends GET requests to a server of the service interface for a while,
+and prints how many were answered how fast.
+
+    loadgen -demo-json FILE                   all three kinds, as fast as it can, for 10 s
+    loadgen -demo-json FILE -rate 500 -duration 1m
+    loadgen -demo-json FILE -mix signed=8,bearer=2 -concurrency 32
+    loadgen -demo-json FILE -json -path /accounts/me
+
+Try it, in two terminals:
+
+    go run ./examples/platform -db memory: -demo-json /tmp/demo.json 2>/dev/null
+    go run ./examples/loadgen -demo-json /tmp/demo.json
+
+Each kind of request in -mix needs its credential, which is taken from the first
+of these that has it:
+
+    all        -url              TENANTKIT_URL, with org and version
+               -header-prefix    TENANTKIT_HEADER_PREFIX
+    signed     -key, -secret     TENANTKIT_KEY, TENANTKIT_SECRET
+    bearer     -token            TENANTKIT_TOKEN
+    session    -email,           TENANTKIT_EMAIL,
+               -password         TENANTKIT_PASSWORD
+    all        -demo-json FILE   TENANTKIT_DEMO_JSON: what the reference server
+                                 writes with its flag of that name
+
+Other users of the machine can read the flags of a process: outside a demo use
+the environment. For a session each worker logs in once, by POST /accounts/login
+as the reference server has it, and logs out at the end.
+
+With several -url the requests go to each in turn, as a balancer would send
+them: they must be instances of one service. Without -remote a URL must be one
+of this machine. No run is longer than 10 minutes.
+
+A rate is kept by a schedule, and time is counted from when a request was due:
+a server that stalls is charged for those that had to wait, too. Without a rate
+each worker sends its next request when the last one was answered.
+
+Signatures of one path and millisecond are siblings: up to eight GET may share
+one, as far as the server's replay policy lets them. Under -single-use it takes
+1000 a second for one path, so spread the load with several -path. "Sent again"
+counts what the client library signed once more, after a stale or replayed one.
+
+Exit status: 0, 1 if there was a fault that -expect does not name, or any other
+failure, 2 for wrong usage. Ctrl-C ends a run early, with its report.
+
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt does not wait for replies
+	p := program{out: os.Stdout, errs: os.Stderr, terminal: isTerminal(os.Stderr), getenv: os.Getenv}
+	status := p.status(p.run(ctx, os.Args[1:]))
+	stop()
+	os.Exit(status)
+}
+
+// program is what a run has of the world.
+type program struct {
+	out, errs io.Writer
+	terminal  bool // errs is one
+	getenv    func(string) string
+}
+
+// usageError is a command line that cannot be meant.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// errFaults is the end of a run whose report has said what went wrong.
+var errFaults = errors.New("there were faults that were not expected")
+
+// status reports an error and returns the exit status for it.
+func (p program) status(err error) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	fmt.Fprintln(p.errs, "loadgen:", err)
+	if errors.As(err, new(usageError)) {
+		return 2
+	}
+	return 1
+}
+
+// run is one load from the command line to the report.
+func (p program) run(ctx context.Context, args []string) error {
+	o, err := p.parse(args)
+	if err != nil {
+		return err
+	}
+	l, err := newLoad(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	memory, err := watch(o.pid)
+	if err != nil {
+		return err
+	}
+	stopped := p.follow(l, memory)
+	l.run(ctx)
+	stopped()
+	r := l.report(memory)
+	if err := p.print(r, o.json); err != nil {
+		return err
+	}
+	if r.Unexpected > 0 {
+		return errFaults
+	}
+	return nil
+}
+
+// isTerminal tells whether a file is a terminal, or passes for one.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// kind is a kind of credential.
+type kind int
+
+const (
+	signed kind = iota
+	bearer
+	session
+	kinds // how many there are
+)
+
+func (k kind) String() string { return [kinds]string{"signed", "bearer", "session"}[k] }
+
+// maxShare bounds the sum of a mix, and with it the length of its turns.
+const maxShare = 1000
+
+// mix is how many requests of each kind are sent in one round.
+type mix [kinds]int
+
+// String implements flag.Value: signed=1,bearer=1.
+func (m *mix) String() string {
+	var shares []string
+	for k, share := range m {
+		if share > 0 {
+			shares = append(shares, fmt.Sprintf("%v=%d", kind(k), share))
+		}
+	}
+	return strings.Join(shares, ",")
+}
+
+// Set implements flag.Value. A kind that is not named has no share.
+func (m *mix) Set(text string) error {
+	var read mix
+	sum := 0
+	for part := range strings.SplitSeq(text, ",") {
+		name, number, _ := strings.Cut(part, "=")
+		k, ok := kindOf(name)
+		share, err := strconv.Atoi(number)
+		if !ok || err != nil || share < 0 || share > maxShare || read[k] > 0 {
+			return fmt.Errorf("%q: shares of signed, bearer and session, such as signed=2,bearer=1", part)
+		}
+		read[k] = share
+		sum += share
+	}
+	if sum == 0 || sum > maxShare {
+		return fmt.Errorf("the shares add up to 1 to %d", maxShare)
+	}
+	*m = read
+	return nil
+}
+
+func kindOf(name string) (kind, bool) {
+	for k := range kinds {
+		if k.String() == name {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// turns returns one round, with each kind spread over it as evenly as it can
+// be: the next turn is of the kind that is owed most.
+func (m mix) turns() []kind {
+	sum := 0
+	for _, share := range m {
+		sum += share
+	}
+	round := make([]kind, sum)
+	var owed mix
+	for turn := range round {
+		next := signed
+		for k := range kinds {
+			owed[k] += m[k]
+			if owed[k] > owed[next] {
+				next = k
+			}
+		}
+		owed[next] -= sum
+		round[turn] = next
+	}
+	return round
+}

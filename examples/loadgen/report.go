@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// report is what a run has to say. Its JSON is one object; times in it are in
+// milliseconds, memory in bytes.
+type report struct {
+	Seconds    float64               `json:"seconds"`
+	Requests   uint64                `json:"requests"`
+	Rate       float64               `json:"rate"`
+	Failed     uint64                `json:"failed"`
+	Unexpected uint64                `json:"unexpected"` // failed, and not named by -expect
+	SentAgain  uint64                `json:"sent_again"` // signed once more by the client library
+	Errors     map[string]uint64     `json:"errors"`
+	Latency    latency               `json:"latency_ms"`
+	Kinds      map[string]kindReport `json:"kinds"`
+	RSS        *resident             `json:"rss,omitempty"`
+
+	all histogram
+}
+
+// kindReport is the part of one kind of credential.
+type kindReport struct {
+	Requests uint64            `json:"requests"`
+	Rate     float64           `json:"rate"`
+	Failed   uint64            `json:"failed"`
+	Errors   map[string]uint64 `json:"errors"`
+	Latency  latency           `json:"latency_ms"`
+}
+
+// latency is a histogram in short, in milliseconds.
+type latency struct {
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p999"`
+	Max  float64 `json:"max"`
+}
+
+func (h *histogram) latency() latency {
+	ms := func(q float64) float64 { return float64(h.quantile(q)) / float64(time.Millisecond) }
+	return latency{ms(0.5), ms(0.9), ms(0.99), ms(0.999), ms(1)}
+}
+
+// report adds up a run that has ended.
+func (l *load) report(m *memory) *report {
+	m.sample()
+	r := &report{Seconds: l.took.Seconds(), Errors: map[string]uint64{}, Kinds: map[string]kindReport{}, RSS: m.resident()}
+	for k := range kinds {
+		if l.o.mix[k] == 0 {
+			continue
+		}
+		t := &l.tallies[k]
+		part := kindReport{Errors: t.failures(), Latency: t.times.latency()}
+		part.Requests, part.Failed = t.counts()
+		part.Rate = float64(part.Requests) / r.Seconds
+		r.Kinds[k.String()] = part
+		r.all.merge(&t.times)
+		for code, count := range part.Errors {
+			r.Errors[code] += count
+			if !slices.Contains(l.o.expect, code) {
+				r.Unexpected += count
+			}
+		}
+		r.Requests += part.Requests
+		r.Failed += part.Failed
+	}
+	r.Rate = float64(r.Requests) / r.Seconds
+	r.Latency = r.all.latency()
+	// What could not be sent at all makes this less than it is, never more.
+	if sent := l.to.sent.Load() - l.before; sent > r.Requests {
+		r.SentAgain = sent - r.Requests
+	}
+	return r
+}
+
+func (p program) print(r *report, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(p.out).Encode(r)
+	}
+	var text strings.Builder
+	r.write(&text)
+	_, err := io.WriteString(p.out, text.String())
+	return err
+}
+
+func (r *report) write(w io.Writer) {
+	fmt.Fprintf(w, "%d requests in %.1f s, %.1f/s, %d failed", r.Requests, r.Seconds, r.Rate, r.Failed)
+	if r.SentAgain > 0 {
+		fmt.Fprintf(w, ", %d sent again", r.SentAgain)
+	}
+	fmt.Fprintf(w, "\n\n%-8s %9s %9s %7s  %9s %9s %9s %9s %9s\n", "ms", "requests", "a second", "failed", "p50", "p90", "p99", "p99.9", "max")
+	line := func(name string, n uint64, rate float64, failed uint64, l latency) {
+		fmt.Fprintf(w, "%-8s %9d %9.1f %7d  %9.3f %9.3f %9.3f %9.3f %9.3f\n", name, n, rate, failed, l.P50, l.P90, l.P99, l.P999, l.Max)
+	}
+	for k := range kinds {
+		if part, ok := r.Kinds[k.String()]; ok {
+			line(k.String(), part.Requests, part.Rate, part.Failed, part.Latency)
+		}
+	}
+	line("all", r.Requests, r.Rate, r.Failed, r.Latency)
+	r.all.write(w)
+	for i, code := range slices.Sorted(maps.Keys(r.Errors)) {
+		if i == 0 {
+			fmt.Fprintln(w, "\nfailed:")
+		}
+		fmt.Fprintf(w, "%9d  %s\n", r.Errors[code], code)
+	}
+	if r.RSS != nil {
+		const MiB = 1 << 20
+		fmt.Fprintf(w, "\nresident memory in MiB: first %.1f, last %.1f, max %.1f\n",
+			float64(r.RSS.First)/MiB, float64(r.RSS.Last)/MiB, float64(r.RSS.Max)/MiB)
+	}
+}
+
+// barWidth is how long the bar of the fullest line of a histogram is.
+const barWidth = 40
+
+// write draws the histogram, a line for each power of two.
+func (h *histogram) write(w io.Writer) {
+	var lines [buckets / sub]uint64
+	for i, count := range h.counts {
+		lines[i/sub] += count
+	}
+	most := slices.Max(lines[:])
+	if most == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	for i, count := range lines {
+		if count == 0 {
+			continue
+		}
+		bar := strings.Repeat("#", int((count*barWidth+most-1)/most))
+		fmt.Fprintf(w, "  up to %10s %9d  %s\n", short(top(i*sub+sub-1)), count, bar)
+	}
+}
+
+// short prints a duration with three digits or so.
+func short(d time.Duration) string {
+	unit := time.Duration(1)
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit).String()
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"maps"
+	"sync"
+	"time"
+)
+
+// maxCodes is how many kinds of failure are told apart.
+const maxCodes = 100
+
+// tally is what came of the requests of one kind of credential. It is safe for
+// concurrent use.
+type tally struct {
+	mu     sync.Mutex
+	times  histogram         // of all replies, faults as well
+	failed map[string]uint64 // by code
+}
+
+func (t *tally) add(took time.Duration, err error) {
+	code := ""
+	if err != nil {
+		code = codeOf(err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.times.add(took)
+	if code == "" {
+		return
+	}
+	if t.failed == nil {
+		t.failed = make(map[string]uint64)
+	}
+	if _, known := t.failed[code]; !known && len(t.failed) >= maxCodes {
+		code = "others"
+	}
+	t.failed[code]++
+}
+
+// counts returns how many requests there were, and how many failed.
+func (t *tally) counts() (n, failed uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, count := range t.failed {
+		failed += count
+	}
+	return t.times.n, failed
+}
+
+// failures returns how many failed by code, never nil.
+func (t *tally) failures() map[string]uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	failed := make(map[string]uint64, len(t.failed))
+	maps.Copy(failed, t.failed)
+	return failed
+}

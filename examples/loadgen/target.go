@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// errRemote is what a load gets that has strayed from this machine.
+var errRemote = errors.New("not an address of this machine; -remote allows it")
+
+// checkTargets refuses URLs that are no instances of one service, and those of
+// other machines.
+func checkTargets(urls []string, remote bool) error {
+	var path string
+	for i, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+			u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return errors.New("-url is an http or https URL with host, org and version alone")
+		}
+		if i == 0 {
+			path = u.EscapedPath()
+		}
+		if u.EscapedPath() != path {
+			return errors.New("-url: instances of one service have the same org and version")
+		}
+		if !remote && !isLoopback(u.Hostname()) {
+			return fmt.Errorf("-url %s: %w", u.Hostname(), errRemote)
+		}
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.Unmap().IsLoopback()
+}
+
+// instances is the http.RoundTripper below all credentials: it sends each
+// request to the next instance of the service. The clients above see one
+// service, and so have one clock and one cookie for all of them.
+type instances struct {
+	base http.RoundTripper
+	at   []*url.URL
+	sent atomic.Uint64
+}
+
+// newInstances expects URLs that checkTargets has seen.
+func newInstances(o *options) (*instances, error) {
+	var to instances
+	for _, text := range o.urls {
+		u, err := url.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		to.at = append(to.at, u)
+	}
+	dialer := net.Dialer{Timeout: 5 * time.Second}
+	if !o.remote {
+		dialer.Control = onlyLoopback
+	}
+	to.base = &http.Transport{
+		// No proxy: it would be what is measured.
+		DialContext:         dialer.DialContext,
+		MaxIdleConnsPerHost: o.concurrency,
+		IdleConnTimeout:     time.Minute,
+	}
+	return &to, nil
+}
+
+// onlyLoopback looks at what a name has become: localhost, too, is what the
+// machine's tables say.
+func onlyLoopback(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !to.Addr().Unmap().IsLoopback() {
+		return errRemote
+	}
+	return nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (to *instances) RoundTrip(r *http.Request) (*http.Response, error) {
+	turn := to.sent.Add(1) - 1
+	at := to.at[turn%uint64(len(to.at))]
+	sent := r.Clone(r.Context())
+	sent.URL.Scheme, sent.URL.Host, sent.Host = at.Scheme, at.Host, at.Host
+	return to.base.RoundTrip(sent)
+}
+
+// CloseIdleConnections is what http.Client.CloseIdleConnections looks for.
+func (to *instances) CloseIdleConnections() {
+	(&http.Client{Transport: to.base}).CloseIdleConnections()
+}

@@ -1,0 +1,327 @@
+// The console: signing in and out, what an account does with its sessions, and
+// beside that a section for each thing to try. It is the server's page at / and
+// uses nothing but the interface that any other client has.
+
+import { acting, newAPI, Refused } from './console_api.js';
+import { forgetApps, openApps } from './console_apps.js';
+import { onCredential, showCredential } from './console_credential.js';
+import { forgetLab } from './console_lab.js';
+import { forgetPages, openPaging } from './console_paging.js';
+import { addressed, linkSections, showSection } from './console_sections.js';
+import { forgetTokens, openTokens } from './console_tokens.js';
+import './console_scope.js';
+import { showAccount, showSessions } from './console_account.js';
+import { announce, ask, byID, complain, element, isShown, onClick, onSubmit, quiet, show } from './console_page.js';
+
+let api = newAPI('acme');
+let account = null; // who is signed in
+
+// start shows the section that the address names, and whoever is signed in to
+// its org: /#acme/tokens.
+async function start() {
+  quiet();
+  show('loading', 'notice');
+  callOrg(addressed().org);
+  byID('org').value = api.org;
+  showSection();
+  await look();
+  await openSection();
+}
+
+function callOrg(org) {
+  if (org !== acting.org) {
+    leave(); // its keys and tokens are of no use in another
+  }
+  api = newAPI(org);
+  acting.org = org;
+}
+
+// look shows whoever is signed in.
+async function look() {
+  try {
+    const status = await api.status();
+    if (status.loggedin) {
+      return await enter(status.account);
+    }
+    showSignIn();
+    if (status.fault) {
+      complain(new Refused(status.fault, null));
+    }
+  } catch (error) {
+    showSignIn();
+    complain(error);
+  }
+}
+
+// What a section does when it is opened, and when somebody else uses the page.
+const opened = { apps: openApps, tokens: openTokens, paging: openPaging };
+
+async function openSection() {
+  const section = showSection();
+  if (section !== 'account') {
+    byID(`${section}-title`).focus();
+  }
+  await opened[section]?.();
+}
+
+// move follows the address.
+async function move() {
+  if (addressed().org !== api.org) {
+    return start();
+  }
+  quiet();
+  await openSection();
+  if (isShown('section-account')) {
+    byID(account ? 'account-title' : 'email').focus();
+  }
+}
+
+function actAs(who) {
+  account = who;
+  acting.account = who;
+  showCredential();
+}
+
+// leave forgets what was done in the sections.
+function leave() {
+  acting.bearer = '';
+  for (const form of document.querySelectorAll('.tool form, #credential-form')) {
+    form.reset();
+  }
+  forgetApps();
+  forgetTokens();
+  forgetLab();
+  forgetPages();
+  byID('scope-verdict').replaceChildren();
+}
+
+function showSignIn() {
+  actAs(null);
+  forget();
+  show('sign-in', byID('email').value ? 'password' : 'email');
+}
+
+// forget takes off the page what was meant for one look.
+function forget() {
+  for (const form of ['code-form', 'enrol-form', 'remove-form']) {
+    byID(form).reset();
+  }
+  byID('password').value = '';
+  for (const id of ['enrol-secret', 'enrol-uri', 'recovery-codes', 'account-facts', 'sessions']) {
+    byID(id).replaceChildren();
+  }
+  byID('enrol-link').removeAttribute('href');
+}
+
+async function enter(who) {
+  actAs(who);
+  forget();
+  showAccount(api.org, account);
+  show('account');
+  await refresh();
+}
+
+const refresh = () => signedIn(async () => {
+  const list = await api.sessions();
+  showSessions(list.data, list.hasMore, revoke);
+});
+
+// Signing in.
+
+async function signIn(form) {
+  callOrg(form.get('org')); // of that form: the field has a pattern
+  history.replaceState(null, '', `#${api.org}`);
+  linkSections();
+  await login(() => api.login(form.get('email'), form.get('password')), 'password');
+}
+
+// login takes one step of signing in, and shows the next. After a refusal the
+// focus is where it can be mended.
+async function login(step, field) {
+  let who;
+  try {
+    who = await step();
+  } catch (error) {
+    if (!(error instanceof Refused) || error.detail !== 'accessDenied.unverifiedLocation') {
+      complain(error);
+      return byID(field).select();
+    }
+    byID('password').value = '';
+    if (error.fault.reason === 'enrol') {
+      return await enrol();
+    }
+    announce('Your password is right. Now the second factor.');
+    return show('code', 'code-input');
+  }
+  await enter(who);
+}
+
+onSubmit('sign-in-form', signIn);
+onSubmit('code-form', (form) => login(() => api.verify(form.get('code').trim()), 'code-input'));
+onClick(byID('code-back'), showSignIn);
+
+// Being signed in.
+
+const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
+
+// signedIn runs a step that needs a session, asks for the password where the
+// step wants it anew, and goes back to the start where the session is over.
+// It returns whether the step was taken.
+async function signedIn(step) {
+  for (;;) {
+    try {
+      await step();
+      return true;
+    } catch (error) {
+      if (!await mended(error)) {
+        return false;
+      }
+    }
+  }
+}
+
+// mended returns whether a step may be tried again after this error.
+async function mended(error) {
+  const detail = error instanceof Refused ? error.detail : '';
+  if (over.has(detail)) {
+    showSignIn();
+    complain(error);
+    return false;
+  }
+  if (detail !== 'accessDenied.reauthenticationRequired') {
+    throw error;
+  }
+  return reauthenticate();
+}
+
+async function reauthenticate() {
+  let ended = null;
+  const passed = await ask(account.email, async (password) => {
+    try {
+      await api.reauthenticate(password);
+    } catch (error) {
+      if (!(error instanceof Refused) || !over.has(error.detail)) {
+        throw error;
+      }
+      ended = error;
+    }
+  });
+  if (ended) {
+    showSignIn();
+    complain(ended);
+  }
+  return passed && !ended;
+}
+
+async function reauthenticateFirst() {
+  if (await reauthenticate()) {
+    announce('You have proved who you are. That counts for ten minutes.');
+  }
+}
+
+async function signOut() {
+  await signedIn(async () => {
+    await api.logout();
+    leave();
+    showSignIn();
+    announce('You are signed out.');
+  });
+}
+
+async function revoke(session) {
+  try {
+    await signedIn(async () => {
+      await api.revoke(session._id);
+      announce('The session is revoked.');
+    });
+  } finally {
+    await refreshed();
+  }
+}
+
+async function revokeOthers() {
+  await signedIn(async () => {
+    const count = await api.revokeOthers();
+    announce(count === 1 ? 'One session is revoked.' : `${count} sessions are revoked.`);
+  });
+  await refreshed();
+}
+
+// refreshed is refresh after a step whose button may be gone with it.
+async function refreshed() {
+  if (isShown('account')) {
+    await refresh();
+    byID(isShown('account') ? 'sessions-title' : 'email').focus();
+  }
+}
+
+onClick(byID('sign-out'), signOut);
+onClick(byID('reauthenticate'), reauthenticateFirst);
+onClick(byID('revoke-others'), revokeOthers);
+
+// The second factor.
+
+// enrol begins an enrolment, by the session or by the ticket of a login.
+async function enrol() {
+  const { secret, otpauth } = await api.enrol();
+  byID('enrol-secret').textContent = secret.replace(/.{4}(?=.)/g, '$& ');
+  byID('enrol-uri').textContent = otpauth;
+  if (otpauth.startsWith('otpauth://')) {
+    byID('enrol-link').href = otpauth;
+  }
+  byID('enrol-why').hidden = account !== null;
+  show('enrol');
+}
+
+async function enrolHere() {
+  await signedIn(async () => {
+    await api.me(); // enrolling without a session would be refused for want of a ticket
+    await enrol();
+  });
+}
+
+async function confirm(form) {
+  let codes = [];
+  try {
+    if (!await signedIn(async () => { codes = await api.confirm(form.get('code')); })) {
+      return;
+    }
+  } catch (error) {
+    complain(error);
+    return byID('enrol-code').select();
+  }
+  forget();
+  byID('recovery-codes').replaceChildren(...codes.map((code) => element('li', {}, element('code', {}, code))));
+  announce('The second factor is set up.');
+  show('recovery');
+}
+
+async function copyCodes() {
+  const codes = [...byID('recovery-codes').children].map((item) => item.textContent);
+  await navigator.clipboard.writeText(codes.join('\n'));
+  announce('The codes are copied.');
+}
+
+async function removeFactor(form) {
+  const removed = await signedIn(() => api.removeFactor(form.get('code').trim()));
+  if (!removed) {
+    return;
+  }
+  byID('remove-form').reset();
+  await refresh(); // it has ended the other sessions
+  announce('The second factor is removed, and other sessions are over.');
+  byID('factor-title').focus();
+}
+
+onClick(byID('enrol-begin'), enrolHere);
+onSubmit('enrol-form', confirm);
+onClick(byID('enrol-back'), () => (account ? enter(account) : showSignIn()));
+onClick(byID('recovery-done'), start);
+onClick(byID('recovery-copy'), copyCodes);
+onSubmit('remove-form', removeFactor);
+
+// A page that the browser has kept may tell of a session that is over.
+addEventListener('pageshow', (event) => event.persisted && start());
+addEventListener('hashchange', move);
+onCredential(openSection);
+start();

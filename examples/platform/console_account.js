@@ -1,0 +1,59 @@
+// What a page shows of whoever is signed in: the account and its sessions.
+
+import { announce, byID, element, fill, onClick, when } from './console_page.js';
+
+export function showAccount(org, account) {
+  byID('account-title').textContent = account.name || account.email;
+  fill(byID('account-facts'), [
+    ['Org', org],
+    ['E-mail', account.email],
+    ['Roles', account.roles.join(', ') || 'none'],
+    ['Id', element('code', {}, account._id)],
+  ]);
+}
+
+// showSessions lists them, the one of this page first and then the latest.
+export function showSessions(sessions, hasMore, revoke) {
+  const sorted = sessions.toSorted((a, b) => b.current - a.current || b.seen.localeCompare(a.seen));
+  byID('sessions').replaceChildren(...sorted.map((session) => card(session, revoke)));
+  byID('revoke-others').hidden = sessions.length < 2;
+  if (hasMore) {
+    announce('There are more sessions than are shown.');
+  }
+}
+
+function card(session, revoke) {
+  const device = deviceOf(session.agent);
+  const facts = element('dl');
+  fill(facts, [
+    ['Address', session.address],
+    ['Since', when(session.created)],
+    ['Last used', when(session.seen)],
+  ]);
+  return element('li', {},
+    element('h3', { title: session.agent }, device, session.current && element('span', { className: 'mark' }, 'this one')),
+    facts,
+    !session.current && revokeButton(session, device, revoke));
+}
+
+function revokeButton(session, device, revoke) {
+  const button = element('button', { type: 'button', className: 'quiet' }, 'Revoke');
+  button.ariaLabel = `Revoke ${device}, ${session.address}`;
+  onClick(button, () => revoke(session));
+  return button;
+}
+
+// In this order: most browsers name others as well.
+const browsers = [['Edg/', 'Edge'], ['OPR/', 'Opera'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']];
+const systems = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'], ['Windows', 'Windows'], ['Mac OS X', 'macOS'], ['Linux', 'Linux']];
+
+// deviceOf reads a User-Agent. It is a client's own word, and only good for
+// recognizing one's own.
+function deviceOf(agent) {
+  const named = (table) => table.find(([mark]) => agent.includes(mark))?.[1];
+  const browser = named(browsers);
+  if (!browser) {
+    return agent.slice(0, 60) || 'Unknown program';
+  }
+  return [browser, named(systems)].filter(Boolean).join(' on ');
+}

@@ -1,0 +1,132 @@
+// Apps and keys, for administrators.
+
+import { acting, request } from './console_api.js';
+import { announce, byID, complain, element, fill, onClick, onCopy, onSubmit, sure } from './console_page.js';
+
+const pathOf = (app) => `/apps/${encodeURIComponent(app._id)}`;
+const said = byID('apps-said');
+
+// openApps lists the apps. To whoever may not, the fault names the scope.
+export async function openApps() {
+  byID('apps').replaceChildren();
+  if (!acting.account && !acting.bearer) {
+    return;
+  }
+  try {
+    await listApps();
+  } catch (error) {
+    complain(error, byID('apps-fault'));
+  }
+}
+
+async function listApps() {
+  const { data, hasMore } = await request('GET', '/apps?limit=1000');
+  byID('apps').replaceChildren(...data.map(card));
+  offer(data);
+  announce(`${data.length} apps${hasMore ? ', and there are more' : ''}.`, said);
+}
+
+// offer lets other forms complete a client key.
+const offer = (apps) => byID('client-keys').replaceChildren(
+  ...apps.map((app) => element('option', { value: app._id, label: app.name })));
+
+function card(app) {
+  const facts = element('dl');
+  fill(facts, [
+    ['Client key', element('code', {}, app._id)],
+    ['Key pair', app.kid ? element('code', {}, app.kid) : 'none yet'],
+    ['Public key', app.exposeKeys ? 'listed' : 'not listed'],
+  ]);
+  return element('li', {},
+    element('h3', {}, app.name || 'Without a name', app.disabled && element('span', { className: 'mark' }, 'disabled')),
+    facts,
+    element('div', { className: 'row' }, ...steps(app)));
+}
+
+// steps are the buttons of an app.
+const steps = (app) => [
+  step(app, 'Rotate secret', () => rotate(app)),
+  step(app, app.kid ? 'Replace key pair' : 'Generate key pair', () => generate(app)),
+  step(app, app.exposeKeys ? 'Hide key' : 'Expose key', () => change(app, { exposeKeys: !app.exposeKeys })),
+  step(app, app.disabled ? 'Enable' : 'Disable', () => change(app, { disabled: !app.disabled })),
+  step(app, 'Delete', () => remove(app)),
+];
+
+function step(app, text, act) {
+  const button = element('button', { type: 'button', className: 'quiet', ariaLabel: `${text}: ${app.name || app._id}` }, text);
+  onClick(button, act);
+  return button;
+}
+
+// afterwards shows what a step has changed. Its button is gone with the old list.
+async function afterwards(text) {
+  await listApps();
+  announce(text, said);
+  byID('apps-list-title').focus();
+}
+
+async function create(form) {
+  const account = form.get('account').trim();
+  const app = await request('POST', '/apps', {
+    name: form.get('name'),
+    exposeKeys: form.get('exposeKeys') === 'on',
+    ...(account && { credential: { account } }),
+  });
+  byID('app-form').reset();
+  showSecret(app, app.secret);
+  await listApps();
+}
+
+async function rotate(app) {
+  const { data } = await request('POST', `${pathOf(app)}/secret`);
+  showSecret(app, data.secret);
+}
+
+// showSecret shows what the server does not show again.
+function showSecret(app, secret) {
+  byID('secret-key').textContent = app._id;
+  byID('secret-text').textContent = secret;
+  byID('secret').hidden = false;
+  byID('secret-title').focus();
+}
+
+async function generate(app) {
+  if (app.kid && !await sure(`Replace the key pair of ${app.name || app._id}? All its tokens end at once.`)) {
+    return;
+  }
+  await request('POST', `${pathOf(app)}/keypair`);
+  await afterwards('The app has a new key pair.');
+}
+
+async function change(app, fields) {
+  await request('PATCH', pathOf(app), fields);
+  await afterwards('The app is changed.');
+}
+
+async function remove(app) {
+  if (!await sure(`Delete ${app.name || app._id}, with its secret, key pair and tokens?`)) {
+    return;
+  }
+  await request('DELETE', pathOf(app));
+  await afterwards('The app is deleted.');
+}
+
+// forgetApps takes off the page what it shows of them.
+export function forgetApps() {
+  forgetSecret();
+  byID('apps').replaceChildren();
+  byID('client-keys').replaceChildren();
+}
+
+function forgetSecret() {
+  byID('secret').hidden = true;
+  byID('secret-text').replaceChildren();
+}
+
+onSubmit('app-form', create);
+onClick(byID('apps-refresh'), listApps);
+onCopy('secret-copy', 'secret-text');
+onClick(byID('secret-done'), () => {
+  forgetSecret();
+  byID('apps-list-title').focus();
+});

@@ -1,0 +1,96 @@
+// What a bearer token says, read in the browser. Nothing is sent, and no signature
+// is checked: to read a token is not to trust it.
+
+const levels = ['public', 'connected', 'reserved', 'read', 'share', 'update', 'delete', 'script'];
+
+// Section 2.3 of the interface, in plain words.
+const meanings = {
+  iss: 'The app that issued it, by client key.',
+  sub: 'The account it acts as.',
+  aud: 'The one address it is good at.',
+  iat: 'When it was issued.',
+  nbf: 'Not good before.',
+  exp: 'Not good after.',
+  jti: 'Its id: the server counts and revokes it by that.',
+  scp: 'The scope: what it may do at most. An empty list leaves what the roles permit.',
+  rls: 'Roles beside those of the account.',
+  skp: 'Skips the access rules of objects.',
+  skc: 'Skips the access rules of creating.',
+  gnt: 'The access it has on objects that it can reach.',
+  cnt: 'How often it can be used.',
+};
+
+const times = new Set(['iat', 'nbf', 'exp']);
+
+// decode splits a token. It throws an Error that says why a text is none.
+export function decode(token) {
+  const parts = token.split('.');
+  if (parts.length !== 3) {
+    throw new Error(`A token has three parts with dots between them; this has ${parts.length}.`);
+  }
+  return { header: read(parts[0], 'header'), claims: read(parts[1], 'claims') };
+}
+
+function read(part, name) {
+  try {
+    const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (letter) => letter.charCodeAt(0));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new Error(`Its ${name} cannot be read as JSON in base64url.`);
+  }
+}
+
+// rows are name, value and meaning of each claim. The namespace is the server's
+// prefix of claims of its own.
+export function rows(claims, namespace) {
+  return Object.entries(claims).map(([name, value]) => {
+    const own = name.startsWith(namespace) ? name.slice(namespace.length) : name;
+    return [name, readable(own, value), meanings[own] ?? 'A claim of the application.'];
+  });
+}
+
+function readable(name, value) {
+  if (times.has(name) && Number.isFinite(value)) {
+    return new Date(value * 1000).toLocaleString();
+  }
+  if (name === 'gnt') {
+    return `${value}: ${levels[value - 1] ?? 'unknown'}`;
+  }
+  if (name === 'scp' && Array.isArray(value)) {
+    return value.map((chain) => chain || 'everything (the empty chain)').join('\n') || 'empty';
+  }
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+// summary says of which kind a token is and how long it lasts.
+export function summary(claims, namespace) {
+  return `${kind(claims, namespace)} ${expiry(claims.exp)}`;
+}
+
+function kind(claims, namespace) {
+  if (!claims.jti) {
+    return 'Ephemeral: it needs no record, and cannot be revoked.';
+  }
+  const uses = claims[`${namespace}cnt`];
+  return uses ? `Limited to ${uses} uses, and revocable.` : 'Permanent: good until it is revoked or expires.';
+}
+
+function expiry(exp) {
+  if (exp === undefined) {
+    return 'It does not expire by itself.';
+  }
+  const left = exp - Date.now() / 1000;
+  return left > 0 ? `It expires in ${duration(left)}.` : `It expired ${duration(-left)} ago.`;
+}
+
+// duration is a number of seconds in words.
+export function duration(seconds) {
+  const units = [['d', 86_400], ['h', 3_600], ['min', 60], ['s', 1]];
+  let left = Math.round(seconds);
+  const words = units.map(([unit, size]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count && `${count} ${unit}`;
+  });
+  return words.filter(Boolean).slice(0, 2).join(' ') || '0 s';
+}

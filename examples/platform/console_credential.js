@@ -1,0 +1,36 @@
+// As whom the tools call: what the box above them shows and takes.
+
+import { acting } from './console_api.js';
+import { announce, byID, onClick, onSubmit } from './console_page.js';
+
+let changed = () => {};
+
+// onCredential says what is to be done when the credential has changed.
+export function onCredential(step) {
+  changed = step;
+}
+
+export function showCredential() {
+  byID('credential-now').textContent = describe();
+  byID('credential-forget').hidden = !acting.bearer;
+}
+
+function describe() {
+  if (acting.bearer) {
+    return 'a pasted bearer token';
+  }
+  return acting.account ? `the session of ${acting.account.name || acting.account.email}` : 'nobody: sign in, or paste a token';
+}
+
+// useToken makes a bearer token the credential; '' goes back to the session.
+export async function useToken(token) {
+  acting.bearer = token;
+  byID('credential-form').reset();
+  byID('credential-more').open = false;
+  showCredential();
+  announce(token ? 'Requests now carry the token.' : 'The token is forgotten.');
+  await changed();
+}
+
+onSubmit('credential-form', (form) => useToken(form.get('token').trim().replace(/^Bearer\s+/i, '')));
+onClick(byID('credential-forget'), () => useToken(''));

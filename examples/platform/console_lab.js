@@ -1,0 +1,137 @@
+// The signature lab: what is signed, and what the server says to it.
+
+import { acting, site } from './console_api.js';
+import { duration } from './console_claims.js';
+import { byID, element, fill, onClick, onCopy, onSubmit } from './console_page.js';
+import { commandOf, curlOf, newNonce, sign } from './console_signature.js';
+
+const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
+
+let sent = null; // the latest request, to be sent again as it was
+
+// prepare signs what the form says, as of a timestamp.
+async function prepare(form, timestamp) {
+  const { header: prefix } = await site.brand();
+  const mount = `/${acting.org}/v2`;
+  const path = form.get('path').trim();
+  const url = new URL(`${mount}/${path.replace(/^\//, '')}`, location.origin);
+  const method = form.get('method');
+  const body = method === 'GET' ? '' : form.get('body').trim();
+  const [clientKey, secret] = [form.get('key').trim(), form.get('secret').trim()];
+  const signed = await sign({ clientKey, secret, method, command: commandOf(url, mount), timestamp });
+  const headers = {
+    [`${prefix}Client-Key`]: clientKey,
+    [`${prefix}Client-Timestamp`]: String(timestamp),
+    [`${prefix}Client-Nonce`]: newNonce(),
+    [`${prefix}Client-Signature`]: signed.signature,
+    ...(body && { 'Content-Type': 'application/json' }),
+  };
+  return { ...signed, clientKey, timestamp, method, url, headers, body, serverTime: `${prefix}Server-Time` };
+}
+
+// timeOf is the timestamp of the form, or now.
+const timeOf = (form) => Number(form.get('timestamp').trim()) || Date.now();
+
+async function send(form, button) {
+  switch (button?.value) {
+    case 'sign': return forget(await shown(form, timeOf(form)));
+    case 'skewed': return deliver(await shown(form, Date.now() - skew));
+  }
+  return deliver(await shown(form, timeOf(form)));
+}
+
+const forget = () => byID('lab-reply').replaceChildren();
+
+async function shown(form, timestamp) {
+  const request = await prepare(form, timestamp);
+  show(request);
+  return request;
+}
+
+function show(request) {
+  fill(byID('lab-parts'), [
+    ['Message', element('code', {}, request.message)],
+    ['Key', element('code', {}, keyShown(request))],
+    ['HMAC-SHA256', element('code', { id: 'lab-signature' }, request.signature)],
+  ]);
+  byID('lab-headers').textContent = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`).join('\n');
+  byID('lab-curl').textContent = curlOf(request);
+  byID('lab-made').hidden = false;
+}
+
+// keyShown is the key, without the secret unless it may be seen.
+const keyShown = ({ clientKey, key }) => (byID('lab-see').checked ? key : `${clientKey}${'•'.repeat(8)}`);
+
+async function deliver(request) {
+  forget();
+  const again = request === sent;
+  sent = request;
+  byID('lab-again').hidden = false;
+  const reply = await fetch(request.url, {
+    method: request.method,
+    headers: request.headers,
+    body: request.body || undefined,
+    credentials: 'omit',
+    cache: 'no-store',
+    redirect: 'error',
+  });
+  const text = await reply.text();
+  const serverTime = reply.headers.get(request.serverTime);
+  showReply(request, { status: reply.status, text, serverTime, again });
+}
+
+function showReply(request, { status, text, serverTime, again }) {
+  const value = JSON.parse(text);
+  const accepted = value.object !== 'fault';
+  const facts = element('dl');
+  fill(facts, [
+    ['Status', String(status)],
+    ['Your time', timeShown(request.timestamp)],
+    [request.serverTime, serverTime ? timeShown(serverTime) : 'not sent'],
+  ]);
+  byID('lab-reply').replaceChildren(
+    element('p', { className: accepted ? 'verdict' : 'verdict no' },
+      element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', sentence(value, request.timestamp - serverTime, again)),
+    facts,
+    element('pre', { className: 'wraps', tabIndex: 0, ariaLabel: 'The reply' }, JSON.stringify(value, null, 2)));
+}
+
+const timeShown = (milliseconds) => `${milliseconds} (${new Date(Number(milliseconds)).toLocaleTimeString()})`;
+
+// sentence says what has happened, in one.
+function sentence(value, ahead, again) {
+  if (value.object !== 'fault') {
+    return 'The server computed the same signature, and had not seen the nonce before.';
+  }
+  switch (value.errCode.split('.').at(-1)) {
+    case 'replayedRequest':
+      return again ? 'It is the same request once more. Whoever captures one cannot use it again.' : 'The server has seen this signature or nonce before.';
+    case 'staleRequestSignature':
+      return `The timestamp is ${duration(Math.abs(ahead) / 1000)} ${ahead < 0 ? 'behind' : 'ahead of'} the server's clock. A client reads that clock from the reply, and signs anew.`;
+    case 'invalidRequestSignature':
+      return 'The server does not compute this signature: the key, the secret or something in the message differs. It does not say which.';
+    case 'malformedRequestSignature':
+      return `A header is not as it must be${value.reason ? `: ${value.reason}` : '.'}`;
+  }
+  return value.message;
+}
+
+function seeSecret() {
+  byID('lab-secret').type = byID('lab-see').checked ? 'text' : 'password';
+}
+
+// forgetLab takes off the page what was signed.
+export function forgetLab() {
+  sent = null;
+  seeSecret();
+  byID('lab-made').hidden = true;
+  byID('lab-again').hidden = true;
+  for (const id of ['lab-parts', 'lab-headers', 'lab-curl', 'lab-reply']) {
+    byID(id).replaceChildren();
+  }
+}
+
+onSubmit('lab-form', send);
+onClick(byID('lab-again'), () => deliver(sent));
+onCopy('lab-copy', 'lab-curl');
+byID('lab-see').addEventListener('change', seeSecret);

@@ -1,0 +1,207 @@
+// What is on the page: its views, its notices and the elements it is made of.
+// Data becomes text and attributes, and never markup.
+
+import { Refused } from './console_api.js';
+
+export const byID = (id) => document.getElementById(id);
+
+const views = ['loading', 'sign-in', 'code', 'enrol', 'recovery', 'account'];
+
+// show shows one view. The focus goes to the field to fill in, or to the
+// heading, which a screen reader then reads.
+export function show(view, field = `${view}-title`) {
+  for (const name of views) {
+    byID(name).hidden = name !== view;
+  }
+  byID(field).focus();
+}
+
+export const isShown = (view) => !byID(view).hidden;
+
+// element makes an element: a string becomes its text, other children are
+// elements. false and null are left out.
+export function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children.filter((child) => child !== null && child !== false));
+  return made;
+}
+
+// fill replaces what a list of terms says.
+export function fill(list, pairs) {
+  list.replaceChildren(...pairs.map(([term, ...values]) =>
+    element('div', {}, element('dt', {}, term), element('dd', {}, ...values))));
+}
+
+// table makes a table. Its caption is what a screen reader reads first, and it
+// scrolls by itself where the page is narrow.
+export function table(caption, columns, rows) {
+  const cell = (name) => (value) => element(name, name === 'th' ? { scope: 'col' } : {}, value);
+  const made = element('table', {}, element('caption', {}, caption),
+    element('thead', {}, element('tr', {}, ...columns.map(cell('th')))),
+    element('tbody', {}, ...rows.map((row) => element('tr', {}, ...row.map(cell('td'))))));
+  return element('div', { className: 'scrolls', tabIndex: 0, role: 'region', ariaLabel: caption }, made);
+}
+
+// lines are the lines of a text that say something.
+export const lines = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
+
+// when is a time to read.
+export function when(text) {
+  const at = new Date(text);
+  const readable = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  return element('time', { dateTime: text }, Number.isNaN(at.getTime()) ? text : readable);
+}
+
+export function announce(text, place = byID('notice')) {
+  place.textContent = text;
+}
+
+// quiet takes back what was said of the step before.
+export function quiet() {
+  for (const place of document.querySelectorAll('#notice, .said, #fault, .fault')) {
+    place.replaceChildren();
+  }
+}
+
+// complain says what went wrong, with the code by which it can be looked up.
+export function complain(error, place = byID('fault')) {
+  place.replaceChildren(...(error instanceof Refused ? refusal(error) : [element('p', {}, reasonOf(error))]));
+  place.scrollIntoView({ block: 'nearest' });
+}
+
+function refusal({ fault, retryAfter }) {
+  const parts = [element('p', {}, sentence(fault), ' ', codeOf(fault))];
+  if (fault.faults?.length) {
+    parts.push(element('ul', {}, ...fault.faults.map((child) => element('li', {}, childOf(fault, child)))));
+  }
+  if (retryAfter) {
+    parts.push(element('p', {}, `Try again in ${retryAfter} s.`));
+  }
+  return parts;
+}
+
+// codeOf breaks its line after a dot only.
+function codeOf({ errCode }) {
+  const words = errCode.split(/(?<=\.)/);
+  return element('code', {}, ...words.flatMap((word) => [word, element('wbr')]));
+}
+
+const aboutOf = ({ path, reason }) => [path, reason].filter(Boolean).join(': ');
+
+function sentence(fault) {
+  const about = aboutOf(fault);
+  return about ? `${fault.message} (${about})` : fault.message;
+}
+
+// childOf leaves out what its fault has said.
+const childOf = (fault, child) => (child.message === fault.message ? aboutOf(child) || child.message : sentence(child));
+
+function reasonOf(error) {
+  switch (error.name) {
+    case 'TimeoutError': return 'The server does not answer.';
+    case 'TypeError': return 'The server cannot be reached.';
+    case 'SyntaxError': return 'The server answered something that is not JSON.';
+  }
+  return String(error);
+}
+
+// onSubmit runs a step when its form is submitted, and not again meanwhile.
+export function onSubmit(id, step) {
+  const form = byID(id);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    run(form, () => step(new FormData(form), event.submitter));
+  });
+}
+
+// onClick runs a step when its button is pressed, and not again meanwhile.
+export function onClick(button, step) {
+  button.addEventListener('click', () => run(button, step));
+}
+
+// run marks the control as busy. It is not disabled, which would lose the focus.
+async function run(control, step) {
+  if (control.ariaBusy === 'true') {
+    return;
+  }
+  const place = faultNear(control); // now: the step may take the control away
+  control.ariaBusy = 'true';
+  quiet();
+  try {
+    await step();
+  } catch (error) {
+    complain(error, place);
+  } finally {
+    control.ariaBusy = 'false';
+  }
+}
+
+// faultNear is where a fault is read by whoever has just used the control.
+const faultNear = (control) => control.closest('section')?.querySelector('.fault') ?? byID('fault');
+
+// onCopy makes a button copy the text of an element.
+export function onCopy(id, from) {
+  onClick(byID(id), async () => {
+    await navigator.clipboard.writeText(byID(from).textContent);
+    announce('Copied.', byID(id).closest('section').querySelector('.said') ?? undefined);
+  });
+}
+
+// sure asks before a step that cannot be taken back: true or false.
+export function sure(question) {
+  const dialog = byID('sure');
+  byID('sure-question').textContent = question;
+  dialog.returnValue = '';
+  return new Promise((resolve) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    byID('sure-yes').addEventListener('click', () => dialog.close('yes'), { signal });
+    byID('sure-no').addEventListener('click', () => dialog.close(), { signal });
+    dialog.addEventListener('close', () => {
+      controller.abort();
+      resolve(dialog.returnValue === 'yes');
+    }, { signal });
+    dialog.showModal();
+    byID('sure-no').focus();
+  });
+}
+
+// ask opens the dialog for the password, and returns when it has served or has
+// been given up: true or false.
+export function ask(email, check) {
+  const dialog = byID('again');
+  const form = byID('again-form');
+  const controller = new AbortController();
+  const { signal } = controller;
+  return new Promise((resolve) => {
+    const attempt = async (event) => {
+      event.preventDefault();
+      if (form.ariaBusy === 'true') {
+        return;
+      }
+      form.ariaBusy = 'true';
+      try {
+        await check(byID('again-password').value);
+        dialog.close('passed');
+      } catch (error) {
+        complain(error, byID('again-fault'));
+        byID('again-password').select();
+      } finally {
+        form.ariaBusy = 'false';
+      }
+    };
+    const closed = () => {
+      controller.abort();
+      form.reset();
+      resolve(dialog.returnValue === 'passed');
+    };
+    form.addEventListener('submit', attempt, { signal });
+    byID('again-cancel').addEventListener('click', () => dialog.close(), { signal });
+    dialog.addEventListener('close', closed, { signal });
+    byID('again-fault').replaceChildren();
+    dialog.returnValue = '';
+    dialog.showModal();
+    byID('again-email').value = email;
+    byID('again-password').focus();
+  });
+}

@@ -1,0 +1,138 @@
+// The paging explorer: the query of a list call, its page, and two ways to walk
+// on from it, with their times.
+
+import { acting, request } from './console_api.js';
+import { announce, byID, complain, element, onSubmit, table } from './console_page.js';
+
+let schemas = [];
+
+// openPaging asks which lists there are.
+export async function openPaging() {
+  if (!acting.account && !acting.bearer) {
+    return;
+  }
+  try {
+    schemas = (await request('GET', '/schemas?limit=1000')).data;
+  } catch (error) {
+    return complain(error, byID('paging-fault'));
+  }
+  const { value } = byID('paging-list');
+  byID('paging-list').replaceChildren(...schemas.map(({ plural }) => element('option', { value: plural }, plural)));
+  byID('paging-list').value = schemas.some(({ plural }) => plural === value) ? value : (schemas.at(-1)?.plural ?? '');
+  showPaths();
+}
+
+const chosen = () => schemas.find(({ plural }) => plural === byID('paging-list').value);
+
+// showPaths offers the properties of the list. Those of a list below are asked for
+// by its name.
+function showPaths() {
+  const boxes = (chosen()?.properties ?? []).map(({ fqpp, type }, i) => element('label', { className: 'check' },
+    element('input', { type: 'checkbox', name: 'paths', value: fqpp, checked: i === 0 }), `${fqpp} `,
+    element('span', { className: 'hint' }, type)));
+  byID('paging-paths').replaceChildren(...boxes);
+  showQuery();
+}
+
+// argumentsOf are the arguments of a list call, as they are before escaping.
+function argumentsOf(form) {
+  const pairs = form.getAll('paths').map((path) => ['paths[]', path]);
+  for (const name of ['where', 'sort', 'limit']) {
+    const text = form.get(name).trim();
+    if (text) {
+      pairs.push([name, text]);
+    }
+  }
+  return pairs;
+}
+
+const queryOf = (pairs) => pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+const pathOf = (form, pairs) => `/${form.get('list')}?${queryOf(pairs)}`;
+
+function showQuery() {
+  const form = new FormData(byID('paging-form'));
+  byID('paging-query').textContent = form.get('list') ? `GET /${acting.org}/v2${pathOf(form, argumentsOf(form))}` : '';
+}
+
+// timed asks for a page, and says how long it took.
+async function timed(path) {
+  const begin = performance.now();
+  const { data, hasMore } = await request('GET', path);
+  return { data, more: hasMore === true || hasMore === 'true', took: performance.now() - begin };
+}
+
+const milliseconds = (took) => `${took.toFixed(1)} ms`;
+
+async function fetchPage(form, button) {
+  if (button?.value === 'walk') {
+    return walk(form);
+  }
+  byID('paging-page').replaceChildren();
+  const { data, more, took } = await timed(pathOf(form, argumentsOf(form)));
+  announce(`${data.length} items in ${milliseconds(took)}; ${more ? 'there are more' : 'that is all'}.`, byID('paging-said'));
+  const paths = ['_id', ...form.getAll('paths').filter((path) => path !== '_id')];
+  byID('paging-page').replaceChildren(table('The page', paths, data.map((item) => paths.map((path) => shown(item, path)))));
+}
+
+// shown is the value at a path of an item.
+function shown(item, path) {
+  const value = path.split('.').reduce((at, name) => at?.[name], item);
+  return typeof value === 'string' ? value : JSON.stringify(value) ?? '';
+}
+
+// walk fetches the same pages in both ways. Both go by _id, so that they meet the
+// same items: skip has the server count what lies before, a keyset finds it.
+async function walk(form) {
+  byID('paging-walk').replaceChildren();
+  const pages = Math.min(Math.max(Number(form.get('pages')) || 1, 1), 50);
+  await steps(form, 1, skipping); // so that neither way pays for the connection
+  const keyset = await steps(form, pages, afterLast);
+  const skip = await steps(form, pages, skipping);
+  const rows = keyset.map((page, i) => [
+    String(i + 1), String(page.data.length), milliseconds(page.took), skip[i] ? milliseconds(skip[i].took) : '',
+    same(page, skip[i]) ? 'yes' : 'no']);
+  rows.push(['all', String(count(keyset)), milliseconds(total(keyset)), milliseconds(total(skip)), '']);
+  byID('paging-walk').replaceChildren(table('Times', ['Page', 'Items', 'Keyset', 'Skip', 'Same items'], rows));
+  announce(`${keyset.length} pages each way.`, byID('paging-said'));
+}
+
+const same = (a, b) => a.data.map(({ _id }) => _id).join() === b?.data.map(({ _id }) => _id).join();
+const total = (pages) => pages.reduce((sum, { took }) => sum + took, 0);
+const count = (pages) => pages.reduce((sum, { data }) => sum + data.length, 0);
+
+// steps fetches pages until there are no more, or enough. next says which
+// arguments lead to the page behind those that are there.
+async function steps(form, most, next) {
+  const fixed = argumentsOf(form).filter(([name]) => name !== 'where' && name !== 'sort');
+  const where = form.get('where').trim();
+  const pages = [];
+  do {
+    const pairs = [...fixed, ['sort', '{"_id":1}'], ...next(pages, where)];
+    pages.push(await timed(pathOf(form, pairs)));
+  } while (pages.length < most && pages.at(-1).more);
+  return pages;
+}
+
+// afterLast begins behind the last item (section 4.2 of the interface). The own
+// where stays as it is written: a number in it may be too long for a script.
+function afterLast(pages, where) {
+  const last = pages.at(-1)?.data.at(-1)?._id;
+  const behind = last && JSON.stringify({ _id: { $gt: last } });
+  const all = [where, behind].filter(Boolean);
+  return all.length ? [['where', all.length > 1 ? `{"$and":[${all.join()}]}` : all[0]]] : [];
+}
+
+const skipping = (pages, where) => [
+  ...(where ? [['where', where]] : []),
+  ...(pages.length ? [['skip', String(count(pages))]] : []),
+];
+
+// forgetPages takes them off the page.
+export function forgetPages() {
+  byID('paging-page').replaceChildren();
+  byID('paging-walk').replaceChildren();
+}
+
+onSubmit('paging-form', fetchPage);
+byID('paging-form').addEventListener('input', showQuery);
+byID('paging-list').addEventListener('change', showPaths);

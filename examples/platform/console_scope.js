@@ -1,0 +1,37 @@
+// The scope tester. The server decides, by the same package as for its routes:
+// a second implementation would be a second opinion.
+
+import { site } from './console_api.js';
+import { byID, element, fill, lines, onSubmit } from './console_page.js';
+
+async function test(form) {
+  byID('scope-verdict').replaceChildren();
+  const reply = await site.scope(lines(form.get('grants')), form.get('need').trim());
+  byID('scope-verdict').replaceChildren(verdict(reply), reasons(reply), ...reply.warnings.map(warning));
+}
+
+const verdict = ({ allowed, why }) => element('p', { className: allowed ? 'verdict' : 'verdict no' },
+  element('strong', {}, allowed ? 'Allowed.' : 'Denied.'), ' ', why);
+
+function reasons(reply) {
+  const facts = element('dl');
+  const nearest = reply.allowed ? 'Allowing chain' : 'Nearest chain';
+  fill(facts, [
+    ['Need', element('code', {}, reply.need)],
+    reply.chain && [nearest, marked(reply)],
+    reply.source && ['Source', reply.source],
+    reply.segment && ['Fails at', `segment ${reply.segment}`],
+    !reply.allowed && ['In part', reply.part ? 'some of it is covered, and a list is narrowed to that' : 'no part of it is covered'],
+  ].filter(Boolean));
+  return facts;
+}
+
+// marked is the chain with the segment that fails set off.
+function marked({ chain, segment }) {
+  const parts = chain.split('.').map((text, i) => (i + 1 === segment ? element('mark', {}, text) : text));
+  return element('code', {}, ...parts.flatMap((part, i) => (i ? ['.', part] : [part])));
+}
+
+const warning = ({ source, text }) => element('p', { className: 'hint' }, `${source} grants nothing: ${text}`);
+
+onSubmit('scope-form', test);

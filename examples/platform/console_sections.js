@@ -1,0 +1,41 @@
+// The sections of the page, and the links to them. The address names the org and
+// the section: /#acme/tokens.
+
+import { acting } from './console_api.js';
+import { byID } from './console_page.js';
+
+const sections = ['account', 'apps', 'tokens', 'scope', 'lab', 'paging'];
+const withCredential = new Set(['apps', 'tokens', 'paging']);
+
+// Anything else would not stay in its place in a path.
+const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+
+// addressed is what the address names.
+export function addressed() {
+  const [org, section] = location.hash.slice(1).split('/');
+  return {
+    org: orgCode.test(org) ? org : 'acme',
+    section: sections.includes(section) ? section : 'account',
+  };
+}
+
+// showSection shows the addressed one and returns its name.
+export function showSection() {
+  const { section } = addressed();
+  for (const name of sections) {
+    byID(`section-${name}`).hidden = name !== section;
+  }
+  byID('credential').hidden = !withCredential.has(section);
+  linkSections();
+  return section;
+}
+
+// linkSections makes the links lead to the org.
+export function linkSections() {
+  const { section } = addressed();
+  for (const link of document.querySelectorAll('nav a')) {
+    const { section: name } = link.dataset;
+    link.href = name === 'account' ? `#${acting.org}` : `#${acting.org}/${name}`;
+    link.ariaCurrent = name === section ? 'page' : null;
+  }
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// consoleCall asks for a file of the console, as a browser does.
+func (s *server) consoleCall(t *testing.T, method, path string, header http.Header) answer {
+	t.Helper()
+	r, err := http.NewRequest(method, s.BaseURL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = header
+	return send(t, r)
+}
+
+// startEmpty serves a platform without any org: what lies outside of them needs
+// none.
+func startEmpty(t *testing.T, args ...string) *server {
+	t.Helper()
+	p := parts(t, io.Discard, args...)
+	web := httptest.NewServer(p.handler(p.routes()))
+	t.Cleanup(web.Close)
+	return &server{facts: facts{BaseURL: web.URL}, faults: p.guard.Brand.Faults}
+}
+
+func TestConsole(t *testing.T) {
+	s := startEmpty(t)
+	for path, own := range console {
+		mediaType, _, _ := strings.Cut(own.mediaType, ";")
+		t.Run(path, func(t *testing.T) {
+			file := s.consoleCall(t, http.MethodGet, path, nil)
+			if got, _, _ := mime.ParseMediaType(file.header.Get("Content-Type")); file.status != 200 || got != mediaType {
+				t.Fatalf("%d %s", file.status, got)
+			}
+			for name, want := range map[string]string{
+				"Content-Security-Policy": consolePolicy,
+				"X-Content-Type-Options":  "nosniff",
+				"Cache-Control":           "no-cache",
+			} {
+				if got := file.header.Get(name); got != want {
+					t.Errorf("%s: %s", name, got)
+				}
+			}
+			if regexp.MustCompile(`https?:|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(`).MatchString(file.text) {
+				t.Error("names another server, or makes markup of data")
+			}
+			known := http.Header{"If-None-Match": {file.header.Get("ETag")}}
+			if again := s.consoleCall(t, http.MethodGet, path, known); again.status != http.StatusNotModified {
+				t.Errorf("asked for again: %d", again.status)
+			}
+			parts := http.Header{"Range": {"bytes=99999999-"}, "If-Match": {`"x"`}}
+			if whole := s.consoleCall(t, http.MethodGet, path, parts); whole.status != 200 || whole.text != file.text {
+				t.Errorf("a range: %d %q", whole.status, whole.text)
+			}
+			if head := s.consoleCall(t, http.MethodHead, path, nil); head.status != 200 || head.text != "" {
+				t.Errorf("HEAD: %d %q", head.status, head.text)
+			}
+			if post := s.consoleCall(t, http.MethodPost, path, nil); post.status != http.StatusMethodNotAllowed {
+				t.Errorf("POST: %d", post.status)
+			}
+		})
+	}
+}
+
+func TestConsoleIsWhole(t *testing.T) {
+	t.Run("the policy that keeps out inline code keeps out none of the page", func(t *testing.T) {
+		page := string(console["/"].body)
+		if inline := regexp.MustCompile(`<style|\sstyle=|\son[a-z]+=|<script>|javascript:`).FindString(page); inline != "" {
+			t.Errorf("inline: %s", inline)
+		}
+		for _, tag := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			if _, own := console[tag[1]]; !own && tag[1] != "data:," && tag[1] != "/healthz" && tag[1] != "/readyz" {
+				t.Errorf("refers to %s", tag[1])
+			}
+		}
+	})
+	t.Run("every module is served", func(t *testing.T) {
+		for path, file := range console {
+			for _, found := range regexp.MustCompile(`from '\.([^']*)'`).FindAllStringSubmatch(string(file.body), -1) {
+				if _, ok := console[found[1]]; !ok {
+					t.Errorf("%s imports %s", path, found[1])
+				}
+			}
+		}
+	})
+	t.Run("every file is served, as what it is", func(t *testing.T) {
+		for path, mediaType := range map[string]string{"/": "text/html", "/console.css": "text/css", "/console.js": "text/javascript"} {
+			if got, _, _ := strings.Cut(console[path].mediaType, ";"); got != mediaType {
+				t.Errorf("%s is %q", path, got)
+			}
+		}
+		files, err := filepath.Glob("console*.*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if _, ok := console["/"+file]; !ok && filepath.Ext(file) != ".go" && file != "console.html" {
+				t.Errorf("%s is not", file)
+			}
+		}
+	})
+	t.Run("every id that a script asks for is on the page", func(t *testing.T) {
+		page := string(console["/"].body)
+		for path, file := range console {
+			for _, found := range regexp.MustCompile(`(?:byID|onSubmit)\('([^']+)'`).FindAllStringSubmatch(string(file.body), -1) {
+				if !strings.Contains(page, `id="`+found[1]+`"`) {
+					t.Errorf("%s: %s", path, found[1])
+				}
+			}
+		}
+	})
+}
+
+func TestConsoleBrand(t *testing.T) {
+	s := startEmpty(t, "-header-prefix", "Acme-", "-claim-namespace", "acme/")
+	got := s.consoleCall(t, http.MethodGet, "/console/brand", nil).ok(t)
+	want := value{"object": "result", "data": value{"header": "Acme-", "claims": "acme/"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	post := s.consoleCall(t, http.MethodPost, "/console/brand", nil)
+	s.refused(t, post, http.StatusMethodNotAllowed, "invalidArgument.method")
+}
+
+func TestOtherOriginsAreNotRead(t *testing.T) {
+	s := start(t)
+	for _, path := range []string{"/accounts", "/accounts/login", "/accounts/me/second-factor", "/accounts/me/second-factor/confirm"} {
+		for name, header := range map[string]http.Header{
+			"a form of another site":           {"Sec-Fetch-Site": {"cross-site"}, "Content-Type": {"text/plain"}},
+			"a form of another port":           {"Sec-Fetch-Site": {"same-site"}, "Content-Type": {"text/plain"}},
+			"an origin, from an older browser": {"Origin": {"http://elsewhere.example"}},
+		} {
+			t.Run(path+" "+name, func(t *testing.T) {
+				got := s.consoleCall(t, http.MethodPost, "/"+s.Org+"/v2"+path, header)
+				if got.status != http.StatusForbidden || !strings.Contains(got.text, `"service.accessDenied.csrfTokenMismatch"`) {
+					t.Errorf("%d %s", got.status, got.text)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,121 @@
+// Tokens: minting, reading, listing and revoking them.
+
+import { acting, request, site } from './console_api.js';
+import { decode, rows, summary } from './console_claims.js';
+import { useToken } from './console_credential.js';
+import { announce, byID, element, fill, lines, onClick, onCopy, onSubmit, sure, table, when } from './console_page.js';
+
+// openTokens fills in the own account, where nothing has been written yet.
+export function openTokens() {
+  for (const id of ['mint-sub', 'held-sub']) {
+    byID(id).value ||= acting.account?._id ?? '';
+  }
+}
+
+async function mint(form) {
+  const key = form.get('app').trim();
+  const { data } = await request('POST', `/apps/${encodeURIComponent(key)}/tokens`, wish(form));
+  byID('minted-token').textContent = data.token;
+  byID('minted').hidden = false;
+  announce(data.jti ? `Minted, with the id ${data.jti}.` : 'Minted.', byID('mint-said'));
+  byID('held-app').value = key;
+  byID('held-sub').value = form.get('sub').trim();
+}
+
+// wish is the body of a mint form. What is left empty is left out.
+function wish(form) {
+  const [roles, maxUses, expiresIn] = ['roles', 'maxUses', 'expiresIn'].map((name) => form.get(name).trim());
+  return {
+    sub: form.get('sub').trim(),
+    scope: lines(form.get('scope')),
+    ...(roles && { roles: roles.split(/[\s,]+/).filter(Boolean) }),
+    ...(form.get('grant') && { grant: form.get('grant') }),
+    ...(maxUses && { maxUses: Number(maxUses) }),
+    ...(expiresIn && { expiresIn: Number(expiresIn) }),
+    ...(form.get('permanent') && { permanent: true }),
+  };
+}
+
+const mintedToken = () => byID('minted-token').textContent;
+
+async function read(token) {
+  const { header, claims } = decode(token.trim());
+  const { claims: namespace } = await site.brand();
+  byID('decoded').replaceChildren(
+    element('p', {}, summary(claims, namespace)),
+    table('Header', ['Name', 'Value'], Object.entries(header).map(([name, value]) => [name, String(value)])),
+    table('Claims', ['Claim', 'Value', 'Meaning'], rows(claims, namespace)));
+}
+
+async function readMinted() {
+  byID('decode-token').value = mintedToken();
+  await read(mintedToken());
+  byID('decode-title').focus();
+}
+
+// held names the tokens that the list below shows.
+let held = { app: '', sub: '' };
+
+async function list(form) {
+  held = { app: form.get('app').trim(), sub: form.get('sub').trim() };
+  await listHeld();
+}
+
+const heldPath = () => `/apps/${encodeURIComponent(held.app)}/subjects/${encodeURIComponent(held.sub)}/tokens`;
+
+async function listHeld() {
+  const { data } = await request('GET', `${heldPath()}?limit=1000`);
+  byID('held').replaceChildren(...data.map(card));
+  byID('held-revoke').hidden = data.length === 0;
+  announce(`${data.length} tokens that can be revoked. Ephemeral ones leave no record.`, byID('held-said'));
+}
+
+function card(token) {
+  const facts = element('dl');
+  fill(facts, [
+    ['Id', element('code', {}, token._id)],
+    ['Issued', when(token.issued)],
+    ['Expires', token.expires ? when(token.expires) : 'never'],
+    ['Used', token.maxUses ? `${token.uses} of ${token.maxUses} times` : `${token.uses} times`],
+  ]);
+  const button = element('button', { type: 'button', className: 'quiet', ariaLabel: `Revoke ${token._id}` }, 'Revoke');
+  onClick(button, () => revoke(token));
+  return element('li', {}, element('h3', {}, token.kind === 'limited' ? 'Limited-use' : 'Permanent'), facts, button);
+}
+
+async function revoke(token) {
+  await request('DELETE', `/apps/${encodeURIComponent(held.app)}/tokens/${encodeURIComponent(token._id)}`);
+  await listHeld();
+  announce('The token is revoked.', byID('held-said'));
+  byID('held-title').focus();
+}
+
+async function revokeAll() {
+  if (!await sure(`Revoke all tokens of ${held.sub}?`)) {
+    return;
+  }
+  const { data } = await request('DELETE', heldPath());
+  await listHeld();
+  announce(`${data} revoked.`, byID('held-said'));
+  byID('held-title').focus();
+}
+
+// forgetTokens takes them off the page.
+export function forgetTokens() {
+  byID('minted').hidden = true;
+  for (const id of ['minted-token', 'decoded', 'held']) {
+    byID(id).replaceChildren();
+  }
+  byID('held-revoke').hidden = true;
+}
+
+onSubmit('mint-form', mint);
+onCopy('minted-copy', 'minted-token');
+onClick(byID('minted-read'), readMinted);
+onClick(byID('minted-use'), () => useToken(mintedToken()));
+onSubmit('decode-form', (form) => {
+  byID('decoded').replaceChildren();
+  return read(form.get('token'));
+});
+onSubmit('held-form', list);
+onClick(byID('held-revoke'), revokeAll);

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// secondFactor serves the routes by which an account gets a second factor, or
+// another one, and loses it.
+type secondFactor struct {
+	store    *store
+	sessions *session.Manager
+}
+
+type enrolmentReply struct {
+	Secret  shownOnce `json:"secret"`
+	OTPAuth shownOnce `json:"otpauth"` // for a QR code
+}
+
+func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelope.Result[enrolmentReply], err error) {
+	e, err := h.sessions.Enrol(r)
+	if err != nil {
+		return none, err
+	}
+	org := auth.TenantFrom(r.Context()).Org.Code
+	a, err := h.store.account(r.Context(), org, e.Account)
+	if err != nil {
+		return none, err
+	}
+	return envelope.Result[enrolmentReply]{Data: enrolmentReply{
+		Secret:  shownOnce(e.Secret.Base32()),
+		OTPAuth: shownOnce(session.OTPAuth(org, a.Email, e.Secret)),
+	}}, nil
+}
+
+type recoveryReply struct {
+	RecoveryCodes []string `json:"recoveryCodes"` // shown once
+}
+
+func (h secondFactor) confirm(w http.ResponseWriter, r *http.Request) (none envelope.Result[recoveryReply], err error) {
+	code, err := readCode(r)
+	if err != nil {
+		return none, err
+	}
+	codes, err := h.sessions.Confirm(w, r, code)
+	return envelope.Result[recoveryReply]{Data: recoveryReply{codes}}, err
+}
+
+func (h secondFactor) remove(_ http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
+	code, err := readCode(r)
+	if err == nil {
+		err = h.sessions.Remove(r, code)
+	}
+	return envelope.Result[bool]{Data: err == nil}, err
+}
+
+var codeForm = form{{Path: "code", Type: typeString}}
+
+func readCode(r *http.Request) (string, error) {
+	values, err := readValues(r, codeForm)
+	if err != nil {
+		return "", err
+	}
+	code, _ := values["code"].(string)
+	return code, required(values, "code")
+}

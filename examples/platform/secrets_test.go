@@ -1,0 +1,86 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestNothingIsTold is K08: whatever happens to a request, neither the log nor
+// a fault holds what could be used again.
+func TestNothingIsTold(t *testing.T) {
+	s := start(t, "-log", "json")
+	var faults strings.Builder
+	secrets := map[string]string{
+		"client secret":       s.ClientSecret,
+		"other client secret": s.OtherClientSecret,
+		"password":            s.AccountPassword,
+		"other password":      s.TOTPPassword,
+		"factor":              s.TOTPSecret,
+		"admin token":         s.AdminToken,
+		"token":               s.EphemeralToken,
+	}
+	note := func(got answer) answer {
+		if got.status != http.StatusOK {
+			faults.WriteString(got.text)
+		}
+		return got
+	}
+	bearer := func(token string) answer {
+		return note(s.browser(t).send(t, "GET", "/accounts/me", "", "Authorization", "Bearer "+token))
+	}
+
+	// A request, its replay, and one with another's signature.
+	r, err := http.NewRequest("GET", s.BaseURL+"/acme/v2/accounts/me", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.sign(r, "/accounts/me", s.ClientKey, s.ClientSecret)
+	secrets["signature"], secrets["nonce"] = r.Header.Get("Service-Client-Signature"), r.Header.Get("Service-Client-Nonce")
+	for _, path := range []string{"/acme/v2/accounts/me", "/acme/v2/accounts/me", "/acme/v2/schemas", "/globex/v2/accounts/me"} {
+		r.URL.Path = path
+		note(send(t, r))
+	}
+	// Tokens: good, cut, of a wrong org, and one that is minted.
+	for _, token := range []string{s.EphemeralToken, s.EphemeralToken[:len(s.EphemeralToken)-4], s.NarrowToken, "x" + s.AdminToken} {
+		bearer(token)
+	}
+	minted := note(s.do(t, call{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":[""],"permanent":true}`}))
+	secrets["minted token"] = minted.ok(t)["data"].(value)["token"].(string)
+	bearer(secrets["minted token"])
+	// People, with right and wrong passwords and codes.
+	b := s.browser(t)
+	note(b.post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": "a wrong password"}))
+	note(b.post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword}))
+	code := totp(t, s.TOTPSecret, 0)
+	note(b.post(t, "/accounts/login", value{"location": value{"verificationToken": code}})).ok(t)
+	note(b.post(t, "/accounts/login", value{"location": value{"verificationToken": code}}))
+	enrolled := note(b.post(t, "/accounts/me/second-factor", nil)).ok(t)["data"].(value)
+	secrets["new factor"] = enrolled["secret"].(string)
+	note(b.send(t, "DELETE", "/accounts/me/second-factor", `{"code":"`+code+`"}`))
+	secrets["wrong password"] = "a wrong password"
+	secrets["code"] = `"` + code // six digits alone may be a duration
+	for _, c := range b.jar.Cookies(r.URL) {
+		secrets["cookie "+c.Name] = c.Value
+	}
+	note(b.send(t, "GET", "/accounts/me", "", "Cookie", "session-acme="+strings.Repeat("A", 43)))
+	note(b.post(t, "/accounts/me/logout", nil)).ok(t)
+	// A body that is refused.
+	note(b.send(t, "POST", "/accounts", `{"email":"x","password":"`+s.AccountPassword+`","password":""}`))
+
+	log := s.log.String()
+	if strings.Count(log, "\n") < 15 || strings.Count(faults.String(), "fault") < 8 {
+		t.Fatalf("too little was said:\n%s%s", log, &faults)
+	}
+	for name, secret := range secrets {
+		if len(secret) < 6 {
+			t.Fatalf("no %s", name)
+		}
+		if strings.Contains(log, secret) {
+			t.Errorf("K08 the log has the %s", name)
+		}
+		if strings.Contains(faults.String(), secret) {
+			t.Errorf("K08 a fault has the %s", name)
+		}
+	}
+}

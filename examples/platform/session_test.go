@@ -1,0 +1,333 @@
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// browser is a client that keeps cookies.
+type browser struct {
+	*server
+	jar http.CookieJar
+}
+
+func (s *server) browser(t *testing.T) *browser {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &browser{s, jar}
+}
+
+func (b *browser) send(t *testing.T, method, path, body string, header ...string) answer {
+	t.Helper()
+	r, err := http.NewRequest(method, b.BaseURL+"/"+b.Org+"/v2"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	for _, c := range b.jar.Cookies(r.URL) {
+		r.AddCookie(c)
+	}
+	got := send(t, r)
+	b.jar.SetCookies(r.URL, (&http.Response{Header: got.header}).Cookies())
+	return got
+}
+
+func (b *browser) get(t *testing.T, path string) answer {
+	t.Helper()
+	return b.send(t, http.MethodGet, path, "")
+}
+
+func (b *browser) post(t *testing.T, path string, body any) answer {
+	t.Helper()
+	if body == nil {
+		return b.send(t, http.MethodPost, path, "")
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.send(t, http.MethodPost, path, string(text))
+}
+
+// totp is RFC 6238, made of nothing but the standard library. now is moved on by
+// whole steps to get codes that were not used yet.
+func totp(t *testing.T, secret string, steps int64) string {
+	t.Helper()
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, key)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Unix()/30+steps)))
+	sum := mac.Sum(nil)
+	at := sum[len(sum)-1] & 15
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[at:at+4])&0x7fffffff%1_000_000)
+}
+
+func TestSignInAndOut(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	right := value{"email": s.AccountEmail, "password": s.AccountPassword}
+
+	s.refused(t, b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": "wrong"}), 401, "accessDenied.invalidCredentials")
+	s.refused(t, b.post(t, "/accounts/login", value{"email": "nobody@acme.example", "password": "wrong"}), 401, "accessDenied.invalidCredentials")
+	want := value{"loggedin": false}
+	if diff := cmp.Diff(want, b.get(t, "/accounts/status").ok(t)); diff != "" {
+		t.Errorf("status before (-want +got):\n%s", diff)
+	}
+
+	account := b.post(t, "/accounts/login", right).ok(t)
+	if account["_id"] != s.AccountID || account["object"] != "account" {
+		t.Errorf("login answered %v", account)
+	}
+	want = value{"loggedin": true, "account": account}
+	if diff := cmp.Diff(want, b.get(t, "/accounts/status").ok(t)); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	b.get(t, "/c_messages?limit=1").ok(t)
+	b.post(t, "/c_messages", value{"c_text": "by a session"}).ok(t)
+
+	b.post(t, "/accounts/me/logout", nil).ok(t)
+	s.refused(t, b.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
+}
+
+func TestLoginBodies(t *testing.T) {
+	s := start(t)
+	for name, body := range map[string]value{
+		"nothing":              {},
+		"no password":          {"email": s.AccountEmail},
+		"a code and an e-mail": {"email": s.AccountEmail, "location": value{"verificationToken": "123456"}},
+		"an unknown field":     {"email": s.AccountEmail, "password": "x", "remember": true},
+		"a number":             {"email": 1, "password": "x"},
+		"null":                 {"email": nil, "password": "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.refused(t, s.browser(t).post(t, "/accounts/login", body), 400, "invalidArgument.body")
+		})
+	}
+	t.Run("a code without a ticket", func(t *testing.T) {
+		body := value{"location": value{"verificationToken": "123456"}}
+		s.refused(t, s.browser(t).post(t, "/accounts/login", body), 401, "invalidArgument.locationToken")
+	})
+}
+
+func TestRegister(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	body := value{"email": "New@acme.example", "password": "correct horse", "name": "New One"}
+	account := b.post(t, "/accounts", body).ok(t)
+	if account["email"] != "New@acme.example" || account["name"] != "New One" {
+		t.Errorf("registered %v", account)
+	}
+	if diff := cmp.Diff(account, b.get(t, "/accounts/me").ok(t)); diff != "" {
+		t.Errorf("not signed in (-want +got):\n%s", diff)
+	}
+	b.post(t, "/c_messages", value{"c_text": "a member may"}).ok(t)
+
+	body["email"] = "new@ACME.example"
+	s.refused(t, s.browser(t).post(t, "/accounts", body), 409, "conflict.unspecified")
+	s.browser(t).post(t, "/accounts/login", value{"email": "new@acme.example", "password": "correct horse"}).ok(t)
+
+	reasons := children(s.refused(t, b.post(t, "/accounts", value{"email": "x", "password": "short"}), 400, "invalidArgument.body"))
+	if len(reasons) != 2 || reasons["email"] == "" || reasons["password"] == "" {
+		t.Errorf("reasons %v", reasons)
+	}
+}
+
+func TestSecondFactorAtLogin(t *testing.T) {
+	s := start(t)
+	first := value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword}
+
+	b := s.browser(t)
+	fault := s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
+	if fault["reason"] != "code" {
+		t.Errorf("reason %v", fault["reason"])
+	}
+	s.refused(t, b.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
+	s.refused(t, b.post(t, "/accounts/login", value{"location": value{"verificationToken": "000000x"}}), 401, "invalidArgument.locationToken")
+	code := totp(t, s.TOTPSecret, 0)
+	account := b.post(t, "/accounts/login", value{"location": value{"verificationToken": code, "locationName": "desk", "singleUse": true}}).ok(t)
+	if account["_id"] != s.TOTPAccountID {
+		t.Errorf("login answered %v", account)
+	}
+	b.get(t, "/accounts/me").ok(t)
+
+	// The same code again, with the password, and then the next one.
+	again := value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword, "location": value{"verificationToken": code}}
+	s.refused(t, s.browser(t).post(t, "/accounts/login", again), 401, "invalidArgument.locationToken")
+	again["location"] = value{"verificationToken": totp(t, s.TOTPSecret, 1)}
+	s.browser(t).post(t, "/accounts/login", again).ok(t)
+}
+
+func TestSecondFactorOfOnesOwn(t *testing.T) {
+	s := start(t)
+	first := value{"email": s.AccountEmail, "password": s.AccountPassword}
+	b, other := s.browser(t), s.browser(t)
+	b.post(t, "/accounts/login", first).ok(t)
+	other.post(t, "/accounts/login", first).ok(t)
+
+	enrolment := b.post(t, "/accounts/me/second-factor", nil).ok(t)["data"].(value)
+	secret := enrolment["secret"].(string)
+	if uri := enrolment["otpauth"].(string); !strings.Contains(uri, secret) || !strings.Contains(uri, "mia%40acme.example") {
+		t.Errorf("otpauth %q", uri)
+	}
+	s.refused(t, b.post(t, "/accounts/me/second-factor/confirm", value{"code": "no code"}), 401, "invalidArgument.locationToken")
+	codes := b.post(t, "/accounts/me/second-factor/confirm", value{"code": totp(t, secret, 0)}).ok(t)["data"].(value)["recoveryCodes"].([]any)
+	if len(codes) != 10 {
+		t.Fatalf("recovery codes %v", codes)
+	}
+	b.get(t, "/accounts/me").ok(t) // under its new token
+
+	third := s.browser(t)
+	s.refused(t, third.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
+	third.post(t, "/accounts/login", value{"location": value{"verificationToken": codes[3]}}).ok(t)
+
+	s.refused(t, b.send(t, http.MethodDelete, "/accounts/me/second-factor", `{"code":"000000"}`), 401, "invalidArgument.locationToken")
+	b.send(t, http.MethodDelete, "/accounts/me/second-factor", fmt.Sprintf(`{"code":%q}`, codes[4])).ok(t)
+	s.refused(t, other.get(t, "/accounts/me"), 401, "accessDenied.sessionExpired")
+	b.get(t, "/accounts/me").ok(t)
+	s.browser(t).post(t, "/accounts/login", first).ok(t)
+}
+
+func TestARequiredSecondFactorIsEnrolledAtLogin(t *testing.T) {
+	s := start(t, "-require-second-factor")
+	b := s.browser(t)
+	fault := s.refused(t, b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}), 403, "accessDenied.unverifiedLocation")
+	if fault["reason"] != "enrol" {
+		t.Errorf("reason %v", fault["reason"])
+	}
+	s.refused(t, b.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
+	secret := b.post(t, "/accounts/me/second-factor", nil).ok(t)["data"].(value)["secret"].(string)
+	b.post(t, "/accounts/me/second-factor/confirm", value{"code": totp(t, secret, 0)}).ok(t)
+	b.get(t, "/accounts/me").ok(t)
+	s.refused(t, s.browser(t).post(t, "/accounts/me/second-factor", nil), 401, "accessDenied.noCredentialsSupplied")
+}
+
+func TestSessionsOfAnAccount(t *testing.T) {
+	s := start(t)
+	first := value{"email": s.AccountEmail, "password": s.AccountPassword}
+	b, other, third := s.browser(t), s.browser(t), s.browser(t)
+	for _, b := range []*browser{b, other, third} {
+		b.post(t, "/accounts/login", first).ok(t)
+	}
+	var others []string
+	for _, item := range items(t, b.get(t, "/accounts/me/sessions").ok(t), false) {
+		session := item.(value)
+		if session["object"] != "session" || session["address"] != "127.0.0.1" || session["created"] == "" || session["seen"] == "" {
+			t.Errorf("session %v", session)
+		}
+		if session["current"] == false {
+			others = append(others, session["_id"].(string))
+		}
+	}
+	if len(others) != 2 {
+		t.Fatalf("other sessions %v", others)
+	}
+	b.send(t, http.MethodDelete, "/accounts/me/sessions/"+others[0], "").ok(t)
+	s.refused(t, b.send(t, http.MethodDelete, "/accounts/me/sessions/"+others[0], ""), 404, "notFound.unspecified")
+	if n := b.send(t, http.MethodDelete, "/accounts/me/sessions", "").ok(t)["data"]; n != float64(1) {
+		t.Errorf("revoked %v others", n)
+	}
+	for _, b := range []*browser{other, third} {
+		s.refused(t, b.get(t, "/accounts/me"), 401, "accessDenied.sessionExpired")
+	}
+	b.get(t, "/accounts/me").ok(t)
+	s.refused(t, s.do(t, call{path: "/accounts/me/sessions"}), 403, "accessDenied.unspecified") // signed, and no session
+}
+
+func TestReauthenticate(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
+	old := *b
+	old.jar, _ = cookiejar.New(nil)
+	r, _ := http.NewRequest(http.MethodGet, s.BaseURL, nil)
+	old.jar.SetCookies(r.URL, b.jar.Cookies(r.URL))
+
+	s.refused(t, b.post(t, "/accounts/me/reauthenticate", value{}), 400, "invalidArgument.body")
+	s.refused(t, b.post(t, "/accounts/me/reauthenticate", value{"password": "wrong"}), 401, "accessDenied.invalidCredentials")
+	b.post(t, "/accounts/me/reauthenticate", value{"password": s.AccountPassword}).ok(t)
+	b.get(t, "/accounts/me").ok(t)
+	s.refused(t, old.get(t, "/accounts/me"), 401, "accessDenied.sessionExpired")
+}
+
+func TestRequestsOfOtherOriginsAreRefused(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	login := fmt.Sprintf(`{"email":%q,"password":%q}`, s.AccountEmail, s.AccountPassword)
+	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}} {
+		s.refused(t, b.send(t, http.MethodPost, "/accounts/login", login, header...), 403, "accessDenied.csrfTokenMismatch")
+		s.refused(t, b.send(t, http.MethodPost, "/accounts", login, header...), 403, "accessDenied.csrfTokenMismatch")
+	}
+	b.send(t, http.MethodPost, "/accounts/login", login, "Origin", s.BaseURL).ok(t)
+	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}} {
+		s.refused(t, b.send(t, http.MethodPost, "/c_messages", `{"c_text":"x"}`, header...), 403, "accessDenied.csrfTokenMismatch")
+	}
+	b.send(t, http.MethodPost, "/c_messages", `{"c_text":"x"}`).ok(t)
+}
+
+func TestStatusOfCredentialsThatFail(t *testing.T) {
+	s := start(t, "-session-cookie", "brand-{org}")
+	b := s.browser(t)
+	got := b.send(t, http.MethodGet, "/accounts/status", "", "Cookie", "brand-acme=nonsense").ok(t)
+	fault, _ := got["fault"].(value)
+	if got["loggedin"] != false || fault["errCode"] != "service.accessDenied.sessionExpired" {
+		t.Errorf("status %v", got)
+	}
+	b.send(t, http.MethodPost, "/accounts/login", fmt.Sprintf(`{"email":%q,"password":%q}`, s.AccountEmail, s.AccountPassword), "Cookie", "brand-acme=nonsense").ok(t)
+	got = b.send(t, http.MethodGet, "/accounts/status", "", "Authorization", "Bearer nonsense").ok(t)
+	fault, _ = got["fault"].(value)
+	if got["loggedin"] != false || fault["errCode"] != "service.accessDenied.invalidJwt" {
+		t.Errorf("status %v", got)
+	}
+}
+
+func TestIdleSessionsEnd(t *testing.T) {
+	s := start(t, "-idle", "1s")
+	b := s.browser(t)
+	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
+	for range 5 { // longer in use than the idle time
+		time.Sleep(300 * time.Millisecond)
+		b.get(t, "/accounts/me").ok(t)
+	}
+	time.Sleep(1100 * time.Millisecond)
+	got := b.get(t, "/accounts/me")
+	s.refused(t, got, 401, "accessDenied.sessionExpired")
+	if cookie := got.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "session-acme=;") {
+		t.Errorf("Set-Cookie %q", cookie)
+	}
+}
+
+func TestRegistrationsAreBounded(t *testing.T) {
+	s := start(t)
+	refused := 0
+	for range 60 {
+		got := s.browser(t).post(t, "/accounts", value{"email": "x"})
+		if got.status == http.StatusTooManyRequests {
+			s.refused(t, got, 429, "throttled.unspecified")
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("none was refused")
+	}
+}

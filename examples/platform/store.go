@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"modernc.org/sqlite"               // the driver "sqlite", too
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+// store keeps the platform's own records in SQL: orgs, apps, accounts, roles
+// and objects. It is the auth.Directory, too. What the library keeps lies in
+// tables beside these, see stores.go.
+type store struct {
+	db      *sql.DB
+	dialect sqlpage.Dialect
+
+	alive *sql.Conn // keeps a database in memory from ending with its last connection
+	file  string    // of SQLite, "" if there is none
+}
+
+// openStore opens the database of -db and makes the tables that are not there.
+func openStore(ctx context.Context, name string) (*store, error) {
+	driver, dialect, source, file := "sqlite", sqlpage.SQLite, "", ""
+	switch {
+	case name == memoryDB:
+		source = "file:/" + rand.Text() + "?vfs=memdb&_pragma=busy_timeout(5000)&_txlock=immediate"
+	case strings.HasPrefix(name, sqliteDB):
+		file = strings.TrimPrefix(name, sqliteDB)
+		if err := keepPrivate(file); err != nil {
+			return nil, fmt.Errorf("-db: %w", err)
+		}
+		source = sqliteSource(file,
+			"_pragma=busy_timeout(250)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
+	default:
+		driver, dialect, source = "pgx", sqlpage.PostgreSQL, name
+		if _, err := pgx.ParseConfig(source); err != nil {
+			return nil, errors.New("-db: not the address of a database") // the driver's error may show a password
+		}
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return nil, fmt.Errorf("-db: %w", err)
+	}
+	db.SetMaxOpenConns(20)
+	db.SetMaxIdleConns(20)
+	s := &store{db: db, dialect: dialect, file: file}
+	err = s.alone(ctx, func() (err error) {
+		if s.alive, err = db.Conn(ctx); err != nil {
+			return err
+		}
+		return s.migrate(ctx)
+	})
+	if err != nil {
+		db.Close()
+		return nil, fmt.Errorf("-db: %w", err)
+	}
+	return s, nil
+}
+
+// sqliteSource names a file and settings to the driver, whatever the file's name.
+func sqliteSource(file, settings string) string {
+	address := &url.URL{Scheme: "file", Opaque: url.PathEscape(file)}
+	return strings.ReplaceAll(address.String(), "%2F", "/") + "?" + settings
+}
+
+// keepPrivate makes the file of a database that is not there yet, for nobody
+// else to read: SQLite gives those beside it the same permissions.
+func keepPrivate(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func (s *store) close() error { return errors.Join(s.alive.Close(), s.db.Close()) }
+
+// ping tells whether the database answers.
+func (s *store) ping(ctx context.Context) error { return s.db.PingContext(ctx) }
+
+// engine is what the library's own tables are opened with.
+func (s *store) engine() sqlstore.Dialect {
+	if s.dialect == sqlpage.PostgreSQL {
+		return sqlstore.PostgreSQL
+	}
+	return sqlstore.SQLite
+}
+
+// tables are in the SQL that both engines read. Text is ordered by its bytes,
+// as lists are; times are Unix milliseconds.
+var tables = []string{
+	`CREATE TABLE IF NOT EXISTS platform_orgs (code TEXT PRIMARY KEY, record TEXT NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS platform_apps (client_key TEXT PRIMARY KEY, org TEXT NOT NULL, record TEXT NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS platform_accounts (
+		org TEXT NOT NULL, id TEXT NOT NULL, email TEXT NOT NULL, password TEXT NOT NULL, record TEXT NOT NULL,
+		PRIMARY KEY (org, id), UNIQUE (org, email))`,
+	`CREATE TABLE IF NOT EXISTS platform_roles (
+		org TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (org, name))`,
+	`CREATE TABLE IF NOT EXISTS platform_objects (
+		org TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
+		version BIGINT NOT NULL, doc {json} NOT NULL, PRIMARY KEY (org, type, id))`,
+	`CREATE TABLE IF NOT EXISTS platform_demo (org TEXT PRIMARY KEY, client_key TEXT NOT NULL, seeded SMALLINT NOT NULL DEFAULT 0)`,
+}
+
+// alone runs do while no other instance is in it. In PostgreSQL not even IF NOT
+// EXISTS is safe without. A database in memory has one instance.
+func (s *store) alone(ctx context.Context, do func() error) error {
+	switch {
+	case s.file != "":
+		return aloneBy(ctx, s.file+".lock", do)
+	case s.dialect == sqlpage.SQLite:
+		return do()
+	}
+	const lock = "(7305808869229538421)" // any number that is not another program's
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return storeFailed(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock"+lock); err != nil {
+		return storeFailed(err)
+	}
+	err = do()
+	_, failed := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock"+lock)
+	return errors.Join(err, storeFailed(failed))
+}
+
+// aloneBy runs do while no other process holds the file, an SQLite database in
+// which nothing is ever written: its lock ends with the process, however that ends.
+// A lock on the database itself would keep do out.
+func aloneBy(ctx context.Context, file string, do func() error) error {
+	if err := keepPrivate(file); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", sqliteSource(file, "_pragma=busy_timeout(250)&_txlock=exclusive"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for {
+		tx, err := db.BeginTx(ctx, nil)
+		if err == nil {
+			defer tx.Rollback()
+			return do()
+		}
+		if !isBusy(err) {
+			return storeFailed(err)
+		}
+	}
+}
+
+// isBusy tells of an SQLite database that another connection has locked.
+func isBusy(err error) bool {
+	const busy = 5 // SQLITE_BUSY, which is the low byte of its kinds
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	return ok && failed.Code()&0xff == busy
+}
+
+// migrate makes the tables.
+func (s *store) migrate(ctx context.Context) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	kind := "TEXT"
+	if s.dialect == sqlpage.PostgreSQL {
+		kind = "jsonb"
+	}
+	statements, err := s.indexes()
+	if err != nil {
+		return err
+	}
+	for _, statement := range append(tables[:len(tables):len(tables)], statements...) {
+		if _, err := tx.ExecContext(ctx, strings.ReplaceAll(statement, "{json}", kind)); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// find reads one record, which is JSON, or returns auth.ErrNotFound.
+func find[T any](ctx context.Context, s *store, query string, args ...any) (*T, error) {
+	var text []byte
+	err := s.db.QueryRowContext(ctx, query, args...).Scan(&text)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, auth.ErrNotFound
+	case err != nil:
+		return nil, storeFailed(err)
+	}
+	record := new(T)
+	return record, json.Unmarshal(text, record)
+}
+
+// findAll reads the records that a query selects, which are JSON.
+func findAll[T any](ctx context.Context, s *store, query string, args ...any) (all []*T, err error) {
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, storeFailed(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text []byte
+		record := new(T)
+		if err := errors.Join(rows.Scan(&text), json.Unmarshal(text, record)); err != nil {
+			return nil, storeFailed(err)
+		}
+		all = append(all, record)
+	}
+	return all, storeFailed(rows.Err())
+}
+
+// exec runs a statement that has to change a row. One that changes none
+// answers otherwise.
+func (s *store) exec(ctx context.Context, otherwise error, statement string, args ...any) error {
+	result, err := s.db.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return storeFailed(err)
+	}
+	n, err := result.RowsAffected()
+	switch {
+	case err != nil:
+		return storeFailed(err)
+	case n == 0:
+		return otherwise
+	}
+	return nil
+}
+
+// storeFailed makes a 503 of what a store reports beside "not found": nobody
+// knows.
+func storeFailed(err error) error {
+	if err == nil || errors.Is(err, auth.ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+}
+
+// record is the text of a record.
+func record(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a type of ours that JSON cannot hold
+	}
+	return string(text)
+}

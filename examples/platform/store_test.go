@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+func TestStoredObjects(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
+	create := func(org, id string) {
+		t.Helper()
+		values := map[string]any{
+			"c_text": "old", "c_likes": int64(1<<53 + 1), "c_pinned": false, languagePath: nil, "c_secret": "hidden",
+		}
+		if err := s.create(ctx, &object{ID: id, Org: org, Type: messages.Object, Owner: "ann", Values: values}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := func() (ids []string) {
+		t.Helper()
+		page, more, err := s.page(ctx, acme, messages, paging.Query{Limit: 100})
+		if err != nil || more {
+			t.Fatal(more, err)
+		}
+		for _, o := range page {
+			ids = append(ids, o.ID)
+		}
+		return ids
+	}
+	for _, id := range []string{"d", "b", "c"} {
+		create(acme, id)
+	}
+	create(globex, "a")
+	if diff := cmp.Diff([]string{"b", "c", "d"}, ids()); diff != "" {
+		t.Errorf("ids (-want +got):\n%s", diff)
+	}
+
+	if _, err := s.update(ctx, acme, messages, "b", map[string]any{"c_text": "new", languagePath: "de"}, anybody); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := s.object(ctx, acme, messages, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"c_text": "new", "c_likes": int64(1<<53 + 1), "c_pinned": false, languagePath: "de", "c_secret": "hidden",
+	}
+	if diff := cmp.Diff(want, changed.Values); diff != "" || changed.Owner != "ann" {
+		t.Errorf("updated (-want +got):\n%s", diff)
+	}
+	if err := s.delete(ctx, acme, messages, "c", anybody); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"b", "d"}, ids()); diff != "" {
+		t.Errorf("ids (-want +got):\n%s", diff)
+	}
+
+	if err := s.create(ctx, &object{ID: "b", Org: acme, Type: messages.Object}); err == nil {
+		t.Error("an id was taken twice")
+	}
+	for _, other := range []struct {
+		org string
+		of  *paging.Schema
+	}{{globex, messages}, {acme, connections}} {
+		_, got := s.object(ctx, other.org, other.of, "b")
+		_, updated := s.update(ctx, other.org, other.of, "b", nil, anybody)
+		for _, err := range []error{got, updated, s.delete(ctx, other.org, other.of, "b", anybody)} {
+			if !errors.Is(err, auth.ErrNotFound) {
+				t.Errorf("in %s: %v", other.org, err)
+			}
+		}
+	}
+}
+
+// Two that write different properties at once must not undo each other.
+func TestConcurrentUpdates(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
+	if err := s.create(ctx, &object{ID: "a", Org: acme, Type: messages.Object, Values: map[string]any{}}); err != nil {
+		t.Fatal(err)
+	}
+	writes := []map[string]any{{"c_text": "x"}, {"c_likes": int64(7)}, {"c_pinned": true}, {languagePath: "de"}}
+	var all sync.WaitGroup
+	for _, changes := range writes {
+		all.Go(func() {
+			if _, err := s.update(ctx, acme, messages, "a", changes, anybody); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	o, err := s.object(ctx, acme, messages, "a")
+	want := map[string]any{"c_text": "x", "c_likes": int64(7), "c_pinned": true, languagePath: "de"}
+	if diff := cmp.Diff(want, o.Values); diff != "" || err != nil {
+		t.Errorf("(-want +got):\n%s\n%v", diff, err)
+	}
+}
+
+func TestAStoreThatDoesNotAnswerIsUnavailable(t *testing.T) {
+	s := newStore(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, org := s.Org(ctx, acme)
+	_, _, password := s.Password(ctx, acme, "ann")
+	_, _, page := s.page(ctx, acme, messages, paging.Query{Limit: 1})
+	for _, err := range []error{org, password, page, s.delete(ctx, acme, messages, "a", anybody), s.putOrg(ctx, auth.Org{Code: acme})} {
+		if !errors.Is(err, auth.ErrUnavailable) || errors.Is(err, auth.ErrNotFound) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// One instance must not undo what another does to an app at the same time: an
+// app that was disabled stays disabled, and one that was deleted is gone.
+func TestConcurrentChangesOfAnApp(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
+	if err := s.putApp(ctx, app{App: auth.App{ClientKey: "key", Org: acme}}); err != nil {
+		t.Fatal(err)
+	}
+	first := true
+	a, err := s.changeApp(ctx, acme, "key", func(a *app) {
+		a.Name = "renamed"
+		if !first {
+			return
+		}
+		first = false
+		if _, err := s.changeApp(ctx, acme, "key", func(a *app) { a.Disabled = true }); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil || a.Name != "renamed" || !a.Disabled {
+		t.Errorf("%+v, %v", a, err)
+	}
+	_, err = s.changeApp(ctx, acme, "key", func(*app) {
+		if err := s.deleteApp(ctx, "key"); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, found := s.app(ctx, acme, "key"); !errors.Is(err, auth.ErrNotFound) || !errors.Is(found, auth.ErrNotFound) {
+		t.Errorf("deleted meanwhile: %v, and then %v", err, found)
+	}
+}
+
+func TestAddressesOfDatabasesAreNotShown(t *testing.T) {
+	for _, address := range []string{
+		"postgres://ann:hun@ter2@127.0.0.1:x/db",
+		"postgres://ann:hunter2%zz@127.0.0.1/db",
+		"postgres://127.0.0.1/db?user=ann&password=hunter2&sslmode=bogus",
+	} {
+		_, err := openStore(t.Context(), address)
+		if err == nil || strings.Contains(err.Error(), "ter2") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestADatabaseFileIsPrivate(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "own file?.db")
+	s, err := openStore(t.Context(), sqliteDB+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := s.putOrg(t.Context(), auth.Org{Code: acme}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{file, file + "-wal"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode %v", name, info.Mode())
+		}
+	}
+}
+
+// Whoever waits for another instance waits as long as the context lasts.
+func TestOneInstanceIsAlone(t *testing.T) {
+	file := sqliteDB + filepath.Join(t.TempDir(), "platform.db")
+	var instances [2]*store
+	for i := range instances {
+		s, err := openStore(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.close()
+		instances[i] = s
+	}
+	entered := errors.New("entered")
+	enter := func() error { return entered }
+	err := instances[0].alone(t.Context(), func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		return instances[1].alone(ctx, enter)
+	})
+	if !errors.Is(err, auth.ErrUnavailable) || errors.Is(err, entered) {
+		t.Errorf("while another one is in it: %v", err)
+	}
+	if err := instances[1].alone(t.Context(), enter); !errors.Is(err, entered) {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func anybody(*object) error { return nil }
+
+// TestAccessIsDecidedOnWhatIsWrittenOver gives an object to another author
+// between the decision about a write and the write.
+func TestAccessIsDecidedOnWhatIsWrittenOver(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
+	ann := auth.Principal{Org: acme, Account: "ann"}
+	for name, write := range map[string]func(access) error{
+		"update": func(allowed access) error {
+			_, err := s.update(ctx, acme, messages, "update", map[string]any{"c_text": "ann's"}, allowed)
+			return err
+		},
+		"delete": func(allowed access) error { return s.delete(ctx, acme, messages, "delete", allowed) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &object{ID: name, Org: acme, Type: messages.Object, Owner: "root", Values: map[string]any{authorPath: "ann"}}
+			if err := s.create(ctx, o); err != nil {
+				t.Fatal(err)
+			}
+			asked := 0
+			err := write(func(now *object) error {
+				decided := mayDelete(ann, now)
+				if asked++; asked == 1 {
+					if _, err := s.update(ctx, acme, messages, name, map[string]any{authorPath: "ben"}, anybody); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return decided
+			})
+			if !errors.Is(err, auth.ErrForbidden) || asked != 2 {
+				t.Errorf("%v after %d decisions", err, asked)
+			}
+			if now, err := s.object(ctx, acme, messages, name); err != nil || now.Values["c_text"] != nil {
+				t.Errorf("%v, %v", now, err)
+			}
+		})
+	}
+}

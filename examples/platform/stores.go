@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tenantkit/tenantkit/auth/redisstore"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// stores are where the library keeps what it must not forget: in the database,
+// and with -redis what is written with every request there.
+type stores struct {
+	replays  signing.Replays
+	ledger   token.Ledger
+	sessions session.Store
+	attempts session.Attempts
+
+	// These hold secrets, sealed, and stay in the database.
+	credentials *sqlstore.Credentials
+	keys        *sqlstore.Keys
+	factors     *sqlstore.Factors
+
+	sql   *sqlstore.Store
+	redis *redis.Client // nil without -redis
+}
+
+func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*stores, error) {
+	sealer, err := o.sealer()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := sqlstore.Open(ctx, s.db, s.engine(), sqlstore.Options{
+		Sealer:           sealer,
+		UnsafeDurability: o.db == memoryDB, // whose name says as much
+	})
+	if err != nil {
+		return nil, fmt.Errorf("-db: %w", err)
+	}
+	// Seals anew what an old key has sealed, and so finds out that a key is not
+	// that of the database: a file that was lost, or is another one on each host.
+	if err := kept.Reseal(ctx); errors.Is(err, sqlstore.ErrSealed) {
+		return nil, fmt.Errorf("-sealing-key-file: not the key that the secrets in the database were sealed with: %w", err)
+	} else if err != nil {
+		return nil, fmt.Errorf("-db: %w", err)
+	}
+	log.Info("stores", "db", kept.Guarantee())
+	all := &stores{
+		replays:  kept.Replays(),
+		ledger:   kept.Ledger(),
+		sessions: kept.Sessions(),
+		attempts: kept.Attempts(),
+		sql:      kept,
+	}
+	if o.db == memoryDB {
+		all.replays = signing.NewMemory(1_000_000)
+	}
+	all.credentials, err = kept.Credentials()
+	if err == nil {
+		all.keys, err = kept.Keys()
+	}
+	if err == nil {
+		all.factors, err = kept.Factors()
+	}
+	if err == nil && o.redis != "" {
+		err = all.moveToRedis(ctx, o.redis, log)
+	}
+	return all, err
+}
+
+// moveToRedis keeps in Redis what is written with every request.
+func (s *stores) moveToRedis(ctx context.Context, address string, log *slog.Logger) error {
+	settings, err := redis.ParseURL(address)
+	if err != nil {
+		return errors.New("-redis: not the address of a Redis") // the parser's error may show a password
+	}
+	settings.ContextTimeoutEnabled = true // the Guard's deadline ends a command
+	settings.MaxRetries = -1              // a claim that may have been made must not be made again
+	s.redis = redis.NewClient(settings)
+	server, err := redisstore.Open(ctx, func(ctx context.Context, args ...any) (any, error) {
+		return s.redis.Do(ctx, args...).Result()
+	}, redisstore.Options{})
+	if err != nil {
+		return fmt.Errorf("-redis: %w", err)
+	}
+	log.Info("stores", "redis", server.Guarantee())
+	s.replays, s.attempts = server.Replays(), server.Attempts()
+	ledger, err := server.Ledger()
+	if err != nil {
+		return fmt.Errorf("-redis: %w", err)
+	}
+	sessions, err := server.Sessions()
+	if err != nil {
+		return fmt.Errorf("-redis: %w", err)
+	}
+	s.ledger, s.sessions = ledger, sessions
+	return nil
+}
+
+// ping tells whether Redis answers, if there is one.
+func (s *stores) ping(ctx context.Context) error {
+	if s.redis == nil {
+		return nil
+	}
+	return s.redis.Ping(ctx).Err()
+}
+
+// sweep drops what has ended, until ctx ends. Writes do so by the way, too.
+func (s *stores) sweep(ctx context.Context, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Minute):
+		}
+		if err := s.sweepOnce(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("sweep", "cause", err)
+		}
+	}
+}
+
+// sweepOnce gives up after a minute: a connection that answers nothing must not
+// be the end of sweeping.
+func (s *stores) sweepOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return s.sql.Sweep(ctx)
+}
+
+func (s *stores) close() error {
+	if s.redis == nil {
+		return nil
+	}
+	return s.redis.Close()
+}
+
+// sealer encrypts what is secret in the database. A database in memory has a
+// key that is as short-lived.
+func (o options) sealer() (*sqlstore.Sealer, error) {
+	file := o.sealingKeyFile
+	if name, ok := strings.CutPrefix(o.db, sqliteDB); ok && file == "" {
+		file = name + ".key"
+	}
+	if file == "" {
+		return sqlstore.NewSealer(newSealingKey())
+	}
+	key, err := readSealingKey(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = writeSealingKey(file); err == nil {
+			key, err = readSealingKey(file)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("-sealing-key-file: %w", err)
+	}
+	return sqlstore.NewSealer(key)
+}
+
+func newSealingKey() []byte {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return key
+}
+
+// readSealingKey reads a key of 64 hexadecimal digits, from a file that nobody
+// else may read.
+func readSealingKey(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s can be read by others: chmod 600 %[1]s", file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != 32 {
+		return nil, fmt.Errorf("%s is not 64 hexadecimal digits", file) // and what it is, is not shown
+	}
+	return key, nil
+}
+
+// writeSealingKey makes a key. Of several instances that start at once one
+// makes it, and it appears whole.
+func writeSealingKey(file string) error {
+	part, err := os.CreateTemp(filepath.Dir(file), ".sealing-key-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name())
+	_, err = part.WriteString(hex.EncodeToString(newSealingKey()) + "\n")
+	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(part.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
