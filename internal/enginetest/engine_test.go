@@ -26,7 +26,7 @@ func get(i item, path string) (any, bool) {
 	return v, ok
 }
 
-// engine is a data base with one table of items.
+// engine is a database with one table of items.
 type engine struct {
 	name    string
 	db      *sql.DB
@@ -102,7 +102,7 @@ func newEngine(t testing.TB, name string, db *sql.DB, dialect sqlpage.Dialect, t
 	return e
 }
 
-// engines returns all data bases, with a table of that name.
+// engines returns all databases, with a table of that name.
 func engines(t testing.TB, table string) []*engine {
 	t.Helper()
 	return []*engine{
@@ -157,6 +157,20 @@ func (e *engine) insert(t testing.TB, items ...item) {
 func (e *engine) remove(t testing.TB, i item) {
 	t.Helper()
 	e.exec(t, "DELETE FROM "+e.table.Name+" WHERE id = $1", i.id())
+}
+
+// update changes what is in the table of an item, if that is still there.
+func (e *engine) update(t testing.TB, i item) {
+	t.Helper()
+	var set []string
+	args := []any{i.id()}
+	for _, c := range columns[1:] {
+		args = append(args, e.value(c.column, i[c.path]))
+		set = append(set, fmt.Sprintf("%s = $%d", c.column.Name, len(args)))
+	}
+	args = append(args, string(i.document()))
+	set = append(set, fmt.Sprintf("doc = $%d", len(args)))
+	e.exec(t, "UPDATE "+e.table.Name+" SET "+strings.Join(set, ", ")+" WHERE id = $1", args...)
 }
 
 // value returns what a driver takes for a property.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,7 +41,7 @@ func TestSamePage(t *testing.T) {
 						q.Skip = r.IntN(10)
 					}
 					if r.IntN(2) == 0 {
-						q = q.And(r.behind(q.Sort))
+						q = r.resume(q)
 					}
 					compare(t, e, items, q)
 				}
@@ -59,7 +61,7 @@ func TestSameKeyset(t *testing.T) {
 				e.fill(t, items)
 				for range 100 {
 					q := paging.Query{Sort: r.sort(paths), Limit: 1 + r.IntN(60)}
-					compare(t, e, items, q.And(r.behind(q.Sort)))
+					compare(t, e, items, r.resume(q))
 				}
 			}
 		})
@@ -103,11 +105,16 @@ func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (l *list) walk(sort []paging.Key, size int) (ids []string) {
 	l.t.Helper()
+	return l.walkQuery(paging.Query{Sort: sort}, size)
+}
+
+func (l *list) walkQuery(q paging.Query, size int) (ids []string) {
+	l.t.Helper()
 	items := walk.List[envelope.Item]{Client: &http.Client{Transport: l}, URL: "http://localhost/items",
-		Query: paging.Query{Sort: sort}, PageSize: size}
+		Query: q, PageSize: size}
 	for i, err := range items.All(l.t.Context()) {
 		if err != nil {
-			l.t.Fatalf("sort %v, pages of %d: %v", sort, size, err)
+			l.t.Fatalf("sort %v, pages of %d: %v", q.Sort, size, err)
 		}
 		ids = append(ids, i.ID)
 	}
@@ -130,6 +137,22 @@ func sortable() (paths []string) {
 	return paths
 }
 
+// walksAreSorts compares walks by random keys with the sort of all items.
+func (e *engine) walksAreSorts(t *testing.T, r random, items []item) {
+	t.Helper()
+	e.fill(t, items)
+	l := &list{t: t, items: byID(items), page: func(q paging.Query) ([]string, bool) { return e.page(t, q) }}
+	for range 3 {
+		sort := r.sort(sortable())
+		want, _ := inMemory(items, paging.Query{Sort: sort, Limit: len(items)})
+		for _, size := range []int{1, 3, 7} {
+			if diff := cmp.Diff(want, l.walk(sort, size)); diff != "" {
+				t.Fatalf("sort %v, pages of %d:\n%s", sort, size, diff)
+			}
+		}
+	}
+}
+
 // TestWalk is P13: the pages of a client one after the other are all items in
 // order.
 func TestWalk(t *testing.T) {
@@ -138,17 +161,77 @@ func TestWalk(t *testing.T) {
 			for seed := range rounds(12) {
 				r := newRandom(seed)
 				items := r.items(40)
+				e.walksAreSorts(t, r, items)
+			}
+		})
+	}
+}
+
+// TestMixedTypes is P13 where the values of a sort key are of several types: the
+// keysets of a client, one after the other, are the whole sort, and the same in
+// memory.
+func TestMixedTypes(t *testing.T) {
+	for _, e := range engines(t, "mixed") {
+		t.Run("P13 "+e.name, func(t *testing.T) {
+			for seed := range rounds(10) {
+				r := newRandom(seed)
+				items := r.mixed(30, e.dialect)
 				e.fill(t, items)
-				l := &list{t: t, items: byID(items), page: func(q paging.Query) ([]string, bool) { return e.page(t, q) }}
+				index := byID(items)
 				for range 3 {
-					sort := r.sort(sortable())
-					want, _ := inMemory(items, paging.Query{Sort: sort, Limit: len(items)})
+					q := paging.Query{Sort: r.sort(paths)}
+					switch r.IntN(4) {
+					case 0:
+						q.Where = paging.Not(r.condition())
+					case 1:
+						q.Where = r.longFilter()
+					}
 					for _, size := range []int{1, 3, 7} {
-						if diff := cmp.Diff(want, l.walk(sort, size)); diff != "" {
-							t.Fatalf("sort %v, pages of %d:\n%s", sort, size, diff)
-						}
+						q.Limit = size
+						walkMixed(t, e, items, index, q)
 					}
 				}
+				for range 20 {
+					q := paging.Query{Where: r.filter(2), Sort: r.sort(paths), Limit: 30}
+					compare(t, e, items, q)
+					q = r.resume(q)
+					compare(t, e, items, q)
+				}
+			}
+		})
+	}
+}
+
+// walkMixed walks by keysets in the database and in memory.
+func walkMixed(t *testing.T, e *engine, items []item, index map[string]item, q paging.Query) {
+	t.Helper()
+	whole := q
+	whole.Limit = len(items)
+	want, _ := inMemory(items, whole)
+	var got []string
+	next := q
+	for len(got) <= len(want) {
+		compare(t, e, items, next)
+		page, more := e.page(t, next)
+		if got = append(got, page...); !more {
+			break
+		}
+		next = goOn(q, index[page[len(page)-1]])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("where %s sort %v, pages of %d:\n%s", q.Where, q.Sort, q.Limit, diff)
+	}
+}
+
+// TestWalkOfMixedTypes is TestMixedTypes by package walk, from whose requests
+// the schema has to take values that are not of its types.
+func TestWalkOfMixedTypes(t *testing.T) {
+	for _, e := range engines(t, "walked_mixed") {
+		t.Run("P13 "+e.name, func(t *testing.T) {
+			for seed := range rounds(10) {
+				r := newRandom(seed)
+				items := r.mixed(30, e.dialect)
+				e.walksAreSorts(t, r, items)
 			}
 		})
 	}
@@ -160,7 +243,7 @@ func TestWalkDuringChanges(t *testing.T) {
 	byKey := [][]paging.Key{{{Path: "_id"}}, {{Path: "_id", Desc: true}}, {{Path: "count", Desc: true}, {Path: "text"}, {Path: "_id"}}}
 	for _, e := range engines(t, "changing") {
 		t.Run("P12 "+e.name, func(t *testing.T) {
-			for seed := range rounds(150) {
+			for seed := range rounds(1000) {
 				changes(t, e, newRandom(seed), byKey[seed%len(byKey)])
 			}
 		})
@@ -169,19 +252,34 @@ func TestWalkDuringChanges(t *testing.T) {
 
 func changes(t *testing.T, e *engine, r random, sort []paging.Key) {
 	t.Helper()
-	items := r.items(20)
+	items := r.items(9)
 	e.fill(t, items)
 	surviving := byID(items)
 	l := &list{t: t, items: byID(items), page: func(q paging.Query) ([]string, bool) { return e.page(t, q) }}
 	n := 0
 	l.before = func() {
 		n++
-		added := r.item(fmt.Sprintf("%c%02d new %d", one(r, []rune("aBcD")), r.IntN(20), n))
-		l.items[added.id()] = added
-		e.insert(t, added)
-		if gone := one(r, items); r.IntN(2) == 0 {
+		switch r.IntN(3) {
+		case 0:
+			added := r.item(fmt.Sprintf("%c%02d new %d", one(r, []rune("aBcD")), r.IntN(20), n))
+			l.items[added.id()] = added
+			e.insert(t, added)
+		case 1:
+			gone := one(r, items)
 			delete(surviving, gone.id())
 			e.remove(t, gone)
+		case 2:
+			// By _id an item may become any other; in a sort by other keys it
+			// may change in all but these, or it moves to where it was read.
+			changed := maps.Clone(l.items[one(r, items).id()])
+			another := r.item(changed.id())
+			for _, path := range paths {
+				if len(sort) == 1 || path != "count" && path != "text" {
+					changed[path] = another[path]
+				}
+			}
+			l.items[changed.id()] = changed
+			e.update(t, changed)
 		}
 	}
 	got := l.walk(sort, one(r, []int{1, 3, 7}))
@@ -193,6 +291,119 @@ func changes(t *testing.T, e *engine, r random, sort []paging.Key) {
 		if !slices.Contains(got, id) {
 			t.Fatalf("sort %v: %s was not given out: %q", sort, id, got)
 		}
+	}
+}
+
+// TestWalkOfTheLargestFilter is P04 for more than one page: a filter exactly at
+// its bounds leaves room for where a walk goes on.
+func TestWalkOfTheLargestFilter(t *testing.T) {
+	var many []paging.Filter
+	for i := range 255 {
+		if i < 200 {
+			many = append(many, paging.Ne("c_number", 1000+i))
+		} else {
+			many = append(many, parsed("name", "$exists", true))
+		}
+	}
+	longest := `{"name":{"$ne":""}}`
+	longest = `{"name":{"$ne":"` + strings.Repeat("x", 8<<10-len(longest)) + `"}}`
+	filters := map[string]paging.Filter{
+		"256 conditions and 200 values": paging.And(many...),
+		"8 KiB":                         parsedText(longest),
+		"depth 16":                      parsedText(strings.Repeat(`{"$nor":[{"count":100000},`, 7) + `{"count":{"$lt":-100000}}` + strings.Repeat(`]}`, 7)),
+	}
+	sorts := [][]paging.Key{nil, {{Path: "count", Desc: true}}, {{Path: "c_number"}, {Path: "text", Desc: true}}}
+	for _, e := range engines(t, "largest_filter") {
+		t.Run("P04 "+e.name, func(t *testing.T) {
+			items := newRandom(4).items(10)
+			e.fill(t, items)
+			l := &list{t: t, items: byID(items), page: func(q paging.Query) ([]string, bool) { return e.page(t, q) }}
+			for name, where := range filters {
+				for _, sort := range sorts {
+					q := paging.Query{Where: where, Sort: sort, Limit: len(items)}
+					want, _ := inMemory(items, q)
+					if diff := cmp.Diff(want, l.walkQuery(q, 6)); diff != "" || len(want) < 7 {
+						t.Errorf("%s, sort %v:\n%s", name, sort, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestWalkOfWhatLooksLikeAPlace is P13 where the caller's own filter has the
+// form of a place in the sort by which it walks.
+func TestWalkOfWhatLooksLikeAPlace(t *testing.T) {
+	for _, e := range engines(t, "like_a_place") {
+		t.Run("P13 "+e.name, func(t *testing.T) {
+			for seed := range rounds(20) {
+				r := newRandom(seed)
+				items := r.mixed(30, e.dialect)
+				e.fill(t, items)
+				l := &list{t: t, items: byID(items)}
+				backends := map[string]func(paging.Query) ([]string, bool){
+					"memory": func(q paging.Query) ([]string, bool) { return inMemory(items, q) },
+					e.name:   func(q paging.Query) ([]string, bool) { return e.page(t, q) },
+				}
+				path := one(r, []string{"count", "number", "c_number", "c_text", "text"})
+				value := one(r, valuesOf[path])
+				for _, desc := range []bool{false, true} {
+					beyond := parsed(path, "$gt", value)
+					if desc {
+						beyond = paging.Not(parsed(path, "$gte", value))
+					}
+					own := paging.Or(beyond, paging.And(parsed(path, "$eq", value), paging.Gt("_id", "a05")))
+					if r.IntN(3) == 0 {
+						own = paging.And(paging.Ne("name", "a"), own)
+					}
+					q := paging.Query{Where: own, Sort: []paging.Key{{Path: path, Desc: desc}}}
+					whole := q
+					whole.Limit = len(items)
+					want, _ := inMemory(items, whole)
+					for name, page := range backends {
+						l.page = page
+						for _, size := range []int{1, 2, 7} {
+							if diff := cmp.Diff(want, l.walkQuery(q, size)); diff != "" {
+								t.Fatalf("%s: where %s sort %v, pages of %d:\n%s", name, own, q.Sort, size, diff)
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestLongDecimals is P13 by decimals of more digits than a float64 has, which
+// SQLite does not always convert to the nearest. All items have the same, for a
+// walk compares exactly.
+func TestLongDecimals(t *testing.T) {
+	for _, e := range engines(t, "long_decimals") {
+		t.Run("P13 "+e.name, func(t *testing.T) {
+			r := newRandom(1)
+			for n := range rounds(60) {
+				literal := json.Number(fmt.Sprintf("%d.%09d%09d", r.IntN(1000), r.IntN(1e9), r.IntN(1e9)))
+				if n == 0 {
+					literal = "248.463611712622181935"
+				}
+				items := []item{}
+				for _, id := range []string{"a", "b", "c"} {
+					items = append(items, item{"_id": id, "name": "n", "count": json.Number("1"), "c_number": literal})
+				}
+				e.fill(t, items)
+				for _, operator := range []string{"$eq", "$gt", "$gte", "$lt", "$lte", "$ne"} {
+					compare(t, e, items, paging.Query{Where: parsed("c_number", operator, literal), Limit: 9})
+				}
+				compare(t, e, items, paging.Query{Where: parsed("c_number", "$in", []any{literal}), Limit: 9})
+				l := &list{t: t, items: byID(items), page: func(q paging.Query) ([]string, bool) { return e.page(t, q) }}
+				for _, desc := range []bool{false, true} {
+					sort := []paging.Key{{Path: "c_number", Desc: desc}}
+					if diff := cmp.Diff([]string{"a", "b", "c"}, l.walk(sort, 1)); diff != "" {
+						t.Fatalf("%s, down %t:\n%s", literal, desc, diff)
+					}
+				}
+			}
+		})
 	}
 }
 
@@ -214,12 +425,30 @@ func TestTextForNumber(t *testing.T) {
 	}
 	t.Run("a column of SQLite", func(t *testing.T) {
 		e := engines(t, "text_for_integer")[0]
-		e.fill(t, items)
-		e.exec(t, "UPDATE text_for_integer SET count = 'text' WHERE id = '2'")
-		items[1]["count"] = "text"
-		for _, operator := range []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} {
-			q := paging.Query{Where: parsed("count", operator, json.Number("2")), Sort: []paging.Key{{Path: "count"}}, Limit: 9}
-			compare(t, e, items, q)
+		for _, value := range []any{"text", "10", []byte{0}, json.Number("2.5")} {
+			e.fill(t, items)
+			if value == "10" {
+				items[1]["count"] = json.Number("10") // as a column of integers takes it
+			} else {
+				items[1]["count"] = value
+			}
+			argument := value
+			if n, ok := value.(json.Number); ok {
+				argument, _ = n.Float64()
+			}
+			e.exec(t, "UPDATE text_for_integer SET count = $1 WHERE id = '2'", argument)
+			for _, operator := range []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} {
+				for _, operand := range []any{json.Number("2"), json.Number("2.5"), json.Number("1e30"), "text", "10", "a"} {
+					q := paging.Query{Where: parsed("count", operator, operand), Sort: []paging.Key{{Path: "count"}}, Limit: 9}
+					compare(t, e, items, q)
+				}
+			}
+			for _, desc := range []bool{false, true} {
+				q := paging.Query{Sort: []paging.Key{{Path: "count", Desc: desc}, {Path: "_id", Desc: desc}}, Limit: 1}
+				for _, operand := range []any{json.Number("1"), json.Number("3"), "text"} {
+					compare(t, e, items, goOn(q, item{"_id": "1", "count": operand}))
+				}
+			}
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -25,8 +24,11 @@ import (
 // server is a PostgreSQL that ends with the tests.
 type server struct {
 	folder  string
+	flags   []string // of the command, the last ones
 	process *exec.Cmd
 	db      *sql.DB
+	source  string       // what to open besides db
+	again   func() error // starts it when it has ended
 }
 
 var started struct {
@@ -43,24 +45,33 @@ var errNotInstalled = errors.New("PostgreSQL is not installed: no initdb in /usr
 func postgres(t testing.TB) *sql.DB {
 	t.Helper()
 	started.once.Do(func() { started.server, started.err = startPostgres() })
-	if errors.Is(started.err, errNotInstalled) && os.Getenv("REQUIRE_ENGINES") != "1" {
-		t.Skip(started.err)
-	}
-	if started.err != nil {
-		t.Fatal(started.err)
-	}
+	skipUninstalled(t, started.err)
 	return started.server.db
+}
+
+// skipUninstalled ends a test that got no server.
+func skipUninstalled(t testing.TB, err error) {
+	t.Helper()
+	if errors.Is(err, errNotInstalled) && os.Getenv("REQUIRE_ENGINES") != "1" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if started.server != nil {
-		started.server.stop()
+	for _, s := range []*server{started.server, durable.server} {
+		if s != nil {
+			s.stop()
+		}
 	}
 	os.Exit(code)
 }
 
-func startPostgres() (*server, error) {
+// startPostgres takes flags of the command for what is not to be as usual.
+func startPostgres(flags ...string) (*server, error) {
 	bin, err := postgresBin()
 	if err != nil {
 		return nil, err
@@ -73,7 +84,7 @@ func startPostgres() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{folder: folder}
+	s := &server{folder: folder, flags: flags}
 	if err := s.start(bin, account); err != nil {
 		s.stop()
 		return nil, err
@@ -145,8 +156,16 @@ func (s *server) start(bin string, account *syscall.Credential) error {
 	if err != nil {
 		return err
 	}
-	s.process = s.command(account, filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-k", s.folder,
-		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "timezone=Asia/Kolkata")
+	s.source = "postgres://test@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	s.again = func() error {
+		return s.launch(s.command(account, filepath.Join(bin, "postgres"), append([]string{"-D", data, "-p", port, "-k", s.folder,
+			"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "timezone=Asia/Kolkata"}, s.flags...)...))
+	}
+	return s.again()
+}
+
+func (s *server) launch(process *exec.Cmd) error {
+	s.process = process
 	log, err := os.Create(filepath.Join(s.folder, "log"))
 	if err != nil {
 		return err
@@ -156,8 +175,10 @@ func (s *server) start(bin string, account *syscall.Credential) error {
 	if err := s.process.Start(); err != nil {
 		return err
 	}
-	if s.db, err = sql.Open("pgx", "postgres://test@127.0.0.1:"+port+"/postgres?sslmode=disable"); err != nil {
-		return err
+	if s.db == nil {
+		if s.db, err = sql.Open("pgx", s.source); err != nil {
+			return err
+		}
 	}
 	return s.await()
 }
@@ -173,36 +194,24 @@ func (s *server) command(account *syscall.Credential, name string, args ...strin
 	return cmd
 }
 
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
-}
-
 // await returns once the server answers.
 func (s *server) await() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for {
-		err := s.db.PingContext(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
-			return fmt.Errorf("PostgreSQL does not answer: %w\n%s", err, log)
-		case <-time.After(20 * time.Millisecond):
-		}
+	var err error
+	answers := until(func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		err = s.db.PingContext(ctx)
+		return err == nil
+	})
+	if !answers {
+		log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
+		return fmt.Errorf("PostgreSQL does not answer: %w\n%s", err, log)
 	}
+	return nil
 }
 
-// stop ends the server at once, which need not keep anything.
-func (s *server) stop() {
+// halt ends the server at once, which need not keep anything.
+func (s *server) halt() {
 	if s.db != nil {
 		s.db.Close()
 	}
@@ -210,6 +219,11 @@ func (s *server) stop() {
 		s.process.Process.Signal(syscall.SIGQUIT)
 		s.process.Wait()
 	}
+}
+
+// stop is halt, and leaves nothing behind.
+func (s *server) stop() {
+	s.halt()
 	if err := os.RemoveAll(s.folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintln(os.Stderr, err)
 	}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
 // The values that items have and filters name: few, so that they often meet.
@@ -19,7 +21,7 @@ var (
 	booleans = []any{false, true}
 	dates    = []any{"0000-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.001Z", "9999-12-31T23:59:59.999Z"}
 	others   = []any{[]any{}, []any{json.Number("1")}, map[string]any{}, map[string]any{"er": "a"}}
-	// beyond are numbers that are in no item, or of no type of a data base.
+	// beyond are numbers that are in no item, or of no type of a database.
 	beyond = numbers("5.5", "-5.5", "1e30", "-1e30", "9223372036854775808", "-9223372036854777856", "1e320", "-1e320", "1e-320", "10e-1", "1.0")
 )
 
@@ -73,6 +75,43 @@ func (r random) item(id string) item {
 	return i
 }
 
+// mixed are items that have, where others have numbers, texts or booleans,
+// values of another type: in documents and, as SQLite takes them, in columns.
+func (r random) mixed(n int, dialect sqlpage.Dialect) []item {
+	scalars := slices.Concat(texts[:8], numbers("-1", "5", "5.5", "9007199254740993", "1e20"), booleans, []any{nil})
+	items := r.items(n)
+	for _, i := range items {
+		for _, path := range inDocument {
+			if _, nested := i[path].([]any); nested || r.IntN(3) == 0 || path == "c_mixed" {
+				i[path] = one(r, scalars)
+			}
+		}
+		for _, path := range []string{"count", "integer", "number", "double", "flag"} {
+			if dialect != sqlpage.SQLite || r.IntN(4) > 0 {
+				continue
+			}
+			i[path] = one(r, []any{"a", "A", "z", "text", ""})
+			if path == "count" || path == "integer" {
+				i[path] = one(r, []any{"a", "z", json.Number("5.5"), json.Number("0.5"), json.Number("-5.5")})
+			}
+		}
+	}
+	return items
+}
+
+// goOn returns the query with which a client goes on behind an item.
+func goOn(q paging.Query, i item) paging.Query {
+	var values []any
+	for _, key := range q.Order() {
+		values = append(values, i[key.Path])
+	}
+	q, err := q.Behind(values...)
+	if err != nil {
+		panic(err)
+	}
+	return q
+}
+
 func (r random) filter(depth int) paging.Filter {
 	if depth == 0 || r.IntN(3) == 0 {
 		return r.condition()
@@ -90,6 +129,15 @@ func (r random) filter(depth int) paging.Filter {
 		return paging.Not(paging.And(parts...))
 	}
 	return paging.And(parts...)
+}
+
+// longFilter is one that no statement can repeat for each of some ranges.
+func (r random) longFilter() paging.Filter {
+	conditions := make([]paging.Filter, 150)
+	for i := range conditions {
+		conditions[i] = r.condition()
+	}
+	return paging.Not(paging.And(conditions...))
 }
 
 func (r random) condition() paging.Filter {
@@ -143,7 +191,11 @@ func parsed(path, operator string, operand any) paging.Filter {
 	if err != nil {
 		panic(err)
 	}
-	f, err := paging.ParseFilter(string(text))
+	return parsedText(string(text))
+}
+
+func parsedText(text string) paging.Filter {
+	f, err := paging.ParseFilter(text)
 	if err != nil {
 		panic(err)
 	}
@@ -166,6 +218,19 @@ func (r random) sort(paths []string) []paging.Key {
 		}
 	}
 	return append(keys, paging.Key{Path: "_id", Desc: r.IntN(2) == 0})
+}
+
+// resume returns the query that goes on behind any values, or with a condition
+// that only looks like this.
+func (r random) resume(q paging.Query) paging.Query {
+	if r.IntN(3) == 0 {
+		return q.And(r.behind(q.Sort))
+	}
+	i := item{"_id": one(r, []string{"", "B", "a05", "c"})}
+	for _, path := range paths {
+		i[path] = r.operand(path)
+	}
+	return goOn(q, i)
 }
 
 // behind returns a filter in the form of a client's keyset, at any values.

@@ -1,0 +1,180 @@
+package enginetest
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func TestK04DiskFull(t *testing.T) {
+	t.Run("K04 SQLite", sqliteDiskFull)
+	t.Run("K04 PostgreSQL", postgresDiskFull)
+}
+
+// sqliteDiskFull has SQLite say what it says of a full disk, of a file that
+// may not grow.
+func sqliteDiskFull(t *testing.T) {
+	db := openSQLite(t, filepath.Join(t.TempDir(), "store"), "")
+	db.SetMaxOpenConns(1) // the bound is the connection's
+	s, err := sqlstore.Open(t.Context(), db, sqlstore.SQLite, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := func(most int) {
+		if _, err := db.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", most)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	withoutRoom(t, s, func() { pages(1) }, func() { pages(1 << 30) }) // no fewer than there are
+}
+
+func postgresDiskFull(t *testing.T) {
+	bin, err := postgresBin()
+	skipUninstalled(t, err)
+	account, err := unprivileged()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("", "enginetest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &server{folder: folder, flags: []string{"-c", "fsync=on"}}
+	t.Cleanup(server.stop)
+	smallDisk(t, folder, 120)
+	t.Cleanup(server.halt) // while the disk is there
+	if err := server.start(bin, account); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlstore.Open(t.Context(), server.db, sqlstore.PostgreSQL, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ballast := filepath.Join(server.folder, "ballast")
+	fill := func() {
+		file, err := os.Create(ballast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		block := make([]byte, 64<<10)
+		for err == nil {
+			_, err = file.Write(block)
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}
+	withoutRoom(t, s, fill, func() {
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// withoutRoom uses a store until its disk is full, and then that there is room
+// again. The disk is full in the middle of what a store does, so that each
+// call may have an error or not: what counts is that none is taken for another
+// outcome, and that what was done and what was not hold afterwards.
+func withoutRoom(t *testing.T, s *sqlstore.Store, fill, free func()) {
+	t.Helper()
+	time.Sleep(5 * time.Millisecond)
+	before, r := aUse(), aToken()
+	r.MaxUses = 3
+	claims(t, "first", s, before, nil)
+	if err := errors.Join(s.Ledger().Issue(t.Context(), r, 10), s.Ledger().Spend(t.Context(), r)); err != nil {
+		t.Fatal(err)
+	}
+
+	fill()
+	accepted, failed := untilFull(t, s)
+	claims(t, "a replay, on a full disk", s, before, signing.ErrReplayed)
+	issued, refused := issuedUntilFull(t, s)
+	spent := 1
+	for range 2 {
+		if err := s.Ledger().Spend(t.Context(), r); err == nil {
+			spent++
+		} else if errors.Is(err, token.ErrRevoked) || errors.Is(err, token.ErrExhausted) {
+			t.Errorf("Spend on a full disk = %v", err)
+		}
+	}
+
+	free()
+	for _, u := range append(accepted, before) {
+		claims(t, "accepted before", s, u, signing.ErrReplayed)
+	}
+	for _, u := range failed {
+		if err := s.Replays().Claim(t.Context(), u); err != nil && !errors.Is(err, signing.ErrReplayed) {
+			t.Errorf("Claim with room again = %v", err)
+		}
+		claims(t, "accepted or not, and then again", s, u, signing.ErrReplayed)
+	}
+	for _, one := range issued {
+		if err := s.Ledger().Spend(t.Context(), one); err != nil {
+			t.Errorf("Spend of what was issued = %v", err)
+		}
+	}
+	if err := s.Ledger().Spend(t.Context(), refused); !errors.Is(err, token.ErrRevoked) {
+		t.Errorf("Spend of what was not issued = %v", err)
+	}
+	for range 5 {
+		if s.Ledger().Spend(t.Context(), r) == nil {
+			spent++
+		}
+	}
+	if spent > 3 {
+		t.Errorf("I2 %d uses of 3", spent)
+	}
+	claims(t, "I6 signed anew", s, aUse(), nil)
+}
+
+// untilFull claims until it has failed a few times in succession.
+func untilFull(t *testing.T, s *sqlstore.Store) (accepted, failed []signing.Use) {
+	t.Helper()
+	for row := 0; row < 5; {
+		u := aUse()
+		switch err := s.Replays().Claim(t.Context(), u); {
+		case err == nil:
+			accepted, row = append(accepted, u), 0
+		case slices.ContainsFunc([]error{signing.ErrReplayed, signing.ErrStale, signing.ErrFull},
+			func(said error) bool { return errors.Is(err, said) }):
+			t.Fatalf("Claim on a full disk = %v", err)
+		default:
+			failed, row = append(failed, u), row+1
+		}
+		if len(accepted) > 20_000 {
+			t.Fatal("the disk is never full")
+		}
+	}
+	t.Logf("%d claims until the disk was full, and %d failed", len(accepted), len(failed))
+	return accepted, failed
+}
+
+// issuedUntilFull issues tokens until one cannot be.
+func issuedUntilFull(t *testing.T, s *sqlstore.Store) (issued []token.Record, refused token.Record) {
+	t.Helper()
+	for len(issued) < 20_000 {
+		r := aToken()
+		r.Subject = rand.Text()
+		err := s.Ledger().Issue(t.Context(), r, 10)
+		if errors.Is(err, token.ErrTooMany) {
+			t.Fatalf("Issue on a full disk = %v", err)
+		}
+		if err != nil {
+			return issued, r
+		}
+		issued = append(issued, r)
+	}
+	t.Fatal("the disk is never full")
+	return nil, token.Record{}
+}

@@ -1,0 +1,176 @@
+package enginetest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// TestSabotage is K06: a fault at each call of each store, and what must hold
+// all the same.
+func TestSabotage(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { sabotageEachCall(t, sharedInMemory(), 1) })
+	if raceEnabled {
+		return // enough of a race without them, and they take minutes
+	}
+	t.Run("SQLite", func(t *testing.T) { sabotageEachCall(t, sharedInSQL(t, newSQLiteHome(t)), len(modes)) })
+	t.Run("PostgreSQL", func(t *testing.T) { sabotageEachCall(t, sharedInSQL(t, newPostgresHome(t)), len(modes)) })
+	t.Run("Redis", func(t *testing.T) { sabotageEachCall(t, sharedInRedis(t), len(modes)) })
+}
+
+// sabotageEachCall spoils each call in one mode at least: in every stride-th,
+// beginning with another in each mode.
+func sabotageEachCall(t *testing.T, s shared, stride int) {
+	pair, err := token.GeneratePair(2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := newWorld(t, s, pair, new(sabotage))
+	count.day(t)
+	count.end(t)
+	count.coverEachMethod(t)
+	calls := count.calls.Load()
+	for first, mode := range modes {
+		t.Run("K06 "+string(mode), func(t *testing.T) {
+			for at := int64(first%stride) + 1; at <= calls; at += int64(stride) {
+				w := newWorld(t, s, pair, &sabotage{mode: mode, at: at})
+				w.day(t)
+				w.at, w.server = 0, w.calm // and the next day nothing is spoiled
+				w.recovers(t)
+				w.end(t)
+				if t.Failed() {
+					t.Fatalf("at call %d of %d", at, calls)
+				}
+			}
+		})
+	}
+}
+
+// day is what a server sees in its life, once.
+func (w *world) day(t *testing.T) {
+	t.Helper()
+	w.requests(t)
+	w.tokens(t)
+	w.people(t)
+	w.secondFactor(t)
+	for credential, n := range w.accepted {
+		if kind, _, _ := strings.Cut(credential, " "); kind == "request" && n > 1 {
+			t.Errorf("I1 %s: accepted %d times", credential, n)
+		}
+	}
+	if n := w.accepted["limited"]; n > 2 {
+		t.Errorf("I2 a token of 2 uses: accepted %d times", n)
+	}
+}
+
+// use sends a copy of a request that shows a credential, and enters it in the
+// history.
+func (w *world) use(t *testing.T, credential string, r *http.Request) {
+	t.Helper()
+	reply := w.send(t, r.Clone(t.Context()))
+	if reply.StatusCode != http.StatusOK {
+		return
+	}
+	w.accepted[credential]++
+	if w.over[credential] {
+		t.Errorf("I3/I4 %s: accepted after it was over", credential)
+	}
+}
+
+// ends sends a request after which, if it succeeds, a credential is over.
+func (w *world) ends(t *testing.T, credential string, r *http.Request) {
+	t.Helper()
+	if w.send(t, r).StatusCode == http.StatusOK {
+		w.over[credential] = true
+	}
+}
+
+func (w *world) requests(t *testing.T) {
+	t.Helper()
+	for i, method := range []string{"GET", "POST"} {
+		r := w.signed(method)
+		for range 3 {
+			w.use(t, fmt.Sprint("request ", i), r)
+		}
+	}
+}
+
+func (w *world) tokens(t *testing.T) {
+	t.Helper()
+	limited, _ := w.mint(t, 2)
+	for range 4 {
+		w.use(t, "limited", w.bearing(limited))
+	}
+	revoked, jti := w.mint(t, 0)
+	w.use(t, "revoked", w.bearing(revoked))
+	w.ends(t, "revoked", w.request("POST", "/revoke/"+jti))
+	w.use(t, "revoked", w.bearing(revoked))
+	w.use(t, "revoked", w.bearing(revoked))
+
+	subject, _ := w.mint(t, 0)
+	w.use(t, "subject", w.bearing(subject))
+	w.send(t, w.request("GET", "/tokens"))
+	w.ends(t, "subject", w.request("POST", "/revoke"))
+	w.use(t, "subject", w.bearing(subject))
+
+	w.send(t, w.request("GET", "/certs"))
+}
+
+func (w *world) people(t *testing.T) {
+	t.Helper()
+	first := w.login(t, w.account)
+	another := w.login(t, w.account)
+	w.ahead = 5 * time.Minute // and so the next use is written
+	w.use(t, "session first", w.cookie(first))
+	w.use(t, "session another", w.cookie(another))
+	w.ends(t, "session another", w.posting("/another", first))
+	w.use(t, "session another", w.cookie(another))
+
+	other := w.login(t, w.account)
+	w.use(t, "session other", w.cookie(other))
+	w.ends(t, "session other", w.posting("/others", first))
+	w.use(t, "session other", w.cookie(other))
+
+	reply := w.send(t, w.posting("/stepup", first))
+	renewed := cookieOf(reply)
+	w.over["session first"] = reply.StatusCode == http.StatusOK
+	w.use(t, "session first", w.cookie(first))
+	w.use(t, "session renewed", w.cookie(renewed))
+	w.ends(t, "session renewed", w.posting("/logout", renewed))
+	w.use(t, "session renewed", w.cookie(renewed))
+}
+
+func (w *world) secondFactor(t *testing.T) {
+	t.Helper()
+	ticket := w.login(t, "second")
+	r := w.posting("/code", ticket)
+	r.Header.Set("Code", codeOf(w.factor, w.manager.Now()))
+	for range 3 {
+		if reply := w.send(t, r.Clone(t.Context())); reply.StatusCode == http.StatusOK {
+			w.accepted["request of a code"]++
+		}
+	}
+}
+
+// recovers is I6: with the fault gone everything works, by itself.
+func (w *world) recovers(t *testing.T) {
+	t.Helper()
+	want := func(what string, reply *http.Response, status int) {
+		t.Helper()
+		if reply.StatusCode != status {
+			t.Errorf("I6 %s: status %d", what, reply.StatusCode)
+		}
+	}
+	want("a request", w.send(t, w.signed("POST")), 200)
+	limited, _ := w.mint(t, 1)
+	want("a token", w.send(t, w.bearing(limited)), 200)
+	want("a token that was used up", w.send(t, w.bearing(limited)), 401)
+	cookie := w.login(t, w.account)
+	want("a session", w.send(t, w.cookie(cookie)), 200)
+	want("a logout", w.send(t, w.posting("/logout", cookie)), 200)
+	want("a session that was ended", w.send(t, w.cookie(cookie)), 401)
+}

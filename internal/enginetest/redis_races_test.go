@@ -1,0 +1,83 @@
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// TestRedisLogoutWins has slow requests race a logout over another connection.
+func TestRedisLogoutWins(t *testing.T) {
+	s := startRedis(t)
+	slow := startProxy(t, s.addr())
+	requests, logouts := storesAt(t, slow.addr()).sessions, storesAt(t, s.addr()).sessions
+	slow.set(false, 200*time.Microsecond)
+	for round := range 1000 {
+		one, next := sessionOf(fmt.Sprint("F03 one", round)), sessionOf(fmt.Sprint("F03 next", round))
+		expect(t, "create", logouts.Create(t.Context(), one, 3), nil)
+		var wg sync.WaitGroup
+		race := func(call func() error) {
+			wg.Go(func() {
+				if err := call(); err != nil && !errors.Is(err, auth.ErrNotFound) {
+					t.Errorf("F03 round %d: %v", round, err)
+				}
+			})
+		}
+		race(func() error { return requests.Touch(t.Context(), one.Hash, time.Now()) })
+		race(func() error { return requests.Replace(t.Context(), one.Hash, next) })
+		race(func() error { return requests.Touch(t.Context(), next.Hash, time.Now()) })
+		time.Sleep(time.Duration(round%10) * 50 * time.Microsecond)
+		expect(t, "logout", logouts.Delete(t.Context(), one.Hash), nil)
+		for _, hash := range [][32]byte{one.Hash, next.Hash} {
+			if _, err := requests.Get(t.Context(), hash); !errors.Is(err, auth.ErrNotFound) {
+				t.Errorf("F03 round %d, after the logout: %v", round, err)
+			}
+		}
+		wg.Wait()
+		list, err := logouts.List(t.Context(), "acme", "ann")
+		if err != nil || len(list) > 0 {
+			t.Fatalf("F03 round %d: %d sessions came back, %v", round, len(list), err)
+		}
+	}
+	if keys := s.keys(t); keys != nil {
+		t.Errorf("left: %s", keys)
+	}
+}
+
+// TestRedisRevocationWins has uses race a revocation over another connection.
+func TestRedisRevocationWins(t *testing.T) {
+	s := startRedis(t)
+	slow := startProxy(t, s.addr())
+	requests, admin := storesAt(t, slow.addr()).ledger, storesAt(t, s.addr()).ledger
+	slow.set(false, 200*time.Microsecond)
+	for round := range 1000 {
+		r := tokenOf(fmt.Sprint("T20 ", round), int64(round%3)*50)
+		expect(t, "issue", admin.Issue(t.Context(), r, 3), nil)
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if err := requests.Spend(t.Context(), r); err != nil && !errors.Is(err, token.ErrRevoked) {
+					t.Errorf("T20 round %d: %v", round, err)
+				}
+			})
+		}
+		time.Sleep(time.Duration(round%10) * 50 * time.Microsecond)
+		if round%2 == 0 {
+			expect(t, "revoke", admin.Revoke(t.Context(), r.ClientKey, r.ID), nil)
+		} else if n, err := admin.RevokeSubject(t.Context(), r.ClientKey, r.Subject); n != 1 || err != nil {
+			t.Errorf("T20 round %d: revoked %d, %v", round, n, err)
+		}
+		if err := requests.Spend(t.Context(), r); !errors.Is(err, token.ErrRevoked) {
+			t.Errorf("T20 round %d, after the revocation: %v", round, err)
+		}
+		wg.Wait()
+	}
+	if keys := s.keys(t); keys != nil {
+		t.Errorf("left: %s", keys)
+	}
+}

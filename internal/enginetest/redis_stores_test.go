@@ -1,0 +1,26 @@
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func TestRedisStores(t *testing.T) {
+	stores := storesAt(t, startRedis(t).addr())
+	t.Run("Replays", func(t *testing.T) {
+		storetest.Replays(t, func(*testing.T) signing.Replays { return stores.replays }, storetest.Features{})
+	})
+	t.Run("Ledger", func(t *testing.T) {
+		storetest.Ledger(t, func(*testing.T) token.Ledger { return stores.ledger }, storetest.Features{})
+	})
+	t.Run("Sessions", func(t *testing.T) {
+		storetest.Sessions(t, func(*testing.T) session.Store { return stores.sessions }, storetest.Features{})
+	})
+	t.Run("Attempts", func(t *testing.T) {
+		storetest.Attempts(t, func(*testing.T) session.Attempts { return stores.attempts }, storetest.Features{})
+	})
+}

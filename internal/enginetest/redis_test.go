@@ -1,0 +1,182 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tenantkit/tenantkit/auth/redisstore"
+)
+
+// redisServer is a Redis of one test, on a port of its own, that keeps an
+// append-only file in a folder of its own.
+type redisServer struct {
+	binary, folder, port string
+	settings             []string
+	process              *exec.Cmd
+}
+
+// fit is what a server must be set to.
+var fit = []string{"--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction", "--save", ""}
+
+// startRedis starts a server that ends with the test. Later settings override
+// those of fit. Where Redis is not installed the test is skipped, or fails with
+// REQUIRE_ENGINES=1. REDIS_SERVER names another binary, say valkey-server.
+func startRedis(t testing.TB, settings ...string) *redisServer {
+	t.Helper()
+	name := os.Getenv("REDIS_SERVER")
+	if name == "" {
+		name = "redis-server"
+	}
+	binary, err := exec.LookPath(name)
+	if err != nil && os.Getenv("REQUIRE_ENGINES") != "1" {
+		t.Skip("Redis is not installed: no " + name + " in the path")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &redisServer{binary: binary, folder: t.TempDir(), port: port, settings: append(slices.Clone(fit), settings...)}
+	s.start(t)
+	t.Cleanup(func() {
+		s.signal(t, syscall.SIGCONT)
+		s.kill(t)
+	})
+	return s
+}
+
+func (s *redisServer) addr() string { return net.JoinHostPort("127.0.0.1", s.port) }
+
+func (s *redisServer) start(t testing.TB) {
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(s.folder, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	s.process = exec.Command(s.binary, append([]string{"--port", s.port, "--bind", "127.0.0.1", "--dir", s.folder}, s.settings...)...)
+	s.process.Stdout, s.process.Stderr = log, log
+	s.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithUs(s.process.SysProcAttr)
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t)
+}
+
+// await returns once the server answers, with its data loaded.
+func (s *redisServer) await(t testing.TB) {
+	t.Helper()
+	do := dial(t, s.addr())
+	var err error
+	answers := until(func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err = do(ctx, "PING")
+		return err == nil
+	})
+	if !answers {
+		log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
+		t.Fatalf("%s does not answer: %v\n%s", s.binary, err, log)
+	}
+}
+
+// kill ends the server and what it has started, as kill -9 does.
+func (s *redisServer) kill(t testing.TB) {
+	t.Helper()
+	if s.process == nil {
+		return
+	}
+	if err := syscall.Kill(-s.process.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	s.process.Wait() // says only that it was killed
+	s.process = nil
+}
+
+func (s *redisServer) signal(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	if s.process == nil {
+		return
+	}
+	if err := s.process.Process.Signal(signal); err != nil {
+		t.Error(err)
+	}
+}
+
+// forget removes what a killed server has written.
+func (s *redisServer) forget(t testing.TB) {
+	t.Helper()
+	for _, name := range []string{"appendonlydir", "appendonly.aof", "dump.rdb"} {
+		if err := os.RemoveAll(filepath.Join(s.folder, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// command runs a command of an operator.
+func (s *redisServer) command(t testing.TB, args ...any) any {
+	t.Helper()
+	reply, err := dial(t, s.addr())(t.Context(), args...)
+	if err != nil && !errors.Is(err, redis.Nil) {
+		t.Fatalf("%s: %v", args[0], err)
+	}
+	return reply
+}
+
+// dial returns a client whose calls end with their context, not before nor
+// after, and are never made twice.
+func dial(t testing.TB, addr string) redisstore.Do {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{
+		Addr:                  addr,
+		ContextTimeoutEnabled: true,
+		MaxRetries:            -1,
+		DialTimeout:           patience,
+		ReadTimeout:           -1, // and that of writes, which follows it
+		PoolTimeout:           patience,
+	})
+	t.Cleanup(func() { client.Close() })
+	return func(ctx context.Context, args ...any) (any, error) {
+		return client.Do(ctx, args...).Result()
+	}
+}
+
+// open returns the stores of a server that is fit.
+func (s *redisServer) open(t testing.TB) *redisstore.Store {
+	t.Helper()
+	return openAt(t, s.addr(), redisstore.Options{})
+}
+
+func openAt(t testing.TB, addr string, o redisstore.Options) *redisstore.Store {
+	t.Helper()
+	server, err := redisstore.Open(t.Context(), dial(t, addr), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	afterEpoch()
+	return server
+}
+
+func TestRedisVersion(t *testing.T) {
+	info := fmt.Sprint(startRedis(t).command(t, "INFO", "server"))
+	for line := range strings.Lines(info) {
+		if strings.Contains(line, "_version:") {
+			t.Log(strings.TrimSpace(line))
+		}
+	}
+}

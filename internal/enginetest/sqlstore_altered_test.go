@@ -1,0 +1,66 @@
+package enginetest
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+)
+
+// Sealing keeps what it sealed from being altered. It does not tell an older
+// value of the same row from the latest: that is left to who may write.
+func TestAlteredSecretsDoNotOpen(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			s := h.storeIn(t, db)
+			account := keepSecrets(t, s).clientKeys[0]
+			factors := must(s.Factors())(t)
+			table := h.prefix + "factors"
+			var sealed []byte
+			if err := db.QueryRow("SELECT sealed FROM "+table+" WHERE account = $1", account).Scan(&sealed); err != nil {
+				t.Fatal(err)
+			}
+			find := func(kept []byte) error {
+				t.Helper()
+				if _, err := db.Exec("UPDATE "+table+" SET sealed = $1 WHERE account = $2", kept, account); err != nil {
+					t.Fatal(err)
+				}
+				_, err := factors.Factor(t.Context(), "acme", account)
+				return err
+			}
+
+			for i := range sealed {
+				altered := bytes.Clone(sealed)
+				altered[i] ^= 1 << (i % 8)
+				if err := find(altered); !errors.Is(err, sqlstore.ErrSealed) {
+					t.Errorf("byte %d of %d altered: %v, want ErrSealed", i, len(sealed), err)
+				}
+			}
+			for what, kept := range map[string][]byte{
+				"nothing": {}, "cut": sealed[:len(sealed)-1], "longer": append(bytes.Clone(sealed), 0), "the head alone": sealed[:9],
+				"a plain secret": append([]byte{0, 21}, make([]byte, 21)...),
+			} {
+				if err := find(kept); !errors.Is(err, sqlstore.ErrSealed) {
+					t.Errorf("%s: %v, want ErrSealed", what, err)
+				}
+			}
+
+			if err := find(sealed); err != nil {
+				t.Fatal(err)
+			}
+			factor, err := factors.Factor(t.Context(), "acme", account)
+			if err != nil {
+				t.Fatal(err)
+			}
+			factor.Secret = bytes.Repeat([]byte("s"), 20)
+			if err := factors.Save(t.Context(), "acme", account, factor); err != nil {
+				t.Fatal(err)
+			}
+			if err := find(sealed); err != nil {
+				t.Errorf("an older value, put back: %v; if it is told apart now, THREATS.md may say so", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package enginetest
+
+import (
+	"crypto/rand"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+)
+
+// BenchmarkStore compares what a request costs with a bare durable INSERT and
+// a bare SELECT of one row by its key, each one round trip:
+//
+//	go test -run '^$' -bench Store ./internal/enginetest
+func BenchmarkStore(b *testing.B) {
+	for _, h := range homes(b) {
+		b.Run(h.name, func(b *testing.B) {
+			db := h.open(b)
+			db.SetMaxOpenConns(1)
+			s := h.storeIn(b, db)
+			b.Run("bare INSERT", func(b *testing.B) { benchInsert(b, db) })
+			b.Run("claim", func(b *testing.B) {
+				for b.Loop() {
+					if err := s.Replays().Claim(b.Context(), aUse()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run("spend", func(b *testing.B) { benchSpend(b, s, 1<<40) })
+			b.Run("bare SELECT", func(b *testing.B) { benchSelect(b, db) })
+			b.Run("permanent token", func(b *testing.B) { benchSpend(b, s, 0) })
+			b.Run("session", func(b *testing.B) { benchSession(b, s) })
+		})
+	}
+}
+
+// BenchmarkClaimBesideInsert takes turns, so that what else the machine does
+// is in both, and reports medians: target 1.3 times an INSERT.
+//
+// In PostgreSQL a claim took 1.25 to 1.37 times as long, more where the disk is
+// fast. By parts, over 1500 turns: two rows in place of one, with an index more,
+// 1.12, and with the look at which engine it is 1.17; the rest is the epoch and
+// the conditions.
+func BenchmarkClaimBesideInsert(b *testing.B) {
+	for _, h := range homes(b) {
+		b.Run(h.name, func(b *testing.B) {
+			db := h.open(b)
+			db.SetMaxOpenConns(1)
+			replays := h.storeIn(b, db).Replays()
+			run(b, db, "CREATE TABLE bare (id varchar(32) PRIMARY KEY, n bigint NOT NULL)")
+			b.Cleanup(func() { run(b, db, "DROP TABLE bare") })
+			var inserts, claims []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				if _, err := db.Exec("INSERT INTO bare VALUES ($1, $2)", rand.Text(), 1); err != nil {
+					b.Fatal(err)
+				}
+				between := time.Now()
+				if err := replays.Claim(b.Context(), aUse()); err != nil {
+					b.Fatal(err)
+				}
+				inserts, claims = append(inserts, between.Sub(start)), append(claims, time.Since(between))
+			}
+			insert, claim := median(inserts), median(claims)
+			b.ReportMetric(float64(insert.Microseconds()), "µs/insert")
+			b.ReportMetric(float64(claim.Microseconds()), "µs/claim")
+			b.ReportMetric(float64(claim)/float64(insert), "claims/insert")
+		})
+	}
+}
+
+func benchInsert(b *testing.B, db *sql.DB) {
+	run(b, db, "CREATE TABLE bare (id varchar(32) PRIMARY KEY, n bigint NOT NULL)")
+	b.Cleanup(func() { run(b, db, "DROP TABLE bare") })
+	for b.Loop() {
+		if _, err := db.Exec("INSERT INTO bare VALUES ($1, $2)", rand.Text(), 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchSelect(b *testing.B, db *sql.DB) {
+	run(b, db, "CREATE TABLE bare (id varchar(32) PRIMARY KEY, n bigint NOT NULL)")
+	b.Cleanup(func() { run(b, db, "DROP TABLE bare") })
+	run(b, db, "INSERT INTO bare VALUES ('a', 1)")
+	for b.Loop() {
+		var n int
+		if err := db.QueryRow("SELECT n FROM bare WHERE id = $1", "a").Scan(&n); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func run(b *testing.B, db *sql.DB, statement string) {
+	b.Helper()
+	if _, err := db.Exec(statement); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func benchSpend(b *testing.B, s *sqlstore.Store, uses int64) {
+	r := aToken()
+	r.MaxUses = uses
+	if err := s.Ledger().Issue(b.Context(), r, 1); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := s.Ledger().Spend(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchSession(b *testing.B, s *sqlstore.Store) {
+	n := session.Session{ID: rand.Text(), Org: "acme", Account: "jane", Created: time.Now(), Expires: time.Now().Add(time.Hour)}
+	rand.Read(n.Hash[:])
+	if err := s.Sessions().Create(b.Context(), n, 0); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Sessions().Get(b.Context(), n.Hash); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package enginetest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// TestNamesThatAreNoText has names that PostgreSQL does not take: they are
+// unknown, in each engine, and cannot be made.
+func TestNamesThatAreNoText(t *testing.T) {
+	for _, h := range homes(t) {
+		for _, name := range []string{"zero\x00byte", "no UTF-8 \xff"} {
+			t.Run(fmt.Sprintf("%s %q", h.name, name), func(t *testing.T) {
+				s, ctx := h.store(t), t.Context()
+				keys, credentials, factors := must(s.Keys())(t), must(s.Credentials())(t), must(s.Factors())(t)
+				r, n := aToken(), aSession(name)
+				r.Subject = name
+				for what, err := range map[string]error{
+					"Issue": s.Ledger().Issue(ctx, r, 10), "Create": s.Sessions().Create(ctx, n, 0),
+					"Save": factors.Save(ctx, "acme", name, session.Factor{}),
+				} {
+					if err == nil {
+						t.Errorf("%s of %q succeeded", what, name)
+					}
+				}
+				_, public := keys.Public(ctx, name)
+				_, signer := keys.Signer(ctx, name)
+				_, credential := credentials.Credential(ctx, name)
+				for what, c := range map[string]struct{ err, want error }{
+					"Spend":      {s.Ledger().Spend(ctx, r), token.ErrRevoked},
+					"Revoke":     {s.Ledger().Revoke(ctx, r.ClientKey, name), token.ErrNotFound},
+					"DeleteID":   {s.Sessions().DeleteID(ctx, "acme", name, n.ID), auth.ErrNotFound},
+					"Public":     {public, token.ErrNotFound},
+					"Signer":     {signer, token.ErrNoKeyPair},
+					"Delete":     {keys.Delete(ctx, name), token.ErrNotFound},
+					"Credential": {credential, auth.ErrNotFound},
+				} {
+					expect(t, what, c.err, c.want)
+				}
+				revoked, err := s.Ledger().RevokeSubject(ctx, r.ClientKey, name)
+				ended, err1 := s.Sessions().DeleteAll(ctx, name, "", "")
+				tokens, err2 := s.Ledger().List(ctx, r.ClientKey, name)
+				sessions, err3 := s.Sessions().List(ctx, "acme", name)
+				exposed, err4 := keys.Exposed(ctx, name)
+				factor, err5 := factors.Factor(ctx, "acme", name)
+				if err := errors.Join(err, err1, err2, err3, err4, err5); err != nil {
+					t.Error(err)
+				}
+				if n := revoked + ended + len(tokens) + len(sessions) + len(exposed); n > 0 || factor.Version > 0 {
+					t.Errorf("%d things of %q were found, and the factor %v", n, name, factor.Version)
+				}
+			})
+		}
+	}
+}
+
+// TestRowsThatWereAltered puts into the tables what no store has written: it
+// must be an error, and none that means that there is nothing.
+func TestRowsThatWereAltered(t *testing.T) {
+	for _, h := range homes(t) {
+		sealed := h.store(t)
+		unsealed, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: h.prefix, UnsafeUnsealed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := aSession("jane")
+		if err := unsealed.Sessions().Create(t.Context(), n, 0); err != nil {
+			t.Fatal(err)
+		}
+		signer := func(ctx context.Context, s *sqlstore.Store, clientKey string) error {
+			_, err := must(s.Keys())(t).Signer(ctx, clientKey)
+			return err
+		}
+		credential := func(ctx context.Context, s *sqlstore.Store, clientKey string) error {
+			_, err := must(s.Credentials())(t).Credential(ctx, clientKey)
+			return err
+		}
+		factor := func(ctx context.Context, s *sqlstore.Store, clientKey string) error {
+			_, err := must(s.Factors())(t).Factor(ctx, "acme", clientKey)
+			return err
+		}
+		for name, c := range map[string]struct {
+			set   string // of the row of $1
+			value any
+			find  func(ctx context.Context, s *sqlstore.Store, clientKey string) error
+			is    error
+		}{
+			"a public key that is none":                {"{keys} SET public = $2 WHERE client_key", []byte("x"), signer, nil},
+			"the private key is that of another":       {"{keys} SET sealed = (SELECT k.sealed FROM {keys} k WHERE k.client_key <> $1 AND $2 = 0 LIMIT 1) WHERE client_key", 0, signer, nil},
+			"a private key that is none":               {"{keys} SET sealed = $2 WHERE client_key", []byte("\x00x"), signer, nil},
+			"a private key that is empty":              {"{keys} SET sealed = $2 WHERE client_key", []byte{}, signer, sqlstore.ErrSealed},
+			"another key id":                           {"{keys} SET key_id = $2 WHERE client_key", rand.Text(), signer, nil},
+			"restrictions that are no JSON":            {"{credentials} SET restrictions = $2 WHERE client_key", "x", credential, nil},
+			"a secret that is sealed, without sealing": {"{credentials} SET sealed = $2 WHERE client_key", []byte("\x01xxxxxxxxx"), credential, sqlstore.ErrSealed},
+			"a secret that is too short":               {"{credentials} SET sealed = $2 WHERE client_key", []byte("\x00"), credential, nil},
+			"factors that are none":                    {"{factors} SET sealed = $2 WHERE account", []byte("\x00"), factor, nil},
+			"factors that end in the middle":           {"{factors} SET sealed = $2 WHERE account", []byte("\x00\x09x"), factor, nil},
+			"a pending factor that is not there":       {"{factors} SET sealed = $2 WHERE account", []byte("\x00\x02x"), factor, nil},
+		} {
+			t.Run(h.name+" "+name, func(t *testing.T) {
+				db := h.open(t)
+				kept := keepSecrets(t, unsealed)
+				clientKey := kept.clientKeys[0]
+				statement := "UPDATE " + strings.ReplaceAll(strings.ReplaceAll(c.set, "{", h.prefix), "}", "") + " = $1"
+				if _, err := db.Exec(statement, clientKey, c.value); err != nil {
+					t.Fatal(err)
+				}
+				err := c.find(t.Context(), unsealed, clientKey)
+				if err == nil || errors.Is(err, token.ErrNoKeyPair) || errors.Is(err, auth.ErrNotFound) || c.is != nil && !errors.Is(err, c.is) {
+					t.Errorf("error %v, want %v", err, c.is)
+				}
+				if err := c.find(t.Context(), sealed, clientKey); err == nil {
+					t.Error("found by a store that seals")
+				}
+			})
+		}
+		t.Run(h.name+" a session's hash that is too short", func(t *testing.T) {
+			if _, err := h.open(t).Exec("UPDATE "+h.prefix+"sessions SET hash = $1 WHERE hash = $2", []byte("x"), n.Hash[:]); err != nil {
+				t.Fatal(err)
+			}
+			if list, err := unsealed.Sessions().List(t.Context(), "acme", "jane"); err == nil {
+				t.Errorf("listed: %v", list)
+			}
+		})
+	}
+}
+
+// TestHashesAreNew has a session's hash come again after the session got another.
+func TestHashesAreNew(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			sessions := h.store(t).Sessions()
+			old, next := aSession("jane"), aSession("jane")
+			again := aSession("jane")
+			again.Hash = old.Hash
+			if err := errors.Join(sessions.Create(t.Context(), old, 0), sessions.Replace(t.Context(), old.Hash, next)); err != nil {
+				t.Fatal(err)
+			}
+			if err := sessions.Create(t.Context(), again, 0); err == nil {
+				t.Error("the hash opens a session again")
+			}
+		})
+	}
+}
+
+// TestKeysThatCannotBeKept has a private key that is elsewhere.
+func TestKeysThatCannotBeKept(t *testing.T) {
+	type elsewhere struct{ *rsa.PrivateKey }
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			pair, err := token.GeneratePair(2048)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pair.ClientKey, pair.Org = "app", "acme"
+			pair.Signer = elsewhere{pair.Signer.(*rsa.PrivateKey)}
+			expect(t, "Put", must(h.store(t).Keys())(t).Put(t.Context(), pair), token.ErrBadKey)
+		})
+	}
+}
+
+// TestTablesOfALaterVersion has a program that is older than its tables.
+func TestTablesOfALaterVersion(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			h.storeIn(t, db)
+			if _, err := db.Exec("INSERT INTO " + h.prefix + "schema (version) VALUES (1000)"); err != nil {
+				t.Fatal(err)
+			}
+			s, err := sqlstore.Open(t.Context(), db, h.dialect, h.options())
+			if s != nil || err == nil || !strings.Contains(err.Error(), "later version") {
+				t.Errorf("Open = %v", err)
+			}
+		})
+	}
+}
+
+// TestCredentialsThatAreForgotten looks for one more than are kept built.
+func TestCredentialsThatAreForgotten(t *testing.T) {
+	const most = 8192
+	db := openSQLite(t, filepath.Join(t.TempDir(), "store"), "&_pragma=synchronous(NORMAL)")
+	s, err := sqlstore.Open(t.Context(), db, sqlstore.SQLite, sqlstore.Options{UnsafeUnsealed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	credentials := must(s.Credentials())(t)
+	built := map[*signature.Credential]bool{}
+	for range most + 1 {
+		clientKey, secret := signing.Generate()
+		_, err := db.Exec("INSERT INTO tenantkit_credentials (client_key, org, version, sealed, restrictions) VALUES ($1, 'acme', 'v', $2, '{}')",
+			clientKey, append([]byte{0}, secret...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := credentials.Credential(t.Context(), clientKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := credentials.Credential(t.Context(), clientKey); again != first || err != nil {
+			t.Fatalf("built anew: %v", err)
+		}
+		built[first] = true
+	}
+	if len(built) != most+1 {
+		t.Errorf("%d credentials for %d keys", len(built), most+1)
+	}
+}

@@ -1,0 +1,319 @@
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"database/sql"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// secrets are some of each kind, in a store.
+type secrets struct {
+	clientKeys [2]string
+	plain      [][]byte
+}
+
+func keepSecrets(t *testing.T, s *sqlstore.Store) (kept secrets) {
+	t.Helper()
+	keys, credentials, factors := must(s.Keys())(t), must(s.Credentials())(t), must(s.Factors())(t)
+	for i := range kept.clientKeys {
+		clientKey, secret, err := credentials.Create(t.Context(), "acme", signature.Credential{Account: "jane"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.clientKeys[i] = clientKey
+		next, err := credentials.Rotate(t.Context(), clientKey, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keys.Generate(t.Context(), "acme", clientKey); err != nil {
+			t.Fatal(err)
+		}
+		pair, err := keys.Signer(t.Context(), clientKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		private, err := x509.MarshalPKCS8PrivateKey(pair.Signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		factor := session.Factor{Secret: make([]byte, 20), Pending: make([]byte, 20), Step: 7, Recovery: [][32]byte{{1}, {2}}}
+		rand.Read(factor.Secret)
+		rand.Read(factor.Pending)
+		if err := factors.Save(t.Context(), "acme", clientKey, factor); err != nil {
+			t.Fatal(err)
+		}
+		kept.plain = append(kept.plain, []byte(secret), []byte(next), private[len(private)-64:], factor.Secret, factor.Pending)
+	}
+	return kept
+}
+
+// find asks for each secret, and returns the errors.
+func (k secrets) find(t *testing.T, s *sqlstore.Store) (errs []error) {
+	t.Helper()
+	keys, credentials, factors := must(s.Keys())(t), must(s.Credentials())(t), must(s.Factors())(t)
+	for _, clientKey := range k.clientKeys {
+		_, errPair := keys.Signer(t.Context(), clientKey)
+		_, errSecret := credentials.Credential(t.Context(), clientKey)
+		_, errFactor := factors.Factor(t.Context(), "acme", clientKey)
+		errs = append(errs, errPair, errSecret, errFactor)
+	}
+	return errs
+}
+
+func (k secrets) expect(t *testing.T, what string, s *sqlstore.Store, want error) {
+	t.Helper()
+	for i, err := range k.find(t, s) {
+		if !errors.Is(err, want) {
+			t.Errorf("%s: secret %d: %v, want %v", what, i, err, want)
+		}
+		for _, plain := range k.plain {
+			if err != nil && bytes.Contains([]byte(err.Error()), plain) {
+				t.Errorf("%s: an error has the secret", what)
+			}
+		}
+	}
+}
+
+// content is all that is in the tables with secrets.
+func content(t *testing.T, db *sql.DB, prefix string) (all []byte) {
+	t.Helper()
+	for _, table := range []string{"keys", "credentials", "factors"} {
+		rows, err := db.Query("SELECT * FROM " + prefix + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		columns, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(sql.RawBytes)
+		}
+		for rows.Next() {
+			if err := rows.Scan(values...); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range values {
+				all = append(append(all, *v.(*sql.RawBytes)...), '\n')
+			}
+		}
+	}
+	return all
+}
+
+func TestSecretsAreSealed(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			s := h.storeIn(t, db)
+			kept := keepSecrets(t, s)
+			kept.expect(t, "in place", s, nil)
+			all := content(t, db, h.prefix)
+			for i, plain := range kept.plain {
+				if len(all) < 1000 || bytes.Contains(all, plain) {
+					t.Errorf("secret %d can be read in %d bytes of the tables", i, len(all))
+				}
+			}
+
+			swap := func(table, name string) {
+				t.Helper()
+				table = h.prefix + table
+				var sealed [2][]byte
+				for i, clientKey := range kept.clientKeys {
+					if err := db.QueryRow("SELECT sealed FROM "+table+" WHERE "+name+" = $1", clientKey).Scan(&sealed[i]); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i, clientKey := range kept.clientKeys {
+					if _, err := db.Exec("UPDATE "+table+" SET sealed = $1 WHERE "+name+" = $2", sealed[1-i], clientKey); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			swap("keys", "client_key")
+			swap("credentials", "client_key")
+			swap("factors", "account")
+			// Another instance: this one has built the credentials already, from
+			// rows that say they are unchanged.
+			kept.expect(t, "swapped", h.store(t), sqlstore.ErrSealed)
+		})
+	}
+}
+
+func TestSealingKeys(t *testing.T) {
+	a, b := make([]byte, 32), make([]byte, 32)
+	rand.Read(a)
+	rand.Read(b)
+	with := func(current []byte, old ...[]byte) *sqlstore.Sealer {
+		return must(sqlstore.NewSealer(current, old...))(t)
+	}
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			open := func(sealer *sqlstore.Sealer) *sqlstore.Store {
+				h.sealer = sealer
+				return h.store(t)
+			}
+			first := open(with(a))
+			kept := keepSecrets(t, first)
+			kept.expect(t, "with a new key alone", open(with(b)), sqlstore.ErrSealed)
+			both := open(with(b, a))
+			kept.expect(t, "with the old key too", both, nil)
+			if err := open(with(b)).Reseal(t.Context()); !errors.Is(err, sqlstore.ErrSealed) {
+				t.Errorf("Reseal without the old key = %v", err)
+			}
+			for range 2 {
+				if err := both.Reseal(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			kept.expect(t, "sealed anew, with the new key alone", open(with(b)), nil)
+			kept.expect(t, "with the old key alone", open(with(a)), sqlstore.ErrSealed)
+		})
+	}
+}
+
+func TestWithoutASealer(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			sealer := h.sealer
+			h.sealer = nil
+			s := h.store(t)
+			_, errKeys := s.Keys()
+			_, errCredentials := s.Credentials()
+			_, errFactors := s.Factors()
+			for _, err := range []error{errKeys, errCredentials, errFactors, s.Reseal(t.Context())} {
+				if !errors.Is(err, sqlstore.ErrNoSealer) {
+					t.Errorf("error %v, want ErrNoSealer", err)
+				}
+			}
+			unsealed, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: h.prefix, UnsafeUnsealed: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := keepSecrets(t, unsealed)
+			kept.expect(t, "unsealed", unsealed, nil)
+			h.sealer = sealer
+			kept.expect(t, "unsealed, under a Sealer", h.store(t), sqlstore.ErrSealed)
+			if _, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: h.prefix, Sealer: sealer, UnsafeUnsealed: true}); err == nil {
+				t.Error("opened with both")
+			}
+		})
+	}
+}
+
+func TestCredentialsChange(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			here, there := must(h.storeIn(t, db).Credentials())(t), must(h.store(t).Credentials())(t)
+			clientKey, first, err := here.Create(t.Context(), "acme", signature.Credential{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			verifies := func(what string, secret signing.Secret, want bool) {
+				t.Helper()
+				c, err := there.Credential(t.Context(), clientKey)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := isSecretOf(t, c.Key, secret); got != want {
+					t.Errorf("%s: verifies %v, want %v", what, got, want)
+				}
+			}
+			verifies("the first", first, true)
+			second, err := here.Rotate(t.Context(), clientKey, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			verifies("the second", second, true)
+			verifies("the first, in its grace", first, true)
+			if _, err := db.Exec("UPDATE " + h.prefix + "credentials SET former_until = former_until - 3600000"); err != nil {
+				t.Fatal(err)
+			}
+			verifies("the first, after it", first, false)
+			verifies("the second, after it", second, true)
+			third, err := here.Rotate(t.Context(), clientKey, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			verifies("the second, without grace", second, false)
+			verifies("the third", third, true)
+
+			networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+			if err := here.Restrict(t.Context(), clientKey, signature.Credential{Networks: networks, Disabled: true}); err != nil {
+				t.Fatal(err)
+			}
+			if c, err := there.Credential(t.Context(), clientKey); err != nil || !c.Disabled || len(c.Networks) != 1 {
+				t.Errorf("restricted elsewhere: %+v, %v", c, err)
+			}
+			verifies("restricted", third, true)
+			if err := here.Put(t.Context(), "acme", clientKey, first, signature.Credential{}); err != nil {
+				t.Fatal(err)
+			}
+			verifies("put again", first, true)
+			verifies("what it has replaced", third, false)
+			if err := here.Delete(t.Context(), clientKey); err != nil {
+				t.Fatal(err)
+			}
+			_, errFind := there.Credential(t.Context(), clientKey)
+			_, errRotate := here.Rotate(t.Context(), clientKey, 0)
+			for verb, err := range map[string]error{
+				"Credential": errFind, "Rotate": errRotate, "Delete": here.Delete(t.Context(), clientKey),
+				"Restrict": here.Restrict(t.Context(), clientKey, signature.Credential{}),
+			} {
+				if !errors.Is(err, auth.ErrNotFound) {
+					t.Errorf("%s of a deleted one = %v, want auth.ErrNotFound", verb, err)
+				}
+			}
+			if err := here.Put(t.Context(), "acme", "short", first, signature.Credential{}); err == nil {
+				t.Error("a client key of another shape was kept")
+			}
+		})
+	}
+}
+
+// isSecretOf reports whether a key verifies what a secret has signed.
+func isSecretOf(t *testing.T, key *signing.Key, secret signing.Secret) bool {
+	t.Helper()
+	v := signing.Verifier{Keys: anyKey{key}, Replays: acceptAll{}}
+	_, err := v.Verify(signedRequest(key.ClientKey(), secret), "/notes")
+	if err != nil && !errors.Is(err, signing.ErrMismatch) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+type anyKey struct{ key *signing.Key }
+
+func (k anyKey) Key(context.Context, string) (*signing.Key, error) { return k.key, nil }
+
+type acceptAll struct{}
+
+func (acceptAll) Claim(context.Context, signing.Use) error { return nil }
+
+func signedRequest(clientKey string, secret signing.Secret) *http.Request {
+	r := httptest.NewRequest("GET", "/notes", nil)
+	names, timestamp := signing.HeadersFor(""), strconv.FormatInt(time.Now().UnixMilli(), 10)
+	r.Header.Set(names.ClientKey, clientKey)
+	r.Header.Set(names.Timestamp, timestamp)
+	r.Header.Set(names.Nonce, rand.Text()[:16])
+	r.Header.Set(names.Signature, signing.Sign(clientKey, secret, "/notes", "GET", timestamp))
+	return r
+}

@@ -1,0 +1,80 @@
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// eachStore runs a suite over a store in each engine.
+func eachStore(t *testing.T, suite func(t *testing.T, s *sqlstore.Store)) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) { suite(t, h.store(t)) })
+	}
+}
+
+func TestSQLReplays(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
+		storetest.Replays(t, func(*testing.T) signing.Replays { return s.Replays() }, storetest.Features{})
+	})
+}
+
+func TestSQLLedger(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
+		storetest.Ledger(t, func(*testing.T) token.Ledger { return s.Ledger() }, storetest.Features{})
+	})
+}
+
+func TestSQLKeys(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
+		keys := must(s.Keys())(t)
+		storetest.Keys(t, func(*testing.T) storetest.KeyStore { return keys }, storetest.Features{})
+	})
+}
+
+func TestSQLCredentials(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
+		credentials := must(s.Credentials())(t)
+		storetest.Credentials(t, func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials {
+			if err := credentials.Put(t.Context(), "acme", c.Key.ClientKey(), secret, *c); err != nil {
+				t.Fatal(err)
+			}
+			return credentials
+		}, storetest.Features{})
+	})
+}
+
+func TestSQLSessions(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
+		storetest.Sessions(t, func(*testing.T) session.Store { return s.Sessions() }, storetest.Features{})
+	})
+}
+
+func TestSQLAttempts(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
+		storetest.Attempts(t, func(*testing.T) session.Attempts { return s.Attempts() }, storetest.Features{})
+	})
+}
+
+func TestSQLFactors(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
+		factors := must(s.Factors())(t)
+		storetest.Factors(t, func(*testing.T) session.Factors { return factors }, storetest.Features{})
+	})
+}
+
+// must ends a test that got an error in place of a value.
+func must[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}

@@ -1,0 +1,117 @@
+package enginetest
+
+import (
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+)
+
+// durable is a PostgreSQL that writes to the disk, as stores demand.
+var durable struct {
+	once   sync.Once
+	server *server
+	err    error
+}
+
+// durablePostgres returns how to reach it.
+func durablePostgres(t testing.TB) string {
+	t.Helper()
+	durable.once.Do(func() {
+		durable.server, durable.err = startPostgres("-c", "fsync=on", "-c", "max_connections=300")
+	})
+	skipUninstalled(t, durable.err)
+	return durable.server.source
+}
+
+// home is where a store is: a database to open any number of times.
+type home struct {
+	name    string
+	dialect sqlstore.Dialect
+	open    func(t testing.TB) *sql.DB
+	prefix  string
+	sealer  *sqlstore.Sealer
+}
+
+// homes returns a new home in each engine.
+func homes(t testing.TB) []home {
+	t.Helper()
+	return []home{newSQLiteHome(t), newPostgresHome(t)}
+}
+
+func newSQLiteHome(t testing.TB) home {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store")
+	return home{name: "SQLite", sealer: sealer(t), dialect: sqlstore.SQLite, prefix: "tenantkit_",
+		open: func(t testing.TB) *sql.DB { return openSQLite(t, path, "") }}
+}
+
+// openSQLite opens a file as an instance would, with more pragmas.
+func openSQLite(t testing.TB, path, pragmas string) *sql.DB {
+	t.Helper()
+	return openDB(t, "sqlite", "file:"+path+"?_pragma=busy_timeout(100)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+pragmas)
+}
+
+var prefixes atomic.Int64
+
+// newPostgresHome shares the server with all others, and has a prefix of its
+// own.
+func newPostgresHome(t testing.TB) home {
+	t.Helper()
+	at := durablePostgres(t)
+	prefix := fmt.Sprintf("t%d_", prefixes.Add(1))
+	return home{name: "PostgreSQL", sealer: sealer(t), dialect: sqlstore.PostgreSQL, prefix: prefix,
+		open: func(t testing.TB) *sql.DB { return openDB(t, "pgx", at) }}
+}
+
+func openDB(t testing.TB, driver, source string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(8)
+	db.SetMaxIdleConns(8)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// store opens the home as one more instance.
+func (h home) store(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	return h.storeIn(t, h.open(t))
+}
+
+func (h home) options() sqlstore.Options { return sqlstore.Options{Prefix: h.prefix, Sealer: h.sealer} }
+
+func (h home) storeIn(t testing.TB, db *sql.DB) *sqlstore.Store {
+	t.Helper()
+	s, err := sqlstore.Open(t.Context(), db, h.dialect, h.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	afterEpoch()
+	return s
+}
+
+// afterEpoch waits until what is signed is later than the epoch of a store that
+// was opened before: in its first millisecond nothing is accepted.
+func afterEpoch() { time.Sleep(2 * time.Millisecond) }
+
+// sealer has a key of the test.
+func sealer(t testing.TB) *sqlstore.Sealer {
+	t.Helper()
+	key := make([]byte, 32)
+	rand.Read(key)
+	s, err := sqlstore.NewSealer(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,404 @@
+package enginetest
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// shared is what instances of a server share.
+type shared struct {
+	replays  signing.Replays
+	ledger   token.Ledger
+	sessions session.Store
+	attempts session.Attempts
+	factors  session.Factors
+	keys     storetest.KeyStore
+
+	// credentials returns a store that has this one.
+	credentials func(t *testing.T, org string, secret signing.Secret, c *signature.Credential) signature.Credentials
+}
+
+func sharedInMemory() shared {
+	m := session.NewMemory()
+	return shared{
+		signing.NewMemory(100_000), new(token.MemoryLedger), m, m, m, new(token.MemoryKeys),
+		func(_ *testing.T, _ string, _ signing.Secret, c *signature.Credential) signature.Credentials {
+			return signature.Memory{c.Key.ClientKey(): c}
+		},
+	}
+}
+
+func sharedInSQL(t *testing.T, h home) shared {
+	t.Helper()
+	s := h.store(t)
+	credentials := must(s.Credentials())(t)
+	return shared{
+		s.Replays(), s.Ledger(), s.Sessions(), s.Attempts(), must(s.Factors())(t), must(s.Keys())(t),
+		func(t *testing.T, org string, secret signing.Secret, c *signature.Credential) signature.Credentials {
+			if err := credentials.Put(t.Context(), org, c.Key.ClientKey(), secret, *c); err != nil {
+				t.Fatal(err)
+			}
+			return credentials
+		},
+	}
+}
+
+// sharedInRedis has in memory what holds secrets, and is not kept there.
+func sharedInRedis(t *testing.T) shared {
+	t.Helper()
+	all, s := sharedInMemory(), storesAt(t, startRedis(t).addr())
+	all.replays, all.ledger, all.sessions, all.attempts = s.replays, s.ledger, s.sessions, s.attempts
+	return all
+}
+
+// world is a server with accounts, credentials and keys that no other has, on
+// stores that others may use.
+type world struct {
+	*sabotage
+	shared            shared
+	directory         *auth.Memory
+	server, calm      http.Handler // the second one waits for its stores as long as usual
+	manager           *session.Manager
+	minter            token.Minter
+	tenantURL         string
+	org, key, account string
+	secret            signing.Secret
+	factor            session.FactorSecret
+	ticks             int64
+	ahead             time.Duration // of the manager's clock
+
+	// The history: what was accepted, and what was said to be over.
+	accepted map[string]int
+	over     map[string]bool
+}
+
+const password = "correct horse"
+
+// impatience is how long stores are waited for when one of them will hang.
+const impatience = 50 * time.Millisecond
+
+func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *world {
+	t.Helper()
+	w := &world{
+		sabotage: spoil, shared: s,
+		org: strings.ToLower(rand.Text()), account: rand.Text(),
+		factor:   make(session.FactorSecret, 20),
+		accepted: make(map[string]int), over: make(map[string]bool),
+	}
+	w.tenantURL = "http://127.0.0.1/" + w.org + "/v2"
+	w.populate(t, pair)
+	w.minter = token.Minter{Signers: spoiledKeys{spoil, s.keys}, Ledger: spoiledLedger{spoil, s.ledger}}
+	w.manager = &session.Manager{
+		Store:     spoiledSessions{spoil, s.sessions},
+		Attempts:  spoiledAttempts{spoil, s.attempts},
+		Factors:   spoiledFactors{spoil, s.factors},
+		Passwords: spoiledPasswords{spoil, passwords{w.account}},
+		Hasher:    plain{},
+		Now:       func() time.Time { return time.Now().Add(w.ahead) },
+	}
+	mechanisms := w.mechanisms(t)
+	serve := func(timeout time.Duration) http.Handler {
+		return w.serve(&auth.Guard{
+			BaseURL: "http://127.0.0.1", Directory: spoiledDirectory{spoil, w.directory}, Mechanisms: mechanisms, Timeout: timeout,
+		})
+	}
+	w.calm = serve(10 * time.Second)
+	w.server = w.calm
+	if spoil.mode == hanging {
+		w.server = serve(impatience)
+	}
+	return w
+}
+
+// populate makes the org with two accounts, of which the second one has a
+// second factor, and an app with the key pair.
+func (w *world) populate(t *testing.T, pair *token.KeyPair) {
+	t.Helper()
+	w.key, w.secret = signing.Generate()
+	rand.Read(w.factor)
+	w.directory = auth.NewMemory()
+	w.directory.PutOrg(auth.Org{Code: w.org})
+	w.directory.PutApp(auth.App{ClientKey: w.key, Org: w.org})
+	w.directory.PutRole(w.org, auth.Role{Name: "reader"})
+	for _, id := range []string{w.account, "second"} {
+		w.directory.PutAccount(auth.Account{ID: id, Org: w.org, Roles: []string{"reader"}})
+	}
+	mine := *pair
+	mine.ClientKey, mine.Org, mine.Exposed = w.key, w.org, true
+	err := errors.Join(
+		w.shared.factors.Save(t.Context(), w.org, "second", session.Factor{Secret: w.factor}),
+		w.shared.keys.Put(t.Context(), &mine))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// end takes the key pair from the app, as one pair is for one app.
+func (w *world) end(t *testing.T) {
+	t.Helper()
+	if err := w.shared.keys.Delete(t.Context(), w.key); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) mechanisms(t *testing.T) []auth.Mechanism {
+	t.Helper()
+	key, err := signing.NewKey(w.key, w.secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	credentials := w.shared.credentials(t, w.org, w.secret, &signature.Credential{Key: key, Account: w.account})
+	return []auth.Mechanism{
+		&signature.Mechanism{
+			Credentials: spoiledCredentials{w.sabotage, credentials},
+			Replays:     spoiledReplays{w.sabotage, w.shared.replays},
+		},
+		&bearer.Mechanism{Verifier: &token.Verifier{
+			Keys: spoiledKeys{w.sabotage, w.shared.keys}, Ledger: w.minter.Ledger, Cache: new(token.Cache),
+		}},
+		w.manager,
+	}
+}
+
+// passwords knows two accounts by their ids, and takes any other encoding.
+type passwords struct{ account string }
+
+func (p passwords) Password(_ context.Context, _, login string) (account, encoded string, err error) {
+	if login != p.account && login != "second" {
+		return "", "", auth.ErrNotFound
+	}
+	return login, password, nil
+}
+
+func (p passwords) Rehash(context.Context, string, string, string, string) error { return nil }
+
+// plain is a Hasher that does not: what is tested here are the stores. It would
+// encode each password anew.
+type plain struct{}
+
+func (plain) Hash(password string) (string, error)              { return password, nil }
+func (plain) Verify(encoded, password string) (ok, rehash bool) { return encoded == password, true }
+
+func (w *world) serve(guard *auth.Guard) http.Handler {
+	mux := guard.Mux()
+	// route has f done within the time for stores.
+	route := func(pattern string, need auth.Need, f func(ctx context.Context, rw http.ResponseWriter, r *http.Request) error) {
+		mux.HandleFunc(pattern, need, func(rw http.ResponseWriter, r *http.Request) {
+			ctx, cancel := auth.TenantFrom(r.Context()).Bound(r.Context())
+			defer cancel()
+			if err := f(ctx, rw, r); err != nil {
+				auth.Fail(rw, r, err)
+			}
+		})
+	}
+	jwk, _ := bearer.Certs(spoiledKeys{w.sabotage, w.shared.keys})
+	mux.Handle("GET /certs", auth.Public, jwk)
+	mux.HandleFunc("GET /me", auth.Authenticated, func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /me", auth.Authenticated, func(http.ResponseWriter, *http.Request) {})
+	route("POST /login", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
+		_, err := w.manager.Login(rw, r, r.Header.Get("Login"), password, "")
+		return err
+	})
+	route("POST /code", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
+		_, err := w.manager.Verify(rw, r, r.Header.Get("Code"))
+		return err
+	})
+	ofSession := auth.Authenticated.By(session.Name)
+	route("POST /stepup", ofSession, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
+		_, err := w.manager.Reauthenticate(rw, r, auth.From(r.Context()).Account, password)
+		return err
+	})
+	route("POST /logout", ofSession, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
+		return w.manager.Logout(rw, r)
+	})
+	route("POST /another", ofSession, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
+		return w.endAnother(ctx, auth.TenantFrom(ctx).Org, auth.From(ctx))
+	})
+	route("POST /others", ofSession, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
+		p := auth.From(ctx)
+		_, err := w.manager.RevokeAll(ctx, p.Org, p.Account, p.SessionID)
+		return err
+	})
+	route("POST /revoke/{jti}", auth.Public, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
+		return asUnavailable(w.minter.Ledger.Revoke(ctx, w.key, r.PathValue("jti")), token.ErrNotFound)
+	})
+	route("POST /revoke", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
+		_, err := w.minter.Ledger.RevokeSubject(ctx, w.key, w.account)
+		return asUnavailable(err)
+	})
+	route("GET /tokens", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
+		_, err := w.minter.Ledger.List(ctx, w.key, w.account)
+		return asUnavailable(err)
+	})
+	return w.recovering(guard, mux)
+}
+
+// endAnother ends the first session of the account that is not the request's.
+func (w *world) endAnother(ctx context.Context, org *auth.Org, p auth.Principal) error {
+	list, err := w.manager.List(ctx, org, p.Account)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(list, func(s session.Session) bool { return s.ID != p.SessionID })
+	if at < 0 {
+		return auth.ErrNotFound
+	}
+	return w.manager.Revoke(ctx, p.Org, p.Account, list[at].ID)
+}
+
+// asUnavailable is what a handler makes of a store's error.
+func asUnavailable(err error, known ...error) error {
+	if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+}
+
+// recovering answers a panic of sabotage as a middleware would.
+func (w *world) recovering(guard *auth.Guard, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if cause := recover(); cause == errSabotage {
+				guard.Fail(rw, r, &auth.Error{Detail: auth.DetailInternal})
+			} else if cause != nil {
+				panic(cause)
+			}
+		}()
+		h.ServeHTTP(rw, r)
+	})
+}
+
+// send sends one request, and holds what comes back to I5: what a store has
+// failed is unavailable, or a panic's 500, and clears no cookie.
+func (w *world) send(t *testing.T, r *http.Request) *http.Response {
+	t.Helper()
+	before := w.done.Load()
+	recorder := httptest.NewRecorder()
+	w.server.ServeHTTP(recorder, r)
+	reply := recorder.Result()
+	spoiled := !before && w.done.Load()
+	if !spoiled || w.courtesy.Load() && w.mode != panicking {
+		return reply
+	}
+	want := http.StatusServiceUnavailable
+	if w.mode == panicking {
+		want = http.StatusInternalServerError
+	}
+	if reply.StatusCode != want {
+		t.Errorf("I5 %s %s: status %d when a store failed", r.Method, r.URL.Path, reply.StatusCode)
+	}
+	for _, c := range reply.Cookies() {
+		t.Errorf("I5 %s %s: a refusal sets the cookie %s", r.Method, r.URL.Path, c.Name)
+	}
+	return reply
+}
+
+func (w *world) request(method, path string) *http.Request {
+	return httptest.NewRequest(method, w.tenantURL+path, nil)
+}
+
+// signed signs a request as section 5.3 of the interface says.
+func (w *world) signed(method string) *http.Request {
+	w.ticks = max(w.ticks+1, time.Now().UnixMilli())
+	timestamp := strconv.FormatInt(w.ticks, 10)
+	r := w.request(method, "/me")
+	for name, value := range map[string]string{
+		"Service-Client-Key":       w.key,
+		"Service-Client-Timestamp": timestamp,
+		"Service-Client-Nonce":     rand.Text()[:16],
+		"Service-Client-Signature": signing.Sign(w.key, w.secret, "/me", method, timestamp),
+	} {
+		r.Header.Set(name, value)
+	}
+	return r
+}
+
+func (w *world) bearing(t token.Token) *http.Request {
+	r := w.request("GET", "/me")
+	r.Header.Set("Authorization", "Bearer "+string(t))
+	return r
+}
+
+func (w *world) cookie(cookie string) *http.Request {
+	r := w.request("GET", "/me")
+	r.Header.Set("Cookie", cookie)
+	return r
+}
+
+func (w *world) posting(path, cookie string) *http.Request {
+	r := w.request("POST", path)
+	r.Header.Set("Cookie", cookie)
+	return r
+}
+
+func (w *world) login(t *testing.T, who string) (cookie string) {
+	t.Helper()
+	r := w.request("POST", "/login")
+	r.Header.Set("Login", who)
+	return cookieOf(w.send(t, r))
+}
+
+// cookieOf returns the cookie that a reply sets, of a session or a ticket.
+func cookieOf(reply *http.Response) string {
+	for _, c := range reply.Cookies() {
+		if c.MaxAge >= 0 {
+			return c.Name + "=" + c.Value
+		}
+	}
+	return ""
+}
+
+// mint returns no token if a store failed.
+func (w *world) mint(t *testing.T, uses int64) (token.Token, string) {
+	t.Helper()
+	wait := 10 * time.Second
+	if w.mode == hanging && w.at > 0 {
+		wait = impatience
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil && cause != errSabotage {
+			panic(cause)
+		}
+	}()
+	c := token.Claims{Issuer: w.key, Subject: w.account, Audience: w.tenantURL, Scope: []string{""}}
+	mint := func() (token.Token, token.Claims, error) { return w.minter.Permanent(ctx, c) }
+	if uses > 0 {
+		mint = func() (token.Token, token.Claims, error) { return w.minter.Limited(ctx, c, uses) }
+	}
+	minted, claims, err := mint()
+	if err != nil && !w.done.Load() && !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	return minted, claims.ID
+}
+
+// codeOf is RFC 6238.
+func codeOf(secret []byte, at time.Time) string {
+	mac := hmac.New(sha1.New, secret)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(at.Unix()/30)))
+	sum := mac.Sum(nil)
+	offset := sum[len(sum)-1] & 15
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[offset:])&0x7fffffff%1_000_000)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// effort is how much a run does.
+type effort struct {
+	quick      bool
+	passes     int
+	benchtime  time.Duration
+	live, rows int // flags of the benchmarks
+}
+
+func effortOf(quick bool) effort {
+	if quick {
+		return effort{quick: true, passes: 1, benchtime: 10 * time.Millisecond, live: 100_000, rows: 10_000}
+	}
+	return effort{passes: 5, benchtime: 120 * time.Millisecond, live: 1_000_000, rows: 1_000_000}
+}
+
+// turns is how often each peer is timed: twice in a pass.
+func (e effort) turns() int { return 2 * e.passes }
+
+// measure runs the tests, and then all benchmarks in each pass: what else the
+// machine does meanwhile meets all peers alike, as it would not if each had its
+// samples in a row. Each row has a process of its own, so that none pays for
+// the garbage and the memory of another.
+func (e effort) measure(binary string) (*measured, error) {
+	own := []string{"-live", strconv.Itoa(e.live), "-rows", strconv.Itoa(e.rows)}
+	if err := execute(binary, append(own, "-test.timeout=10m"), os.Stderr); err != nil {
+		return nil, fmt.Errorf("what the report says about the peers is not so: %w", err)
+	}
+	own = append(own, "-test.run=^$", "-test.timeout=10m", "-test.benchtime="+e.benchtime.String())
+	m := newMeasured()
+	for range e.passes {
+		for _, pattern := range processes() {
+			var text bytes.Buffer
+			args := append(slices.Clone(own), "-test.bench="+pattern)
+			if err := execute(binary, args, io.MultiWriter(&text, os.Stderr)); err != nil {
+				return nil, fmt.Errorf("%s: %w", pattern, err)
+			}
+			if err := m.read(&text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return m, m.complete(e.turns())
+}
+
+// execute runs the benchmarks' binary with the runtime as it is by default.
+func execute(binary string, args []string, out io.Writer) error {
+	cmd := exec.Command(binary, args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(setting string) bool {
+		name, _, _ := strings.Cut(setting, "=")
+		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG"}, name)
+	})
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	return cmd.Run()
+}

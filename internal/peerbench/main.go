@@ -1,0 +1,68 @@
+// Command peerbench times this module beside others that do the same, in one
+// run on one machine, and writes the report RESULTS.md with its two plots.
+//
+//	GOWORK=off go run . -o RESULTS.md
+//
+// It has to be run in its own folder, on a machine with nothing else to do.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	out := flag.String("o", "RESULTS.md", "the report; its plots are written beside it")
+	quick := flag.Bool("quick", false, "one short pass over small tables: a check of the code, not of the figures")
+	flag.Parse()
+	if err := run(*out, *quick); err != nil {
+		log.Fatal("peerbench: ", err)
+	}
+}
+
+func run(out string, quick bool) error {
+	start := now() // before the compiler makes a load of its own
+	e := effortOf(quick)
+	folder, err := os.MkdirTemp("", "peerbench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	binary := filepath.Join(folder, "peerbench.test")
+	if _, err := goCommand("test", "-c", "-o", binary, "."); err != nil {
+		return err
+	}
+	measured, err := e.measure(binary)
+	if err != nil {
+		return err
+	}
+	m, err := machineOf(measured.cpu, start)
+	if err != nil {
+		return err
+	}
+	beside := func(name string) string { return filepath.Join(filepath.Dir(out), name) }
+	return errors.Join(
+		os.WriteFile(out, report{e, m, measured}.markdown(), 0o644),
+		os.WriteFile(beside("scope.svg"), scopePlot(measured).svg(), 0o644),
+		os.WriteFile(beside("paging.svg"), pagingPlot(measured, e.rows).svg(), 0o644),
+	)
+}
+
+// goCommand runs the go command on this module alone.
+func goCommand(args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w", args[0], err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+var tableRows = flag.Int("rows", 100_000, "rows of the table that is paged")
+
+const pageLimit = 100
+
+func TestPaging(t *testing.T) {
+	for _, d := range depths {
+		t.Run(d.perMille, func(t *testing.T) { check(t, pagingPrefix+d.perMille, pagers(t, d)) })
+	}
+}
+
+func BenchmarkPaging(b *testing.B) {
+	for _, d := range depths {
+		b.Run(d.perMille, func(b *testing.B) { race(b, pagers(b, d)) })
+	}
+}
+
+// note is a row of the table.
+type note struct {
+	id    string
+	likes int64
+}
+
+func noteAt(i int) note { return note{fmt.Sprintf("%09d", i), int64(i) * 7919 % 1000} }
+
+var notesTable = sqlpage.Table{
+	Name:   "notes",
+	Select: []string{"id"},
+	Properties: map[string]sqlpage.Column{
+		"_id":   {Name: "id", Type: paging.String, NotNull: true},
+		"likes": {Name: "likes", Type: paging.Integer, NotNull: true},
+	},
+}
+
+// notes is the table, in the memory of the process, with the indexes that
+// sqlpage asks for; and the same rows in order.
+var notes = sync.OnceValues(func() (*sql.DB, []note) {
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	db, err := sql.Open("sqlite", ":memory:")
+	must(err)
+	db.SetMaxOpenConns(1) // each connection would have a table of its own
+	schema := paging.Schema{Properties: []paging.Property{{Path: "likes", Type: paging.Integer, Sort: true}}}
+	indexes, err := sqlpage.Indexes(schema, notesTable, sqlpage.SQLite)
+	must(err)
+	_, err = db.Exec("CREATE TABLE notes (id TEXT PRIMARY KEY, likes INTEGER NOT NULL)")
+	must(err)
+	_, err = db.Exec(`WITH RECURSIVE s (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < $1 - 1)
+		INSERT INTO notes SELECT printf('%09d', i), i * 7919 % 1000 FROM s`, *tableRows)
+	must(err)
+	for _, statement := range append(indexes, "ANALYZE") {
+		_, err := db.Exec(statement)
+		must(err)
+	}
+	all := make([]note, *tableRows)
+	for i := range all {
+		all[i] = noteAt(i)
+	}
+	slices.SortFunc(all, func(a, b note) int { return cmp.Or(cmp.Compare(a.likes, b.likes), cmp.Compare(a.id, b.id)) })
+	return db, all
+})
+
+// place is where a page begins, and what it has.
+type place struct {
+	skip  int
+	last  note // before the page; none if skip is 0
+	want  []string
+	query func(text string, args ...any) error
+}
+
+func placeOf(t testing.TB, d depth) place {
+	perMille, err := strconv.Atoi(d.perMille)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, all := notes()
+	p := place{skip: min(len(all)*perMille/1000, len(all)-pageLimit)}
+	if p.skip > 0 {
+		p.last = all[p.skip-1]
+	}
+	for _, n := range all[p.skip : p.skip+pageLimit] {
+		p.want = append(p.want, n.id)
+	}
+	p.query = func(text string, args ...any) error {
+		rows, err := db.Query(text, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		got := make([]string, 0, pageLimit+1)
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			got = append(got, id)
+		}
+		if got, _ = paging.Trim(got, pageLimit); !slices.Equal(got, p.want) {
+			return errRefused
+		}
+		return rows.Err()
+	}
+	return p
+}
+
+func pagers(t testing.TB, d depth) []contender {
+	p := placeOf(t, d)
+	return []contender{
+		{name: "row comparison", good: p.rowComparison()},
+		{name: ours, good: p.ours(t)},
+		{name: "OFFSET", good: func() error {
+			return p.query("SELECT id FROM notes ORDER BY likes, id LIMIT $1 OFFSET $2", pageLimit+1, p.skip)
+		}},
+		{name: "OR expansion", good: p.expansion()},
+	}
+}
+
+const firstPage = "SELECT id FROM notes ORDER BY likes, id LIMIT $1"
+
+func (p place) rowComparison() func() error {
+	if p.skip == 0 {
+		return func() error { return p.query(firstPage, pageLimit+1) }
+	}
+	return func() error {
+		return p.query("SELECT id FROM notes WHERE (likes, id) > ($1, $2) ORDER BY likes, id LIMIT $3",
+			p.last.likes, p.last.id, pageLimit+1)
+	}
+}
+
+func (p place) expansion() func() error {
+	if p.skip == 0 {
+		return p.rowComparison()
+	}
+	return func() error {
+		return p.query("SELECT id FROM notes WHERE likes > $1 OR (likes = $1 AND id > $2) ORDER BY likes, id LIMIT $3",
+			p.last.likes, p.last.id, pageLimit+1)
+	}
+}
+
+// ours compiles the statement with each page, as a server does.
+func (p place) ours(t testing.TB) func() error {
+	q := paging.Query{Sort: []paging.Key{{Path: "likes"}, {Path: "_id"}}, Limit: pageLimit}
+	if p.skip > 0 {
+		var err error
+		if q, err = q.Behind(json.Number(strconv.FormatInt(p.last.likes, 10)), p.last.id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() error {
+		text, args, err := sqlpage.Statement(q, notesTable, sqlpage.SQLite)
+		if err != nil {
+			return err
+		}
+		return p.query(text, args...)
+	}
+}

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/casbin/casbin/v2"
+	"github.com/casbin/casbin/v2/model"
+	"github.com/cedar-policy/cedar-go"
+	"github.com/minio/pkg/v3/wildcard"
+	"github.com/nats-io/nats-server/v2/server/gsl"
+	"github.com/ory/fosite"
+
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+func TestScope(t *testing.T) {
+	for _, n := range counts {
+		t.Run(n, func(t *testing.T) { check(t, scopePrefix+n, scopes(t, n)) })
+	}
+}
+
+func BenchmarkScope(b *testing.B) {
+	for _, n := range counts {
+		b.Run(n, func(b *testing.B) { race(b, scopes(b, n)) })
+	}
+}
+
+// operation is what is asked for, in parts.
+type operation struct {
+	verb       scope.Verb
+	object, id string
+}
+
+func (o operation) text() string { return "object." + string(o.verb) + "." + o.object + "." + o.id }
+
+func instance(i int) operation {
+	return operation{scope.Read, "c_message", fmt.Sprintf("%024x", i*7919)}
+}
+
+func instances(n int) []operation {
+	list := make([]operation, n)
+	for i := range list {
+		list[i] = instance(i)
+	}
+	return list
+}
+
+// decider makes of a list a check, and of an operation a call of it.
+type decider func(t testing.TB, list []operation) func(operation) func() bool
+
+func scopes(t testing.TB, count string) []contender {
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := instances(n)
+	good := list[n/2]
+	bad := map[string]operation{
+		"another instance": instance(n),
+		"another verb":     {scope.Update, good.object, good.id},
+		"another object":   {good.verb, "c_other", good.id},
+		"a longer id":      {good.verb, good.object, good.id + "0"},
+	}
+	of := func(name string, compile decider) contender {
+		decide := compile(t, list)
+		call := func(o operation) func() error {
+			allowed := decide(o)
+			return func() error {
+				if !allowed() {
+					return errRefused
+				}
+				return nil
+			}
+		}
+		c := contender{name: name, good: call(good), bad: map[string]func() error{}}
+		for name, o := range bad {
+			c.bad[name] = call(o)
+		}
+		return c
+	}
+	return []contender{
+		of("map", mapScope), of(ours, typedScope), of("tenantkit text", textScope), of("tenantkit need", needScope),
+		of("fosite wildcard", listScope(fosite.WildcardScopeStrategy)),
+		of("fosite hierarchic", listScope(fosite.HierarchicScopeStrategy)),
+		of("minio wildcard", listScope(minioScope)),
+		of("NATS sublist", natsScope), of("casbin", casbinScope), of("casbin cached", casbinCached), of("cedar-go", cedarScope),
+	}
+}
+
+func texts(list []operation) []string {
+	all := make([]string, len(list))
+	for i, o := range list {
+		all[i] = o.text()
+	}
+	return all
+}
+
+func mapCompile(texts []string) map[string]bool {
+	keys := map[string]bool{}
+	for _, text := range texts {
+		keys[text] = true
+	}
+	return keys
+}
+
+func mapScope(_ testing.TB, list []operation) func(operation) func() bool {
+	keys := mapCompile(texts(list))
+	return func(o operation) func() bool {
+		text := o.text()
+		return func() bool { return keys[text] }
+	}
+}
+
+func compiled(t testing.TB, list []operation) scope.Set {
+	set, err := scope.Compile("token", texts(list)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func typedScope(t testing.TB, list []operation) func(operation) func() bool {
+	set := compiled(t, list)
+	return func(o operation) func() bool {
+		return func() bool { return set.Allows(scope.Object(o.verb, o.object, o.id, "")) }
+	}
+}
+
+func textScope(t testing.TB, list []operation) func(operation) func() bool {
+	set := compiled(t, list)
+	return func(o operation) func() bool {
+		text := o.text()
+		return func() bool {
+			need, err := scope.ParseNeed(text)
+			return err == nil && set.Allows(need)
+		}
+	}
+}
+
+func needScope(t testing.TB, list []operation) func(operation) func() bool {
+	set := compiled(t, list)
+	return func(o operation) func() bool {
+		need := scope.Object(o.verb, o.object, o.id, "")
+		return func() bool { return set.Allows(need) }
+	}
+}
+
+// listScope is a strategy that goes through a list.
+func listScope(strategy func(list []string, text string) bool) decider {
+	return func(_ testing.TB, list []operation) func(operation) func() bool {
+		all := texts(list)
+		return func(o operation) func() bool {
+			text := o.text()
+			return func() bool { return strategy(all, text) }
+		}
+	}
+}
+
+func minioScope(list []string, text string) bool {
+	return slices.ContainsFunc(list, func(pattern string) bool { return wildcard.Match(pattern, text) })
+}
+
+func natsCompile(texts []string) (*gsl.SimpleSublist, error) {
+	tree := gsl.NewSimpleSublist()
+	for _, text := range texts {
+		if err := tree.Insert(text, struct{}{}); err != nil {
+			return nil, err
+		}
+	}
+	return tree, nil
+}
+
+func natsScope(t testing.TB, list []operation) func(operation) func() bool {
+	tree, err := natsCompile(texts(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(o operation) func() bool {
+		text := o.text()
+		return func() bool { return tree.HasInterest(text) }
+	}
+}
+
+const casbinModel = `
+[request_definition]
+r = obj, act
+[policy_definition]
+p = obj, act
+[policy_effect]
+e = some(where (p.eft == allow))
+[matchers]
+m = r.act == p.act && r.obj == p.obj
+`
+
+func casbinRules(list []operation) [][]string {
+	rules := make([][]string, len(list))
+	for i, o := range list {
+		rules[i] = []string{o.object + "/" + o.id, string(o.verb)}
+	}
+	return rules
+}
+
+func casbinCompile(rules [][]string) (*casbin.Enforcer, error) {
+	m, err := model.NewModelFromString(casbinModel)
+	if err != nil {
+		return nil, err
+	}
+	e, err := casbin.NewEnforcer(m)
+	if err != nil {
+		return nil, err
+	}
+	_, err = e.AddPolicies(rules)
+	return e, err
+}
+
+func casbinScope(t testing.TB, list []operation) func(operation) func() bool {
+	e, err := casbinCompile(casbinRules(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return casbinDecides(e.Enforce)
+}
+
+func casbinCached(t testing.TB, list []operation) func(operation) func() bool {
+	m, err := model.NewModelFromString(casbinModel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := casbin.NewCachedEnforcer(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.AddPolicies(casbinRules(list)); err != nil {
+		t.Fatal(err)
+	}
+	return casbinDecides(e.Enforce)
+}
+
+func casbinDecides(enforce func(...any) (bool, error)) func(operation) func() bool {
+	return func(o operation) func() bool {
+		object, verb := any(o.object+"/"+o.id), any(string(o.verb))
+		return func() bool {
+			allowed, err := enforce(object, verb)
+			return err == nil && allowed
+		}
+	}
+}
+
+// cedarText has one policy for each operation.
+func cedarText(list []operation) []byte {
+	var text bytes.Buffer
+	for _, o := range list {
+		fmt.Fprintf(&text, "permit (principal, action == Action::%q, resource == %s::%q);\n", o.verb, o.object, o.id)
+	}
+	return text.Bytes()
+}
+
+func cedarScope(t testing.TB, list []operation) func(operation) func() bool {
+	policies, err := cedar.NewPolicySetFromBytes("policy.cedar", cedarText(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entities := cedar.EntityMap{}
+	return func(o operation) func() bool {
+		r := cedar.Request{
+			Principal: cedar.NewEntityUID("Account", subject),
+			Action:    cedar.NewEntityUID("Action", cedar.String(o.verb)),
+			Resource:  cedar.NewEntityUID(cedar.EntityType(o.object), cedar.String(o.id)),
+		}
+		return func() bool {
+			decision, _ := cedar.Authorize(policies, entities, r)
+			return decision == cedar.Allow
+		}
+	}
+}
