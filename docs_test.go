@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,7 +13,19 @@ import (
 	"time"
 )
 
-var documents = []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md"}
+var documents = append([]string{"README.md", "INTERFACE.md", "CAPACITY.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md"}, guides()...)
+
+// guides are the pages about one thing each.
+func guides() []string {
+	pages, _ := filepath.Glob("examples/guides/*.md") // the pattern is well-formed
+	return pages
+}
+
+func TestGuidesAreChecked(t *testing.T) {
+	if len(guides()) == 0 {
+		t.Error("no guide is found: have they moved?")
+	}
+}
 
 // block is a fenced block of a document, with the comment on the line above
 // its fence: <!-- examples/quickstart/main.go -->, <!-- run -->, <!-- output -->.
@@ -40,17 +53,18 @@ func read(t *testing.T, document string) string {
 	return string(text)
 }
 
-// TestDocumentedGo holds each Go block to the compiled file named above it:
-// the block is a part of it, word for word, indentation aside.
-func TestDocumentedGo(t *testing.T) {
+// TestDocumentedCode holds each Go block, and each other one that names a file,
+// to the file named above it, which is compiled or run: the block is a part of
+// it, word for word, indentation aside. Files are named from the root.
+func TestDocumentedCode(t *testing.T) {
 	for _, document := range documents {
 		for _, b := range blocks(t, document) {
-			if b.language != "go" {
+			if b.language != "go" && !strings.Contains(b.comment, "/") {
 				continue
 			}
 			source, err := os.ReadFile(b.comment)
 			if err != nil {
-				t.Errorf("%s: a Go block needs a comment that names its file: %v", document, err)
+				t.Errorf("%s: a block of code needs a comment that names its file: %v", document, err)
 				continue
 			}
 			if !strings.Contains(unindented(string(source)), unindented(b.text)) {
@@ -75,8 +89,23 @@ var relativeLink = regexp.MustCompile(`\]\(([^):#]+)[)#]`)
 func TestDocumentedLinks(t *testing.T) {
 	for _, document := range documents {
 		for _, m := range relativeLink.FindAllStringSubmatch(read(t, document), -1) {
-			if _, err := os.Stat(m[1]); err != nil {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
 				t.Errorf("%s links to %s: %v", document, m[1], err)
+			}
+		}
+	}
+}
+
+var citedTest = regexp.MustCompile("`(Test\\w+)`\\s+in\\s+\\[[^\\]]*\\]\\(([^)]+)\\)")
+
+// TestDocumentedTests looks for each test that a document cites, as `TestX` in a
+// folder that is linked.
+func TestDocumentedTests(t *testing.T) {
+	for _, document := range documents {
+		for _, m := range citedTest.FindAllStringSubmatch(read(t, document), -1) {
+			files, _ := filepath.Glob(filepath.Join(filepath.Dir(document), m[2], "*_test.go")) // the pattern is well-formed
+			if !slices.ContainsFunc(files, func(file string) bool { return strings.Contains(read(t, file), "func "+m[1]+"(") }) {
+				t.Errorf("%s cites %s, which is not in %s", document, m[1], m[2])
 			}
 		}
 	}

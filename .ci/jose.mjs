@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { runAll } from './checks.mjs';
 
 const [factsFile, namespace = 'service/'] = process.argv.slice(2);
 const facts = JSON.parse(readFileSync(factsFile, 'utf8'));
@@ -86,15 +87,4 @@ const checks = {
   },
 };
 
-let failed = 0;
-for (const [name, check] of Object.entries(checks)) {
-  try {
-    await check();
-    console.log(`ok    ${name}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAIL  ${name}\n      ${error.message.replaceAll('\n', '\n      ')}`);
-  }
-}
-console.log(`${Object.keys(checks).length - failed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+await runAll(checks);

@@ -10,6 +10,7 @@ import assert from 'node:assert/strict';
 import { createHmac, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
+import { runAll } from './checks.mjs';
 
 const [factsFile, prefix = 'Service-', faults = 'service'] = process.argv.slice(2);
 const facts = JSON.parse(readFileSync(factsFile, 'utf8'));
@@ -230,15 +231,4 @@ const checks = {
   'every reply tells the server time': async () => assert.deepEqual(clocks, []),
 };
 
-let failed = 0;
-for (const [name, check] of Object.entries(checks)) {
-  try {
-    await check();
-    console.log(`ok    ${name}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAIL  ${name}\n      ${error.message.replaceAll('\n', '\n      ')}`);
-  }
-}
-console.log(`${Object.keys(checks).length - failed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+await runAll(checks);

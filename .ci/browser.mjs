@@ -1,0 +1,708 @@
+// Uses the console of the reference server in a browser.
+//
+//   node browser.mjs CHROMIUM FACTS STRICT_FACTS TRIED_FACTS [SHOTS]
+//
+// The facts are what the -demo-json flag of three servers writes; the second one
+// requires a second factor. SHOTS is a folder for screenshots, of
+// which there are none without it.
+
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import { chromium } from 'playwright-core';
+import { report, run } from './checks.mjs';
+import { Authenticator } from './totp.mjs';
+
+const [executablePath, factsFile, strictFile, triedFile, shots] = process.argv.slice(2);
+const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
+const facts = read(factsFile);
+const strict = read(strictFile);
+const tried = read(triedFile);
+const theo = new Authenticator(facts.totp_secret);
+
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] }); // root has no sandbox
+
+// Pages, and what goes wrong on them.
+
+const phone = { width: 375, height: 812 };
+const desktop = { width: 1280, height: 900 };
+
+// open opens the console in a browser profile of its own. problems collects
+// errors of its scripts and of its policy. Chromium also logs each refusal of
+// the server as an error: these are in refusals.
+async function open({ base = facts.base_url, path = '/', ...options } = {}) {
+  const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options });
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const problems = [];
+  const refusals = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => {
+    const refused = message.text().startsWith('Failed to load resource') && /\/v2\/|\/console\/scope$/.test(message.location().url);
+    if (['error', 'warning'].includes(message.type()) && !refused) {
+      problems.push(message.text());
+    }
+  });
+  page.on('response', (reply) => {
+    if (reply.status() >= 400) {
+      refusals.push(`${reply.status()} ${new URL(reply.url()).pathname}`);
+    }
+  });
+  await page.goto(base + path);
+  return { page, context, problems, refusals, base, close: () => context.close() };
+}
+
+const heading = (page, name) => page.getByRole('heading', { name, exact: true });
+
+async function signIn(page, email, password) {
+  const form = page.getByRole('region', { name: 'Sign in' });
+  await form.getByLabel('E-mail').fill(email);
+  await form.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+async function enter(page, code) {
+  await page.getByLabel('Code', { exact: true }).fill(code);
+  await page.getByRole('button', { name: 'Continue' }).click();
+}
+
+const asMia = (page) => signIn(page, facts.account_email, facts.account_password);
+const asTheo = (page) => signIn(page, facts.totp_account_email, facts.totp_account_password);
+const inside = (page, name) => heading(page, name).waitFor();
+const ownSession = (page) => page.getByRole('listitem').filter({ hasText: 'this one' });
+
+async function signOut(page) {
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await heading(page, 'Sign in').waitFor();
+}
+
+const focused = (page) => page.evaluate(() => document.activeElement.id);
+
+// faces are how a screenshot is taken. Colours take no room: without screenshots
+// the light ones will do.
+const faces = [
+  ['desktop-light', desktop, 'light'],
+  ['desktop-dark', desktop, 'dark'],
+  ['phone-light', phone, 'light'],
+  ['phone-dark', phone, 'dark'],
+].filter(([, , scheme]) => shots || scheme === 'light');
+
+// shoot takes screenshots of a page as it is now, and checks that it fits each width.
+async function shoot(page, name) {
+  const before = page.viewportSize();
+  for (const [face, viewport, colorScheme] of faces) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    const [wide, seen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(wide <= seen, `${name} is ${wide} wide on a ${face} of ${seen}`);
+    if (shots) {
+      await page.screenshot({ path: `${shots}/${name}-${face}.png`, fullPage: true });
+    }
+  }
+  await page.setViewportSize(before);
+}
+
+// Another origin. It is of the same site, so that its requests carry the
+// cookie even though it is SameSite=Lax: the port is no part of a site.
+
+const elsewhere = http.createServer((request, reply) => {
+  reply.setHeader('Content-Type', 'text/html');
+  reply.end('<!doctype html><title>elsewhere</title><link rel="icon" href="data:,">');
+});
+await new Promise((resolve) => { elsewhere.listen(0, '127.0.0.1', resolve); });
+const elsewhereURL = `http://127.0.0.1:${elsewhere.address().port}/`;
+
+// postForm submits a form from elsewhere whose one field reads as JSON.
+async function postForm(page, action, body) {
+  await page.goto(elsewhereURL);
+  const replied = page.waitForResponse((reply) => reply.request().method() === 'POST');
+  await page.evaluate(([to, json]) => {
+    const form = document.createElement('form');
+    Object.assign(form, { action: to, method: 'post', enctype: 'text/plain' });
+    const field = document.createElement('input');
+    Object.assign(field, { type: 'hidden', name: `${json.slice(0, -1)},"x":"`, value: '"}' });
+    form.append(field);
+    document.body.append(form);
+    form.submit();
+  }, [action, JSON.stringify(body)]);
+  const reply = await replied;
+  return { status: reply.status(), sent: await reply.request().allHeaders(), fault: await reply.json() };
+}
+
+// fetchFrom has a page of elsewhere post with the cookies, and without asking
+// first whether it may. It returns the status, which that page cannot see.
+async function fetchFrom(page, action, body) {
+  await page.goto(elsewhereURL);
+  const replied = page.waitForResponse((reply) => reply.request().method() === 'POST');
+  await page.evaluate(([to, json]) => {
+    fetch(to, { method: 'POST', mode: 'no-cors', credentials: 'include', body: json }).catch(() => {});
+  }, [action, JSON.stringify(body)]);
+  return (await replied).status();
+}
+
+// The checks.
+
+const checks = {
+  'somebody signs in, sees the session, and signs out': async () => {
+    const { page, problems, refusals, close } = await open();
+    await heading(page, 'Sign in').waitFor();
+    assert.equal(await focused(page), 'email');
+    assert.equal(await page.getByLabel('Org').inputValue(), 'acme');
+    await shoot(page, 'sign-in');
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    assert.equal(await focused(page), 'account-title');
+    await page.getByText(facts.account_email).waitFor();
+    await page.getByText(facts.account_id).waitFor();
+    assert.match(await ownSession(page).innerText(), /Chrome on Linux[^]*127\.0\.0\.1/);
+    assert.equal(await page.locator('#password').inputValue(), '', 'the password stays on the page');
+
+    await page.reload();
+    await inside(page, 'Mia Member');
+    await signOut(page);
+    await page.reload();
+    await heading(page, 'Sign in').waitFor();
+    assert.deepEqual(refusals, []);
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'the keyboard is enough': async () => {
+    const { page, problems, close } = await open();
+    await heading(page, 'Sign in').waitFor();
+    await page.keyboard.type(facts.account_email);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(facts.account_password);
+    await page.keyboard.press('Enter');
+    await inside(page, 'Mia Member');
+    await ownSession(page).waitFor();
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(page), 'sign-out');
+    await page.keyboard.press('Enter');
+    await heading(page, 'Sign in').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a wrong password is refused in words, with its code': async () => {
+    const { page, problems, refusals, close } = await open();
+    await signIn(page, facts.account_email, 'not the password');
+    await page.getByRole('alert').getByText('service.accessDenied.invalidCredentials').waitFor();
+    assert.equal(await focused(page), 'password');
+    await shoot(page, 'refused');
+    assert.deepEqual(refusals, ['401 /acme/v2/accounts/login']);
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'an org that is not there is refused in words': async () => {
+    const { page, problems, close } = await open({ path: '/#nowhere' });
+    await page.getByRole('alert').getByText('service.notFound.env').waitFor();
+    assert.equal(await page.getByLabel('Org').inputValue(), 'nowhere');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'the cookie has its flags, and no script reads it': async () => {
+    const { page, context, close } = await open();
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    const cookies = await context.cookies();
+    assert.equal(cookies.length, 1);
+    const [{ value, ...cookie }] = cookies;
+    assert.match(value, /^[A-Za-z0-9_-]{43}$/);
+    assert.deepEqual({ ...cookie, expires: 0 }, {
+      name: 'session-acme', domain: '127.0.0.1', path: '/', expires: 0, httpOnly: true, secure: false, sameSite: 'Lax',
+    });
+    assert.equal(cookie.expires, -1, 'it ends with the browser');
+    assert.equal(await page.evaluate(() => document.cookie), '');
+    assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length]), [0, 0]);
+    await close();
+  },
+
+  'the second factor is asked for, and a code serves once': async () => {
+    const first = await open();
+    await asTheo(first.page);
+    await heading(first.page, 'Second factor').waitFor();
+    assert.equal(await focused(first.page), 'code-input');
+    assert.deepEqual((await first.context.cookies()).map(({ name }) => name), ['ticket-acme']);
+    await shoot(first.page, 'code');
+    await enter(first.page, await theo.code());
+    await inside(first.page, 'Theo Second');
+    await ownSession(first.page).waitFor();
+    assert.deepEqual((await first.context.cookies()).map(({ name }) => name), ['session-acme']);
+
+    const second = await open();
+    await asTheo(second.page);
+    await enter(second.page, theo.latest());
+    await second.page.getByRole('alert').getByText('service.invalidArgument.locationToken').waitFor();
+    assert.equal(await focused(second.page), 'code-input');
+    await enter(second.page, await theo.code());
+    await inside(second.page, 'Theo Second');
+    assert.deepEqual([...first.problems, ...second.problems], []);
+    await Promise.all([first.close(), second.close()]);
+  },
+
+  'a session that is revoked elsewhere is over': async () => {
+    const here = await open();
+    const there = await open({ userAgent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Mobile/15E148 Safari/604.1' });
+    await asMia(there.page);
+    await inside(there.page, 'Mia Member');
+    await asMia(here.page);
+    await inside(here.page, 'Mia Member');
+    await ownSession(here.page).waitFor();
+    await shoot(here.page, 'account');
+    await here.page.getByRole('button', { name: 'Revoke Safari on iPhone' }).click();
+    await here.page.getByRole('status').getByText('The session is revoked.').waitFor();
+    assert.equal(await here.page.getByText('Safari on iPhone').count(), 0);
+    assert.equal(await focused(here.page), 'sessions-title');
+
+    await there.page.getByRole('button', { name: 'Revoke all others' }).click();
+    await there.page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
+    await heading(there.page, 'Sign in').waitFor();
+    assert.deepEqual(await there.context.cookies(), []);
+    assert.deepEqual([...here.problems, ...there.problems], []);
+    await Promise.all([here.close(), there.close()]);
+  },
+
+  'all others are revoked at once': async () => {
+    const here = await open();
+    const there = await open();
+    await asMia(there.page);
+    await inside(there.page, 'Mia Member');
+    await asMia(here.page);
+    await here.page.getByRole('button', { name: 'Revoke all others' }).click();
+    await here.page.getByRole('status').getByText(/revoked/).waitFor();
+    assert.equal(await here.page.getByRole('list', { name: 'Sessions' }).getByRole('listitem').count(), 1);
+    await there.page.getByRole('button', { name: 'Set up' }).click();
+    await there.page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
+    await heading(there.page, 'Sign in').waitFor();
+    await Promise.all([here.close(), there.close()]);
+  },
+
+  'somebody proves itself again in a dialog': async () => {
+    const { page, context, problems, close } = await open();
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    const [{ value: before }] = await context.cookies();
+    await page.getByRole('button', { name: 'Re-authenticate' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+    assert.equal(await focused(page), 'again-password');
+    await page.keyboard.type('not the password');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').getByText('service.accessDenied.invalidCredentials').waitFor();
+    await shoot(page, 'dialog');
+    await dialog.getByLabel('Password').fill(facts.account_password);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('status').getByText('You have proved who you are.').waitFor();
+    assert.equal(await focused(page), 'reauthenticate');
+    const [{ value: after }] = await context.cookies();
+    assert.notEqual(after, before, 'the token is the old one');
+
+    await page.keyboard.press('Enter');
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a route that wants a fresh proof gets one, and is tried again': async () => {
+    const { page, problems, close } = await open();
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    // Ten minutes are long: the first answer is the server's to such a session.
+    await page.route('**/second-factor', (route) => route.fulfill({
+      status: 403,
+      json: { object: 'fault', status: 403, errCode: 'service.accessDenied.reauthenticationRequired', message: 'Again.', faults: [] },
+    }), { times: 1 });
+    await page.getByRole('button', { name: 'Set up' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+    await dialog.getByLabel('Password').fill(facts.account_password);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await heading(page, 'Set up a second factor').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await inside(page, 'Mia Member');
+    assert.equal(await page.locator('#enrol-secret').textContent(), '', 'the secret stays on the page');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a second factor is set up, used with a recovery code, and removed': async () => {
+    const { page, problems, close } = await open();
+    await asMia(page);
+    const codes = await setUp(page);
+    assert.equal(codes.length, 10);
+    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await inside(page, 'Mia Member');
+    assert.equal(await page.locator('#recovery-codes li').count(), 0, 'the codes stay on the page');
+    await signOut(page);
+    await asMia(page);
+    await heading(page, 'Second factor').waitFor();
+    await enter(page, codes[0]);
+    await inside(page, 'Mia Member');
+    await page.getByLabel('Remove it, by a code').fill(codes[1]);
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('status').getByText('The second factor is removed').waitFor();
+    await signOut(page);
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'an org that requires a second factor has it set up at sign-in': async () => {
+    const { page, context, problems, refusals, close } = await open({ base: strict.base_url });
+    await signIn(page, strict.account_email, strict.account_password);
+    await heading(page, 'Set up a second factor').waitFor();
+    await page.getByText('This org requires a second factor').waitFor();
+    await page.getByLabel('The code it shows').fill('000000');
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByRole('alert').getByText('service.invalidArgument.locationToken').waitFor();
+    assert.equal(await focused(page), 'enrol-code');
+    await confirmed(page);
+    assert.deepEqual((await context.cookies()).map(({ name }) => name), ['session-acme']);
+    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await inside(page, 'Mia Member');
+    await ownSession(page).waitFor();
+    assert.deepEqual(refusals, ['403 /acme/v2/accounts/login', '401 /acme/v2/accounts/me/second-factor/confirm']);
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'another origin can neither sign anybody out nor in': async () => {
+    const { page, context, close } = await open();
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    const [before] = await context.cookies();
+    const home = `${facts.base_url}/acme/v2/accounts`;
+    const other = await context.newPage();
+    const theirs = { email: facts.totp_account_email, password: facts.totp_account_password };
+
+    const logout = await postForm(other, `${home}/me/logout`, { a: 1 });
+    assert.ok(logout.sent.cookie?.includes('session-acme='), 'the browser has sent the cookie');
+    assert.equal(logout.sent['sec-fetch-site'], 'same-site');
+    assert.equal(logout.status, 403);
+    assert.equal(logout.fault.errCode, 'service.accessDenied.csrfTokenMismatch');
+
+    // Without the cookie it would be 401.
+    assert.equal(await fetchFrom(other, `${home}/me/logout`, {}), 403);
+
+    const login = await postForm(other, `${home}/login`, theirs);
+    assert.equal(login.status, 403);
+    assert.equal(login.fault.errCode, 'service.accessDenied.csrfTokenMismatch');
+    assert.equal(await fetchFrom(other, `${home}/login`, theirs), 403);
+
+    assert.deepEqual(await context.cookies(), [before]);
+    await page.reload();
+    await inside(page, 'Mia Member');
+    await close();
+  },
+
+  'a page elsewhere can neither read a reply nor frame the console': async () => {
+    const { page, close } = await open();
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    await page.goto(elsewhereURL);
+    const read = await page.evaluate((url) => fetch(url, { credentials: 'include' }).then(() => 'read', () => 'refused'),
+      `${facts.base_url}/acme/v2/accounts/status`);
+    assert.equal(read, 'refused');
+    await page.evaluate((url) => new Promise((resolve) => {
+      const frame = Object.assign(document.createElement('iframe'), { src: url, onload: resolve });
+      document.body.append(frame);
+    }), `${facts.base_url}/`);
+    const framed = page.frames().at(-1);
+    assert.equal(await framed.evaluate(() => document.querySelector('#sign-in') !== null).catch(() => false), false);
+    await close();
+  },
+
+  'markup in data stays text, and the policy would keep it from running': async () => {
+    const { page, problems, close } = await open();
+    const markup = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+    await page.route('**/accounts/me/sessions?*', async (route) => {
+      const reply = await route.fetch();
+      const list = await reply.json();
+      await route.fulfill({ response: reply, json: { ...list, data: list.data.map((one) => ({ ...one, agent: markup, address: markup })) } });
+    });
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    await ownSession(page).getByText('onerror').first().waitFor();
+    assert.equal(await page.locator('main img, main script').count(), 0);
+    assert.deepEqual(problems, []);
+
+    await page.evaluate((html) => { document.body.insertAdjacentHTML('beforeend', html); }, markup);
+    await page.evaluate(() => document.body.append(Object.assign(document.createElement('script'), { text: 'document.title = 1' })));
+    await page.waitForTimeout(100);
+    assert.notEqual(await page.title(), '1');
+    assert.ok(problems.some((text) => text.includes('Content Security Policy')), 'the browser knows of no policy');
+    await close();
+  },
+};
+
+// setUp sets a second factor up from the account's page, and returns the
+// recovery codes.
+async function setUp(page) {
+  await page.getByRole('button', { name: 'Set up' }).click();
+  await heading(page, 'Set up a second factor').waitFor();
+  await shoot(page, 'enrol');
+  const codes = await confirmed(page);
+  await shoot(page, 'recovery');
+  return codes;
+}
+
+async function confirmed(page) {
+  const secret = await page.locator('#enrol-secret').textContent();
+  const uri = await page.locator('#enrol-uri').textContent();
+  assert.equal(await page.locator('#enrol-link').getAttribute('href'), uri);
+  assert.equal(new URL(uri).searchParams.get('secret'), secret.replaceAll(' ', ''));
+  await page.getByLabel('The code it shows').fill(await new Authenticator(secret).code());
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await heading(page, 'Recovery codes').waitFor();
+  return page.locator('#recovery-codes li').allTextContents();
+}
+
+// The sections beside the account, on a server of their own.
+
+const sections = {
+  'an administrator makes an app, changes it and deletes it': async () => {
+    const { page, problems, close } = await openAsMia();
+    await go(page, 'Apps and keys');
+    assert.equal(await focused(page), 'apps-title');
+    await page.getByRole('alert').getByText('service.accessDenied.unspecified').waitFor();
+    await useToken(page, tried.narrow_token);
+    await page.getByRole('alert').getByText('(admin.read)').waitFor();
+    await shoot(page, 'apps-refused');
+    await useToken(page, tried.admin_token);
+    const demo = page.getByRole('listitem').filter({ hasText: tried.client_key });
+    await demo.waitFor();
+
+    await page.getByLabel('Name').fill('Lab app');
+    await page.getByLabel('Its requests act as').fill(tried.account_id);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await heading(page, 'Its secret, shown this once').waitFor();
+    assert.equal(await focused(page), 'secret-title');
+    const first = await page.locator('#secret-text').textContent();
+    assert.match(first, /^[0-9A-Za-z]{64}$/);
+    const card = page.getByRole('listitem').filter({ hasText: 'Lab app' });
+    const press = (name) => card.getByRole('button', { name }).click();
+    await card.waitFor();
+    await shoot(page, 'apps');
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    assert.equal(await page.locator('#secret-text').textContent(), '', 'the secret stays on the page');
+
+    await press('Rotate secret');
+    await heading(page, 'Its secret, shown this once').waitFor();
+    assert.notEqual(await page.locator('#secret-text').textContent(), first);
+    await press('Generate key pair');
+    await page.getByText('The app has a new key pair.').waitFor();
+    assert.equal(await focused(page), 'apps-list-title');
+    await press('Expose key');
+    await card.getByRole('button', { name: 'Hide key' }).waitFor();
+    await press('Disable');
+    await card.getByText('disabled').waitFor();
+    await press('Delete');
+    await page.getByRole('dialog').getByRole('button', { name: 'No' }).click();
+    assert.equal(await card.count(), 1);
+    await press('Delete');
+    await shoot(page, 'sure');
+    await page.getByRole('dialog').getByRole('button', { name: 'Yes' }).click();
+    await page.getByText('The app is deleted.').waitFor();
+    assert.equal(await card.count(), 0);
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a token is minted, read, listed and revoked, and none beyond its minter': async () => {
+    const { page, problems, close } = await openAsMia();
+    await go(page, 'Tokens');
+    assert.equal(await page.getByLabel('Subject, by account id').inputValue(), tried.account_id);
+    await page.getByLabel('App, by client key').fill(tried.client_key);
+    await page.getByLabel('Subject, by account id').fill(tried.admin_account_id);
+    await mint(page);
+    await page.getByRole('alert').getByText('service.accessDenied.delegation').waitFor();
+    await page.getByRole('alert').getByText('sub', { exact: true }).waitFor();
+    await shoot(page, 'mint-refused');
+
+    await page.getByLabel('Subject, by account id').fill(tried.account_id);
+    await page.getByLabel('Scope chains, one per line').fill('object.read.c_message\nobject.read.connection');
+    await page.getByLabel('Number of uses').fill('5');
+    await page.getByLabel('Expires in, seconds').fill('600');
+    await mint(page);
+    const asked = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.getByRole('button', { name: 'Read it' }).click();
+    await page.getByText('Limited to 5 uses').waitFor();
+    await page.getByText(/It expires in (10 min|9 min \d+ s)\./).waitFor();
+    assert.match(await page.getByRole('table', { name: 'Claims' }).innerText(), /service\/scp[^]*object\.read\.connection[^]*The scope/);
+    assert.deepEqual(asked.filter((path) => path !== '/console/brand'), [], 'reading a token asks the server');
+    await shoot(page, 'tokens');
+
+    const held = page.getByRole('region', { name: 'List and revoke' });
+    await held.getByRole('button', { name: 'List', exact: true }).click();
+    const card = held.getByRole('listitem').filter({ hasText: '0 of 5 times' });
+    await card.waitFor();
+    await card.getByRole('button', { name: 'Revoke' }).click();
+    await held.getByText('The token is revoked.').waitFor();
+    assert.equal(await card.count(), 0);
+
+    await page.getByLabel('Token to read').fill('one.two');
+    await page.getByRole('button', { name: 'Read', exact: true }).click();
+    await page.getByRole('alert').getByText('this has 2').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a pasted token is used, and forgotten': async () => {
+    const { page, problems, close } = await open({ base: tried.base_url, path: '/#acme/paging' });
+    await heading(page, 'Paging explorer').waitFor();
+    await page.getByText('nobody: sign in, or paste a token').waitFor();
+    await useToken(page, `Bearer ${tried.ephemeral_token}`);
+    await page.getByText('a pasted bearer token').waitFor();
+    await page.getByRole('button', { name: 'Fetch a page' }).click();
+    await page.getByRole('table', { name: 'The page' }).waitFor();
+    assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, '']);
+    await page.getByRole('button', { name: 'Forget the token' }).click();
+    await page.getByText('nobody: sign in, or paste a token').waitFor();
+    await useToken(page, tried.ephemeral_token);
+    await page.reload();
+    await page.getByText('nobody: sign in, or paste a token').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'the scope tester allows, denies and says why': async () => {
+    const { page, problems, close } = await open({ base: tried.base_url, path: '/#acme/scope' });
+    await heading(page, 'Scope tester').waitFor();
+    const verdict = page.getByRole('status').filter({ has: page.locator('.verdict') });
+    const decide = () => page.getByRole('button', { name: 'Decide' }).click();
+    await decide();
+    await verdict.getByText('Denied').waitFor();
+    assert.match(await verdict.innerText(), /ends before "c_text"[^]*grant 1[^]*segment 5[^]*narrowed/);
+    assert.equal(await verdict.locator('mark').textContent(), 'c_text');
+    await shoot(page, 'scope-denied');
+    await page.getByLabel('Need').fill('object.read.c_message.*.c_text');
+    await page.keyboard.press('Enter');
+    await verdict.getByText('Allowed').waitFor();
+    assert.match(await verdict.innerText(), /Allowing chain[^]*object\.read\.c_message\.\*\.c_text[^]*grant 1/);
+    await shoot(page, 'scope-allowed');
+    await page.getByLabel('Need').fill('Object.read');
+    await decide();
+    await page.getByRole('alert').getByText('service.invalidArgument.authScope').waitFor();
+    await page.getByRole('alert').getByText('need: segment 1').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'the signature lab signs, replays and is late': async () => {
+    const { page, problems, close } = await open({ base: tried.base_url, path: '/#acme/lab' });
+    await page.getByLabel('Client key to sign with').fill(tried.client_key);
+    await page.getByLabel('Client secret').fill(tried.client_secret);
+    const verdict = page.locator('#lab-reply .verdict');
+    await page.getByRole('button', { name: 'Sign and send' }).click();
+    await verdict.getByText('Accepted').waitFor();
+    assert.match(await page.locator('#lab-parts').innerText(), /\/c_messages;GET;\d{13}/);
+    const shown = await page.locator('#section-lab').innerText();
+    assert.ok(!shown.includes(tried.client_secret), 'the secret is shown');
+    assert.match(await page.locator('#lab-reply').innerText(), /200[^]*Service-Server-Time[^]*\d{13}/);
+    await shoot(page, 'lab-accepted');
+
+    await page.getByRole('button', { name: 'Send the same again' }).click();
+    await verdict.getByText('It is the same request once more.').waitFor();
+    await page.getByText('"service.accessDenied.replayedRequest"').waitFor();
+    await page.getByRole('button', { name: 'Send, ten minutes late' }).click();
+    await verdict.getByText(/10 min( 1 s)? behind the server's clock/).waitFor();
+    await shoot(page, 'lab-late');
+
+    // Against another implementation, and against curl's line.
+    await page.getByLabel('Timestamp').fill('1700000000000');
+    await page.getByRole('button', { name: 'Sign only' }).click();
+    const expected = createHmac('sha256', tried.client_key + tried.client_secret).update('/c_messages;GET;1700000000000').digest('hex');
+    await page.locator('#lab-signature').getByText(expected).waitFor();
+    assert.ok((await page.locator('#lab-curl').textContent()).includes(`-H 'Service-Client-Signature: ${expected}'`));
+
+    await page.getByLabel('Timestamp').fill('');
+    await page.getByLabel('Client secret').fill('another');
+    await page.getByRole('button', { name: 'Sign and send' }).click();
+    await verdict.getByText('does not compute this signature').waitFor();
+    await page.getByLabel('Path, with its query').fill('../../healthz');
+    await page.getByRole('button', { name: 'Sign and send' }).click();
+    await page.getByRole('alert').getByText('leads out of').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'the paging explorer fetches a page, and walks both ways': async () => {
+    const { page, problems, close } = await openAsMia();
+    await go(page, 'Paging');
+    await page.getByLabel('List', { exact: true }).selectOption('c_messages');
+    await page.getByLabel('where').fill('{"c_likes":{"$gte":40}}');
+    await page.getByLabel('sort').fill('{"c_likes":-1}');
+    await page.getByRole('checkbox', { name: 'c_likes' }).check();
+    const query = await page.locator('#paging-query').textContent();
+    assert.ok(query.startsWith('GET /acme/v2/c_messages?paths[]=') && query.includes('where=%7B%22c_likes%22'), query);
+    await page.getByRole('button', { name: 'Fetch a page' }).click();
+    const rows = page.getByRole('table', { name: 'The page' }).getByRole('row');
+    await rows.first().waitFor();
+    assert.equal(await rows.count(), 6);
+    await page.getByLabel('Pages to walk').fill('2');
+    await page.getByRole('button', { name: 'Walk both ways' }).click();
+    const times = page.getByRole('table', { name: 'Times' });
+    await times.waitFor();
+    assert.match(await times.innerText(), /1\t5\t[\d.]+ ms\t[\d.]+ ms\tyes\n2\t5\t[\d.]+ ms\t[\d.]+ ms\tyes\nall\t10/);
+    await shoot(page, 'paging');
+    await page.getByLabel('where').fill('{"c_secret":1}');
+    await page.getByRole('button', { name: 'Fetch a page' }).click();
+    await page.getByRole('alert').getByText('service.invalidArgument.query').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'signing out forgets what was done in the sections': async () => {
+    const { page, problems, close } = await openAsMia();
+    await go(page, 'Signature lab');
+    await page.getByLabel('Client secret').fill(tried.client_secret);
+    await go(page, 'Apps and keys');
+    await useToken(page, tried.admin_token);
+    await page.getByRole('listitem').filter({ hasText: tried.client_key }).waitFor();
+    await page.goBack();
+    await heading(page, 'Signature lab').waitFor();
+    await go(page, 'Account');
+    assert.equal(await focused(page), 'account-title');
+    await signOut(page);
+    assert.equal(await page.locator('#lab-secret').inputValue(), '');
+    assert.equal(await page.locator('#apps li').count(), 0);
+    await go(page, 'Apps and keys');
+    await page.getByText('nobody: sign in, or paste a token').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+};
+
+async function openAsMia() {
+  const opened = await open({ base: tried.base_url });
+  await signIn(opened.page, tried.account_email, tried.account_password);
+  await inside(opened.page, 'Mia Member');
+  return opened;
+}
+
+async function go(page, section) {
+  await page.getByRole('navigation').getByRole('link', { name: section, exact: true }).click();
+}
+
+// useToken makes the sections use a bearer token.
+async function useToken(page, token) {
+  await page.getByText('Use a bearer token').click();
+  await page.getByLabel('Bearer token').fill(token);
+  await page.getByRole('button', { name: 'Use it', exact: true }).click();
+  await page.getByText('a pasted bearer token').waitFor();
+}
+
+const mint = (page) => page.getByRole('button', { name: 'Mint', exact: true }).click();
+
+// Beside each other: the checks of second factors mostly wait for the next code.
+const failures = await Promise.all([run(checks), run(sections)]);
+report(Object.keys(checks).length + Object.keys(sections).length, failures[0] + failures[1]);
+await browser.close();
+elsewhere.close();
+process.exit(); // with connections that browsers keep open

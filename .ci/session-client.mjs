@@ -1,0 +1,351 @@
+// Signs in to the reference server as a program that keeps cookies, with
+// nothing but Node's own fetch and a cookie jar of its own.
+//
+//   node session-client.mjs FACTS [FAULT_NAMESPACE [SESSION_COOKIE TICKET_COOKIE]]
+//
+// FACTS is the file that the server's -demo-json flag writes. The names of
+// cookies are those of its flags.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Authenticator } from './totp.mjs';
+import { runAll } from './checks.mjs';
+
+const [factsFile, faults = 'service', sessionFlag = '__Host-session-{org}', ticketFlag = '__Host-ticket-{org}'] = process.argv.slice(2);
+const facts = JSON.parse(readFileSync(factsFile, 'utf8'));
+
+// Over http on a loopback address the prefix goes.
+const cookieOf = (flag, org) => flag.replace('__Host-', '').replace('{org}', org);
+const sessionCookie = cookieOf(sessionFlag, facts.org);
+const ticketCookie = cookieOf(ticketFlag, facts.org);
+
+// Jar keeps the cookies of one server, which all have the path /.
+class Jar {
+  cookies = new Map();
+  lines = []; // each Set-Cookie as it came
+
+  keep(reply) {
+    for (const line of reply.headers.getSetCookie()) {
+      this.lines.push(line);
+      const [pair, ...attributes] = line.split(/;\s*/);
+      const at = pair.indexOf('=');
+      if (attributes.some((attribute) => /^max-age=(0|-\d+)$/i.test(attribute))) {
+        this.cookies.delete(pair.slice(0, at));
+      } else {
+        this.cookies.set(pair.slice(0, at), pair.slice(at + 1));
+      }
+    }
+  }
+
+  header() {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+}
+
+// Person is somebody with a jar, and no other credential.
+class Person {
+  jar = new Jar();
+
+  constructor(org = facts.org) {
+    this.home = `${facts.base_url}/${org}/v2`;
+  }
+
+  async send(method, path, body, headers = {}) {
+    const cookie = this.jar.header();
+    const reply = await fetch(this.home + path, {
+      method,
+      redirect: 'error',
+      signal: AbortSignal.timeout(10_000),
+      headers: {
+        'User-Agent': 'session-client',
+        ...(cookie && { Cookie: cookie }),
+        ...(body && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    this.jar.keep(reply);
+    const text = await reply.text();
+    return { status: reply.status, headers: reply.headers, text, value: JSON.parse(text) };
+  }
+
+  get(path) { return this.send('GET', path); }
+  post(path, body, headers) { return this.send('POST', path, body, headers); }
+  delete(path, body) { return this.send('DELETE', path, body); }
+
+  login(email, password, location) {
+    return this.post('/accounts/login', { email, password, ...(location && { location }) });
+  }
+
+  verify(code) {
+    return this.post('/accounts/login', { location: { verificationToken: code } });
+  }
+
+  async sessions() {
+    return succeeded(await this.get('/accounts/me/sessions')).data;
+  }
+}
+
+async function signedIn(email = facts.account_email, password = facts.account_password) {
+  const person = new Person();
+  succeeded(await person.login(email, password));
+  return person;
+}
+
+// What a reply must be.
+
+function succeeded(reply) {
+  assert.equal(reply.status, 200, reply.text);
+  assert.match(reply.headers.get('content-type'), /^application\/json/);
+  return reply.value;
+}
+
+function refused(reply, status, detail) {
+  assert.equal(reply.status, status, reply.text);
+  assert.equal(reply.value.object, 'fault');
+  assert.equal(reply.value.status, status);
+  assert.equal(reply.value.errCode, `${faults}.${detail}`);
+  assert.equal(reply.headers.get('cache-control'), 'no-store');
+  assert.equal(reply.headers.get('www-authenticate') !== null, status === 401, 'a challenge comes with 401 and only then');
+  return reply.value;
+}
+
+const wrongPassword = (reply) => refused(reply, 401, 'accessDenied.invalidCredentials');
+const wrongCode = (reply) => refused(reply, 401, 'invalidArgument.locationToken');
+const over = (reply) => refused(reply, 401, 'accessDenied.sessionExpired');
+
+// The checks. Later ones use what earlier ones made.
+
+const nina = { email: 'nina@acme.example', password: 'a password of Nina', name: 'Nina New' };
+let registered; // Nina, signed in
+let device; // Nina's second factor
+let recovery; // its recovery codes
+
+const checks = {
+  'whoever comes with nothing is not signed in': async () => {
+    const status = succeeded(await new Person().get('/accounts/status'));
+    assert.deepEqual(status, { loggedin: false });
+    refused(await new Person().get('/accounts/me'), 401, 'accessDenied.noCredentialsSupplied');
+  },
+
+  'registration makes an account and signs it in': async () => {
+    registered = new Person();
+    const account = succeeded(await registered.post('/accounts', nina));
+    assert.equal(account.object, 'account');
+    assert.equal(account.email, nina.email);
+    assert.equal(account.password, undefined);
+    assert.equal(succeeded(await registered.get('/accounts/me'))._id, account._id);
+  },
+
+  'the cookie has its name and its attributes': async () => {
+    const [line, ...more] = registered.jar.lines;
+    assert.deepEqual(more, []);
+    const [pair, ...attributes] = line.split(/;\s*/);
+    assert.match(pair, new RegExp(`^${sessionCookie}=[A-Za-z0-9_-]{43}$`));
+    assert.deepEqual(attributes.sort(), ['HttpOnly', 'Path=/', 'SameSite=Lax']);
+  },
+
+  'an e-mail address is taken once, whatever its case': async () => {
+    const late = new Person();
+    refused(await late.post('/accounts', { ...nina, email: nina.email.toUpperCase() }), 409, 'conflict.unspecified');
+    assert.equal(late.jar.cookies.size, 0);
+  },
+
+  'a wrong password and an unknown account get one answer, and no cookie': async () => {
+    const stranger = new Person();
+    const wrong = await stranger.login(facts.account_email, 'not the password');
+    const unknown = await stranger.login('nobody@acme.example', 'not the password');
+    wrongPassword(wrong);
+    assert.equal(unknown.text, wrong.text);
+    assert.equal(stranger.jar.cookies.size, 0);
+  },
+
+  'the right password signs in, and the status tells who': async () => {
+    const person = await signedIn();
+    const status = succeeded(await person.get('/accounts/status'));
+    assert.equal(status.loggedin, true);
+    assert.equal(status.account._id, facts.account_id);
+    assert.equal(status.account.email, facts.account_email);
+  },
+
+  'a login inside a session begins another one, and ends the old one': async () => {
+    const person = await signedIn();
+    const old = new Person();
+    old.jar.cookies = new Map(person.jar.cookies);
+    succeeded(await person.login(facts.account_email, facts.account_password));
+    assert.notDeepEqual(person.jar.cookies, old.jar.cookies);
+    over(await old.get('/accounts/me'));
+    succeeded(await person.get('/accounts/me'));
+  },
+
+  'a session is good for its own org only': async () => {
+    const person = await signedIn();
+    const abroad = new Person(facts.other_org);
+    abroad.jar.cookies.set(cookieOf(sessionFlag, facts.other_org), person.jar.cookies.get(sessionCookie));
+    over(await abroad.get('/accounts/me'));
+  },
+
+  'the sessions are listed, and one is the current one': async () => {
+    const person = await signedIn();
+    const sessions = await person.sessions();
+    assert.equal(sessions.filter((session) => session.current).length, 1);
+    for (const session of sessions) {
+      assert.deepEqual(Object.keys(session).sort(), ['_id', 'address', 'agent', 'created', 'current', 'object', 'seen']);
+      assert.equal(session.object, 'session');
+      assert.equal(session.address, '127.0.0.1');
+      assert.equal(session.agent, 'session-client');
+    }
+    assert.ok(!JSON.stringify(sessions).includes(person.jar.cookies.get(sessionCookie)), 'the list holds the token');
+  },
+
+  'one session is revoked by another, once': async () => {
+    const here = await signedIn();
+    const there = await signedIn();
+    const { _id } = (await there.sessions()).find((session) => session.current);
+    succeeded(await here.delete(`/accounts/me/sessions/${_id}`));
+    over(await there.get('/accounts/me'));
+    assert.equal(there.jar.cookies.has(sessionCookie), false, 'the cookie of a session that is over is cleared');
+    refused(await here.delete(`/accounts/me/sessions/${_id}`), 404, 'notFound.unspecified');
+    succeeded(await here.get('/accounts/me'));
+  },
+
+  'nobody revokes a session of somebody else': async () => {
+    const other = await signedIn();
+    const { _id } = (await other.sessions()).find((session) => session.current);
+    refused(await registered.delete(`/accounts/me/sessions/${_id}`), 404, 'notFound.unspecified');
+    succeeded(await other.get('/accounts/me'));
+  },
+
+  'all other sessions are revoked, and counted': async () => {
+    const here = await signedIn();
+    const there = await signedIn();
+    const others = (await here.sessions()).length - 1;
+    assert.equal(succeeded(await here.delete('/accounts/me/sessions')).data, others);
+    over(await there.get('/accounts/me'));
+    assert.equal((await here.sessions()).length, 1);
+  },
+
+  'whoever proves itself again gets another token, and the old one is over': async () => {
+    const person = await signedIn();
+    const old = new Person();
+    old.jar.cookies = new Map(person.jar.cookies);
+    const current = async () => (await person.sessions()).find((session) => session.current)._id;
+    const before = await current();
+    wrongPassword(await person.post('/accounts/me/reauthenticate', { password: 'not the password' }));
+    succeeded(await person.get('/accounts/me'));
+    succeeded(await person.post('/accounts/me/reauthenticate', { password: facts.account_password }));
+    over(await old.get('/accounts/me'));
+    assert.equal(await current(), before, 'it is the same session');
+  },
+
+  'a second factor is active after its first code, and not before': async () => {
+    const { data } = succeeded(await registered.post('/accounts/me/second-factor'));
+    assert.match(data.secret, /^[A-Z2-7]{32}$/);
+    const uri = new URL(data.otpauth);
+    assert.equal(uri.protocol, 'otpauth:');
+    assert.equal(uri.searchParams.get('secret'), data.secret);
+    assert.equal(uri.searchParams.get('issuer'), facts.org);
+    wrongCode(await registered.post('/accounts/me/second-factor/confirm', { code: '12345' }));
+    succeeded(await new Person().login(nina.email, nina.password));
+
+    device = new Authenticator(data.secret);
+    const confirmed = succeeded(await registered.post('/accounts/me/second-factor/confirm', { code: await device.code() }));
+    recovery = confirmed.data.recoveryCodes;
+    assert.equal(new Set(recovery).size, 10);
+    succeeded(await registered.get('/accounts/me'));
+  },
+
+  'the password alone then opens nothing but the second step': async () => {
+    const person = new Person();
+    const fault = refused(await person.login(nina.email, nina.password), 403, 'accessDenied.unverifiedLocation');
+    assert.equal(fault.reason, 'code');
+    assert.deepEqual([...person.jar.cookies.keys()], [ticketCookie]);
+    refused(await person.get('/accounts/me'), 401, 'accessDenied.noCredentialsSupplied');
+    wrongCode(await person.post('/accounts/me/second-factor'));
+
+    const posing = new Person();
+    posing.jar.cookies.set(sessionCookie, person.jar.cookies.get(ticketCookie));
+    over(await posing.get('/accounts/me'));
+  },
+
+  'a code completes the login by its ticket, once': async () => {
+    const person = new Person();
+    refused(await person.login(nina.email, nina.password), 403, 'accessDenied.unverifiedLocation');
+    const ticket = new Map(person.jar.cookies);
+    wrongCode(await person.verify(device.latest())); // it has confirmed the enrolment
+    succeeded(await person.verify(await device.code()));
+    assert.deepEqual([...person.jar.cookies.keys()], [sessionCookie]);
+    assert.equal(succeeded(await person.get('/accounts/me')).email, nina.email);
+
+    const again = new Person();
+    again.jar.cookies = ticket;
+    wrongCode(await again.verify(recovery[9]));
+  },
+
+  'a recovery code completes the login, once': async () => {
+    const person = new Person();
+    refused(await person.login(nina.email, nina.password), 403, 'accessDenied.unverifiedLocation');
+    succeeded(await person.verify(recovery[0].toLowerCase().replaceAll('-', ' ')));
+    const again = new Person();
+    refused(await again.login(nina.email, nina.password), 403, 'accessDenied.unverifiedLocation');
+    wrongCode(await again.verify(recovery[0]));
+  },
+
+  'password and code may come together': async () => {
+    const person = new Person();
+    const location = { verificationToken: recovery[1], locationName: 'here', singleUse: true };
+    assert.equal(succeeded(await person.login(nina.email, nina.password, location)).email, nina.email);
+  },
+
+  'the account that came with a second factor signs in by it': async () => {
+    const person = new Person();
+    refused(await person.login(facts.totp_account_email, facts.totp_account_password), 403, 'accessDenied.unverifiedLocation');
+    const account = succeeded(await person.verify(await new Authenticator(facts.totp_secret).code()));
+    assert.equal(account._id, facts.totp_account_id);
+  },
+
+  'a second factor is removed by a code, and ends the other sessions': async () => {
+    wrongCode(await registered.delete('/accounts/me/second-factor', { code: recovery[0] }));
+    succeeded(await registered.delete('/accounts/me/second-factor', { code: recovery[2] }));
+    assert.equal((await registered.sessions()).length, 1);
+    succeeded(await new Person().login(nina.email, nina.password));
+  },
+
+  'what a browser sends from another origin is refused, and ends nothing': async () => {
+    const person = await signedIn();
+    for (const headers of [{ 'Sec-Fetch-Site': 'cross-site' }, { 'Sec-Fetch-Site': 'same-site' }, { Origin: 'http://elsewhere.example' }]) {
+      refused(await person.post('/accounts/me/logout', undefined, headers), 403, 'accessDenied.csrfTokenMismatch');
+      const body = { email: nina.email, password: nina.password };
+      refused(await person.post('/accounts/login', body, headers), 403, 'accessDenied.csrfTokenMismatch');
+    }
+    assert.equal(succeeded(await person.get('/accounts/me'))._id, facts.account_id);
+  },
+
+  'tries at a password are spaced out': async () => {
+    const stranger = new Person();
+    const email = 'guessed@acme.example';
+    for (let n = 0; n < 5; n++) {
+      wrongPassword(await stranger.login(email, `guess ${n}`));
+    }
+    const locked = await stranger.login(email, 'one more guess');
+    refused(locked, 429, 'accessDenied.accountLocked');
+    assert.match(locked.headers.get('retry-after'), /^[1-9]\d*$/);
+  },
+
+  'after signing out the session is over, and signed out again is no session': async () => {
+    const person = await signedIn();
+    const kept = new Person();
+    kept.jar.cookies = new Map(person.jar.cookies);
+    assert.deepEqual(succeeded(await person.post('/accounts/me/logout')), { object: 'result', data: true });
+    assert.equal(person.jar.cookies.size, 0);
+    over(await kept.post('/accounts/me/logout'));
+    refused(await person.get('/accounts/me'), 401, 'accessDenied.noCredentialsSupplied');
+    const stale = new Person();
+    stale.jar.cookies.set(sessionCookie, 'A'.repeat(43));
+    const status = succeeded(await stale.get('/accounts/status'));
+    assert.equal(status.loggedin, false);
+    assert.equal(status.fault.errCode, `${faults}.accessDenied.sessionExpired`);
+  },
+};
+
+await runAll(checks);
