@@ -41,6 +41,7 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 		{"T22 a kid is not found by a call that starts after it was replaced", testReplaceWhileReading},
 		{"T18 a pair that is not fit is refused", testUnfit},
 		{"a pair has one owner", testOneOwner},
+		{"a pair that several apps put at once has one owner", testOwnerRace},
 		{"K01 exposed keys are those of the org that opted in", testExposed},
 		{"K02 a set of exposed keys is one state", testExposedWhole},
 		{"what is put stays the caller's own", testKeyAliasing},
@@ -256,6 +257,26 @@ func testOneOwner(t *testing.T, k *keys) {
 	expect(t, "Delete", k.Delete(t.Context(), pair.ClientKey), nil)
 	expect(t, "once it is free", k.Put(t.Context(), &thief), nil)
 	expect(t, "Delete", k.Delete(t.Context(), thief.ClientKey), nil)
+}
+
+func testOwnerRace(t *testing.T, k *keys) {
+	pairs := slices.Repeat([]token.KeyPair{*k.pair(t, random())}, crowd)
+	for i := range pairs {
+		pairs[i].ClientKey = random()
+	}
+	owners := 0
+	for i, err := range atOnce(crowd, func(i int) error { return k.Put(t.Context(), &pairs[i]) }) {
+		if err != nil {
+			expect(t, "the pair of another app", err, token.ErrBadKey)
+			continue
+		}
+		owners++
+		k.public(t, "the owner's", pairs[i].KeyID, nil)
+		expect(t, "Delete", k.Delete(t.Context(), pairs[i].ClientKey), nil)
+	}
+	if owners != 1 {
+		t.Errorf("%d owners", owners)
+	}
 }
 
 func (k *keys) exposed(t *testing.T, org string) (apps []string) {
