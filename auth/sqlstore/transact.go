@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/binary"
+	"errors"
 	"strings"
 	"time"
 )
@@ -35,7 +36,7 @@ func (s *Store) write(ctx context.Context, f func(querier) error) error {
 // transact runs f in a transaction, one at a time for each lock.
 func (s *Store) transact(ctx context.Context, lock string, f func(querier) error) error {
 	if s.dialect == PostgreSQL {
-		return s.transactPostgres(ctx, lock, f)
+		return s.unlocked(ctx, func() error { return s.transactPostgres(ctx, lock, f) })
 	}
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -111,13 +112,13 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// unlocked repeats f as long as another process has SQLite's lock: f has then
-// done nothing.
+// unlocked repeats f as long as another process has SQLite's lock, or PostgreSQL
+// ends f as one of two that wait for each other: f has then done nothing.
 func (s *Store) unlocked(ctx context.Context, f func() error) error {
 	const longest = 20 * time.Millisecond
 	for wait := time.Millisecond; ; wait = min(2*wait, longest) {
 		err := f()
-		if err == nil || s.dialect != SQLite || !isLocked(err) {
+		if err == nil || !s.dialect.isLocked(err) {
 			return err
 		}
 		select {
@@ -129,5 +130,15 @@ func (s *Store) unlocked(ctx context.Context, f func() error) error {
 }
 
 // isLocked knows SQLITE_BUSY by the text that SQLite itself has for it, as each
-// driver has a type of its own.
-func isLocked(err error) bool { return strings.Contains(err.Error(), "database is locked") }
+// driver has a type of its own. The types of PostgreSQL's drivers tell SQLSTATE.
+func (d Dialect) isLocked(err error) bool {
+	if d == SQLite {
+		return strings.Contains(err.Error(), "database is locked")
+	}
+	const deadlock = "40P01"
+	failed, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err)
+	return ok && failed.SQLState() == deadlock
+}

@@ -150,14 +150,21 @@ func aloneBy(ctx context.Context, file string, do func() error) error {
 		return err
 	}
 	defer db.Close()
+	tx, err := begin(ctx, db)
+	if err != nil {
+		return storeFailed(err)
+	}
+	defer tx.Rollback()
+	return do()
+}
+
+// begin begins a transaction, for as long as it takes while another connection
+// has an SQLite database locked.
+func begin(ctx context.Context, db *sql.DB) (*sql.Tx, error) {
 	for {
 		tx, err := db.BeginTx(ctx, nil)
-		if err == nil {
-			defer tx.Rollback()
-			return do()
-		}
-		if !isBusy(err) {
-			return storeFailed(err)
+		if err == nil || !isBusy(err) || ctx.Err() != nil {
+			return tx, err
 		}
 	}
 }
@@ -171,7 +178,7 @@ func isBusy(err error) bool {
 
 // migrate makes the tables.
 func (s *store) migrate(ctx context.Context) error {
-	tx, err := s.db.BeginTx(ctx, nil)
+	tx, err := begin(ctx, s.db) // the library may be making its own tables, for another instance
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,56 @@ func TestLimitWhileTokensChange(t *testing.T) {
 	}
 }
 
+// TestDeadlock has PostgreSQL end a statement of the store that holds the row of
+// one session and waits for the other's, as somebody else does the other way
+// round.
+func TestDeadlock(t *testing.T) {
+	h := newPostgresHome(t)
+	sessions, db := h.store(t).Sessions(), h.open(t)
+	// In which order the statement takes them is for the engine to say.
+	for _, order := range [][2]int{{0, 1}, {1, 0}} {
+		two := []session.Session{aSession("jane"), aSession("jane")}
+		for _, n := range two {
+			if err := sessions.Create(t.Context(), n, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		take := func(i int) {
+			t.Helper()
+			// The statement is to be the one that finds out, and is ended.
+			text := "SET LOCAL deadlock_timeout = '1h'; UPDATE " + h.prefix + "sessions SET address = 'held' WHERE id = '" + two[i].ID + "'"
+			if _, err := tx.ExecContext(t.Context(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		take(order[0])
+		ended := make(chan error)
+		go func() {
+			n, err := sessions.DeleteAll(t.Context(), "acme", "jane", "")
+			if err == nil && n != 2 {
+				err = fmt.Errorf("%d ended", n)
+			}
+			ended <- err
+		}()
+		waits := "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%DELETE FROM " + h.prefix + "sessions%'"
+		if !until(func() (yes bool) { return db.QueryRowContext(t.Context(), waits).Scan(&yes) == nil && yes }) {
+			t.Fatal("the statement does not wait")
+		}
+		take(order[1])
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("%v: %v", order, err)
+		}
+	}
+}
+
 func aSession(account string) session.Session {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	n := session.Session{ID: rand.Text(), Org: "acme", Account: account, Created: now, Authenticated: now, Seen: now, Expires: now.Add(time.Hour)}
