@@ -293,12 +293,20 @@ func testKeep(t *testing.T, r *replays) {
 	r.claim(t, "first", u, nil)
 	r.f.pass(brief / 2)
 	u.Seen = r.f.now()
+	inside := func(what string, u signing.Use) {
+		t.Helper()
+		err := r.store.Claim(t.Context(), u)
+		if !r.f.now().Before(u.Keep) && errors.Is(err, signing.ErrStale) {
+			return // a slow store, of which this says nothing
+		}
+		expect(t, what, err, signing.ErrReplayed)
+	}
 	// Each of the two by itself, before the one is there again for the other.
 	nonce, signature := r.use(), u
-	nonce.Nonce, signature.Nonce = u.Nonce, letters(16)
-	r.claim(t, "its nonce inside retention", nonce, signing.ErrReplayed)
-	r.claim(t, "its signature inside retention", signature, signing.ErrReplayed)
-	r.claim(t, "inside retention", u, signing.ErrReplayed)
+	nonce.Nonce, nonce.Keep, signature.Nonce = u.Nonce, u.Keep, letters(16)
+	inside("its nonce inside retention", nonce)
+	inside("its signature inside retention", signature)
+	inside("inside retention", u)
 	r.f.pass(brief / 2)
 	u.Seen = r.f.now()
 	r.claim(t, "after retention", u, signing.ErrStale, signing.ErrReplayed)

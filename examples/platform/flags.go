@@ -31,9 +31,8 @@ type options struct {
 	ticket         string
 	session        auth.SessionPolicy // of the demo org
 	sessionSaid    bool               // whether any of it was given
+	storeTimeout   time.Duration
 	log            string
-
-	storeTimeout time.Duration // of no flag; 0: the Guard's own
 }
 
 // parseFlags reads the command line. It has printed whatever error it returns.
@@ -60,6 +59,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.session.Idle, "idle", 30*time.Minute, "demo org: a session unused for this long is over")
 	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session is over this long after login")
 	flags.BoolVar(&o.session.SecondFactor, "require-second-factor", false, "demo org: accounts must have a second factor")
+	flags.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is refused with 503")
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -99,6 +99,8 @@ func (o options) validate(rest []string) error {
 		return errors.New("-tolerance and -future-tolerance must be a millisecond or more")
 	case o.session.Idle < time.Second || o.session.Max < time.Second:
 		return errors.New("-idle and -max-session must be a second or more")
+	case o.storeTimeout < time.Millisecond:
+		return errors.New("-store-timeout must be a millisecond or more")
 	case o.log != "text" && o.log != "json":
 		return fmt.Errorf("-log %q: text or json", o.log)
 	}

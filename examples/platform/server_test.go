@@ -224,7 +224,7 @@ func TestDrain(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	s := &server{brand: "Service-", faults: "service", log: new(buffer)}
-	command := exec.Command(program, "-db", memoryDB, "-addr", "127.0.0.1:0", "-demo-json", file, "-log", "json")
+	command := exec.Command(program, "-db", memoryDB, "-addr", "127.0.0.1:0", "-demo-json", file, "-log", "json", "-store-timeout", patience.String())
 	command.Stderr = s.log
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func TestDrain(t *testing.T) {
 	}()
 	select {
 	case <-waits:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("the handler does not ask for the body; the log: %s", s.log)
 	}
 
@@ -261,7 +261,7 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := strings.TrimPrefix(s.BaseURL, "http://")
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			break // it has stopped listening

@@ -302,14 +302,14 @@ func TestStatusOfCredentialsThatFail(t *testing.T) {
 }
 
 func TestIdleSessionsEnd(t *testing.T) {
-	s := start(t, "-idle", "1s")
+	s := start(t, "-idle", "4s")
 	b := s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
 	for range 5 { // longer in use than the idle time
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(time.Second)
 		b.get(t, "/accounts/me").ok(t)
 	}
-	time.Sleep(1100 * time.Millisecond)
+	time.Sleep(4100 * time.Millisecond)
 	got := b.get(t, "/accounts/me")
 	s.refused(t, got, 401, "accessDenied.sessionExpired")
 	if cookie := got.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "session-acme=;") {

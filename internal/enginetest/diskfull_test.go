@@ -49,7 +49,7 @@ func postgresDiskFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &server{folder: folder, flags: []string{"-c", "fsync=on"}}
+	server := &server{folder: folder, flags: []string{"-c", "fsync=on", "-c", "checkpoint_timeout=1h"}}
 	t.Cleanup(server.stop)
 	smallDisk(t, folder, 120)
 	t.Cleanup(server.halt) // while the disk is there

@@ -137,7 +137,10 @@ func (f *fleet) launch(t *testing.T, more ...string) *instance {
 		t.Fatal(err)
 	}
 	i := &instance{url: "http://127.0.0.1:" + port, log: new(lockedBuffer)}
-	args := append([]string{"-addr", "127.0.0.1:" + port, "-base-url", platformBase, "-log", "json"}, f.args...)
+	args := append([]string{
+		"-addr", "127.0.0.1:" + port, "-base-url", platformBase, "-log", "json",
+		"-store-timeout", patience.String(), // a slow disk is not what is tested
+	}, f.args...)
 	i.process = exec.Command(platformProgram(t), append(args, more...)...)
 	i.process.Stderr = i.log
 	i.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

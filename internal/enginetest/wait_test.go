@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -26,16 +27,24 @@ func until(condition func() bool) bool {
 	return true
 }
 
+// given are the ports of servers that may not listen yet.
+var given sync.Map
+
 // freePort returns a port that nobody listens on, of those that the kernel does
 // not give to outgoing connections: one of these could be at the port of a
 // server that is about to start, or to start again. A Redis of a cluster
 // listens at 10,000 above it, too.
 func freePort() (string, error) {
 	for range 100 {
-		port := strconv.Itoa(10_000 + rand.IntN(10_000))
-		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
-			return port, l.Close()
+		port := 10_000 + rand.IntN(10_000)
+		if _, taken := given.LoadOrStore(port, true); !taken && isFree(port) && isFree(port+10_000) {
+			return strconv.Itoa(port), nil
 		}
 	}
 	return "", errors.New("no port is free")
+}
+
+func isFree(port int) bool {
+	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+	return err == nil && l.Close() == nil
 }

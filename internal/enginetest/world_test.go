@@ -375,6 +375,7 @@ func (w *world) mint(t *testing.T, uses int64) (token.Token, string) {
 	if w.mode == hanging && w.at > 0 {
 		wait = impatience
 	}
+	begin := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
 	defer func() {
@@ -388,7 +389,9 @@ func (w *world) mint(t *testing.T, uses int64) (token.Token, string) {
 		mint = func() (token.Token, token.Claims, error) { return w.minter.Limited(ctx, c, uses) }
 	}
 	minted, claims, err := mint()
-	if err != nil && !w.done.Load() && !errors.Is(err, context.DeadlineExceeded) {
+	// Drivers have errors of their own for a call that outlasts its context.
+	late := time.Since(begin) >= wait
+	if err != nil && !w.done.Load() && !late {
 		t.Fatal(err)
 	}
 	return minted, claims.ID

@@ -46,6 +46,7 @@ func NewHandler(db *sql.DB, store *sqlstore.Store, baseURL string) (http.Handler
 	guard := &auth.Guard{
 		BaseURL:   baseURL,
 		Directory: auth.Cached(Directory{db}, 2*time.Second, 10_000),
+		Timeout:   5 * time.Second, // for a claim or a spent use, a disk must write
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: credentials, Replays: store.Replays()},
 			&bearer.Mechanism{Verifier: &token.Verifier{
