@@ -35,10 +35,17 @@ func (n *node) member(name string) *part {
 	return nil
 }
 
-// object returns what a string member "object" says, or nothing.
+// object returns what a string member "object" says, or nothing. Of several
+// members it is the first that is a string: Select may drop others, and what it
+// returns must be the same object.
 func (n *node) object() string {
-	if m := n.member("object"); m != nil && m.text[0] == '"' {
-		return unquote(m.text)
+	if !n.isObject() {
+		return ""
+	}
+	for i := range n.parts {
+		if m := &n.parts[i]; m.name == "object" && m.text[0] == '"' {
+			return unquote(m.text)
+		}
 	}
 	return ""
 }
