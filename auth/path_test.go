@@ -87,13 +87,13 @@ func wantPathFault(t *testing.T, reply rawhttp.Reply) {
 // cutting it at slashes before or after unescaping differs only by escaped
 // slashes.
 func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"/acme/v2/x", "/acme/v2/a%2Fb", "/acme/v2/%63", "/acme/v2/a|b", "/acme/v2/c_set[]", "/%E9/é", "/a/../b"} {
+	for _, seed := range []string{"/acme/v2/x", "/acme/v2/a%2Fb", "/acme/v2/%63", "/acme/v2/a|b", "/acme/v2/c_set[]", "/%E9/é", "/a/../b", "a:/acme/v2/x"} {
 		f.Add(seed)
 	}
 	g := guard()
 	f.Fuzz(func(t *testing.T, wire string) {
 		u, err := url.ParseRequestURI(wire)
-		if err != nil || u.Host != "" {
+		if err != nil || u.Scheme != "" || u.Host != "" {
 			return
 		}
 		raw, _, _ := strings.Cut(wire, "?")

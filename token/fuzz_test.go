@@ -30,7 +30,7 @@ var refusals = map[error]func(text string) bool{
 	token.ErrSurrogate: func(s string) bool { return strings.Contains(strings.ToLower(s), `\ud`) },
 	token.ErrDuplicate: func(s string) bool { var v any; return josejson.Unmarshal([]byte(s), &v) != nil },
 	token.ErrDepth:     func(s string) bool { return strings.Count(s, "[")+strings.Count(s, "{") > 16 },
-	token.ErrMembers:   func(s string) bool { return strings.Count(s, ":") > 64 },
+	token.ErrMembers:   func(s string) bool { return strings.Count(s, ":") >= 64 },
 	token.ErrElements:  func(s string) bool { return strings.Count(s, ",") >= 64 },
 	token.ErrType:      anyText,
 	token.ErrRange:     func(s string) bool { return strings.ContainsAny(s, "123456789") },

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +19,7 @@ import (
 func TestLoad(t *testing.T) {
 	s := new(service)
 	url := s.start(t).URL + "/acme/v2"
-	r, err := measured(t, "-url", url+"/", "-duration", "300ms", "-concurrency", "3", "-path", "/a?x[]=1", "-path", "/b")
+	r, err := measured(t, "-url", url+"/", "-duration", "1s", "-concurrency", "3", "-path", "/a?x[]=1", "-path", "/b")
 	if err != nil || r.Failed != 0 || r.Unexpected != 0 || r.SentAgain != 0 || len(r.Errors) != 0 {
 		t.Fatalf("%v: %+v", err, r)
 	}
@@ -34,7 +35,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: %+v", k, l)
 		}
 	}
-	if sum != int(r.Requests) || s.count("/a") == 0 || s.count("/b") == 0 || r.Seconds < 0.3 {
+	if sum != int(r.Requests) || s.count("/a") == 0 || s.count("/b") == 0 || r.Seconds < 1 {
 		t.Errorf("%d requests of %d in %g s, %v", sum, r.Requests, r.Seconds, s.seen)
 	}
 	if s.logins != 3 || s.sessions != 0 {
@@ -45,7 +46,7 @@ func TestLoad(t *testing.T) {
 func TestLoadOfOneKind(t *testing.T) {
 	s := new(service)
 	url := s.start(t).URL
-	r, err := measured(t, "-demo-json", demoFile(t, url), "-duration", "100ms", "-mix", "bearer=1")
+	r, err := measured(t, "-demo-json", demoFile(t, url), "-duration", "1s", "-mix", "bearer=1")
 	if err != nil || len(r.Kinds) != 1 || r.Kinds["bearer"].Requests == 0 || s.logins != 0 {
 		t.Errorf("%v, %d logins: %+v", err, s.logins, r)
 	}
@@ -69,9 +70,24 @@ func TestLoadOfInstances(t *testing.T) {
 
 func TestLoadAtARate(t *testing.T) {
 	t.Run("is kept", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := &load{o: options{rate: 100, duration: 500 * time.Millisecond}, began: time.Now()}
+			for ticket := range int64(50) {
+				want := time.Duration(ticket) * 10 * time.Millisecond
+				due, ok := l.due(t.Context(), ticket)
+				if !ok || due.Sub(l.began) != want || time.Since(l.began) != want {
+					t.Fatalf("ticket %d: %v, due after %v, had after %v", ticket, ok, due.Sub(l.began), time.Since(l.began))
+				}
+			}
+			if _, ok := l.due(t.Context(), 50); ok {
+				t.Error("a ticket at the end")
+			}
+		})
+	})
+	t.Run("is not passed", func(t *testing.T) {
 		url := new(service).start(t).URL
 		r, err := measured(t, "-url", url+"/acme/v2", "-duration", "500ms", "-rate", "100")
-		if err != nil || r.Requests != 50 {
+		if err != nil || r.Requests == 0 || r.Requests > 50 {
 			t.Errorf("%v, %d requests", err, r.Requests)
 		}
 	})
@@ -92,7 +108,7 @@ func TestLoadWithFaults(t *testing.T) {
 		return ""
 	}
 	s := &service{fail: third}
-	args := []string{"-url", s.start(t).URL + "/acme/v2", "-duration", "100ms"}
+	args := []string{"-url", s.start(t).URL + "/acme/v2", "-duration", "1s"}
 	t.Run("not expected", func(t *testing.T) {
 		r, err := measured(t, args...)
 		if !errors.Is(err, errFaults) || r.Unexpected == 0 || r.Failed != r.Unexpected {
@@ -136,7 +152,7 @@ func TestLoadCountsWhatIsSentAgain(t *testing.T) {
 		s.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	r, err := measured(t, "-url", server.URL+"/acme/v2", "-duration", "100ms", "-mix", "signed=1")
+	r, err := measured(t, "-url", server.URL+"/acme/v2", "-duration", "1s", "-mix", "signed=1")
 	if err != nil || r.SentAgain != 1 || r.Failed != 0 {
 		t.Errorf("%v: %+v", err, r)
 	}
@@ -151,7 +167,7 @@ func TestLoadWithoutAServer(t *testing.T) {
 		}
 	})
 	t.Run("to send to", func(t *testing.T) {
-		r, err := measured(t, "-url", gone.URL+"/acme/v2", "-duration", "20ms", "-mix", "signed=1,bearer=1")
+		r, err := measured(t, "-url", gone.URL+"/acme/v2", "-duration", "500ms", "-mix", "signed=1,bearer=1")
 		if !errors.Is(err, errFaults) || r.Errors["connection refused"] != r.Requests {
 			t.Errorf("%v: %+v", err, r)
 		}
@@ -159,7 +175,7 @@ func TestLoadWithoutAServer(t *testing.T) {
 	t.Run("of this kind", func(t *testing.T) {
 		page := httptest.NewServer(http.NotFoundHandler())
 		t.Cleanup(page.Close)
-		r, err := measured(t, "-url", page.URL+"/acme/v2", "-duration", "20ms", "-mix", "bearer=1")
+		r, err := measured(t, "-url", page.URL+"/acme/v2", "-duration", "500ms", "-mix", "bearer=1")
 		if !errors.Is(err, errFaults) || r.Errors["reply 404 without a fault or JSON"] != r.Requests {
 			t.Errorf("%v: %+v", err, r)
 		}
@@ -209,7 +225,7 @@ func TestProgress(t *testing.T) {
 	url := new(service).start(t).URL
 	var out, errs bytes.Buffer
 	p := program{out: &out, errs: &errs, terminal: true, getenv: lookup(allCredentials)}
-	if err := p.run(t.Context(), []string{"-url", url + "/acme/v2", "-duration", "1300ms", "-rate", "100", "-pid", fmt.Sprint(os.Getpid())}); err != nil {
+	if err := p.run(t.Context(), []string{"-url", url + "/acme/v2", "-duration", "3s", "-rate", "100", "-pid", fmt.Sprint(os.Getpid())}); err != nil {
 		t.Fatal(err)
 	}
 	if text := errs.String(); !strings.HasPrefix(text, "\r\x1b[K  ") || !strings.Contains(text, " s ") || !strings.HasSuffix(text, "\r\x1b[K") {
