@@ -13,5 +13,5 @@ cp .ci/{browser,checks,totp}.mjs "$scratch"
 start_server "$scratch/facts.json"
 start_server "$scratch/strict.json" -require-second-factor
 start_server "$scratch/tried.json"
-timeout 240 node "$scratch/browser.mjs" "$(command -v chromium)" "$scratch"/{facts,strict,tried}.json ${shots:+"$shots"} ||
+timeout 900 node "$scratch/browser.mjs" "$(command -v chromium)" "$scratch"/{facts,strict,tried}.json ${shots:+"$shots"} ||
 	fail 'the checks in the browser failed'
