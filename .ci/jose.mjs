@@ -13,7 +13,7 @@ import { runAll } from './checks.mjs';
 const [factsFile, namespace = 'service/'] = process.argv.slice(2);
 const facts = JSON.parse(readFileSync(factsFile, 'utf8'));
 const environment = `${facts.base_url}/${facts.org}/v2`;
-const keys = createRemoteJWKSet(new URL(`${environment}/auth/certs/jwk`));
+const keys = createRemoteJWKSet(new URL(`${environment}/auth/certs/jwk`), { timeoutDuration: 60_000 });
 const expected = { issuer: facts.client_key, audience: environment, algorithms: ['RS256'], typ: 'JWT' };
 const verify = (token, options = {}) => jwtVerify(token, keys, { ...expected, ...options });
 
