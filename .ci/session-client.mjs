@@ -73,8 +73,15 @@ class Person {
   post(path, body, headers) { return this.send('POST', path, body, headers); }
   delete(path, body) { return this.send('DELETE', path, body); }
 
-  login(email, password, location) {
-    return this.post('/accounts/login', { email, password, ...(location && { location }) });
+  // login comes again, twice at most, where the server had no time to look at the
+  // password: it gives a request ten seconds, and counts no such try.
+  async login(email, password, location) {
+    for (let left = 2; ; left--) {
+      const reply = await this.post('/accounts/login', { email, password, ...(location && { location }) });
+      if (reply.status !== 503 || left === 0) {
+        return reply;
+      }
+    }
   }
 
   verify(code) {
