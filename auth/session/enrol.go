@@ -24,7 +24,7 @@ type Enrolment struct {
 // For sessions, the route asks for a fresh one (auth.Need.Fresh). It returns
 // an error that wraps ErrCode for a ticket that is no longer good, ErrConflict
 // if the factor was changed meanwhile, or auth.ErrUnavailable; without session
-// and ticket its detail is auth.DetailNoCredentials.
+// and enrolment ticket its detail is auth.DetailNoCredentials.
 func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
 	t, err := tenant(r.Context())
 	if err != nil {
@@ -54,7 +54,7 @@ const factorSecretLength = 20 // that of the hash, as RFC 4226, section 4 recomm
 // before, and the account's other sessions end.
 //
 // It returns an error that wraps ErrCode, ErrLocked, ErrConflict or
-// auth.ErrUnavailable; without session and ticket its detail is
+// auth.ErrUnavailable; without session and enrolment ticket its detail is
 // auth.DetailNoCredentials. Codes beside an error are good: the factor is
 // active, and what came after it has failed.
 func (m *Manager) Confirm(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
@@ -150,14 +150,15 @@ func (m *Manager) enrolling(r *http.Request, t *auth.Tenant) (enroller, error) {
 		return enroller{account: p.Account}, nil
 	}
 	s, err := m.ticket(r, t, TicketEnrol)
-	if errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
+	if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
 		err = errNobody
 	}
 	return enroller{s.Account, &s}, err
 }
 
-// errNobody answers who has shown nothing at all: that is no ticket gone bad.
-var errNobody = &auth.Error{Detail: auth.DetailNoCredentials, Err: errors.New("session: neither a session nor a ticket")}
+// errNobody answers who has shown nothing at all, or the ticket for a code, which
+// is no credential here: neither is a ticket gone bad.
+var errNobody = &auth.Error{Detail: auth.DetailNoCredentials, Err: errors.New("session: neither a session nor a ticket to enrol")}
 
 // factorFor returns the record that an enrolment changes. A ticket opens the
 // first one only: whoever holds it has proved a password and no more.

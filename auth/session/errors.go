@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -27,6 +28,7 @@ var (
 var (
 	errCredentials = &auth.Error{Detail: auth.DetailInvalidCredentials, Err: ErrCredentials}
 	errCode        = &auth.Error{Detail: auth.DetailInvalidCode, Err: ErrCode}
+	errOtherStep   = &auth.Error{Detail: auth.DetailInvalidCode, Err: fmt.Errorf("%w: the ticket is for another step", ErrCode)}
 )
 
 func locked(wait time.Duration) error {

@@ -49,8 +49,8 @@ func TestF06TheSecondFactorIsPending(t *testing.T) {
 		}
 	})
 	t.Run("F06 enrolment with a ticket for a code", func(t *testing.T) {
-		want(t, b.post("/enrol"), 401, invalidCode)
-		want(t, b.post("/confirm", "code", w.code(secret)), 401, invalidCode)
+		want(t, b.post("/enrol"), 401, auth.DetailNoCredentials)
+		want(t, b.post("/confirm", "code", w.code(secret)), 401, auth.DetailNoCredentials)
 	})
 	t.Run("F06 the ticket as a session", func(t *testing.T) {
 		thief := w.browser()

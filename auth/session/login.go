@@ -224,8 +224,10 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session,
 		return Session{}, errCode
 	case err != nil:
 		return Session{}, unavailable(err)
-	case s.Org != t.Org.Code, s.Ticket != step, !m.now().Before(s.Expires):
+	case s.Org != t.Org.Code, !m.now().Before(s.Expires):
 		return Session{}, errCode
+	case s.Ticket != step:
+		return Session{}, errOtherStep
 	}
 	return s, m.unchanged(ctx, t, s)
 }
