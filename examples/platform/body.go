@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,35 @@ func valuesOf(body json.RawMessage, f form) (map[string]any, error) {
 		return nil, err
 	}
 	return b.values, b.wrong.orNil()
+}
+
+// bodiless is for routes that take no body: each field of one is unknown.
+func bodiless[T any](answer func(*http.Request) (T, error)) func(*http.Request) (T, error) {
+	return func(r *http.Request) (none T, err error) {
+		if err := noFields(r); err != nil {
+			return none, err
+		}
+		return answer(r)
+	}
+}
+
+func noFields(r *http.Request) error {
+	if !hasBody(r) {
+		return nil
+	}
+	_, err := readValues(r, form{})
+	return err
+}
+
+// hasBody looks at the first byte: one sent in chunks does not say how long it is.
+func hasBody(r *http.Request) bool {
+	body := bufio.NewReader(r.Body)
+	_, err := body.Peek(1)
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, r.Body}
+	return err != io.EOF
 }
 
 // required refuses values in which one of these is missing.

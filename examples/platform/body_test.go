@@ -130,3 +130,53 @@ func TestBodyFrame(t *testing.T) {
 		s.do(t, call{method: "POST", path: "/c_messages", body: over[:11] + over[12:]}).ok(t)
 	})
 }
+
+// TestBodiless sends fields where there are none to send: nothing is done.
+func TestBodiless(t *testing.T) {
+	s := start(t)
+	app := s.do(t, call{method: "POST", path: "/apps", body: `{"name":"another"}`}).ok(t)["_id"].(string)
+	message := "/c_messages/" + demoID(acme, "c_message", 2401)
+	routes := []call{
+		{method: "POST", path: "/apps/" + app + "/secret"},
+		{method: "POST", path: "/apps/" + app + "/keypair"},
+		{method: "DELETE", path: "/apps/" + app + "/subjects/" + s.AccountID + "/tokens"},
+		{method: "DELETE", path: "/apps/" + app},
+		{method: "DELETE", path: message},
+		{method: "POST", path: "/admin/accounts/" + s.AccountID + "/deactivate"},
+		{method: "POST", path: "/deployments/count_apps/execute"},
+	}
+	for _, c := range routes {
+		t.Run(c.method+" "+c.path, func(t *testing.T) {
+			c.body = `{"force":true}`
+			fault := s.refused(t, s.do(t, c), 400, "invalidArgument.body")
+			if diff := cmp.Diff(map[string]string{"force": "unknown field"}, children(fault)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			c.contentType = "text/plain"
+			s.refused(t, s.do(t, c), 415, "unsupportedMediaType.unspecified")
+		})
+	}
+	s.do(t, call{path: message}).ok(t)
+	s.do(t, call{path: "/accounts/me", account: s.AccountID}).ok(t)
+	for _, c := range routes {
+		c.body = `{}` // says nothing
+		s.do(t, c).ok(t)
+	}
+}
+
+func TestNamedOnce(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`: true, `[]`: true, `1e999`: true, `"a"`: true, `null`: true,
+		`{"a":1,"b":"a","c":{"a":{"a":null}},"d":[{"a":1},{"a":2}]}`: true,
+		`["a","a",["a","a"]]`:                                 true,
+		`{"a":1,"a":2}`:                                       false,
+		`{"a":1,"\u0061":2}`:                                  false,
+		`{"a":{"b":[],"c":{},"b":[]}}`:                        false,
+		`[[{"a":[{}],"b":[{"x":true,"y":0,"x":1}]}]]`:         false,
+		strings.Repeat("[", 9000) + strings.Repeat("]", 9000): true,
+	} {
+		if got := namedOnce([]byte(text)); got != want {
+			t.Errorf("%.60s: %t", text, got)
+		}
+	}
+}

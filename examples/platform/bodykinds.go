@@ -1,8 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
+	"io"
 	"time"
 
 	"github.com/tenantkit/tenantkit/scope"
@@ -62,18 +63,55 @@ func readMembers(value json.RawMessage) (any, string) {
 	if value[0] != '{' {
 		return nil, "must be an object"
 	}
-	kept := make(map[string]json.RawMessage)
-	err := members(value, func(name string, value json.RawMessage) error {
-		if _, twice := kept[name]; twice {
-			return errTwice
-		}
-		kept[name] = value
-		return nil
-	})
-	if err != nil {
+	if !namedOnce(value) {
 		return nil, "has a name more than once"
+	}
+	kept := make(map[string]json.RawMessage)
+	if json.Unmarshal(value, &kept) != nil {
+		return nil, "must be an object"
 	}
 	return kept, ""
 }
 
-var errTwice = errors.New("a name stands more than once")
+// namedOnce reports whether no object in a JSON text, however deep, has a name
+// twice. It reads the text once: level by level, a deep one would be read as
+// often as it is deep.
+func namedOnce(text json.RawMessage) bool {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // some are too large for a float64
+	type level struct {
+		names  map[string]bool // nil in an array
+		inside bool            // a member, behind its name
+	}
+	var open []level
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return err == io.EOF
+		}
+		if token == json.Delim('}') || token == json.Delim(']') {
+			open = open[:len(open)-1]
+			continue
+		}
+		if len(open) > 0 {
+			in := &open[len(open)-1]
+			name, _ := token.(string)
+			switch {
+			case in.names == nil:
+			case in.inside:
+				in.inside = false
+			case in.names[name]:
+				return false
+			default:
+				in.names[name], in.inside = true, true
+				continue
+			}
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, level{names: make(map[string]bool)})
+		case json.Delim('['):
+			open = append(open, level{})
+		}
+	}
+}

@@ -21,6 +21,9 @@ type enrolmentReply struct {
 }
 
 func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelope.Result[enrolmentReply], err error) {
+	if err := noFields(r); err != nil {
+		return none, err
+	}
 	e, err := h.sessions.Enrol(r)
 	if err != nil {
 		return none, err

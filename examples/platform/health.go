@@ -18,6 +18,7 @@ func (p *platform) readyz(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	if err := errors.Join(p.store.ping(ctx), p.stores.ping(ctx)); err != nil {
 		p.log.Error("not ready", "cause", err)
+		w.Header().Set("Retry-After", "1")
 		writeHealth(w, http.StatusServiceUnavailable, `{"status":"unavailable"}`)
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -45,6 +47,19 @@ func logged(log *slog.Logger, next http.Handler) http.Handler {
 	})
 }
 
+// loggedPath leaves out what is longer than names and ids are: it may be a token
+// or a secret, sent where the id of one belongs.
+func loggedPath(u *url.URL) string {
+	const longest = 40
+	segments := strings.Split(u.EscapedPath(), "/")
+	for i, segment := range segments {
+		if len(segment) > longest {
+			segments[i] = "…"
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
 func (e *entry) level() slog.Level {
 	if e.status >= http.StatusInternalServerError {
 		return slog.LevelError
@@ -56,7 +71,7 @@ func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("request_id", e.id),
 		slog.String("method", r.Method),
-		slog.String("path", r.URL.EscapedPath()),
+		slog.String("path", loggedPath(r.URL)),
 		slog.Int("status", e.status),
 		slog.Duration("took", took),
 	}

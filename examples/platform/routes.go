@@ -34,7 +34,7 @@ func (p *platform) routes() *auth.Mux {
 		mux.HandleFunc("POST "+all, auth.Allow("object.create."+s.Object), reply(objects.create))
 		mux.HandleFunc("GET "+one, auth.Some("object.read."+s.Object+".{id}"), reply(objects.get))
 		mux.HandleFunc("PATCH "+one, auth.Allow("object.update."+s.Object+".{id}"), reply(objects.update))
-		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(objects.delete))
+		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(bodiless(objects.delete)))
 		mux.HandleFunc("GET "+one+"/{path...}", auth.Some("object.read."+s.Object+".{id}.{path...}"), reply(objects.property))
 	}
 	return mux
@@ -49,23 +49,23 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)))
 	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)))
 	mux.HandleFunc("PATCH /apps/{key}", update, reply(administrators(apps.update)))
-	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(apps.delete)))
-	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(apps.generate)))
-	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(apps.rotate)))
+	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(bodiless(apps.delete))))
+	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(bodiless(apps.generate))))
+	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(bodiless(apps.rotate))))
 
 	accounts := provisioning{p.store, p.sessions, p.tokens.ledger}
 	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)))
 	mux.HandleFunc("POST /admin/accounts", update, reply(administrators(accounts.create)))
-	mux.HandleFunc("POST /admin/accounts/{id}/deactivate", update, reply(administrators(accounts.deactivate)))
+	mux.HandleFunc("POST /admin/accounts/{id}/deactivate", update, reply(administrators(bodiless(accounts.deactivate))))
 }
 
 // tokenRoutes let in everybody: what a token may hold depends on who mints it,
 // and whose tokens somebody handles on whether they are their own.
 func (p *platform) tokenRoutes(mux *auth.Mux) {
 	mux.HandleFunc("POST /apps/{key}/tokens", auth.Authenticated, reply(p.tokens.create))
-	mux.HandleFunc("DELETE /apps/{key}/tokens/{jti}", auth.Authenticated, reply(p.tokens.revoke))
+	mux.HandleFunc("DELETE /apps/{key}/tokens/{jti}", auth.Authenticated, reply(bodiless(p.tokens.revoke)))
 	mux.HandleFunc("GET /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(p.tokens.list))
-	mux.HandleFunc("DELETE /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(p.tokens.revokeAll))
+	mux.HandleFunc("DELETE /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(bodiless(p.tokens.revokeAll)))
 }
 
 // scriptRoutes run what an org's own scripts and views would be.
@@ -78,7 +78,7 @@ func (p *platform) scriptRoutes(mux *auth.Mux) {
 	mux.HandleFunc("GET /views/{name}", auth.Allow("view.execute.{name}"), reply(views.execute))
 
 	deployments := deployments{p.store}
-	mux.HandleFunc("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), reply(deployments.execute))
+	mux.HandleFunc("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), reply(bodiless(deployments.execute)))
 }
 
 // reply makes a handler of a function that answers a request with a value, or

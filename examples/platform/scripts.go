@@ -127,7 +127,7 @@ func mintOptions(arguments map[string]json.RawMessage) (map[string]any, error) {
 
 // readArguments reads a body that is an object of any members, or is not there.
 func readArguments(r *http.Request) (map[string]json.RawMessage, error) {
-	if r.ContentLength == 0 {
+	if !hasBody(r) {
 		return nil, nil
 	}
 	body, err := readJSON(r)

@@ -34,7 +34,8 @@ func TestScripts(t *testing.T) {
 		if got["data"] != s.AccountID {
 			t.Errorf("%v", got)
 		}
-		for _, body := range []string{`{}`, `{"script":"echo","more":1}`, `{"script":"echo","arguments":[]}`, `{"script":"echo","arguments":{"a":1,"a":2}}`} {
+		for _, body := range []string{`{}`, `{"script":"echo","more":1}`, `{"script":"echo","arguments":[]}`, `{"script":"echo","arguments":{"a":1,"a":2}}`,
+			`{"script":"echo","arguments":{"a":[{"b":1e999,"b":2}]}}`} {
 			s.refused(t, s.bearing(t, runner, "POST", "/sys/script_runner", body), 400, "invalidArgument.body")
 		}
 		s.refused(t, s.bearing(t, runner, "POST", "/sys/script_runner", `{"script":"nothing"}`), 404, "notFound.unspecified")

@@ -48,6 +48,10 @@ func TestNothingIsTold(t *testing.T) {
 	minted := note(s.do(t, call{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":[""],"permanent":true}`}))
 	secrets["minted token"] = minted.ok(t)["data"].(value)["token"].(string)
 	bearer(secrets["minted token"])
+	// T23 a whole token where its id belongs, and a secret.
+	for _, secret := range []string{s.EphemeralToken, s.ClientSecret} {
+		note(s.do(t, call{method: "DELETE", path: "/apps/" + s.ClientKey + "/tokens/" + secret}))
+	}
 	// People, with right and wrong passwords and codes.
 	b := s.browser(t)
 	note(b.post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": "a wrong password"}))

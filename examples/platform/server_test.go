@@ -45,8 +45,8 @@ func TestReadyWithoutStore(t *testing.T) {
 	cancel()
 	w := httptest.NewRecorder()
 	p.readyz(w, httptest.NewRequestWithContext(gone, "GET", "/readyz", nil))
-	if w.Code != http.StatusServiceUnavailable {
-		t.Errorf("status %d", w.Code)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("status %d, %v", w.Code, w.Header())
 	}
 }
 

@@ -82,6 +82,6 @@ func (p *platform) sessionRoutes(mux *auth.Mux) {
 
 	open := openSessions{p.sessions}
 	mux.HandleFunc("GET /accounts/me/sessions", bySession, reply(open.list))
-	mux.HandleFunc("DELETE /accounts/me/sessions/{id}", bySession, reply(open.revoke))
-	mux.HandleFunc("DELETE /accounts/me/sessions", bySession, reply(open.revokeOthers))
+	mux.HandleFunc("DELETE /accounts/me/sessions/{id}", bySession, reply(bodiless(open.revoke)))
+	mux.HandleFunc("DELETE /accounts/me/sessions", bySession, reply(bodiless(open.revokeOthers)))
 }

@@ -168,8 +168,11 @@ func (h signIn) status(r *http.Request) (statusReply, error) {
 	return statusReply{Fault: refused.Fault().Encode(h.guard.Brand.Faults)}, nil
 }
 
-func (h signIn) logout(w http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
-	err := h.sessions.Logout(w, r)
+func (h signIn) logout(w http.ResponseWriter, r *http.Request) (none envelope.Result[bool], err error) {
+	if err := noFields(r); err != nil {
+		return none, err
+	}
+	err = h.sessions.Logout(w, r)
 	return envelope.Result[bool]{Data: err == nil}, err
 }
 

@@ -124,6 +124,7 @@ func TestMintingRefusals(t *testing.T) {
 		{"without sub and scope", `{}`, "invalidArgument.body", []string{"sub", "scope"}},
 		{"an unknown field", wish(me, `,"uses":1`), "invalidArgument.body", []string{"uses"}},
 		{"a field twice", wish(me, `,"permanent":true,"permanent":false`), "invalidArgument.body", []string{"permanent"}},
+		{"a name twice within claims", wish(me, `,"claims":{"x":[{"a":1,"a":2}]}`), "invalidArgument.body", []string{"claims"}},
 		{"null for the scope", `{"sub":"x","scope":null}`, "invalidArgument.body", []string{"scope"}},
 		{"a scope of null", `{"sub":"x","scope":[null]}`, "invalidArgument.body", []string{"scope"}},
 		{"no such level", wish(me, `,"grant":9`), "invalidArgument.body", []string{"grant"}},
