@@ -268,7 +268,7 @@ const checks = {
     assert.equal(fault.reason, 'code');
     assert.deepEqual([...person.jar.cookies.keys()], [ticketCookie]);
     refused(await person.get('/accounts/me'), 401, 'accessDenied.noCredentialsSupplied');
-    wrongCode(await person.post('/accounts/me/second-factor'));
+    refused(await person.post('/accounts/me/second-factor'), 401, 'accessDenied.noCredentialsSupplied');
 
     const posing = new Person();
     posing.jar.cookies.set(sessionCookie, person.jar.cookies.get(ticketCookie));
