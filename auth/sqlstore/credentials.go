@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,29 +66,33 @@ func (c *Credentials) Put(ctx context.Context, org, clientKey string, secret sig
 	return c.write(ctx, "put a credential", `
 		INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $3, $2, $4, $5)
 		ON CONFLICT (client_key) DO UPDATE SET org = excluded.org, version = excluded.version, sealed = excluded.sealed,
-			former = NULL, former_until = NULL, restrictions = excluded.restrictions`,
+			formers = '[]', restrictions = excluded.restrictions`,
 		clientKey, org, c.store.seal(secretPlace(org, clientKey), []byte(secret)), string(rules))
 }
 
+// maxFormers bounds what a request may cost: one MAC for each live secret.
+const maxFormers = 8
+
 // Rotate gives a client key a new secret and returns it. The one before
-// verifies for as long as grace; 0 means no longer, which is right for a secret
-// that was lost. It returns auth.ErrNotFound for an unknown client key.
+// verifies for as long as grace, and those before it until the ends they have
+// already, so that a rotation that is repeated locks nobody out. A grace of 0 or
+// less means that no earlier secret verifies any more, which is right for one
+// that was lost.
+//
+// At most 8 former secrets are kept; beyond that, the one with the earliest end
+// verifies no longer. It returns auth.ErrNotFound for an unknown client key.
 func (c *Credentials) Rotate(ctx context.Context, clientKey string, grace time.Duration) (signing.Secret, error) {
-	var org string
-	err := c.store.read(ctx, func(q querier) error {
-		return q.QueryRowContext(ctx, c.store.text(`SELECT org FROM {credentials} WHERE client_key = $1`), clientKey).Scan(&org)
-	})
-	if err != nil {
-		return "", c.failed("rotate a secret", err)
-	}
 	_, secret := signing.Generate()
-	sealed := c.store.seal(secretPlace(org, clientKey), []byte(secret))
-	// The org is what the seal is bound to: moved meanwhile, it is not found.
-	err = c.write(ctx, "rotate a secret", `
-		UPDATE {credentials} SET version = $2, former = sealed, former_until = {now} + $5, sealed = $4
-		WHERE client_key = $1 AND org = $3`, clientKey, org, sealed, max(grace.Milliseconds(), 0))
-	if err != nil {
-		return "", err
+	// Once more after each change by others, which the new row must not undo.
+	for done := false; !done; {
+		row, err := c.store.findCredential(ctx, clientKey)
+		if err != nil {
+			return "", c.failed("rotate a secret", err)
+		}
+		row.rotate(c.store.seal(secretPlace(row.org, clientKey), []byte(secret)), grace)
+		if done, err = c.store.replaceSecrets(ctx, row); err != nil {
+			return "", c.failed("rotate a secret", err)
+		}
 	}
 	return secret, nil
 }
@@ -142,9 +148,70 @@ func (c *Credentials) failed(what string, err error) error {
 // credentialRow is one as it is kept.
 type credentialRow struct {
 	clientKey, org, version string
-	sealed, former          []byte
-	grace                   bool // the former secret still verifies
+	sealed                  []byte
+	formers                 []former // that have not ended
+	ended                   bool     // there are others, which have
 	rules                   string
+	now                     int64 // Unix milliseconds
+}
+
+// former is a secret that was rotated away.
+type former struct {
+	Until  int64  `json:"until"` // Unix milliseconds
+	Sealed []byte `json:"sealed"`
+}
+
+const credentialText = `client_key, org, version, sealed, formers, restrictions, {now}`
+
+func scanCredential(scan func(...any) error) (row credentialRow, err error) {
+	var kept string
+	if err := scan(&row.clientKey, &row.org, &row.version, &row.sealed, &kept, &row.rules, &row.now); err != nil {
+		return row, err
+	}
+	if err := json.Unmarshal([]byte(kept), &row.formers); err != nil {
+		return row, err
+	}
+	all := len(row.formers)
+	row.formers = slices.DeleteFunc(row.formers, func(f former) bool { return f.Until <= row.now })
+	row.ended = len(row.formers) < all
+	return row, nil
+}
+
+// rotate puts a secret in the place of the one there is.
+func (r *credentialRow) rotate(sealed []byte, grace time.Duration) {
+	formers := []former{}
+	if grace > 0 {
+		formers = append(formers, former{r.now + grace.Milliseconds(), r.sealed})
+		formers = append(formers, r.formers...)
+	}
+	slices.SortStableFunc(formers, func(a, b former) int { return cmp.Compare(b.Until, a.Until) })
+	r.sealed, r.formers = sealed, formers[:min(len(formers), maxFormers)]
+}
+
+// findCredential returns sql.ErrNoRows for an unknown client key.
+func (s *Store) findCredential(ctx context.Context, clientKey string) (row credentialRow, err error) {
+	err = s.read(ctx, func(q querier) (err error) {
+		row, err = scanCredential(q.QueryRowContext(ctx, s.text(`SELECT `+credentialText+` FROM {credentials} WHERE client_key = $1`), clientKey).Scan)
+		return err
+	})
+	return row, err
+}
+
+// replaceSecrets writes the secrets of a row and gives it another version. It
+// reports false if the row is not of the version that was read any more.
+func (s *Store) replaceSecrets(ctx context.Context, row credentialRow) (done bool, err error) {
+	formers, err := json.Marshal(row.formers)
+	if err != nil {
+		return false, err
+	}
+	err = s.write(ctx, func(q querier) error {
+		n, err := affected(q.ExecContext(ctx, s.text(`
+			UPDATE {credentials} SET version = $3, sealed = $4, formers = $5 WHERE client_key = $1 AND version = $2`),
+			row.clientKey, row.version, rand.Text(), row.sealed, string(formers)))
+		done = n > 0
+		return err
+	})
+	return done, err
 }
 
 // Credential implements signature.Credentials.
@@ -152,13 +219,7 @@ func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signat
 	if !storable(clientKey) {
 		return nil, auth.ErrNotFound
 	}
-	row := credentialRow{clientKey: clientKey}
-	err := c.store.read(ctx, func(q querier) error {
-		return q.QueryRowContext(ctx, c.store.text(`
-			SELECT org, version, sealed, former, coalesce({now} < former_until, 1 = 0), restrictions
-			FROM {credentials} WHERE client_key = $1`), clientKey).
-			Scan(&row.org, &row.version, &row.sealed, &row.former, &row.grace, &row.rules)
-	})
+	row, err := c.store.findCredential(ctx, clientKey)
 	if err != nil {
 		return nil, c.failed("find a credential", err)
 	}
@@ -171,8 +232,8 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 		return nil, fmt.Errorf("sqlstore: find a credential: %w", err)
 	}
 	kept := [][]byte{row.sealed}
-	if row.grace {
-		kept = append(kept, row.former)
+	for _, former := range row.formers {
+		kept = append(kept, former.Sealed)
 	}
 	var secrets []signing.Secret
 	for _, sealed := range kept {
@@ -228,9 +289,12 @@ type built struct {
 	found map[string]builtRow // by client key
 }
 
+// builtRow is what a row of a version was built into while some of its former
+// secrets had not ended. Their number tells which: of one version, those that
+// end sooner are always missing first.
 type builtRow struct {
 	version string
-	grace   bool
+	formers int
 	*signature.Credential
 }
 
@@ -262,10 +326,10 @@ func (b *built) credential(row credentialRow, build func() (*signature.Credentia
 		}
 		delete(b.found, key)
 	}
-	b.found[row.clientKey] = builtRow{row.version, row.grace, credential}
+	b.found[row.clientKey] = builtRow{row.version, len(row.formers), credential}
 	return credential, nil
 }
 
 func (b builtRow) is(row credentialRow) bool {
-	return b.Credential != nil && b.version == row.version && b.grace == row.grace
+	return b.Credential != nil && b.version == row.version && b.formers == len(row.formers)
 }

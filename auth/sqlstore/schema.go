@@ -63,8 +63,7 @@ CREATE TABLE IF NOT EXISTS {credentials} (
 	org {text} NOT NULL,
 	version {text} NOT NULL,  -- random, another one with each change
 	sealed {bytes} NOT NULL,  -- the secret
-	former {bytes},           -- the secret before, sealed
-	former_until bigint,      -- Unix milliseconds
+	formers {text} NOT NULL DEFAULT '[]', -- the secrets before, sealed, and their ends: JSON
 	restrictions {text} NOT NULL
 );
 

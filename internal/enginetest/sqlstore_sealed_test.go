@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -36,9 +39,9 @@ func keepSecrets(t *testing.T, s *sqlstore.Store) (kept secrets) {
 			t.Fatal(err)
 		}
 		kept.clientKeys[i] = clientKey
-		next, err := credentials.Rotate(t.Context(), clientKey, time.Hour)
-		if err != nil {
-			t.Fatal(err)
+		kept.plain = append(kept.plain, []byte(secret))
+		for range 2 {
+			kept.plain = append(kept.plain, []byte(rotate(t, credentials, clientKey, time.Hour)))
 		}
 		if _, err := keys.Generate(t.Context(), "acme", clientKey); err != nil {
 			t.Fatal(err)
@@ -57,9 +60,18 @@ func keepSecrets(t *testing.T, s *sqlstore.Store) (kept secrets) {
 		if err := factors.Save(t.Context(), "acme", clientKey, factor); err != nil {
 			t.Fatal(err)
 		}
-		kept.plain = append(kept.plain, []byte(secret), []byte(next), private[len(private)-64:], factor.Secret, factor.Pending)
+		kept.plain = append(kept.plain, private[len(private)-64:], factor.Secret, factor.Pending)
 	}
 	return kept
+}
+
+func rotate(t *testing.T, credentials *sqlstore.Credentials, clientKey string, grace time.Duration) signing.Secret {
+	t.Helper()
+	secret, err := credentials.Rotate(t.Context(), clientKey, grace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
 }
 
 // find asks for each secret, and returns the errors.
@@ -87,6 +99,45 @@ func (k secrets) expect(t *testing.T, what string, s *sqlstore.Store, want error
 			}
 		}
 	}
+}
+
+// former is a secret that was rotated away, as it is kept.
+type former struct {
+	Until  int64  `json:"until"`
+	Sealed []byte `json:"sealed"`
+}
+
+func formersOf(t *testing.T, db *sql.DB, prefix, clientKey string) (formers []former) {
+	t.Helper()
+	var text string
+	if err := db.QueryRow("SELECT formers FROM "+prefix+"credentials WHERE client_key = $1", clientKey).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(text), &formers); err != nil {
+		t.Fatal(err)
+	}
+	return formers
+}
+
+func setFormers(t *testing.T, db *sql.DB, prefix, clientKey string, formers []former) {
+	t.Helper()
+	text, err := json.Marshal(formers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE "+prefix+"credentials SET formers = $1 WHERE client_key = $2", string(text), clientKey); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// age has former secrets end sooner, as if some time had gone by.
+func age(t *testing.T, db *sql.DB, prefix, clientKey string, by time.Duration) {
+	t.Helper()
+	formers := formersOf(t, db, prefix, clientKey)
+	for i := range formers {
+		formers[i].Until -= by.Milliseconds()
+	}
+	setFormers(t, db, prefix, clientKey, formers)
 }
 
 // content is all that is in the tables with secrets.
@@ -126,10 +177,26 @@ func TestSecretsAreSealed(t *testing.T) {
 			kept := keepSecrets(t, s)
 			kept.expect(t, "in place", s, nil)
 			all := content(t, db, h.prefix)
+			var formers [2][]former
+			for i, clientKey := range kept.clientKeys {
+				formers[i] = formersOf(t, db, h.prefix, clientKey)
+				for _, former := range formers[i] {
+					all = append(append(all, former.Sealed...), '\n')
+				}
+			}
 			for i, plain := range kept.plain {
 				if len(all) < 1000 || bytes.Contains(all, plain) {
 					t.Errorf("secret %d can be read in %d bytes of the tables", i, len(all))
 				}
+			}
+
+			for i, clientKey := range kept.clientKeys {
+				setFormers(t, db, h.prefix, clientKey, formers[1-i][1:])
+				_, err := must(h.store(t).Credentials())(t).Credential(t.Context(), clientKey)
+				if !errors.Is(err, sqlstore.ErrSealed) {
+					t.Errorf("a former secret in another row: %v, want ErrSealed", err)
+				}
+				setFormers(t, db, h.prefix, clientKey, formers[i])
 			}
 
 			swap := func(table, name string) {
@@ -177,6 +244,10 @@ func TestSealingKeys(t *testing.T) {
 			kept.expect(t, "with the old key too", both, nil)
 			if err := open(with(b)).Reseal(t.Context()); !errors.Is(err, sqlstore.ErrSealed) {
 				t.Errorf("Reseal without the old key = %v", err)
+			}
+			formers := formersOf(t, h.open(t), h.prefix, kept.clientKeys[0])
+			if len(formers) != 2 {
+				t.Errorf("%d former secrets, want 2", len(formers))
 			}
 			for range 2 {
 				if err := both.Reseal(t.Context()); err != nil {
@@ -238,21 +309,13 @@ func TestCredentialsChange(t *testing.T) {
 				}
 			}
 			verifies("the first", first, true)
-			second, err := here.Rotate(t.Context(), clientKey, time.Hour)
-			if err != nil {
-				t.Fatal(err)
-			}
+			second := rotate(t, here, clientKey, time.Hour)
 			verifies("the second", second, true)
 			verifies("the first, in its grace", first, true)
-			if _, err := db.Exec("UPDATE " + h.prefix + "credentials SET former_until = former_until - 3600000"); err != nil {
-				t.Fatal(err)
-			}
+			age(t, db, h.prefix, clientKey, time.Hour)
 			verifies("the first, after it", first, false)
 			verifies("the second, after it", second, true)
-			third, err := here.Rotate(t.Context(), clientKey, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			third := rotate(t, here, clientKey, 0)
 			verifies("the second, without grace", second, false)
 			verifies("the third", third, true)
 
@@ -264,11 +327,17 @@ func TestCredentialsChange(t *testing.T) {
 				t.Errorf("restricted elsewhere: %+v, %v", c, err)
 			}
 			verifies("restricted", third, true)
+			fourth := rotate(t, here, clientKey, time.Hour)
+			if err := here.Restrict(t.Context(), clientKey, signature.Credential{}); err != nil {
+				t.Fatal(err)
+			}
+			verifies("a former one, restricted", third, true)
 			if err := here.Put(t.Context(), "acme", clientKey, first, signature.Credential{}); err != nil {
 				t.Fatal(err)
 			}
 			verifies("put again", first, true)
-			verifies("what it has replaced", third, false)
+			verifies("what it has replaced", fourth, false)
+			verifies("what came before that", third, false)
 			if err := here.Delete(t.Context(), clientKey); err != nil {
 				t.Fatal(err)
 			}
@@ -284,6 +353,153 @@ func TestCredentialsChange(t *testing.T) {
 			}
 			if err := here.Put(t.Context(), "acme", "short", first, signature.Credential{}); err == nil {
 				t.Error("a client key of another shape was kept")
+			}
+		})
+	}
+}
+
+// TestCredentialsHaveFormerSecrets has each of them end when its own grace does.
+func TestCredentialsHaveFormerSecrets(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			here, there := must(h.storeIn(t, db).Credentials())(t), must(h.store(t).Credentials())(t)
+			clientKey, first, err := here.Create(t.Context(), "acme", signature.Credential{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			secrets := []signing.Secret{first}
+			turn := func(grace time.Duration) { secrets = append(secrets, rotate(t, here, clientKey, grace)) }
+			verify := func(what string, want ...int) {
+				t.Helper()
+				c, err := there.Credential(t.Context(), clientKey)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []int
+				for i, secret := range secrets {
+					if isSecretOf(t, c.Key, secret) {
+						got = append(got, i)
+					}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: secrets that verify (-want +got):\n%s", what, diff)
+				}
+			}
+			turn(3 * time.Hour)
+			turn(time.Hour)
+			turn(2 * time.Hour)
+			verify("in all graces", 0, 1, 2, 3)
+			age(t, db, h.prefix, clientKey, 90*time.Minute)
+			verify("after the shortest", 0, 2, 3)
+			age(t, db, h.prefix, clientKey, time.Hour)
+			verify("after the next", 0, 3)
+			turn(time.Hour)
+			if n := len(formersOf(t, db, h.prefix, clientKey)); n != 2 {
+				t.Errorf("%d former secrets are kept, want the 2 that have not ended", n)
+			}
+			verify("rotated again", 0, 3, 4)
+			age(t, db, h.prefix, clientKey, time.Hour)
+			verify("after all of them", 4)
+			turn(time.Hour)
+			turn(time.Hour)
+			turn(0)
+			verify("without grace", 7)
+			turn(time.Hour)
+			turn(-time.Hour)
+			verify("with less", 9)
+
+			turn(time.Hour)
+			for range 7 {
+				turn(2 * time.Hour)
+			}
+			verify("as many as are kept", 9, 10, 11, 12, 13, 14, 15, 16, 17)
+			turn(2 * time.Hour)
+			verify("one more, of which the one with the earliest end goes", 10, 11, 12, 13, 14, 15, 16, 17, 18)
+		})
+	}
+}
+
+// TestCredentialsRotatedAtOnce has two instances rotate one key.
+func TestCredentialsRotatedAtOnce(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			instances := []*sqlstore.Credentials{must(h.store(t).Credentials())(t), must(h.store(t).Credentials())(t)}
+			clientKey, first, err := instances[0].Create(t.Context(), "acme", signature.Credential{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var secrets [8]signing.Secret
+			succeed(t, len(secrets), func(i int) (err error) {
+				secrets[i], err = instances[i%2].Rotate(t.Context(), clientKey, time.Hour)
+				return err
+			})
+			c, err := instances[0].Credential(t.Context(), clientKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, secret := range append(secrets[:], first) {
+				if !isSecretOf(t, c.Key, secret) {
+					t.Errorf("secret %d does not verify", i)
+				}
+			}
+		})
+	}
+}
+
+// TestResealWhileRotating has more credentials than a batch, and each rotated
+// while it may be sealed anew. One has a former secret that has ended and opens
+// nowhere any more.
+func TestResealWhileRotating(t *testing.T) {
+	a, b := make([]byte, 32), make([]byte, 32)
+	rand.Read(a)
+	rand.Read(b)
+	with := func(current []byte, old ...[]byte) *sqlstore.Sealer {
+		return must(sqlstore.NewSealer(current, old...))(t)
+	}
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			h.sealer = with(a)
+			old := must(h.store(t).Credentials())(t)
+			var clientKeys [120]string
+			var secrets [len(clientKeys)]signing.Secret
+			for i := range clientKeys {
+				var err error
+				clientKeys[i], secrets[i], err = old.Create(t.Context(), "acme", signature.Credential{})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.sealer = with(b, a)
+			db := h.open(t)
+			store := h.storeIn(t, db)
+			credentials := must(store.Credentials())(t)
+			rotate(t, credentials, clientKeys[0], 0)
+			setFormers(t, db, h.prefix, clientKeys[0], []former{{Until: 1, Sealed: []byte("x")}})
+			succeed(t, 2, func(i int) error {
+				if i == 0 {
+					return store.Reseal(t.Context())
+				}
+				for _, clientKey := range clientKeys[1:] {
+					if _, err := credentials.Rotate(t.Context(), clientKey, time.Hour); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if formers := formersOf(t, db, h.prefix, clientKeys[0]); len(formers) != 0 {
+				t.Errorf("%d former secrets that have ended are kept", len(formers))
+			}
+			h.sealer = with(b)
+			fresh := must(h.store(t).Credentials())(t)
+			for i, clientKey := range clientKeys {
+				c, err := fresh.Credential(t.Context(), clientKey)
+				if err != nil {
+					t.Fatalf("credential %d: %v", i, err)
+				}
+				if i > 0 && !isSecretOf(t, c.Key, secrets[i]) {
+					t.Errorf("credential %d: the former secret does not verify", i)
+				}
 			}
 		})
 	}

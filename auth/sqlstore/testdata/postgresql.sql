@@ -44,8 +44,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_credentials (
 	org text COLLATE "C" NOT NULL,
 	version text COLLATE "C" NOT NULL,  -- random, another one with each change
 	sealed bytea NOT NULL,  -- the secret
-	former bytea,           -- the secret before, sealed
-	former_until bigint,      -- Unix milliseconds
+	formers text COLLATE "C" NOT NULL DEFAULT '[]', -- the secrets before, sealed, and their ends: JSON
 	restrictions text COLLATE "C" NOT NULL
 );
 

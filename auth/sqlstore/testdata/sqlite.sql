@@ -44,8 +44,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_credentials (
 	org TEXT NOT NULL,
 	version TEXT NOT NULL,  -- random, another one with each change
 	sealed BLOB NOT NULL,  -- the secret
-	former BLOB,           -- the secret before, sealed
-	former_until bigint,      -- Unix milliseconds
+	formers TEXT NOT NULL DEFAULT '[]', -- the secrets before, sealed, and their ends: JSON
 	restrictions TEXT NOT NULL
 );
 
