@@ -10,10 +10,21 @@ import (
 )
 
 // ErrPath is returned by Command for a path that two programs could read in two
-// ways, or that is not below the mount.
+// ways, or that is not below the mount. Command and Verify return it for a
+// command of more than 2 KiB.
 var ErrPath = errors.New("signing: path is not clean")
 
-var errMount = fmt.Errorf("%w: not below the mount", ErrPath)
+var (
+	errMount = fmt.Errorf("%w: not below the mount", ErrPath)
+	errLong  = fmt.Errorf("%w: command is longer than %d bytes", ErrPath, maxCommand)
+)
+
+// maxCommand and maxMethod bound what a MAC is computed over, for each live
+// secret of a key and for two spellings. No registered method is longer.
+const (
+	maxCommand = 2 << 10
+	maxMethod  = 32
+)
 
 // Command returns the command of r, what a signature is made over: the escaped
 // path as it was sent, without the mount (such as "/acme/v2", or "" for none),
@@ -23,7 +34,7 @@ var errMount = fmt.Errorf("%w: not below the mount", ErrPath)
 // Paths that are not clean are refused with an error that wraps ErrPath, and are
 // never repaired: bytes that should have been escaped, empty segments, dot
 // segments, escaped letters, digits, '-', '_' or '.', control characters,
-// backslashes, and escapes that are not UTF-8.
+// backslashes, and escapes that are not UTF-8. So are commands of more than 2 KiB.
 func Command(r *http.Request, mount string) (string, error) {
 	escaped, ok := urlpath.Clean(r.URL)
 	if r.URL.Opaque != "" || !ok && r.URL.Path != "" {
@@ -41,7 +52,11 @@ func below(escaped, mount string) (string, error) {
 	case resource == "" || resource == "/":
 		return "/", nil
 	}
-	return strings.TrimSuffix(resource, "/"), nil
+	command := strings.TrimSuffix(resource, "/")
+	if len(command) > maxCommand {
+		return "", errLong
+	}
+	return command, nil
 }
 
 // Clients built on the WHATWG URL rules may sign these three bare and send them

@@ -118,6 +118,23 @@ func TestCommandRefusesUncleanPaths(t *testing.T) {
 	}
 }
 
+func TestCommandIsBounded(t *testing.T) {
+	for size, want := range map[int]error{2048: nil, 2049: signing.ErrPath, 60 << 10: signing.ErrPath} {
+		command := "/" + strings.Repeat("a", size-1)
+		for _, mount := range []string{"", "/acme/v2"} {
+			for _, slash := range []string{"", "/"} {
+				r, err := received(mount + command + slash)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := signing.Command(r, mount); !errors.Is(err, want) || want == nil && got != command {
+					t.Errorf("S22 %d bytes below %q: %d bytes, %v, want %v", size, mount, len(got), err, want)
+				}
+			}
+		}
+	}
+}
+
 func TestCommandRefusesWhatIsNotBelowTheMount(t *testing.T) {
 	for _, target := range []string{"/", "/acme", "/acme/v1/a", "/acme/v20", "/acme/v2x/a", "/ACME/v2/a", "/x/acme/v2/a"} {
 		r, err := received(target)

@@ -46,15 +46,18 @@ func ExampleHeadersFor() {
 }
 
 // While a secret is being replaced, the old one verifies beside the new.
-func ExampleNewKey() {
+func ExampleKey_WithFormer() {
 	clientKey, former := signing.Generate()
 	_, latest := signing.Generate()
-	key, err := signing.NewKey(clientKey, latest, former)
+	key, err := signing.NewKey(clientKey, latest)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(key.ClientKey() == clientKey)
-	// Output: true
+	if key, err = key.WithFormer(former, time.Now().Add(24*time.Hour)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(key.ClientKey() == clientKey, key.Secrets())
+	// Output: true 2
 }
 
 // Credentials of another length need the other constructor, and its comment read.

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 	"sync"
+	"time"
 )
 
 // Key verifies the signatures of one client key. It is built once per credential
@@ -19,6 +21,8 @@ import (
 type Key struct {
 	clientKey string
 	macs      []*sync.Pool // of *keyedMAC, one pool for each live secret
+	ends      time.Time    // of a former secret
+	formers   []*Key       // with one secret each
 }
 
 // NewKey returns the Key of a client key and its live secrets. During a rotation
@@ -59,8 +63,28 @@ func UnsafeKey(clientKey string, secrets ...Secret) (*Key, error) {
 	return k, nil
 }
 
+// WithFormer returns a Key that verifies what k does, and until a time also with a
+// secret that was rotated away. Verify returns a Key with that end for a request
+// that was signed with it. It refuses an empty secret and the zero time.
+func (k *Key) WithFormer(secret Secret, until time.Time) (*Key, error) {
+	if secret == "" || until.IsZero() {
+		return nil, errors.New("signing: a former secret needs a text and an end")
+	}
+	former := &Key{clientKey: k.clientKey, macs: []*sync.Pool{newMACs(k.clientKey, secret)}, ends: until}
+	with := *k
+	with.formers = append(slices.Clone(k.formers), former)
+	return &with, nil
+}
+
+// Ends returns when the secret that signed a request verifies no longer: the zero
+// time unless Verify has returned k for one that was rotated away.
+func (k *Key) Ends() time.Time { return k.ends }
+
 // ClientKey returns the client key, the public identifier of the application.
 func (k *Key) ClientKey() string { return k.clientKey }
+
+// Secrets returns how many live secrets the key verifies with.
+func (k *Key) Secrets() int { return len(k.macs) + len(k.formers) }
 
 // Format prints the client key whatever the verb: the fields hold keyed state.
 func (k *Key) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "signing.Key(%s)", k.clientKey) }
@@ -87,18 +111,32 @@ var nobody = sync.OnceValue(func() *Key {
 	return &Key{clientKey: clientKey, macs: []*sync.Pool{newMACs(clientKey, secret)}}
 })
 
-// verifies reports whether signature is that of the request under any live
-// secret.
-func (k *Key) verifies(signature *[sha256.Size]byte, command, method, timestamp string) bool {
-	if k.matches(signature, command, method, timestamp) {
-		return true
+// verified returns the key under whose live secret the signature is that of the
+// request: k, or one that is made of a former secret. Nil is none.
+func (k *Key) verified(signature *[sha256.Size]byte, command, method, timestamp string) *Key {
+	if by := k.matching(signature, command, method, timestamp); by != nil {
+		return by
 	}
-	bare, differs := alternative(command)
-	return differs && k.matches(signature, bare, method, timestamp)
+	if bare, differs := alternative(command); differs {
+		return k.matching(signature, bare, method, timestamp)
+	}
+	return nil
 }
 
-// matches tries every secret even after one has matched: the time taken must not
+// matching tries every secret even after one has matched: the time taken must not
 // tell which one is in use.
+func (k *Key) matching(signature *[sha256.Size]byte, command, method, timestamp string) (by *Key) {
+	if k.matches(signature, command, method, timestamp) {
+		by = k
+	}
+	for _, former := range k.formers {
+		if former.matches(signature, command, method, timestamp) && by == nil {
+			by = former
+		}
+	}
+	return by
+}
+
 func (k *Key) matches(signature *[sha256.Size]byte, command, method, timestamp string) bool {
 	matched := false
 	for _, pool := range k.macs {
@@ -131,10 +169,6 @@ func (m *keyedMAC) equals(signature *[sha256.Size]byte, command, method, timesta
 	m.hash.Reset()
 	m.hash.Write(m.message)
 	m.hash.Sum(m.sum[:0])
-	// A path may be as long as the server's header limit; the pool keeps usual ones.
-	if cap(m.message) > 4<<10 {
-		m.message = nil
-	}
 	return equal(&m.sum, signature)
 }
 

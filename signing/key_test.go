@@ -1,8 +1,13 @@
 package signing_test
 
 import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -46,3 +51,63 @@ func TestUnsafeKeyTakesTheLargestClientKey(t *testing.T) {
 		t.Errorf("ClientKey = %q", k.ClientKey())
 	}
 }
+
+// A secret that was rotated away verifies until its end, and says so.
+func TestFormerSecrets(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	end := now.Add(time.Hour)
+	key, err := signing.UnsafeKey("acme", "current")
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := key.WithFormer("former", end)
+	if err != nil || both.Secrets() != 2 || key.Secrets() != 1 {
+		t.Fatalf("%d and %d secrets, %v", both.Secrets(), key.Secrets(), err)
+	}
+	for _, c := range []struct {
+		name   string
+		secret signing.Secret
+		at     time.Time
+		err    error
+		ends   time.Time
+	}{
+		{"the current one", "current", now, nil, time.Time{}},
+		{"the former one", "former", now, nil, end},
+		{"the former one, at its end", "former", end, nil, end},
+		{"the former one, after it", "former", end.Add(time.Millisecond), signing.ErrMismatch, time.Time{}},
+		{"the current one, after it", "current", end.Add(time.Hour), nil, time.Time{}},
+		{"another one", "other", now, signing.ErrMismatch, time.Time{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			timestamp := strconv.FormatInt(c.at.UnixMilli(), 10)
+			r := httptest.NewRequest("GET", "/notes", nil)
+			names := signing.HeadersFor("")
+			r.Header.Set(names.ClientKey, "acme")
+			r.Header.Set(names.Timestamp, timestamp)
+			r.Header.Set(names.Nonce, "0123456789abcdef")
+			r.Header.Set(names.Signature, signing.Sign("acme", c.secret, "/notes", "GET", timestamp))
+			v := signing.Verifier{Keys: oneKey{both}, Replays: noReplays{}, Policy: signing.Policy{Now: func() time.Time { return c.at }}}
+			by, err := v.Verify(r, "/notes")
+			if !errors.Is(err, c.err) {
+				t.Fatalf("error %v, want %v", err, c.err)
+			}
+			if err == nil && (by.ClientKey() != "acme" || !by.Ends().Equal(c.ends)) {
+				t.Errorf("%v ends %v, want %v", by, by.Ends(), c.ends)
+			}
+		})
+	}
+	if _, err := key.WithFormer("", end); err == nil {
+		t.Error("a former secret without a text")
+	}
+	if _, err := key.WithFormer("former", time.Time{}); err == nil {
+		t.Error("a former secret without an end")
+	}
+}
+
+type oneKey struct{ key *signing.Key }
+
+func (o oneKey) Key(context.Context, string) (*signing.Key, error) { return o.key, nil }
+
+type noReplays struct{}
+
+func (noReplays) Claim(context.Context, signing.Use) error { return nil }

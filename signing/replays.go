@@ -33,9 +33,9 @@ type Use struct {
 // Claim is one atomic step: of any number of concurrent calls, in this process
 // or in another that shares the store, with the same client key and nonce
 // exactly one returns nil, and of calls with the same signature no more than
-// Siblings do. A refused claim changes nothing that could refuse an honest
-// request later: a nonce refused because its signature was used up may stay
-// recorded. Claims of different client keys never meet.
+// Siblings do. A refused claim leaves nothing, neither its nonce nor its
+// signature, so that it takes no room and refuses no request later; SetOnce says
+// how far it keeps to this. Claims of different client keys never meet.
 //
 // A nonce and a signature are remembered until u.Keep at least; nothing is
 // dropped earlier to make room.

@@ -13,10 +13,11 @@ type Secret string
 
 const redacted = "REDACTED"
 
-func (Secret) String() string               { return redacted }
-func (Secret) GoString() string             { return redacted }
-func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
-func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (Secret) String() string                 { return redacted }
+func (Secret) GoString() string               { return redacted }
+func (Secret) LogValue() slog.Value           { return slog.StringValue(redacted) }
+func (Secret) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
+func (Secret) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
 
 // Format covers the verbs that never ask String, such as %d and %x.
 func (Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }

@@ -21,8 +21,8 @@ import (
 // With such a store, shared by any number of processes, no nonce is accepted
 // twice, and no signature more often than Use.Siblings. This takes no
 // transaction over several keys, as every step of a claim is the writing of
-// one key, which only one call can win: first the nonce, then the signature or
-// one of its siblings, at last the epoch. So the store must
+// one key, which only one call can win: first the signature, then the nonce,
+// then the place of a sibling, at last the epoch. So the store must
 //   - let one of concurrent calls with the same key win, whichever node they
 //     reach, and lose no write that it has confirmed;
 //   - hold a key until keep at least, by the clocks of the verifiers, and evict
@@ -33,8 +33,18 @@ import (
 // signed anew does.
 //
 // A claim takes three calls, and one more for each acceptance of the same
-// signature before it. Nothing bounds the number of keys, and a refused claim
-// may leave that of its nonce.
+// signature before it. Nothing bounds the number of keys.
+//
+// # What a refused claim leaves
+//
+// No key can be taken back, so that a claim leaves what it has written before
+// it is refused. A replay is refused at its signature and leaves nothing,
+// whatever its nonce. There are two exceptions:
+//   - Siblings beyond the last place, inside their window: the key of the nonce.
+//   - A nonce that was used with another signature: the key of the signature,
+//     if that is new. A request signed so can then be refused as a replay. Who
+//     can send it with a used nonce can send it with a fresh one, too, which
+//     has the same effect.
 //
 // # Emptied stores
 //
@@ -84,11 +94,19 @@ func (set SetOnce) Claim(ctx context.Context, u Use) error {
 	if !u.Keep.After(u.Seen) {
 		return ErrStale
 	}
+	// Before the nonce, or a captured signature could leave any number of nonces.
+	sibling, err := set.claimSignature(ctx, &u)
+	if err != nil {
+		return err
+	}
 	if err := set.claimNonce(ctx, &u); err != nil {
 		return err
 	}
-	if err := set.claimSignature(ctx, &u); err != nil {
-		return err
+	// After the nonce: a replay must take no sibling's place.
+	if sibling {
+		if err := set.claimPlace(ctx, &u); err != nil {
+			return err
+		}
 	}
 	// Last: had the store been emptied between two steps, this one tells.
 	return set.checkEpoch(ctx, &u)
@@ -102,26 +120,34 @@ func (set SetOnce) claimNonce(ctx context.Context, u *Use) error {
 	return err
 }
 
-func (set SetOnce) claimSignature(ctx context.Context, u *Use) error {
-	key, value := "s:"+digest(u.Signature[:], u.ClientKey), used
+// claimSignature reports whether the signature was accepted before, so that u
+// needs a place among its siblings.
+func (set SetOnce) claimSignature(ctx context.Context, u *Use) (sibling bool, err error) {
+	value := used
 	if !u.single() {
 		value = millis(u.Seen)
 	}
-	first, stored, err := set.call(ctx, key, value, u.Keep)
-	if stored || err != nil {
-		return err
+	first, stored, err := set.call(ctx, signatureKey(u), value, u.Keep)
+	switch {
+	case err != nil || stored:
+		return false, err
+	case u.single() || !u.follows(first):
+		return false, ErrReplayed
 	}
-	if !u.follows(first) {
-		return ErrReplayed
-	}
+	return true, nil
+}
+
+func (set SetOnce) claimPlace(ctx context.Context, u *Use) error {
 	for n := 2; n <= u.Siblings; n++ {
-		_, stored, err := set.call(ctx, key+":"+strconv.Itoa(n), used, u.Keep)
+		_, stored, err := set.call(ctx, signatureKey(u)+":"+strconv.Itoa(n), used, u.Keep)
 		if stored || err != nil {
 			return err
 		}
 	}
 	return ErrReplayed
 }
+
+func signatureKey(u *Use) string { return "s:" + digest(u.Signature[:], u.ClientKey) }
 
 func (set SetOnce) checkEpoch(ctx context.Context, u *Use) error {
 	epoch := millis(u.Seen)

@@ -130,6 +130,60 @@ func TestSetOnceTakesThreeCallsAndOneForEachSibling(t *testing.T) {
 	})
 }
 
+// TestSetOnceLeaves counts the keys that refused claims leave.
+func TestSetOnceLeaves(t *testing.T) {
+	fresh := func(u signing.Use, i int) signing.Use {
+		u.Nonce = fmt.Sprintf("fresh%011d", i)
+		return u
+	}
+	for _, c := range []struct {
+		name  string
+		use   func(single, get signing.Use, i int) signing.Use
+		after time.Duration
+		want  int // keys of a hundred refused claims
+	}{
+		{"N15 a captured signature with fresh nonces", func(single, _ signing.Use, i int) signing.Use {
+			return fresh(single, i)
+		}, 0, 0},
+		{"N15 the same as siblings", func(single, _ signing.Use, i int) signing.Use {
+			return siblingOf(single, uint64(i))
+		}, 0, 0},
+		{"N15 a signature after the window of its siblings", func(_, get signing.Use, i int) signing.Use {
+			return siblingOf(get, uint64(100+i))
+		}, 2 * time.Second, 0},
+		{"N15 an exact replay", func(single, _ signing.Use, _ int) signing.Use { return single }, 0, 0},
+		{"N15 an exact replay of a sibling", func(_, get signing.Use, _ int) signing.Use { return siblingOf(get, 1) }, 0, 0},
+		{"N15 siblings beyond the last place", func(_, get signing.Use, i int) signing.Use {
+			return siblingOf(get, uint64(100+i))
+		}, 0, 100},
+		{"N15 a used nonce with fresh signatures", func(single, _ signing.Use, i int) signing.Use {
+			u := useOf("key", uint64(100+i))
+			u.Nonce = single.Nonce
+			return u
+		}, 0, 100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var kv keyValues
+				store := kv.replays()
+				single, get := useOf("key", 1), useOf("key", 2)
+				claim(t, store, "single use", single, nil)
+				for i := range uint64(8) {
+					claim(t, store, "a sibling", siblingOf(get, i), nil)
+				}
+				time.Sleep(c.after)
+				before := len(kv.fields())
+				for i := range 100 {
+					claim(t, store, "refused", c.use(single, get, i), signing.ErrReplayed)
+				}
+				if n := len(kv.fields()) - before; n != c.want {
+					t.Errorf("%d keys more, want %d", n, c.want)
+				}
+			})
+		})
+	}
+}
+
 func TestSetOnceKeysAreBoundedAndPlain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kv keyValues
@@ -190,11 +244,12 @@ func TestSetOnceInAnEmptiedStore(t *testing.T) {
 func TestSetOnceFailing(t *testing.T) {
 	down := errors.New("connection refused")
 	for _, c := range []struct {
-		name string
-		fail func(err error) (before, after error)
+		name  string
+		fail  func(err error) (before, after error)
+		nonce int // the first call that fails with the nonce written
 	}{
-		{"before writing", func(err error) (error, error) { return err, nil }},
-		{"after writing", func(err error) (error, error) { return nil, err }},
+		{"before writing", func(err error) (error, error) { return err, nil }, 3},
+		{"after writing", func(err error) (error, error) { return nil, err }, 2},
 	} {
 		for call := 1; call <= 4; call++ {
 			t.Run(fmt.Sprintf("N11 %s, in call %d", c.name, call), func(t *testing.T) {
@@ -213,7 +268,7 @@ func TestSetOnceFailing(t *testing.T) {
 					claim(t, store, "the call that fails", u, down)
 
 					kv.fail = nil
-					if err := store.Claim(t.Context(), u); call > 1 && !errors.Is(err, signing.ErrReplayed) {
+					if err := store.Claim(t.Context(), u); call >= c.nonce && !errors.Is(err, signing.ErrReplayed) {
 						t.Errorf("the same request again: %v, want %v: its nonce is used", err, signing.ErrReplayed)
 					}
 					claim(t, store, "signed again", useOf("key", 2), nil)
@@ -311,17 +366,24 @@ func FuzzSetOnce(f *testing.F) {
 				want := error(nil)
 				seen := signatures[u.Signature[0]]
 				single := u.Siblings <= 1
+				if seen != nil && (single || seen.single || time.Since(seen.first) >= u.Window) {
+					claim(t, store, fmt.Sprint("claim ", i), u, signing.ErrReplayed)
+					continue // without a trace
+				}
+				if seen == nil { // recorded also if the nonce is refused
+					seen = &sighting{time.Now(), 0, single}
+					signatures[u.Signature[0]] = seen
+				}
 				switch {
 				case nonces[choices[1]]:
+					seen.times = max(seen.times, 1)
 					want = signing.ErrReplayed
-				case seen == nil:
-					signatures[u.Signature[0]] = &sighting{time.Now(), 1, single}
-				case single, seen.single, seen.times >= u.Siblings, time.Since(seen.first) >= u.Window:
+				case seen.times >= max(u.Siblings, 1):
 					want = signing.ErrReplayed
 				default:
 					seen.times++
 				}
-				nonces[choices[1]] = true // also if the signature was refused
+				nonces[choices[1]] = true // also if there was no place
 				claim(t, store, fmt.Sprint("claim ", i), u, want)
 			}
 		})

@@ -124,7 +124,10 @@ func (t *Transport) target(r *http.Request) (target, error) {
 		return target{}, ErrPath
 	}
 	command, err := below(path, base.EscapedPath())
-	if err != nil {
+	switch {
+	case errors.Is(err, errLong):
+		return target{}, err
+	case err != nil:
 		return target{}, ErrOutside
 	}
 	return target{clock: t.clock().host(baseurl.Origin(base)), command: command}, nil

@@ -234,7 +234,7 @@ func TestTransportStaysInsideItsBaseURL(t *testing.T) {
 	opaque.URL.Opaque = "//evil.example/"
 	refused("an opaque URL", opaque, signing.ErrOutside)
 	refused("no URL", &http.Request{Method: "GET"}, signing.ErrOutside)
-	for _, path := range []string{"/../../other/v2/x", "/..%2F..%2Fother", "//x", "/x/./y", "/%2e%2e/x"} {
+	for _, path := range []string{"/../../other/v2/x", "/..%2F..%2Fother", "//x", "/x/./y", "/%2e%2e/x", "/" + strings.Repeat("x", 2048)} {
 		refused(path, newRequest(t, "GET", "https://api.example.com/acme/v2"+path, nil), signing.ErrPath)
 	}
 }

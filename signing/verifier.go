@@ -24,7 +24,7 @@ type Verifier struct {
 	Admit func(r *http.Request, k *Key) error
 }
 
-// What Verify returns, beside ErrReplayed, ErrStale and ErrFull. An error that
+// What Verify returns, beside ErrPath, ErrReplayed, ErrStale and ErrFull. An error that
 // wraps none of them means that Keys, Admit or Replays failed; the request must
 // be refused, and may be signed and sent again.
 var (
@@ -39,7 +39,7 @@ var (
 	// without a signature. It wraps ErrMalformed.
 	ErrAmbiguous = fmt.Errorf("%w: ambiguous", ErrMalformed)
 
-	// ErrMethod: the method is not in upper case.
+	// ErrMethod: the method is not in upper case, or longer than 32 letters.
 	ErrMethod = errors.New("signing: method is not in upper case")
 
 	// ErrMismatch: the signature is not that of this request under this key.
@@ -53,14 +53,18 @@ var (
 )
 
 // Verify decides whether r is signed as its command demands, records it, and
-// returns the key that signed it. The command is what [Command] returns, or what
+// returns the key that signed it, see Key.Ends. The command is what [Command] returns, or what
 // the caller's router has cut from the same escaped path.
 //
 // It works in this order and stops at the first refusal: method, shape of the
-// headers, timestamp, key, MAC, Admit, replay. Up to the last of them, a refusal
+// headers, length of the command, timestamp, key, MAC, Admit, replay. A refusal
 // leaves no trace. So its errors are, in this order: ErrMethod; ErrNoSignature,
-// ErrAmbiguous or ErrMalformed; ErrStale; ErrMismatch, which wraps ErrUnknownKey
-// too if there is no such key; that of Admit; ErrReplayed, ErrStale or ErrFull.
+// ErrAmbiguous or ErrMalformed; ErrPath; ErrStale; ErrMismatch, which wraps
+// ErrUnknownKey too if there is no such key; that of Admit; ErrReplayed, ErrStale
+// or ErrFull.
+//
+// It computes one MAC for each live secret of the key, one for an unknown key, and
+// twice as many where the command has another spelling, over 2 KiB at most.
 func (v *Verifier) Verify(r *http.Request, command string) (*Key, error) {
 	if v.Keys == nil || v.Replays == nil {
 		return nil, errIncomplete
@@ -71,6 +75,9 @@ func (v *Verifier) Verify(r *http.Request, command string) (*Key, error) {
 	var c credential
 	if err := c.parse(r.Header, headersFor(v.Policy.Header)); err != nil {
 		return nil, err
+	}
+	if len(command) > maxCommand {
+		return nil, errLong
 	}
 	now := v.Policy.now()
 	if !v.Policy.covers(c.signed, now) {
@@ -113,21 +120,24 @@ func (v *Verifier) authenticate(r *http.Request, command string, c *credential) 
 	case key == nil:
 		return nil, errNoKey
 	}
-	matches := key.verifies(&c.use.Signature, command, r.Method, c.timestamp)
+	by := key.verified(&c.use.Signature, command, r.Method, c.timestamp)
 	switch {
 	// Not only nobody: a look-up that folds case finds a key under many names, and
 	// under each of them a captured request would count as new.
 	case key.clientKey != c.use.ClientKey:
 		return nil, errUnknown
-	case !matches:
+	case by == nil, !by.ends.IsZero() && c.use.Seen.After(by.ends):
 		return nil, ErrMismatch
 	}
-	return key, nil
+	return by, nil
 }
 
 // isMethod refuses lower case, which would be signed as another method, and the
 // semicolon, which would let a method hold a part of the command.
 func isMethod(method string) bool {
+	if len(method) > maxMethod {
+		return false
+	}
 	for i := range len(method) {
 		if c := method[i]; (c < 'A' || c > 'Z') && c != '-' {
 			return false

@@ -386,6 +386,48 @@ func TestMACsComputed(t *testing.T) {
 			}
 		})
 	}
+	t.Run("S22 a key with eight former secrets", func(t *testing.T) {
+		secrets := []signing.Secret{secret}
+		for i := range 8 {
+			secrets = append(secrets, signing.Secret(fmt.Sprint("former ", i)))
+		}
+		key := newKey(t, clientKey, secrets...)
+		n, asked := signing.CountMACs(key), 0
+		s := newServer(t)
+		s.Keys = keysFunc(func(context.Context, string) (*signing.Key, error) {
+			asked++
+			return key, nil
+		})
+		long := func(head string, size int) string { return head + strings.Repeat("a", size-len(head)) }
+		for _, c := range []struct {
+			name, method, command string
+			macs                  int64
+			want                  error
+		}{
+			{"at most nine MACs", "GET", long("/", 2048), 9, signing.ErrMismatch},
+			{"and eighteen with another spelling", "GET", long("/%7C", 2048), 18, signing.ErrMismatch},
+			{"none over more than 2 KiB", "GET", long("/", 2049), 0, signing.ErrPath},
+			{"none over more than 2 KiB, whatever the other spelling has", "GET", long("/%7C", 2049), 0, signing.ErrPath},
+			{"none over a path of 60 KiB", "GET", long("/%7C", 60<<10), 0, signing.ErrPath},
+			{"none over a method of 33 letters", strings.Repeat("A", 33), "/", 0, signing.ErrMethod},
+			{"a method of 32 letters", strings.Repeat("A", 32), "/", 9, signing.ErrMismatch},
+		} {
+			n.Store(0)
+			asked = 0
+			r := base()
+			r.Method = c.method
+			r.Header.Set(names.Signature, strings.Repeat("0", 64))
+			if _, err := s.Verify(r, c.command); !errors.Is(err, c.want) {
+				t.Errorf("S22 %s: %v, want %v", c.name, err, c.want)
+			}
+			if n.Load() != c.macs || asked != min(int(c.macs), 1) {
+				t.Errorf("S22 %s: %d MACs, the key asked for %d times, want %d MACs", c.name, n.Load(), asked, c.macs)
+			}
+		}
+		if len(s.replays.claimed()) > 0 {
+			t.Error("S22 recorded")
+		}
+	})
 	t.Run("S21 every live secret, also after a match", func(t *testing.T) {
 		key := newKey(t, clientKey, secret, "another", "a third")
 		n := signing.CountMACs(key)
@@ -451,7 +493,7 @@ func TestWhatTheMACDoesNotCover(t *testing.T) {
 
 func TestLongCommands(t *testing.T) {
 	s := newServer(t)
-	for _, n := range []int{1, 4 << 10, 1 << 20, 1} {
+	for _, n := range []int{1, 2<<10 - 1, 1} {
 		command := "/" + strings.Repeat("a", n)
 		if _, err := s.Verify(signed("GET", command, noon), command); err != nil {
 			t.Errorf("%d bytes: %v", n, err)

@@ -791,7 +791,7 @@ func TestTokensOf8KiB(t *testing.T) {
 	var longest token.Token
 	for n := 5500; ; n++ {
 		c.Extra = map[string]json.RawMessage{"x": raw(`"` + strings.Repeat("x", n) + `"`)}
-		minted, err := w.minter().Ephemeral(t.Context(), c, 0)
+		minted, _, err := w.minter().Ephemeral(t.Context(), c, 0)
 		if err != nil {
 			break
 		}

@@ -174,7 +174,7 @@ func BenchmarkMint(b *testing.B) {
 	b.Run("ephemeral", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := minter.Ephemeral(b.Context(), wanted(), 0); err != nil {
+			if _, _, err := minter.Ephemeral(b.Context(), wanted(), 0); err != nil {
 				b.Fatal(err)
 			}
 		}

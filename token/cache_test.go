@@ -96,7 +96,9 @@ func TestHitsAreChecked(t *testing.T) {
 
 type brokenLedger struct{}
 
-func (brokenLedger) Spend(context.Context, token.Record) error { return errBroken }
+func (brokenLedger) Spend(context.Context, token.Record) (token.Lineage, error) {
+	return token.Lineage{}, errBroken
+}
 
 func TestOnlySuccessIsRemembered(t *testing.T) {
 	w := newWorld(t)
@@ -289,7 +291,7 @@ func TestClocks(t *testing.T) {
 
 		c := wanted()
 		c.NotBefore = time.Now().Add(5 * time.Minute)
-		ephemeral, err := minter.Ephemeral(t.Context(), c, 10*time.Minute)
+		ephemeral, _, err := minter.Ephemeral(t.Context(), c, 10*time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -401,7 +403,7 @@ func (m *model) mint() {
 	case 0:
 		ttl := time.Duration(200+m.random.IntN(1000)) * time.Second
 		made.ends = m.now().Add(ttl)
-		raw, err = minter.Ephemeral(ctx, c, ttl)
+		raw, _, err = minter.Ephemeral(ctx, c, ttl)
 	case 1:
 		raw, c, err = minter.Permanent(ctx, c)
 	case 2:
@@ -484,7 +486,7 @@ func TestCacheInterleaving(t *testing.T) {
 			var err error
 			switch i {
 			case 0, 1:
-				minted, err = minter.Ephemeral(t.Context(), wanted(), time.Hour)
+				minted, _, err = minter.Ephemeral(t.Context(), wanted(), time.Hour)
 			case 2:
 				minted, _, err = minter.Limited(t.Context(), wanted(), uses)
 			case 3:

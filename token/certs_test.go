@@ -223,7 +223,7 @@ func TestOpenSSL(t *testing.T) {
 	w := newWorld(t)
 
 	t.Run("it verifies what is minted, with a key of our PEM", func(t *testing.T) {
-		minted, err := w.minter().Ephemeral(t.Context(), wanted(), 0)
+		minted, _, err := w.minter().Ephemeral(t.Context(), wanted(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestOpenSSL(t *testing.T) {
 		if err := w.keys.Put(t.Context(), pair); err != nil {
 			t.Fatal(err)
 		}
-		minted, err := w.minter().Ephemeral(t.Context(), wanted(), time.Minute)
+		minted, _, err := w.minter().Ephemeral(t.Context(), wanted(), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ type Claims struct {
 	Subject  string // sub: the account the token authenticates as; required
 	Audience string // aud: the environment URL, {BaseURL}/{org}/{version}; required
 
-	IssuedAt  time.Time // iat, set by the Minter; these three are whole seconds
+	IssuedAt  time.Time // iat; a Minter is told the earliest one. These three are whole seconds
 	NotBefore time.Time // nbf
 	Expires   time.Time // exp
 

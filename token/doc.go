@@ -15,7 +15,8 @@
 // said otherwise and 24 hours at most, since nothing but replacing the app's
 // key invalidates it earlier. A permanent token has an id, lasts until it is
 // revoked, and costs one call of the ledger for each request. A limited-use
-// token is one that also counts its uses.
+// token is one that also counts its uses. Both may be recorded with their
+// Lineage: a token that another one made is refused once that one is.
 //
 // # What is accepted
 //

@@ -21,6 +21,7 @@ var (
 	ErrNotFound  = errors.New("token: not found")
 	ErrEphemeral = errors.New("token: ephemeral tokens have no id and cannot be revoked one by one")
 	ErrTooMany   = errors.New("token: the subject holds the maximum of tokens for this app")
+	ErrTooDeep   = errors.New("token: made by a chain of more than 4 tokens")
 	ErrNoKeyPair = errors.New("token: the app has no key pair")
 
 	// ErrClaims and ErrScope are what a Minter refuses to sign.

@@ -25,7 +25,7 @@ func Example() {
 	}
 
 	minter := token.Minter{Signers: &keys}
-	minted, err := minter.Ephemeral(ctx, token.Claims{
+	minted, _, err := minter.Ephemeral(ctx, token.Claims{
 		Issuer: "notes-app", Subject: "account-1", Audience: environment,
 		Scope: []string{"object.read.c_note"},
 	}, time.Hour)

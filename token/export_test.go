@@ -50,7 +50,20 @@ func (m *MemoryLedger) Len() (records, subjects int) {
 	return len(m.records), len(m.subjects)
 }
 
+// SetParent makes of a record's lineage what no Issue accepts.
+func (m *MemoryLedger) SetParent(r Record, parent string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records[recordKey{r.ClientKey, r.ID}].Parent = parent
+}
+
 const MaxKeys = maxKeys
+
+// The fingerprint of keys that can be factored.
+var (
+	HasROCA    = hasROCA
+	ROCAPrimes = rocaPrimes
+)
 
 // Why a JSON text is refused.
 var (

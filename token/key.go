@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
@@ -117,7 +118,8 @@ type KeyPair struct {
 
 // NewPair makes the pair of a signer, which may be held by a KMS. ClientKey
 // and Org are the caller's to set. It returns an error matching ErrBadKey
-// unless the signer's public key is RSA and fit.
+// unless the signer's public key is RSA and fit, and a signature that it asks the
+// signer for verifies.
 func NewPair(signer crypto.Signer) (*KeyPair, error) {
 	key, ok := signer.Public().(*rsa.PublicKey)
 	if !ok {
@@ -130,7 +132,29 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 	if err != nil {
 		return nil, err
 	}
+	if hasROCA(key.N) {
+		return nil, errROCA
+	}
+	if err := trySigner(signer, key); err != nil {
+		return nil, err
+	}
 	return &KeyPair{PublicKey: PublicKey{KeyID: kid, Key: key}, Signer: signer}, nil
+}
+
+var errROCA = badKey("modulus can be factored (ROCA, CVE-2017-15361)")
+
+// trySigner asks for a signature and verifies it. What keeps a private key from
+// working, a prime that is none, is not seen in its form.
+func trySigner(signer crypto.Signer, key *rsa.PublicKey) error {
+	digest := sha256.Sum256([]byte("a trial signature, and no token"))
+	signature, err := signer.Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		return fmt.Errorf("%w: trial signature: %w", ErrBadKey, err)
+	}
+	if rsa.VerifyPKCS1v15(key, crypto.SHA256, digest[:], signature) != nil {
+		return badKey("trial signature does not verify")
+	}
+	return nil
 }
 
 // GeneratePair makes a new pair of 2048, 3072 or 4096 bits. ClientKey and Org
@@ -148,7 +172,8 @@ func GeneratePair(bits int) (*KeyPair, error) {
 	return NewPair(key)
 }
 
-// Validate is PublicKey.Validate, and that the signer belongs to the public key.
+// Validate is PublicKey.Validate, that the modulus is none of CVE-2017-15361, and
+// that the signer belongs to the public key.
 func (p *KeyPair) Validate() error {
 	if p.Signer == nil {
 		return badKey("pair without a signer")
@@ -159,16 +184,21 @@ func (p *KeyPair) Validate() error {
 	if !p.Key.Equal(p.Signer.Public()) {
 		return badKey("signer of another public key")
 	}
+	if hasROCA(p.Key.N) {
+		return errROCA
+	}
 	return nil
 }
 
 const redacted = "REDACTED"
 
-func (KeyPair) String() string               { return redacted }
-func (KeyPair) GoString() string             { return redacted }
-func (KeyPair) Format(s fmt.State, _ rune)   { io.WriteString(s, redacted) }
-func (KeyPair) LogValue() slog.Value         { return slog.StringValue(redacted) }
-func (KeyPair) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+func (KeyPair) String() string                 { return redacted }
+func (KeyPair) GoString() string               { return redacted }
+func (KeyPair) Format(s fmt.State, _ rune)     { io.WriteString(s, redacted) }
+func (KeyPair) LogValue() slog.Value           { return slog.StringValue(redacted) }
+func (KeyPair) MarshalJSON() ([]byte, error)   { return []byte(`"` + redacted + `"`), nil }
+func (KeyPair) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
+func (KeyPair) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
 
 // Keys finds the public key a token was signed with.
 //

@@ -97,12 +97,12 @@ func TestUnfitKeys(t *testing.T) {
 		})
 	}
 	for _, bits := range []int{2048, 3072, 4096} {
-		if _, err := token.NewPair(imitation{ofBits(bits, 65537)}); err != nil {
+		if err := publicOf(t, ofBits(bits, 65537)).Validate(); err != nil {
 			t.Errorf("%d bits: %v", bits, err)
 		}
 	}
 	for _, e := range []int{3, 17, 65537, 1<<31 - 1} {
-		if _, err := token.NewPair(imitation{ofBits(2048, e)}); err != nil {
+		if err := publicOf(t, ofBits(2048, e)).Validate(); err != nil {
 			t.Errorf("e = %d: %v", e, err)
 		}
 	}

@@ -161,7 +161,7 @@ func TestCachedKeysOfAnotherProcess(t *testing.T) {
 		if err := store.Put(t.Context(), pairOf(t, 0, appA)); err != nil {
 			t.Fatal(err)
 		}
-		minted, err := (&token.Minter{Signers: &store}).Ephemeral(t.Context(), wanted(), time.Hour)
+		minted, _, err := (&token.Minter{Signers: &store}).Ephemeral(t.Context(), wanted(), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}

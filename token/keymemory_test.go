@@ -27,7 +27,7 @@ func TestMemoryKeysRegeneration(t *testing.T) {
 
 	mint := func() []string {
 		t.Helper()
-		ephemeral, err := minter.Ephemeral(ctx, wanted(), time.Hour)
+		ephemeral, _, err := minter.Ephemeral(ctx, wanted(), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestMemoryKeysRegeneration(t *testing.T) {
 			verify(near, tokens, false)
 		})
 	}
-	if _, err := minter.Ephemeral(ctx, wanted(), 0); !errors.Is(err, token.ErrNoKeyPair) {
+	if _, _, err := minter.Ephemeral(ctx, wanted(), 0); !errors.Is(err, token.ErrNoKeyPair) {
 		t.Errorf("minting for a deleted app: %v, want ErrNoKeyPair", err)
 	}
 }

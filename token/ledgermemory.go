@@ -26,10 +26,31 @@ type subjectKey struct{ clientKey, subject string }
 
 var _ Ledger = (*MemoryLedger)(nil)
 
-// isLive is the ledger's definition of it; a record that is kept has not been
-// revoked.
-func (r *Record) isLive(now time.Time) bool {
+// isUsable reports whether a record is live, its ancestors aside. A record that
+// is kept has not been revoked.
+func (r *Record) isUsable(now time.Time) bool {
 	return (r.Expires.IsZero() || now.Before(r.Expires)) && (r.MaxUses == 0 || r.Uses < r.MaxUses)
+}
+
+// ancestors returns whether a record is live, and how many ancestors it has
+// then. A nil record is not live. The walk ends after MaxAncestors, also where
+// records form a circle.
+func (m *MemoryLedger) ancestors(r *Record, now time.Time) (n int, live bool) {
+	for n := range MaxAncestors + 1 {
+		if r == nil || !r.isUsable(now) {
+			return 0, false
+		}
+		if r.Parent == "" {
+			return n, true
+		}
+		r = m.records[recordKey{r.ClientKey, r.Parent}]
+	}
+	return 0, false
+}
+
+func (m *MemoryLedger) isLive(r *Record, now time.Time) bool {
+	_, live := m.ancestors(r, now)
+	return live
 }
 
 // Issue implements Ledger.
@@ -42,9 +63,12 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, limit int) error {
 	if m.records[key] != nil {
 		return errors.New("token: id was issued before")
 	}
+	if err := m.vetParent(&r, now); err != nil {
+		return err
+	}
 	same := 0
 	for _, old := range m.subjects[subject] {
-		if old.KeyID == r.KeyID && old.isLive(now) {
+		if old.KeyID == r.KeyID && m.isLive(old, now) {
 			same++
 		}
 	}
@@ -61,6 +85,21 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, limit int) error {
 	return nil
 }
 
+// vetParent returns why a record may not descend from its parent.
+func (m *MemoryLedger) vetParent(r *Record, now time.Time) error {
+	if r.Parent == "" {
+		return nil
+	}
+	ancestors, live := m.ancestors(m.records[recordKey{r.ClientKey, r.Parent}], now)
+	switch {
+	case !live:
+		return ErrRevoked
+	case ancestors >= MaxAncestors:
+		return ErrTooDeep
+	}
+	return nil
+}
+
 // prune drops a subject's dead records and, of those of other keys, all but
 // the latest: a replaced key's records are dead too, which only Keys knows. An
 // Issue that still holds a key replaced meanwhile prunes none of the new one's,
@@ -71,7 +110,7 @@ func (m *MemoryLedger) prune(subject subjectKey, kid string, limit int, now time
 		if r.KeyID != kid {
 			others++
 		}
-		if !r.isLive(now) || r.KeyID != kid && others > limit {
+		if !m.isLive(r, now) || r.KeyID != kid && others > limit {
 			m.remove(r)
 		}
 	}
@@ -83,7 +122,7 @@ func (m *MemoryLedger) prune(subject subjectKey, kid string, limit int, now time
 func (m *MemoryLedger) sweep(now time.Time) {
 	looks := 4
 	for _, r := range m.records {
-		if !r.isLive(now) {
+		if !m.isLive(r, now) {
 			m.remove(r)
 		}
 		if looks--; looks == 0 {
@@ -104,21 +143,21 @@ func (m *MemoryLedger) remove(r *Record) {
 }
 
 // Spend implements Spender.
-func (m *MemoryLedger) Spend(ctx context.Context, r Record) error {
+func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 	now := current(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	issued := m.records[recordKey{r.ClientKey, r.ID}]
 	switch {
 	case issued == nil, issued.Subject != r.Subject, issued.KeyID != r.KeyID, issued.MaxUses != r.MaxUses:
-		return ErrRevoked
-	case issued.isLive(now):
+		return Lineage{}, ErrRevoked
+	case m.isLive(issued, now):
 		issued.Uses++
-		return nil
+		return issued.Lineage, nil
 	case issued.MaxUses > 0 && issued.Uses >= issued.MaxUses:
-		return ErrExhausted
+		return Lineage{}, ErrExhausted
 	}
-	return ErrRevoked
+	return Lineage{}, ErrRevoked
 }
 
 // Revoke implements Ledger.
@@ -130,7 +169,7 @@ func (m *MemoryLedger) Revoke(ctx context.Context, clientKey, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.records[recordKey{clientKey, id}]
-	if r == nil || !r.isLive(now) {
+	if !m.isLive(r, now) {
 		return ErrNotFound
 	}
 	m.remove(r)
@@ -143,11 +182,14 @@ func (m *MemoryLedger) RevokeSubject(ctx context.Context, clientKey, subject str
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key, live := subjectKey{clientKey, subject}, 0
+	// Counted before any is gone: one may be the parent of another.
 	for _, r := range m.subjects[key] {
-		delete(m.records, recordKey{r.ClientKey, r.ID})
-		if r.isLive(now) {
+		if m.isLive(r, now) {
 			live++
 		}
+	}
+	for _, r := range m.subjects[key] {
+		delete(m.records, recordKey{r.ClientKey, r.ID})
 	}
 	delete(m.subjects, key)
 	return live, nil
@@ -160,7 +202,7 @@ func (m *MemoryLedger) List(ctx context.Context, clientKey, subject string) ([]R
 	defer m.mu.Unlock()
 	list := []Record{}
 	for _, r := range m.subjects[subjectKey{clientKey, subject}] {
-		if r.isLive(now) {
+		if m.isLive(r, now) {
 			list = append(list, *r)
 		}
 	}

@@ -38,7 +38,7 @@ func TestMemoryLedger(t *testing.T) {
 	}
 	spend := func(r token.Record, want error) {
 		t.Helper()
-		if err := ledger.Spend(ctx, r); !errors.Is(err, want) {
+		if _, err := ledger.Spend(ctx, r); !errors.Is(err, want) {
 			t.Errorf("Spend(%q) = %v, want %v", r.ID, err, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestMemoryLedger(t *testing.T) {
 		} {
 			r := limited
 			change(&r)
-			if err := ledger.Spend(ctx, r); !errors.Is(err, token.ErrRevoked) {
+			if _, err := ledger.Spend(ctx, r); !errors.Is(err, token.ErrRevoked) {
 				t.Errorf("%s: Spend = %v, want ErrRevoked", name, err)
 			}
 		}
@@ -91,7 +91,7 @@ func TestMemoryLedger(t *testing.T) {
 		t.Error(diff)
 	}
 	spend(limited, nil)
-	if err := ledger.Spend(ctx, limited); !errors.Is(err, token.ErrExhausted) && !errors.Is(err, token.ErrRevoked) {
+	if _, err := ledger.Spend(ctx, limited); !errors.Is(err, token.ErrExhausted) && !errors.Is(err, token.ErrRevoked) {
 		t.Errorf("Spend of a spent one = %v", err)
 	}
 	advance(time.Minute - time.Nanosecond)
@@ -154,22 +154,22 @@ func TestMemoryLedgerAndTheDead(t *testing.T) {
 		if err := ledger.Issue(t.Context(), r, 10); err != nil {
 			t.Fatal(err)
 		}
-		if err := ledger.Spend(t.Context(), r); err != nil {
+		if _, err := ledger.Spend(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
 	advance(time.Second)
-	if err := ledger.Spend(t.Context(), expiring); !errors.Is(err, token.ErrRevoked) {
+	if _, err := ledger.Spend(t.Context(), expiring); !errors.Is(err, token.ErrRevoked) {
 		t.Errorf("an expired one with uses left: %v, want ErrRevoked", err)
 	}
-	if err := ledger.Spend(t.Context(), spent); !errors.Is(err, token.ErrExhausted) {
+	if _, err := ledger.Spend(t.Context(), spent); !errors.Is(err, token.ErrExhausted) {
 		t.Errorf("a spent one: %v, want ErrExhausted", err)
 	}
 	if n, err := ledger.RevokeSubject(t.Context(), appA, account); n != 1 || err != nil {
 		t.Errorf("RevokeSubject = %d, %v, want the one that was live", n, err)
 	}
 	for _, r := range []token.Record{live, expiring, spent} {
-		if err := ledger.Spend(t.Context(), r); !errors.Is(err, token.ErrRevoked) {
+		if _, err := ledger.Spend(t.Context(), r); !errors.Is(err, token.ErrRevoked) {
 			t.Errorf("%s: %v, want ErrRevoked", r.ID, err)
 		}
 	}
@@ -216,7 +216,8 @@ func TestMemoryLedgerUses(t *testing.T) {
 				t.Fatal(err)
 			}
 			succeeded, errs := together(c.spends, func(int) error {
-				return ledger.Spend(t.Context(), r)
+				_, err := ledger.Spend(t.Context(), r)
+				return err
 			})
 			if succeeded != c.uses {
 				t.Errorf("%d of %d spends succeeded, want %d", succeeded, c.spends, c.uses)
@@ -251,7 +252,7 @@ func TestMemoryLedgerRevocation(t *testing.T) {
 			}
 			for range 3 {
 				after := revoked.Load()
-				err := ledger.Spend(t.Context(), r)
+				_, err := ledger.Spend(t.Context(), r)
 				if after && !errors.Is(err, token.ErrRevoked) {
 					return fmt.Errorf("spent after it was revoked: %v", err)
 				}
@@ -290,7 +291,7 @@ func TestMemoryLedgerRevocation(t *testing.T) {
 			for _, err := range errs {
 				t.Fatal(err)
 			}
-			if err := ledger.Spend(t.Context(), early); !errors.Is(err, token.ErrRevoked) {
+			if _, err := ledger.Spend(t.Context(), early); !errors.Is(err, token.ErrRevoked) {
 				t.Fatalf("round %d: spend of what was issued before = %v", i, err)
 			}
 			// Whether the late one is among them is open, but not what is said of it.
@@ -298,7 +299,7 @@ func TestMemoryLedgerRevocation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spent := ledger.Spend(t.Context(), late)
+			_, spent := ledger.Spend(t.Context(), late)
 			if (len(list) == 1) != (spent == nil) {
 				t.Fatalf("round %d: %d listed, spend = %v", i, len(list), spent)
 			}
@@ -353,7 +354,7 @@ func TestMemoryLedgerLimit(t *testing.T) {
 		spent := aRecord(mint(claims, nil))
 		mint(claims, token.ErrTooMany)
 		spent.KeyID, spent.MaxUses = list[0].KeyID, 1
-		if err := ledger.Spend(t.Context(), spent); err != nil {
+		if _, err := ledger.Spend(t.Context(), spent); err != nil {
 			t.Fatal(err)
 		}
 		expiring := claims
@@ -415,7 +416,7 @@ func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
 	}
 	for i := range 3 {
 		last.ID = fmt.Sprint("49-", i)
-		if err := ledger.Spend(t.Context(), last); err != nil {
+		if _, err := ledger.Spend(t.Context(), last); err != nil {
 			t.Errorf("the latest key's record: %v", err)
 		}
 	}
@@ -438,7 +439,7 @@ func TestMemoryLedgerKeepsTheLivingUnderALowerLimit(t *testing.T) {
 		issue(other, 10)
 	}
 	issue(aRecord("another"), 3)
-	if err := ledger.Spend(t.Context(), mine); err != nil {
+	if _, err := ledger.Spend(t.Context(), mine); err != nil {
 		t.Errorf("a record of the key that issues: %v", err)
 	}
 }
@@ -459,7 +460,7 @@ func TestMemoryLedgerForgetsTheSpent(t *testing.T) {
 		if err := ledger.Issue(t.Context(), r, 3); err != nil {
 			t.Fatal(err)
 		}
-		if err := ledger.Spend(t.Context(), r); err != nil {
+		if _, err := ledger.Spend(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if n, _ := ledger.Len(); n > others+1 {

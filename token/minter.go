@@ -30,38 +30,47 @@ type Minter struct {
 	Scopes     *scope.Grammar   // nil: the standard grammar
 	Namespace  string           // of the claims; "": service/
 	PerSubject int              // permanent and limited-use tokens of one app and subject; 0: 10
+	Lineage    Lineage          // recorded with permanent and limited-use tokens
 	Now        func() time.Time // nil: time.Now
 }
 
 // Ephemeral mints a token without a jti, which needs no ledger and cannot be
 // revoked alone. It ends after ttl, cut to whole seconds: 1 second to 24 hours,
-// 0 means 15 minutes. IssuedAt, Expires, ID and MaxUses must be zero.
+// 0 means 15 minutes. Expires, ID and MaxUses must be zero.
+//
+// The iat is now, or IssuedAt if that is later: of a whole second, now cut and
+// IssuedAt rounded up. IssuedAt may be a minute ahead, and must come before the
+// token's end.
 //
 // Errors match ErrClaims for claims that are missing, out of range or
 // contradict each other; ErrScope, with a *scope.SyntaxError, for chains that
 // do not parse or can match nothing; ErrNoKeyPair. Any other is a store's.
-func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (Token, error) {
+func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (Token, Claims, error) {
 	if ttl == 0 {
 		ttl = defaultTTL
 	}
 	if ttl < time.Second || ttl > maxTTL {
-		return "", unmintable(errors.New("ttl is not between 1 second and 24 hours"))
+		return "", Claims{}, unmintable(errors.New("ttl is not between 1 second and 24 hours"))
 	}
 	if !c.Expires.IsZero() || c.MaxUses != 0 {
-		return "", unmintable(errors.New("an ephemeral token ends by its ttl and has no use count"))
+		return "", Claims{}, unmintable(errors.New("an ephemeral token ends by its ttl and has no use count"))
 	}
 	now := current(m.Now)
 	c.Expires = now.Add(ttl)
 	t, _, err := m.mint(ctx, &c, now, "")
-	return t, err
+	if err != nil {
+		return "", Claims{}, err
+	}
+	return t, c, nil
 }
 
 // Permanent mints a token with a jti, which lasts until it is revoked or its
-// key replaced, or until c.Expires if that is set. IssuedAt, ID and MaxUses
-// must be zero. It returns the claims as they were signed.
+// key replaced, or until c.Expires if that is set. ID and MaxUses must be zero;
+// IssuedAt is as for Ephemeral. It returns the claims as they were signed.
 //
-// Errors are those of Ephemeral, and ErrTooMany when the subject has the most
-// tokens of this app that PerSubject allows.
+// Errors are those of Ephemeral; ErrTooMany when the subject has the most
+// tokens of this app that PerSubject allows; and ErrRevoked and ErrTooDeep when
+// the token that Lineage.Parent names is not live, or has the most ancestors.
 func (m *Minter) Permanent(ctx context.Context, c Claims) (Token, Claims, error) {
 	if c.MaxUses != 0 {
 		return "", Claims{}, unmintable(errors.New("a permanent token has no use count"))
@@ -90,14 +99,17 @@ func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 	}
 	// Signed first: a token that nobody was given and no ledger knows is
 	// nothing, but a record without a token takes up a place.
-	err = m.Ledger.Issue(ctx, c.record(kid), orDefault(m.PerSubject, defaultPerSubject))
+	r := c.record(kid)
+	r.Lineage = m.Lineage
+	err = m.Ledger.Issue(ctx, r, orDefault(m.PerSubject, defaultPerSubject))
 	if err != nil {
 		return "", Claims{}, fmt.Errorf("token: issue: %w", err)
 	}
 	return t, c, nil
 }
 
-// newID is 128 random bits.
+// newID is 128 random bits, so that no id is made twice: a ledger would not
+// notice the id of a record that is gone.
 func newID() string {
 	var id [16]byte
 	rand.Read(id[:])
@@ -109,10 +121,13 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 	if m.Signers == nil {
 		return "", "", errors.New("token: Minter.Signers is required")
 	}
-	if !c.IssuedAt.IsZero() || c.ID != "" {
-		return "", "", unmintable(errors.New("iat and jti are the Minter's to set"))
+	if c.ID != "" {
+		return "", "", unmintable(errors.New("jti is the Minter's to set"))
 	}
-	c.IssuedAt, c.ID = wholeSeconds(now), id
+	if c.IssuedAt.Sub(now) > leeway*time.Second {
+		return "", "", unmintable(errors.New("iat is more than a minute ahead"))
+	}
+	c.IssuedAt, c.ID = issuedAt(c.IssuedAt, now), id
 	c.NotBefore, c.Expires = wholeSeconds(c.NotBefore), wholeSeconds(c.Expires)
 	if err := m.complete(c, now); err != nil {
 		return "", "", err
@@ -129,6 +144,19 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 	return t, pair.KeyID, err
 }
 
+// issuedAt is now in whole seconds, or the first whole second that is not
+// before earliest. Rounded down it would come before what earliest excludes.
+func issuedAt(earliest, now time.Time) time.Time {
+	whole := wholeSeconds(earliest)
+	if whole.Before(earliest) {
+		whole = whole.Add(time.Second)
+	}
+	if now = wholeSeconds(now); whole.Before(now) {
+		return now
+	}
+	return whole
+}
+
 // complete checks the claims and makes the scope canonical.
 func (m *Minter) complete(c *Claims, now time.Time) (err error) {
 	switch {
@@ -136,7 +164,7 @@ func (m *Minter) complete(c *Claims, now time.Time) (err error) {
 		return unmintable(errors.New("iss is not a client key"))
 	case !isUnicode(c.Subject), !isUnicode(c.Audience), !all(c.Roles, isUnicode):
 		return unmintable(errText)
-	case !c.Expires.IsZero() && (!c.Expires.After(now) || !c.Expires.After(c.NotBefore)):
+	case !c.Expires.IsZero() && (!c.Expires.After(now) || !c.Expires.After(c.IssuedAt) || !c.Expires.After(c.NotBefore)):
 		return unmintable(errors.New("exp comes before the token begins"))
 	}
 	c.Scope, err = m.canonical(c.Scope)

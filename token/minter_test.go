@@ -35,7 +35,7 @@ func TestMintedForm(t *testing.T) {
 	c.Roles, c.Grant, c.SkipACL, c.SkipCreateACL = []string{"editor"}, scope.LevelRead, true, true
 	c.NotBefore = w.now().Add(1500 * time.Millisecond)
 	c.Extra = map[string]json.RawMessage{"colour": raw(` { "a" : "é<&>" } `)}
-	minted, err := w.minter().Ephemeral(t.Context(), c, 0)
+	minted, _, err := w.minter().Ephemeral(t.Context(), c, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestMintedForm(t *testing.T) {
 
 func TestMintedTokensPassElsewhere(t *testing.T) {
 	w := newWorld(t)
-	minted, err := w.minter().Ephemeral(t.Context(), wanted(), time.Hour)
+	minted, _, err := w.minter().Ephemeral(t.Context(), wanted(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestEphemeralLife(t *testing.T) {
 	for ttl, want := range map[time.Duration]time.Duration{
 		0: 15 * time.Minute, time.Second: time.Second, 24 * time.Hour: 24 * time.Hour, 1999 * time.Millisecond: time.Second,
 	} {
-		minted, err := w.minter().Ephemeral(t.Context(), wanted(), ttl)
+		minted, _, err := w.minter().Ephemeral(t.Context(), wanted(), ttl)
 		if err != nil {
 			t.Fatalf("ttl %v: %v", ttl, err)
 		}
@@ -108,7 +108,7 @@ func TestEphemeralLife(t *testing.T) {
 		}
 	}
 	for _, ttl := range []time.Duration{-1, 1, 999 * time.Millisecond, 24*time.Hour + 1, 1 << 62} {
-		if _, err := w.minter().Ephemeral(t.Context(), wanted(), ttl); !errors.Is(err, token.ErrClaims) {
+		if _, _, err := w.minter().Ephemeral(t.Context(), wanted(), ttl); !errors.Is(err, token.ErrClaims) {
 			t.Errorf("ttl %v: error %v, want ErrClaims", ttl, err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestMintedTimesAreWholeSeconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Cut to whole seconds it would end within the second to come.
-	if _, err := w.minter().Ephemeral(t.Context(), wanted(), 500*time.Millisecond); !errors.Is(err, token.ErrClaims) {
+	if _, _, err := w.minter().Ephemeral(t.Context(), wanted(), 500*time.Millisecond); !errors.Is(err, token.ErrClaims) {
 		t.Errorf("half a second: error %v, want ErrClaims", err)
 	}
 	list, err := w.ledger.List(t.Context(), appA, account)
@@ -180,6 +180,57 @@ func TestMintedTimesAreWholeSeconds(t *testing.T) {
 	if diff := cmp.Diff(want, [5]time.Time{got.IssuedAt, got.NotBefore, got.Expires, list[0].Issued, list[0].Expires}); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestTheEarliestIssuedAt(t *testing.T) {
+	w := newWorld(t)
+	w.advance(700 * time.Millisecond)
+	whole := w.now().Truncate(time.Second)
+	for name, c := range map[string]struct{ earliest, want time.Time }{
+		"none":                           {time.Time{}, whole},
+		"long ago":                       {time.Unix(-1, 1), whole},
+		"before this second":             {whole.Add(-time.Nanosecond), whole},
+		"at the begin of this second":    {whole, whole},
+		"within this second, before now": {whole.Add(time.Nanosecond), whole.Add(time.Second)},
+		"the next second":                {whole.Add(time.Second), whole.Add(time.Second)},
+		"within a second to come":        {whole.Add(4500 * time.Millisecond), whole.Add(5 * time.Second)},
+		"a minute ahead":                 {w.now().Add(time.Minute), whole.Add(61 * time.Second)},
+		"of another zone":                {whole.Add(3 * time.Second).In(time.FixedZone("", 3600)), whole.Add(3 * time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claims := wanted()
+			claims.IssuedAt = c.earliest
+			_, got, err := w.minter().Permanent(t.Context(), claims)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := w.ledger.List(t.Context(), appA, account)
+			if err != nil || len(list) != 1 {
+				t.Fatal(list, err)
+			}
+			if diff := cmp.Diff([2]time.Time{c.want, c.want}, [2]time.Time{got.IssuedAt, list[0].Issued}); diff != "" {
+				t.Error(diff)
+			}
+			if err := w.ledger.Revoke(t.Context(), appA, got.ID); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	t.Run("an ephemeral token ends by now", func(t *testing.T) {
+		claims := wanted()
+		claims.IssuedAt = w.now().Add(2 * time.Second)
+		minted, _, err := w.minter().Ephemeral(t.Context(), claims, 10*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := accepted(t, w, string(minted))
+		if !got.IssuedAt().Equal(whole.Add(3*time.Second)) || !got.Expires().Equal(whole.Add(10*time.Second)) {
+			t.Errorf("from %v to %v", got.IssuedAt(), got.Expires())
+		}
+		if _, _, err := w.minter().Ephemeral(t.Context(), claims, 2*time.Second); !errors.Is(err, token.ErrClaims) {
+			t.Errorf("over when it is issued: error %v, want ErrClaims", err)
+		}
+	})
 }
 
 func TestTheMostUses(t *testing.T) {
@@ -204,7 +255,8 @@ func TestUnmintableClaims(t *testing.T) {
 		"subject too long":             func(c *token.Claims) { c.Subject = strings.Repeat("x", 513) },
 		"audience that is not UTF-8":   func(c *token.Claims) { c.Audience = "\xff" },
 		"no audience":                  func(c *token.Claims) { c.Audience = "" },
-		"iat":                          func(c *token.Claims) { c.IssuedAt = w.now() },
+		"iat too far ahead":            func(c *token.Claims) { c.IssuedAt = w.now().Add(time.Minute + 1) },
+		"iat in the last year":         func(c *token.Claims) { c.IssuedAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"jti":                          func(c *token.Claims) { c.ID = "mine" },
 		"exp and ttl":                  func(c *token.Claims) { c.Expires = w.now().Add(time.Minute) },
 		"use count":                    func(c *token.Claims) { c.MaxUses = 1 },
@@ -237,7 +289,7 @@ func TestUnmintableClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := wanted()
 			change(&c)
-			minted, err := w.minter().Ephemeral(t.Context(), c, time.Hour)
+			minted, _, err := w.minter().Ephemeral(t.Context(), c, time.Hour)
 			if minted != "" || !errors.Is(err, token.ErrClaims) {
 				t.Errorf("Ephemeral = %q, %v, want ErrClaims", string(minted), err)
 			}
@@ -259,6 +311,14 @@ func TestUnmintableClaims(t *testing.T) {
 		},
 		"permanent, expired": func(c token.Claims) (token.Token, token.Claims, error) {
 			c.Expires = w.now()
+			return w.minter().Permanent(t.Context(), c)
+		},
+		"permanent, over when it is issued": func(c token.Claims) (token.Token, token.Claims, error) {
+			c.IssuedAt, c.Expires = w.now().Add(30*time.Second), w.now().Add(30*time.Second)
+			return w.minter().Permanent(t.Context(), c)
+		},
+		"permanent, over within the second in which it is issued": func(c token.Claims) (token.Token, token.Claims, error) {
+			c.IssuedAt, c.Expires = w.now().Add(29*time.Second+1), w.now().Add(30*time.Second)
 			return w.minter().Permanent(t.Context(), c)
 		},
 		"permanent, after the year 9999": func(c token.Claims) (token.Token, token.Claims, error) {
@@ -296,7 +356,7 @@ func TestMintedScope(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claims := wanted()
 			claims.Scope = c.scope
-			minted, err := w.minter().Ephemeral(t.Context(), claims, 0)
+			minted, _, err := w.minter().Ephemeral(t.Context(), claims, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -316,7 +376,7 @@ func TestMintedScope(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claims := wanted()
 			claims.Scope = []string{"admin", chain}
-			_, err := w.minter().Ephemeral(t.Context(), claims, 0)
+			_, _, err := w.minter().Ephemeral(t.Context(), claims, 0)
 			var syntax *scope.SyntaxError
 			if !errors.Is(err, token.ErrScope) || !errors.As(err, &syntax) || syntax.Index != 1 {
 				t.Errorf("error %v, want ErrScope for chain 1", err)
@@ -327,7 +387,7 @@ func TestMintedScope(t *testing.T) {
 		grammar := &scope.Grammar{Roots: map[string]scope.Root{"billing": {Verbs: []scope.Verb{scope.Read}}}}
 		minter, claims := w.minter(), wanted()
 		minter.Scopes, claims.Scope = grammar, []string{"billing.read"}
-		minted, err := minter.Ephemeral(t.Context(), claims, 0)
+		minted, _, err := minter.Ephemeral(t.Context(), claims, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,7 +408,7 @@ func TestNamespace(t *testing.T) {
 	minter.Namespace = "https://brand.example/"
 	c := wanted()
 	c.SkipACL, c.Extra = true, map[string]json.RawMessage{"service/skc": raw("true")}
-	minted, err := minter.Ephemeral(t.Context(), c, 0)
+	minted, _, err := minter.Ephemeral(t.Context(), c, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +421,7 @@ func TestNamespace(t *testing.T) {
 		t.Errorf("Verify = %+v, %v", got, err)
 	}
 	c.Extra = map[string]json.RawMessage{minter.Namespace + "skc": raw("true")}
-	if _, err := minter.Ephemeral(t.Context(), c, 0); !errors.Is(err, token.ErrClaims) {
+	if _, _, err := minter.Ephemeral(t.Context(), c, 0); !errors.Is(err, token.ErrClaims) {
 		t.Errorf("error %v, want ErrClaims", err)
 	}
 }
@@ -373,7 +433,7 @@ func TestSigners(t *testing.T) {
 	t.Run("an app without a key pair", func(t *testing.T) {
 		c := c
 		c.Issuer = "2aAbBcCdDeEfFgGhHiIjJk"
-		if _, err := w.minter().Ephemeral(t.Context(), c, 0); !errors.Is(err, token.ErrNoKeyPair) {
+		if _, _, err := w.minter().Ephemeral(t.Context(), c, 0); !errors.Is(err, token.ErrNoKeyPair) {
 			t.Errorf("error %v, want ErrNoKeyPair", err)
 		}
 	})
@@ -384,7 +444,7 @@ func TestSigners(t *testing.T) {
 		}
 		pair.ClientKey = appA
 		minter := token.Minter{Signers: fixed{pair}, Now: w.now}
-		minted, err := minter.Ephemeral(t.Context(), c, 0)
+		minted, _, err := minter.Ephemeral(t.Context(), c, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -392,13 +452,13 @@ func TestSigners(t *testing.T) {
 	})
 	t.Run("a store that returns the pair of another app", func(t *testing.T) {
 		minter := token.Minter{Signers: fixed{pairOf(t, 1, appB)}, Now: w.now}
-		if minted, err := minter.Ephemeral(t.Context(), c, 0); err == nil {
+		if minted, _, err := minter.Ephemeral(t.Context(), c, 0); err == nil {
 			t.Errorf("minted %d bytes", len(minted))
 		}
 	})
 	t.Run("a store that returns nothing", func(t *testing.T) {
 		minter := token.Minter{Signers: fixed{}, Now: w.now}
-		if minted, err := minter.Ephemeral(t.Context(), c, 0); err == nil {
+		if minted, _, err := minter.Ephemeral(t.Context(), c, 0); err == nil {
 			t.Errorf("minted %d bytes", len(minted))
 		}
 	})
@@ -406,7 +466,7 @@ func TestSigners(t *testing.T) {
 		pair := pairOf(t, 0, appA)
 		pair.Signer = rsaKeys[1]()
 		minter := token.Minter{Signers: fixed{pair}, Now: w.now}
-		if _, err := minter.Ephemeral(t.Context(), c, 0); !errors.Is(err, token.ErrBadKey) {
+		if _, _, err := minter.Ephemeral(t.Context(), c, 0); !errors.Is(err, token.ErrBadKey) {
 			t.Errorf("error %v, want ErrBadKey", err)
 		}
 	})
@@ -422,7 +482,7 @@ func TestSigners(t *testing.T) {
 		}
 	})
 	t.Run("what is required and missing", func(t *testing.T) {
-		if _, err := (&token.Minter{}).Ephemeral(t.Context(), c, 0); err == nil {
+		if _, _, err := (&token.Minter{}).Ephemeral(t.Context(), c, 0); err == nil {
 			t.Error("minted without Signers")
 		}
 		if _, _, err := (&token.Minter{Signers: &w.keys}).Permanent(t.Context(), c); err == nil {

@@ -8,18 +8,19 @@ import (
 )
 
 // Token is a signed token. Whoever has it can use it, so it prints as
-// REDACTED, in JSON too; string(t) is what goes over the wire. A Token is its
-// own Source.
+// REDACTED, however it is encoded; string(t) is what goes over the wire. A Token
+// is its own Source.
 type Token string
 
 // Token implements Source.
 func (t Token) Token(context.Context) (Token, error) { return t, nil }
 
-func (Token) String() string               { return redacted }
-func (Token) GoString() string             { return redacted }
-func (Token) Format(s fmt.State, _ rune)   { io.WriteString(s, redacted) }
-func (Token) LogValue() slog.Value         { return slog.StringValue(redacted) }
-func (Token) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (Token) String() string                 { return redacted }
+func (Token) GoString() string               { return redacted }
+func (Token) Format(s fmt.State, _ rune)     { io.WriteString(s, redacted) }
+func (Token) LogValue() slog.Value           { return slog.StringValue(redacted) }
+func (Token) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
+func (Token) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
 
 // Source is where a client takes its token from, once per request. It may
 // renew it. Implementations are safe for concurrent use.

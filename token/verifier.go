@@ -26,6 +26,11 @@ type Verifier struct {
 	// and the account are there and enabled. Its error is what Verify returns.
 	// Nil: whoever the app names is admitted.
 	Admit func(context.Context, *Verified) error
+
+	// Spent has the very last word, after a use of a token with a jti is spent:
+	// whether who made the token may still have made it. Its error is what
+	// Verify returns; the use stays spent. Nil: nothing is asked.
+	Spent func(context.Context, *Verified, Lineage) error
 }
 
 // Expect is what a token must agree with to be good for one request.
@@ -61,7 +66,7 @@ var (
 //   - ErrKeyMismatch: want.ClientKey is not the issuer;
 //   - ErrRevoked, ErrExhausted: the ledger says so.
 //
-// It is Admit's own when that refuses. Any other error means that a store
+// It is the own error of Admit or Spent when one of them refuses. Any other error means that a store
 // failed or that the Verifier lacks what it requires; nothing is known about
 // the token then. An error quotes nothing of a token but a segment of a chain
 // that does not parse.
@@ -172,7 +177,8 @@ func badScope(err error) error {
 	return &refusal{err}
 }
 
-// check is what a token is asked each time it is seen, the ledger last.
+// check is what a token is asked each time it is seen, the ledger and Spent
+// last.
 func (v *Verifier) check(ctx context.Context, t *Verified, want Expect) error {
 	now := current(v.Now).Unix()
 	switch {
@@ -202,14 +208,16 @@ func (v *Verifier) spend(ctx context.Context, t *Verified) error {
 	if v.Ledger == nil {
 		return errNoLedger
 	}
-	err := v.Ledger.Spend(ctx, t.claims.record(t.key.KeyID))
+	lineage, err := v.Ledger.Spend(ctx, t.claims.record(t.key.KeyID))
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, ErrRevoked), errors.Is(err, ErrExhausted):
 		return &refusal{err}
+	case err != nil:
+		return fmt.Errorf("token: spend a use: %w", err)
+	case v.Spent != nil:
+		return v.Spent(ctx, t, lineage)
 	}
-	return fmt.Errorf("token: spend a use: %w", err)
+	return nil
 }
 
 func namespaceOr(namespace string) string { return cmp.Or(namespace, defaultNamespace) }

@@ -1,0 +1,33 @@
+package signing_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/internal/printed"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+func TestSecretsAreEncodedNowhere(t *testing.T) {
+	const hidden = "Tr0ub4dorAnd3"
+	secret := signing.Secret(hidden)
+	key, err := signing.UnsafeKey("acme", secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"K11 secret": printed.All(secret),
+		"K11 key":    printed.All(key),
+		"K11 struct": printed.All(struct{ Secret signing.Secret }{secret}),
+	} {
+		for _, leak := range []string{hidden, fmt.Sprintf("%x", hidden), fmt.Sprintf("%X", hidden), fmt.Sprint([]byte(hidden))} {
+			if strings.Contains(text, leak) {
+				t.Errorf("%s: %q is in %s", name, leak, text)
+			}
+		}
+		if name != "K11 key" && !strings.Contains(text, "REDACTED") {
+			t.Errorf("%s: nothing says REDACTED", name)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package token
+
+import (
+	"math/big"
+	"math/bits"
+)
+
+// hasROCA reports whether a modulus was made by the library of CVE-2017-15361,
+// whose keys can be factored: Nemec, Sys, Svenda, Klinec, Matyas, "The Return of
+// Coppersmith's Attack", CCS 2017. Its primes are k*M + (65537^a mod M), where M
+// is a product of the first primes: at least 39, for keys of all lengths. The
+// modulus is then a power of 65537 modulo each of them, and the exponents agree.
+// So do those of 2^62 in 2^216 other moduli (section 2.1).
+func hasROCA(modulus *big.Int) bool {
+	var found [len(rocaPrimes)]logarithm
+	for i, prime := range rocaPrimes {
+		l, ok := logarithmOf(remainder(modulus, prime), prime)
+		if !ok {
+			return false
+		}
+		for _, other := range found[:i] {
+			if !l.agrees(other) {
+				return false
+			}
+		}
+		found[i] = l
+	}
+	return true
+}
+
+// rocaPrimes are the first 39 primes but for 2, which all moduli agree on.
+var rocaPrimes = [...]uint{
+	3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97,
+	101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
+}
+
+// logarithm is an exponent of 65537 modulo a prime: it, and it plus any multiple
+// of the order.
+type logarithm struct{ exponent, order uint }
+
+// logarithmOf finds the exponent that gives n, if there is one.
+func logarithmOf(n, prime uint) (l logarithm, ok bool) {
+	power := uint(1)
+	for {
+		if power == n {
+			l.exponent, ok = l.order, true
+		}
+		l.order++
+		if power = power * 65537 % prime; power == 1 { // the powers begin anew
+			return l, ok
+		}
+	}
+}
+
+// agrees reports whether one exponent can be both.
+func (l logarithm) agrees(with logarithm) bool {
+	common, rest := l.order, with.order
+	for rest > 0 {
+		common, rest = rest, common%rest
+	}
+	return l.exponent%common == with.exponent%common
+}
+
+// remainder is n modulo m, without allocating.
+func remainder(n *big.Int, m uint) (rest uint) {
+	words := n.Bits()
+	for i := len(words) - 1; i >= 0; i-- {
+		_, rest = bits.Div(rest, uint(words[i]), m)
+	}
+	return rest
+}

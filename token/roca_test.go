@@ -1,0 +1,149 @@
+package token_test
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"io"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func publicOf(t testing.TB, key *rsa.PublicKey) *token.PublicKey {
+	t.Helper()
+	kid, err := token.Thumbprint(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &token.PublicKey{KeyID: kid, ClientKey: appA, Key: key}
+}
+
+// rocaPrime makes a prime as the library of CVE-2017-15361 does for keys of 1984 to
+// 3936 bits: k*M + (65537^a mod M), where M is the product of the first 126 primes.
+func rocaPrime(t testing.TB, a int64, length int) *big.Int {
+	t.Helper()
+	m := big.NewInt(1)
+	for n, found := int64(2), 0; found < 126; n++ {
+		if big.NewInt(n).ProbablyPrime(0) {
+			m.Mul(m, big.NewInt(n))
+			found++
+		}
+	}
+	if m.BitLen() != 971 { // as the paper says, table 1
+		t.Fatalf("M of %d bits", m.BitLen())
+	}
+	rest := new(big.Int).Exp(big.NewInt(65537), big.NewInt(a), m)
+	// The two highest bits are set, so that the product is as long as two primes.
+	k := new(big.Int).Div(new(big.Int).Lsh(big.NewInt(3), uint(length-2)), m)
+	for range 10_000 {
+		k.Add(k, big.NewInt(1))
+		if p := new(big.Int).Add(new(big.Int).Mul(k, m), rest); p.ProbablyPrime(20) {
+			return p
+		}
+	}
+	t.Fatal("no prime")
+	return nil
+}
+
+func privateOf(p, q *big.Int) *rsa.PrivateKey {
+	one := big.NewInt(1)
+	phi := new(big.Int).Mul(new(big.Int).Sub(p, one), new(big.Int).Sub(q, one))
+	return &rsa.PrivateKey{
+		PublicKey: rsa.PublicKey{N: new(big.Int).Mul(p, q), E: 65537},
+		D:         new(big.Int).ModInverse(big.NewInt(65537), phi),
+		Primes:    []*big.Int{p, q},
+	}
+}
+
+func TestKeysThatCanBeFactored(t *testing.T) {
+	roca := privateOf(rocaPrime(t, 1_234_567, 1024), rocaPrime(t, 89_101_112, 1024))
+	for name, refusal := range map[string]func() error{
+		"T30 PKCS #1": func() error { _, err := token.ParsePairPEM(pkcs1(roca)); return err },
+		"T30 PKCS #8": func() error { _, err := token.ParsePairPEM(pkcs8(t, roca)); return err },
+		"T30 JWK":     func() error { _, err := token.ParsePairJWK(privateJWK(t, roca)); return err },
+		"T30 signer":  func() error { _, err := token.NewPair(roca); return err },
+		"T30 pair made by hand": func() error {
+			return (&token.KeyPair{PublicKey: *publicOf(t, &roca.PublicKey), Signer: roca}).Validate()
+		},
+	} {
+		if err := refusal(); !errors.Is(err, token.ErrBadKey) || !strings.Contains(err.Error(), "CVE-2017-15361") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// One such prime alone is no sign: the modulus is then no power of 65537.
+	if _, err := token.NewPair(privateOf(rocaPrime(t, 1_234_567, 1024), rsaKeys[0]().Primes[0])); err != nil {
+		t.Errorf("a product with another prime: %v", err)
+	}
+	for i := range rsaKeys {
+		if _, err := token.NewPair(rsaKeys[i]()); err != nil {
+			t.Errorf("key %d: %v", i, err)
+		}
+	}
+}
+
+// faulty is a signer whose signatures are wrong.
+type faulty struct{ *rsa.PrivateKey }
+
+func (f faulty) Sign(random io.Reader, digest []byte, how crypto.SignerOpts) ([]byte, error) {
+	signature, err := f.PrivateKey.Sign(random, digest, how)
+	if err == nil {
+		signature[len(signature)-1] ^= 1
+	}
+	return signature, err
+}
+
+func TestKeysThatDoNotSign(t *testing.T) {
+	prime := func(bits int) *big.Int {
+		p, err := rand.Prime(rand.Reader, bits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	composite := privateOf(prime(1024), new(big.Int).Mul(prime(512), prime(512)))
+	for name, made := range map[string]func() (*token.KeyPair, error){
+		"T31 a prime that is none, PKCS #1": func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs1(composite)) },
+		"T31 a prime that is none, PKCS #8": func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs8(t, composite)) },
+		"T31 a prime that is none, JWK":     func() (*token.KeyPair, error) { return token.ParsePairJWK(privateJWK(t, composite)) },
+		"T31 a signer that fails":           func() (*token.KeyPair, error) { return token.NewPair(imitation{&rsaKeys[0]().PublicKey}) },
+		"T31 a signer that is wrong":        func() (*token.KeyPair, error) { return token.NewPair(faulty{rsaKeys[0]()}) },
+	} {
+		if pair, err := made(); pair != nil || !errors.Is(err, token.ErrBadKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestFingerprint holds the fingerprint to math/big: of all moduli that are powers
+// of 65537 modulo each prime, those of one exponent have it.
+func TestFingerprint(t *testing.T) {
+	m := big.NewInt(1)
+	for _, prime := range token.ROCAPrimes {
+		m.Mul(m, new(big.Int).SetUint64(uint64(prime)))
+	}
+	power := func(a int64) *big.Int { return new(big.Int).Exp(big.NewInt(65537), big.NewInt(a), m) }
+	for _, a := range []int64{0, 1, 2, 65537, 1<<62 - 1} {
+		if !token.HasROCA(power(a)) || !token.HasROCA(new(big.Int).Add(power(a), new(big.Int).Lsh(m, 1800))) {
+			t.Errorf("65537^%d has no fingerprint", a)
+		}
+	}
+	// Modulo 5 and 13 the powers of 65537 have the orders 4 and 6: its first power
+	// modulo the one and its second modulo the other are of no one exponent.
+	thirteen := big.NewInt(13)
+	others := new(big.Int).Div(m, thirteen)
+	mixed := power(1)
+	for new(big.Int).Mod(mixed, thirteen).Cmp(new(big.Int).Mod(power(2), thirteen)) != 0 {
+		mixed.Add(mixed, others)
+	}
+	if token.HasROCA(mixed) {
+		t.Error("powers of different exponents have a fingerprint")
+	}
+	random, err := rand.Int(rand.Reader, new(big.Int).Lsh(m, 1800))
+	if err != nil || token.HasROCA(random) || token.HasROCA(new(big.Int)) {
+		t.Errorf("a fingerprint of %v, or of 0: %v", random, err)
+	}
+}
