@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,6 +82,46 @@ func TestATokenIsNeverFresh(t *testing.T) {
 	}
 }
 
+// A route can ask a recent proof of some mechanisms and let others pass.
+func TestFreshAsksTheNamedMechanisms(t *testing.T) {
+	now := time.UnixMilli(1_790_000_000_000)
+	old := stamped{presence: auth.Cookie, authenticated: now.Add(-time.Hour)}
+	recent := stamped{presence: auth.Cookie, authenticated: now}
+	for _, c := range []struct {
+		name   string
+		by     auth.Mechanism
+		named  []string
+		status int
+	}{
+		{"none is named, an old proof", old, nil, 403},
+		{"none is named, a token", letter{name: "Wax", presence: auth.Header}, nil, 403},
+		{"its own, an old proof", old, []string{"stamped"}, 403},
+		{"its own, a recent proof", recent, []string{"stamped"}, 200},
+		{"its own, a token", letter{name: "Wax", presence: auth.Header}, []string{"Wax"}, 403},
+		{"its own among others, an old proof", old, []string{"Wax", "stamped"}, 403},
+		{"another, an old proof", old, []string{"Wax"}, 200},
+		{"another, a token", letter{name: "Wax", presence: auth.Header}, []string{"stamped"}, 200},
+		{"its name in another case, an old proof", old, []string{"Stamped"}, 200},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := guard()
+			g.Mechanisms, g.Now = []auth.Mechanism{c.by}, func() time.Time { return now }
+			named := slices.Clone(c.named)
+			need := auth.Authenticated.Fresh(10*time.Minute, named...)
+			clear(named) // the need keeps a copy
+			mux := g.Mux()
+			mux.Handle("GET /sudo", need, whoami)
+			rec := do(mux, "GET", "/acme/v2/sudo", "Letter-Wax", "ann")
+			if rec.Code != c.status {
+				t.Errorf("got %d %s", rec.Code, rec.Body)
+			}
+			if c.status == 403 && errCode(t, rec.Body.Bytes()) != "service."+auth.DetailReauthenticate {
+				t.Errorf("got %s", rec.Body)
+			}
+		})
+	}
+}
+
 func TestFreshPassesNobodyOnOptionalRoutes(t *testing.T) {
 	mux := guard().Mux()
 	mux.Handle("GET /maybe", auth.Optional.Fresh(time.Minute), whoami)
@@ -103,9 +144,10 @@ func TestFreshComesAfterTheScope(t *testing.T) {
 
 func TestFreshPanics(t *testing.T) {
 	for name, f := range map[string]func(){
-		"no time":       func() { auth.Authenticated.Fresh(0) },
-		"negative":      func() { auth.Authenticated.Fresh(-time.Second) },
-		"public routes": func() { auth.Public.Fresh(time.Minute) },
+		"no time":                 func() { auth.Authenticated.Fresh(0) },
+		"negative":                func() { auth.Authenticated.Fresh(-time.Second) },
+		"public routes":           func() { auth.Public.Fresh(time.Minute) },
+		"no time, of a mechanism": func() { auth.Authenticated.Fresh(0, "stamped") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -17,7 +17,7 @@ import (
 // is 0, and drops any of them when it is full. It is safe for concurrent use.
 func Cached(d Directory, stale time.Duration, entries int) Directory {
 	if stale <= 0 {
-		stale = 2 * time.Second
+		stale = defaultStale
 	}
 	if entries <= 0 {
 		entries = 10_000
@@ -30,6 +30,8 @@ func Cached(d Directory, stale time.Duration, entries int) Directory {
 		roles:     recent[inOrg, []Role]{stale: stale, limit: entries},
 	}
 }
+
+const defaultStale = 2 * time.Second
 
 type cached struct {
 	directory Directory

@@ -39,7 +39,7 @@ type SessionPolicy struct {
 	Idle         time.Duration // a session unused for this long is over; 0: 30 min
 	Max          time.Duration // a session is over this long after login; 0: 12 h
 	SecondFactor bool          // required: the login of an account without one leads to enrolling one only
-	PerAccount   int           // most sessions of one account, the oldest goes; 1: single login; 0: any number
+	PerAccount   int           // most sessions of one account, the oldest goes; 1: single login; 0: 100
 }
 
 // App is an application of an org. Its secrets and keys live elsewhere, with
@@ -58,6 +58,31 @@ type Account struct {
 	Roles    []string
 	Disabled bool
 	Changed  time.Time // sessions that began earlier are over: password changed, account disabled
+
+	// TokensFrom ends the account's tokens: those with an earlier iat are
+	// refused, also ephemeral ones, and those with a jti that the account made for
+	// others. It is in whole seconds and only moves forward. Set it by
+	// TokensFromNow. While it is more than a minute ahead nothing can be minted.
+	TokensFrom time.Time
+}
+
+// TokensFromNow returns the TokensFrom that ends every token signed until now: a
+// time ahead by stale, for which instances may go on to sign by an older record
+// (the time of Cached, 2 s if stale is 0), and one second more, since iat is in
+// whole seconds. Tokens that are minted meanwhile, and where the change is known,
+// are signed as of that time.
+//
+// Clocks of instances that differ by more than that second widen the gap: a token
+// signed by a clock that is ahead stays good if its iat is not earlier.
+func TokensFromNow(now time.Time, stale time.Duration) time.Time {
+	if stale <= 0 {
+		stale = defaultStale
+	}
+	from := now.Add(stale + time.Second)
+	if cut := from.Truncate(time.Second); cut.Before(from) {
+		return cut.Add(time.Second)
+	}
+	return from
 }
 
 // Role is a named set of scope chains.

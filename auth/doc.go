@@ -14,6 +14,9 @@
 // authtest.CheckRoutes find the route that was forgotten. Guard.Check decides
 // without writing, for handlers that only want to know.
 //
+// A route that makes something which acts later, a secret or an account say, asks
+// Principal.MayMake first: nobody passes on more than they hold.
+//
 // Public routes need nothing, Optional ones take a credential if there is one,
 // Authenticated ones admit any principal, and Allow and Some ask its scope.
 //

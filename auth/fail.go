@@ -33,12 +33,19 @@ func (g *Guard) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	deny(w, r, g, toError(err))
 }
 
+// resourcePolicy keeps pages of other origins from embedding a reply, as an image
+// or a script, also where they may not read it.
+const resourcePolicy = "Cross-Origin-Resource-Policy"
+
 // deny writes a refusal. The Guard is nil outside one.
 func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	f := e.Fault()
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
+	if h.Get(resourcePolicy) == "" { // what stands outside may have let others in
+		h.Set(resourcePolicy, "same-origin")
+	}
 	if f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", strconv.FormatInt(retryAfter(e.RetryAfter), 10))
 	}

@@ -93,7 +93,7 @@ var faults = map[string]struct {
 	DetailQuery:                {400, "kInvalidArgument", "The query is not valid."},
 	DetailBody:                 {400, "kInvalidArgument", "The body is not valid."},
 	DetailOption:               {400, "kInvalidArgument", "The options are not valid."},
-	DetailDelegation:           {403, "kAccessDenied", "The token would exceed its issuer."},
+	DetailDelegation:           {403, "kAccessDenied", "It would exceed what its maker may do."},
 	DetailConflict:             {409, "kConflict", "It exists already."},
 	DetailUnsupportedMediaType: {415, "kInvalidArgument", "The body must be JSON."},
 	DetailTooLarge:             {413, "kRequestTooLarge", "The body is too large."},

@@ -101,6 +101,15 @@ func TestARefusalIsNoSuccess(t *testing.T) {
 	}
 }
 
+func TestFailKeepsAResourcePolicy(t *testing.T) {
+	w := httptest.NewRecorder()
+	w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+	auth.Fail(w, httptest.NewRequest("GET", "/", nil), auth.ErrNotFound)
+	if got := w.Header()["Cross-Origin-Resource-Policy"]; !cmp.Equal(got, []string{"cross-origin"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestFailRecognisesErrors(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -138,6 +147,8 @@ func TestFailRecognisesErrors(t *testing.T) {
 				"Content-Type":           {"application/json; charset=utf-8"},
 				"Cache-Control":          {"no-store"},
 				"X-Content-Type-Options": {"nosniff"},
+
+				"Cross-Origin-Resource-Policy": {"same-origin"},
 			}
 			if test.status == 503 {
 				want["Retry-After"] = []string{"1"}

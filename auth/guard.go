@@ -56,10 +56,10 @@ type Guard struct {
 
 	Now func() time.Time // nil: time.Now
 
-	prepare sync.Once
-	invalid error
-	names   names
-	roles   roleSets
+	prepare  sync.Once
+	invalid  error
+	names    names
+	recorded recordedSets
 }
 
 // Brand is a server's own names on the wire. Mechanisms and clients follow it.

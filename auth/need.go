@@ -16,6 +16,7 @@ type Need struct {
 	operation  string // of Allow and Some
 	mechanisms []string
 	fresh      time.Duration
+	freshFor   []string // mechanisms that fresh is asked of; nil: all
 }
 
 type needKind uint8
@@ -72,13 +73,19 @@ func (n Need) By(mechanisms ...string) Need {
 // Fresh restricts a need to principals that have proven themselves within the
 // last d; others get 403 reauthenticationRequired, and authenticate again to
 // continue (step-up). A session is as fresh as its latest password, a signed
-// request always is, and a token never: it tells nothing of who sends it. It
-// panics unless d is positive, and for Public, which runs no mechanism.
-func (n Need) Fresh(d time.Duration) Need {
+// request always is, and a token never: it tells nothing of who sends it.
+//
+// Only principals of the named mechanisms are asked, if any are named:
+//
+//	auth.Allow("admin.update").Fresh(10*time.Minute, session.Name)
+//
+// asks for a recent password of sessions, and lets tokens pass. Fresh panics
+// unless d is positive, and for Public, which runs no mechanism.
+func (n Need) Fresh(d time.Duration, mechanisms ...string) Need {
 	if d <= 0 || n.kind == needNothing {
 		panic("auth: Need.Fresh without a time")
 	}
-	n.fresh = d
+	n.fresh, n.freshFor = d, slices.Clone(mechanisms)
 	return n
 }
 
@@ -112,10 +119,14 @@ func (n rule) check(r *http.Request, p *Principal, now func() time.Time) error {
 		return err
 	}
 	// The zero time is asked for by itself: what Sub answers for it is a limit.
-	if n.fresh > 0 && (p.Authenticated.IsZero() || now().Sub(p.Authenticated) > n.fresh) {
+	if n.asksFresh(p.Mechanism) && (p.Authenticated.IsZero() || now().Sub(p.Authenticated) > n.fresh) {
 		return &Error{Detail: DetailReauthenticate}
 	}
 	return nil
+}
+
+func (n rule) asksFresh(mechanism string) bool {
+	return n.fresh > 0 && (len(n.freshFor) == 0 || slices.Contains(n.freshFor, mechanism))
 }
 
 func (n rule) permits(r *http.Request, p *Principal) error {

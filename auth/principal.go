@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -27,10 +28,18 @@ type Principal struct {
 
 	Access
 
-	TokenID   string    // jti of a permanent or limited-use token
-	Limited   bool      // the token may be used a number of times only
-	SessionID string    // public id of a session, never its secret
-	Expires   time.Time // when the token ends; zero: never, or no token
+	TokenID   string // jti of a permanent or limited-use token
+	Maker     string // id of the account that made the token for Account; empty: Account itself
+	MakerApp  string // client key of the app whose key made the token of App; empty: App itself
+	Limited   bool   // the token may be used a number of times only
+	SessionID string // public id of a session, never its secret
+
+	// Expires and Networks bound the credential: the end of a token, or of the
+	// secret that signed, also of one that was rotated away (zero: none), and where requests may come from (nil:
+	// anywhere). They bound what the request may make, too: see MayMake. A session
+	// has neither.
+	Expires  time.Time
+	Networks []netip.Prefix
 
 	// Authenticated is when the caller proved itself: by a signature or a
 	// password. It is zero for a token, which whoever holds it can send.

@@ -10,12 +10,16 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Roles returns the roles of this org with these names; unknown names are left
-// out. The error wraps ErrUnavailable.
+// Roles returns the roles of this org with exactly these names; unknown names are
+// left out. The error wraps ErrUnavailable.
 func (t *Tenant) Roles(ctx context.Context, names []string) ([]Role, error) {
 	roles, err := t.guard.Directory.Roles(ctx, t.Org.Code, names)
 	if err != nil {
 		return nil, unavailable("role", err)
+	}
+	other := func(r Role) bool { return !slices.Contains(names, r.Name) }
+	if slices.ContainsFunc(roles, other) {
+		roles = slices.DeleteFunc(slices.Clone(roles), other) // the directory's slice is shared
 	}
 	return roles, nil
 }
@@ -25,9 +29,52 @@ func (t *Tenant) Compile(source string, chains []string) (scope.Set, error) {
 	return t.guard.Scopes.Compile(source, chains...)
 }
 
-// Vet reports all that is wrong with chains that are to be granted, in the
-// Guard's grammar: see scope.Grammar.Vet.
-func (t *Tenant) Vet(chains []string) error { return t.guard.Scopes.Vet(chains...) }
+// Vet refuses chains that must not be granted, in the Guard's grammar: those that
+// do not parse, and those that can match nothing (see scope.Grammar.Vet). The error
+// has DetailInvalidScope and says of each chain, up to 32, what is wrong. Its Path
+// is that of the list with the chain's index: scope[2].
+func (t *Tenant) Vet(path string, chains []string) error {
+	return ScopeError(path, t.guard.Scopes.Vet(chains...))
+}
+
+// ScopeError gives the *scope.SyntaxErrors that err joins their place in the table
+// of faults, as Tenant.Vet does. Nil stays nil.
+func ScopeError(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &Error{Detail: DetailInvalidScope, Err: err}
+	for i, problem := range syntaxErrors(err) {
+		if i == maxExcess {
+			break
+		}
+		reason := fmt.Sprintf("segment %d: got %q, expected %s", problem.Segment+1, problem.Got, problem.Expected)
+		if problem.Hint != "" {
+			reason += "; " + problem.Hint
+		}
+		e.Faults = append(e.Faults, &Error{
+			Detail: DetailInvalidScope,
+			Path:   fmt.Sprintf("%s[%d]", path, problem.Index),
+			Reason: reason,
+		})
+	}
+	return e
+}
+
+// syntaxErrors returns all that are joined in an error.
+func syntaxErrors(err error) (found []*scope.SyntaxError) {
+	switch e := err.(type) {
+	case *scope.SyntaxError:
+		return []*scope.SyntaxError{e}
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			found = append(found, syntaxErrors(part)...)
+		}
+	case interface{ Unwrap() error }:
+		return syntaxErrors(e.Unwrap())
+	}
+	return found
+}
 
 // RoleScope returns the union of the chains of these roles, each with the
 // source "role NAME". A chain that does not parse is dropped, and the Guard's
@@ -43,13 +90,21 @@ func (t *Tenant) RoleScope(ctx context.Context, names []string) (scope.Set, erro
 		if len(role.Scope) == 0 {
 			continue
 		}
-		set, err := t.guard.roles.compile(t.guard.Scopes, inOrg{t.Org.Code, role.Name}, role.Scope)
-		if err != nil {
-			t.drop(fmt.Errorf("auth: role %s: %w", role.Name, err))
-		}
-		union = union.Union(set)
+		union = union.Union(t.CompileRecord("role", role.Name, role.Scope))
 	}
 	return union, nil
+}
+
+// CompileRecord returns the Set of chains that a record of this org holds, compiled
+// once while they stay the same. Kind and name tell the record, as "role" and the
+// role's name do, and are the source of its chains. A chain that does not parse is
+// dropped, which only narrows the Set, and the Guard's observer is told of it.
+func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
+	set, err := t.guard.recorded.compile(t.guard.Scopes, source{t.Org.Code, kind, name}, chains)
+	if err != nil {
+		t.drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
+	}
+	return set
 }
 
 // drop notes what was left out on the way, for the observer.
@@ -59,34 +114,36 @@ func (t *Tenant) drop(err error) {
 	t.dropped = errors.Join(t.dropped, err)
 }
 
-// roleSets keeps the compiled chains of roles. An entry is good for as long as
-// the directory returns the same chains.
-type roleSets struct {
+// recordedSets keeps the compiled chains of records, by their sources. An entry
+// is good for as long as the record holds the same chains.
+type recordedSets struct {
 	mu   sync.RWMutex
-	sets map[inOrg]roleSet
+	sets map[source]recordedSet
 }
 
-type roleSet struct {
+type source struct{ org, kind, name string }
+
+type recordedSet struct {
 	chains []string
 	set    scope.Set
 	err    error
 }
 
-const maxRoleSets = 10_000
+const maxRecordedSets = 10_000
 
-func (c *roleSets) compile(g *scope.Grammar, role inOrg, chains []string) (scope.Set, error) {
+func (c *recordedSets) compile(g *scope.Grammar, of source, chains []string) (scope.Set, error) {
 	c.mu.RLock()
-	known, ok := c.sets[role]
+	known, ok := c.sets[of]
 	c.mu.RUnlock()
 	if ok && slices.Equal(known.chains, chains) {
 		return known.set, known.err
 	}
-	set, err := g.Compile("role "+role.name, chains...)
+	set, err := g.Compile(of.kind+" "+of.name, chains...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.sets) >= maxRoleSets {
+	if len(c.sets) >= maxRecordedSets {
 		clear(c.sets) // refilled by the requests that come
 	}
-	put(&c.sets, role, roleSet{slices.Clone(chains), set, err})
+	put(&c.sets, of, recordedSet{slices.Clone(chains), set, err})
 	return set, err
 }

@@ -120,10 +120,10 @@ func TestTenantHasTheGuardsGrammar(t *testing.T) {
 		if err != nil || !set.Allows(g.Scopes.Object(scope.Read, "c_note", "n-1", "")) {
 			t.Errorf("Compile: %v, %v", set, err)
 		}
-		if err := tenant.Vet([]string{"object.read.c_note.n-1"}); err != nil {
+		if err := tenant.Vet("scope", []string{"object.read.c_note.n-1"}); err != nil {
 			t.Errorf("Vet: %v", err)
 		}
-		if err := tenant.Vet([]string{"nothing.known"}); err == nil {
+		if err := tenant.Vet("scope", []string{"nothing.known"}); err == nil {
 			t.Error("Vet took an unknown root")
 		}
 	})

@@ -99,6 +99,51 @@ func TestScopeNeeds(t *testing.T) {
 	}
 }
 
+// A type in a path would make another need than the route's: one that a grant of
+// this type alone covers.
+func TestM13ATypeIsTheRoutesToName(t *testing.T) {
+	g := guard()
+	g.Mechanisms = []auth.Mechanism{scoped{}}
+	mux := g.Mux()
+	mux.Handle("GET /{name}", auth.Some("object.read.{name}"), whoami)
+	mux.Handle("GET /{name}/{id}", auth.Some("object.read.{name}.{id}"), whoami)
+	mux.Handle("PUT /notes/{id}", auth.Allow("object.update.c_note.{id}"), whoami)
+	mux.Handle("GET /{name}/{id}/{path...}", auth.Allow("object.read.{name}.{id}.{path...}"), whoami)
+	mux.Handle("GET /drafts/of/all/{id}", auth.Allow("object.read.c_note#draft.{id}"), whoami)
+	mux.Handle("POST /routes/{name}", auth.Allow("script.route.{name}"), whoami)
+	mux.Handle("POST /views/{name}", auth.Allow("view.execute.{name}"), whoami)
+
+	const drafts = "object.read.c_note#draft"
+	for _, c := range []struct {
+		name, scope, method, path string
+		status                    int
+	}{
+		{"M13 in a name, granted this type", drafts, "GET", "/c_note%23draft", 404},
+		{"M13 in a name, granted everything", "*", "GET", "/c_note%23draft", 404},
+		{"M13 in a name before an id, granted this type", drafts, "GET", "/c_note%23draft/" + id, 404},
+		{"M13 in an id, granted everything", "*", "GET", "/c_note/" + id + "%23draft", 404},
+		{"M13 in an id that is changed, granted everything", "*", "PUT", "/notes/" + id + "%23draft", 404},
+		{"M13 in a path, granted everything", "*", "GET", "/c_note/" + id + "/author%23draft", 404},
+		{"M13 in the midst of a path, granted this type", "object.read.c_note.*.c_set[]#draft", "GET", "/c_note/" + id + "/c_set[]%23draft/name", 404},
+		{"M13 in the name before a path, granted this type", drafts, "GET", "/c_note%23draft/" + id + "/author", 404},
+		{"M13 alone", "*", "GET", "/%23", 404},
+		{"M13 in a script route", "*", "POST", "/routes/tidy%23draft", 404},
+		{"M13 in a view", "*", "POST", "/views/report%23draft", 404},
+		{"M13 as text that was escaped twice", "*", "GET", "/c_note%2523draft", 404},
+		{"a route that names the type itself, granted this type", drafts, "GET", "/drafts/of/all/" + id, 200},
+		{"a route that names the type itself, granted all types", "object.read.c_note", "GET", "/drafts/of/all/" + id, 200},
+		{"a list without a type, granted one type: a part of it", drafts, "GET", "/c_note", 200},
+		{"a whole path without a type, granted one type", drafts, "GET", "/c_note/" + id + "/author", 403},
+		{"a path without a type, granted", "object.read.c_note", "GET", "/c_note/" + id + "/author/name", 200},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if w := do(mux, c.method, "/acme/v2"+c.path, "Letter-Scope", c.scope); w.Code != c.status {
+				t.Errorf("got %d %s, want %d", w.Code, w.Body, c.status)
+			}
+		})
+	}
+}
+
 func TestNeedsThatCannotBeMetAreRefusedAtRegistration(t *testing.T) {
 	for name, test := range map[string]struct {
 		pattern string

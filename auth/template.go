@@ -59,7 +59,8 @@ func parseTemplate(g *scope.Grammar, operation string) (*template, error) {
 }
 
 // fill puts the request's path values into their places. It fails for a value
-// that names nothing: a star or a dot in it would make another operation.
+// that names nothing: a star or a dot in it would make another operation, and a
+// number sign would choose a type that the route did not name.
 func (t *template) fill(r *http.Request) (scope.Need, bool) {
 	if t.fixed.Valid() {
 		return t.fixed, true
@@ -71,7 +72,7 @@ func (t *template) fill(r *http.Request) (scope.Need, bool) {
 			continue
 		}
 		value := r.PathValue(p.text)
-		if value == "" || strings.ContainsAny(value, ".*") || !p.multi && strings.Contains(value, "/") {
+		if value == "" || strings.ContainsAny(value, ".*#") || !p.multi && strings.Contains(value, "/") {
 			return scope.Need{}, false
 		}
 		operation.WriteString(strings.ReplaceAll(value, "/", "."))

@@ -43,30 +43,31 @@ func TenantFrom(ctx context.Context) *Tenant {
 	return &c.tenant
 }
 
-// App returns an app of this org, ErrNotFound if there is none or it is
-// disabled, or an error that wraps ErrUnavailable.
+// App returns an app of this org, ErrNotFound if there is none of exactly this
+// client key or it is disabled, or an error that wraps ErrUnavailable.
 func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
 	app, err := t.guard.Directory.App(ctx, clientKey)
 	if err := lookup("app", app == nil, err); err != nil {
 		return nil, err
 	}
 	// The directory is keyed by client key alone, so the org is checked here,
-	// once for all mechanisms.
-	if app.Org != t.Org.Code || app.Disabled {
-		return nil, fmt.Errorf("app of another org or disabled: %w", ErrNotFound)
+	// once for all mechanisms. Some databases compare text without regard to case:
+	// one app or account by several names would have several times its limits.
+	if app.Org != t.Org.Code || app.ClientKey != clientKey || app.Disabled {
+		return nil, fmt.Errorf("app of another org or key, or disabled: %w", ErrNotFound)
 	}
 	return app, nil
 }
 
-// Account returns an account of this org, ErrNotFound if there is none or it
-// is disabled, or an error that wraps ErrUnavailable.
+// Account returns an account of this org, ErrNotFound if there is none of exactly
+// this id or it is disabled, or an error that wraps ErrUnavailable.
 func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
 	account, err := t.guard.Directory.Account(ctx, t.Org.Code, id)
 	if err := lookup("account", account == nil, err); err != nil {
 		return nil, err
 	}
-	if account.Org != t.Org.Code || account.Disabled {
-		return nil, fmt.Errorf("account of another org or disabled: %w", ErrNotFound)
+	if account.Org != t.Org.Code || account.ID != id || account.Disabled {
+		return nil, fmt.Errorf("account of another org or id, or disabled: %w", ErrNotFound)
 	}
 	return account, nil
 }

@@ -22,6 +22,8 @@ type attempt struct {
 	tenant *auth.Tenant
 	roles  []string
 	scope  scope.Set
+
+	maker, makerApp string // where they are others than its subject and its issuer
 }
 
 type attemptKey struct{}
@@ -46,6 +48,9 @@ func (a *attempt) admit(v *token.Verified, ceiling bool) error {
 	if err != nil {
 		return refuse(err)
 	}
+	if v.IssuedAt().Before(account.TokensFrom) {
+		return fmt.Errorf("%w: signed before the account's tokens begin", errRefused)
+	}
 	if a.roles, err = merge(a, a.tenant, account.Roles, v.Roles()); err != nil {
 		return refuse(err)
 	}
@@ -56,6 +61,48 @@ func (a *attempt) admit(v *token.Verified, ceiling bool) error {
 	}
 	a.scope, err = withRoles(a, a.tenant, claim, a.roles)
 	return err
+}
+
+// made refuses a token whose maker is gone. The token that made it is the ledger's
+// to know.
+func (a *attempt) made(v *token.Verified, by token.Lineage) error {
+	r := token.Record{ClientKey: v.Issuer(), Subject: v.Subject(), Issued: v.IssuedAt(), Lineage: by}
+	if err := Made(a, a.tenant, r); err != nil {
+		return refuse(err)
+	}
+	if by.MakerApp != r.ClientKey {
+		a.makerApp = by.MakerApp
+	}
+	if by.Maker != r.Subject {
+		a.maker = by.Maker
+	}
+	return nil
+}
+
+// Made decides whether a token with a jti may still be there for those who made it:
+// the app whose signature did, or another account than its subject. The Mechanism
+// asks it of each token; ask it of what a Ledger lists. The error wraps
+// auth.ErrNotFound when the maker is gone or disabled, or has ended its tokens since,
+// and auth.ErrUnavailable when the directory does not answer.
+func Made(ctx context.Context, t *auth.Tenant, r token.Record) error {
+	if r.MakerApp != "" && r.MakerApp != r.ClientKey {
+		if _, err := t.App(ctx, r.MakerApp); err != nil {
+			return err
+		}
+	}
+	if r.Maker == "" || r.Maker == r.Subject {
+		return nil
+	}
+	maker, err := t.Account(ctx, r.Maker)
+	if err != nil {
+		return err
+	}
+	// What an account made for others counts as its own: the token that made this
+	// one may be over, which only its iat tells.
+	if r.Issued.Before(maker.TokensFrom) {
+		return fmt.Errorf("bearer: made before its maker's tokens begin: %w", auth.ErrNotFound)
+	}
+	return nil
 }
 
 func (a *attempt) principal(v *token.Verified) auth.Principal {
@@ -73,9 +120,11 @@ func (a *attempt) principal(v *token.Verified) auth.Principal {
 			SkipACL:       v.SkipACL(),
 			SkipCreateACL: v.SkipCreateACL(),
 		},
-		TokenID: v.ID(),
-		Expires: v.Expires(),
-		Limited: v.MaxUses() > 0,
+		TokenID:  v.ID(),
+		Maker:    a.maker,
+		MakerApp: a.makerApp,
+		Expires:  v.Expires(),
+		Limited:  v.MaxUses() > 0,
 	}
 }
 

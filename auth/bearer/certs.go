@@ -65,5 +65,16 @@ func (c certs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if tags := r.Header["If-None-Match"]; tags != nil {
 		conditional.Header["If-None-Match"] = tags
 	}
-	http.ServeContent(w, conditional, "", time.Time{}, bytes.NewReader(body))
+	http.ServeContent(unranged{w}, conditional, "", time.Time{}, bytes.NewReader(body))
 }
+
+// unranged does not announce ranges, which http.ServeContent does.
+type unranged struct{ http.ResponseWriter }
+
+func (w unranged) WriteHeader(status int) {
+	w.Header().Del("Accept-Ranges")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (w unranged) Unwrap() http.ResponseWriter { return w.ResponseWriter }

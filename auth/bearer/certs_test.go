@@ -46,8 +46,16 @@ func TestCertsOfExposedAppsOnly(t *testing.T) {
 					t.Errorf("If-None-Match %s: got %d, want %d", tag, again.status, status)
 				}
 			}
-			if whole := w.ask(t, "GET", path, "Range", "bytes=0-3", "If-Match", `"x"`); whole.status != 200 || whole.body != got.body {
-				t.Errorf("a range: got %d", whole.status)
+			if whole := w.ask(t, "GET", path, "Range", "bytes=0-3", "If-Match", `"x"`); whole.status != 200 || whole.body != got.body || whole.header.Get("Content-Range") != "" {
+				t.Errorf("a range: got %d %v", whole.status, whole.header)
+			}
+			for _, ranges := range []string{"bytes=0-3", "bytes=-1", "bytes=999999-", "bytes=0-1,4-5", "x"} {
+				for _, method := range []string{"GET", "HEAD"} {
+					whole := w.ask(t, method, path, "Range", ranges, "If-Range", etag)
+					if whole.status != 200 || method == "GET" && whole.body != got.body || whole.header["Accept-Ranges"] != nil {
+						t.Errorf("%s with Range %s: got %d %v", method, ranges, whole.status, whole.header)
+					}
+				}
 			}
 			if head := w.ask(t, "HEAD", path); head.status != 200 || head.body != "" || head.header.Get("ETag") != etag {
 				t.Errorf("HEAD: got %d %q", head.status, head.body)

@@ -4,8 +4,9 @@
 //
 //   - Mechanism authenticates requests.
 //   - Certs serves the public keys of an org's apps, for others who verify.
-//   - Within decides who may mint which token; call it before a token.Minter,
-//     whose errors MintFault makes ready for auth.Fail.
+//   - Mint decides whether a caller may mint a token, and signs it. Its errors are
+//     ready for auth.Fail. Within only decides.
+//   - Made tells of a token that a ledger lists whether its makers are still there.
 //
 // Keys and the ledger of tokens that have an id are left to the application:
 // package token has them in memory, sqlstore in a database, redisstore the ledger.

@@ -38,7 +38,7 @@ func Example() {
 	mux.HandleFunc("POST /notes", auth.Allow("object.create.c_note"), func(w http.ResponseWriter, r *http.Request) {})
 
 	minter := token.Minter{Signers: &keys}
-	raw, err := minter.Ephemeral(ctx, token.Claims{
+	raw, _, err := minter.Ephemeral(ctx, token.Claims{
 		Issuer: app, Subject: "ann", Audience: "https://api.example.com/acme/v2",
 		Scope: []string{"object.read.c_note"},
 	}, 0)
@@ -69,12 +69,44 @@ func ExampleWithin() {
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("POST /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		by := auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped()} // auth.From, behind a need
-		ask := token.Claims{Subject: "ann", Grant: 4, SkipACL: true, Expires: time.Now().Add(time.Hour)}
+		by := auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()} // auth.From, behind a need
+		ask := bearer.Wish{Claims: token.Claims{Subject: "ann", Grant: 4, SkipACL: true}}
 		fmt.Println(bearer.Within(r.Context(), by, by.HasRole("administrator"), auth.TenantFrom(r.Context()), ask))
 	})
 	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/acme/v2/tokens", nil))
-	// Output: bearer: the token would exceed its minter: skipAcl, grant
+	// Output: auth: it would exceed its maker: skipAcl, grant
+}
+
+// A route that mints: one call decides and signs.
+func ExampleMint() {
+	const app = "acmeKey000000000000001"
+	directory := auth.NewMemory()
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutApp(auth.App{ClientKey: app, Org: "acme"})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	var keys token.MemoryKeys
+	if _, err := keys.Generate(context.Background(), "acme", app); err != nil {
+		log.Fatal(err)
+	}
+	guard := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys}}},
+	}
+	minter := &token.Minter{Signers: &keys, Ledger: new(token.MemoryLedger)}
+	mux := guard.Mux()
+	mux.HandleFunc("POST /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		by := auth.Principal{Org: "acme", App: app, Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()} // auth.From, behind a need
+		wish := bearer.Wish{Claims: token.Claims{Subject: "ann", Scope: []string{"object.read.c_note"}}}
+		signed, claims, err := bearer.Mint(r.Context(), by, by.HasRole("administrator"), auth.TenantFrom(r.Context()), minter, wish)
+		if err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		fmt.Println(signed, claims.Issuer == app, claims.Scope, claims.Expires.Sub(claims.IssuedAt))
+	})
+	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/acme/v2/tokens", nil))
+	// Output: REDACTED true [object.read.c_note] 15m0s
 }
 
 // The public keys of the apps that expose them, for others who verify.
@@ -96,20 +128,6 @@ func ExampleCerts() {
 	mux.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/auth/certs/jwk", nil))
 	fmt.Println(w.Body)
 	// Output: {"object":"list","data":[],"hasMore":false,"keys":[]}
-}
-
-// What a Minter refuses, as a client is told.
-func ExampleMintFault() {
-	minter := token.Minter{Signers: new(token.MemoryKeys)}
-	_, err := minter.Ephemeral(context.Background(), token.Claims{
-		Issuer: "acmeKey000000000000001", Subject: "ann", Audience: "https://api.example.com/acme/v2",
-		Scope: []string{"deployment.create"},
-	}, 0)
-	var fault *auth.Error
-	if errors.As(bearer.MintFault(err), &fault) {
-		fmt.Println(fault.Detail, fault.Faults[0].Path)
-	}
-	// Output: invalidArgument.authScope scope[0]
 }
 
 // What a token would be able to do, before it is minted: to show it to whoever
@@ -140,4 +158,31 @@ func ExampleEffective() {
 	// Output:
 	// object.read.c_note by the token
 	// object.update.c_note by the role editor
+}
+
+// A list of tokens leaves out those whose maker is gone: they are refused.
+func ExampleMade() {
+	directory := auth.NewMemory()
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutAccount(auth.Account{ID: "ada", Org: "acme"})
+	directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Disabled: true})
+	guard := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
+	}
+	mux := guard.Mux()
+	mux.HandleFunc("GET /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		for _, record := range []token.Record{ // of Ledger.List
+			{ID: "first", Subject: "ann", Lineage: token.Lineage{Maker: "ada"}},
+			{ID: "second", Subject: "ann", Lineage: token.Lineage{Maker: "bob"}},
+		} {
+			err := bearer.Made(r.Context(), auth.TenantFrom(r.Context()), record)
+			fmt.Println(record.ID, err == nil, errors.Is(err, auth.ErrNotFound))
+		}
+	})
+	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/acme/v2/tokens", nil))
+	// Output:
+	// first true false
+	// second false true
 }

@@ -251,4 +251,6 @@ func collect(events *[]auth.Event) func(context.Context, auth.Event) {
 // failing is a ledger that does not answer.
 type failing struct{}
 
-func (failing) Spend(context.Context, token.Record) error { return http.ErrServerClosed }
+func (failing) Spend(context.Context, token.Record) (token.Lineage, error) {
+	return token.Lineage{}, http.ErrServerClosed
+}

@@ -23,8 +23,8 @@ const Name = "bearer"
 type Mechanism struct {
 	// Verifier is required, with its Keys. The mechanism uses a copy: its
 	// Namespace is the Brand's of the one Guard it serves, and its Admit, if any,
-	// runs after the mechanism's own checks. It refuses with an *auth.Error; any
-	// other error of it is taken for a store's.
+	// runs after the mechanism's own checks, as does its Spent. They refuse with an
+	// *auth.Error; any other error of theirs is taken for a store's.
 	Verifier *token.Verifier
 
 	// Ceiling lets a scope claim, even an empty one, bound what the roles of
@@ -103,6 +103,13 @@ func (m *Mechanism) serve(b auth.Brand) {
 			return err
 		}
 		return own(ctx, verified)
+	}
+	made := m.verifier.Spent
+	m.verifier.Spent = func(ctx context.Context, verified *token.Verified, by token.Lineage) error {
+		if err := attemptOf(ctx).made(verified, by); err != nil || made == nil {
+			return err
+		}
+		return made(ctx, verified, by)
 	}
 }
 

@@ -116,7 +116,9 @@ func TestStoresThatFailOddly(t *testing.T) {
 // failingWith is a ledger that answers with an error that is not its to use.
 type failingWith struct{ err error }
 
-func (f failingWith) Spend(context.Context, token.Record) error { return fmt.Errorf("sql: %w", f.err) }
+func (f failingWith) Spend(context.Context, token.Record) (token.Lineage, error) {
+	return token.Lineage{}, fmt.Errorf("sql: %w", f.err)
+}
 
 // Signatures and tokens in one Guard.
 func TestTwoMechanisms(t *testing.T) {

@@ -5,13 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
+
+// Wish is a token that somebody asks for. Its Claims say what it is to hold;
+// IssuedAt and ID must be zero. It is limited-use with MaxUses, permanent where
+// that is set, and otherwise ephemeral.
+//
+// Without an Issuer it is of the app that the request came through, and without an
+// Audience of the tenant. Without Expires an ephemeral token lasts for 15 minutes,
+// or until the credential of its maker ends, and any other has no end.
+type Wish struct {
+	token.Claims
+	Permanent bool // with an id, until it is revoked
+}
+
+func (w *Wish) ephemeral() bool { return !w.Permanent && w.MaxUses == 0 }
+
+// brief is how long an ephemeral token lasts whose maker can be ended sooner, by
+// revocation or by leaving its network.
+const brief = 15 * time.Minute
 
 // Effective returns what a token with these claims may do in the tenant's org:
 // the chains of the claim, of the subject's roles, and of the roles it adds.
@@ -24,7 +41,11 @@ func Effective(ctx context.Context, t *auth.Tenant, c token.Claims) (scope.Set, 
 	if err != nil {
 		return scope.Set{}, err
 	}
-	roles, err := merge(ctx, t, account.Roles, c.Roles)
+	return effective(ctx, t, account, c)
+}
+
+func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c token.Claims) (scope.Set, error) {
+	roles, err := merge(ctx, t, subject.Roles, c.Roles)
 	if err != nil {
 		return scope.Set{}, err
 	}
@@ -35,76 +56,133 @@ func Effective(ctx context.Context, t *auth.Tenant, c token.Claims) (scope.Set, 
 	return withRoles(ctx, t, claim, roles)
 }
 
-// Within decides whether a principal may mint a token with these claims, whose
-// Expires must be set as it is going to be signed; zero means that the token
-// never expires. The application says whether the minter is an administrator.
+// Within decides whether a principal may mint a token: by the rule of
+// auth.Principal.MayMake, held to what the token may do by Effective. The
+// application says whether the minter is an administrator. Mint decides the same
+// and signs.
 //
-//   - Only an administrator mints for another account, with a grant or a skip
-//     flag, with claims of the embedder's own, with a role that the subject
-//     lacks, or, by a token, for another app than the token's.
-//   - What the token may do, by Effective, must be covered by what the minter was
-//     granted, even where a view runs without scope.
-//   - A token mints nothing that ends later, or has a grant, a skip flag or a
-//     role that it lacks itself; administrators' tokens neither. A limited-use
-//     token mints nothing.
+//   - A token mints only for its own app. A token with a jti is the parent of the
+//     permanent and limited-use tokens it mints, which end with it; the ephemeral
+//     ones last for 15 minutes at most.
+//   - A credential that is bound to networks mints ephemeral tokens of at most 15
+//     minutes, as a token cannot be bound to a network.
+//   - A permanent or limited-use token also ends with the account that made it for
+//     another, and with the app of a signature that made it. What it makes ends with
+//     them, too: so one that an account was given by another mints for these two only.
+//   - The subject's own roles are the subject's: no bound is held against them, but
+//     for what their chains permit.
 //
-// The subject's own roles are the subject's: no ceiling is held against them,
-// only what their chains permit. App and audience must be the tenant's.
-//
-// The error is a *BeyondError that names what is in excess, up to 32 things, an
-// *auth.Error that says what is wrong with the claims, or one of Effective.
-func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, c token.Claims) error {
+// The error is an *auth.BeyondError that names what is in excess, an *auth.Error
+// that says what is wrong with the claims, or one of Effective.
+func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish) error {
+	_, err := decide(ctx, by, admin, t, w, time.Now())
+	return err
+}
+
+// decide returns the claims that may be minted, complete but for what a Minter
+// sets.
+func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish, now time.Time) (token.Claims, error) {
 	if by.Account == "" || by.Org != t.Org.Code {
-		return &BeyondError{Excess: []Excess{{Option: "sub"}}}
+		return token.Claims{}, beyond("sub")
 	}
-	if len(c.Roles) > token.MaxRoles {
-		return &auth.Error{Detail: auth.DetailOption, Path: "roles", Reason: fmt.Sprintf("at most %d", token.MaxRoles)}
+	if err := w.complete(by, t, now); err != nil {
+		return token.Claims{}, err
 	}
 	own, err := t.Account(ctx, by.Account) // disabled since: nothing more is minted
 	if err != nil {
-		return err
+		return token.Claims{}, err
 	}
-	var b BeyondError
-	if by.Mechanism == Name {
-		b.bearer(by, c)
+	// Whoever may not mint this is told so before anything else is looked up: which
+	// accounts there are, and which chains a role has, is not for them to learn.
+	m := w.making(by, now)
+	if w.Subject == by.Account || !admin {
+		m.Roles = lacking(own, w.Roles)
 	}
-	if !admin {
-		b.ordinary(by, own, c)
-		if len(b.Excess) > 0 {
-			// Whoever may not mint this is told so before anything else is looked
-			// up: which accounts there are, and which chains a role has, is not
-			// for them to learn.
-			return &b
-		}
+	if err := by.MayMake(admin, m); err != nil {
+		return token.Claims{}, err
 	}
-	if err := t.Vet(c.Scope); err != nil {
-		return scopeFault(err)
+	if !w.ephemeral() && hasTwoMakers(by, w.Subject) {
+		return token.Claims{}, beyond("lineage")
 	}
-	if err := here(ctx, t, c); err != nil {
-		return err
+	if err := w.vet(ctx, t); err != nil {
+		return token.Claims{}, err
 	}
-	effective, err := Effective(ctx, t, c)
+	subject, err := t.Account(ctx, w.Subject)
 	if err != nil {
-		return err
+		return token.Claims{}, err
 	}
-	for _, chain := range by.Granted.Missing(effective) {
-		b.add(true, "scope", chain.String())
+	if m.Scope, err = effective(ctx, t, subject, w.Claims); err != nil {
+		return token.Claims{}, err
 	}
-	if len(b.Excess) == 0 {
-		return nil
+	m.Roles = lacking(subject, w.Roles)
+	if err := by.MayMake(admin, m); err != nil {
+		return token.Claims{}, err
 	}
-	return &b
+	// The subject's own roles are left out, so that the token does not keep one
+	// that the subject loses.
+	w.Roles = m.Roles
+	if w.Scope == nil && by.Granted.Missing(scope.Unscoped()) != nil {
+		w.Scope = []string{} // which bounds it where a claim is a ceiling
+	}
+	w.IssuedAt = subject.TokensFrom
+	return w.Claims, nil
 }
 
-// here refuses claims that name another org's app or audience.
-func here(ctx context.Context, t *auth.Tenant, c token.Claims) error {
-	if c.Audience != "" && c.Audience != t.URL() {
+func beyond(option string) error {
+	return &auth.BeyondError{Excess: []auth.Excess{{Option: option}}}
+}
+
+// complete fills in what is left out, and refuses what contradicts itself.
+func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error {
+	switch {
+	case w.Permanent && w.MaxUses != 0:
+		return &auth.Error{Detail: auth.DetailOption, Path: "maxUses", Reason: "a permanent token has no use count"}
+	case len(w.Roles) > token.MaxRoles:
+		return &auth.Error{Detail: auth.DetailOption, Path: "roles", Reason: fmt.Sprintf("at most %d", token.MaxRoles)}
+	case w.Audience != "" && w.Audience != t.URL():
 		return &auth.Error{Detail: auth.DetailOption, Path: "aud"}
 	}
-	if c.Issuer == "" {
+	w.Audience = t.URL()
+	if w.Issuer == "" {
+		w.Issuer = by.App
+	}
+	if w.ephemeral() && w.Expires.IsZero() {
+		w.Expires = now.Add(brief)
+		if !by.Expires.IsZero() && by.Expires.Before(w.Expires) {
+			w.Expires = by.Expires
+		}
+	}
+	return nil
+}
+
+func (w *Wish) lasts(now time.Time) time.Duration { return w.Expires.Sub(now) }
+
+// making is the token as auth.Principal.MayMake looks at it, without what depends
+// on its subject.
+func (w *Wish) making(by auth.Principal, now time.Time) auth.Making {
+	m := auth.Making{
+		Account:       w.Subject,
+		App:           w.Issuer,
+		Access:        auth.Access{Grant: w.Grant, SkipACL: w.SkipACL, SkipCreateACL: w.SkipCreateACL},
+		Claims:        len(w.Extra) > 0,
+		Expires:       w.Expires,
+		EndsWithMaker: !w.ephemeral() || w.lasts(now) <= brief,
+	}
+	if w.ephemeral() && w.lasts(now) <= brief {
+		m.Networks = by.Networks // stated: from anywhere, but not for long
+	}
+	return m
+}
+
+// vet refuses a scope that cannot be granted, and an app that is not there.
+func (w *Wish) vet(ctx context.Context, t *auth.Tenant) error {
+	if err := t.Vet("scope", w.Scope); err != nil {
+		return err
+	}
+	if w.Issuer == "" {
 		return nil // a Minter does not sign it
 	}
-	if _, err := t.App(ctx, c.Issuer); errors.Is(err, auth.ErrNotFound) {
+	if _, err := t.App(ctx, w.Issuer); errors.Is(err, auth.ErrNotFound) {
 		return &auth.Error{Detail: auth.DetailUnknownApp, Err: err}
 	} else if err != nil {
 		return err
@@ -112,69 +190,12 @@ func here(ctx context.Context, t *auth.Tenant, c token.Claims) error {
 	return nil
 }
 
-// BeyondError says in what a token would exceed its minter.
-type BeyondError struct {
-	Excess []Excess
-}
-
-// Excess is one thing in which a token would exceed its minter.
-type Excess struct {
-	Option string // sub, app, scope, roles, grant, skipAcl, bypassCreateAcl, claims, expires or maxUses
-	Value  string // the chain or the role, empty for others
-}
-
-// ordinary holds the claims against an account that is no administrator.
-func (b *BeyondError) ordinary(by auth.Principal, own *auth.Account, c token.Claims) {
-	b.add(c.Subject != by.Account, "sub", "")
-	b.add(c.SkipACL, "skipAcl", "")
-	b.add(c.SkipCreateACL, "bypassCreateAcl", "")
-	b.add(c.Grant != 0, "grant", "")
-	// Signed with the app's key, they are the app's word to whoever reads them.
-	b.add(len(c.Extra) > 0, "claims", "")
-	b.add(by.Mechanism == Name && c.Issuer != "" && c.Issuer != by.App, "app", "")
-	b.roles(own.Roles, c.Roles)
-}
-
-// bearer holds the claims against the token that the minter presented.
-func (b *BeyondError) bearer(by auth.Principal, c token.Claims) {
-	b.add(by.Limited, "maxUses", "")
-	b.add(!by.Expires.IsZero() && (c.Expires.IsZero() || c.Expires.After(by.Expires)), "expires", "")
-	b.add(by.TokenID == "" && c.Expires.IsZero(), "expires", "") // a foreign ephemeral token may have none
-	b.add(c.SkipACL && !by.SkipACL, "skipAcl", "")
-	b.add(c.SkipCreateACL && !by.SkipCreateACL, "bypassCreateAcl", "")
-	b.add(c.Grant > by.Grant, "grant", "")
-	b.roles(by.Roles, c.Roles)
-}
-
-func (b *BeyondError) roles(held, wanted []string) {
+// lacking returns the roles that an account does not have, each once.
+func lacking(account *auth.Account, wanted []string) (roles []string) {
 	for _, role := range wanted {
-		b.add(!slices.Contains(held, role), "roles", role)
+		if !slices.Contains(account.Roles, role) && !slices.Contains(roles, role) {
+			roles = append(roles, role)
+		}
 	}
-}
-
-// maxExcess bounds what a refusal names: a scope can be beyond in a thousand
-// chains.
-const maxExcess = 32
-
-func (b *BeyondError) add(beyond bool, option, value string) {
-	if e := (Excess{option, value}); beyond && len(b.Excess) < maxExcess && !slices.Contains(b.Excess, e) {
-		b.Excess = append(b.Excess, e)
-	}
-}
-
-func (b *BeyondError) Error() string {
-	names := make([]string, len(b.Excess))
-	for i, e := range b.Excess {
-		names[i] = strings.TrimSpace(e.Option + " " + e.Value)
-	}
-	return "bearer: the token would exceed its minter: " + strings.Join(names, ", ")
-}
-
-// Fault makes auth.Fail answer with what is in excess, one child for each.
-func (b *BeyondError) Fault() *envelope.Fault {
-	e := &auth.Error{Detail: auth.DetailDelegation}
-	for _, x := range b.Excess {
-		e.Faults = append(e.Faults, &auth.Error{Detail: auth.DetailDelegation, Path: x.Option, Reason: x.Value})
-	}
-	return e.Fault()
+	return roles
 }

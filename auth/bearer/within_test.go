@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -43,18 +44,25 @@ func TestWithin(t *testing.T) {
 	soon := time.Now().Add(time.Minute)
 	later := soon.Add(time.Hour)
 	ann := auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Roles: []string{"member"},
-		Scope: scope.Unscoped(), Granted: scope.Unscoped()}
+		Scope: scope.Unscoped(), Granted: scope.Unscoped(), Authenticated: time.Now()}
 	root := ann
 	root.Account, root.Roles = "root", []string{"administrator"}
 	by := func(p auth.Principal, alter func(*auth.Principal)) auth.Principal {
-		p.Mechanism, p.Expires = "bearer", soon
+		p.Mechanism, p.App, p.Expires, p.Authenticated = "bearer", appA, soon, time.Time{}
+		alter(&p)
+		return p
+	}
+	signing := func(p auth.Principal, alter func(*auth.Principal)) auth.Principal {
+		p.Mechanism, p.App = "signature", appA
 		alter(&p)
 		return p
 	}
 	same := func(*auth.Principal) {}
 	narrow := func(p *auth.Principal) { p.Granted = compile(t, "object.read.c_note") }
 	viewing := func(p *auth.Principal) { narrow(p); *p = p.WithoutScope() }
+	bound := func(p *auth.Principal) { p.Networks = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }
 	full := []string{""}
+	const permanent = "permanent" // stands in the ID of what is to be permanent
 
 	tests := []struct {
 		name  string
@@ -80,17 +88,47 @@ func TestWithin(t *testing.T) {
 			[]string{"scope", "object.read"}},
 		{"an administrator, for another, with everything", root, true,
 			token.Claims{Subject: "ann", Scope: full, Roles: []string{"editor"}, Grant: 8, SkipACL: true, SkipCreateACL: true}, nil},
-		{"an administrator's narrow token", by(root, narrow), true, token.Claims{Subject: "ann", Roles: []string{"administrator"}, Expires: soon}, nil},
-		{"an administrator's narrow token, a role with chains", by(root, func(p *auth.Principal) { narrow(p); p.Roles = append(p.Roles, "editor") }), true,
+		{"M01 an administrator's narrow token, for another", by(root, narrow), true, token.Claims{Subject: "ann", Expires: soon}, []string{"sub", ""}},
+		{"M01 an administrator's token without scope, for another", by(root, func(p *auth.Principal) { p.Granted = scope.Set{} }), true,
+			token.Claims{Subject: "ann", Expires: soon}, []string{"sub", ""}},
+		{"M01 an administrator's narrow token, with own claims", by(root, narrow), true,
+			token.Claims{Subject: "root", Extra: map[string]json.RawMessage{"groups": []byte(`[]`)}, Expires: soon}, []string{"claims", ""}},
+		{"M01 an administrator's narrow token, with a level and skips it has", by(root, func(p *auth.Principal) { narrow(p); p.Grant, p.SkipACL = 8, true }), true,
+			token.Claims{Subject: "root", Grant: 4, SkipACL: true, Expires: soon}, []string{"skipAcl", "", "grant", ""}},
+		{"M01 an administrator's narrow signature, for another app", signing(root, narrow), true,
+			token.Claims{Issuer: appB, Subject: "root", Expires: soon}, []string{"app", ""}},
+		{"M01 an administrator's narrow session, for another", func() auth.Principal { p := root; narrow(&p); return p }(), true,
+			token.Claims{Subject: "ann", Expires: soon}, []string{"sub", ""}},
+		{"an administrator's token that may administer, for another", by(root, func(p *auth.Principal) { p.Granted = compile(t, "admin.update", "object.read") }), true,
+			token.Claims{Subject: "ann", Scope: []string{"object.read.c_note"}, Expires: soon}, nil},
+		{"an administrator's token that may administer, a role with chains", by(root, func(p *auth.Principal) {
+			p.Granted = compile(t, "admin.update")
+			p.Roles = append(p.Roles, "editor")
+		}), true,
 			token.Claims{Subject: "ann", Roles: []string{"editor"}, Expires: soon}, []string{"scope", "object.update.c_note"}},
+		{"M03 an ordinary signature, for another app", signing(ann, same), false, token.Claims{Issuer: appB, Subject: "ann"}, []string{"app", ""}},
+		{"an administrator's signature, for another app", signing(root, same), true, token.Claims{Issuer: appB, Subject: "ann"}, nil},
+		{"an administrator's signature, an ephemeral token of a day for another app", signing(root, same), true,
+			token.Claims{Issuer: appB, Subject: "ann", Expires: later}, nil},
+		{"M03 permanent, by a signature that ends", signing(ann, func(p *auth.Principal) { p.Expires = soon }), false,
+			token.Claims{Subject: "ann", ID: permanent}, []string{"expires", ""}},
+		{"until the signature ends", signing(ann, func(p *auth.Principal) { p.Expires = soon }), false, token.Claims{Subject: "ann", ID: permanent, Expires: soon}, nil},
+		{"M03 permanent, by a signature of one network", signing(ann, bound), false, token.Claims{Subject: "ann", ID: permanent}, []string{"networks", ""}},
+		{"M03 ephemeral for an hour, by a signature of one network", signing(ann, bound), false,
+			token.Claims{Subject: "ann", Expires: later}, []string{"networks", ""}},
+		{"ephemeral for minutes, by a signature of one network", signing(ann, bound), false, token.Claims{Subject: "ann", Expires: soon}, nil},
+		{"M07 an ephemeral child of a day", by(ann, func(p *auth.Principal) { p.Expires, p.TokenID = time.Time{}, "jti" }), false,
+			token.Claims{Subject: "ann", Expires: later}, []string{"expires", ""}},
+		{"an ephemeral child of minutes", by(ann, func(p *auth.Principal) { p.Expires, p.TokenID = time.Time{}, "jti" }), false,
+			token.Claims{Subject: "ann", Expires: soon}, nil},
 		{"T28 longer than the minter's token", by(ann, same), false, token.Claims{Subject: "ann", Expires: later}, []string{"expires", ""}},
-		{"T28 permanent from ephemeral", by(ann, same), false, token.Claims{Subject: "ann"}, []string{"expires", ""}},
-		{"T28 permanent from ephemeral without exp", by(ann, func(p *auth.Principal) { p.Expires = time.Time{} }), false, token.Claims{Subject: "ann"}, []string{"expires", ""}},
+		{"T28 permanent from ephemeral", by(ann, same), false, token.Claims{Subject: "ann", ID: permanent}, []string{"expires", ""}},
+		{"T28 permanent from ephemeral without exp", by(ann, func(p *auth.Principal) { p.Expires = time.Time{} }), false, token.Claims{Subject: "ann", ID: permanent}, []string{"expires", ""}},
 		{"T27 claims of the embedder's own", ann, false, token.Claims{Subject: "ann", Extra: map[string]json.RawMessage{"groups": []byte(`["admins"]`)}}, []string{"claims", ""}},
 		{"claims of the embedder's own, by an administrator", root, true, token.Claims{Subject: "ann", Extra: map[string]json.RawMessage{"groups": []byte(`[]`)}}, nil},
-		{"T27 for another app than the token's", by(ann, func(p *auth.Principal) { p.App = appA }), false, token.Claims{Issuer: appB, Subject: "ann", Expires: soon}, []string{"app", ""}},
-		{"for another app, by an administrator", by(root, func(p *auth.Principal) { p.App = appA }), true, token.Claims{Issuer: appB, Subject: "ann", Expires: soon}, nil},
-		{"permanent from permanent", by(ann, func(p *auth.Principal) { p.Expires, p.TokenID = time.Time{}, "jti" }), false, token.Claims{Subject: "ann"}, nil},
+		{"T27 for another app than the token's", by(ann, same), false, token.Claims{Issuer: appB, Subject: "ann", Expires: soon}, []string{"app", ""}},
+		{"M03 for another app, by an administrator's token", by(root, same), true, token.Claims{Issuer: appB, Subject: "ann", Expires: soon}, []string{"app", ""}},
+		{"permanent from permanent", by(ann, func(p *auth.Principal) { p.Expires, p.TokenID = time.Time{}, "jti" }), false, token.Claims{Subject: "ann", ID: permanent}, nil},
 		{"T28 higher grant, for administrators too", by(root, func(p *auth.Principal) { p.Grant = 4 }), true, token.Claims{Subject: "ann", Grant: 5, Expires: soon}, []string{"grant", ""}},
 		{"the same grant", by(root, func(p *auth.Principal) { p.Grant = 4 }), true, token.Claims{Subject: "ann", Grant: 4, Expires: soon}, nil},
 		{"T28 skips, for administrators too", by(root, same), true, token.Claims{Subject: "ann", SkipACL: true, SkipCreateACL: true, Expires: soon},
@@ -105,8 +143,10 @@ func TestWithin(t *testing.T) {
 	tenant := w.tenant(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := bearer.Within(t.Context(), test.by, test.admin, tenant, test.mint)
-			var beyond *bearer.BeyondError
+			wish := bearer.Wish{Claims: test.mint, Permanent: test.mint.ID == permanent}
+			wish.ID = ""
+			err := bearer.Within(t.Context(), test.by, test.admin, tenant, wish)
+			var beyond *auth.BeyondError
 			if err != nil && !errors.As(err, &beyond) {
 				t.Fatal(err)
 			}
@@ -126,7 +166,7 @@ func TestWithin(t *testing.T) {
 func TestWithinNeedsWhatItNames(t *testing.T) {
 	w := newWorld(t)
 	tenant := w.tenant(t)
-	root := auth.Principal{Org: "acme", Account: "root", Granted: scope.Unscoped()}
+	root := auth.Principal{Org: "acme", Account: "root", Granted: scope.Unscoped(), Authenticated: time.Now()}
 	for name, c := range map[string]token.Claims{
 		"unknown subject":        {Subject: "nobody"},
 		"disabled subject":       {Subject: "off"},
@@ -137,7 +177,7 @@ func TestWithinNeedsWhatItNames(t *testing.T) {
 		"65 roles":               {Subject: "ann", Roles: make([]string, 65)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := bearer.Within(t.Context(), root, true, tenant, c)
+			err := bearer.Within(t.Context(), root, true, tenant, bearer.Wish{Claims: c})
 			var fault *auth.Error
 			if !errors.Is(err, auth.ErrNotFound) && !(errors.As(err, &fault) && fault.Detail == auth.DetailOption) {
 				t.Errorf("got %v", err)
@@ -145,28 +185,28 @@ func TestWithinNeedsWhatItNames(t *testing.T) {
 		})
 	}
 	var syntax *scope.SyntaxError
-	err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann", Scope: []string{"object.raed"}})
+	err := bearer.Within(t.Context(), root, true, tenant, bearer.Wish{Claims: token.Claims{Subject: "ann", Scope: []string{"object.raed"}}})
 	if !errors.As(err, &syntax) {
 		t.Errorf("a chain that does not parse: %v", err)
 	}
 	// C02b: what can match nothing is refused at minting.
-	err = bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann", Scope: []string{"", "object.create.c_a." + note, "deployment.create"}})
+	err = bearer.Within(t.Context(), root, true, tenant, bearer.Wish{Claims: token.Claims{Subject: "ann", Scope: []string{"", "object.create.c_a." + note, "deployment.create"}}})
 	var fault *auth.Error
 	if !errors.As(err, &fault) || fault.Detail != auth.DetailInvalidScope || len(fault.Faults) != 2 ||
 		fault.Faults[0].Path != "scope[1]" || fault.Faults[1].Path != "scope[2]" || fault.Faults[1].Reason == "" {
 		t.Errorf("chains that can match nothing: %v", err)
 	}
 	w.directory.PutAccount(auth.Account{ID: "root", Org: "acme", Disabled: true})
-	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann"}); !errors.Is(err, auth.ErrNotFound) {
+	if err := bearer.Within(t.Context(), root, true, tenant, bearer.Wish{Claims: token.Claims{Subject: "ann"}}); !errors.Is(err, auth.ErrNotFound) {
 		t.Errorf("a minter that was disabled since: %v", err)
 	}
 	w.directory.PutAccount(auth.Account{ID: "root", Org: "acme"})
 	w.guard.Directory = withoutApps{w.directory}
-	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann", Issuer: appA}); !errors.Is(err, auth.ErrUnavailable) {
+	if err := bearer.Within(t.Context(), root, true, tenant, bearer.Wish{Claims: token.Claims{Subject: "ann", Issuer: appA}}); !errors.Is(err, auth.ErrUnavailable) {
 		t.Errorf("a directory that does not answer for apps: %v", err)
 	}
 	w.guard.Directory = broken{w.directory}
-	if err := bearer.Within(t.Context(), root, true, tenant, token.Claims{Subject: "ann"}); !errors.Is(err, auth.ErrUnavailable) {
+	if err := bearer.Within(t.Context(), root, true, tenant, bearer.Wish{Claims: token.Claims{Subject: "ann"}}); !errors.Is(err, auth.ErrUnavailable) {
 		t.Errorf("a directory that does not answer: %v", err)
 	}
 }
@@ -176,15 +216,15 @@ func TestWithinNeedsWhatItNames(t *testing.T) {
 func TestWithinTellsNobodyWhatThereIs(t *testing.T) {
 	w := newWorld(t)
 	tenant := w.tenant(t)
-	ann := auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Granted: compile(t, "object.read")}
+	ann := auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Granted: compile(t, "object.read"), Authenticated: time.Now()}
 	for _, pair := range [][2]token.Claims{
 		{{Subject: "root"}, {Subject: "nobody"}},
 		{{Subject: "ann", Roles: []string{"editor"}}, {Subject: "ann", Roles: []string{"emperor"}}},
 	} {
 		var got [2]string
 		for i, c := range pair {
-			err := bearer.Within(t.Context(), ann, false, tenant, c)
-			var beyond *bearer.BeyondError
+			err := bearer.Within(t.Context(), ann, false, tenant, bearer.Wish{Claims: c})
+			var beyond *auth.BeyondError
 			if !errors.As(err, &beyond) {
 				t.Fatalf("%+v: %v", c, err)
 			}
@@ -193,20 +233,6 @@ func TestWithinTellsNobodyWhatThereIs(t *testing.T) {
 		if got[0] != got[1] {
 			t.Errorf("%q differs from %q", got[0], got[1])
 		}
-	}
-}
-
-func TestBeyondErrorNamesWhat(t *testing.T) {
-	err := &bearer.BeyondError{Excess: []bearer.Excess{{Option: "skipAcl"}, {Option: "scope", Value: "object.read"}}}
-	if !strings.Contains(err.Error(), "skipAcl, scope object.read") {
-		t.Error(err)
-	}
-	w := httptest.NewRecorder()
-	auth.Fail(w, httptest.NewRequest("POST", "/", nil), err)
-	body := w.Body.String()
-	if w.Code != 403 || !strings.Contains(body, `"errCode":"service.accessDenied.delegation"`) ||
-		!strings.Contains(body, `"path":"skipAcl"`) || !strings.Contains(body, `"reason":"object.read"`) {
-		t.Errorf("got %d %s", w.Code, body)
 	}
 }
 
@@ -220,12 +246,12 @@ func TestRefusalsAreBounded(t *testing.T) {
 		chains = append(chains, fmt.Sprintf("object.read.c_%d", i))
 		broken = append(broken, fmt.Sprintf("object.raed.c_%d", i))
 	}
-	root := auth.Principal{Org: "acme", Account: "root", Granted: compile(t, "view")}
+	root := auth.Principal{Org: "acme", Account: "root", Granted: compile(t, "view"), Authenticated: time.Now()}
 	for name, c := range map[string]token.Claims{
 		"beyond": {Subject: "root", Scope: chains}, "broken": {Subject: "root", Scope: broken},
 	} {
 		rec := httptest.NewRecorder()
-		auth.Fail(rec, httptest.NewRequest("POST", "/", nil), bearer.Within(t.Context(), root, true, tenant, c))
+		auth.Fail(rec, httptest.NewRequest("POST", "/", nil), bearer.Within(t.Context(), root, true, tenant, bearer.Wish{Claims: c}))
 		if rec.Code < 400 || rec.Code > 403 || rec.Body.Len() > 16<<10 {
 			t.Errorf("%s: %d with %d bytes", name, rec.Code, rec.Body.Len())
 		}
@@ -244,35 +270,6 @@ func TestEffectiveOfWhatDoesNotParse(t *testing.T) {
 		if _, err := bearer.Effective(t.Context(), tenant, c); !errors.Is(err, auth.ErrNotFound) {
 			t.Errorf("%+v: %v", c, err)
 		}
-	}
-}
-
-func TestMintFault(t *testing.T) {
-	scopeProblem := new(scope.Grammar).Vet("deployment.create")
-	for name, test := range map[string]struct {
-		err            error
-		detail, reason string
-		children       int
-	}{
-		"nothing":      {nil, "", "", 0},
-		"claims":       {fmt.Errorf("%w: ttl is too long", token.ErrClaims), auth.DetailOption, "ttl is too long", 0},
-		"scope":        {fmt.Errorf("%w: %w", token.ErrScope, scopeProblem), auth.DetailInvalidScope, "", 1},
-		"one of scope": {fmt.Errorf("%w: %w", token.ErrScope, fmt.Errorf("wrapped: %w", scopeProblem)), auth.DetailInvalidScope, "", 1},
-		"no key pair":  {fmt.Errorf("mint: %w", token.ErrNoKeyPair), auth.DetailNoKeyPair, "", 0},
-		"too many":     {fmt.Errorf("mint: %w", token.ErrTooMany), auth.DetailTooManyTokens, "", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var got auth.Error
-			if e, ok := errors.AsType[*auth.Error](bearer.MintFault(test.err)); ok {
-				got = *e
-			}
-			if got.Detail != test.detail || got.Reason != test.reason || len(got.Faults) != test.children {
-				t.Errorf("got %+v", got)
-			}
-		})
-	}
-	if err := bearer.MintFault(http.ErrServerClosed); !errors.Is(err, auth.ErrUnavailable) {
-		t.Errorf("a store's error: %v", err)
 	}
 }
 
@@ -295,8 +292,8 @@ func FuzzWithinIsCovered(f *testing.F) {
 		if role != "" {
 			c.Roles = []string{role}
 		}
-		by := auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Granted: set}
-		if bearer.Within(context.Background(), by, true, tenant, c) != nil {
+		by := auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Granted: set, Authenticated: time.Now()}
+		if bearer.Within(context.Background(), by, true, tenant, bearer.Wish{Claims: c}) != nil {
 			return
 		}
 		minted, err := bearer.Effective(context.Background(), tenant, c)

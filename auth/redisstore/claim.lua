@@ -4,6 +4,22 @@
 if tonumber(ARGV[2]) <= begin or tonumber(ARGV[3]) <= now then
   return 2
 end
+
+-- The signature is decided before anything is written: one that was captured
+-- must not leave a key for each nonce it is sent with.
+--
+-- A signature that may have siblings is "first-sight count"; any other is empty,
+-- for good.
+local siblings, seen, sight = tonumber(ARGV[5]), got[3], ''
+if seen then
+  local first, count = string.match(seen, '^(%d+) (%d+)$')
+  if not first or tonumber(count) >= siblings or math.abs(now - tonumber(first)) >= tonumber(ARGV[6]) then
+    return 1
+  end
+  sight = string.format('%s %d', first, count + 1)
+elseif siblings > 1 then
+  sight = string.format('%.0f 1', now)
+end
 if got[2] and tonumber(got[2]) >= tonumber(ARGV[7]) then
   return call('EXISTS', KEYS[3]) == 1 and 1 or 3
 end
@@ -11,20 +27,11 @@ if not call('SET', KEYS[3], '', 'NX', 'PXAT', ARGV[4]) then
   return 1
 end
 
--- A signature that may have siblings is "first-sight count"; any other is empty,
--- for good.
-local siblings, sight = tonumber(ARGV[5]), ''
-if siblings > 1 then
-  sight = string.format('%.0f 1', now)
+local ends = ARGV[4]
+if seen then
+  ends = math.max(tonumber(ends), now + call('PTTL', KEYS[4]))
 end
-if not call('SET', KEYS[4], sight, 'NX', 'PXAT', ARGV[4]) then
-  local first, count = string.match(call('GET', KEYS[4]), '^(%d+) (%d+)$')
-  if not first or tonumber(count) >= siblings or math.abs(now - tonumber(first)) >= tonumber(ARGV[6]) then
-    return 1 -- the nonce stays, as nobody else will choose it
-  end
-  local ends = math.max(tonumber(ARGV[4]), now + call('PTTL', KEYS[4]))
-  call('SET', KEYS[4], string.format('%s %d', first, count + 1), 'PXAT', ends)
-end
+call('SET', KEYS[4], sight, 'PXAT', ends)
 if got[2] then
   call('INCR', KEYS[2])
 else

@@ -1,10 +1,10 @@
--- KEYS: 1 epoch, 2 count of the client key. ARGV: 1 the caller's time, and at
--- last "look" from who has just sent this script. All times are Unix
--- milliseconds.
+-- KEYS: 1 epoch, 2 count of the client key, 4 signature. ARGV: 1 the caller's
+-- time, and at last "look" from who has just sent this script. All times are
+-- Unix milliseconds.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local got = call('MGET', KEYS[1], KEYS[2] or KEYS[1])
+local got = call('MGET', KEYS[1], KEYS[2] or KEYS[1], KEYS[4] or KEYS[1])
 
 -- When memory begins, the latest time seen, and the server it was seen on.
 local begin, latest, server = string.match(got[1] or '', '^(%d+) (%d+) (%x+)$')

@@ -1,16 +1,26 @@
 -- KEYS: 1 record, 2 the subject's ids by order of issue. ARGV: 1 id, 2 subject,
 -- 3 key id, 4 most uses, 5 issued, 6 expires, in seconds or empty, 7 limit, 8
--- what the keys of records begin with. Replies 0 added, 1 the id is there, 2
--- there are limit.
+-- what the keys of records begin with, 9 maker, 10 its client key, 11 parent or
+-- empty. Replies 0 added, 1 the id is there, 2 there are limit, 3 the parent is
+-- not live, 4 it has four ancestors.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 1
+end
+if ARGV[11] ~= '' then
+  local ancestors = live(ARGV[8], unpack(redis.call('HMGET', ARGV[8] .. ARGV[11], 'm', 'n', 'p')))
+  if not ancestors then
+    return 3
+  end
+  if ancestors == 4 then
+    return 4
+  end
 end
 local limit = tonumber(ARGV[7])
 local same, others, drop = 0, 0, {}
 for _, id in ipairs(redis.call('ZREVRANGE', KEYS[2], 0, -1)) do
-  local r = redis.call('HMGET', ARGV[8] .. id, 'm', 'n', 'k')
-  local lives = live(r[1], r[2])
-  if r[3] ~= ARGV[3] then
+  local r = redis.call('HMGET', ARGV[8] .. id, 'm', 'n', 'p', 'k')
+  local lives = live(ARGV[8], r[1], r[2], r[3])
+  if r[4] ~= ARGV[3] then
     -- The latest records of other keys stay: an Issue that still holds a key
     -- replaced meanwhile must cost the new key's nothing.
     others = others + 1
@@ -31,15 +41,23 @@ local now, ttl = time[1] * 1000 + math.floor(time[2] / 1000), nil
 if ARGV[6] ~= '' then
   -- A key is there in the millisecond in which it ends; the record is not.
   ttl = tonumber(ARGV[6]) * 1000 - now - 1
-  if ttl <= 0 then
-    return 0
+end
+if ARGV[11] ~= '' then
+  -- It is dead when its parent ends, and nothing else would remove it then.
+  local parent = redis.call('PTTL', ARGV[8] .. ARGV[11])
+  if parent >= 0 then
+    ttl = math.min(ttl or parent, parent)
   end
+end
+if ttl and ttl <= 0 then
+  return 0
 end
 local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')
 local before = redis.call('PTTL', KEYS[2])
 -- The first write of all: a server without memory refuses here, and nothing has
 -- been dropped.
-redis.call('HSET', KEYS[1], 's', ARGV[2], 'k', ARGV[3], 'm', ARGV[4], 'n', '0', 'i', ARGV[5], 'e', ARGV[6])
+redis.call('HSET', KEYS[1], 's', ARGV[2], 'k', ARGV[3], 'm', ARGV[4], 'n', '0', 'i', ARGV[5], 'e', ARGV[6],
+  'a', ARGV[9], 'c', ARGV[10], 'p', ARGV[11])
 redis.call('ZADD', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
 if not ttl then
   redis.call('PERSIST', KEYS[2])

@@ -15,10 +15,11 @@ import (
 // Ledger is a token.Ledger that any number of processes share. Store.Ledger
 // makes one. It goes by the server's clock.
 //
-// A record takes about 300 bytes until it expires, or until a day after its
-// last use was spent. Issue also drops what is dead of the subject, and all but
-// the latest records of keys other than its own. A record that never expires
-// stays until it is revoked or dropped so.
+// A record takes about 300 bytes until it or its parent expires, or until a day
+// after its last use was spent. Issue also drops what is dead of the subject,
+// and all but the latest records of keys other than its own. A record that never
+// expires stays until it is revoked or dropped so. When its parent is revoked it
+// is dead at once, and takes its room until then.
 type Ledger struct{ store *Store }
 
 var _ token.Ledger = (*Ledger)(nil)
@@ -43,7 +44,7 @@ var tokensText string
 
 var (
 	issueScript         = newScript(liveText, issueText)
-	spendScript         = newScript(spendText)
+	spendScript         = newScript(liveText, spendText)
 	revokeScript        = newScript(liveText, revokeText)
 	revokeSubjectScript = newScript(liveText, revokeSubjectText)
 	tokensScript        = newScript(liveText, tokensText)
@@ -56,15 +57,34 @@ func (l *Ledger) Issue(ctx context.Context, r token.Record, limit int) error {
 	code, err := l.store.code(ctx, issueScript,
 		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject)},
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
-		strconv.Itoa(limit), l.store.prefix+recordKey(r.ClientKey, ""))
-	return cmp.Or(err, codeError(code, nil, errIssued, token.ErrTooMany))
+		strconv.Itoa(limit), l.store.prefix+recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent)
+	return cmp.Or(err, codeError(code, nil, errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep))
 }
 
 // Spend implements token.Spender.
-func (l *Ledger) Spend(ctx context.Context, r token.Record) error {
-	code, err := l.store.code(ctx, spendScript,
-		[]string{recordKey(r.ClientKey, r.ID)}, r.Subject, r.KeyID, decimal(r.MaxUses))
-	return cmp.Or(err, codeError(code, nil, token.ErrRevoked, token.ErrExhausted))
+func (l *Ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
+	reply, err := l.store.run(ctx, spendScript, []string{recordKey(r.ClientKey, r.ID)},
+		r.Subject, r.KeyID, decimal(r.MaxUses), l.store.prefix+recordKey(r.ClientKey, ""))
+	if err != nil {
+		return token.Lineage{}, err
+	}
+	if code, ok := reply.(int64); ok {
+		return token.Lineage{}, codeError(code, errReply, token.ErrRevoked, token.ErrExhausted)
+	}
+	return lineageOf(reply)
+}
+
+// lineageOf reads 0, maker, its client key and the parent.
+func lineageOf(reply any) (token.Lineage, error) {
+	row, ok := reply.([]any)
+	if !ok || len(row) != 4 || row[0] != int64(0) {
+		return token.Lineage{}, errReply
+	}
+	f, err := texts(row[1:], 3)
+	if err != nil {
+		return token.Lineage{}, err
+	}
+	return token.Lineage{Maker: f[0], MakerApp: f[1], Parent: f[2]}, nil
 }
 
 // Revoke implements token.Ledger.
@@ -73,7 +93,7 @@ func (l *Ledger) Revoke(ctx context.Context, clientKey, id string) error {
 		return token.ErrEphemeral
 	}
 	code, err := l.store.code(ctx, revokeScript,
-		[]string{recordKey(clientKey, id)}, id, l.store.prefix+subjectKey(clientKey, ""))
+		[]string{recordKey(clientKey, id)}, id, l.store.prefix+subjectKey(clientKey, ""), l.store.prefix+recordKey(clientKey, ""))
 	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
 }
 
@@ -110,15 +130,17 @@ func (l *Ledger) List(ctx context.Context, clientKey, subject string) ([]token.R
 	return list, nil
 }
 
-// recordOf reads id, key id, uses, most uses, issued and expires.
+// recordOf reads id, key id, uses, most uses, issued, expires, maker, its client
+// key and the parent.
 func recordOf(row any) (r token.Record, err error) {
-	f, err := texts(row, 6)
+	f, err := texts(row, 9)
 	if err != nil {
 		return r, err
 	}
 	var errs [4]error
 	var issued, expires int64
 	r.ID, r.KeyID = f[0], f[1]
+	r.Lineage = token.Lineage{Maker: f[6], MakerApp: f[7], Parent: f[8]}
 	r.Uses, errs[0] = strconv.ParseInt(f[2], 10, 64)
 	r.MaxUses, errs[1] = strconv.ParseInt(f[3], 10, 64)
 	issued, errs[2] = strconv.ParseInt(f[4], 10, 64)

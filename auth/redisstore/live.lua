@@ -1,4 +1,16 @@
--- live tells of a record's most uses and its uses; expired ones are gone.
-local function live(most, uses)
-  return most and (most == '0' or tonumber(uses) < tonumber(most))
+-- live takes a record's most uses, its uses and its parent's id. It returns how
+-- many ancestors the record has, at most four, or false when the record or one of
+-- them is not live. Expired records are gone. prefix is what the keys of records
+-- begin with.
+local function live(prefix, most, uses, parent)
+  for ancestors = 0, 4 do
+    if not most or most ~= '0' and tonumber(uses) >= tonumber(most) then
+      return false
+    end
+    if not parent or parent == '' then
+      return ancestors
+    end
+    most, uses, parent = unpack(redis.call('HMGET', prefix .. parent, 'm', 'n', 'p'))
+  end
+  return false
 end

@@ -52,7 +52,7 @@ import (
 // A server that reaches maxmemory refuses to record, so the claim fails and the
 // request is refused; it recovers as claims expire. Each request that is
 // remembered takes two keys, about 420 bytes. Options.PerKey keeps one client
-// key from taking all of it.
+// key from taking all of it. A refused claim leaves no key.
 type Replays struct{ store *Store }
 
 var _ signing.Replays = (*Replays)(nil)

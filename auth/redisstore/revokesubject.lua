@@ -1,11 +1,14 @@
 -- KEYS: 1 the subject's ids. ARGV: 1 what the keys of records begin with.
 -- Replies how many live records there were.
 local count = 0
-for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  local r = redis.call('HMGET', ARGV[1] .. id, 'm', 'n')
-  if live(r[1], r[2]) then
+local ids = redis.call('ZRANGE', KEYS[1], 0, -1)
+-- Counted before any is gone: one may be the parent of another.
+for _, id in ipairs(ids) do
+  if live(ARGV[1], unpack(redis.call('HMGET', ARGV[1] .. id, 'm', 'n', 'p'))) then
     count = count + 1
   end
+end
+for _, id in ipairs(ids) do
   redis.call('DEL', ARGV[1] .. id)
 end
 redis.call('DEL', KEYS[1])

@@ -47,13 +47,14 @@ func TestVerbsTakeOneRoundTrip(t *testing.T) {
 		"Revoke":        func() { ledger.Revoke(ctx, "key", "1") },
 		"RevokeSubject": func() { ledger.RevokeSubject(ctx, "key", "ann") },
 		"List":          func() { ledger.List(ctx, "key", "ann") },
-		"Create":        func() { sessions.Create(ctx, session.Session{}, 1) },
+		"Create":        func() { sessions.Create(ctx, session.Session{Org: "acme", Account: "ann"}, 1) },
 		"Get":           func() { sessions.Get(ctx, [32]byte{}) },
 		"Touch":         func() { sessions.Touch(ctx, [32]byte{}, time.Now()) },
 		"Replace":       func() { sessions.Replace(ctx, [32]byte{}, session.Session{}) },
 		"Delete":        func() { sessions.Delete(ctx, [32]byte{}) },
 		"DeleteID":      func() { sessions.DeleteID(ctx, "acme", "ann", "1") },
-		"DeleteAll":     func() { sessions.DeleteAll(ctx, "acme", "", "") },
+		"DeleteAll":     func() { sessions.DeleteAll(ctx, "acme", "ann", "") },
+		"DeleteOrg":     func() { sessions.DeleteOrg(ctx, "acme") },
 		"sessions":      func() { sessions.List(ctx, "acme", "ann") },
 		"Try":           func() { opened.Attempts().Try(ctx, "key", time.Now(), 5) },
 		"Return":        func() { opened.Attempts().Return(ctx, "key") },
@@ -119,10 +120,11 @@ func TestRepliesOfAnotherKind(t *testing.T) {
 	for _, reply = range []any{"0", "OK", int64(9), int64(-1), true, []any{}, []any{int64(0)}, []any{"S"}, []any{"", ""}, []any{[]any{"x"}}, 0.0} {
 		ctx := t.Context()
 		_, get := sessions.Get(ctx, [32]byte{})
+		_, spend := ledger.Spend(ctx, token.Record{})
 		_, _, try := opened.Attempts().Try(ctx, "key", time.Now(), 5)
 		for verb, err := range map[string]error{
 			"Claim": opened.Replays().Claim(ctx, aUse),
-			"Spend": ledger.Spend(ctx, token.Record{}),
+			"Spend": spend,
 			"Touch": sessions.Touch(ctx, [32]byte{}, time.Now()),
 			"Get":   get,
 			"Try":   try,
@@ -130,6 +132,41 @@ func TestRepliesOfAnotherKind(t *testing.T) {
 			if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
 				t.Errorf("%s of %#v = %v", verb, reply, err)
 			}
+		}
+	}
+}
+
+// TestRepliesToSpend has replies that are like an acceptance.
+func TestRepliesToSpend(t *testing.T) {
+	var reply any
+	ledger, err := openReplying(t, &reply).Ledger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up"}
+	for _, c := range []struct {
+		reply any
+		ok    bool
+	}{
+		{[]any{int64(0), "ann", "app", "up"}, true},
+		{[]any{int64(0), []byte("ann"), "app", []byte("up")}, true},
+		{[]any{int64(1), "ann", "app", "up"}, false},
+		{[]any{"0", "ann", "app", "up"}, false},
+		{[]any{nil, "ann", "app", "up"}, false},
+		{[]any{int64(0), "ann", "app"}, false},
+		{[]any{int64(0), "ann", "app", "up", ""}, false},
+		{[]any{int64(0), "ann", "app", nil}, false},
+		{[]any{int64(0), "ann", "app", int64(0)}, false},
+		{[]any{"ann", "app", "up"}, false},
+		{int64(0), false},
+	} {
+		reply = c.reply
+		got, err := ledger.Spend(t.Context(), token.Record{})
+		if (err == nil) != c.ok || c.ok && got != want || !c.ok && got != (token.Lineage{}) {
+			t.Errorf("Spend of %#v = %+v, %v", reply, got, err)
+		}
+		if errors.Is(err, token.ErrRevoked) || errors.Is(err, token.ErrExhausted) {
+			t.Errorf("Spend of %#v = %v, which nobody has said", reply, err)
 		}
 	}
 }
@@ -151,12 +188,12 @@ func TestListsOfAnotherKind(t *testing.T) {
 		row  any
 		ok   bool
 	}{
-		{"a token", tokens, []any{"id", "kid", "1", "2", "1", ""}, true},
-		{"a token that expires", tokens, []any{"id", []byte("kid"), "1", "2", "1", "9"}, true},
-		{"a token of fewer fields", tokens, []any{"id", "kid", "1", "2", "1"}, false},
-		{"a token whose uses are no number", tokens, []any{"id", "kid", "x", "2", "1", ""}, false},
-		{"a token whose end is no number", tokens, []any{"id", "kid", "1", "2", "1", "x"}, false},
-		{"a token with a field that is no text", tokens, []any{"id", nil, "1", "2", "1", ""}, false},
+		{"a token", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", ""}, true},
+		{"a token that expires", tokens, []any{"id", []byte("kid"), "1", "2", "1", "9", "ann", "app", "up"}, true},
+		{"a token of fewer fields", tokens, []any{"id", "kid", "1", "2", "1", "", "", ""}, false},
+		{"a token whose uses are no number", tokens, []any{"id", "kid", "x", "2", "1", "", "", "", ""}, false},
+		{"a token whose end is no number", tokens, []any{"id", "kid", "1", "2", "1", "x", "", "", ""}, false},
+		{"a token with a field that is no text", tokens, []any{"id", nil, "1", "2", "1", "", "", "", ""}, false},
 		{"a token that is no row", tokens, "id", false},
 		{"a session", opens, []any{hash, record}, true},
 		{"a session whose hash is short", opens, []any{hash[1:], record}, false},

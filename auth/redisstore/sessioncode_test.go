@@ -15,6 +15,7 @@ import (
 func FuzzSession(f *testing.F) {
 	const times = "   1763700000000   1763700000000   1763700000000   1763743200000"
 	f.Add("S" + times + "3:0ab4:acme3:ann0:9:192.0.2.14:test")
+	f.Add("S" + times + "0:4:acme3:ann4:code0:0:")
 	f.Add("S" + times + "0:0:0:4:code0:0:")
 	f.Add("R")
 	f.Add("M0123456789abcdef0123456789abcdef")
@@ -44,8 +45,12 @@ func FuzzSession(f *testing.F) {
 			}
 			return
 		}
-		if err := sessions.Create(t.Context(), got, 0); err != nil {
-			t.Fatal(err)
+		err = sessions.Create(t.Context(), got, 0)
+		if nobody := got.Org == "" || got.Account == ""; (err != nil) != nobody {
+			t.Fatalf("Create of %+v: %v", got, err)
+		}
+		if err != nil {
+			return
 		}
 		held = written
 		again, err := sessions.Get(t.Context(), [32]byte{1})

@@ -16,10 +16,10 @@ import (
 // Store.Sessions makes one. Sessions end by the server's clock.
 //
 // A session takes about 700 bytes. Get reads one key. The verbs on an account
-// look at each of its sessions, and DeleteAll of an org at each of the org's:
-// ten to twenty microseconds each, in which the server does nothing else. For an
-// org with a hundred thousand sessions that is more than a second, which needs a
-// deadline of its own, and in which other calls may fail.
+// look at each of its sessions, and DeleteOrg at each of the org's: ten to twenty
+// microseconds each, in which the server does nothing else. For an org with a
+// hundred thousand sessions that is more than a second, which needs a deadline of
+// its own, and in which other calls may fail.
 type Sessions struct{ store *Store }
 
 var _ session.Store = (*Sessions)(nil)
@@ -42,8 +42,14 @@ var deleteText string
 //go:embed deleteid.lua
 var deleteIDText string
 
+//go:embed endaccount.lua
+var endAccountText string
+
 //go:embed deleteall.lua
 var deleteAllText string
+
+//go:embed deleteorg.lua
+var deleteOrgText string
 
 //go:embed sessions.lua
 var sessionsText string
@@ -54,7 +60,8 @@ var (
 	replaceScript   = newScript(sessionText, replaceText)
 	deleteScript    = newScript(sessionText, deleteText)
 	deleteIDScript  = newScript(sessionText, deleteIDText)
-	deleteAllScript = newScript(sessionText, deleteAllText)
+	deleteAllScript = newScript(sessionText, endAccountText, deleteAllText)
+	deleteOrgScript = newScript(sessionText, endAccountText, deleteOrgText)
 	sessionsScript  = newScript(sessionText, sessionsText)
 )
 
@@ -62,6 +69,9 @@ var errHash = errors.New("redisstore: the hash of a session is not new")
 
 // Create implements session.Store. A hash that is not new is an error.
 func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) error {
+	if r.Org == "" || r.Account == "" {
+		return errors.New("redisstore: create a session: it has no org or no account")
+	}
 	code, err := s.store.code(ctx, createScript,
 		[]string{hashKey(r.Hash), accountKey(r.Org, r.Account), orgKey(r.Org)},
 		encode(r), r.ID+string(r.Hash[:]), millis(r.Created), millis(r.Expires),
@@ -126,8 +136,21 @@ func (s *Sessions) DeleteID(ctx context.Context, org, account, id string) error 
 
 // DeleteAll implements session.Store.
 func (s *Sessions) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
+	if account == "" {
+		return 0, errors.New("redisstore: delete sessions: no account is named")
+	}
 	n, err := s.store.code(ctx, deleteAllScript,
-		[]string{orgKey(org)}, account, except, s.key("h:"), s.key(accountKey(org, "")))
+		[]string{accountKey(org, account), orgKey(org)}, account, except, s.key("h:"))
+	return int(n), err
+}
+
+// DeleteOrg implements session.Store.
+func (s *Sessions) DeleteOrg(ctx context.Context, org string) (int, error) {
+	if org == "" {
+		return 0, errors.New("redisstore: delete sessions: no org is named")
+	}
+	n, err := s.store.code(ctx, deleteOrgScript,
+		[]string{orgKey(org)}, s.key("h:"), s.key(accountKey(org, "")))
 	return int(n), err
 }
 

@@ -1,10 +1,11 @@
 -- KEYS: 1 the subject's ids. ARGV: 1 what the keys of records begin with.
--- Replies id, key id, uses, most uses, issued and expires of the live ones.
+-- Replies id, key id, uses, most uses, issued, expires, maker, its client key and
+-- the parent of the live ones.
 local list = {}
 for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  local r = redis.call('HMGET', ARGV[1] .. id, 'm', 'n', 'k', 'i', 'e')
-  if live(r[1], r[2]) then
-    list[#list + 1] = {id, r[3], r[2], r[1], r[4], r[5]}
+  local r = redis.call('HMGET', ARGV[1] .. id, 'm', 'n', 'p', 'k', 'i', 'e', 'a', 'c')
+  if live(ARGV[1], r[1], r[2], r[3]) then
+    list[#list + 1] = {id, r[4], r[2], r[1], r[5], r[6], r[7] or '', r[8] or '', r[3] or ''}
   end
 end
 return list

@@ -24,7 +24,8 @@ type Attempts interface {
 	Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error)
 
 	// Return takes the latest try back, and the delay it has set, for one that
-	// turned out right or was never looked at. It is not an error if there is none.
+	// turned out right or was never looked at. Nothing is kept of a key whose only
+	// try is returned. It is not an error if there is none.
 	Return(ctx context.Context, key string) error
 
 	// Reset forgets the key: the account has proved itself.

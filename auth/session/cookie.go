@@ -22,6 +22,8 @@ func (m *Manager) sessionCookie() cookieName { return named(m.Cookie, "session-"
 
 func (m *Manager) ticketCookie() cookieName { return named(m.Ticket, "ticket-"+orgMark) }
 
+func (m *Manager) deviceCookie() cookieName { return named(m.Device, "device-"+orgMark) }
+
 func named(name, otherwise string) cookieName {
 	if name == "" {
 		return cookieName(otherwise)

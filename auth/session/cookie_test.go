@@ -175,6 +175,7 @@ func TestCookieNames(t *testing.T) {
 		"a separator":                 {"", "a;b", "Ticket is not"},
 		"two orgs":                    {"{org}{org}", "", "Cookie is not"},
 		"one name for both":           {"same", "__Host-same", "must differ"},
+		"that of the device":          {"device-{org}", "", "must differ"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &session.Manager{Store: session.NewMemory(), Cookie: c.cookie, Ticket: c.ticket}

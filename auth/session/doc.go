@@ -9,7 +9,7 @@
 //
 // What an org asks of its sessions is its auth.SessionPolicy, which is read with
 // each request. A second factor is asked for at login: where it becomes required,
-// RevokeAll for the org ends the sessions that were opened without one.
+// RevokeOrg ends the sessions that were opened without one.
 //
 // The routes, the forms and the mails are left to the application, and so are its
 // accounts: registering them, and letting somebody in who has lost a password or
@@ -31,6 +31,21 @@
 //
 // Memory is for one process that may forget. Several processes share a store.
 //
+// # Device cookies
+//
+// Tries at a name are spaced out wherever they come from, so that whoever guesses at
+// it keeps its owner waiting. Manager.DeviceKey ends that for the devices that the
+// owner has used: each login that is complete leaves a cookie there, for 180 days.
+// Wrong passwords for its account's names that come with this cookie are counted by
+// the cookie alone, and neither delay the name nor the address, nor are delayed by
+// them. From the fifth on the cookie is worth nothing until its own delay is over:
+// tries with it count as those of any other device.
+//
+// Nothing is stored for a cookie but the count of wrong tries with it. It holds no
+// name, opens nothing, and is no second factor. Whoever steals one has as many
+// guesses more. It ends when Account.Changed moves, and all of them end with another
+// DeviceKey. A device keeps the cookie of the account that logged in last.
+//
 // # Ending sessions
 //
 // When a password was changed or an account disabled, set auth.Account.Changed
@@ -47,7 +62,8 @@
 // # What is not checked
 //
 // The quality of passwords, when they are chosen, is the application's, and so is
-// who may list and end whose sessions: List, Revoke and RevokeAll ask nobody.
+// who may list and end whose sessions: List, Revoke, RevokeAll and RevokeOrg ask
+// nobody.
 //
 // Requests by GET and HEAD may come from other origins, as links do. They must not
 // change anything, and no verb of a Manager may be mounted there; but for Start at

@@ -2,6 +2,8 @@ package session_test
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -107,6 +109,45 @@ func ExampleManager_Login() {
 	// /login 401
 	// hello, ann
 	// /login 200
+}
+
+// A device key, derived from a key that the server has: another label, another key.
+func ExampleDeviceKey() {
+	a := newApplication()
+	defer a.close()
+	serverKey := make([]byte, 32) // from a file or a key manager, the same on all instances
+	key, err := hkdf.Key(sha256.New, serverKey, nil, "example.com device cookies", 32)
+	if err != nil {
+		panic(err)
+	}
+	a.manager.DeviceKey = session.DeviceKey(key)
+	a.login()
+	elsewhere := *a.client
+	elsewhere.Jar = nil
+	ann := a.client
+	a.send("/login", "login", "ann", "password", "open sesame")
+	fmt.Println("somebody guesses")
+	a.client = &elsewhere
+	for range 5 {
+		a.send("/login", "login", "ann", "password", "open barley")
+	}
+	a.send("/login", "login", "ann", "password", "open sesame")
+	fmt.Println("ann, where she has logged in before")
+	a.client = ann
+	a.send("/login", "login", "ann", "password", "open sesame")
+	fmt.Println(a.manager.DeviceKey)
+	// Output:
+	// /login 200
+	// somebody guesses
+	// /login 401
+	// /login 401
+	// /login 401
+	// /login 401
+	// /login 401
+	// /login 429
+	// ann, where she has logged in before
+	// /login 200
+	// REDACTED
 }
 
 // Start opens a session for an account that has proved itself elsewhere.
@@ -328,6 +369,22 @@ func ExampleManager_RevokeAll() {
 	// /login 200
 	// 1 ended
 	// /password 200
+}
+
+// Once a second factor is required: everybody has to sign in again, with one.
+func ExampleManager_RevokeOrg() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	a.post("/me", auth.Authenticated, func(http.ResponseWriter, *http.Request) error { return nil })
+	a.send("/login", "login", "ann", "password", "open sesame")
+	ended, err := a.manager.RevokeOrg(context.Background(), "acme")
+	fmt.Println(ended, "ended", err)
+	a.send("/me")
+	// Output:
+	// /login 200
+	// 1 ended <nil>
+	// /me 401
 }
 
 // Hash is for where passwords are chosen.

@@ -58,10 +58,11 @@ func (s FactorSecret) Base32() string {
 
 const redacted = "REDACTED"
 
-func (FactorSecret) String() string               { return redacted }
-func (FactorSecret) GoString() string             { return redacted }
-func (FactorSecret) LogValue() slog.Value         { return slog.StringValue(redacted) }
-func (FactorSecret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (FactorSecret) String() string                 { return redacted }
+func (FactorSecret) GoString() string               { return redacted }
+func (FactorSecret) LogValue() slog.Value           { return slog.StringValue(redacted) }
+func (FactorSecret) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
+func (FactorSecret) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
 
 // Format covers the verbs that never ask String, such as %d and %x.
 func (FactorSecret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }

@@ -107,7 +107,7 @@ func TestF09WhatEndsSessions(t *testing.T) {
 		"F09 account disabled": change(func(a *auth.Account, _ time.Time) { a.Disabled = true }),
 		"F09 password changed": change(func(a *auth.Account, now time.Time) { a.Changed = now }),
 		"F09 revoked":          func(w *world) { must(w.manager.RevokeAll(w.t.Context(), "acme", "ann", "")) },
-		"F09 the org revoked":  func(w *world) { must(w.manager.RevokeAll(w.t.Context(), "acme", "", "")) },
+		"F09 the org revoked":  func(w *world) { must(w.manager.RevokeOrg(w.t.Context(), "acme")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

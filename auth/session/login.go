@@ -42,8 +42,13 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, login, password,
 // Start opens a session for an account that has proved itself elsewhere: at
 // registration, by single sign-on, with a passkey. It goes on as Login does
 // after the right password, and returns what Login would from there on;
-// ErrCredentials is for an account that is unknown or disabled. A POST from another
-// origin, as some single sign-on ends with, has to be let through by CrossOrigin.
+// ErrCredentials is for an account that is unknown, disabled or empty. A POST from
+// another origin, as some single sign-on ends with, has to be let through by
+// CrossOrigin.
+//
+// A request that was admitted with another credential than a session, a token say,
+// opens no session: the session could do more than the credential, and for longer.
+// The error is an *auth.BeyondError then.
 func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) (auth.Principal, error) {
 	t, err := tenant(r.Context())
 	if err != nil {
@@ -51,6 +56,11 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 	}
 	if err := m.SameOrigin(r); err != nil {
 		return auth.Principal{}, err
+	}
+	if p := auth.From(r.Context()); p.Account != "" && p.SessionID == "" {
+		if err := p.MayMake(false, auth.Everything(account)); err != nil {
+			return auth.Principal{}, err
+		}
 	}
 	return m.proceed(w, r, t, proof{account, m.stamp()}, "")
 }
@@ -85,6 +95,10 @@ func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (a
 
 // proceed goes on once the first factor is proven.
 func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p proof, code string) (auth.Principal, error) {
+	if p.account == "" {
+		// The zero principal's: nobody, whatever a directory finds for it.
+		return auth.Principal{}, errCredentials
+	}
 	factor, err := m.factor(r.Context(), t, p.account)
 	switch {
 	case err != nil:
@@ -135,11 +149,12 @@ func (m *Manager) open(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p
 	if err := m.makeRoom(ctx, t, account); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.Store.Create(ctx, s, t.Org.Session.PerAccount); err != nil {
+	if err := m.Store.Create(ctx, s, most(t.Org)); err != nil {
 		return auth.Principal{}, unavailable(err)
 	}
 	m.clear(w, r, t, m.ticketCookie())
 	m.sessionCookie().set(w, t, token)
+	m.giveDevice(w, t, p)
 	return principal(&s, account), nil
 }
 
@@ -147,15 +162,16 @@ func (m *Manager) open(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p
 // the account's latest change, where a further one would exceed the limit. Stores
 // know nothing of either: such sessions would take the places of those in use.
 func (m *Manager) makeRoom(ctx context.Context, t *auth.Tenant, account *auth.Account) error {
-	if t.Org.Session.PerAccount <= 1 {
-		return nil // any number, or all of them go
+	limit := most(t.Org)
+	if limit == 1 {
+		return nil // all of them go
 	}
 	records, err := m.Store.List(ctx, t.Org.Code, account.ID)
 	if err != nil {
 		return unavailable(err)
 	}
 	records = slices.DeleteFunc(records, func(s Session) bool { return s.Ticket != "" })
-	if len(records) < t.Org.Session.PerAccount {
+	if len(records) < limit {
 		return nil
 	}
 	now := m.now()

@@ -40,7 +40,11 @@ func (m *Manager) Reauthenticate(w http.ResponseWriter, r *http.Request, login, 
 		return auth.Principal{}, errCredentials
 	}
 	p.Authenticated = proven
-	return p, m.renew(w, r, t, proven)
+	if err := m.renew(w, r, t, proven); err != nil {
+		return p, err
+	}
+	m.giveDevice(w, t, proof{account, proven}) // the one it has may be older than a change of the account
+	return p, nil
 }
 
 // errNoSession answers other mechanisms, where the route does not.
@@ -119,9 +123,12 @@ func (m *Manager) clear(w http.ResponseWriter, r *http.Request, t *auth.Tenant, 
 	}
 }
 
-// List returns the account's open sessions, the oldest first. The error wraps
-// auth.ErrUnavailable.
+// List returns the account's open sessions, the oldest first. An empty account has
+// none. The error wraps auth.ErrUnavailable.
 func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]Session, error) {
+	if account == "" {
+		return []Session{}, nil // not asked for: a store might take it for everybody's
+	}
 	ctx, cancel := bound(ctx)
 	defer cancel()
 	records, err := m.Store.List(ctx, org.Code, account)
@@ -134,8 +141,11 @@ func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]Se
 
 // Revoke ends one session of the account, from the next request on. It returns
 // an error that wraps auth.ErrNotFound if the account has none of this id, or
-// auth.ErrUnavailable.
+// auth.ErrUnavailable. An empty account has none, and none has an empty id.
 func (m *Manager) Revoke(ctx context.Context, org, account, id string) error {
+	if account == "" || id == "" {
+		return auth.ErrNotFound // not asked for: a store might take it for any
+	}
 	ctx, cancel := bound(ctx)
 	defer cancel()
 	err := m.Store.DeleteID(ctx, org, account, id)
@@ -146,13 +156,38 @@ func (m *Manager) Revoke(ctx context.Context, org, account, id string) error {
 }
 
 // RevokeAll ends the account's sessions, from the next request on, and its
-// logins that are not complete; but not the session whose id is except. An empty
-// account means everybody of the org. It returns how many sessions it ended. The
-// error wraps auth.ErrUnavailable.
+// logins that are not complete; but not the session whose id is except. It returns
+// how many sessions it ended.
+//
+// An empty account is an error, and nothing is ended: a handler that takes it from
+// the zero auth.Principal has a mistake. Any other error wraps auth.ErrUnavailable.
 func (m *Manager) RevokeAll(ctx context.Context, org, account, except string) (int, error) {
+	if account == "" {
+		return 0, errors.New("session: RevokeAll without an account")
+	}
 	ctx, cancel := bound(ctx)
 	defer cancel()
 	n, err := m.Store.DeleteAll(ctx, org, account, except)
+	if err != nil {
+		return n, unavailable(err)
+	}
+	return n, nil
+}
+
+// RevokeOrg ends the sessions of all accounts of the org, from the next request
+// on, and their logins that are not complete. The session of the request that asks
+// for it ends, too. It returns how many sessions it ended.
+//
+// An empty org is an error, and nothing is ended. Any other error wraps
+// auth.ErrUnavailable. Within a request the Guard's Timeout applies, which may be
+// too short for a store that holds very many sessions of one org.
+func (m *Manager) RevokeOrg(ctx context.Context, org string) (int, error) {
+	if org == "" {
+		return 0, errors.New("session: RevokeOrg without an org")
+	}
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	n, err := m.Store.DeleteOrg(ctx, org)
 	if err != nil {
 		return n, unavailable(err)
 	}

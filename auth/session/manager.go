@@ -33,12 +33,17 @@ type Manager struct {
 	Factors   Factors   // nil: no second factor, and no login to an org that requires one
 	Hasher    Hasher    // nil: PBKDF2
 
-	// Cookie and Ticket are the names of the cookies; "": session-{org} and
-	// ticket-{org}, where {org} stands for the org's code. Each is sent with the
+	// DeviceKey lets a device that an account has logged in on skip the delays which
+	// tries elsewhere have set for its name: see Device cookies in the package's doc.
+	// nil: no device is known, and whoever guesses at a name keeps its owner waiting.
+	DeviceKey DeviceKey
+
+	// Cookie, Ticket and Device are the names of the cookies; "": session-{org},
+	// ticket-{org} and device-{org}, where {org} stands for the org's code. Each is sent with the
 	// prefix __Host-, Secure, HttpOnly, SameSite=Lax and the path /, so that no other host
 	// can set or read it (RFC 6265bis, section 4.1.3). The prefix and Secure go only
 	// where the Guard's BaseURL is http on a loopback host.
-	Cookie, Ticket string
+	Cookie, Ticket, Device string
 
 	// CrossOrigin decides which requests of browsers count as cross-origin.
 	// nil: all but those of the server's own origin. Give trusted origins here
@@ -72,14 +77,17 @@ func (m *Manager) Validate() error {
 	if m.Factors != nil && m.Attempts == nil {
 		problems = append(problems, errors.New("session: Manager.Attempts is required beside Factors"))
 	}
-	session, ticket := m.sessionCookie(), m.ticketCookie()
-	for field, name := range map[string]cookieName{"Cookie": session, "Ticket": ticket} {
+	if err := m.DeviceKey.validate(); err != nil {
+		problems = append(problems, err)
+	}
+	session, ticket, device := m.sessionCookie(), m.ticketCookie(), m.deviceCookie()
+	for field, name := range map[string]cookieName{"Cookie": session, "Ticket": ticket, "Device": device} {
 		if err := name.validate(); err != nil {
 			problems = append(problems, fmt.Errorf("session: Manager.%s %w", field, err))
 		}
 	}
-	if session == ticket {
-		problems = append(problems, errors.New("session: Manager.Cookie and Ticket must differ"))
+	if session == ticket || session == device || ticket == device {
+		problems = append(problems, errors.New("session: Manager.Cookie, Ticket and Device must differ"))
 	}
 	return errors.Join(problems...)
 }
@@ -185,6 +193,7 @@ func tenant(ctx context.Context) (*auth.Tenant, error) {
 const (
 	defaultIdle = 30 * time.Minute
 	defaultMax  = 12 * time.Hour
+	defaultMost = 100
 )
 
 func idle(org *auth.Org) time.Duration {
@@ -192,6 +201,15 @@ func idle(org *auth.Org) time.Duration {
 		return defaultIdle
 	}
 	return org.Session.Idle
+}
+
+// most is how many sessions an account may have. There is no word for any number: a
+// store fills by those of one account whose owner logs in and never out.
+func most(org *auth.Org) int {
+	if org.Session.PerAccount <= 0 {
+		return defaultMost
+	}
+	return org.Session.PerAccount
 }
 
 func longest(org *auth.Org) time.Duration {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +41,9 @@ func oldest(a, b Session) int {
 func (m *Memory) Create(ctx context.Context, s Session, limit int) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if s.Org == "" || s.Account == "" {
+		return errors.New("session: create a session: it has no org or no account")
 	}
 	now, t := m.now(), &m.sessions
 	t.mu.Lock()
@@ -230,26 +232,45 @@ func (m *Memory) DeleteAll(ctx context.Context, org, account, except string) (in
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
+	if account == "" {
+		return 0, errors.New("session: DeleteAll without an account")
+	}
 	now, t := m.now(), &m.sessions
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	accounts := []byID{t.orgs[org][account]}
-	if account == "" {
-		accounts = slices.Collect(maps.Values(t.orgs[org]))
+	return t.end(t.orgs[org][account], except, now), nil
+}
+
+// DeleteOrg implements Store.
+func (m *Memory) DeleteOrg(ctx context.Context, org string) (ended int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
 	}
-	ended := 0
-	for _, records := range accounts {
-		for id, r := range records {
-			if except != "" && id == except {
-				continue
-			}
-			t.remove(r)
-			if r.Ticket == "" && !r.isOver(now) {
-				ended++
-			}
-		}
+	if org == "" {
+		return 0, errors.New("session: DeleteOrg without an org")
+	}
+	now, t := m.now(), &m.sessions
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, records := range t.orgs[org] {
+		ended += t.end(records, "", now)
 	}
 	return ended, nil
+}
+
+// end removes an account's records, but for the one whose id is except (if not
+// empty), and returns how many of them were sessions.
+func (t *sessionTable) end(records byID, except string, now time.Time) (ended int) {
+	for id, r := range records {
+		if except != "" && id == except {
+			continue
+		}
+		t.remove(r)
+		if r.Ticket == "" && !r.isOver(now) {
+			ended++
+		}
+	}
+	return ended
 }
 
 // List implements Store.

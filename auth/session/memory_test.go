@@ -101,7 +101,7 @@ func TestMemoryForgetsHashesAndAccounts(t *testing.T) {
 		if records, accounts, previous := m.Len(); records > 400 || accounts > 400 || previous > 400 {
 			t.Errorf("%d records, %d accounts, %d hashes before", records, accounts, previous)
 		}
-		if _, err := m.DeleteAll(t.Context(), "acme", "", ""); err != nil {
+		if _, err := m.DeleteOrg(t.Context(), "acme"); err != nil {
 			t.Fatal(err)
 		}
 		if records, accounts, previous := m.Len(); records+accounts+previous > 0 {

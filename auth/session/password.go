@@ -26,24 +26,15 @@ func (m *Manager) password(r *http.Request, t *auth.Tenant, login, password stri
 	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
 		return "", proven, errCredentials
 	}
-	byName, byAddress := m.loginTry(t, login), m.addressTry(t, r)
-	if _, err := byName.begin(r.Context(), m.now()); err != nil {
-		return "", proven, err // and not counted for the address: it may be the owner's
-	}
-	if _, err := byAddress.begin(r.Context(), m.now()); err != nil {
-		byName.giveBack(r.Context())
+	counted, err := m.countLogin(r, t, login)
+	if err != nil {
 		return "", proven, err
 	}
 	account, err = m.compare(r.Context(), t, login, password)
-	if errors.Is(err, ErrCredentials) {
-		return "", proven, err
-	}
-	byAddress.giveBack(r.Context())
+	counted.end(r.Context(), err)
 	if err != nil {
-		byName.giveBack(r.Context()) // a fault is nobody's failed try
 		return "", proven, err
 	}
-	byName.succeed(r.Context())
 	return account, proven, nil
 }
 

@@ -9,6 +9,9 @@ type Passwords interface {
 	// password. It returns auth.ErrNotFound for an unknown name, and for an
 	// account without a password; any other error means that nothing is known.
 	//
+	// With Manager.DeviceKey it may be called once more for a login, before the try
+	// is counted.
+	//
 	// Tries are counted by the login without regard to its case and to blanks at
 	// its ends: logins that differ in nothing else are to be one account's.
 	Password(ctx context.Context, org, login string) (account, encoded string, err error)

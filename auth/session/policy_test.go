@@ -24,6 +24,25 @@ func TestSessionsPerAccount(t *testing.T) {
 		want(t, w.browser().login("bob", "bob's password"), 200, "")
 		want(t, newer.get("/me"), 200, "")
 	})
+	for _, unset := range []int{0, -1} {
+		t.Run("unset: the oldest of 100 goes", func(t *testing.T) {
+			w := newWorld(t, org(func(o *auth.Org) { o.Session.PerAccount = unset }))
+			oldest := w.ann()
+			w.clock.Advance(time.Second)
+			second := w.ann()
+			for range 98 {
+				w.ann()
+			}
+			want(t, oldest.get("/me"), 200, "")
+			w.clock.Advance(time.Second)
+			w.ann()
+			want(t, oldest.get("/me"), 401, expired)
+			want(t, second.get("/me"), 200, "")
+			if n := len(w.sessions("ann")); n != 100 {
+				t.Errorf("%d sessions", n)
+			}
+		})
+	}
 	t.Run("two: the oldest goes", func(t *testing.T) {
 		w := newWorld(t, org(func(o *auth.Org) { o.Session.PerAccount = 2 }))
 		var all []*browser
@@ -118,7 +137,7 @@ func TestThePolicyChangesMeanwhile(t *testing.T) {
 		w.putOrg(func(o *auth.Org) { o.Session.SecondFactor = true })
 		want(t, b.get("/me"), 200, "")
 		want(t, w.browser().login("ann", annPassword), 403, auth.DetailSecondFactor)
-		if n := must(w.manager.RevokeAll(t.Context(), "acme", "", "")); n != 1 {
+		if n := must(w.manager.RevokeOrg(t.Context(), "acme")); n != 1 {
 			t.Errorf("ended %d sessions", n)
 		}
 		want(t, b.get("/me"), 401, expired)

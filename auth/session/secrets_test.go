@@ -17,9 +17,9 @@ import (
 // K08 for sessions: what an Observer is told, what refusals say and what
 // records print holds no password, token, code or factor.
 func TestNothingTellsASecret(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, knowsDevices)
 	var said strings.Builder
-	secrets := map[string]bool{annPassword: true, "a wrong password": true}
+	secrets := map[string]bool{string(deviceKey): true, annPassword: true, "a wrong password": true}
 	note := func(got reply) reply {
 		if got.status != 200 {
 			said.WriteString(got.body)
@@ -79,6 +79,7 @@ func TestNothingTellsASecret(t *testing.T) {
 	f := must(w.memory.Factor(t.Context(), "acme", "ann"))
 	fmt.Fprintf(&said, "%v %+v %#v %v %+v %s %x", f, f, f, session.Enrolment{Account: "ann", Secret: factor},
 		session.Enrolment{Secret: factor}, factor, factor)
+	fmt.Fprintf(&said, "%v %+v", w.manager.DeviceKey, w.manager.DeviceKey)
 	fmt.Fprintln(&said, factor.String(), factor.GoString(), factor.LogValue(), string(must(json.Marshal(f))))
 	for secret := range secrets {
 		if strings.Contains(said.String(), secret) {

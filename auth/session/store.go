@@ -45,7 +45,8 @@ const (
 // whatever runs at the same time.
 //
 // A record lives from Create until it is ended (by Delete, DeleteID,
-// DeleteAll or a later Create) or its Expires has come, by the store's clock.
+// DeleteAll, DeleteOrg or a later Create) or its Expires has come, by the
+// store's clock.
 // Once a verb that ends it has returned, no Get that starts finds it, in this
 // process or in another that shares the store.
 //
@@ -59,6 +60,9 @@ type Store interface {
 	// s included; 0: any number. Which of two is older is decided by Created,
 	// then by ID; s itself is never ended, not even by a clock that was set back.
 	// Those ended so are remembered as replaced until their Expires.
+	//
+	// An s without an Org or an Account is an error, and nothing has changed: no
+	// record is nobody's.
 	Create(ctx context.Context, s Session, limit int) error
 
 	// Get returns the record, ErrNotFound, or ErrReplaced for one that a later
@@ -79,15 +83,22 @@ type Store interface {
 	// none.
 	Delete(ctx context.Context, hash [32]byte) error
 
-	// DeleteID ends the account's record of this id, or returns ErrNotFound.
+	// DeleteID ends the account's record of this id, or returns ErrNotFound. An
+	// empty account or id has none.
 	DeleteID(ctx context.Context, org, account, id string) error
 
 	// DeleteAll ends the account's records, tickets too, but for the one whose
 	// id is except (if not empty), and returns how many sessions it ended. An
-	// empty account means all of the org.
+	// empty account is an error, and nothing is ended: it is what the zero
+	// auth.Principal has, and must never stand for every account.
 	DeleteAll(ctx context.Context, org, account, except string) (int, error)
 
-	// List returns the account's records, the oldest first, tickets too.
+	// DeleteOrg ends all records of the org, tickets too, and returns how many
+	// sessions it ended. An empty org is an error, and nothing is ended.
+	DeleteOrg(ctx context.Context, org string) (int, error)
+
+	// List returns the account's records, the oldest first, tickets too. An empty
+	// account has none.
 	List(ctx context.Context, org, account string) ([]Session, error)
 }
 

@@ -116,6 +116,13 @@ func (s *stores) DeleteAll(ctx context.Context, org, account, except string) (in
 	return s.Memory.DeleteAll(ctx, org, account, except)
 }
 
+func (s *stores) DeleteOrg(ctx context.Context, org string) (int, error) {
+	if err := s.at("DeleteOrg"); err != nil {
+		return 0, err
+	}
+	return s.Memory.DeleteOrg(ctx, org)
+}
+
 func (s *stores) List(ctx context.Context, org, account string) ([]session.Session, error) {
 	if err := s.at("List"); err != nil {
 		return nil, err
@@ -175,6 +182,11 @@ func (hanging) DeleteID(ctx context.Context, _, _, _ string) error {
 }
 
 func (hanging) DeleteAll(ctx context.Context, _, _, _ string) (int, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func (hanging) DeleteOrg(ctx context.Context, _ string) (int, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -18,6 +19,7 @@ import (
 const (
 	freeLogins    = 5   // per name, whether there is such an account or not
 	freeCodes     = 5   // per account
+	freeOnDevice  = 5   // per device that has logged in before
 	freeAddresses = 100 // per address and hour: many people may share one
 	ticketCodes   = 5   // per ticket, and then it is good for nothing
 )
@@ -33,11 +35,16 @@ type try struct {
 
 func (m *Manager) try(t *auth.Tenant, free int, parts ...string) try {
 	sum := sha256.New()
-	for _, part := range append(parts, t.Org.Code) {
-		// With its length in front, so that no two lists of parts read the same.
-		fmt.Fprintf(sum, "%d:%s", len(part), part)
-	}
+	writeParts(sum, append(parts, t.Org.Code)...)
 	return try{m.Attempts, t, hex.EncodeToString(sum.Sum(nil)), free}
+}
+
+// writeParts writes each part with its length in front, so that no two lists of
+// parts read the same.
+func writeParts(w io.Writer, parts ...string) {
+	for _, part := range parts {
+		fmt.Fprintf(w, "%d:%s", len(part), part)
+	}
 }
 
 // loginTry counts by the name as it was submitted. Case and blanks at the ends
@@ -63,6 +70,46 @@ func (m *Manager) addressTry(t *auth.Tenant, r *http.Request) try {
 		addr = netip.PrefixFrom(addr.WithZone(""), 64).Masked().Addr()
 	}
 	return m.try(t, freeAddresses, "address", addr.String(), m.now().UTC().Format("2006-01-02T15"))
+}
+
+// loginTries are what the try at a password is counted by: the name first, and
+// the address; or else the device alone.
+type loginTries []try
+
+// countLogin goes by the device where it is known, whatever was tried elsewhere for
+// the name, or from the address.
+//
+// Otherwise it asks the address before the name: from one that is refused nothing is
+// written under any name. What the name refuses costs the address nothing, as it
+// may be the owner's.
+func (m *Manager) countLogin(r *http.Request, t *auth.Tenant, login string) (loginTries, error) {
+	if counted, err := m.countDevice(r, t, login); counted != nil || err != nil {
+		return counted, err
+	}
+	byName, byAddress := m.loginTry(t, login), m.addressTry(t, r)
+	if _, err := byAddress.begin(r.Context(), m.now()); err != nil {
+		return nil, err
+	}
+	if _, err := byName.begin(r.Context(), m.now()); err != nil {
+		byAddress.giveBack(r.Context())
+		return nil, err
+	}
+	return loginTries{byName, byAddress}, nil
+}
+
+// end settles counted tries at a password. A right one says nothing about the
+// others that came from its address.
+func (l loginTries) end(ctx context.Context, err error) {
+	switch {
+	case err == nil:
+		l[0].succeed(ctx)
+		l = l[1:]
+	case errors.Is(err, ErrCredentials):
+		return
+	}
+	for _, t := range l {
+		t.giveBack(ctx) // a fault is nobody's failed try
+	}
 }
 
 // begin counts the try, or refuses it with ErrLocked. It comes before the

@@ -20,6 +20,8 @@ func TestValidate(t *testing.T) {
 		"nothing":                     {&session.Manager{}, "Store"},
 		"passwords without attempts":  {&session.Manager{Store: memory, Passwords: &stores{}}, "Attempts"},
 		"factors without attempts":    {&session.Manager{Store: memory, Factors: memory}, "Attempts"},
+		"a short device key":          {&session.Manager{Store: memory, DeviceKey: make([]byte, 31)}, "31 bytes"},
+		"an empty device key":         {&session.Manager{Store: memory, DeviceKey: session.DeviceKey{}}, "0 bytes"},
 		"sessions of accounts proven": {&session.Manager{Store: memory}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

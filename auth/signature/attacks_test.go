@@ -187,6 +187,20 @@ func TestS11PathsAreDecodedOnce(t *testing.T) {
 	}
 }
 
+func TestS22TheCommandIsBounded(t *testing.T) {
+	w := newWorld(t)
+	for _, head := range []string{"/c_x/", "/c_x/%7C"} {
+		q := w.request()
+		q.command = head + strings.Repeat("a", 2049-len(head))
+		q.target = "/acme/v2" + q.command
+		t.Run("S22 2049 bytes of "+head, func(t *testing.T) { w.clean(t, q, 400, "invalidArgument.path") })
+		q = w.request()
+		q.command = head + strings.Repeat("a", 2048-len(head))
+		q.target = "/acme/v2" + q.command
+		want(t, w.send(t, q), 200, "ann")
+	}
+}
+
 func TestS13QueryAndBodyAreNotSigned(t *testing.T) {
 	w := newWorld(t)
 	q := w.request()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -94,22 +93,33 @@ func (a *attempt) decideOverride(ctx context.Context, name string) error {
 	return err
 }
 
-func (a *attempt) principal(clientKey string) auth.Principal {
+func (a *attempt) principal(key *signing.Key) auth.Principal {
 	caller := a.credential.Account
 	if caller == "" {
 		caller = a.account.ID
 	}
+	set := a.credential.set(a.tenant, key.ClientKey())
 	return auth.Principal{
 		Org:           a.tenant.Org.Code,
-		App:           clientKey,
+		App:           key.ClientKey(),
 		Account:       a.account.ID,
 		Caller:        caller,
 		Mechanism:     Name,
 		Roles:         slices.Clone(a.account.Roles),
-		Scope:         scope.Unscoped(), // a signing key carries no scope
-		Granted:       scope.Unscoped(),
+		Scope:         set,
+		Granted:       set,
+		Expires:       earlier(a.credential.NotAfter, key.Ends()),
+		Networks:      slices.Clone(a.credential.Networks),
 		Authenticated: a.now,
 	}
+}
+
+// earlier returns the earlier of two ends, of which the zero time is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // refuse keeps "there is none" apart from "the directory did not answer".

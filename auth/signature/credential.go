@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -20,6 +21,11 @@ type Credential struct {
 
 	Account  string   // id of the account that a request without an account header acts as; "": the header is required
 	Accounts []string // ids of the further accounts it may act as; nil: nobody
+
+	// Scope holds the chains that bound what requests may do. Nil is no bound: they
+	// may do everything that their account may. A chain that does not parse permits
+	// nothing.
+	Scope []string
 
 	NotBefore, NotAfter time.Time      // inclusive; zero: no bound
 	Networks            []netip.Prefix // where requests may come from, IPv4 unmapped; nil: anywhere
@@ -66,4 +72,12 @@ func (c *Credential) admits(addr netip.Addr) bool {
 // mayActAs tells whether a request may name the account.
 func (c *Credential) mayActAs(account string) bool {
 	return account != "" && (account == c.Account || slices.Contains(c.Accounts, account))
+}
+
+// set is what the credential's scope permits.
+func (c *Credential) set(t *auth.Tenant, clientKey string) scope.Set {
+	if c.Scope == nil {
+		return scope.Unscoped()
+	}
+	return t.CompileRecord("credential", clientKey, c.Scope)
 }

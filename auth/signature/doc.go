@@ -13,6 +13,8 @@
 // database, with sealed secrets; it and redisstore have the Replays that several
 // processes share. signing.NewMemory is for one process.
 //
+// A route that gives or changes credentials asks Within first.
+//
 // # What is not checked
 //
 // The signature covers the path, the method and the timestamp. The query, the

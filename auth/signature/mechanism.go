@@ -64,7 +64,7 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // Authenticate implements auth.Mechanism. It claims nonce and signature last.
 //
 // Details of its errors are auth.DetailAmbiguous, DetailMalformedSignature,
-// DetailMethod, DetailStaleSignature, DetailInvalidSignature, DetailReplayed,
+// DetailMethod, DetailPath, DetailStaleSignature, DetailInvalidSignature, DetailReplayed,
 // DetailStoreFull, and DetailPrincipal for what the account header asks. Any other
 // one wraps auth.ErrUnavailable.
 func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
@@ -80,7 +80,7 @@ func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principa
 		// header must not tell which accounts there are, time and again.
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailPrincipal, Err: a.override}
 	}
-	return a.principal(key.ClientKey()), nil
+	return a.principal(key), nil
 }
 
 // Challenge implements auth.Mechanism.
@@ -109,6 +109,8 @@ func fault(err error) error {
 	switch {
 	case errors.Is(err, signing.ErrMethod):
 		detail = auth.DetailMethod
+	case errors.Is(err, signing.ErrPath):
+		detail = auth.DetailPath
 	case errors.Is(err, signing.ErrAmbiguous):
 		detail = auth.DetailAmbiguous
 	case errors.Is(err, signing.ErrMalformed), errors.Is(err, signing.ErrNoSignature):

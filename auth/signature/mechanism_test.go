@@ -132,7 +132,7 @@ func TestARequestWithoutAMethod(t *testing.T) {
 	}
 }
 
-// A scope is not what a signature lacks: it has none.
+// A key cannot be given another scope by signing again: there is nothing to ask for.
 func TestAHandlersRefusalHasNoChallenge(t *testing.T) {
 	w := newWorld(t)
 	h := w.guard.Mount(w.guard.Require(auth.Authenticated)(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -83,29 +83,57 @@ const maxFormers = 8
 // verifies no longer. It returns auth.ErrNotFound for an unknown client key.
 func (c *Credentials) Rotate(ctx context.Context, clientKey string, grace time.Duration) (signing.Secret, error) {
 	_, secret := signing.Generate()
-	// Once more after each change by others, which the new row must not undo.
-	for done := false; !done; {
-		row, err := c.store.findCredential(ctx, clientKey)
-		if err != nil {
-			return "", c.failed("rotate a secret", err)
-		}
+	err := c.change(ctx, clientKey, func(row *credentialRow) error {
 		row.rotate(c.store.seal(secretPlace(row.org, clientKey), []byte(secret)), grace)
-		if done, err = c.store.replaceSecrets(ctx, row); err != nil {
-			return "", c.failed("rotate a secret", err)
-		}
+		return nil
+	})
+	if err != nil {
+		return "", c.failed("rotate a secret", err)
 	}
 	return secret, nil
 }
 
-// Restrict gives a client key other restrictions. The Key of restrictions is
-// ignored. It returns auth.ErrNotFound for an unknown client key.
-func (c *Credentials) Restrict(ctx context.Context, clientKey string, restrictions signature.Credential) error {
-	rules, err := json.Marshal(newRules(restrictions))
-	if err != nil {
-		return fmt.Errorf("sqlstore: restrict a credential: %w", err)
+// Restrict changes the restrictions of a client key, in one atomic step. The
+// function alters a copy of those there are, whose Key must stay as it is; it is
+// called again after a change by others. Its error, if any, is returned as it is,
+// and nothing has changed then. Restrict returns auth.ErrNotFound for an unknown
+// client key.
+func (c *Credentials) Restrict(ctx context.Context, clientKey string, alter func(*signature.Credential) error) error {
+	var refused error
+	err := c.change(ctx, clientKey, func(row *credentialRow) error {
+		credential, err := c.built.credential(*row, func() (*signature.Credential, error) { return c.build(*row) })
+		if err != nil {
+			return err
+		}
+		altered := *credential // shared, and not to be altered
+		if refused = alter(&altered); refused != nil {
+			return refused
+		}
+		rules, err := json.Marshal(newRules(altered))
+		row.rules = string(rules)
+		return err
+	})
+	if refused != nil {
+		return refused
 	}
-	return c.write(ctx, "restrict a credential",
-		`UPDATE {credentials} SET version = $2, restrictions = $3 WHERE client_key = $1`, clientKey, string(rules))
+	return c.failed("restrict a credential", err)
+}
+
+// change alters a row as it is, once more after each change by others, which it
+// must not undo.
+func (c *Credentials) change(ctx context.Context, clientKey string, alter func(*credentialRow) error) error {
+	for {
+		row, err := c.store.findCredential(ctx, clientKey)
+		if err != nil {
+			return err
+		}
+		if err := alter(&row); err != nil {
+			return err
+		}
+		if done, err := c.store.replaceCredential(ctx, row); done || err != nil {
+			return err
+		}
+	}
 }
 
 // Delete forgets a client key. It returns auth.ErrNotFound for an unknown one.
@@ -197,17 +225,18 @@ func (s *Store) findCredential(ctx context.Context, clientKey string) (row crede
 	return row, err
 }
 
-// replaceSecrets writes the secrets of a row and gives it another version. It
-// reports false if the row is not of the version that was read any more.
-func (s *Store) replaceSecrets(ctx context.Context, row credentialRow) (done bool, err error) {
+// replaceCredential writes a row and gives it another version. It reports false if
+// the row is not of the version that was read any more.
+func (s *Store) replaceCredential(ctx context.Context, row credentialRow) (done bool, err error) {
 	formers, err := json.Marshal(row.formers)
 	if err != nil {
 		return false, err
 	}
 	err = s.write(ctx, func(q querier) error {
 		n, err := affected(q.ExecContext(ctx, s.text(`
-			UPDATE {credentials} SET version = $3, sealed = $4, formers = $5 WHERE client_key = $1 AND version = $2`),
-			row.clientKey, row.version, rand.Text(), row.sealed, string(formers)))
+			UPDATE {credentials} SET version = $3, sealed = $4, formers = $5, restrictions = $6
+			WHERE client_key = $1 AND version = $2`),
+			row.clientKey, row.version, rand.Text(), row.sealed, string(formers), row.rules))
 		done = n > 0
 		return err
 	})
@@ -231,19 +260,19 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 	if err := json.Unmarshal([]byte(row.rules), &rules); err != nil {
 		return nil, fmt.Errorf("sqlstore: find a credential: %w", err)
 	}
-	kept := [][]byte{row.sealed}
-	for _, former := range row.formers {
-		kept = append(kept, former.Sealed)
+	secret, err := c.store.unseal(secretPlace(row.org, row.clientKey), row.sealed)
+	if err != nil {
+		return nil, err
 	}
-	var secrets []signing.Secret
-	for _, sealed := range kept {
-		secret, err := c.store.unseal(secretPlace(row.org, row.clientKey), sealed)
+	key, err := signing.NewKey(row.clientKey, signing.Secret(secret))
+	for _, former := range row.formers {
 		if err != nil {
 			return nil, err
 		}
-		secrets = append(secrets, signing.Secret(secret))
+		if secret, err = c.store.unseal(secretPlace(row.org, row.clientKey), former.Sealed); err == nil {
+			key, err = key.WithFormer(signing.Secret(secret), time.UnixMilli(former.Until))
+		}
 	}
-	key, err := signing.NewKey(row.clientKey, secrets...)
 	if err != nil {
 		return nil, err
 	}
@@ -255,6 +284,7 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 type rules struct {
 	Account   string         `json:"account,omitempty"`
 	Accounts  []string       `json:"accounts"`
+	Scope     []string       `json:"scope"`
 	NotBefore *time.Time     `json:"notBefore,omitempty"`
 	NotAfter  *time.Time     `json:"notAfter,omitempty"`
 	Networks  []netip.Prefix `json:"networks"`
@@ -262,7 +292,7 @@ type rules struct {
 }
 
 func newRules(c signature.Credential) rules {
-	r := rules{Account: c.Account, Accounts: c.Accounts, Networks: c.Networks, Disabled: c.Disabled}
+	r := rules{Account: c.Account, Accounts: c.Accounts, Scope: c.Scope, Networks: c.Networks, Disabled: c.Disabled}
 	if !c.NotBefore.IsZero() {
 		r.NotBefore = &c.NotBefore
 	}
@@ -273,7 +303,9 @@ func newRules(c signature.Credential) rules {
 }
 
 func (r rules) credential(key *signing.Key) *signature.Credential {
-	c := &signature.Credential{Key: key, Account: r.Account, Accounts: r.Accounts, Networks: r.Networks, Disabled: r.Disabled}
+	c := &signature.Credential{
+		Key: key, Account: r.Account, Accounts: r.Accounts, Scope: r.Scope, Networks: r.Networks, Disabled: r.Disabled,
+	}
 	if r.NotBefore != nil {
 		c.NotBefore = *r.NotBefore
 	}

@@ -20,6 +20,7 @@ type engine struct {
 	answers  map[string]string // of SQLite, by a part of the question
 	fails    map[string]error  // statements, by a part of them
 	closed   int               // connections
+	sent     int               // statements
 }
 
 func (e *engine) Connect(context.Context) (driver.Conn, error) { return connection{e}, nil }
@@ -27,11 +28,26 @@ func (e *engine) Driver() driver.Driver                        { return nil }
 
 type connection struct{ *engine }
 
-func (c connection) Close() error                        { c.closed++; return nil }
-func (c connection) Begin() (driver.Tx, error)           { return nil, errors.ErrUnsupported }
-func (c connection) Prepare(string) (driver.Stmt, error) { return nil, errors.ErrUnsupported }
+func (c connection) Close() error              { c.closed++; return nil }
+func (c connection) Begin() (driver.Tx, error) { return nil, errors.ErrUnsupported }
+func (c connection) Prepare(query string) (driver.Stmt, error) {
+	return statement{c, query}, nil
+}
+
+type statement struct {
+	connection
+	query string
+}
+
+func (s statement) Close() error                               { return nil }
+func (s statement) NumInput() int                              { return -1 }
+func (s statement) Exec([]driver.Value) (driver.Result, error) { return nil, errors.ErrUnsupported }
+func (s statement) Query([]driver.Value) (driver.Rows, error) {
+	return s.QueryContext(context.Background(), s.query, nil)
+}
 
 func (c connection) ExecContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Result, error) {
+	c.sent++
 	for part, err := range c.fails {
 		if strings.Contains(query, part) {
 			return nil, err
@@ -41,6 +57,7 @@ func (c connection) ExecContext(_ context.Context, query string, _ []driver.Name
 }
 
 func (c connection) QueryContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Rows, error) {
+	c.sent++
 	if strings.Contains(query, "pg_settings") {
 		var all rows
 		for name, setting := range c.settings {
@@ -54,12 +71,14 @@ func (c connection) QueryContext(_ context.Context, query string, _ []driver.Nam
 		}
 	}
 	switch {
+	case strings.Contains(query, "maker, maker_app, parent"):
+		return &rows{{"ann", "app", "up"}}, nil
 	case strings.Contains(query, "max(version)"):
-		return &rows{{int64(1)}}, nil
+		return &rows{{int64(2)}}, nil
 	case strings.Contains(query, "relpersistence"):
 		return &rows{{false}}, nil
 	case strings.Contains(query, "count(*)"):
-		return &rows{{int64(0), int64(0)}}, nil
+		return &rows{{int64(0), int64(0), int64(0), int64(0)}}, nil
 	}
 	return &rows{{int64(1)}}, nil
 }
@@ -82,6 +101,15 @@ func (e *engine) open(dialect sqlstore.Dialect) (*sqlstore.Store, error) {
 	return sqlstore.Open(context.Background(), sql.OpenDB(e), dialect, sqlstore.Options{})
 }
 
+// postgres is one that is fit.
+func postgres() *engine {
+	return &engine{settings: map[string]string{
+		"server_version_num": "120000", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on",
+		"synchronous_standby_names": "", "default_transaction_isolation": "read committed",
+		"default_transaction_read_only": "off", "recovery": "false",
+	}}
+}
+
 func TestPostgresByItsSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   map[string]string
@@ -98,11 +126,7 @@ func TestPostgresByItsSettings(t *testing.T) {
 		"a standby nobody waits for":        {change: map[string]string{"synchronous_standby_names": "one", "synchronous_commit": "local"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &engine{settings: map[string]string{
-				"server_version_num": "120000", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on",
-				"synchronous_standby_names": "", "default_transaction_isolation": "read committed",
-				"default_transaction_read_only": "off", "recovery": "false",
-			}}
+			e := postgres()
 			for setting, value := range c.change {
 				e.settings[setting] = value
 			}
@@ -171,5 +195,25 @@ func TestAConnectionThatIsNotRolledBackIsClosed(t *testing.T) {
 				t.Errorf("%d connections were closed, want %d", e.closed, c.closed)
 			}
 		})
+	}
+}
+
+func TestSpendIsOneStatement(t *testing.T) {
+	for _, e := range []*engine{sqlite("3.42.0"), postgres()} {
+		dialect := sqlstore.SQLite
+		if e.settings != nil {
+			dialect = sqlstore.PostgreSQL
+		}
+		s, err := e.open(dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, uses := range []int64{0, 5} {
+			e.sent = 0
+			l, err := s.Ledger().Spend(t.Context(), token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key", MaxUses: uses})
+			if err != nil || l != (token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up"}) || e.sent != 1 {
+				t.Errorf("dialect %v, %d uses: Spend = %+v, %v by %d statements", dialect, uses, l, err, e.sent)
+			}
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 //
 // In PostgreSQL an accepted request takes one statement and one round trip,
 // siblings included, and a refused one a look-up more; in SQLite each takes one
-// transaction. A claim never returns signing.ErrFull: the number of rows is the
+// transaction. A refused claim leaves no row. A claim never returns signing.ErrFull: the number of rows is the
 // rate of requests times the time for which each is remembered, and it is the
 // quotas in front that bound it. A full disk is an error like any other.
 //
@@ -91,15 +91,14 @@ func id(kind byte, nonceOrSignature []byte, clientKey string) []byte {
 // outcome is what became of a claim.
 type outcome struct {
 	inTime   bool // signed in the epoch, and not past its retention
-	fresh    bool // the nonce was new
-	accepted bool // and so was the signature, or it is a sibling
+	accepted bool // the nonce was new, and the signature too or it is a sibling
 }
 
 func (o outcome) err() error {
 	switch {
 	case !o.inTime:
 		return signing.ErrStale
-	case !o.fresh || !o.accepted:
+	case !o.accepted:
 		return signing.ErrReplayed
 	}
 	return nil
@@ -120,16 +119,24 @@ func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
 	if err != nil {
 		return fmt.Errorf("sqlstore: claim: %w", err)
 	}
-	r.store.wrote(ctx)
+	if o.accepted {
+		r.store.wrote(ctx)
+	}
 	return o.err()
 }
 
-// The statement that decides. It is right under read committed, as it relies on
-// no snapshot: of statements at once that insert one id, the unique index lets
-// one win, the others wait for its commit, and then ON CONFLICT sees the row as
-// it is. The signature's row is only touched when the nonce was new, so that a
-// replay takes no sibling's place; its lock is the last one taken, so that
-// there is no deadlock.
+// The statement that decides. It writes both rows or none. It looks at the
+// signature before it writes the nonce: a captured signature must not leave a
+// row for each nonce that it is sent with.
+//
+// That look is at a snapshot. What decides is the writing, which relies on no
+// snapshot and so is right under read committed: of statements at once that
+// insert one id, the unique index lets one win, the others wait for its commit,
+// and then ON CONFLICT sees the row as it is. The signature's row is only
+// touched when the nonce was new, so that a replay takes no sibling's place;
+// its lock is the last one taken, so that there is no deadlock. If another claim
+// has taken the signature since the snapshot, the nonce is written already: a
+// division by zero ends the statement and takes the nonce back.
 //
 // $1 nonce, $2 signature, $3 signed, $4 keep, $5 uses, $6 siblings, $7 window.
 const claimText = `
@@ -137,14 +144,19 @@ WITH nonce AS (
 	INSERT INTO {replays} (id, keep, uses, began, engine)
 	SELECT $1::bytea, $4::bigint, 1, {now}, '' FROM {replays} e
 	WHERE e.id = '' AND e.engine = ` + engineText + ` AND $3::bigint > e.began AND $4::bigint > {now}
+	AND coalesce((SELECT uses < $6::bigint AND abs({now} - began) < $7::bigint FROM {replays} WHERE id = $2::bytea), true)
 	ON CONFLICT (id) DO NOTHING RETURNING began
 ), signature AS (
 	INSERT INTO {replays} AS r (id, keep, uses, began, engine)
 	SELECT $2::bytea, $4::bigint, $5::bigint, nonce.began, '' FROM nonce
 	ON CONFLICT (id) DO UPDATE SET uses = r.uses + 1, keep = greatest(r.keep, excluded.keep)
-	WHERE r.uses < $6::bigint AND abs(excluded.began - r.began) < $7::bigint RETURNING 1
+	WHERE 1 / (r.uses < $6::bigint AND abs(excluded.began - r.began) < $7::bigint)::int = 1 -- or replayed at the same time
+	RETURNING 1
 )
-SELECT EXISTS (SELECT 1 FROM nonce), EXISTS (SELECT 1 FROM signature)`
+SELECT count(*) FROM signature`
+
+// divisionByZero is the SQLSTATE of claimText for a claim that lost a race.
+const divisionByZero = "22012"
 
 // whyText says of a claim whose nonce was not recorded whether there is an
 // epoch, and whether the request is in it. If not, then it was not before.
@@ -168,12 +180,15 @@ func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err e
 	s := r.store
 	// Twice: without an epoch nothing was recorded.
 	for range 2 {
+		accepted := 0
 		err = s.db.QueryRowContext(ctx, s.text(claimText),
 			c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs).
-			Scan(&o.fresh, &o.accepted)
-		if err != nil || o.fresh {
-			o.inTime = o.fresh
-			return o, err
+			Scan(&accepted)
+		switch {
+		case sqlState(err) == divisionByZero:
+			return outcome{inTime: true}, nil
+		case err != nil || accepted == 1:
+			return outcome{inTime: true, accepted: accepted == 1}, err
 		}
 		begun := false
 		err = s.db.QueryRowContext(ctx, s.text(whyText), c.signed, c.keep).Scan(&begun, &o.inTime)
@@ -194,6 +209,9 @@ func (r *Replays) begin(ctx context.Context) error {
 	return err
 }
 
+// errUndo ends a transaction of SQLite that is to leave nothing.
+var errUndo = errors.New("sqlstore: undo")
+
 func (r *Replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err error) {
 	err = r.store.transact(ctx, "", func(q querier) error {
 		o = outcome{}
@@ -202,14 +220,16 @@ func (r *Replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err err
 		if !o.inTime {
 			return err
 		}
-		o.fresh, err = r.claimNonce(ctx, q, c, now)
-		if err != nil || !o.fresh {
-			return err
+		o.accepted, err = r.record(ctx, q, c, now)
+		if err == nil && !o.accepted {
+			return errUndo // its nonce, and its epoch, which the next claim begins again
 		}
-		o.accepted, err = r.claimSignature(ctx, q, c, now)
 		return err
 	})
-	if err == nil {
+	switch {
+	case errors.Is(err, errUndo):
+		return o, nil
+	case err == nil:
 		r.store.begun.Store(true)
 	}
 	return o, err
@@ -234,15 +254,15 @@ func (r *Replays) epoch(ctx context.Context, q querier) (now, began int64, err e
 	return now, began, err
 }
 
-func (r *Replays) claimNonce(ctx context.Context, q querier, c *claim, now int64) (fresh bool, err error) {
+// record reports whether both the nonce and the signature could be recorded.
+func (r *Replays) record(ctx context.Context, q querier, c *claim, now int64) (both bool, err error) {
 	n, err := affected(q.ExecContext(ctx, r.store.text(`
 		INSERT INTO {replays} (id, keep, uses, began, engine) VALUES ($1, $2, 1, $3, '')
 		ON CONFLICT (id) DO NOTHING`), c.nonce, c.keep, now))
-	return n == 1, err
-}
-
-func (r *Replays) claimSignature(ctx context.Context, q querier, c *claim, now int64) (accepted bool, err error) {
-	n, err := affected(q.ExecContext(ctx, r.store.text(`
+	if err != nil || n == 0 {
+		return false, err
+	}
+	n, err = affected(q.ExecContext(ctx, r.store.text(`
 		INSERT INTO {replays} (id, keep, uses, began, engine) VALUES ($1, $2, $3, $4, '')
 		ON CONFLICT (id) DO UPDATE SET uses = uses + 1, keep = max(keep, excluded.keep)
 		WHERE uses < $5 AND abs(excluded.began - began) < $6`), c.signature, c.keep, c.uses, now, c.siblings, c.withinMs))

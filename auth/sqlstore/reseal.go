@@ -75,7 +75,7 @@ func (s *Store) resealCredential(ctx context.Context, row credentialRow) error {
 		if err != nil || !changed {
 			return err
 		}
-		done, err := s.replaceSecrets(ctx, row)
+		done, err := s.replaceCredential(ctx, row)
 		if err != nil || done {
 			return err
 		}

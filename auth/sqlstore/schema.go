@@ -18,9 +18,11 @@ var tables = []string{
 	"schema", "replays", "ledger", "keys", "credentials", "sessions", "attempts", "factors",
 }
 
-// migrations lead from an empty database to the present schema. Each stays as
-// it is once it was released.
-var migrations = []string{`
+// version is that of schema.
+const version = 2
+
+// schema makes the present tables. It may run again.
+const schema = `
 -- What has been accepted: a row for each nonce and each signature, and one for
 -- the epoch, whose id is empty. It goes with the others when the table is emptied.
 CREATE TABLE IF NOT EXISTS {replays} (
@@ -41,10 +43,14 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 	max_uses bigint NOT NULL, -- 0: any number
 	issued bigint NOT NULL,   -- Unix seconds
 	expires bigint,           -- Unix seconds; NULL: never
+	maker {text} NOT NULL DEFAULT '',     -- account
+	maker_app {text} NOT NULL DEFAULT '', -- client key
+	parent {text} NOT NULL DEFAULT '',    -- id; empty: none
 	PRIMARY KEY (client_key, id)
 );
 CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject);
 CREATE INDEX IF NOT EXISTS {ledger}_expires ON {ledger} (expires) WHERE expires IS NOT NULL;
+CREATE INDEX IF NOT EXISTS {ledger}_parent ON {ledger} (client_key, parent) WHERE parent <> '';
 
 -- Key pairs, one for each app.
 CREATE TABLE IF NOT EXISTS {keys} (
@@ -104,6 +110,15 @@ CREATE TABLE IF NOT EXISTS {factors} (
 	recovery {bytes} NOT NULL, -- SHA-256 of each code, one after the other
 	PRIMARY KEY (org, account)
 );
+`
+
+// upgrades lead from each version to the next, the first from version 1. Each
+// stays as it is once it was released.
+var upgrades = [version - 1]string{`
+ALTER TABLE {ledger} ADD COLUMN maker {text} NOT NULL DEFAULT '';
+ALTER TABLE {ledger} ADD COLUMN maker_app {text} NOT NULL DEFAULT '';
+ALTER TABLE {ledger} ADD COLUMN parent {text} NOT NULL DEFAULT '';
+CREATE INDEX {ledger}_parent ON {ledger} (client_key, parent) WHERE parent <> '';
 `}
 
 const schemaTable = `CREATE TABLE IF NOT EXISTS {schema} (
@@ -111,9 +126,12 @@ const schemaTable = `CREATE TABLE IF NOT EXISTS {schema} (
 );
 `
 
-// Schema returns the statements that make the tables, for those who run them by
-// a tool of their own. They may run again. An empty prefix is that of
-// Options.Prefix. It returns "" for what Open refuses.
+var setVersion = fmt.Sprintf("\nINSERT INTO {schema} (version) VALUES (%d) ON CONFLICT DO NOTHING;\n", version)
+
+// Schema returns the statements that make the tables of the present version,
+// for those who run them by a tool of their own. They may run again, but do not
+// upgrade tables of an earlier version: they fail there, and Open upgrades. An
+// empty prefix is that of Options.Prefix. It returns "" for what Open refuses.
 func Schema(d Dialect, prefix string) string {
 	if prefix == "" {
 		prefix = defaultPrefix
@@ -121,19 +139,13 @@ func Schema(d Dialect, prefix string) string {
 	if !d.valid() || !validPrefix.MatchString(prefix) {
 		return ""
 	}
-	var text strings.Builder
-	text.WriteString(schemaTable)
-	for i, migration := range migrations {
-		text.WriteString(migration)
-		fmt.Fprintf(&text, "\nINSERT INTO {schema} (version) VALUES (%d) ON CONFLICT DO NOTHING;\n", i+1)
-	}
-	return d.replacer(prefix).Replace(text.String())
+	return d.replacer(prefix).Replace(schemaTable + schema + setVersion)
 }
 
 // migrate brings the tables to the present version, unless they are.
 func (s *Store) migrate(ctx context.Context) error {
-	version, err := s.version(ctx, s.db)
-	if err == nil && version == len(migrations) {
+	found, err := s.version(ctx, s.db)
+	if err == nil && found == version {
 		return nil
 	}
 	// Not there, or not to be read: what is wrong shows below.
@@ -141,28 +153,25 @@ func (s *Store) migrate(ctx context.Context) error {
 		if _, err := q.ExecContext(ctx, s.text(schemaTable)); err != nil {
 			return err
 		}
-		version, err := s.version(ctx, q)
+		found, err := s.version(ctx, q)
 		if err != nil {
 			return err
 		}
-		if version > len(migrations) {
+		if found > version {
 			return errors.New("the tables are of a later version of this package")
 		}
-		for i, migration := range migrations[version:] {
-			if err := execAll(ctx, q, s.text(migration)); err != nil {
-				return err
-			}
-			if _, err := q.ExecContext(ctx, s.text("INSERT INTO {schema} (version) VALUES ($1)"), version+i+1); err != nil {
-				return err
-			}
+		steps := schema
+		if found > 0 {
+			steps = strings.Join(upgrades[found-1:], "")
 		}
-		return nil
+		return execAll(ctx, q, s.text(steps+setVersion))
 	})
 }
 
-func (s *Store) version(ctx context.Context, q querier) (version int, err error) {
-	err = q.QueryRowContext(ctx, s.text("SELECT coalesce(max(version), 0) FROM {schema}")).Scan(&version)
-	return version, err
+// version returns 0 for tables that are not there yet.
+func (s *Store) version(ctx context.Context, q querier) (found int, err error) {
+	err = q.QueryRowContext(ctx, s.text("SELECT coalesce(max(version), 0) FROM {schema}")).Scan(&found)
+	return found, err
 }
 
 // execAll runs statements one by one, as some drivers take no more at once.

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSchema holds the tables to the texts of testdata. One that was released
-// must not change: write a migration more.
+// must not change: write an upgrade more.
 func TestSchema(t *testing.T) {
 	for file, dialect := range map[string]sqlstore.Dialect{"postgresql.sql": sqlstore.PostgreSQL, "sqlite.sql": sqlstore.SQLite} {
 		want, err := os.ReadFile(filepath.Join("testdata", file))

@@ -76,11 +76,13 @@ func NewSealer(current []byte, old ...[]byte) (*Sealer, error) {
 
 const redacted = "REDACTED"
 
-func (Sealer) String() string               { return redacted }
-func (Sealer) GoString() string             { return redacted }
-func (Sealer) Format(f fmt.State, _ rune)   { io.WriteString(f, redacted) }
-func (Sealer) LogValue() slog.Value         { return slog.StringValue(redacted) }
-func (Sealer) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+func (Sealer) String() string                 { return redacted }
+func (Sealer) GoString() string               { return redacted }
+func (Sealer) Format(f fmt.State, _ rune)     { io.WriteString(f, redacted) }
+func (Sealer) LogValue() slog.Value           { return slog.StringValue(redacted) }
+func (Sealer) MarshalJSON() ([]byte, error)   { return []byte(`"` + redacted + `"`), nil }
+func (Sealer) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
+func (Sealer) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
 
 // place is where a secret is kept.
 type place struct{ kind, org, id string }

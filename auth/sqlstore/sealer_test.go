@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/internal/printed"
 )
 
 func key(b byte) []byte {
@@ -52,16 +53,16 @@ func TestSealerPrintsNothing(t *testing.T) {
 		return a
 	}
 	slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: untimed})).Info("", "sealer", s)
-	text, err := json.Marshal(map[string]any{"sealer": s})
+	encoded, err := json.Marshal(map[string]any{"sealer": s})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, printed := range []string{
-		s.String(), s.GoString(), fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %x %d", s, s, s, s, s), fmt.Sprintf("%+v", *s), log.String(), string(text),
-		fmt.Sprintf("%+v", sqlstore.Options{Sealer: s}),
+	for _, text := range []string{
+		s.String(), s.GoString(), fmt.Sprint(s), fmt.Sprintf("%v %+v %#v %x %d", s, s, s, s, s), fmt.Sprintf("%+v", *s), log.String(), string(encoded),
+		fmt.Sprintf("%+v", sqlstore.Options{Sealer: s}), printed.All(s), printed.All(*s), printed.All(sqlstore.Options{Sealer: s}),
 	} {
-		if strings.Contains(strings.ToLower(printed), "abab") || strings.Contains(printed, "171") {
-			t.Errorf("printed %q", printed)
+		if strings.Contains(strings.ToLower(text), "abab") || strings.Contains(text, "171 171") || strings.Contains(text, "\xab\xab") {
+			t.Errorf("printed %q", text)
 		}
 	}
 }

@@ -31,6 +31,9 @@ const (
 // Create implements session.Store. A hash or an id that the account has already
 // is an error.
 func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) error {
+	if n.Org == "" || n.Account == "" {
+		return errors.New("sqlstore: create a session: it has no org or no account")
+	}
 	if !storable(n.ID, n.Org, n.Account, string(n.Ticket), n.Address, n.Agent) {
 		return errors.New("sqlstore: create a session: a text is not UTF-8 or has a zero byte")
 	}
@@ -185,15 +188,35 @@ func (s *Sessions) DeleteID(ctx context.Context, org, account, id string) error 
 }
 
 // DeleteAll implements session.Store.
-func (s *Sessions) DeleteAll(ctx context.Context, org, account, except string) (ended int, err error) {
+func (s *Sessions) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
+	if account == "" {
+		return 0, errors.New("sqlstore: delete sessions: no account is named")
+	}
 	if !storable(org, account, except) {
 		return 0, nil
 	}
+	return s.deleteWhere(ctx, ofAccountText+` AND ($3 = '' OR id <> $3)`, org, account, except)
+}
+
+// DeleteOrg implements session.Store.
+func (s *Sessions) DeleteOrg(ctx context.Context, org string) (int, error) {
+	if org == "" {
+		return 0, errors.New("sqlstore: delete sessions: no org is named")
+	}
+	if !storable(org) {
+		return 0, nil
+	}
+	return s.deleteWhere(ctx, `org = $1`, org)
+}
+
+// deleteWhere ends the records that a condition selects, and returns how many of
+// them were sessions.
+func (s *Sessions) deleteWhere(ctx context.Context, condition string, args ...any) (ended int, err error) {
 	err = s.store.write(ctx, func(q querier) error {
 		ended = 0
 		return each(ctx, q, s.store.text(`
-			DELETE FROM {sessions} WHERE org = $1 AND ($2 = '' OR account = $2) AND replaced = 0 AND ($3 = '' OR id <> $3)
-			RETURNING ticket = '' AND `+notOverText), []any{org, account, except}, func(rows *sql.Rows) error {
+			DELETE FROM {sessions} WHERE `+condition+` AND replaced = 0
+			RETURNING ticket = '' AND `+notOverText), args, func(rows *sql.Rows) error {
 			var was bool
 			err := rows.Scan(&was)
 			if was {

@@ -44,9 +44,10 @@ type Store struct {
 	guarantee Guarantee
 
 	// Of SQLite only.
-	opened  int64         // by the engine's clock, Unix milliseconds
-	begun   atomic.Bool   // whether the epoch is not before that
-	writing chan struct{} // who writes
+	opened     int64         // by the engine's clock, Unix milliseconds
+	begun      atomic.Bool   // whether the epoch is not before that
+	writing    chan struct{} // who writes
+	statements sync.Map      // that are prepared, by text
 
 	writes atomic.Uint64
 }

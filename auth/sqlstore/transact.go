@@ -136,9 +136,17 @@ func (d Dialect) isLocked(err error) bool {
 		return strings.Contains(err.Error(), "database is locked")
 	}
 	const deadlock = "40P01"
+	return sqlState(err) == deadlock
+}
+
+// sqlState returns what PostgreSQL calls an error, "" if it does not say.
+func sqlState(err error) string {
 	failed, ok := errors.AsType[interface {
 		error
 		SQLState() string
 	}](err)
-	return ok && failed.SQLState() == deadlock
+	if !ok {
+		return ""
+	}
+	return failed.SQLState()
 }

@@ -26,6 +26,7 @@ func Attempts(t *testing.T, open func(t *testing.T) session.Attempts, f Features
 		{"a try inside the delay is not counted", (*attemptTest).inside},
 		{"the first try is counted against a bound of one", (*attemptTest).freeOne},
 		{"a return takes back the try and its delay", (*attemptTest).returned},
+		{"nothing is left after the only try is returned", (*attemptTest).nothingLeft},
 		{"a reset forgets", (*attemptTest).reset},
 		{"a day after the latest try nothing is left", (*attemptTest).forgotten},
 		{"keys are apart", (*attemptTest).apart},
@@ -119,6 +120,26 @@ func (t *attemptTest) returned() {
 	t.must(t.store.Return(t.Context(), t.key))
 	t.try(later, 3, 4, time.Time{})
 	t.try(later, 3, 4, later.Add(2*time.Second))
+}
+
+// nothingLeft returns the try of a key, which may be of long ago, and tries again
+// as if it was the first.
+func (t *attemptTest) nothingLeft() {
+	for _, at := range []time.Time{t.at, t.at.Add(-time.Hour), t.at.Add(24 * time.Hour)} {
+		t.try(at, 1, 1, time.Time{}) // sets a delay
+		t.must(t.store.Return(t.Context(), t.key))
+		t.try(at.Add(-time.Minute), 2, 1, time.Time{})
+		t.try(at, 2, 2, time.Time{})
+		for range 3 {
+			t.must(t.store.Return(t.Context(), t.key))
+		}
+	}
+	// A day after the latest try that is left: what was returned was none.
+	late := t.at.Add(12 * time.Hour)
+	t.try(late, 3, 1, time.Time{})
+	t.must(t.store.Return(t.Context(), t.key))
+	t.try(t.at, 3, 1, time.Time{})
+	t.try(t.at.Add(24*time.Hour), 3, 1, time.Time{})
 }
 
 func (t *attemptTest) reset() {

@@ -73,6 +73,7 @@ func testRestrictions(t *testing.T, c *credentials) {
 	want := signature.Credential{
 		Account:   "account é 😀 '\"\\",
 		Accounts:  []string{"second", "", "third%"},
+		Scope:     []string{"object.read.c_note", "admin"},
 		NotBefore: now.Add(-time.Hour),
 		NotAfter:  now.Add(time.Hour),
 		Networks:  []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")},
@@ -80,7 +81,7 @@ func testRestrictions(t *testing.T, c *credentials) {
 	}
 	store, clientKey, _ := c.with(t, want)
 	got := find(t, store, clientKey)
-	if got.Account != want.Account || !slices.Equal(got.Accounts, want.Accounts) || !slices.Equal(got.Networks, want.Networks) ||
+	if got.Account != want.Account || !slices.Equal(got.Accounts, want.Accounts) || !slices.Equal(got.Scope, want.Scope) || !slices.Equal(got.Networks, want.Networks) ||
 		!got.NotBefore.Equal(want.NotBefore) || !got.NotAfter.Equal(want.NotAfter) || got.Disabled != want.Disabled {
 		t.Errorf("restrictions %+v, want %+v", got, want)
 	}
@@ -89,13 +90,14 @@ func testRestrictions(t *testing.T, c *credentials) {
 func testUnrestricted(t *testing.T, c *credentials) {
 	store, clientKey, _ := c.with(t, signature.Credential{})
 	got := find(t, store, clientKey)
-	if got.Account != "" || got.Accounts != nil || got.Networks != nil || !got.NotBefore.IsZero() || !got.NotAfter.IsZero() || got.Disabled {
+	if got.Account != "" || got.Accounts != nil || got.Scope != nil || got.Networks != nil || !got.NotBefore.IsZero() || !got.NotAfter.IsZero() || got.Disabled {
 		t.Errorf("restrictions %+v, want none", got)
 	}
-	// No network is none, which admits nobody; nil is any.
-	store, clientKey, _ = c.with(t, signature.Credential{Networks: []netip.Prefix{}})
-	if got := find(t, store, clientKey); got.Networks == nil {
-		t.Error("no network at all came back as any network")
+	// No network is none, which admits nobody, and no chain permits nothing; nil is
+	// any, and everything.
+	store, clientKey, _ = c.with(t, signature.Credential{Networks: []netip.Prefix{}, Scope: []string{}})
+	if got := find(t, store, clientKey); got.Networks == nil || got.Scope == nil {
+		t.Error("no network or no chain at all came back as any")
 	}
 }
 

@@ -22,7 +22,7 @@ func ExampleReplays() {
 		return prior.(string), !found, ctx.Err()
 	})
 	test := func(t *testing.T) {
-		storetest.Replays(t, func(t *testing.T) signing.Replays { return mine }, storetest.Features{})
+		storetest.Replays(t, func(t *testing.T) signing.Replays { return mine }, storetest.Features{Stepwise: true})
 	}
 	_ = test // func TestMine(t *testing.T)
 }

@@ -25,6 +25,7 @@ func Factors(t *testing.T, open func(t *testing.T) session.Factors, f Features) 
 		{"a removed factor does not come back", (*factorTest).removed},
 		{"nothing is shared with callers", (*factorTest).aliasing},
 		{"orgs and accounts are apart", (*factorTest).apart},
+		{"saving a record leaves others of its version alone", (*factorTest).others},
 		{"a context that has ended", (*factorTest).cancelled},
 		{"F07 64 saves of one version", (*factorTest).race},
 	} {
@@ -80,6 +81,19 @@ func (t *factorTest) has(account string, want session.Factor) {
 	case !slices.Equal(got.Recovery, want.Recovery):
 		t.Error("other recovery codes")
 	}
+}
+
+// others saves one of three records that have the same version.
+func (t *factorTest) others() {
+	elsewhere := &factorTest{T: t.T, store: t.store, org: "org-" + rand.Text()}
+	mine, others := t.save("ann", newFactor()), t.save("bob", newFactor())
+	namesake := elsewhere.save("ann", newFactor())
+	next := newFactor()
+	next.Version = mine.Version
+	next = t.save("ann", next)
+	t.has("ann", next)
+	t.has("bob", others)
+	elsewhere.has("ann", namesake)
 }
 
 func (t *factorTest) conflicts(account string, f session.Factor) {

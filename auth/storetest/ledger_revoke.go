@@ -29,7 +29,7 @@ func testRevoke(t *testing.T, l *ledger) {
 func (l *ledger) refusedAfter(ctx context.Context, r token.Record, ended *atomic.Bool) error {
 	for {
 		late := ended.Load()
-		err := l.Spend(ctx, r)
+		err := l.use(ctx, r)
 		switch {
 		case late && err == nil:
 			return fmt.Errorf("accepted after it was revoked")
@@ -103,6 +103,10 @@ func testRevokeSubject(t *testing.T, l *ledger) {
 		mine = append(mine, l.issue(t, nil))
 	}
 	mine = append(mine, l.issue(t, func(r *token.Record) { r.KeyID = random() }))
+	mine = append(mine, l.issue(t, limited(2)))
+	used := l.issue(t, limited(3))
+	l.spend(t, "one use of three", used, nil)
+	mine = append(mine, used)
 	spent := l.issue(t, limited(1)) // and so not live
 	l.spend(t, "the one use", spent, nil)
 	others := []token.Record{
@@ -117,6 +121,9 @@ func testRevokeSubject(t *testing.T, l *ledger) {
 	}
 	for _, r := range mine {
 		l.spend(t, "one of the subject's", r, token.ErrRevoked)
+	}
+	if ids := l.ids(t); len(ids) != 0 {
+		t.Errorf("listed afterwards: %q", ids)
 	}
 	for _, r := range others {
 		l.spend(t, "another's", r, nil)

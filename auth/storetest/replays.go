@@ -31,6 +31,8 @@ func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) 
 		{"signatures differ in one bit", testSignatureBits},
 		{"a nonce and a signature of the same bytes never meet", testSameBytes},
 		{"N04 what is refused is not recorded", testRefusedIsNotRecorded},
+		{"N15 a refused claim leaves nothing", testRefusedLeavesNothing},
+		{"N15 claims refused in a race leave nothing", testRacesLeaveNothing},
 		{"N08 retention counts from the signed time", testSignedAhead},
 		{"N10 verifiers whose clocks differ", testSkew},
 		{"a nonce and a signature are remembered until Keep", testKeep},
@@ -226,6 +228,8 @@ func testSameBytes(t *testing.T, r *replays) {
 	r.claim(t, "the nonce of a client key that begins with it", w, nil)
 }
 
+const refusedForNonce = "for its nonce"
+
 func testRefusedIsNotRecorded(t *testing.T, r *replays) {
 	for _, c := range []struct {
 		name   string
@@ -248,7 +252,7 @@ func testRefusedIsNotRecorded(t *testing.T, r *replays) {
 			u.Nonce += "0"
 			return r.store.Claim(t.Context(), u)
 		}},
-		{"for its nonce", func(t *testing.T, u signing.Use) error {
+		{refusedForNonce, func(t *testing.T, u signing.Use) error {
 			other := r.use()
 			expect(t, "first", r.store.Claim(t.Context(), other), nil)
 			u.Nonce = other.Nonce
@@ -264,7 +268,89 @@ func testRefusedIsNotRecorded(t *testing.T, r *replays) {
 		if c.refuse(t, u) == nil {
 			t.Errorf("%s: accepted", c.name)
 		}
+		if r.f.Stepwise && c.name == refusedForNonce {
+			continue
+		}
 		r.claim(t, c.name+", then the honest request", u, nil)
+	}
+}
+
+// testRefusedLeavesNothing sends signatures that are refused with fresh nonces.
+// Each nonce is good with another signature afterwards, which it would not be
+// had it been recorded.
+func testRefusedLeavesNothing(t *testing.T, r *replays) {
+	single, get, brief := r.use(), r.use(), r.use()
+	r.claim(t, "single use", single, nil)
+	for i := range 8 {
+		r.claim(t, fmt.Sprint("sibling ", i+1), r.sibling(get), nil)
+	}
+	within := func(window time.Duration) signing.Use {
+		u := r.sibling(brief)
+		u.Window = window
+		return u
+	}
+	r.claim(t, "a sibling of a brief window", within(time.Second), nil)
+	r.f.pass(1100 * time.Millisecond)
+	for _, c := range []struct {
+		name     string
+		stepwise bool // whether a store of steps keeps to it
+		refused  func() signing.Use
+	}{
+		{"a signature for single use", true, func() signing.Use {
+			u := single
+			u.Nonce = letters(16)
+			return u
+		}},
+		{"the same as a sibling", true, func() signing.Use { return r.sibling(single) }},
+		{"a sibling as single use", true, func() signing.Use {
+			u := r.sibling(get)
+			u.Siblings = 1
+			return u
+		}},
+		{"a sibling after its window", true, func() signing.Use { return within(time.Second) }},
+		{"a sibling beyond the last", false, func() signing.Use { return r.sibling(get) }},
+	} {
+		if r.f.Stepwise && !c.stepwise {
+			continue
+		}
+		for range 10 {
+			u, other := c.refused(), r.use()
+			r.claim(t, c.name, u, signing.ErrReplayed)
+			other.Nonce = u.Nonce
+			r.claim(t, c.name+", then its nonce with another signature", other, nil)
+		}
+	}
+}
+
+func testRacesLeaveNothing(t *testing.T, r *replays) {
+	for round := range 5 {
+		signature, nonce, uses := r.use(), letters(16), make([]signing.Use, crowd)
+		n := r.race(t, crowd, func(i int) signing.Use {
+			uses[i] = signature
+			uses[i].Nonce = letters(16)
+			return uses[i]
+		})
+		for i := range uses {
+			uses[i].Signature = r.use().Signature
+		}
+		// The nonce that was accepted is refused now, and no other one.
+		if again := r.race(t, crowd, func(i int) signing.Use { return uses[i] }); n != 1 || again != crowd-1 {
+			t.Errorf("round %d: of %d with one signature %d accepted, then %d of their nonces", round, crowd, n, again)
+		}
+		if r.f.Stepwise {
+			continue
+		}
+		n = r.race(t, crowd, func(i int) signing.Use {
+			uses[i] = r.use()
+			uses[i].Nonce = nonce
+			return uses[i]
+		})
+		for i := range uses {
+			uses[i].Nonce = letters(16)
+		}
+		if again := r.race(t, crowd, func(i int) signing.Use { return uses[i] }); n != 1 || again != crowd-1 {
+			t.Errorf("round %d: of %d with one nonce %d accepted, then %d of their signatures", round, crowd, n, again)
+		}
 	}
 }
 

@@ -35,8 +35,10 @@ func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
 		{"a touch only moves ahead", (*sessionTest).touch},
 		{"a new hash, and nothing else", (*sessionTest).replace},
 		{"delete by the hash before", (*sessionTest).deletePrevious},
+		{"M12 a record without a name", (*sessionTest).createNameless},
 		{"delete by id", (*sessionTest).deleteID},
 		{"delete all of an account", (*sessionTest).deleteAccount},
+		{"M12 ending the sessions of an account without a name", (*sessionTest).nameless},
 		{"delete all of an org", (*sessionTest).deleteOrg},
 		{"a list has the oldest first", (*sessionTest).list},
 		{"orgs and accounts are apart", (*sessionTest).apart},
@@ -143,6 +145,13 @@ func (t *sessionTest) deletesAll(want int, org, account, except string) {
 	}
 }
 
+func (t *sessionTest) deletesOrg(want int, org string) {
+	t.Helper()
+	if n, err := t.store.DeleteOrg(t.Context(), org); n != want || err != nil {
+		t.Errorf("DeleteOrg = %d, %v; want %d", n, err, want)
+	}
+}
+
 // sameSession compares times as the instants that they are.
 func sameSession(a, b session.Session) bool {
 	same := a.Created.Equal(b.Created) && a.Authenticated.Equal(b.Authenticated) &&
@@ -209,7 +218,7 @@ func (t *sessionTest) unknown() {
 	t.nothing(session.Session{Org: t.org})
 	t.lists(t.org, "ann")
 	t.deletesAll(0, t.org, "ann", "")
-	t.deletesAll(0, t.org, "", "")
+	t.deletesOrg(0, t.org)
 }
 
 func (t *sessionTest) expiry() {
@@ -343,17 +352,73 @@ func (t *sessionTest) deleteAccount() {
 
 func (t *sessionTest) deleteOrg() {
 	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("cay"), t.one("bob")
-	foreign := t.one("ann")
-	foreign.Org += "-2"
-	t.create(0, a, b, code, bob, foreign)
-	t.deletesAll(2, t.org, "", b.ID)
-	t.nothing(a)
-	t.nothing(code)
-	t.nothing(bob)
-	t.lives(b, foreign)
-	t.deletesAll(1, t.org, "", "")
-	t.nothing(b)
-	t.lives(foreign)
+	t.create(0, a, b, code, bob)
+	var foreign []session.Session
+	for _, org := range []string{t.org + "-2", t.org + "%", t.org + " ", ":" + t.org, strings.ToLower(t.org), t.org[:len(t.org)-1]} {
+		s := t.one("ann")
+		s.Org = org
+		t.create(0, s)
+		foreign = append(foreign, s)
+	}
+	before, after := t.one("dan"), t.one("dan")
+	t.create(1, before, after)
+	t.deletesOrg(4, t.org)
+	t.ends(session.ErrReplaced, before) // as with any other end of what came after it
+	for _, s := range []session.Session{a, b, code, bob, after} {
+		t.nothing(s)
+		t.lists(t.org, s.Account)
+	}
+	t.lives(foreign...)
+	t.deletesOrg(0, t.org)
+	t.create(0, a) // nothing of it is left
+	t.lives(a)
+	t.deletesOrg(1, t.org)
+	for _, s := range foreign {
+		t.deletesOrg(1, s.Org)
+		t.nothing(s)
+	}
+}
+
+func (t *sessionTest) createNameless() {
+	account, org, both := t.one(""), t.one("ann"), t.one("")
+	org.Org, both.Org = "", ""
+	kept := t.one("ann")
+	t.create(0, kept)
+	for _, s := range []session.Session{account, org, both} {
+		for _, limit := range []int{0, 1} {
+			if err := t.store.Create(t.Context(), s, limit); err == nil || errors.Is(err, auth.ErrNotFound) {
+				t.Errorf("Create for the account %q of the org %q: %v, want an error", s.Account, s.Org, err)
+			}
+		}
+		t.nothing(s)
+		t.lists(s.Org, s.Account)
+	}
+	t.lives(kept)
+}
+
+// nameless has what a caller asks for that has nobody's name: the zero principal's
+// org and account are empty. It must not be taken for everybody's.
+func (t *sessionTest) nameless() {
+	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("ann"), t.one("bob")
+	t.create(0, a, b, code, bob)
+	for name, end := range map[string]func() (int, error){
+		"DeleteAll without an account":              func() (int, error) { return t.store.DeleteAll(t.Context(), t.org, "", "") },
+		"DeleteAll without an account, but for one": func() (int, error) { return t.store.DeleteAll(t.Context(), t.org, "", a.ID) },
+		"DeleteAll without org and account":         func() (int, error) { return t.store.DeleteAll(t.Context(), "", "", "") },
+		"DeleteOrg without an org":                  func() (int, error) { return t.store.DeleteOrg(t.Context(), "") },
+	} {
+		if n, err := end(); n != 0 || err == nil || errors.Is(err, auth.ErrNotFound) {
+			t.Errorf("%s = %d, %v; want an error", name, n, err)
+		}
+		t.lives(a, b, code, bob)
+	}
+	t.deletesAll(0, "", "ann", "")
+	t.is(auth.ErrNotFound, "DeleteID without an account", func() error { return t.store.DeleteID(t.Context(), t.org, "", a.ID) })
+	t.is(auth.ErrNotFound, "DeleteID without an org", func() error { return t.store.DeleteID(t.Context(), "", "ann", a.ID) })
+	t.is(auth.ErrNotFound, "DeleteID without an id", func() error { return t.store.DeleteID(t.Context(), t.org, "ann", "") })
+	t.lists(t.org, "")
+	t.lists("", "ann")
+	t.lives(a, b, code, bob)
 }
 
 func (t *sessionTest) list() {
@@ -409,6 +474,7 @@ func (t *sessionTest) cancelled() {
 		"Delete":    func() error { return t.store.Delete(ctx, s.Hash) },
 		"DeleteID":  func() error { return t.store.DeleteID(ctx, t.org, "ann", s.ID) },
 		"DeleteAll": func() error { _, err := t.store.DeleteAll(ctx, t.org, "ann", ""); return err },
+		"DeleteOrg": func() error { _, err := t.store.DeleteOrg(ctx, t.org); return err },
 		"List":      func() error { _, err := t.store.List(ctx, t.org, "ann"); return err },
 		"Create":    func() error { return t.store.Create(ctx, fresh, 1) },
 	} {

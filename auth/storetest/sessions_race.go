@@ -65,6 +65,10 @@ func (t *sessionTest) raceEnd() {
 			return err
 		},
 		func(s session.Session) error {
+			_, err := t.store.DeleteOrg(t.Context(), s.Org)
+			return err
+		},
+		func(s session.Session) error {
 			newer := s
 			newer.Hash, newer.ID, newer.Created = newHash(), newID(), s.Created.Add(time.Second)
 			return t.store.Create(t.Context(), newer, 1)

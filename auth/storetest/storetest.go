@@ -26,6 +26,12 @@ type Features struct {
 
 	// Pass lets d pass on that clock; nil: time.Sleep.
 	Pass func(d time.Duration)
+
+	// Stepwise is for a signing.Replays that claims in steps which it cannot take
+	// back, as signing.SetOnce does and its comment says. Such a store may record
+	// the signature of a claim that was refused for its nonce, and the nonce of a
+	// sibling for which there was no place.
+	Stepwise bool
 }
 
 func (f Features) now() time.Time {

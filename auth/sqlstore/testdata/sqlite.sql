@@ -22,10 +22,14 @@ CREATE TABLE IF NOT EXISTS tenantkit_ledger (
 	max_uses bigint NOT NULL, -- 0: any number
 	issued bigint NOT NULL,   -- Unix seconds
 	expires bigint,           -- Unix seconds; NULL: never
+	maker TEXT NOT NULL DEFAULT '',     -- account
+	maker_app TEXT NOT NULL DEFAULT '', -- client key
+	parent TEXT NOT NULL DEFAULT '',    -- id; empty: none
 	PRIMARY KEY (client_key, id)
 );
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_subject ON tenantkit_ledger (client_key, subject);
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_expires ON tenantkit_ledger (expires) WHERE expires IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tenantkit_ledger_parent ON tenantkit_ledger (client_key, parent) WHERE parent <> '';
 
 -- Key pairs, one for each app.
 CREATE TABLE IF NOT EXISTS tenantkit_keys (
@@ -86,4 +90,4 @@ CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	PRIMARY KEY (org, account)
 );
 
-INSERT INTO tenantkit_schema (version) VALUES (1) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_schema (version) VALUES (2) ON CONFLICT DO NOTHING;

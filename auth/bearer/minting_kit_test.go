@@ -1,0 +1,140 @@
+package bearer_test
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// noon is when the clock of a minting begins.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// minting is a world whose clock stands still until it is moved, and a Minter.
+type minting struct {
+	*world
+	clock  *authtest.Clock
+	minter *token.Minter
+	tenant *auth.Tenant
+}
+
+func newMinting(t testing.TB, alter ...func(*world)) *minting {
+	t.Helper()
+	clock := authtest.NewClock(noon)
+	w := newWorld(t, append([]func(*world){func(w *world) {
+		w.ledger.Now, w.guard.Now, w.mechanism.Verifier.Now = clock.Now, clock.Now, clock.Now
+	}}, alter...)...)
+	return &minting{w, clock, &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: clock.Now}, w.tenant(t)}
+}
+
+// session is the principal of an account that has logged in, without any bound.
+func session(account string) auth.Principal {
+	return auth.Principal{Org: "acme", Account: account, Caller: account, Mechanism: "session",
+		Scope: scope.Unscoped(), Granted: scope.Unscoped(), Authenticated: noon}
+}
+
+// signed is the principal of a request that an app has signed for an account.
+func signed(account, app string) auth.Principal {
+	p := session(account)
+	p.Mechanism, p.App = "signature", app
+	return p
+}
+
+func changed[T any](v T, alter ...func(*T)) T {
+	for _, f := range alter {
+		f(&v)
+	}
+	return v
+}
+
+// wishes are for tokens of app A with everything; the kinds alter one.
+func wish(subject string, alter ...func(*bearer.Wish)) bearer.Wish {
+	return changed(bearer.Wish{Claims: token.Claims{Issuer: appA, Subject: subject, Scope: []string{""}}}, alter...)
+}
+
+func permanent(w *bearer.Wish) { w.Permanent = true }
+
+func uses(n int64) func(*bearer.Wish) { return func(w *bearer.Wish) { w.MaxUses = n } }
+
+func roles(names ...string) func(*bearer.Wish) { return func(w *bearer.Wish) { w.Roles = names } }
+
+func chains(list ...string) func(*bearer.Wish) { return func(w *bearer.Wish) { w.Scope = list } }
+
+func until(at time.Time) func(*bearer.Wish) { return func(w *bearer.Wish) { w.Expires = at } }
+
+func of(app string) func(*bearer.Wish) { return func(w *bearer.Wish) { w.Issuer = app } }
+
+// try mints, by an administrator if the account is root, ada or bob.
+func (m *minting) try(t testing.TB, by auth.Principal, w bearer.Wish) (string, token.Claims, error) {
+	t.Helper()
+	admin := strings.Contains("root ada bob", by.Account)
+	signed, claims, err := bearer.Mint(t.Context(), by, admin, m.tenant, m.minter, w)
+	return string(signed), claims, err
+}
+
+func (m *minting) mint(t testing.TB, by auth.Principal, w bearer.Wish) string {
+	t.Helper()
+	raw, _, err := m.try(t, by, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// holder is the principal of a request with a token, which must pass.
+func (m *minting) holder(t testing.TB, raw string) auth.Principal {
+	t.Helper()
+	if got := m.me(t, raw); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	return *m.last.Load()
+}
+
+// records returns what the ledger has of all apps and subjects of acme.
+func (m *minting) records(t testing.TB) (all []token.Record) {
+	t.Helper()
+	for _, app := range []string{appA, appB} {
+		for _, subject := range []string{"ann", "root", "ada", "bob"} {
+			list, err := m.ledger.List(t.Context(), app, subject)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, list...)
+		}
+	}
+	return all
+}
+
+// without is a directory that does not answer for one account or app.
+type without struct {
+	auth.Directory
+	id string
+}
+
+func (d without) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+	if id == d.id {
+		return nil, context.DeadlineExceeded
+	}
+	return d.Directory.Account(ctx, org, id)
+}
+
+func (d without) App(ctx context.Context, clientKey string) (*auth.App, error) {
+	if clientKey == d.id {
+		return nil, context.DeadlineExceeded
+	}
+	return d.Directory.App(ctx, clientKey)
+}
+
+func nets(texts ...string) (list []netip.Prefix) {
+	for _, text := range texts {
+		list = append(list, netip.MustParsePrefix(text))
+	}
+	return list
+}

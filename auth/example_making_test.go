@@ -1,0 +1,45 @@
+package auth_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// A route that makes something says how far that will reach, and asks whether its
+// caller may make it.
+func ExamplePrincipal_MayMake() {
+	narrow, err := scope.Compile("token", "admin.update", "object.read.c_note")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	by := auth.Principal{ // auth.From, behind a need
+		Org: "acme", Account: "ada", Roles: []string{"administrator"},
+		Granted: narrow, Expires: time.Now().Add(time.Minute), Authenticated: time.Now(),
+	}
+	key := auth.Making{Account: "ada", Scope: narrow, Expires: by.Expires}
+	fmt.Println(by.MayMake(by.HasRole("administrator"), key))
+	fmt.Println(by.MayMake(by.HasRole("administrator"), auth.Everything("ada")))
+	// Output:
+	// <nil>
+	// auth: it would exceed its maker: expires, scope *
+}
+
+// What MayMake refuses can be told to whoever asked, thing by thing.
+func ExampleBeyondError() {
+	tell := func(err error) {
+		if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
+			for _, e := range beyond.Excess {
+				fmt.Println("not yours to give:", e.Option, e.Value)
+			}
+		}
+	}
+	tell(&auth.BeyondError{Excess: []auth.Excess{{Option: "scope", Value: "object.delete"}, {Option: "roles", Value: "editor"}}})
+	// Output:
+	// not yours to give: scope object.delete
+	// not yours to give: roles editor
+}

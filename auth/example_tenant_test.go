@@ -1,0 +1,68 @@
+package auth_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// A route that stores a role refuses chains that would be dropped later.
+func ExampleTenant_Vet() {
+	directory := auth.NewMemory()
+	directory.PutOrg(auth.Org{Code: "acme"})
+	guard := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: scope.Unscoped()})},
+	}
+	mux := guard.Mux()
+	mux.HandleFunc("PUT /roles/{name}", auth.Allow("admin.update"), func(w http.ResponseWriter, r *http.Request) {
+		chains := []string{"object.read", "object.raed.c_note"} // of the body
+		if err := auth.TenantFrom(r.Context()).Vet("scope", chains); err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		directory.PutRole("acme", auth.Role{Name: r.PathValue("name"), Scope: chains})
+	})
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("PUT", "/acme/v2/roles/reader", nil))
+	fmt.Println(w.Code)
+	// Output: 400
+}
+
+// Chains that were checked without a tenant, by a grammar of one's own say, are
+// answered in the same way.
+func ExampleScopeError() {
+	err := auth.ScopeError("scope", new(scope.Grammar).Vet("view", "object.raed.c_note"))
+	w := httptest.NewRecorder()
+	auth.Fail(w, httptest.NewRequest("PUT", "/", nil), err)
+	fmt.Println(w.Code, err.(*auth.Error).Faults[0].Path)
+	// Output: 400 scope[1]
+}
+
+// An account whose device was stolen: its tokens end, also those that no ledger
+// knows.
+func ExampleTokensFromNow() {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC) // time.Now()
+	account := auth.Account{ID: "ann", Org: "acme"}
+	account.TokensFrom = auth.TokensFromNow(now, 0) // and store it
+	fmt.Println(account.TokensFrom.Format(time.RFC3339))
+	// Output: 2026-01-02T03:04:09Z
+}
+
+// A new password is an account without any bound: a token that ends cannot set one.
+func ExampleEverything() {
+	by := auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Expires: time.Now().Add(time.Hour)}
+	fmt.Println(by.MayMake(false, auth.Everything("ann")))
+
+	by = auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()}
+	fmt.Println(by.MayMake(false, auth.Everything("ann")))
+	// Output:
+	// auth: it would exceed its maker: expires
+	// <nil>
+}

@@ -1,0 +1,35 @@
+-- endSome ends those members of an account's index from one position to another,
+-- as many as a call takes arguments, but the id that stays. It returns how many
+-- of them were sessions.
+local function endSome(account, members, from, to, stays, prefix)
+  local keys, gone, ended = {}, {}, 0
+  for i = from, math.min(to, #members) do
+    if stays == '' or string.sub(members[i], 1, -33) ~= stays then
+      gone[#gone + 1] = members[i]
+      keys[#keys + 1] = prefix .. string.sub(members[i], -32)
+    end
+  end
+  if #keys == 0 then
+    return 0
+  end
+  for _, v in ipairs(redis.call('MGET', unpack(keys))) do
+    if v and string.sub(v, 1, 1) == 'S' and part(v, 4) == '' then
+      ended = ended + 1
+    end
+  end
+  redis.call('DEL', unpack(keys))
+  redis.call('ZREM', account, unpack(gone))
+  return ended
+end
+
+-- endAccount ends what one account has, but the id that stays (empty: none), and
+-- takes the account off its org's where nothing is left. The keys of sessions
+-- begin with prefix. It returns how many sessions were ended.
+local function endAccount(account, org, name, stays, prefix)
+  local members, ended = redis.call('ZRANGE', account, 0, -1), 0
+  for from = 1, #members, 1000 do
+    ended = ended + endSome(account, members, from, from + 999, stays, prefix)
+  end
+  forget(account, org, name, {})
+  return ended
+end

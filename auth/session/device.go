@@ -1,0 +1,168 @@
+package session
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// DeviceKey is the key of the cookies that Manager.DeviceKey is about: at least 32
+// random bytes, which are used for nothing else. All instances of a server have
+// the same one, and keep it over a restart. One way to it is to derive it from
+// another key by hkdf.Key of crypto/hkdf, with a label of its own. It prints
+// REDACTED.
+type DeviceKey []byte
+
+func (DeviceKey) String() string               { return redacted }
+func (DeviceKey) GoString() string             { return redacted }
+func (DeviceKey) LogValue() slog.Value         { return slog.StringValue(redacted) }
+func (DeviceKey) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// GobEncode keeps gob from writing the bytes, which does not ask MarshalText.
+func (DeviceKey) GobEncode() ([]byte, error) { return []byte(redacted), nil }
+
+// Format covers the verbs that never ask String, such as %d and %x.
+func (DeviceKey) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
+
+func (k DeviceKey) validate() error {
+	if k != nil && len(k) < sha256.Size {
+		return fmt.Errorf("session: Manager.DeviceKey has %d bytes, and 32 are the least", len(k))
+	}
+	return nil
+}
+
+// mac is HMAC-SHA256 over a list of parts, whose first one says what it is for.
+func (k DeviceKey) mac(parts ...string) []byte {
+	sum := hmac.New(sha256.New, k)
+	writeParts(sum, parts...)
+	return sum.Sum(nil)
+}
+
+// deviceLife is how long a device is known after a login.
+const deviceLife = 180 * 24 * time.Hour
+
+// device is what a device cookie says, and the form of it: all of it is random or
+// opaque to the browser, but for the time.
+type device struct {
+	nonce   [16]byte
+	proven  [8]byte  // when the account had proved itself, in Unix milliseconds
+	account [16]byte // the account, under a MAC of its own
+	mac     [32]byte // over the org and the fields above
+}
+
+const deviceLength = 16 + 8 + 16 + 32
+
+// newDevice makes the cookie of a device on which the account has logged in.
+func (k DeviceKey) newDevice(org string, p proof) (d device) {
+	rand.Read(d.nonce[:])
+	binary.BigEndian.PutUint64(d.proven[:], uint64(p.at.UnixMilli()))
+	copy(d.account[:], k.accountOf(org, p.account, d))
+	copy(d.mac[:], k.macOf(org, d))
+	return d
+}
+
+func (k DeviceKey) accountOf(org, account string, d device) []byte {
+	return k.mac("account", org, account, string(d.nonce[:]))[:len(d.account)]
+}
+
+func (k DeviceKey) macOf(org string, d device) []byte {
+	return k.mac("device", org, string(d.nonce[:]), string(d.proven[:]), string(d.account[:]))
+}
+
+func (d device) text() string {
+	return encoding.EncodeToString(slices.Concat(d.nonce[:], d.proven[:], d.account[:], d.mac[:]))
+}
+
+// parse takes a cookie of this org that was made with this key.
+func (k DeviceKey) parse(org, text string) (d device, ok bool) {
+	if len(text) != encoding.EncodedLen(deviceLength) {
+		return d, false
+	}
+	all, err := encoding.DecodeString(text)
+	if err != nil || len(all) != deviceLength {
+		return d, false // Strict still skips line breaks, and then returns less
+	}
+	for _, field := range [][]byte{d.nonce[:], d.proven[:], d.account[:], d.mac[:]} {
+		all = all[copy(field, all):]
+	}
+	return d, hmac.Equal(d.mac[:], k.macOf(org, d))
+}
+
+func (d device) provenAt() time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(d.proven[:])))
+}
+
+// giveDevice sends the cookie of a device whose account has proved itself whole.
+func (m *Manager) giveDevice(w http.ResponseWriter, t *auth.Tenant, p proof) {
+	if m.DeviceKey == nil {
+		return
+	}
+	c := m.deviceCookie().cookie(t, m.DeviceKey.newDevice(t.Org.Code, p).text())
+	c.MaxAge = int(deviceLife / time.Second)
+	w.Header().Set("Cache-Control", "no-store")
+	http.SetCookie(w, c)
+}
+
+// knownDevice returns how a device counts its tries on which this name's account
+// has logged in. Whatever else the cookie is makes the device an unknown one.
+func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (counted try, ok bool) {
+	if m.DeviceKey == nil {
+		return try{}, false
+	}
+	value, count := m.deviceCookie().read(r, t)
+	if count != 1 {
+		return try{}, false
+	}
+	// First, so that a cookie that is made up costs no look-up.
+	d, ok := m.DeviceKey.parse(t.Org.Code, value)
+	if !ok || m.now().Sub(d.provenAt()) >= deviceLife {
+		return try{}, false
+	}
+	if !m.isDeviceOf(r.Context(), t, d, login) {
+		return try{}, false
+	}
+	return m.try(t, freeOnDevice, "device", hex.EncodeToString(d.nonce[:])), true
+}
+
+// isDeviceOf looks the name up, and whether its account was changed since: who
+// knew the password before that may have collected cookies. A look-up that fails
+// makes the device unknown.
+func (m *Manager) isDeviceOf(ctx context.Context, t *auth.Tenant, d device, login string) bool {
+	id, _, err := m.lookUp(ctx, t, login)
+	if err != nil || !hmac.Equal(d.account[:], m.DeviceKey.accountOf(t.Org.Code, id, d)) {
+		return false
+	}
+	ctx, cancel := t.Bound(ctx)
+	defer cancel()
+	account, err := t.Account(ctx, id)
+	return err == nil && !wholeMillis(account.Changed).After(d.provenAt())
+}
+
+// countDevice counts a try by a known device. It reports no such try for one that
+// has to wait: its cookie is worth nothing until the delay is over.
+func (m *Manager) countDevice(r *http.Request, t *auth.Tenant, login string) (counted loginTries, err error) {
+	device, ok := m.knownDevice(r, t, login)
+	if !ok {
+		return nil, nil
+	}
+	_, err = device.begin(r.Context(), m.now())
+	switch {
+	case errors.Is(err, ErrLocked):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return loginTries{device}, nil
+}

@@ -1,0 +1,332 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// child returns a record that descends from another, for a subject of its own.
+func (l *ledger) child(parent token.Record) token.Record {
+	r := l.record()
+	r.Subject, r.Lineage = random(), token.Lineage{Maker: parent.Subject, Parent: parent.ID}
+	return r
+}
+
+// make issues a child of a record.
+func (l *ledger) make(t *testing.T, parent token.Record, change func(*token.Record)) token.Record {
+	t.Helper()
+	return l.issue(t, func(r *token.Record) {
+		*r = l.child(parent)
+		if change != nil {
+			change(r)
+		}
+	})
+}
+
+// row issues a record and its descendants, n in all, each the parent of the next.
+func (l *ledger) row(t *testing.T, n int) []token.Record {
+	t.Helper()
+	row := []token.Record{l.issue(t, nil)}
+	for len(row) < n {
+		row = append(row, l.make(t, row[len(row)-1], nil))
+	}
+	return row
+}
+
+// dead fails unless each verb takes a record that was issued for one that is
+// not live. Call it for descendants first: the ledger may forget r at last.
+func (l *ledger) dead(t *testing.T, what string, r token.Record) {
+	t.Helper()
+	l.spend(t, what+": Spend", r, token.ErrRevoked)
+	for _, listed := range l.list(t, r.ClientKey, r.Subject) {
+		if listed.ID == r.ID {
+			t.Errorf("%s: listed", what)
+		}
+	}
+	l.barren(t, what, r, token.ErrRevoked)
+	expect(t, what+": Revoke", l.Revoke(t.Context(), r.ClientKey, r.ID), token.ErrNotFound)
+}
+
+// barren fails unless Issue of a child is refused, and changes nothing.
+func (l *ledger) barren(t *testing.T, what string, parent token.Record, want error) {
+	t.Helper()
+	child := l.child(parent)
+	child.ClientKey = parent.ClientKey
+	expect(t, what+": Issue of a child", l.Issue(t.Context(), child, many), want)
+	l.spend(t, what+": a child that was not issued", child, token.ErrRevoked)
+	child.Parent = ""
+	expect(t, what+": its id without a parent", l.Issue(t.Context(), child, many), nil)
+}
+
+func testLineage(t *testing.T, l *ledger) {
+	parent := l.issue(t, nil)
+	for _, lineage := range []token.Lineage{
+		{},
+		{Maker: random()},
+		{Maker: random(), MakerApp: random()},
+		{Maker: random(), Parent: parent.ID},
+		{Maker: random(), MakerApp: random(), Parent: parent.ID},
+	} {
+		for _, uses := range []int64{0, 2} {
+			r := l.issue(t, func(r *token.Record) { r.Subject, r.MaxUses, r.Lineage = random(), uses, lineage })
+			if list := l.list(t, l.app, r.Subject); len(list) != 1 || !sameRecord(list[0], r) {
+				t.Errorf("List = %+v, want %+v", list, r)
+			}
+			r.Lineage = token.Lineage{Maker: "x", MakerApp: "y", Parent: random()}
+			for range 2 {
+				if got, err := l.Spend(t.Context(), r); got != lineage || err != nil {
+					t.Errorf("Spend = %+v, %v, want %+v", got, err, lineage)
+				}
+			}
+			r.KeyID = random()
+			if got, err := l.Spend(t.Context(), r); got != (token.Lineage{}) || !errors.Is(err, token.ErrRevoked) {
+				t.Errorf("Spend of another key's = %+v, %v", got, err)
+			}
+		}
+	}
+}
+
+// testMadeByRevoked ends each of a row of five in turn.
+func testMadeByRevoked(t *testing.T, l *ledger) {
+	for ended := range token.MaxAncestors + 1 {
+		row, beside := l.row(t, token.MaxAncestors+1), l.row(t, 2)
+		for _, r := range row {
+			l.spend(t, "before", r, nil)
+		}
+		expect(t, "Revoke", l.Revoke(t.Context(), l.app, row[ended].ID), nil)
+		for i, r := range slices.Backward(row) {
+			if i < ended {
+				l.spend(t, "an ancestor of the revoked one", r, nil)
+				continue
+			}
+			l.dead(t, fmt.Sprintf("%d below the revoked one", i-ended), r)
+		}
+		for _, r := range beside {
+			l.spend(t, "another one", r, nil)
+		}
+	}
+	orphan := l.child(token.Record{ID: random(), Subject: l.subject})
+	l.barren(t, "a parent that nobody issued", token.Record{ClientKey: l.app, ID: random()}, token.ErrRevoked)
+	orphan.Parent = orphan.ID
+	expect(t, "its own parent", l.Issue(t.Context(), orphan, many), token.ErrRevoked)
+	for _, name := range []string{"zero\x00byte", "no UTF-8 \xff"} {
+		orphan.Parent = name
+		expect(t, fmt.Sprintf("the parent %q", name), l.Issue(t.Context(), orphan, many), token.ErrRevoked)
+	}
+}
+
+func testMadeByRevokedSubject(t *testing.T, l *ledger) {
+	row, ended := l.row(t, 3), l.row(t, 2)
+	of := func(r *token.Record) { r.Subject = row[2].Subject }
+	// Each counts, though the one is the other's parent.
+	second := l.make(t, row[2], of)
+	l.make(t, second, of)
+	l.make(t, ended[1], of)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.app, ended[0].ID), nil)
+
+	revoke := func(subject string, want int) {
+		t.Helper()
+		if n, err := l.RevokeSubject(t.Context(), l.app, subject); n != want || err != nil {
+			t.Errorf("RevokeSubject = %d, %v, want %d", n, err, want)
+		}
+	}
+	revoke(row[2].Subject, 3)
+	l.dead(t, "one of the subject", second)
+	l.spend(t, "its parent", row[1], nil)
+
+	last := l.make(t, row[1], nil)
+	revoke(l.subject, 1)
+	l.dead(t, "made by what the subject's has made", last)
+	l.dead(t, "made by the subject's", row[1])
+	revoke(last.Subject, 0)
+}
+
+func testMadeByExhausted(t *testing.T, l *ledger) {
+	parent := l.issue(t, limited(2))
+	child := l.make(t, parent, limited(5))
+	grandchild := l.make(t, child, nil)
+	l.spend(t, "first use of the parent", parent, nil)
+	l.spend(t, "the child", child, nil)
+	l.spend(t, "its child", grandchild, nil)
+	l.spend(t, "last use of the parent", parent, nil)
+	l.dead(t, "the child's child", grandchild)
+	l.dead(t, "the child", child)
+	l.barren(t, "the parent", parent, token.ErrRevoked)
+}
+
+func testMadeByExpired(t *testing.T, l *ledger) {
+	expires := l.f.now().Truncate(time.Second).Add(brief + time.Second)
+	parent := l.issue(t, func(r *token.Record) { r.Expires = expires })
+	endless := l.make(t, parent, nil)
+	longer := l.make(t, parent, func(r *token.Record) { r.Expires, r.MaxUses = expires.Add(time.Hour), 5 })
+	grandchild := l.make(t, endless, nil)
+	for _, r := range []token.Record{parent, endless, longer, grandchild} {
+		l.spend(t, "before", r, nil)
+	}
+	l.f.pass(expires.Sub(l.f.now()) + 10*time.Millisecond)
+	l.dead(t, "made by an endless one", grandchild)
+	l.dead(t, "endless", endless)
+	l.dead(t, "longer", longer)
+	l.barren(t, "the parent", parent, token.ErrRevoked)
+}
+
+// testDeadAncestorCostsNoUse asks more often than there are uses: one that is
+// debited would end in ErrExhausted.
+func testDeadAncestorCostsNoUse(t *testing.T, l *ledger) {
+	row := l.row(t, 2)
+	child := l.make(t, row[1], limited(3))
+	l.spend(t, "before", child, nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.app, row[0].ID), nil)
+	for range 5 {
+		if err := l.use(t.Context(), child); errors.Is(err, token.ErrExhausted) || !errors.Is(err, token.ErrRevoked) {
+			t.Errorf("Spend: error %v, want ErrRevoked", err)
+		}
+	}
+	l.dead(t, "the child", child)
+}
+
+func testLimitOfDescendants(t *testing.T, l *ledger) {
+	row, subject := l.row(t, 2), random()
+	issue := func(what string, parent string, want error) {
+		t.Helper()
+		r := l.record()
+		r.Subject, r.Parent = subject, parent
+		expect(t, what, l.Issue(t.Context(), r, 2), want)
+	}
+	issue("first", row[1].ID, nil)
+	issue("second", row[0].ID, nil)
+	issue("third", "", token.ErrTooMany)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.app, row[1].ID), nil)
+	issue("in place of the child of the revoked one", "", nil)
+	issue("and one more", "", token.ErrTooMany)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.app, row[0].ID), nil)
+	issue("in place of the child of the other", "", nil)
+	issue("and one more", "", token.ErrTooMany)
+}
+
+func testRevokeMakerRace(t *testing.T, l *ledger) {
+	for round := range 10 {
+		row := l.row(t, 2)
+		counted := l.make(t, row[1], limited(1_000_000))
+		var revoked atomic.Bool
+		errs := atOnce(5, func(i int) error {
+			switch i {
+			case 0:
+				err := l.revokeEither(t, row[0], round)
+				revoked.Store(true)
+				return err
+			case 1, 2:
+				return l.refusedAfter(t.Context(), counted, &revoked)
+			}
+			return l.refusedAfter(t.Context(), row[1], &revoked)
+		})
+		tally(t, errs)
+	}
+}
+
+// revokeEither revokes a record by itself, or its subject.
+func (l *ledger) revokeEither(t *testing.T, r token.Record, round int) error {
+	if round%2 == 0 {
+		return l.Revoke(t.Context(), l.app, r.ID)
+	}
+	_, err := l.RevokeSubject(t.Context(), l.app, r.Subject)
+	return err
+}
+
+// testRevokeWhileMaking has a token make others until it is told that it may
+// not. Nothing that it has made is accepted afterwards.
+func testRevokeWhileMaking(t *testing.T, l *ledger) {
+	for round := range 5 {
+		row := l.row(t, 2)
+		var revoked atomic.Bool
+		errs := atOnce(4, func(i int) error {
+			if i == 0 {
+				err := l.revokeEither(t, row[0], round)
+				revoked.Store(true)
+				return err
+			}
+			return l.makeUntil(t, row[1], &revoked)
+		})
+		tally(t, errs)
+	}
+}
+
+// makeUntil issues children of a record until that is refused, and spends them
+// then.
+func (l *ledger) makeUntil(t *testing.T, parent token.Record, ended *atomic.Bool) error {
+	var made []token.Record
+	for {
+		late := ended.Load()
+		child := l.child(parent)
+		err := l.Issue(t.Context(), child, many)
+		if err == nil && late {
+			return errors.New("made by a token that was revoked")
+		}
+		if err != nil && !errors.Is(err, token.ErrRevoked) {
+			return err
+		}
+		made = append(made, child)
+		if late {
+			break
+		}
+	}
+	for _, child := range made {
+		if err := l.use(t.Context(), child); !errors.Is(err, token.ErrRevoked) {
+			return fmt.Errorf("a token made by one that was revoked: %w", err)
+		}
+	}
+	return nil
+}
+
+func testMadeByAnotherApp(t *testing.T, l *ledger) {
+	elsewhere := l.issue(t, func(r *token.Record) { r.ClientKey = random() })
+	foreign := elsewhere
+	foreign.ClientKey = l.app
+	l.barren(t, "one of another app", foreign, token.ErrRevoked)
+
+	// Now each app has one of this id.
+	here := l.issue(t, func(r *token.Record) { r.ID = elsewhere.ID })
+	child := l.make(t, here, nil)
+	theirs := l.make(t, elsewhere, func(r *token.Record) { r.ClientKey = elsewhere.ClientKey })
+	expect(t, "Revoke", l.Revoke(t.Context(), elsewhere.ClientKey, elsewhere.ID), nil)
+	l.spend(t, "made by that of the other app", child, nil)
+	l.dead(t, "made by the revoked one", theirs)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.app, here.ID), nil)
+	l.dead(t, "made by the other, revoked too", child)
+}
+
+func testMakerNames(t *testing.T, l *ledger) {
+	var children []token.Record
+	for _, name := range spellings() {
+		parent := l.issue(t, func(r *token.Record) { r.ID = name })
+		children = append(children, l.make(t, parent, func(r *token.Record) { r.Maker, r.MakerApp = name, name }))
+	}
+	for i, child := range children {
+		expect(t, "Revoke", l.Revoke(t.Context(), l.app, child.Parent), nil)
+		l.dead(t, fmt.Sprintf("made by %q", child.Parent), child)
+		for _, other := range children[i+1:] {
+			if got, err := l.Spend(t.Context(), other); got != other.Lineage || err != nil {
+				t.Errorf("made by %q, when %q is revoked: %+v, %v", other.Parent, child.Parent, got, err)
+			}
+		}
+	}
+}
+
+func testTooDeep(t *testing.T, l *ledger) {
+	row := l.row(t, token.MaxAncestors+1)
+	last := row[len(row)-1]
+	l.barren(t, "one that has the most ancestors", last, token.ErrTooDeep)
+	l.spend(t, "the last one", last, nil)
+	l.make(t, row[len(row)-2], nil)
+	counted := l.make(t, row[len(row)-2], limited(1))
+	l.spend(t, "counted, with the most ancestors", counted, nil)
+	if list := l.list(t, l.app, last.Subject); len(list) != 1 {
+		t.Errorf("List = %+v, want the last one", list)
+	}
+}
