@@ -2,8 +2,10 @@ package main
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -72,10 +74,34 @@ func mayAdminister(p auth.Principal, v scope.Verb) error {
 	return nil
 }
 
-// mayHandleTokensOf allows the subject of tokens, and administrators.
+// mayHandleTokensOf allows administrators, and the subject of tokens. A credential
+// of the subject that is narrowed needs the scope of administration for that, too:
+// else a token for one view could end all others.
 func mayHandleTokensOf(p auth.Principal, subject string, v scope.Verb) error {
-	if subject != "" && subject == p.Account {
-		return nil
+	if subject == "" || subject != p.Account {
+		return mayAdminister(p, v)
 	}
-	return mayAdminister(p, v)
+	if need := scope.Admin(v); isNarrow(p) && !p.Scope.Allows(need) {
+		return &auth.Error{Detail: auth.DetailScope, Reason: need.String()}
+	}
+	return nil
+}
+
+// isNarrow reports whether a scope narrows the principal's credential.
+func isNarrow(p auth.Principal) bool { return len(p.Granted.Missing(scope.Unscoped())) > 0 }
+
+// mayMake holds what is made to its maker. What a session makes outlives it, so
+// that a session must have proven itself lately.
+func mayMake(p auth.Principal, makings ...auth.Making) error {
+	if err := p.MayMake(p.HasRole(administrator), makings...); err != nil {
+		return err
+	}
+	return mustBeFresh(p)
+}
+
+func mustBeFresh(p auth.Principal) error {
+	if p.Mechanism == session.Name && time.Since(p.Authenticated) > stepUp {
+		return &auth.Error{Detail: auth.DetailReauthenticate}
+	}
+	return nil
 }

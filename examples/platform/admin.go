@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"time"
+	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -17,16 +16,20 @@ import (
 type provisioning struct {
 	store    *store
 	sessions *session.Manager
+	factors  session.Factors
 	ledger   token.Ledger
 }
 
 // managedReply is an account as administrators see it.
 type managedReply struct {
 	accountReply
-	Disabled bool `json:"disabled"`
+	Disabled   bool   `json:"disabled"`
+	TokensFrom string `json:"tokensFrom,omitempty"` // tokens signed earlier are refused
 }
 
-func managed(a *account) managedReply { return managedReply{replyOfAccount(a), a.Disabled} }
+func managed(a *account) managedReply {
+	return managedReply{replyOfAccount(a), a.Disabled, date(a.TokensFrom)}
+}
 
 func (h provisioning) list(r *http.Request) (envelope.List[managedReply], error) {
 	all, err := h.store.accounts(r.Context(), auth.From(r.Context()).Org)
@@ -38,6 +41,14 @@ func (h provisioning) list(r *http.Request) (envelope.List[managedReply], error)
 		replies = append(replies, managed(a))
 	}
 	return ownPage(r, "account", replies)
+}
+
+func (h provisioning) get(r *http.Request) (managedReply, error) {
+	a, err := h.store.account(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
+	if err != nil {
+		return managedReply{}, err
+	}
+	return managed(a), nil
 }
 
 var provisioningForm = append(form{{Path: "roles", Type: typeStrings}}, registrationForm...)
@@ -57,6 +68,9 @@ func (h provisioning) create(r *http.Request) (managedReply, error) {
 	if err := h.valid(r.Context(), &a, password, hasPassword); err != nil {
 		return managedReply{}, err
 	}
+	if err := mayHaveRoles(auth.From(r.Context()), a.ID, a.Roles); err != nil {
+		return managedReply{}, err
+	}
 	encoded := ""
 	if hasPassword {
 		if encoded, err = h.sessions.Hash(r.Context(), password); err != nil {
@@ -72,59 +86,27 @@ func (h provisioning) valid(ctx context.Context, a *account, password string, ha
 	if hasPassword {
 		validPassword(&wrong, password)
 	}
-	known, err := h.store.Roles(ctx, a.Org, a.Roles)
-	if err != nil {
+	if err := h.validRoles(ctx, &wrong, a.Org, a.Roles, nil); err != nil {
 		return err
-	}
-	if len(known) != len(a.Roles) {
-		wrong.add("roles", "must be roles of the org, each once")
 	}
 	return wrong.orNil()
 }
 
-// deactivate shuts an account out: its sessions and the tokens that are in a
-// ledger at once, whatever else names it once no instance remembers it as
-// enabled.
-func (h provisioning) deactivate(r *http.Request) (managedReply, error) {
-	ctx, org := r.Context(), auth.From(r.Context()).Org
-	a, err := h.store.changeAccount(ctx, org, r.PathValue("id"), func(a *account) {
-		a.Disabled, a.Changed = true, time.Now()
-	})
+// validRoles looks up the roles that an account does not have: one that it has may
+// have been deleted, and can still be kept or taken away.
+func (h provisioning) validRoles(ctx context.Context, wrong *invalid, org string, roles, has []string) error {
+	added := slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(has, role) })
+	known, err := h.store.Roles(ctx, org, added)
 	if err != nil {
-		return managedReply{}, err
+		return err
 	}
-	_, err = h.sessions.RevokeAll(ctx, org, a.ID, "")
-	return managed(a), errors.Join(err, h.revokeTokens(ctx, org, a.ID))
-}
-
-// revokeTokens ends what the apps of an org have issued for an account.
-func (h provisioning) revokeTokens(ctx context.Context, org, account string) error {
-	apps, err := h.store.listApps(ctx, org)
-	for _, a := range apps {
-		_, failed := h.ledger.RevokeSubject(ctx, a.ClientKey, account)
-		err = errors.Join(err, storeFailed(failed))
+	if once := slices.Compact(slices.Sorted(slices.Values(roles))); len(known) != len(added) || len(once) != len(roles) {
+		wrong.add("roles", "must be roles of the org, each once")
 	}
-	return err
+	return nil
 }
 
 // accounts returns all accounts of an org, in the order of their ids.
 func (s *store) accounts(ctx context.Context, org string) ([]*account, error) {
 	return findAll[account](ctx, s, "SELECT record FROM platform_accounts WHERE org = $1 ORDER BY id", org)
-}
-
-// changeAccount alters an account and returns it as it is then.
-func (s *store) changeAccount(ctx context.Context, org, id string, change func(*account)) (*account, error) {
-	for {
-		a, err := s.account(ctx, org, id)
-		if err != nil {
-			return nil, err
-		}
-		before := record(a)
-		change(a)
-		err = s.exec(ctx, errMoved, "UPDATE platform_accounts SET record = $4 WHERE org = $1 AND id = $2 AND record = $3",
-			org, id, before, record(a))
-		if !errors.Is(err, errMoved) {
-			return a, err
-		}
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
@@ -20,7 +19,8 @@ var appBody = form{
 	{Path: "name", Type: typeString},
 	{Path: "exposeKeys", Type: typeBoolean},
 	{Path: "credential.account", Type: typeString, Null: true},
-	{Path: "credential.accounts", Type: typeStrings},
+	{Path: "credential.accounts", Type: typeStrings, Null: true},
+	{Path: "credential.scope", Type: typeStrings, Null: true},
 	{Path: "credential.notBefore", Type: typeInstant, Null: true},
 	{Path: "credential.notAfter", Type: typeInstant, Null: true},
 	{Path: "credential.networks", Type: typeStrings, Null: true},
@@ -41,10 +41,12 @@ type appChanges struct {
 	networks []netip.Prefix
 }
 
-func readApp(r *http.Request, isNew bool) (*appChanges, error) {
-	fields := appPatch
+// readApp reads a body. The credential is the one that it changes, nil for a new
+// app.
+func readApp(r *http.Request, current *signature.Credential) (*appChanges, error) {
+	fields, isNew := appPatch, current == nil
 	if isNew {
-		fields = appBody
+		fields, current = appBody, new(signature.Credential)
 	}
 	values, err := readValues(r, fields)
 	if err != nil {
@@ -55,10 +57,14 @@ func readApp(r *http.Request, isNew bool) (*appChanges, error) {
 	c.checkName(isNew, &wrong)
 	c.readNetworks(&wrong)
 	c.checkTimes(&wrong)
-	if err := c.checkAccounts(r, &wrong); err != nil {
+	if err := c.checkAccounts(r, current, &wrong); err != nil {
 		return nil, err
 	}
-	return c, wrong.orNil()
+	if err := wrong.orNil(); err != nil {
+		return nil, err
+	}
+	chains, _ := values["credential.scope"].([]string)
+	return c, auth.TenantFrom(r.Context()).Vet("credential.scope", chains)
 }
 
 func (c *appChanges) checkName(isNew bool, wrong *invalid) {
@@ -66,7 +72,7 @@ func (c *appChanges) checkName(isNew bool, wrong *invalid) {
 	switch {
 	case !given && isNew:
 		wrong.add("name", "is required")
-	case given && (strings.TrimSpace(name) == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl)):
+	case given && (!isVisible(name) || len(name) > maxName || !isLine(name)):
 		wrong.add("name", fmt.Sprintf("must be a line of 1 to %d bytes", maxName))
 	}
 }
@@ -103,9 +109,10 @@ func (c *appChanges) checkTimes(wrong *invalid) {
 	}
 }
 
-// checkAccounts refuses accounts that the org does not have.
-func (c *appChanges) checkAccounts(r *http.Request, wrong *invalid) error {
-	if own, given := c.values["credential.account"].(string); given {
+// checkAccounts refuses accounts that the org does not have; not those that the
+// credential has already, which may be disabled.
+func (c *appChanges) checkAccounts(r *http.Request, current *signature.Credential, wrong *invalid) error {
+	if own, given := c.values["credential.account"].(string); given && own != current.Account {
 		if err := checkAccount(r, "credential.account", own, wrong); err != nil {
 			return err
 		}
@@ -116,6 +123,9 @@ func (c *appChanges) checkAccounts(r *http.Request, wrong *invalid) error {
 		return nil
 	}
 	for _, id := range others {
+		if slices.Contains(current.Accounts, id) {
+			continue
+		}
 		if err := checkAccount(r, "credential.accounts", id, wrong); err != nil {
 			return err
 		}
@@ -132,6 +142,19 @@ func checkAccount(r *http.Request, path, id string, wrong *invalid) error {
 	return err
 }
 
+// enables reports whether an app is to be enabled.
+func (c *appChanges) enables() bool { return c.values["disabled"] == false }
+
+// restricts reports whether anything is said of the credential.
+func (c *appChanges) restricts() bool {
+	for path := range c.values {
+		if strings.HasPrefix(path, "credential.") {
+			return true
+		}
+	}
+	return false
+}
+
 // apply makes the changes to an app.
 func (c *appChanges) apply(a *app) {
 	setIfGiven(&a.Name, c.values, "name")
@@ -143,6 +166,7 @@ func (c *appChanges) apply(a *app) {
 func (c *appChanges) restrict(to *signature.Credential) {
 	setIfGiven(&to.Account, c.values, "credential.account")
 	setIfGiven(&to.Accounts, c.values, "credential.accounts")
+	setIfGiven(&to.Scope, c.values, "credential.scope")
 	setIfGiven(&to.NotBefore, c.values, "credential.notBefore")
 	setIfGiven(&to.NotAfter, c.values, "credential.notAfter")
 	if _, given := c.values["credential.networks"]; given {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -33,8 +34,7 @@ func (a *app) listsKeys() bool { return a.ExposeKeys && !a.Disabled }
 // in this process change under one lock: a pair that is generated while its app
 // is deleted does not outlive it. Other instances do not share the lock: the pair
 // that one of them generates meanwhile may be left in the store, where an app that
-// is unknown signs nothing with it; and of two that restrict a credential at once
-// the later one is obeyed.
+// is unknown signs nothing with it.
 type apps struct {
 	store       *store
 	credentials *sqlstore.Credentials
@@ -53,14 +53,47 @@ func (l *appLocks) lock(clientKey string) (unlock func()) {
 	return one.Unlock
 }
 
-// appReply is an app as administrators see it.
+// appReply is an app as administrators see it. A list leaves the credential out.
 type appReply struct {
 	envelope.Item
-	Name       string    `json:"name"`
-	Disabled   bool      `json:"disabled"`
-	ExposeKeys bool      `json:"exposeKeys"`
-	KeyID      string    `json:"kid"`
-	Secret     shownOnce `json:"secret,omitempty"`
+	Name       string           `json:"name"`
+	Disabled   bool             `json:"disabled"`
+	ExposeKeys bool             `json:"exposeKeys"`
+	KeyID      string           `json:"kid"`
+	Credential *credentialReply `json:"credential,omitempty"`
+	Secret     shownOnce        `json:"secret,omitempty"`
+}
+
+// credentialReply is a signing key with its restrictions. Null is none, as in the
+// body that sets them.
+type credentialReply struct {
+	Account   *string        `json:"account"`
+	Accounts  []string       `json:"accounts"`
+	Scope     []string       `json:"scope"`
+	NotBefore *string        `json:"notBefore"`
+	NotAfter  *string        `json:"notAfter"`
+	Networks  []netip.Prefix `json:"networks"`
+	Secrets   int            `json:"secrets"` // how many verify
+}
+
+func replyOfCredential(c *signature.Credential) *credentialReply {
+	return &credentialReply{
+		Account:   orNull(c.Account),
+		Accounts:  append([]string{}, c.Accounts...),
+		Scope:     c.Scope,
+		NotBefore: orNull(date(c.NotBefore)),
+		NotAfter:  orNull(date(c.NotAfter)),
+		Networks:  c.Networks,
+		Secrets:   c.Key.Secrets(),
+	}
+}
+
+// orNull is null for what is not there.
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 // shownOnce is a secret in the one reply that shows it.
@@ -73,7 +106,7 @@ func (h apps) list(r *http.Request) (envelope.List[appReply], error) {
 	}
 	var replies []appReply
 	for _, a := range all {
-		reply, err := h.reply(r.Context(), a)
+		reply, err := h.summary(r.Context(), a)
 		if err != nil {
 			return envelope.List[appReply]{}, err
 		}
@@ -91,7 +124,7 @@ func (h apps) get(r *http.Request) (appReply, error) {
 }
 
 func (h apps) create(r *http.Request) (appReply, error) {
-	changes, err := readApp(r, true)
+	changes, err := readApp(r, nil)
 	if err != nil {
 		return appReply{}, err
 	}
@@ -100,8 +133,11 @@ func (h apps) create(r *http.Request) (appReply, error) {
 
 	// Without a lock: nobody knows the client key yet.
 	org := auth.From(r.Context()).Org
-	clientKey, secret, err := h.credentials.Create(r.Context(), org, credential)
-	if err != nil {
+	clientKey, secret := signing.Generate()
+	if err := mayGive(r.Context(), clientKey, nil, credential); err != nil {
+		return appReply{}, err
+	}
+	if err := h.credentials.Put(r.Context(), org, clientKey, secret, credential); err != nil {
 		return appReply{}, storeFailed(err)
 	}
 	a := &app{App: auth.App{ClientKey: clientKey, Org: org}}
@@ -115,23 +151,34 @@ func (h apps) create(r *http.Request) (appReply, error) {
 }
 
 func (h apps) update(r *http.Request) (appReply, error) {
-	if _, err := h.find(r); err != nil {
+	a, err := h.find(r)
+	if err != nil {
 		return appReply{}, err
 	}
-	changes, err := readApp(r, false)
+	current, err := h.credentials.Credential(r.Context(), a.ClientKey)
+	if err != nil {
+		return appReply{}, storeFailed(err)
+	}
+	changes, err := readApp(r, current)
 	if err != nil {
 		return appReply{}, err
 	}
 	return h.change(r, func(ctx context.Context, a *app) error {
-		stored, err := h.store.changeApp(ctx, a.Org, a.ClientKey, changes.apply)
+		if err := mayEnable(ctx, a, changes); err != nil {
+			return err
+		}
+		if err := h.restrict(ctx, a, changes); err != nil {
+			return err
+		}
+		stored, err := h.store.changeApp(ctx, a.Org, a.ClientKey, func(a *app) error {
+			defer changes.apply(a)
+			return mayEnable(ctx, a, changes) // by now: another instance may have disabled it
+		})
 		if err != nil {
 			return unknownApp(err)
 		}
 		*a = *stored
-		return errors.Join(
-			h.restrict(ctx, a.ClientKey, changes.restrict),
-			h.keys.expose(ctx, a),
-		)
+		return h.keys.expose(ctx, a)
 	})
 }
 
@@ -152,27 +199,125 @@ type secretReply struct {
 	Secret shownOnce `json:"secret"`
 }
 
+var rotationForm = form{{Path: "grace", Type: typeInteger}} // seconds
+
+// rotate gives an app another secret, and tells it: whoever asks can then sign as
+// the app does.
 func (h apps) rotate(r *http.Request) (envelope.Result[secretReply], error) {
+	none := envelope.Result[secretReply]{}
+	grace, err := readGrace(r)
+	if err != nil {
+		return none, err
+	}
 	var secret signing.Secret
-	_, err := h.change(r, func(ctx context.Context, a *app) (err error) {
-		secret, err = h.credentials.Rotate(ctx, a.ClientKey, rotationGrace)
+	_, err = h.change(r, func(ctx context.Context, a *app) error {
+		err := h.mayActAs(ctx, a)
+		if err != nil {
+			return err
+		}
+		secret, err = h.credentials.Rotate(ctx, a.ClientKey, grace)
 		return storeFailed(err)
 	})
-	return envelope.Result[secretReply]{Data: secretReply{shownOnce(secret)}}, err
+	if err != nil {
+		return none, err
+	}
+	return envelope.Result[secretReply]{Data: secretReply{shownOnce(secret)}}, nil
 }
 
-// rotationGrace is how long a secret lives after it was rotated.
-const rotationGrace = 24 * time.Hour
+const (
+	// rotationGrace is how long a secret lives after it was rotated, unless the
+	// request says otherwise.
+	rotationGrace = 24 * time.Hour
+
+	maxGrace = 365 * 24 * 60 * 60 // seconds
+)
+
+// readGrace reads a body that may be missing.
+func readGrace(r *http.Request) (time.Duration, error) {
+	if !hasBody(r) {
+		return rotationGrace, nil
+	}
+	values, err := readValues(r, rotationForm)
+	if err != nil {
+		return 0, err
+	}
+	seconds, given := values["grace"].(int64)
+	if !given {
+		return rotationGrace, nil
+	}
+	wrong := invalid{detail: auth.DetailBody}
+	if seconds < 0 || seconds > maxGrace {
+		wrong.add("grace", "must be 0 to 31536000 seconds")
+	}
+	return time.Duration(seconds) * time.Second, wrong.orNil()
+}
 
 // restrict changes everything about a credential but its secrets.
-func (h apps) restrict(ctx context.Context, clientKey string, change func(*signature.Credential)) error {
-	current, err := h.credentials.Credential(ctx, clientKey)
+func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
+	if !changes.restricts() {
+		return nil
+	}
+	var refused error
+	err := h.credentials.Restrict(ctx, a.ClientKey, func(c *signature.Credential) error {
+		before := new(*c)
+		changes.restrict(c)
+		refused = mayGive(ctx, a.ClientKey, before, *c)
+		return refused
+	})
+	if refused != nil {
+		return refused
+	}
+	return storeFailed(err)
+}
+
+// mayEnable decides whether the caller may let an app in again, if that is what the
+// changes do: with all tokens of its key, whoever they are for.
+func mayEnable(ctx context.Context, a *app, changes *appChanges) error {
+	if !a.Disabled || !changes.enables() {
+		return nil
+	}
+	return mayMake(auth.From(ctx), auth.Everything("")) // no account: an administrator's to make
+}
+
+// mayActAs decides whether the caller may get what acts as an app does: a secret.
+func (h apps) mayActAs(ctx context.Context, a *app) error {
+	current, err := h.credentials.Credential(ctx, a.ClientKey)
 	if err != nil {
 		return storeFailed(err)
 	}
-	changed := *current // shared, and not to be altered
-	change(&changed)
-	return storeFailed(h.credentials.Restrict(ctx, clientKey, changed))
+	return mayGive(ctx, a.ClientKey, nil, *current)
+}
+
+// mayGive decides whether the caller may give an app a credential, in place of the
+// one before. To narrow it needs no more than the route.
+func mayGive(ctx context.Context, clientKey string, before *signature.Credential, after signature.Credential) error {
+	p, tenant := auth.From(ctx), auth.TenantFrom(ctx)
+	if before != nil && after.Narrows(before, tenant, clientKey) {
+		return nil
+	}
+	err := signature.Within(p, p.HasRole(administrator), tenant, clientKey, before, after)
+	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
+		return inCredential(beyond)
+	}
+	if err != nil {
+		return err
+	}
+	return mustBeFresh(p)
+}
+
+// inCredential names the fields of the body for what is in excess.
+func inCredential(beyond *auth.BeyondError) error {
+	fields := map[string]string{
+		"sub":      "credential.account",
+		"scope":    "credential.scope",
+		"expires":  "credential.notAfter",
+		"networks": "credential.networks",
+	}
+	var named auth.BeyondError
+	for _, e := range beyond.Excess {
+		named.Excess = append(named.Excess, auth.Excess{Option: cmp.Or(fields[e.Option], e.Option), Value: e.Value})
+	}
+	return &named
 }
 
 // delete removes an app with its credential, its key pair and so its tokens:
@@ -222,6 +367,19 @@ func unknownApp(err error) error {
 }
 
 func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
+	reply, err := h.summary(ctx, a)
+	if err != nil {
+		return appReply{}, err
+	}
+	credential, err := h.credentials.Credential(ctx, a.ClientKey)
+	if err != nil {
+		return appReply{}, storeFailed(err)
+	}
+	reply.Credential = replyOfCredential(credential)
+	return reply, nil
+}
+
+func (h apps) summary(ctx context.Context, a *app) (appReply, error) {
 	kid, err := h.keys.kid(ctx, a.ClientKey)
 	return appReply{
 		Item:       envelope.Item{ID: a.ClientKey, Object: "app"},
@@ -252,14 +410,16 @@ func (s *store) putApp(ctx context.Context, a app) error {
 
 // changeApp alters an app that is there, and returns it as it is then: another
 // instance may be changing or deleting it.
-func (s *store) changeApp(ctx context.Context, org, clientKey string, change func(*app)) (*app, error) {
+func (s *store) changeApp(ctx context.Context, org, clientKey string, change func(*app) error) (*app, error) {
 	for {
 		a, err := s.app(ctx, org, clientKey)
 		if err != nil {
 			return nil, err
 		}
 		before := record(a)
-		change(a)
+		if err := change(a); err != nil {
+			return nil, err
+		}
 		err = s.exec(ctx, errMoved, "UPDATE platform_apps SET record = $4 WHERE org = $1 AND client_key = $2 AND record = $3",
 			org, clientKey, before, record(a))
 		if !errors.Is(err, errMoved) {

@@ -39,7 +39,13 @@ func TestApps(t *testing.T) {
 		}
 		secret := app["secret"].(string)
 		delete(app, "secret")
-		if diff := cmp.Diff(value{"_id": app["_id"], "object": "app", "name": "Acting", "disabled": false, "exposeKeys": false, "kid": ""}, app); diff != "" {
+		want := value{
+			"_id": app["_id"], "object": "app", "name": "Acting", "disabled": false, "exposeKeys": false, "kid": "",
+			"credential": value{
+				"account": s.AccountID, "accounts": []any{}, "scope": nil, "networks": nil, "notBefore": nil, "notAfter": nil, "secrets": 1.0,
+			},
+		}
+		if diff := cmp.Diff(want, app); diff != "" {
 			t.Errorf("created (-want +got):\n%s", diff)
 		}
 		if got := s.as(t, "", "GET", one, "").ok(t); cmp.Diff(app, got) != "" {
@@ -64,9 +70,12 @@ func TestApps(t *testing.T) {
 		}
 	})
 	t.Run("a list of the org's own", func(t *testing.T) {
-		listed := items(t, s.as(t, "", "GET", "/apps?limit=1", "").ok(t), false)
-		if len(listed) != 1 || listed[0].(value)["_id"] != s.ClientKey || listed[0].(value)["name"] != "Integration" {
-			t.Errorf("%v", listed)
+		names := make(map[any]any)
+		for _, item := range items(t, s.as(t, "", "GET", "/apps?limit=2", "").ok(t), false) {
+			names[item.(value)["_id"]] = item.(value)["name"]
+		}
+		if diff := cmp.Diff(map[any]any{s.ClientKey: "Integration", s.NarrowClientKey: "Partner, reads messages"}, names); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 	t.Run("an app of another org is not found", func(t *testing.T) {

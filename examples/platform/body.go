@@ -9,29 +9,38 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
 
 // readValues reads a body that holds values of a form, by their path. It is
 // strict: a field that is unknown, given twice or of another type is refused,
-// each with its path, and nothing is taken of such a body.
+// each with its path, and nothing is taken of such a body. It reads the body
+// once, and no further than to its bounds.
 func readValues(r *http.Request, f form) (map[string]any, error) {
-	body, err := readJSON(r)
+	decoder, err := decoderOf(r)
 	if err != nil {
 		return nil, err
 	}
-	return valuesOf(body, f)
+	return decodeValuesOf(decoder, f)
 }
 
 // valuesOf is readValues for a JSON object that has been read.
 func valuesOf(body json.RawMessage, f form) (map[string]any, error) {
-	b := bodyReader{form: f, values: make(map[string]any), wrong: invalid{detail: auth.DetailBody}}
-	if err := b.object("", body); err != nil {
+	return decodeValuesOf(json.NewDecoder(bytes.NewReader(body)), f)
+}
+
+func decodeValuesOf(decoder *json.Decoder, f form) (map[string]any, error) {
+	b := bodyReader{decoder: decoder, form: f, values: make(map[string]any), wrong: invalid{detail: auth.DetailBody}}
+	switch err := b.whole(); {
+	case errors.Is(err, errFull):
+	case err != nil:
+		return nil, malformed(err)
+	}
+	if err := b.wrong.orNil(); err != nil {
 		return nil, err
 	}
-	return b.values, b.wrong.orNil()
+	return b.values, nil
 }
 
 // bodiless is for routes that take no body: each field of one is unknown.
@@ -76,100 +85,174 @@ func required(values map[string]any, paths ...string) error {
 
 // readJSON reads a body that is one JSON object in UTF-8, and nothing else.
 func readJSON(r *http.Request) (json.RawMessage, error) {
-	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	decoder, err := decoderOf(r)
+	if err != nil {
+		return nil, err
+	}
+	var body json.RawMessage
+	if err := decoder.Decode(&body); err != nil {
+		return nil, malformed(err)
+	}
+	if body[0] != '{' {
+		return nil, malformed(errNoObject)
+	}
+	if err := atEnd(decoder); err != nil {
+		return nil, malformed(err)
+	}
+	return body, nil
+}
+
+// decoderOf reads a body that says it is JSON, within its bounds.
+func decoderOf(r *http.Request) (*json.Decoder, error) {
+	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || mediaType != "application/json" {
 		return nil, &auth.Error{Detail: auth.DetailUnsupportedMediaType, Reason: "application/json"}
+	}
+	// JSON is UTF-8: a body that says otherwise means other characters.
+	if charset, said := parameters["charset"]; said && !strings.EqualFold(charset, "utf-8") {
+		return nil, &auth.Error{Detail: auth.DetailUnsupportedMediaType, Reason: "application/json in UTF-8"}
 	}
 	// Taken for what it says it is not, or unpacked beyond the bound: neither.
 	if r.Header.Get("Content-Encoding") != "" {
 		return nil, &auth.Error{Detail: auth.DetailUnsupportedMediaType, Reason: "no Content-Encoding"}
 	}
-	body, err := io.ReadAll(r.Body)
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, err
-	case err != nil:
-		return nil, &auth.Error{Detail: auth.DetailBody, Reason: "ends early", Err: err}
-	case !utf8.Valid(body):
-		return nil, &auth.Error{Detail: auth.DetailBody, Reason: "not UTF-8"}
-	}
-	// All of it at once: the decoder that comes next stops where the object ends.
-	if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
-		return nil, &auth.Error{Detail: auth.DetailBody, Reason: "malformed JSON: " + err.Error()}
-	}
-	if body = bytes.TrimSpace(body); body[0] != '{' {
-		return nil, &auth.Error{Detail: auth.DetailBody, Reason: "not a JSON object"}
-	}
-	return body, nil
+	return json.NewDecoder(&boundedText{from: r.Body}), nil
 }
 
-// bodyReader takes values from a body, level by level.
-type bodyReader struct {
-	form   form
-	values map[string]any
-	wrong  invalid
-}
+var (
+	errNoObject = errors.New("not a JSON object")
+	errTrailing = errors.New("something behind the JSON object")
+)
 
-// object reads the fields of the object at a path.
-func (b *bodyReader) object(path string, text json.RawMessage) error {
-	seen := make(map[string]bool)
-	return members(text, func(name string, value json.RawMessage) error {
-		at := path + name
-		// encoding/json would take the last one, another reader the first.
-		if seen[at] {
-			b.wrong.add(at, "given more than once")
-			return nil
-		}
-		seen[at] = true
-		return b.field(at, name, value)
-	})
-}
-
-// members hands on each member of an object that is valid JSON, also one whose
-// name was there before.
-func members(object json.RawMessage, take func(name string, value json.RawMessage) error) error {
-	decoder := json.NewDecoder(bytes.NewReader(object))
-	if _, err := decoder.Token(); err != nil { // the brace
+// malformed is the error of a body that cannot be read.
+func malformed(err error) error {
+	if errors.As(err, new(*http.MaxBytesError)) || errors.As(err, new(*auth.Error)) {
 		return err
 	}
-	for decoder.More() {
-		name, err := decoder.Token()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // there was no value
+	}
+	return &auth.Error{Detail: auth.DetailBody, Reason: "malformed JSON: " + err.Error()}
+}
+
+// bodyReader takes values from a body as it comes in.
+type bodyReader struct {
+	decoder *json.Decoder
+	form    form
+	values  map[string]any
+	wrong   invalid
+}
+
+// errFull ends the reading of a body of which enough is wrong.
+var errFull = errors.New("enough is wrong")
+
+// whole reads the one object that a body is.
+func (b *bodyReader) whole() error {
+	brace, err := b.decoder.Token()
+	if err != nil {
+		return err
+	}
+	if brace != json.Delim('{') {
+		return errNoObject
+	}
+	if err := b.object(""); err != nil {
+		return err
+	}
+	return atEnd(b.decoder)
+}
+
+// atEnd refuses what follows the object.
+func atEnd(decoder *json.Decoder) error {
+	switch _, err := decoder.Token(); {
+	case err == nil:
+		return errTrailing
+	case !errors.Is(err, io.EOF):
+		return err
+	}
+	return nil
+}
+
+// object reads the fields of the object at a path, behind its brace.
+func (b *bodyReader) object(path string) error {
+	seen := make(map[string]bool)
+	for b.decoder.More() {
+		if b.wrong.isFull() {
+			return errFull
+		}
+		token, err := b.decoder.Token()
 		if err != nil {
 			return err
 		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
+		name, _ := token.(string)
+		at := path + name
+		if !seen[at] {
+			err = b.field(at, name)
+		} else {
+			// encoding/json would take the last one, another reader the first.
+			err = b.refuse(at, "given more than once")
+		}
+		if err != nil {
 			return err
 		}
-		if err := take(name.(string), value); err != nil {
-			return err
-		}
+		seen[at] = true
 	}
-	return nil
+	_, err := b.decoder.Token() // the brace
+	return err
 }
 
-func (b *bodyReader) field(path, name string, value json.RawMessage) error {
+// field reads the value of a field.
+func (b *bodyReader) field(path, name string) error {
 	in, known := b.form.input(path)
 	switch {
 	case strings.Contains(name, "."): // would pass for the path of a field below
-		b.wrong.add(path, "unknown field")
+		return b.refuse(path, "unknown field")
 	case known:
-		b.take(in, value)
-	case !b.form.hasBelow(path):
-		b.wrong.add(path, "unknown field")
-	case value[0] != '{':
-		b.wrong.add(path, "must be an object")
-	default:
-		return b.object(path+".", value)
+		return b.take(in)
+	case b.form.hasBelow(path):
+		return b.below(path)
 	}
-	return nil
+	return b.refuse(path, "unknown field")
 }
 
-func (b *bodyReader) take(in input, value json.RawMessage) {
+// refuse notes what is wrong with a field, and passes over its value.
+func (b *bodyReader) refuse(path, reason string) error {
+	b.wrong.add(path, reason)
+	return b.decoder.Decode(new(passedOver))
+}
+
+// passedOver is a value that must be JSON, and is not kept.
+type passedOver struct{}
+
+func (passedOver) UnmarshalJSON([]byte) error { return nil }
+
+// below reads the fields of an object that is part of another one.
+func (b *bodyReader) below(path string) error {
+	var value json.RawMessage
+	if err := b.decoder.Decode(&value); err != nil {
+		return err
+	}
+	if value[0] != '{' {
+		b.wrong.add(path, "must be an object")
+		return nil
+	}
+	inner := *b
+	inner.decoder = json.NewDecoder(bytes.NewReader(value))
+	inner.decoder.Token() // the brace
+	err := inner.object(path + ".")
+	b.wrong = inner.wrong
+	return err
+}
+
+func (b *bodyReader) take(in input) error {
+	var value json.RawMessage
+	if err := b.decoder.Decode(&value); err != nil {
+		return err
+	}
 	read, refused := in.read(value)
 	if refused != "" {
 		b.wrong.add(in.Path, refused)
-		return
+		return nil
 	}
 	b.values[in.Path] = read
+	return nil
 }

@@ -1,11 +1,18 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 func TestBodyRefusals(t *testing.T) {
@@ -23,6 +30,13 @@ func TestBodyRefusals(t *testing.T) {
 		{"null", `null`, nil},
 		{"blanks", `  `, nil},
 		{"not UTF-8", "{\"c_text\":\"\xff\"}", nil},
+		{"not UTF-8 behind the object", `{"c_text":"x"}` + "\xff", nil},
+		{"cut within a character", "{\"c_text\":\"\xe2\x82", nil},
+		{"a missing colon", `{"c_text" "x"}`, nil},
+		{"a missing comma", `{"c_text":"x" "c_likes":1}`, nil},
+		{"wrong, and cut short", `{"c_nope":1,"c_text":"x"`, nil},
+		{"more members than a body may have", `{"c_nope":{` + manyMembers(maxMembers) + `}}`, nil},
+		{"more items than a body may have", `{"c_nope":[` + strings.Repeat("0,", maxMembers) + `0]}`, nil},
 		{"nested without end", strings.Repeat(`{"c_meta":`, 20_000), nil},
 		{"an unknown field", `{"c_text":"x","c_nope":1}`, map[string]string{"c_nope": "unknown field"}},
 		{"a hidden field", `{"c_secret":"x"}`, map[string]string{"c_secret": "unknown field"}},
@@ -75,7 +89,7 @@ func TestBodyRefusals(t *testing.T) {
 		}
 	})
 	t.Run("a body full of nonsense has a short answer", func(t *testing.T) {
-		body := `{` + strings.Repeat(`"x":1,`, 100_000) + `"x":1}`
+		body := `{` + manyMembers(100_000) + `}`
 		got := s.do(t, call{method: "POST", path: "/c_messages", body: body})
 		s.refused(t, got, 400, "invalidArgument.body")
 		if len(got.text) > 16<<10 {
@@ -111,9 +125,15 @@ func TestBodyFrame(t *testing.T) {
 			s.refused(t, send(t, r), 415, "unsupportedMediaType.unspecified")
 		}
 	})
-	t.Run("a charset is no matter", func(t *testing.T) {
-		post.contentType = "application/json; charset=utf-8"
-		s.do(t, post).ok(t)
+	t.Run("a charset", func(t *testing.T) {
+		for _, charset := range []string{"utf-8", "UTF-8", `"utf-8"`} {
+			post.contentType = "application/json; charset=" + charset
+			s.do(t, post).ok(t)
+		}
+		for _, charset := range []string{"iso-8859-1", "utf-16", "utf8", `""`} {
+			post.contentType = "application/json; charset=" + charset
+			s.refused(t, s.do(t, post), 415, "unsupportedMediaType.unspecified")
+		}
 	})
 	t.Run("no media type", func(t *testing.T) {
 		r, err := http.NewRequest("POST", s.BaseURL+"/"+s.Org+"/v2/c_messages", strings.NewReader(`{}`))
@@ -129,6 +149,105 @@ func TestBodyFrame(t *testing.T) {
 		s.refused(t, s.do(t, call{method: "POST", path: "/c_messages", body: over}), 413, "tooLarge.unspecified")
 		s.do(t, call{method: "POST", path: "/c_messages", body: over[:11] + over[12:]}).ok(t)
 	})
+}
+
+// TestPublicBodies sends to routes that anybody may call more than they read.
+func TestPublicBodies(t *testing.T) {
+	s := start(t)
+	frame := len(`{"email":""}`)
+	over := `{"email":"` + strings.Repeat("x", maxPublicBody+1-frame) + `"}`
+	for _, path := range []string{"/accounts", "/accounts/login", "/accounts/me/second-factor", "/accounts/me/second-factor/confirm"} {
+		t.Run(path, func(t *testing.T) {
+			c := call{method: "POST", path: path, unsigned: true, body: over}
+			s.refused(t, s.do(t, c), 413, "tooLarge.unspecified")
+			c.body = over[:11] + over[12:]
+			if got := s.do(t, c); got.status != 400 && got.status != 401 {
+				t.Errorf("one byte less: %d %s", got.status, got.text)
+			}
+		})
+	}
+	t.Run("one that does not say how long it is", func(t *testing.T) {
+		r, err := http.NewRequest("POST", s.BaseURL+"/"+s.Org+"/v2/accounts/login", io.MultiReader(strings.NewReader(over)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		s.refused(t, send(t, r), 413, "tooLarge.unspecified")
+	})
+}
+
+// TestHostileBodiesCostLittle reads a MiB of unknown members: how far is counted,
+// and what is allocated meanwhile.
+func TestHostileBodiesCostLittle(t *testing.T) {
+	unknown := "{" + manyMembers(131_000) + "}"
+	for name, test := range map[string]struct {
+		body         string
+		bytes, costs int
+	}{
+		"unknown members":           {unknown, 8 << 10, 1500},
+		"one member often":          {"{" + strings.Repeat(`"a":1,`, 170_000) + `"a":1}`, 8 << 10, 1500},
+		"members of a member":       {`{"name":` + unknown + "}", 32 << 10, 100},
+		"items of a member":         {`{"name":[` + strings.Repeat("1,", 500_000) + "1]}", 8 << 10, 100},
+		"objects within each other": {strings.Repeat(`{"name":`, 130_000), 32 << 10, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var left int
+			allocs := testing.AllocsPerRun(1, func() {
+				body := strings.NewReader(test.body)
+				r := httptest.NewRequest("POST", "/", body)
+				r.Header.Set("Content-Type", "application/json")
+				if _, err := readValues(r, registrationForm); !errors.As(err, new(*auth.Error)) {
+					t.Errorf("error %v", err)
+				}
+				left = body.Len()
+			})
+			if read := len(test.body) - left; read > test.bytes {
+				t.Errorf("%d bytes read, of %d", read, len(test.body))
+			}
+			if allocs > float64(test.costs) {
+				t.Errorf("%.0f allocations", allocs)
+			}
+		})
+	}
+}
+
+func BenchmarkHostileBody(b *testing.B) {
+	body := "{" + manyMembers(131_000) + "}"
+	b.ReportAllocs()
+	for b.Loop() {
+		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		if _, err := readValues(r, registrationForm); err == nil {
+			b.Fatal("accepted")
+		}
+	}
+}
+
+// TestTextIsCheckedAcrossReads splits a text everywhere: it is UTF-8 or not
+// wherever it is split.
+func TestTextIsCheckedAcrossReads(t *testing.T) {
+	for _, text := range []string{"", "a", "é€😀", "a\u20acb", "\xe2\x82", "\xe2\x82a", "\xff", "😀\xf0\x9f\x98", "\xed\xa0\x80", "a\x80", "\xf4\x90\x80\x80"} {
+		for at := range len(text) + 1 {
+			parts := io.MultiReader(strings.NewReader(text[:at]), iotest.OneByteReader(strings.NewReader(text[at:])))
+			got, err := io.ReadAll(&boundedText{from: parts})
+			if valid := utf8.ValidString(text); valid != (err == nil) || valid && string(got) != text {
+				t.Errorf("%q split at %d: %q, %v", text, at, got, err)
+			}
+		}
+	}
+}
+
+// manyMembers are n members of an object, of as few bytes as they can have.
+func manyMembers(n int) string {
+	const digits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	var text strings.Builder
+	for i := range n {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		text.WriteString(`"` + string([]byte{digits[i%62], digits[i/62%62], digits[i/62/62%62]}) + `":1`)
+	}
+	return text.String()
 }
 
 // TestBodiless sends fields where there are none to send: nothing is done.

@@ -72,7 +72,6 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.mediaType)
 	h.Set("Content-Security-Policy", consolePolicy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	// Asked for anew each time, so that a new server is never met by old scripts.
@@ -85,5 +84,16 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	if tags := r.Header["If-None-Match"]; tags != nil {
 		conditional.Header["If-None-Match"] = tags
 	}
-	http.ServeContent(w, conditional, "", time.Time{}, bytes.NewReader(f.body))
+	http.ServeContent(unranged{w}, conditional, "", time.Time{}, bytes.NewReader(f.body))
 }
+
+// unranged does not announce ranges, which http.ServeContent does.
+type unranged struct{ http.ResponseWriter }
+
+func (w unranged) WriteHeader(status int) {
+	w.Header().Del("Accept-Ranges")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (w unranged) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -112,11 +112,15 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 		TOTPAccountID:    d.theo.ID,
 		TOTPAccountEmail: d.theo.Email,
 		AdminAccountID:   d.admin.ID,
+		AdminEmail:       d.admin.Email,
 		OtherOrg:         globex,
 		OtherClientKey:   d.foreign.ClientKey,
 		OtherAccountID:   d.gus.ID,
 	}
 	if f.AccountPassword, err = p.newPassword(ctx, d.mia); err != nil {
+		return nil, err
+	}
+	if f.AdminPassword, err = p.newPassword(ctx, d.admin); err != nil {
 		return nil, err
 	}
 	if f.TOTPPassword, err = p.newPassword(ctx, d.theo); err != nil {
@@ -134,7 +138,37 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 		return nil, err
 	}
 	f.ClientSecret, f.OtherClientSecret = string(own), string(foreign)
+	if f.NarrowClientKey, err = p.partner(ctx, d.mia.ID); err != nil {
+		return nil, err
+	}
+	narrow, err := p.stores.credentials.Rotate(ctx, f.NarrowClientKey, rotationGrace)
+	if err != nil {
+		return nil, err
+	}
+	f.NarrowClientSecret = string(narrow)
 	return f, p.seedTokens(ctx, f)
+}
+
+// partner returns the client key of an app of acme that acts as an account and may
+// read messages only. It makes the app unless it is there.
+func (p *platform) partner(ctx context.Context, account string) (clientKey string, err error) {
+	const name = "Partner, reads messages"
+	all, err := p.store.listApps(ctx, acme)
+	for _, a := range all {
+		if a.Name == name {
+			return a.ClientKey, nil
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	clientKey, _, err = p.stores.credentials.Create(ctx, acme, signature.Credential{
+		Account: account, Scope: []string{"object.read." + messages.Object},
+	})
+	if err != nil {
+		return "", err
+	}
+	return clientKey, p.store.putApp(ctx, app{App: auth.App{ClientKey: clientKey, Org: acme, Name: name}})
 }
 
 // demoApp returns the app of a demo org, the same each time.
@@ -173,9 +207,10 @@ func (p *platform) newPassword(ctx context.Context, a account) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = p.store.changeAccount(ctx, a.Org, a.ID, func(stored *account) {
+	_, err = p.store.changeAccount(ctx, a.Org, a.ID, func(stored *account) error {
 		*stored = a
 		stored.Changed = time.Now()
+		return nil
 	})
 	return password, errors.Join(err, p.store.setPassword(ctx, a.Org, a.ID, encoded))
 }
@@ -214,20 +249,25 @@ func (p *platform) seedKeyPair(ctx context.Context, clientKey string) error {
 	return p.keys.replace(ctx, a, pair)
 }
 
-// seedTokens mints tokens of the integration for an hour.
+// seedTokens mints tokens of the integration for an hour. The server itself is
+// their maker.
 func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
-	mint := func(to *string, c token.Claims) {
-		c.Issuer, c.Audience = f.ClientKey, f.BaseURL+"/"+f.Org+"/v2"
-		w := tokenWish{claims: c, limited: c.MaxUses > 0, lasts: time.Hour}
-		m, failed := p.tokens.mint(ctx, w, time.Now())
-		*to, err = string(m.Token), errors.Join(err, failed)
+	minter := &p.tokens.minter
+	claims := func(subject string, chains ...string) token.Claims {
+		return token.Claims{Issuer: f.ClientKey, Audience: f.BaseURL + "/" + f.Org + "/v2", Subject: subject, Scope: chains}
 	}
-	everything := []string{""}
-	mint(&f.AdminToken, token.Claims{Subject: f.AdminAccountID, Scope: everything})
-	mint(&f.EphemeralToken, token.Claims{Subject: f.AccountID, Scope: everything})
-	mint(&f.LimitedToken, token.Claims{Subject: f.AccountID, Scope: everything, MaxUses: 3})
-	mint(&f.NarrowToken, token.Claims{Subject: f.AccountID, Scope: []string{"object.read.c_message.*.c_text"}})
-	return err
+	ephemeral := func(to *string, c token.Claims) {
+		t, _, failed := minter.Ephemeral(ctx, c, time.Hour)
+		*to, err = string(t), errors.Join(err, failed)
+	}
+	ephemeral(&f.AdminToken, claims(f.AdminAccountID, ""))
+	ephemeral(&f.EphemeralToken, claims(f.AccountID, ""))
+	ephemeral(&f.NarrowToken, claims(f.AccountID, "object.read.c_message.*.c_text"))
+	limited := claims(f.AccountID, "")
+	limited.Expires = time.Now().Add(time.Hour)
+	t, _, failed := minter.Limited(ctx, limited, 3)
+	f.LimitedToken = string(t)
+	return errors.Join(err, failed)
 }
 
 // demoObjects says what an org gets.

@@ -53,8 +53,8 @@ func TestDemoFacts(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{
-		"account_email", "account_id", "account_password", "admin_account_id", "admin_token", "base_url",
-		"client_key", "client_secret", "ephemeral_token", "limited_token", "narrow_token", "org", "other_account_id", "other_client_key",
+		"account_email", "account_id", "account_password", "admin_account_id", "admin_email", "admin_password", "admin_token", "base_url",
+		"client_key", "client_secret", "ephemeral_token", "limited_token", "narrow_client_key", "narrow_client_secret", "narrow_token", "org", "other_account_id", "other_client_key",
 		"other_client_secret", "other_org", "totp_account_email", "totp_account_id",
 		"totp_account_password", "totp_secret",
 	}
@@ -210,7 +210,7 @@ func TestSeedingThatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &platform{store: s, stores: all, keys: newKeyPairs(all.keys)}
-	if _, err := s.db.ExecContext(ctx, "ALTER TABLE platform_objects RENAME TO elsewhere"); err != nil {
+	if _, err := s.objects.ExecContext(ctx, "ALTER TABLE platform_objects RENAME TO elsewhere"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.seed(ctx, auth.SessionPolicy{}); err == nil {

@@ -19,6 +19,9 @@ func (e *invalid) add(path, reason string) {
 	}
 }
 
+// isFull tells that no more is noted.
+func (e *invalid) isFull() bool { return len(e.faults) == maxFaults }
+
 // orNil is the error to return: nil if nothing is wrong.
 func (e *invalid) orNil() error {
 	if len(e.faults) == 0 {

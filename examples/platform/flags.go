@@ -8,8 +8,14 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/signing"
@@ -33,6 +39,8 @@ type options struct {
 	sessionSaid    bool               // whether any of it was given
 	storeTimeout   time.Duration
 	log            string
+	proxies        proxies
+	plaintext      bool // to a database on another host
 }
 
 // parseFlags reads the command line. It has printed whatever error it returns.
@@ -60,6 +68,9 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session is over this long after login")
 	flags.BoolVar(&o.session.SecondFactor, "require-second-factor", false, "demo org: accounts must have a second factor")
 	flags.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is refused with 503")
+	header := flags.String("client-addr-header", "", "`name` of the header in which a trusted proxy says where a request comes from, such as X-Forwarded-For")
+	networks := flags.String("trusted-proxies", "", "`networks` of the proxies that set -client-addr-header, with commas between them")
+	flags.BoolVar(&o.plaintext, "unsafe-plaintext-database", false, "talk to a PostgreSQL on another host without TLS, or with TLS only if it wants to")
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -72,7 +83,10 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 			o.sessionSaid = true
 		}
 	})
-	err := o.validate(flags.Args())
+	var err error
+	if o.proxies, err = newProxies(*header, *networks); err == nil {
+		err = o.validate(flags.Args())
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "platform:", err)
 	}
@@ -95,6 +109,8 @@ func (o options) validate(rest []string) error {
 		return errors.New("-db: memory:, sqlite:FILE or postgres://…")
 	case strings.HasPrefix(o.db, "postgres://") && o.sealingKeyFile == "":
 		return errors.New("-sealing-key-file is required with postgres://: all instances share one key")
+	case !o.plaintext && isPlaintext(o.db):
+		return errors.New("-db: a PostgreSQL on another host without TLS: add sslmode=verify-full, or say -unsafe-plaintext-database")
 	case o.policy.Tolerance < time.Millisecond || o.policy.FutureTolerance < time.Millisecond:
 		return errors.New("-tolerance and -future-tolerance must be a millisecond or more")
 	case o.session.Idle < time.Second || o.session.Max < time.Second:
@@ -107,15 +123,39 @@ func (o options) validate(rest []string) error {
 	return nil
 }
 
+// isPlaintext tells of the address of a database that passwords and secrets may
+// reach in the clear. With sslmode disable, allow or prefer, which is the default, it
+// takes one who listens, or one who answers for the database.
+func isPlaintext(address string) bool {
+	if !strings.HasPrefix(address, "postgres://") {
+		return false
+	}
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return false // openStore says so
+	}
+	hosts := []*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}
+	return slices.ContainsFunc(append(hosts, config.Fallbacks...), func(h *pgconn.FallbackConfig) bool {
+		return h.TLSConfig == nil && !isLoopback(h.Host) && !filepath.IsAbs(h.Host)
+	})
+}
+
 // seeds tells whether the demo orgs are wanted. In a database of one's own, in
-// one that holds something, and beyond the loopback interface they must be asked
-// for: their accounts are open to whoever reads the output.
+// one that holds something, beyond the loopback interface and behind a base URL of
+// another host they must be asked for: their accounts are open to whoever reads the
+// output.
 func (o options) seeds(listening net.Addr, empty bool) bool {
 	if o.demoJSON != "" || o.demoSaid {
 		return o.demoJSON != "" || o.demo
 	}
 	tcp, ok := listening.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback() && empty && (o.db == memoryDB || o.db == defaultDB)
+	return ok && tcp.IP.IsLoopback() && o.isLocal() && empty && (o.db == memoryDB || o.db == defaultDB)
+}
+
+// isLocal tells that the base URL, too, is of this host.
+func (o options) isLocal() bool {
+	base, err := url.Parse(o.baseURL)
+	return o.baseURL == "" || err == nil && isLoopback(base.Hostname())
 }
 
 func isLoopback(host string) bool {

@@ -197,6 +197,9 @@ func (got answer) ok(t *testing.T) value {
 	if got := got.header.Get("Content-Type"); got != "application/json; charset=utf-8" {
 		t.Errorf("Content-Type %q", got)
 	}
+	if got := got.header.Get("Cross-Origin-Resource-Policy"); got != "same-origin" {
+		t.Errorf("Cross-Origin-Resource-Policy %q", got)
+	}
 	var body value
 	if err := json.Unmarshal([]byte(got.text), &body); err != nil {
 		t.Fatalf("%v: %s", err, got.text)
@@ -221,10 +224,11 @@ func (s *server) refused(t *testing.T, got answer, status int, detail string) va
 		}
 	}
 	for name, want := range map[string]string{
-		"Content-Type":           "application/json; charset=utf-8",
-		"Cache-Control":          "no-store",
-		"X-Content-Type-Options": "nosniff",
-		"Location":               "",
+		"Content-Type":                 "application/json; charset=utf-8",
+		"Cache-Control":                "no-store",
+		"X-Content-Type-Options":       "nosniff",
+		"Location":                     "",
+		"Cross-Origin-Resource-Policy": "same-origin",
 	} {
 		if got := got.header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

@@ -6,7 +6,7 @@
 //   - platform.go: the parts, and how they are wired
 //   - server.go: limits, timeouts, panics, draining
 //   - directory.go: where the Guard looks things up
-//   - schema.go, objects.go, view.go, list.go, form.go, body.go: objects and their lists
+//   - schema.go, objects.go, view.go, list.go, form.go, body.go, bodybounds.go: objects and their lists
 //   - access.go: who may do what, beside scopes
 //   - accounts.go, signin.go, sessions.go, factor.go: people, who sign in and out
 //   - console.go: the page where they do
@@ -14,7 +14,8 @@
 //   - apps.go, keypairs.go: apps, their secrets and their keys
 //   - tokens.go, minting.go, quota.go: tokens, and who may mint which
 //   - scripts.go, views.go, deployments.go: what stands for those of an org
-//   - store.go, objectstore.go, stores.go: where it is all kept
+//   - clientaddr.go: where requests come from, behind a proxy
+//   - store.go, objectstore.go, share.go, stores.go: where it is all kept
 //   - demo.go: the demo orgs
 //
 // From the root of the repository:

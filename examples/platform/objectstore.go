@@ -57,7 +57,12 @@ func (s *store) page(ctx context.Context, org string, of *paging.Schema, q pagin
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err := s.db.QueryContext(ctx, text, args...)
+	leave, err := s.queries.enter(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer leave()
+	rows, err := s.objects.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, false, storeFailed(err)
 	}
@@ -78,7 +83,7 @@ func (s *store) page(ctx context.Context, org string, of *paging.Schema, q pagin
 
 // object returns one object of a type, or auth.ErrNotFound.
 func (s *store) object(ctx context.Context, org string, of *paging.Schema, id string) (*object, error) {
-	row := s.db.QueryRowContext(ctx,
+	row := s.objects.QueryRowContext(ctx,
 		"SELECT id, owner, doc, version FROM platform_objects WHERE org = $1 AND type = $2 AND id = $3", org, of.Object, id)
 	o := &object{Org: org, Type: of.Object}
 	return o, o.scan(row, of, &o.version)
@@ -103,13 +108,13 @@ const insertObject = `INSERT INTO platform_objects (org, type, id, owner, versio
 
 // create adds an object, whose id must be new.
 func (s *store) create(ctx context.Context, o *object) error {
-	return s.exec(ctx, fmt.Errorf("object %s exists", o.ID),
+	return execIn(ctx, s.objects, fmt.Errorf("object %s exists", o.ID),
 		insertObject, o.Org, o.Type, o.ID, o.Owner, encodeValues(o.Values, schemaOf(o.Type)))
 }
 
 // createAll adds many objects at once, but for those that are there.
 func (s *store) createAll(ctx context.Context, all []*object) error {
-	tx, err := s.db.BeginTx(ctx, nil)
+	tx, err := s.objects.BeginTx(ctx, nil)
 	if err != nil {
 		return storeFailed(err)
 	}
@@ -139,7 +144,7 @@ func (s *store) update(ctx context.Context, org string, of *paging.Schema, id st
 	err := s.write(ctx, org, of, id, allowed, func(now *object) error {
 		maps.Copy(now.Values, changes)
 		changed = now
-		return s.exec(ctx, errMoved,
+		return execIn(ctx, s.objects, errMoved,
 			"UPDATE platform_objects SET doc = $5, version = version + 1 WHERE org = $1 AND type = $2 AND id = $3 AND version = $4",
 			org, of.Object, id, now.version, encodeValues(now.Values, of))
 	})
@@ -149,7 +154,7 @@ func (s *store) update(ctx context.Context, org string, of *paging.Schema, id st
 // delete removes an object.
 func (s *store) delete(ctx context.Context, org string, of *paging.Schema, id string, allowed access) error {
 	return s.write(ctx, org, of, id, allowed, func(now *object) error {
-		return s.exec(ctx, errMoved,
+		return execIn(ctx, s.objects, errMoved,
 			"DELETE FROM platform_objects WHERE org = $1 AND type = $2 AND id = $3 AND version = $4",
 			org, of.Object, id, now.version)
 	})

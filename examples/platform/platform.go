@@ -22,6 +22,8 @@ type platform struct {
 	tokens   *tokens
 	sessions *session.Manager
 	guard    *auth.Guard
+	proxies  proxies
+	ready    *readiness
 	log      *slog.Logger
 }
 
@@ -31,20 +33,23 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, log: log}
+	p := &platform{store: store, proxies: o.proxies, log: log}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
 	}
+	p.ready = newReadiness(store.takesWrites, p.stores.takesWrites)
 	p.keys = newKeyPairs(p.stores.keys)
 	p.tokens = newTokens(p.store, p.keys, p.stores.ledger, o.brand.Claims)
 	p.sessions = &session.Manager{
 		Store:     p.stores.sessions,
 		Attempts:  p.stores.attempts,
 		Factors:   p.stores.factors,
-		Passwords: p.store,
+		Passwords: p.store.forGuard(),
 		Hasher:    argon2{},
 		Cookie:    o.cookie,
 		Ticket:    o.ticket,
+
+		ClientAddr: p.proxies.addr,
 	}
 	p.guard = &auth.Guard{
 		BaseURL:   baseURL,
@@ -54,6 +59,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 				Credentials: p.stores.credentials,
 				Replays:     p.stores.replays,
 				Policy:      o.policy,
+				ClientAddr:  p.proxies.addr,
 			},
 			&bearer.Mechanism{Verifier: &token.Verifier{
 				Keys:   p.keys.cached,
@@ -76,19 +82,31 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 // so long another instance, or this one, may go on with what has changed.
 func (p *platform) directory(o options) auth.Directory {
 	if o.db == memoryDB {
-		return p.store // in memory as it is
+		return p.store.forGuard() // in memory as it is
 	}
-	return auth.Cached(p.store, 2*time.Second, 0)
+	return auth.Cached(p.store.forGuard(), directoryStale, 0)
 }
+
+// directoryStale is how long an instance may go on with what has changed.
+const directoryStale = 2 * time.Second
 
 func (p *platform) close() error { return errors.Join(p.stores.close(), p.store.close()) }
 
 // handler is the server around its routes, from the outside in.
 func (p *platform) handler(routes http.Handler) http.Handler {
-	h := p.site(routes)
+	h := sameOrigin(p.site(routes))
 	h = p.recovered(h)
 	h = logged(p.log, h)
 	return http.MaxBytesHandler(h, maxBody)
+}
+
+// sameOrigin keeps pages of other origins from embedding a reply. It is no matter
+// of CORS, which is about those that ask with fetch: see guides/cors.
+func sameOrigin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // site serves what lies outside of the orgs, and leaves the rest to the Guard.

@@ -51,12 +51,25 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	mux.HandleFunc("PATCH /apps/{key}", update, reply(administrators(apps.update)))
 	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(bodiless(apps.delete))))
 	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(bodiless(apps.generate))))
-	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(bodiless(apps.rotate))))
+	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(apps.rotate)))
 
-	accounts := provisioning{p.store, p.sessions, p.tokens.ledger}
+	roles := roles{p.store}
+	mux.HandleFunc("GET /admin/roles", read, reply(administrators(roles.list)))
+	mux.HandleFunc("POST /admin/roles", update, reply(administrators(roles.create)))
+	mux.HandleFunc("PATCH /admin/roles/{name}", update, reply(administrators(roles.update)))
+	mux.HandleFunc("DELETE /admin/roles/{name}", update, reply(administrators(bodiless(roles.delete))))
+
+	settings := settings{p.store}
+	mux.HandleFunc("GET /admin/settings", read, reply(administrators(settings.get)))
+	mux.HandleFunc("PATCH /admin/settings", update, reply(administrators(settings.update)))
+
+	accounts := provisioning{p.store, p.sessions, p.stores.factors, p.tokens.ledger}
 	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)))
 	mux.HandleFunc("POST /admin/accounts", update, reply(administrators(accounts.create)))
+	mux.HandleFunc("GET /admin/accounts/{id}", read, reply(administrators(accounts.get)))
+	mux.HandleFunc("PATCH /admin/accounts/{id}", update, reply(administrators(accounts.update)))
 	mux.HandleFunc("POST /admin/accounts/{id}/deactivate", update, reply(administrators(bodiless(accounts.deactivate))))
+	mux.HandleFunc("POST /admin/accounts/{id}/activate", update, reply(administrators(bodiless(accounts.activate))))
 }
 
 // tokenRoutes let in everybody: what a token may hold depends on who mints it,

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
 	"strings"
 	"syscall"
 	"testing"
@@ -48,6 +50,64 @@ func TestReadyWithoutStore(t *testing.T) {
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("status %d, %v", w.Code, w.Header())
 	}
+}
+
+// TestReadyTakesWrites locks the database as another process may.
+func TestReadyTakesWrites(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "platform.db")
+	p := parts(t, io.Discard, "-db", sqliteDB+file)
+	ready := func() int {
+		w := httptest.NewRecorder()
+		p.readyz(w, httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
+		return w.Code
+	}
+	if got := ready(); got != 200 {
+		t.Fatalf("at first: %d", got)
+	}
+	other, err := sql.Open("sqlite", sqliteSource(file, "_txlock=immediate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	tx, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ready(); got != 503 {
+		t.Errorf("while another one writes: %d", got)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if got := ready(); got != 200 {
+		t.Errorf("afterwards: %d", got)
+	}
+	if empty, err := p.store.isEmpty(t.Context()); !empty || err != nil {
+		t.Errorf("it left something: %v", err)
+	}
+}
+
+// TestReadinessIsAskedSeldom asks more often than the stores are asked.
+func TestReadinessIsAskedSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, down := 0, error(nil)
+		r := newReadiness(func(context.Context) error { asked++; return down })
+		for range 1000 {
+			if err := r.ask(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if asked > 20 {
+			t.Errorf("asked %d times", asked)
+		}
+		time.Sleep(time.Second)
+		down = errors.New("down")
+		for range 1000 {
+			if err := r.ask(t.Context()); !errors.Is(err, down) {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 // TestPanic adds routes that panic to those of the platform.
@@ -156,6 +216,18 @@ func TestFlags(t *testing.T) {
 		name, args, want string
 	}{
 		{"another database", "-db mysql://x", "memory:, sqlite:FILE or postgres://"},
+		{"a remote database", "-sealing-key-file k -db postgres://db.example.com/x", "-unsafe-plaintext-database"},
+		{"a remote database that may do without TLS", "-sealing-key-file k -db postgres://db.example.com/x?sslmode=prefer", "-unsafe-plaintext-database"},
+		{"a remote database that would do without TLS", "-sealing-key-file k -db postgres://db.example.com/x?sslmode=allow", "-unsafe-plaintext-database"},
+		{"a remote database without TLS", "-sealing-key-file k -db postgres://192.0.2.1/x?sslmode=disable", "-unsafe-plaintext-database"},
+		{"two databases, one of them remote", "-sealing-key-file k -db postgres://127.0.0.1,192.0.2.1/x?sslmode=disable", "-unsafe-plaintext-database"},
+		{"a remote host given as a parameter", "-sealing-key-file k -db postgres:///x?host=192.0.2.1&sslmode=disable", "-unsafe-plaintext-database"},
+		{"a header without proxies", "-client-addr-header X-Real-Ip", "both or neither"},
+		{"proxies without a header", "-trusted-proxies 10.0.0.0/8", "both or neither"},
+		{"a header that is none", "-client-addr-header X_Real:Ip -trusted-proxies 10.0.0.0/8", "not the name of a header"},
+		{"a proxy's address for its network", "-client-addr-header X-Real-Ip -trusted-proxies 10.0.0.1", "networks such as"},
+		{"host bits in a network", "-client-addr-header X-Real-Ip -trusted-proxies 10.0.0.1/8", "networks such as"},
+		{"everybody a proxy", "-client-addr-header X-Real-Ip -trusted-proxies 10.0.0.0/8,0.0.0.0/0", "networks such as"},
 		{"a log format", "-log xml", "text or json"},
 		{"no tolerance", "-tolerance 0s", "a millisecond or more"},
 		{"no future tolerance", "-future-tolerance -1s", "a millisecond or more"},
@@ -184,6 +256,12 @@ func TestFlags(t *testing.T) {
 		{"-demo", "0.0.0.0:8080", true},
 		{"-demo=false", "127.0.0.1:8080", false},
 		{"-demo-json facts.json", "0.0.0.0:8080", true},
+		{"-base-url https://api.example.com", "127.0.0.1:8080", false},
+		{"-base-url https://127.0.0.1.example.com", "127.0.0.1:8080", false},
+		{"-base-url http://localhost:9090", "127.0.0.1:8080", true},
+		{"-base-url http://[::1]:9090", "127.0.0.1:8080", true},
+		{"-base-url https://api.example.com -demo", "127.0.0.1:8080", true},
+		{"-base-url https://api.example.com -demo-json facts.json", "127.0.0.1:8080", true},
 	} {
 		t.Run("seeding with "+test.args+" at "+test.listening, func(t *testing.T) {
 			o, err := parseFlags(strings.Fields(test.args), io.Discard)
@@ -200,6 +278,17 @@ func TestFlags(t *testing.T) {
 			said := o.demoSaid || o.demoJSON != ""
 			if got := o.seeds(address, false); got != (test.want && said) {
 				t.Errorf("in a database that holds something: %v", got)
+			}
+		})
+	}
+	for _, address := range []string{
+		"postgres://db.example.com/x?sslmode=require", "postgres://db.example.com/x?sslmode=verify-full",
+		"postgres://127.0.0.1/x", "postgres://localhost/x?sslmode=disable", "postgres://[::1]/x?sslmode=disable",
+		"postgres:///x?host=/run/postgresql", "postgres://db.example.com/x?sslmode=disable -unsafe-plaintext-database",
+	} {
+		t.Run("a database at "+address, func(t *testing.T) {
+			if _, err := parseFlags(strings.Fields("-sealing-key-file k -db "+address), io.Discard); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -68,16 +68,16 @@ var (
 const stepUp = 10 * time.Minute
 
 func (p *platform) sessionRoutes(mux *auth.Mux) {
-	signIn := signIn{p.store, p.sessions, p.guard, newQuota(registerInterval, registerBurst, maxRegistering)}
-	mux.HandleFunc("POST /accounts", auth.Public, ownPages(p.sessions, replyAs(signIn.register)))
-	mux.HandleFunc("POST /accounts/login", auth.Public, ownPages(p.sessions, replyAs(signIn.login)))
+	signIn := signIn{p.store, p.sessions, p.guard, newQuota(registerInterval, registerBurst, maxRegistering), p.proxies}
+	mux.HandleFunc("POST /accounts", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.register))))
+	mux.HandleFunc("POST /accounts/login", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.login))))
 	mux.HandleFunc("GET /accounts/status", auth.Public, reply(signIn.status))
 	mux.HandleFunc("POST /accounts/me/logout", bySession, replyAs(signIn.logout))
 	mux.HandleFunc("POST /accounts/me/reauthenticate", bySession, replyAs(signIn.reauthenticate))
 
 	factor := secondFactor{p.store, p.sessions}
-	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, ownPages(p.sessions, replyAs(factor.enrol)))
-	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, ownPages(p.sessions, replyAs(factor.confirm)))
+	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, publicBody(ownPages(p.sessions, replyAs(factor.enrol))))
+	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, publicBody(ownPages(p.sessions, replyAs(factor.confirm))))
 	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, replyAs(factor.remove))
 
 	open := openSessions{p.sessions}

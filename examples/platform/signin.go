@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 
@@ -19,6 +18,7 @@ type signIn struct {
 	sessions *session.Manager
 	guard    *auth.Guard
 	quota    *quota // of registrations, by client address: each hashes a password
+	proxies  proxies
 }
 
 // The lengths of a password, in bytes. The library bounds what is hashed, too.
@@ -47,7 +47,7 @@ var registrationForm = form{
 
 // register makes an account, as a member, and signs it in.
 func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, error) {
-	if err := h.quota.take(inOrg{auth.TenantFrom(r.Context()).Org.Code, addressOf(r)}); err != nil {
+	if err := h.quota.take(inOrg{auth.TenantFrom(r.Context()).Org.Code, quotaName(h.proxies.addr(r))}); err != nil {
 		return accountReply{}, err
 	}
 	values, err := readValues(r, registrationForm)
@@ -74,12 +74,6 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, 
 	return replyOfAccount(&a), nil
 }
 
-// addressOf is where a request comes from, as far as the connection tells.
-func addressOf(r *http.Request) string {
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	return host
-}
-
 func validRegistration(a *account, password string) error {
 	wrong := invalid{detail: auth.DetailBody}
 	validAccount(&wrong, a)
@@ -89,11 +83,20 @@ func validRegistration(a *account, password string) error {
 
 func validAccount(wrong *invalid, a *account) {
 	a.Email = strings.TrimSpace(a.Email)
-	if name, host, ok := strings.Cut(a.Email, "@"); !ok || name == "" || host == "" || len(a.Email) > 254 {
+	if name, host, ok := strings.Cut(a.Email, "@"); !ok || name == "" || host == "" || len(a.Email) > 254 || !isLine(a.Email) || hasFormat(a.Email) {
 		wrong.add("email", "must be an e-mail address")
 	}
-	if len(a.Name) > 256 {
+	validName(wrong, a.Name)
+}
+
+func validName(wrong *invalid, name string) {
+	switch {
+	case len(name) > 256:
 		wrong.add("name", "must have at most 256 bytes")
+	case !isLine(name):
+		wrong.add("name", "must be a line without control characters")
+	case name != "" && !isVisible(name):
+		wrong.add("name", "must have something to see")
 	}
 }
 

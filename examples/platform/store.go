@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -24,50 +26,98 @@ import (
 // and objects. It is the auth.Directory, too. What the library keeps lies in
 // tables beside these, see stores.go.
 type store struct {
-	db      *sql.DB
+	db      *sql.DB // what routes ask for
+	guarded *sql.DB // what the Guard and the library ask for, with connections of its own
+	objects *sql.DB // the objects: db, and in memory another database
 	dialect sqlpage.Dialect
 
-	alive *sql.Conn // keeps a database in memory from ending with its last connection
-	file  string    // of SQLite, "" if there is none
+	queries *share      // of each account in the connections of routes
+	alive   []*sql.Conn // keep a database in memory from ending with its last connection
+	file    string      // of SQLite, "" if there is none
 }
+
+// Connections of one instance. A route that waits for slow queries must not keep
+// those from the Guard that let everybody in.
+const (
+	guardConnections = 10
+	routeConnections = 20
+)
 
 // openStore opens the database of -db and makes the tables that are not there.
 func openStore(ctx context.Context, name string) (*store, error) {
-	driver, dialect, source, file := "sqlite", sqlpage.SQLite, "", ""
+	s := &store{dialect: sqlpage.SQLite, queries: newShare(queriesEach, queryWait)}
+	driver, source := "sqlite", ""
 	switch {
 	case name == memoryDB:
-		source = "file:/" + rand.Text() + "?vfs=memdb&_pragma=busy_timeout(5000)&_txlock=immediate"
+		source = memorySource()
 	case strings.HasPrefix(name, sqliteDB):
-		file = strings.TrimPrefix(name, sqliteDB)
-		if err := keepPrivate(file); err != nil {
+		s.file = strings.TrimPrefix(name, sqliteDB)
+		if err := keepPrivate(s.file); err != nil {
 			return nil, fmt.Errorf("-db: %w", err)
 		}
-		source = sqliteSource(file,
+		source = sqliteSource(s.file,
 			"_pragma=busy_timeout(250)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
 	default:
-		driver, dialect, source = "pgx", sqlpage.PostgreSQL, name
+		driver, s.dialect, source = "pgx", sqlpage.PostgreSQL, name
 		if _, err := pgx.ParseConfig(source); err != nil {
 			return nil, errors.New("-db: not the address of a database") // the driver's error may show a password
 		}
 	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		return nil, fmt.Errorf("-db: %w", err)
+	err := s.open(driver, source)
+	if err == nil && name == memoryDB {
+		// Without a write-ahead log who writes waits for who reads, and keeps all
+		// others out meanwhile: lists of objects must not do so to the Guard.
+		s.objects, err = openPool(driver, memorySource(), routeConnections)
 	}
-	db.SetMaxOpenConns(20)
-	db.SetMaxIdleConns(20)
-	s := &store{db: db, dialect: dialect, file: file}
-	err = s.alone(ctx, func() (err error) {
-		if s.alive, err = db.Conn(ctx); err != nil {
-			return err
-		}
-		return s.migrate(ctx)
-	})
+	if err == nil {
+		err = s.alone(ctx, func() error { return s.migrateAll(ctx) })
+	}
 	if err != nil {
-		db.Close()
+		s.close()
 		return nil, fmt.Errorf("-db: %w", err)
 	}
 	return s, nil
+}
+
+func (s *store) open(driver, source string) (err error) {
+	if s.db, err = openPool(driver, source, routeConnections); err != nil {
+		return err
+	}
+	s.objects = s.db
+	s.guarded, err = openPool(driver, source, guardConnections)
+	return err
+}
+
+func openPool(driver, source string, connections int) (*sql.DB, error) {
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// pools are the store's databases, each once.
+func (s *store) pools() (all []*sql.DB) {
+	for _, db := range []*sql.DB{s.db, s.guarded, s.objects} {
+		if db != nil && !slices.Contains(all, db) {
+			all = append(all, db)
+		}
+	}
+	return all
+}
+
+// forGuard is the store with the Guard's connections.
+func (s *store) forGuard() *store {
+	guarded := *s
+	guarded.db = s.guarded
+	return &guarded
+}
+
+// memorySource names a database in memory that nobody else has.
+func memorySource() string {
+	return "file:/" + rand.Text() + "?vfs=memdb&_pragma=busy_timeout(5000)&_txlock=immediate"
 }
 
 // sqliteSource names a file and settings to the driver, whatever the file's name.
@@ -77,19 +127,37 @@ func sqliteSource(file, settings string) string {
 }
 
 // keepPrivate makes the file of a database that is not there yet, for nobody
-// else to read: SQLite gives those beside it the same permissions.
+// else to read: SQLite gives those beside it the same permissions. Files that
+// others may read or write are taken away from them.
 func keepPrivate(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	for _, kept := range []string{file, file + "-wal", file + "-shm", file + "-journal"} {
+		info, err := os.Stat(kept)
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(kept, 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("others may read it: %w", err)
+		}
+	}
+	return nil
 }
 
-func (s *store) close() error { return errors.Join(s.alive.Close(), s.db.Close()) }
-
-// ping tells whether the database answers.
-func (s *store) ping(ctx context.Context) error { return s.db.PingContext(ctx) }
+func (s *store) close() (err error) {
+	for _, conn := range s.alive {
+		err = errors.Join(err, conn.Close())
+	}
+	for _, db := range s.pools() {
+		err = errors.Join(err, db.Close())
+	}
+	return err
+}
 
 // engine is what the library's own tables are opened with.
 func (s *store) engine() sqlstore.Dialect {
@@ -176,9 +244,24 @@ func isBusy(err error) bool {
 	return ok && failed.Code()&0xff == busy
 }
 
-// migrate makes the tables.
-func (s *store) migrate(ctx context.Context) error {
-	tx, err := begin(ctx, s.db) // the library may be making its own tables, for another instance
+// migrateAll makes the tables where they are used.
+func (s *store) migrateAll(ctx context.Context) error {
+	for _, db := range slices.Compact([]*sql.DB{s.db, s.objects}) {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		s.alive = append(s.alive, conn)
+		if err := s.migrate(ctx, db); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// migrate makes the tables of a database.
+func (s *store) migrate(ctx context.Context, db *sql.DB) error {
+	tx, err := begin(ctx, db) // the library may be making its own tables, for another instance
 	if err != nil {
 		return err
 	}
@@ -234,7 +317,11 @@ func findAll[T any](ctx context.Context, s *store, query string, args ...any) (a
 // exec runs a statement that has to change a row. One that changes none
 // answers otherwise.
 func (s *store) exec(ctx context.Context, otherwise error, statement string, args ...any) error {
-	result, err := s.db.ExecContext(ctx, statement, args...)
+	return execIn(ctx, s.db, otherwise, statement, args...)
+}
+
+func execIn(ctx context.Context, db *sql.DB, otherwise error, statement string, args ...any) error {
+	result, err := db.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return storeFailed(err)
 	}

@@ -128,24 +128,22 @@ func TestConcurrentChangesOfAnApp(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := true
-	a, err := s.changeApp(ctx, acme, "key", func(a *app) {
+	a, err := s.changeApp(ctx, acme, "key", func(a *app) error {
 		a.Name = "renamed"
 		if !first {
-			return
+			return nil
 		}
 		first = false
-		if _, err := s.changeApp(ctx, acme, "key", func(a *app) { a.Disabled = true }); err != nil {
-			t.Error(err)
-		}
+		_, err := s.changeApp(ctx, acme, "key", func(a *app) error {
+			a.Disabled = true
+			return nil
+		})
+		return err
 	})
 	if err != nil || a.Name != "renamed" || !a.Disabled {
 		t.Errorf("%+v, %v", a, err)
 	}
-	_, err = s.changeApp(ctx, acme, "key", func(*app) {
-		if err := s.deleteApp(ctx, "key"); err != nil {
-			t.Error(err)
-		}
-	})
+	_, err = s.changeApp(ctx, acme, "key", func(*app) error { return s.deleteApp(ctx, "key") })
 	if _, found := s.app(ctx, acme, "key"); !errors.Is(err, auth.ErrNotFound) || !errors.Is(found, auth.ErrNotFound) {
 		t.Errorf("deleted meanwhile: %v, and then %v", err, found)
 	}
@@ -175,6 +173,39 @@ func TestADatabaseFileIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{file, file + "-wal"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode %v", name, info.Mode())
+		}
+	}
+}
+
+// Files that were there before, for others to read, are taken away from them.
+func TestADatabaseFileIsMadePrivate(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "platform.db")
+	first, err := openStore(t.Context(), sqliteDB+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.close() // and what it has made stays
+	if err := first.putOrg(t.Context(), auth.Org{Code: acme}); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{file, file + "-wal", file + "-shm", file + ".lock"}
+	for i, name := range names {
+		if err := os.Chmod(name, []os.FileMode{0o644, 0o640, 0o604, 0o666}[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, err := openStore(t.Context(), sqliteDB+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.close()
+	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
 			t.Fatal(err)

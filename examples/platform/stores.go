@@ -44,7 +44,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	if err != nil {
 		return nil, err
 	}
-	kept, err := sqlstore.Open(ctx, s.db, s.engine(), sqlstore.Options{
+	kept, err := sqlstore.Open(ctx, s.guarded, s.engine(), sqlstore.Options{
 		Sealer:           sealer,
 		UnsafeDurability: o.db == memoryDB, // whose name says as much
 	})
@@ -109,14 +109,6 @@ func (s *stores) moveToRedis(ctx context.Context, address string, log *slog.Logg
 	}
 	s.ledger, s.sessions = ledger, sessions
 	return nil
-}
-
-// ping tells whether Redis answers, if there is one.
-func (s *stores) ping(ctx context.Context) error {
-	if s.redis == nil {
-		return nil
-	}
-	return s.redis.Ping(ctx).Err()
 }
 
 // sweep drops what has ended, until ctx ends. Writes do so by the way, too.

@@ -19,6 +19,7 @@ func (f *facts) printTips(w io.Writer, headerPrefix string) {
 Sign in at %[1]s/ in a browser, with a password:
 
   %[9]s  %[10]s
+  %[14]s  %[15]s  (an administrator)
 
 or with a password and the codes of an authenticator that was given this secret:
 
@@ -43,7 +44,8 @@ The next ones need a signature of their own:
   go run ./examples/client mint -scope object.read.c_message %[8]s | go run ./examples/client verify
 
 `, f.BaseURL, f.Org, f.OtherOrg, f.curl(headerPrefix), headerPrefix, f.ClientKey, f.ClientSecret, f.AccountID,
-		f.AccountEmail, f.AccountPassword, f.TOTPAccountEmail, f.TOTPPassword, f.TOTPSecret)
+		f.AccountEmail, f.AccountPassword, f.TOTPAccountEmail, f.TOTPPassword, f.TOTPSecret,
+		f.AdminEmail, f.AdminPassword)
 }
 
 // curl returns a command line that asks for a page of messages. The -g keeps

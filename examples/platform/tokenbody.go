@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -33,8 +34,9 @@ type tokenWish struct {
 }
 
 const (
-	// defaultLife is that of an ephemeral token.
-	defaultLife = 15 * time.Minute
+	// briefly is how long a token may last that a session mints without a recent
+	// proof: it may end after the session, by so much.
+	briefly = 15 * time.Minute
 
 	maxLife = 100 * 365 * 24 * 60 * 60 // seconds; more is a slip
 )
@@ -93,16 +95,16 @@ func (w *tokenWish) readOptions(values map[string]any) error {
 	return wrong.orNil()
 }
 
-// ephemeral tells whether the token is to have no jti.
-func (w *tokenWish) ephemeral() bool { return !w.permanent && !w.limited }
+// outlivesSession reports whether the token is good for longer than a session can
+// be counted on.
+func (w *tokenWish) outlivesSession() bool { return w.permanent || w.limited || w.lasts > briefly }
 
-// expires returns when the token is going to end; zero: never.
-func (w *tokenWish) expires(now time.Time) time.Time {
-	switch {
-	case w.lasts > 0:
-		return now.Add(w.lasts).Truncate(time.Second)
-	case w.ephemeral():
-		return now.Add(defaultLife).Truncate(time.Second)
+// of is the wish for a token of an app, as of a time.
+func (w *tokenWish) of(clientKey string, now time.Time) bearer.Wish {
+	wish := bearer.Wish{Claims: w.claims, Permanent: w.permanent}
+	wish.Issuer = clientKey
+	if w.lasts > 0 {
+		wish.Expires = now.Add(w.lasts)
 	}
-	return time.Time{}
+	return wish
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
@@ -94,9 +95,9 @@ func replyOf(r token.Record) tokenReply {
 	return reply
 }
 
-// ofSubject returns the live records that the request's path names. A ledger
-// lists those of a replaced key, too: their tokens are refused before it is
-// asked.
+// ofSubject returns the live records that the request's path names. A ledger lists
+// those of a replaced key, too, and those whose maker is gone: their tokens are
+// refused all the same.
 func (h *tokens) ofSubject(r *http.Request, v scope.Verb) ([]token.Record, error) {
 	app, err := h.app(r)
 	if err != nil {
@@ -114,7 +115,20 @@ func (h *tokens) ofSubject(r *http.Request, v scope.Verb) ([]token.Record, error
 		return nil, err
 	}
 	records, err := h.ledger.List(r.Context(), app.ClientKey, sub)
-	return slices.DeleteFunc(records, func(r token.Record) bool { return r.KeyID != kid }), storeFailed(err)
+	if err != nil {
+		return nil, storeFailed(err)
+	}
+	var live []token.Record
+	for _, record := range records {
+		err := bearer.Made(r.Context(), auth.TenantFrom(r.Context()), record)
+		if err != nil && !errors.Is(err, auth.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil && record.KeyID == kid {
+			live = append(live, record)
+		}
+	}
+	return live, nil
 }
 
 // revokeAll ends the tokens of a subject, and answers how many there were.
@@ -136,25 +150,36 @@ func (h *tokens) revoke(r *http.Request) (envelope.Result[bool], error) {
 	return envelope.Result[bool]{Data: true}, err
 }
 
-// revokeFor ends one token of an app, if it is the principal's own or the
-// principal may end any. To others, tokens that are not theirs do not exist.
+// revokeFor ends one token of an app, if the principal may.
 func (h *tokens) revokeFor(ctx context.Context, p auth.Principal, clientKey, jti string) error {
-	if denied := mayAdminister(p, scope.Update); denied != nil {
-		own, err := h.holds(ctx, clientKey, p.Account, jti)
-		switch {
-		case err != nil:
-			return err
-		case !own && p.HasRole(administrator):
-			return denied // the scope of its token is what it lacks
-		case !own:
-			return auth.ErrNotFound
-		}
+	if err := h.mayRevoke(ctx, p, clientKey, jti); err != nil {
+		return err
 	}
 	err := h.ledger.Revoke(ctx, clientKey, jti)
 	if errors.Is(err, token.ErrNotFound) || errors.Is(err, token.ErrEphemeral) {
 		return auth.ErrNotFound
 	}
 	return storeFailed(err)
+}
+
+// mayRevoke allows the token that the request came with, those of the principal's
+// account, and to administrators any. To others, tokens that are not theirs do not
+// exist.
+func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti string) error {
+	if p.TokenID != "" && p.TokenID == jti && p.App == clientKey {
+		return nil
+	}
+	if mayAdminister(p, scope.Update) == nil {
+		return nil
+	}
+	if err := mayHandleTokensOf(p, p.Account, scope.Update); err != nil {
+		return err
+	}
+	own, err := h.holds(ctx, clientKey, p.Account, jti)
+	if err != nil || own {
+		return err
+	}
+	return auth.ErrNotFound
 }
 
 // holds tells whether a token of an app is a subject's.

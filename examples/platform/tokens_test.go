@@ -221,11 +221,19 @@ func TestDelegation(t *testing.T) {
 	t.Run("T28 a limited-use token mints nothing", func(t *testing.T) {
 		s.beyond(t, mintAs(t, s.LimitedToken, wish(s.AccountID, "")), map[string]string{"maxUses": ""})
 	})
-	t.Run("an administrator whose token is narrow mints within it", func(t *testing.T) {
-		narrow := s.mint(t, "", `{"sub":"`+s.AdminAccountID+`","scope":["admin.read"]}`)["token"].(string)
+	t.Run("an administrator whose token may administer mints within it", func(t *testing.T) {
+		narrow := s.mint(t, "", `{"sub":"`+s.AdminAccountID+`","scope":["admin.update"]}`)["token"].(string)
 		s.beyond(t, mintAs(t, narrow, wish(s.AccountID, `,"expiresIn":60`)), map[string]string{"scope": "*"})
-		mintAs(t, narrow, `{"sub":"`+s.AccountID+`","scope":["admin.read"],"expiresIn":60}`).ok(t)
+		mintAs(t, narrow, `{"sub":"`+s.AccountID+`","scope":["admin.update"],"expiresIn":60}`).ok(t)
 	})
+	for _, chains := range []string{``, `"object.read.c_message.*.c_text"`, `"admin.read"`} {
+		t.Run("M01 an administrator whose token may not administer: "+chains, func(t *testing.T) {
+			narrow := s.mint(t, "", `{"sub":"`+s.AdminAccountID+`","scope":[`+chains+`]}`)["token"].(string)
+			s.beyond(t, mintAs(t, narrow, `{"sub":"`+s.AccountID+`","scope":[`+chains+`],"expiresIn":60}`), map[string]string{"sub": ""})
+			s.beyond(t, mintAs(t, narrow, `{"sub":"`+s.AdminAccountID+`","scope":[`+chains+`],"claims":{"x":1},"expiresIn":60}`), map[string]string{"claims": ""})
+			mintAs(t, narrow, `{"sub":"`+s.AdminAccountID+`","scope":[`+chains+`],"expiresIn":60}`).ok(t)
+		})
+	}
 }
 
 func TestTokensPerSubject(t *testing.T) {

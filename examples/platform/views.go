@@ -47,12 +47,16 @@ func (h views) messages(r *http.Request) (any, error) {
 // gets a browser to do it.
 func (h views) messageToken(r *http.Request) (any, error) {
 	p := auth.From(r.Context())
+	lasts := 5 * time.Minute
+	if !p.Expires.IsZero() {
+		lasts = min(lasts, time.Until(p.Expires))
+	}
 	m, err := h.tokens.mintFor(r.Context(), p, p.App, tokenWish{
 		claims: token.Claims{
 			Subject: p.Account,
 			Scope:   []string{"object.read." + messages.Object},
 		},
-		lasts: 5 * time.Minute,
+		lasts: lasts,
 	})
 	return envelope.Result[mintReply]{Data: m.reply()}, err
 }

@@ -39,7 +39,7 @@ func TestBrand(t *testing.T) {
 	base := server.URL + "/acme/v2"
 
 	minted := func(m *token.Minter) *http.Client {
-		raw, err := m.Ephemeral(t.Context(), token.Claims{
+		raw, _, err := m.Ephemeral(t.Context(), token.Claims{
 			Issuer: clientKey, Subject: "ann", Audience: "https://api.example.com/acme/v2", Scope: []string{"object.read.c_note"},
 		}, 0)
 		if err != nil {

@@ -11,6 +11,11 @@
 // of another site signs its people in elsewhere and sends bearer tokens; for
 // that the middleware alone is enough, and needs no Allow-Credentials.
 //
+// The Guard's faults have Cross-Origin-Resource-Policy: same-origin, which keeps
+// pages of other origins from embedding them, as an image or a script. It is no
+// matter to a page that this middleware lets in: fetch asks by CORS. Where others
+// embed replies, a middleware outside the Guard sets another policy, and it stays.
+//
 // A GET of a page that is not trusted is carried out, and its reply kept from
 // the page. So no GET may change anything.
 package cors

@@ -11,12 +11,13 @@ import (
 )
 
 // A store with a clock that the test can move: the suite then waits for nothing.
-// Against a real one give it the zero Features.
+// Against a real one set only Stepwise.
 func TestReplays(t *testing.T) {
 	clock := authtest.NewClock(time.Now())
 	client := &kv.Client{Now: clock.Now}
 	storetest.Replays(t, func(*testing.T) signing.Replays { return kv.Replays(client) }, storetest.Features{
-		Now:  clock.Now,
-		Pass: func(d time.Duration) { clock.Advance(d) },
+		Now:      clock.Now,
+		Pass:     func(d time.Duration) { clock.Advance(d) },
+		Stepwise: true, // as signing.SetOnce is
 	})
 }

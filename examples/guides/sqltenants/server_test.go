@@ -103,7 +103,7 @@ func newWorld(t *testing.T) *world {
 // as returns a client with a token for an account.
 func (w *world) as(t *testing.T, account string, chains ...string) *http.Client {
 	t.Helper()
-	raw, err := w.minter.Ephemeral(t.Context(), token.Claims{
+	raw, _, err := w.minter.Ephemeral(t.Context(), token.Claims{
 		Issuer: w.clientKey, Subject: account, Audience: "https://api.example.com/acme/v2", Scope: chains,
 	}, 0)
 	if err != nil {

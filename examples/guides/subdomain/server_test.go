@@ -108,7 +108,7 @@ func TestAudienceIsNotTheAddress(t *testing.T) {
 	minter := token.Minter{Signers: &w.keys}
 	const address = "http://acme.example.com/api/v1"
 	for audience, want := range map[string]int{"https://api.example.com/acme/v1": 200, address: 401} {
-		raw, err := minter.Ephemeral(t.Context(), token.Claims{
+		raw, _, err := minter.Ephemeral(t.Context(), token.Claims{
 			Issuer: w.clientKey, Subject: "ann", Audience: audience, Scope: []string{"*"},
 		}, 0)
 		if err != nil {

@@ -1,0 +1,597 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// The tests of what can be made: who may make it, until when it lasts, and what a
+// refusal leaves behind.
+
+// token mints one for the administrator's account, by the demo's signing key.
+func (s *server) adminToken(t *testing.T, more string, chains ...string) string {
+	t.Helper()
+	scope := `"` + strings.Join(chains, `","`) + `"`
+	if chains == nil {
+		scope = ""
+	}
+	return s.mint(t, "", `{"sub":"`+s.AdminAccountID+`","scope":[`+scope+`]`+more+`}`)["token"].(string)
+}
+
+// app makes one, as the demo's signing key.
+func (s *server) app(t *testing.T, credential string) value {
+	t.Helper()
+	return s.as(t, "", "POST", "/apps", `{"name":"x","credential":{`+credential+`}}`).ok(t)
+}
+
+// signer acts as an app of the org.
+func (s *server) signer(app value) *server {
+	by := *s
+	by.ClientKey, by.ClientSecret = app["_id"].(string), app["secret"].(string)
+	return &by
+}
+
+func (s *server) account(t *testing.T, body string) value {
+	t.Helper()
+	return s.as(t, "", "POST", "/admin/accounts", body).ok(t)
+}
+
+// M02: a token that ends, or that is narrow, makes nothing that reaches further.
+func TestMakingBeyondAToken(t *testing.T) {
+	s := start(t)
+	own := "/apps/" + s.ClientKey
+	disabled := s.app(t, `"account":"`+s.AdminAccountID+`"`)["_id"].(string)
+	s.as(t, "", "PATCH", "/apps/"+disabled, `{"disabled":true}`).ok(t)
+	off2 := s.app(t, `"account":"`+s.AdminAccountID+`"`)["_id"].(string)
+	s.as(t, "", "PATCH", "/apps/"+off2, `{"disabled":true}`).ok(t)
+	off := s.account(t, `{"email":"off@acme.example","roles":["administrator"]}`)["_id"].(string)
+	s.as(t, "", "POST", "/admin/accounts/"+off+"/deactivate", "").ok(t)
+	another := s.account(t, `{"email":"another@acme.example"}`)["_id"].(string)
+	s.as(t, "", "POST", "/admin/roles", `{"name":"writer","scope":["object.update.c_message"]}`).ok(t)
+
+	makings := []struct{ name, method, path, body string }{
+		{"M02 an app that acts as the administrator", "POST", "/apps", `{"name":"x","credential":{"account":"` + s.AdminAccountID + `"}}`},
+		{"M02 a secret of its app", "POST", own + "/secret", ""},
+		{"M02 its app's credential for another account", "PATCH", own, `{"credential":{"accounts":["` + another + `"]}}`},
+		{"M02 a disabled app", "PATCH", "/apps/" + disabled, `{"disabled":false}`},
+		{"M02 a disabled app, its signing key aside", "PATCH", "/apps/" + off2, `{"disabled":false,"credential":{"account":null}}`},
+		{"M02 an administrator", "POST", "/admin/accounts", `{"email":"new@acme.example","roles":["administrator"]}`},
+		{"M02 the role of one", "PATCH", "/admin/accounts/" + s.AccountID, `{"roles":["member","administrator"]}`},
+		{"M02 a disabled account", "PATCH", "/admin/accounts/" + off, `{"disabled":false}`},
+		{"M02 a disabled account, activated", "POST", "/admin/accounts/" + off + "/activate", ""},
+		{"M02 an account without its second factor", "PATCH", "/admin/accounts/" + s.TOTPAccountID, `{"resetSecondFactor":true}`},
+		{"M02 a role with chains", "POST", "/admin/roles", `{"name":"all","scope":[""]}`},
+		{"M02 a role with more chains", "PATCH", "/admin/roles/writer", `{"scope":["object.update"]}`},
+		{"M02 longer sessions", "PATCH", "/admin/settings", `{"maxSession":1000000}`},
+		{"M15 narrower in one field, wider in another", "PATCH", own, `{"credential":{"notAfter":4000000000,"accounts":["` + another + `"]}}`},
+	}
+	tokens := map[string]string{
+		"for admin.update, for 30 s":        s.adminToken(t, `,"expiresIn":30`, "admin.update"),
+		"for everything, for 30 s":          s.adminToken(t, `,"expiresIn":30`, ""),
+		"for admin.update, permanent":       s.adminToken(t, `,"permanent":true`, "admin.update"),
+		"for everything, permanent":         s.adminToken(t, `,"permanent":true`, ""),
+		"for everything, 1000 times":        s.adminToken(t, `,"maxUses":1000`, ""),
+		"for everything, by the role alone": s.mint(t, "", wish(s.AccountID, `,"roles":["administrator"],"expiresIn":30`))["token"].(string),
+	}
+	before := s.state(t)
+	for name, token := range tokens {
+		for _, m := range makings {
+			t.Run(m.name+", by a token "+name, func(t *testing.T) {
+				got := s.bearing(t, token, m.method, m.path, m.body)
+				s.refused(t, got, 403, "accessDenied.delegation")
+			})
+		}
+	}
+	t.Run("a refusal leaves nothing behind", func(t *testing.T) {
+		if diff := cmp.Diff(before, s.state(t)); diff != "" {
+			t.Errorf("(-before +after):\n%s", diff)
+		}
+	})
+	t.Run("an ordinary account needs admin.update alone", func(t *testing.T) {
+		made := s.bearing(t, tokens["for admin.update, for 30 s"], "POST", "/admin/accounts",
+			`{"email":"plain@acme.example","password":"correct horse"}`).ok(t)
+		s.browser(t).post(t, "/accounts/login", value{"email": "plain@acme.example", "password": "correct horse"}).ok(t)
+		path := "/admin/accounts/" + made["_id"].(string)
+		s.bearing(t, tokens["for admin.update, for 30 s"], "PATCH", path, `{"roles":[]}`).ok(t)
+		s.bearing(t, tokens["for admin.update, for 30 s"], "PATCH", path, `{"roles":["member"]}`).ok(t)
+	})
+	t.Run("each is made by the signing key that is bound by nothing", func(t *testing.T) {
+		for _, m := range makings {
+			got := s.as(t, "", m.method, m.path, m.body).ok(t)
+			if m.path == own+"/secret" {
+				s.ClientSecret = got["data"].(value)["secret"].(string) // the former one has an end
+			}
+		}
+	})
+}
+
+// state is everything that administration shows.
+func (s *server) state(t *testing.T) (all []value) {
+	t.Helper()
+	for _, path := range []string{"/apps", "/admin/accounts", "/admin/roles", "/admin/settings", "/apps/" + s.ClientKey} {
+		all = append(all, s.as(t, "", "GET", path, "").ok(t))
+	}
+	return all
+}
+
+// M03: what a signing credential is bound to bounds what it mints.
+func TestMakingBeyondACredential(t *testing.T) {
+	s := start(t)
+	ends := time.Now().Add(time.Hour).Unix()
+	for _, test := range []struct {
+		name, credential, body string
+		excess                 map[string]string
+	}{
+		{"M03 permanent, by one that ends", fmt.Sprintf(`"notAfter":%d`, ends), `,"permanent":true`, map[string]string{"expires": ""}},
+		{"M03 for two hours, by one that ends in one", fmt.Sprintf(`"notAfter":%d`, ends), `,"expiresIn":7200`, map[string]string{"expires": ""}},
+		{"M03 permanent, by one of a network", `"networks":["127.0.0.0/8"]`, `,"permanent":true`, map[string]string{"networks": ""}},
+		{"M03 for an hour, by one of a network", `"networks":["127.0.0.0/8"]`, `,"expiresIn":3600`, map[string]string{"networks": ""}},
+		{"M14 beyond its scope", `"scope":["object.read.c_message"]`, ``, map[string]string{"scope": "*"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			app := s.app(t, `"account":"`+s.AccountID+`",`+test.credential)
+			by := s.signer(app)
+			s.as(t, "", "POST", "/apps/"+by.ClientKey+"/keypair", "").ok(t)
+			s.beyond(t, by.as(t, "", "POST", by.tokensPath(), wish(s.AccountID, test.body)), test.excess)
+			narrow := `{"sub":"` + s.AccountID + `","scope":["object.read.c_message.*.c_text"],"expiresIn":600}`
+			by.as(t, "", "POST", by.tokensPath(), narrow).ok(t)
+		})
+	}
+	t.Run("M03 of another app", func(t *testing.T) {
+		by := s.signer(s.app(t, `"account":"`+s.AccountID+`"`))
+		s.beyond(t, by.as(t, "", "POST", s.tokensPath(), wish(s.AccountID, `,"permanent":true`)), map[string]string{"app": ""})
+	})
+	t.Run("of another app, by an administrator", func(t *testing.T) {
+		by := s.signer(s.app(t, `"account":"`+s.AdminAccountID+`"`))
+		by.as(t, "", "POST", s.tokensPath(), wish(s.AccountID, `,"expiresIn":3600`)).ok(t)
+	})
+}
+
+// M03: a secret that was rotated away ends, and so does what it makes.
+func TestM03FormerSecrets(t *testing.T) {
+	s := start(t)
+	by := s.signer(s.app(t, `"account":"`+s.AdminAccountID+`"`))
+	one := "/apps/" + by.ClientKey
+	s.as(t, "", "POST", one+"/keypair", "").ok(t)
+	s.as(t, "", "POST", one+"/secret", `{"grace":600}`).ok(t)
+	for name, c := range map[string][2]string{
+		"a permanent token":  {one + "/tokens", wish(s.AdminAccountID, `,"permanent":true`)},
+		"a token for longer": {one + "/tokens", wish(s.AdminAccountID, `,"expiresIn":900`)},
+		"another secret":     {one + "/secret", `{"grace":0}`},
+		"an administrator":   {"/admin/accounts", `{"email":"x@acme.example","roles":["administrator"]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.refused(t, by.as(t, "", "POST", c[0], c[1]), 403, "accessDenied.delegation")
+		})
+	}
+	for _, more := range []string{`,"expiresIn":60`, ``} {
+		data := by.as(t, "", "POST", one+"/tokens", wish(s.AdminAccountID, more)).ok(t)["data"].(value)
+		ends, err := time.Parse(dateLayout, data["expires"].(string))
+		if err != nil || time.Until(ends) > 600*time.Second {
+			t.Errorf("expires %v, %v", ends, err)
+		}
+	}
+}
+
+// M04: the end of an app is the end of what its key made.
+func TestEndOfAMaker(t *testing.T) {
+	s := start(t)
+	for name, end := range map[string]func(t *testing.T, app string){
+		"M04 the app is deleted":  func(t *testing.T, app string) { s.as(t, "", "DELETE", app, "").ok(t) },
+		"M04 the app is disabled": func(t *testing.T, app string) { s.as(t, "", "PATCH", app, `{"disabled":true}`).ok(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			by := s.signer(s.app(t, `"account":"`+s.AdminAccountID+`"`))
+			token := by.as(t, "", "POST", s.tokensPath(), wish(s.AccountID, `,"permanent":true`)).ok(t)["data"].(value)["token"].(string)
+			if !s.works(t, token) {
+				t.Fatal("not accepted")
+			}
+			child := s.bearing(t, token, "POST", s.tokensPath(), wish(s.AccountID, `,"permanent":true`)).ok(t)["data"].(value)["token"].(string)
+			end(t, "/apps/"+by.ClientKey)
+			if s.works(t, token) || s.works(t, child) {
+				t.Error("accepted after the end of the app whose key made it")
+			}
+		})
+	}
+	t.Run("M04 what is over leaves room for others", func(t *testing.T) {
+		by := s.signer(s.app(t, `"account":"`+s.AdminAccountID+`"`))
+		for range 10 {
+			by.as(t, "", "POST", s.tokensPath(), wish(s.TOTPAccountID, `,"permanent":true`)).ok(t)
+		}
+		s.refused(t, s.as(t, "", "POST", s.tokensPath(), wish(s.TOTPAccountID, `,"permanent":true`)), 403, "accessDenied.maxJwtPerSubject")
+		s.as(t, "", "DELETE", "/apps/"+by.ClientKey, "").ok(t)
+		if listed := items(t, s.as(t, "", "GET", s.subjectPath(s.TOTPAccountID), "").ok(t), false); len(listed) != 0 {
+			t.Errorf("%d listed", len(listed))
+		}
+		data := s.mint(t, "", wish(s.TOTPAccountID, `,"permanent":true`))
+		s.as(t, "", "DELETE", s.tokensPath()+"/"+data["jti"].(string), "").ok(t)
+	})
+	t.Run("M18 the account that made it is deactivated", func(t *testing.T) {
+		other := s.account(t, `{"email":"second@acme.example","roles":["administrator"]}`)["_id"].(string)
+		by := s.signer(s.app(t, `"account":"`+other+`"`))
+		token := by.as(t, "", "POST", s.tokensPath(), wish(s.AccountID, `,"permanent":true`)).ok(t)["data"].(value)["token"].(string)
+		if !s.works(t, token) {
+			t.Fatal("not accepted")
+		}
+		child := s.bearing(t, token, "POST", s.tokensPath(), wish(s.AccountID, `,"permanent":true`)).ok(t)["data"].(value)["token"].(string)
+		s.as(t, "", "POST", "/admin/accounts/"+other+"/deactivate", "").ok(t)
+		if s.works(t, token) || s.works(t, child) {
+			t.Error("accepted after its maker was deactivated")
+		}
+		s.as(t, "", "POST", "/admin/accounts/"+other+"/activate", "").ok(t)
+		if s.works(t, token) || s.works(t, child) {
+			t.Error("accepted again with its maker")
+		}
+	})
+	t.Run("M07 the token that made it is revoked", func(t *testing.T) {
+		data := s.mint(t, "", wish(s.AccountID, `,"permanent":true`))
+		parent := data["token"].(string)
+		child := s.bearing(t, parent, "POST", s.tokensPath(), wish(s.AccountID, `,"permanent":true`)).ok(t)["data"].(value)["token"].(string)
+		grandchild := s.bearing(t, child, "POST", s.tokensPath(), wish(s.AccountID, `,"maxUses":9`)).ok(t)["data"].(value)["token"].(string)
+		if !s.works(t, child) || !s.works(t, grandchild) {
+			t.Fatal("not accepted")
+		}
+		s.as(t, "", "DELETE", s.tokensPath()+"/"+data["jti"].(string), "").ok(t)
+		if s.works(t, child) || s.works(t, grandchild) {
+			t.Error("accepted after the token that made it was revoked")
+		}
+		listed := items(t, s.as(t, "", "GET", s.subjectPath(s.AccountID), "").ok(t), false)
+		if len(listed) != 1 { // the demo's limited token
+			t.Errorf("%d listed", len(listed))
+		}
+	})
+	t.Run("M07 an ephemeral child lasts for minutes", func(t *testing.T) {
+		parent := s.mint(t, "", wish(s.AccountID, `,"permanent":true`))["token"].(string)
+		s.beyond(t, s.bearing(t, parent, "POST", s.tokensPath(), wish(s.AccountID, `,"expiresIn":86400`)), map[string]string{"expires": ""})
+		s.bearing(t, parent, "POST", s.tokensPath(), wish(s.AccountID, `,"expiresIn":900`)).ok(t)
+	})
+	t.Run("M08 the sixth in a row is refused", func(t *testing.T) {
+		token := s.mint(t, "", wish(s.TOTPAccountID, `,"permanent":true`))["token"].(string)
+		for range 4 {
+			token = s.bearing(t, token, "POST", s.tokensPath(), wish(s.TOTPAccountID, `,"permanent":true`)).ok(t)["data"].(value)["token"].(string)
+		}
+		s.beyond(t, s.bearing(t, token, "POST", s.tokensPath(), wish(s.TOTPAccountID, `,"permanent":true`)), map[string]string{"lineage": ""})
+	})
+}
+
+// M05: a token does not keep a role that its subject loses.
+func TestM05RolesOfTheSubject(t *testing.T) {
+	s := start(t)
+	b := s.account(t, `{"email":"b@acme.example","roles":["administrator","member"]}`)["_id"].(string)
+	token := s.mint(t, "", wish(b, `,"permanent":true,"roles":["administrator","member"]`))["token"].(string)
+	if claims := claimsOf(t, token); claims["service/rls"] != nil {
+		t.Errorf("rls %v", claims["service/rls"])
+	}
+	s.bearing(t, token, "GET", "/apps", "").ok(t)
+	s.as(t, "", "PATCH", "/admin/accounts/"+b, `{"roles":["member"]}`).ok(t)
+	s.refused(t, s.bearing(t, token, "GET", "/apps", ""), 403, "accessDenied.unspecified")
+}
+
+// M06: what outlives a session takes a session that has proven itself lately.
+func TestM06StepUp(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "platform.db")
+	s := start(t, "-db", sqliteDB+file)
+	b := s.browser(t)
+	change(t, file, "UPDATE platform_accounts SET record = json_remove(record, '$.Changed')") // which is the start
+	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
+	own := "/apps/" + s.ClientKey + "/tokens"
+	change(t, file, "UPDATE tenantkit_sessions SET authenticated = authenticated - 3600000")
+	for _, more := range []string{`,"permanent":true`, `,"maxUses":1`, `,"expiresIn":3600`} {
+		s.refused(t, b.send(t, "POST", own, wish(s.AccountID, more)), 403, "accessDenied.reauthenticationRequired")
+	}
+	b.send(t, "POST", own, wish(s.AccountID, `,"expiresIn":900`)).ok(t)
+	b.post(t, "/accounts/me/reauthenticate", value{"password": s.AccountPassword}).ok(t)
+	b.send(t, "POST", own, wish(s.AccountID, `,"permanent":true`)).ok(t)
+}
+
+// change alters what a server has stored.
+func change(t *testing.T, file, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", sqliteSource(file, "_pragma=busy_timeout(60000)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// M10: a narrow token neither lists nor ends the tokens of its subject.
+func TestM10NarrowTokensEndThemselvesOnly(t *testing.T) {
+	s := start(t)
+	view := s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":["view.execute.messages"],"permanent":true}`)
+	victim := s.mint(t, "", wish(s.AccountID, `,"permanent":true`))
+	token, path := view["token"].(string), s.tokensPath()+"/"
+	s.scopeRefused(t, s.bearing(t, token, "GET", s.subjectPath(s.AccountID), ""), "admin.read")
+	s.scopeRefused(t, s.bearing(t, token, "DELETE", s.subjectPath(s.AccountID), ""), "admin.update")
+	s.scopeRefused(t, s.bearing(t, token, "DELETE", path+victim["jti"].(string), ""), "admin.update")
+	s.scopeRefused(t, s.bearing(t, token, "DELETE", path+"unknown", ""), "admin.update")
+	if !s.works(t, victim["token"].(string)) {
+		t.Error("ended all the same")
+	}
+	s.bearing(t, token, "DELETE", path+view["jti"].(string), "").ok(t)
+	if s.works(t, token) {
+		t.Error("accepted after it has revoked itself")
+	}
+	allowed := s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":["admin"],"expiresIn":60}`)["token"].(string)
+	s.bearing(t, allowed, "GET", s.subjectPath(s.AccountID), "").ok(t)
+	s.bearing(t, allowed, "DELETE", path+victim["jti"].(string), "").ok(t)
+}
+
+// M14: a signing key with a scope does what its chains permit.
+func TestM14ScopeOfASigningKey(t *testing.T) {
+	s := start(t)
+	by := *s
+	by.ClientKey, by.ClientSecret = s.NarrowClientKey, s.NarrowClientSecret
+	by.as(t, "", "GET", "/c_messages?limit=1", "").ok(t)
+	if me := by.as(t, "", "GET", "/accounts/me", "").ok(t); me["_id"] != s.AccountID {
+		t.Errorf("acts as %v", me["_id"])
+	}
+	for _, c := range [][3]string{
+		{"POST", "/c_messages", "object.create.c_message"},
+		{"GET", "/c_conversations", "object.read.c_conversation"},
+		{"GET", "/views/messages", "view.execute.messages"},
+	} {
+		fault := s.refused(t, by.as(t, "", c[0], c[1], `{"c_text":"x"}`), 403, "accessDenied.scope")
+		if fault["reason"] != c[2] {
+			t.Errorf("%s %s: reason %v", c[0], c[1], fault["reason"])
+		}
+	}
+	one := "/apps/" + s.NarrowClientKey
+	if got := s.as(t, "", "GET", one, "").ok(t)["credential"].(value)["scope"]; cmp.Diff([]any{"object.read.c_message"}, got) != "" {
+		t.Errorf("scope %v", got)
+	}
+	fault := s.refused(t, s.as(t, "", "PATCH", one, `{"credential":{"scope":["object.raed"]}}`), 400, "invalidArgument.authScope")
+	if children(fault)["credential.scope[0]"] == "" {
+		t.Errorf("%v", children(fault))
+	}
+	s.as(t, "", "PATCH", one, `{"credential":{"scope":null}}`).ok(t)
+	by.as(t, "", "GET", "/c_conversations?limit=1", "").ok(t)
+}
+
+// M17: whoever may call a route may end and narrow with it.
+func TestM17EndingIsNeverRefused(t *testing.T) {
+	s := start(t)
+	b := s.account(t, `{"email":"b@acme.example","roles":["administrator","member"]}`)["_id"].(string)
+	app := s.app(t, `"account":"`+s.AdminAccountID+`","accounts":["`+b+`"]`)["_id"].(string)
+	s.as(t, "", "POST", "/admin/roles", `{"name":"writer","scope":["object.update","object.delete"]}`).ok(t)
+	token := s.adminToken(t, `,"expiresIn":60`, "admin.update")
+	for _, c := range [][3]string{
+		{"PATCH", "/apps/" + app, `{"credential":{"accounts":[]}}`},
+		{"PATCH", "/apps/" + app, `{"credential":{"notAfter":4000000000}}`},
+		{"PATCH", "/apps/" + app, `{"credential":{"notAfter":3000000000,"notBefore":1000000000}}`},
+		{"PATCH", "/apps/" + app, `{"credential":{"networks":["127.0.0.0/8"]}}`},
+		{"PATCH", "/apps/" + app, `{"credential":{"networks":["127.1.0.0/16"],"scope":["object","admin"]}}`},
+		{"PATCH", "/apps/" + app, `{"credential":{"scope":["object.read"]}}`},
+		{"PATCH", "/apps/" + app, `{"credential":{"scope":[]}}`},
+		{"PATCH", "/apps/" + app, `{"name":"renamed","disabled":true}`},
+		{"DELETE", "/apps/" + app, ""},
+		{"PATCH", "/admin/accounts/" + b, `{"roles":["member"],"tokensFrom":1700000000}`},
+		{"PATCH", "/admin/accounts/" + b, `{"name":"Renamed","disabled":true}`},
+		{"POST", "/admin/accounts/" + b + "/deactivate", ""},
+		{"PATCH", "/admin/roles/writer", `{"scope":["object.update.c_message"]}`},
+		{"PATCH", "/admin/roles/writer", `{"scope":[]}`},
+		{"DELETE", "/admin/roles/writer", ""},
+		{"PATCH", "/admin/settings", `{"idle":60,"maxSession":3600,"requireSecondFactor":true,"sessionsPerAccount":2}`},
+	} {
+		t.Run(c[0]+" "+c[2], func(t *testing.T) { s.bearing(t, token, c[0], c[1], c[2]).ok(t) })
+	}
+	s.refused(t, s.bearing(t, token, "PATCH", "/admin/settings", `{"idle":60,"sessionsPerAccount":100}`), 403, "accessDenied.delegation")
+}
+
+func TestSecretGrace(t *testing.T) {
+	s := start(t)
+	by := s.signer(s.app(t, `"account":"`+s.AccountID+`"`))
+	one := "/apps/" + by.ClientKey
+	first := by.ClientSecret
+	secrets := func() any { return s.as(t, "", "GET", one, "").ok(t)["credential"].(value)["secrets"] }
+	s.as(t, "", "POST", one+"/secret", `{"grace":60}`).ok(t)
+	if got := secrets(); got != 2.0 {
+		t.Errorf("%v live, want 2", got)
+	}
+	by.as(t, "", "GET", "/accounts/me", "").ok(t)
+	by.ClientSecret = s.as(t, "", "POST", one+"/secret", `{"grace":0}`).ok(t)["data"].(value)["secret"].(string)
+	if got := secrets(); got != 1.0 {
+		t.Errorf("%v live, want 1", got)
+	}
+	by.as(t, "", "GET", "/accounts/me", "").ok(t)
+	by.ClientSecret = first
+	s.refused(t, by.as(t, "", "GET", "/accounts/me", ""), 401, "accessDenied.invalidRequestSignature")
+	for _, body := range []string{`{"grace":-1}`, `{"grace":31536001}`, `{"grace":"1h"}`, `{"life":1}`} {
+		s.refused(t, s.as(t, "", "POST", one+"/secret", body), 400, "invalidArgument.body")
+	}
+	if got := secrets(); got != 1.0 {
+		t.Errorf("%v live after refusals, want 1", got)
+	}
+}
+
+func TestAccountsCanBeChanged(t *testing.T) {
+	s := start(t)
+	one := "/admin/accounts/" + s.TOTPAccountID
+	ephemeral := s.mint(t, "", wish(s.TOTPAccountID, ""))["token"].(string)
+	got := s.as(t, "", "PATCH", one, `{"name":"Theodor","roles":[]}`).ok(t)
+	if got["name"] != "Theodor" || len(got["roles"].([]any)) != 0 || got["tokensFrom"] != nil {
+		t.Errorf("%v", got)
+	}
+	if diff := cmp.Diff(got, s.as(t, "", "GET", one, "").ok(t)); diff != "" {
+		t.Error(diff)
+	}
+	t.Run("M09 tokens signed before a time are over", func(t *testing.T) {
+		if !s.works(t, ephemeral) {
+			t.Fatal("not accepted")
+		}
+		from := time.Now().Add(2 * time.Second).Unix()
+		s.as(t, "", "PATCH", one, fmt.Sprintf(`{"tokensFrom":%d}`, from)).ok(t)
+		if s.works(t, ephemeral) {
+			t.Error("accepted after its end")
+		}
+		data := s.mint(t, "", wish(s.TOTPAccountID, ""))
+		if iat := claimsOf(t, data["token"])["iat"]; iat != float64(from) {
+			t.Errorf("iat %v, want %d", iat, from)
+		}
+		if !s.works(t, data["token"].(string)) {
+			t.Error("a new one is refused")
+		}
+		for _, at := range []int64{from - 10, time.Now().Add(time.Hour).Unix()} {
+			fault := s.refused(t, s.as(t, "", "PATCH", one, fmt.Sprintf(`{"tokensFrom":%d}`, at)), 400, "invalidArgument.body")
+			if children(fault)["tokensFrom"] == "" {
+				t.Errorf("%v", children(fault))
+			}
+		}
+	})
+	t.Run("a second factor that is reset", func(t *testing.T) {
+		b := s.browser(t)
+		s.refused(t, b.post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword}), 403, "accessDenied.unverifiedLocation")
+		s.as(t, "", "PATCH", one, `{"resetSecondFactor":true}`).ok(t)
+		s.browser(t).post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword}).ok(t)
+	})
+	t.Run("disabled, and activated again", func(t *testing.T) {
+		data := s.mint(t, "", wish(s.TOTPAccountID, ""))["token"].(string)
+		if got := s.as(t, "", "PATCH", one, `{"disabled":true}`).ok(t); got["disabled"] != true || got["tokensFrom"] == nil {
+			t.Errorf("%v", got)
+		}
+		s.refused(t, s.browser(t).post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword}), 401, "accessDenied.invalidCredentials")
+		if got := s.as(t, "", "POST", one+"/activate", "").ok(t); got["disabled"] != false {
+			t.Errorf("%v", got)
+		}
+		s.browser(t).post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword}).ok(t)
+		if s.works(t, data) {
+			t.Error("an ephemeral token of before is accepted again")
+		}
+	})
+	t.Run("bodies that are refused", func(t *testing.T) {
+		for body, path := range map[string]string{
+			`{"roles":["king"]}`:                          "roles",
+			`{"roles":["member","member"]}`:               "roles",
+			`{"roles":null}`:                              "roles",
+			`{"email":"x@y.example"}`:                     "email",
+			`{"tokensFrom":"soon"}`:                       "tokensFrom",
+			`{"disabled":1}`:                              "disabled",
+			`{"name":"` + strings.Repeat("x", 257) + `"}`: "name",
+		} {
+			fault := s.refused(t, s.as(t, "", "PATCH", one, body), 400, "invalidArgument.body")
+			if children(fault)[path] == "" {
+				t.Errorf("%s: %v", body, children(fault))
+			}
+		}
+		s.refused(t, s.as(t, "", "PATCH", "/admin/accounts/"+s.OtherAccountID, `{"name":"x"}`), 404, "notFound.unspecified")
+	})
+}
+
+func TestTheLastAdministrator(t *testing.T) {
+	s := start(t)
+	last := "/admin/accounts/" + s.AdminAccountID
+	for _, c := range [][3]string{
+		{"POST", last + "/deactivate", ""}, {"PATCH", last, `{"disabled":true}`}, {"PATCH", last, `{"roles":["member"]}`},
+	} {
+		s.refused(t, s.as(t, "", c[0], c[1], c[2]), 409, "conflict.unspecified")
+	}
+}
+
+// Several at once, each the end of one: one stays.
+func TestConcurrentEndsOfAdministrators(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
+	if err := s.putOrg(ctx, auth.Org{Code: acme}); err != nil {
+		t.Fatal(err)
+	}
+	const many = 8
+	refused := make(chan error, many)
+	for i := range many {
+		if err := s.addAccount(ctx, demoAccount(acme, i, fmt.Sprintf("A%d", i), administrator), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range many {
+		go func() {
+			_, err := s.changeAccount(ctx, acme, demoID(acme, "account", i), func(a *account) error {
+				a.Disabled = i%2 == 0
+				a.Roles = []string{member}
+				return nil
+			})
+			refused <- err
+		}()
+	}
+	kept := 0
+	for range many {
+		if err := <-refused; err != nil {
+			kept++
+			if !isConflict(err) {
+				t.Error(err)
+			}
+		}
+	}
+	if kept != 1 {
+		t.Errorf("%d administrators are left, want 1", kept)
+	}
+}
+
+func TestRoles(t *testing.T) {
+	s := start(t)
+	made := s.as(t, "", "POST", "/admin/roles", `{"name":"reader","scope":["object.read.c_message"]}`).ok(t)
+	want := value{"_id": "reader", "object": "role", "scope": []any{"object.read.c_message"}}
+	if diff := cmp.Diff(want, made); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s.refused(t, s.as(t, "", "POST", "/admin/roles", `{"name":"reader","scope":[]}`), 409, "conflict.unspecified")
+	listed := items(t, s.as(t, "", "GET", "/admin/roles", "").ok(t), false)
+	if len(listed) != 3 || cmp.Diff(want, listed[2].(value)) != "" {
+		t.Errorf("%v", listed)
+	}
+	b := s.account(t, `{"email":"r@acme.example","roles":["reader"]}`)["_id"].(string)
+	token := s.mint(t, "", `{"sub":"`+b+`","scope":[],"expiresIn":600}`)["token"].(string)
+	s.bearing(t, token, "GET", "/c_messages?limit=1", "").ok(t)
+	s.scopeRefused(t, s.bearing(t, token, "GET", "/c_conversations", ""), "object.read.c_conversation")
+	t.Run("M17 a role that was deleted can be kept and taken away", func(t *testing.T) {
+		s.as(t, "", "POST", "/admin/roles", `{"name":"brief","scope":[]}`).ok(t)
+		c := s.account(t, `{"email":"c@acme.example","roles":["brief","member"]}`)["_id"].(string)
+		s.as(t, "", "DELETE", "/admin/roles/brief", "").ok(t)
+		s.as(t, "", "PATCH", "/admin/accounts/"+c, `{"roles":["brief"]}`).ok(t)
+		s.as(t, "", "PATCH", "/admin/accounts/"+c, `{"roles":[]}`).ok(t)
+		s.refused(t, s.as(t, "", "PATCH", "/admin/accounts/"+c, `{"roles":["brief"]}`), 400, "invalidArgument.body")
+	})
+	t.Run("M16 a token has what its subject's roles gain and lose", func(t *testing.T) {
+		s.as(t, "", "PATCH", "/admin/roles/reader", `{"scope":["object.read.c_message","object.read.c_conversation"]}`).ok(t)
+		s.bearing(t, token, "GET", "/c_conversations?limit=1", "").ok(t)
+		s.as(t, "", "DELETE", "/admin/roles/reader", "").ok(t)
+		s.scopeRefused(t, s.bearing(t, token, "GET", "/c_messages", ""), "object.read.c_message")
+		s.refused(t, s.as(t, "", "DELETE", "/admin/roles/reader", ""), 404, "notFound.unspecified")
+	})
+	for body, path := range map[string]string{
+		`{}`: "name", `{"name":"a b","scope":[]}`: "name", `{"name":"x","scope":null}`: "scope",
+	} {
+		fault := s.refused(t, s.as(t, "", "POST", "/admin/roles", body), 400, "invalidArgument.body")
+		if children(fault)[path] == "" {
+			t.Errorf("%s: %v", body, children(fault))
+		}
+	}
+	s.refused(t, s.as(t, "", "POST", "/admin/roles", `{"name":"x","scope":["object.raed"]}`), 400, "invalidArgument.authScope")
+}
+
+func TestSettings(t *testing.T) {
+	s := start(t)
+	want := value{"_id": "acme", "object": "settings", "idle": 1800.0, "maxSession": 43200.0, "requireSecondFactor": false, "sessionsPerAccount": 100.0}
+	if diff := cmp.Diff(want, s.as(t, "", "GET", "/admin/settings", "").ok(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got := s.as(t, "", "PATCH", "/admin/settings", `{"requireSecondFactor":true,"idle":60}`).ok(t)
+	want["idle"], want["requireSecondFactor"] = 60.0, true
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	refused := s.browser(t).post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword})
+	if fault := s.refused(t, refused, 403, "accessDenied.unverifiedLocation"); fault["reason"] != "enrol" {
+		t.Errorf("%v", fault)
+	}
+	for _, body := range []string{`{"idle":0}`, `{"maxSession":-1}`, `{"sessionsPerAccount":1001}`, `{"sessionsPerAccount":0}`, `{"idle":"30m"}`} {
+		s.refused(t, s.as(t, "", "PATCH", "/admin/settings", body), 400, "invalidArgument.body")
+	}
+}
