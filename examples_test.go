@@ -30,7 +30,7 @@ func TestDocComments(t *testing.T) {
 // selfExplained are methods whose meaning is that of an interface of the
 // standard library: what they print or give is said where the type is.
 var selfExplained = []string{
-	"Error", "Unwrap", "String", "GoString", "Format", "LogValue", "MarshalJSON", "MarshalText", "ServeHTTP",
+	"Error", "Unwrap", "String", "GoString", "Format", "LogValue", "MarshalJSON", "MarshalText", "MarshalBinary", "ServeHTTP",
 }
 
 // TestExamples asks for an Example that shows each exported function of the

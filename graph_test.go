@@ -38,7 +38,7 @@ var arrows = map[string]string{
 
 	"auth":            "envelope internal/baseurl internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
-	"auth/bearer":     "auth envelope scope token",
+	"auth/bearer":     "auth scope token",
 	"auth/session":    "auth scope",
 	"auth/sqlstore":   "auth auth/session auth/signature signing token",
 	"auth/redisstore": "auth auth/session signing token",
@@ -48,6 +48,7 @@ var arrows = map[string]string{
 	"internal/baseurl": "",
 	"internal/urlpath": "",
 	"internal/rawhttp": "",
+	"internal/printed": "",
 	"internal/api":     "", // tests alone
 }
 

@@ -45,18 +45,19 @@ func TestThreats(t *testing.T) {
 // what is removed leaves a hole here, and the next attack takes the next one.
 func attackNumbers() (numbers []string) {
 	for _, group := range []struct {
-		letter string // signature, nonce, token, scope (chains), session and factor, paging, keys and stores
+		letter string // signature, nonce, token, scope (chains), session and factor, paging, making, keys and stores
 		last   int
 		also   []string // variants of a number, behind it
 		never  int      // the number that nothing has
 	}{
-		{"S", 21, []string{"S01b", "S10b", "S14b", "S15b"}, 0},
-		{"N", 14, []string{"N02b"}, 0},
-		{"T", 29, []string{"T05b"}, 0},
+		{"S", 22, []string{"S01b", "S10b", "S14b", "S15b"}, 0},
+		{"N", 15, []string{"N02b"}, 0},
+		{"T", 31, []string{"T05b"}, 0},
 		{"C", 13, []string{"C02b"}, 0},
-		{"F", 13, []string{"F06b"}, 0},
+		{"F", 18, []string{"F06b"}, 0},
 		{"P", 22, nil, 15},
-		{"K", 8, nil, 0},
+		{"M", 18, nil, 0},
+		{"K", 15, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {
 			number := fmt.Sprintf("%s%02d", group.letter, i)
@@ -106,6 +107,50 @@ func TestPackagesAreJudged(t *testing.T) {
 		t.Errorf("THREATS.md judges other packages than there are (-code +document):\n%s", diff)
 	}
 }
+
+// TestRefusalsHaveABudget asks of each detail of package auth what a refusal with
+// it costs, and for a test.
+func TestRefusalsHaveABudget(t *testing.T) {
+	chosenLater := map[string]string{
+		"conflict.unspecified":   "a handler's, of what it was admitted to change",
+		"error.storeUnavailable": "a failure, after which nobody knows what was written",
+		"error.unspecified":      "a failure, likewise",
+	}
+	tests := indexTests(t)
+	var told []string
+	for _, r := range rows(t, "What a refusal costs", 4) {
+		tests.holds(t, r.cells[0], r.cells[3])
+		if slices.Contains(r.cells, "") {
+			t.Errorf("%s: an empty cell", r.cells[0])
+		}
+		for _, detail := range quotedDetail.FindAllStringSubmatch(r.cells[0], -1) {
+			told = append(told, detail[1])
+		}
+	}
+	for detail := range chosenLater {
+		if slices.Contains(told, detail) {
+			t.Errorf("%s has a budget, and an excuse", detail)
+		}
+		told = append(told, detail)
+	}
+	if diff := godiff.Diff(sorted(details(t)), slices.Compact(sorted(told))); diff != "" {
+		t.Errorf("details with a budget (-code +document):\n%s", diff)
+	}
+}
+
+// quotedDetail is one in a cell: two names and a dot.
+var quotedDetail = regexp.MustCompile("`([a-zA-Z]+\\.[a-zA-Z]+)`")
+
+// details are the values of the Detail constants of package auth.
+func details(t *testing.T) (all []string) {
+	t.Helper()
+	for _, match := range detailConstant.FindAllStringSubmatch(read(t, "auth/fault.go"), -1) {
+		all = append(all, match[1])
+	}
+	return all
+}
+
+var detailConstant = regexp.MustCompile(`(?m)^\tDetail\w+ += "(.+)"$`)
 
 // TestUnsafeNames asks of each exported name that calls itself unsafe what it
 // gives up.
@@ -256,7 +301,7 @@ type label struct {
 var (
 	testName = regexp.MustCompile(`^([a-z][a-z/]*)\.((?:Test|Fuzz)\w+)(?:/(\w+))?$`)
 	// The name of a case: its number, and then its sentence.
-	caseName = regexp.MustCompile("^[\"`]([SNTCFPK]\\d\\d[a-z]?)(?:[\"` ,:]|$)")
+	caseName = regexp.MustCompile("^[\"`]([SNTCFPMK]\\d\\d[a-z]?)(?:[\"` ,:]|$)")
 )
 
 // holds reports the entries of a cell that name no test, and returns all.

@@ -92,7 +92,7 @@ func withoutRoom(t *testing.T, s *sqlstore.Store, fill, free func()) {
 	before, r := aUse(), aToken()
 	r.MaxUses = 3
 	claims(t, "first", s, before, nil)
-	if err := errors.Join(s.Ledger().Issue(t.Context(), r, 10), s.Ledger().Spend(t.Context(), r)); err != nil {
+	if err := errors.Join(s.Ledger().Issue(t.Context(), r, 10), spend(t.Context(), s.Ledger(), r)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -102,7 +102,7 @@ func withoutRoom(t *testing.T, s *sqlstore.Store, fill, free func()) {
 	issued, refused := issuedUntilFull(t, s)
 	spent := 1
 	for range 2 {
-		if err := s.Ledger().Spend(t.Context(), r); err == nil {
+		if err := spend(t.Context(), s.Ledger(), r); err == nil {
 			spent++
 		} else if errors.Is(err, token.ErrRevoked) || errors.Is(err, token.ErrExhausted) {
 			t.Errorf("Spend on a full disk = %v", err)
@@ -120,15 +120,15 @@ func withoutRoom(t *testing.T, s *sqlstore.Store, fill, free func()) {
 		claims(t, "accepted or not, and then again", s, u, signing.ErrReplayed)
 	}
 	for _, one := range issued {
-		if err := s.Ledger().Spend(t.Context(), one); err != nil {
+		if err := spend(t.Context(), s.Ledger(), one); err != nil {
 			t.Errorf("Spend of what was issued = %v", err)
 		}
 	}
-	if err := s.Ledger().Spend(t.Context(), refused); !errors.Is(err, token.ErrRevoked) {
+	if err := spend(t.Context(), s.Ledger(), refused); !errors.Is(err, token.ErrRevoked) {
 		t.Errorf("Spend of what was not issued = %v", err)
 	}
 	for range 5 {
-		if s.Ledger().Spend(t.Context(), r) == nil {
+		if spend(t.Context(), s.Ledger(), r) == nil {
 			spent++
 		}
 	}

@@ -199,6 +199,12 @@ type outcome struct {
 }
 
 func (f *fleet) send(t *testing.T, at int, w wish) outcome {
+	return f.sendBy(t, &http.Client{Timeout: patience}, at, w)
+}
+
+// sendBy is send with a client, which decides on the address that the request
+// comes from.
+func (f *fleet) sendBy(t *testing.T, client *http.Client, at int, w wish) outcome {
 	r, err := http.NewRequest(w.method, f.instances[at%len(f.instances)].url+"/acme/v2"+w.path, strings.NewReader(w.body))
 	if err != nil {
 		t.Error(err)
@@ -207,10 +213,9 @@ func (f *fleet) send(t *testing.T, at int, w wish) outcome {
 	if w.header != nil {
 		r.Header = w.header.Clone()
 	}
-	if w.body != "" {
+	if w.body != "" && r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	client := http.Client{Timeout: patience}
 	reply, err := client.Do(r)
 	if err != nil {
 		t.Error(err)
@@ -239,6 +244,11 @@ func (o outcome) data(t *testing.T) map[string]any {
 // signed is a request of the demo app, signed as section 5.3 of the interface
 // says.
 func (f *fleet) signed(method, path, body string) wish {
+	return f.signedBy(f.facts["client_key"], f.facts["client_secret"], method, path, body)
+}
+
+// signedBy is signed for any app.
+func (f *fleet) signedBy(clientKey, secret, method, path, body string) wish {
 	// Never the same twice: the second of two equal signatures is a replay.
 	var now int64
 	for {
@@ -250,10 +260,10 @@ func (f *fleet) signed(method, path, body string) wish {
 	}
 	timestamp := strconv.FormatInt(now, 10)
 	command, _, _ := strings.Cut(path, "?")
-	mac := hmac.New(sha256.New, []byte(f.facts["client_key"]+f.facts["client_secret"]))
+	mac := hmac.New(sha256.New, []byte(clientKey+secret))
 	fmt.Fprintf(mac, "%s;%s;%s", command, method, timestamp)
 	return wish{method, path, body, http.Header{
-		"Service-Client-Key":       {f.facts["client_key"]},
+		"Service-Client-Key":       {clientKey},
 		"Service-Client-Timestamp": {timestamp},
 		"Service-Client-Nonce":     {hex.EncodeToString(mac.Sum(nil))[:16]},
 		"Service-Client-Signature": {hex.EncodeToString(mac.Sum(nil))},

@@ -142,6 +142,11 @@ func (w *world) people(t *testing.T) {
 	w.use(t, "session renewed", w.cookie(renewed))
 	w.ends(t, "session renewed", w.posting("/logout", renewed))
 	w.use(t, "session renewed", w.cookie(renewed))
+
+	last := w.login(t, w.account)
+	w.use(t, "session last", w.cookie(last))
+	w.ends(t, "session last", w.request("POST", "/everybody"))
+	w.use(t, "session last", w.cookie(last))
 }
 
 func (w *world) secondFactor(t *testing.T) {

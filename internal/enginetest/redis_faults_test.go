@@ -137,7 +137,7 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 	limited, revoked := tokenOf("limited", 3), tokenOf("revoked", 0)
 	expect(t, "issue", stores.ledger.Issue(ctx, limited, 10), nil)
 	expect(t, "issue", stores.ledger.Issue(ctx, revoked, 10), nil)
-	expect(t, "spend", stores.ledger.Spend(ctx, limited), nil)
+	expect(t, "spend", spend(ctx, stores.ledger, limited), nil)
 	expect(t, "revoke", stores.ledger.Revoke(ctx, "app", "revoked"), nil)
 	kept, ended := sessionOf("kept"), sessionOf("ended")
 	expect(t, "create", stores.sessions.Create(ctx, kept, 0), nil)
@@ -166,10 +166,10 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 		}
 	}
 	expect(t, "signed anew", stores.replays.Claim(ctx, useNow("key", 5000)), nil)
-	expect(t, "second use", stores.ledger.Spend(ctx, limited), nil)
-	expect(t, "third use", stores.ledger.Spend(ctx, limited), nil)
-	expect(t, "fourth use of three", stores.ledger.Spend(ctx, limited), token.ErrExhausted)
-	expect(t, "revoked token", stores.ledger.Spend(ctx, revoked), token.ErrRevoked)
+	expect(t, "second use", spend(ctx, stores.ledger, limited), nil)
+	expect(t, "third use", spend(ctx, stores.ledger, limited), nil)
+	expect(t, "fourth use of three", spend(ctx, stores.ledger, limited), token.ErrExhausted)
+	expect(t, "revoked token", spend(ctx, stores.ledger, revoked), token.ErrRevoked)
 	got, err := stores.sessions.Get(ctx, kept.Hash)
 	expect(t, "session", err, nil)
 	if diff := cmp.Diff(kept, got); diff != "" {
@@ -207,7 +207,7 @@ func TestK05RedisIsKilledUnderLoad(t *testing.T) {
 				_ = stores.sessions.Create(ctx, one, 0)
 				deleted := stores.sessions.Delete(ctx, one.Hash)
 				begun.Add(1)
-				if stores.ledger.Spend(ctx, limited) == nil {
+				if spend(ctx, stores.ledger, limited) == nil {
 					spent.Add(1)
 				}
 				mu.Lock()
@@ -243,7 +243,7 @@ func TestK05RedisIsKilledUnderLoad(t *testing.T) {
 		}
 	}
 	before := spent.Load()
-	for stores.ledger.Spend(t.Context(), limited) == nil {
+	for spend(t.Context(), stores.ledger, limited) == nil {
 		spent.Add(1)
 	}
 	if spent.Load() > uses {
@@ -274,7 +274,7 @@ func TestK05RedisDoesNotAnswer(t *testing.T) {
 			c.begin()
 			calls := map[string]func(context.Context) error{
 				"Claim":  func(ctx context.Context) error { return stores.replays.Claim(ctx, u) },
-				"Spend":  func(ctx context.Context) error { return stores.ledger.Spend(ctx, one) },
+				"Spend":  func(ctx context.Context) error { return spend(ctx, stores.ledger, one) },
 				"Get":    func(ctx context.Context) error { _, err := stores.sessions.Get(ctx, sessionOf("x").Hash); return err },
 				"Create": func(ctx context.Context) error { return stores.sessions.Create(ctx, sessionOf("x"), 0) },
 				"Try":    func(ctx context.Context) error { _, _, err := stores.attempts.Try(ctx, "k", time.Now(), 9); return err },
@@ -376,7 +376,7 @@ func TestK05RedisIsFull(t *testing.T) {
 	kept, one := sessionOf("kept"), tokenOf("one", 2)
 	expect(t, "create", stores.sessions.Create(ctx, kept, 0), nil)
 	expect(t, "issue", stores.ledger.Issue(ctx, one, 10), nil)
-	expect(t, "spend", stores.ledger.Spend(ctx, one), nil)
+	expect(t, "spend", spend(ctx, stores.ledger, one), nil)
 	uses := make([]signing.Use, 100)
 	for i := range uses {
 		uses[i] = useNow("key", uint64(i))
@@ -411,8 +411,8 @@ func TestK05RedisIsFull(t *testing.T) {
 			t.Errorf("request %d was accepted twice", i)
 		}
 	}
-	expect(t, "second use", stores.ledger.Spend(ctx, one), nil)
-	expect(t, "third use of two", stores.ledger.Spend(ctx, one), token.ErrExhausted)
+	expect(t, "second use", spend(ctx, stores.ledger, one), nil)
+	expect(t, "third use of two", spend(ctx, stores.ledger, one), token.ErrExhausted)
 	stores.eventually(t, 10_000)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -39,10 +40,34 @@ func TestRedisReplaysAreBounded(t *testing.T) {
 	for i := range uint64(100) {
 		expect(t, "N09 nothing is forgotten", replays.Claim(t.Context(), useNow("flood", i)), signing.ErrReplayed)
 	}
+	other := useNow("flood", 100)
+	other.Nonce = useNow("flood", 7).Nonce
+	expect(t, "N09 nor is a nonce, with another signature", replays.Claim(t.Context(), other), signing.ErrReplayed)
 	expect(t, "N09 another key", replays.Claim(t.Context(), useNow("other", 1)), nil)
 
 	s.command(t, "DEL", "tenantkit:q:flood") // as when its time is over
 	expect(t, "N09 what was refused was not recorded", replays.Claim(t.Context(), over), nil)
+}
+
+// TestRedisTheMillisecondOfTheEpoch has requests signed in it and next to it.
+func TestRedisTheMillisecondOfTheEpoch(t *testing.T) {
+	s := startRedis(t)
+	replays := s.open(t).Replays()
+	epoch := strings.Fields(s.command(t, "GET", "tenantkit:epoch").(string))
+	for i, c := range []struct {
+		what   string
+		signed time.Duration // after the epoch
+		want   error
+	}{
+		{"a millisecond before", -time.Millisecond, signing.ErrStale},
+		{"in it", 0, signing.ErrStale},
+		{"a millisecond after", time.Millisecond, nil},
+	} {
+		u := useNow("key", uint64(i))
+		began := u.Signed.Add(-c.signed).UnixMilli()
+		s.command(t, "SET", "tenantkit:epoch", fmt.Sprint(began, " ", time.Now().UnixMilli(), " ", epoch[2]))
+		expect(t, "N13 signed "+c.what, replays.Claim(t.Context(), u), c.want)
+	}
 }
 
 // TestRedisKeysOutliveWhatTheyProtect reads the ends of keys that the server
@@ -76,6 +101,27 @@ func TestRedisKeysOutliveWhatTheyProtect(t *testing.T) {
 	}
 }
 
+// TestRedisKeepsASignatureForTheLatest has siblings that are remembered for times
+// that differ.
+func TestRedisKeepsASignatureForTheLatest(t *testing.T) {
+	s := startRedis(t)
+	replays := s.open(t).Replays()
+	for name, longer := range map[string][]time.Duration{
+		"the first": {20 * time.Minute, 10 * time.Minute}, "a later one": {10 * time.Minute, 20 * time.Minute},
+	} {
+		u := useNow(name, 1)
+		u.Siblings, u.Window = 8, time.Minute
+		for i, keep := range longer {
+			u.Nonce, u.Keep = fmt.Sprintf("%016d", i), u.Signed.Add(keep)
+			expect(t, name, replays.Claim(t.Context(), u), nil)
+		}
+		left := s.command(t, "PTTL", "tenantkit:s:"+string(u.Signature[:])+name).(int64)
+		if left < (20 * time.Minute).Milliseconds() {
+			t.Errorf("longest for %s: the signature ends in %d ms", name, left)
+		}
+	}
+}
+
 // TestRedisClockSteps has the store believe that the server's clock was an hour
 // ahead: what expired then may come again.
 func TestRedisClockSteps(t *testing.T) {
@@ -101,6 +147,54 @@ func TestRedisEpochIsTheLaterClock(t *testing.T) {
 	ahead := useAt(time.Now().Add(time.Minute), "key", 1)
 	ahead.Seen = time.Now().Add(2 * time.Minute)
 	expect(t, "signed before the verifier's now", replays.Claim(t.Context(), ahead), signing.ErrStale)
+}
+
+// TestRedisForgetsWhatIsSpent has tokens whose uses are over: for a day they are
+// said to be spent, and no longer than they last themselves.
+func TestRedisForgetsWhatIsSpent(t *testing.T) {
+	s := startRedis(t)
+	ledger, ctx, day := storesAt(t, s.addr()).ledger, t.Context(), 24*time.Hour
+	for name, c := range map[string]struct{ lasts, left time.Duration }{
+		"endless": {0, day}, "aweek": {7 * day, day}, "anhour": {time.Hour, time.Hour},
+	} {
+		r := tokenOf(name, 2)
+		if c.lasts > 0 {
+			r.Expires = time.Now().Add(c.lasts).Truncate(time.Second)
+		}
+		expect(t, "Issue", ledger.Issue(ctx, r, 10), nil)
+		ends := func() time.Duration {
+			return time.Duration(s.command(t, "PTTL", "tenantkit:t:3:app"+name).(int64)) * time.Millisecond
+		}
+		before := ends()
+		expect(t, "one use", spend(ctx, ledger, r), nil)
+		if after := ends(); after > before || before-after > time.Minute {
+			t.Errorf("%s: ends in %v, and before a use in %v", name, after, before)
+		}
+		expect(t, "the last use", spend(ctx, ledger, r), nil)
+		if left := ends(); left > c.left || left < c.left-time.Minute {
+			t.Errorf("%s: is left for %v, want %v", name, left, c.left)
+		}
+		expect(t, "spent", spend(ctx, ledger, r), token.ErrExhausted)
+	}
+}
+
+// TestRedisIndexesHoldNothingElse issues in the place of what is over.
+func TestRedisIndexesHoldNothingElse(t *testing.T) {
+	s := startRedis(t)
+	ledger, ctx := storesAt(t, s.addr()).ledger, t.Context()
+	for i := range 10 {
+		r := tokenOf(fmt.Sprint("id", i), 1)
+		expect(t, "Issue", ledger.Issue(ctx, r, 1), nil)
+		expect(t, "the one use", spend(ctx, ledger, r), nil)
+	}
+	for _, key := range s.command(t, "KEYS", "*").([]any) {
+		if s.command(t, "TYPE", key) != "zset" {
+			continue
+		}
+		if n := s.command(t, "ZCARD", key); n != int64(1) {
+			t.Errorf("%q names %d", key, n)
+		}
+	}
 }
 
 // TestRedisForgetsWhatIsOver looks for keys that nobody would ever remove.
@@ -156,6 +250,39 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	}
 }
 
+// TestRedisEndsManyKeys has more sessions than one call of a command takes keys.
+func TestRedisEndsManyKeys(t *testing.T) {
+	s := startRedis(t)
+	sessions, ctx := storesAt(t, s.addr()).sessions, t.Context()
+	const many = 2500
+	create := func(org, account string, n int) (last session.Session) {
+		for i := range n {
+			last = sessionOf(fmt.Sprint(org, account, i))
+			last.Org, last.Account = org, account
+			expect(t, "create", sessions.Create(ctx, last, 0), nil)
+		}
+		return last
+	}
+	create("acme", "bob", 2)
+	create("globex", "ann", 2)
+	spared := create("acme", "ann", many)
+	n, err := sessions.DeleteAll(ctx, "acme", "ann", spared.ID)
+	if n != many-1 || err != nil {
+		t.Errorf("DeleteAll = %d, %v", n, err)
+	}
+	// A session each, the index of each account, and that of each org.
+	if keys := s.keys(t); len(keys) != 1+2+2+3+2 {
+		t.Errorf("%d keys are left: %.300s", len(keys), keys)
+	}
+	create("acme", "cay", many)
+	if n, err := sessions.DeleteOrg(ctx, "acme"); n != 1+2+many || err != nil {
+		t.Errorf("DeleteOrg = %d, %v", n, err)
+	}
+	if keys := s.keys(t); len(keys) != 2+1+1 {
+		t.Errorf("%d keys are left: %.300s", len(keys), keys)
+	}
+}
+
 func expired() token.Record {
 	r := tokenOf("expired", 0)
 	r.Expires = time.Now().Add(-time.Hour).Truncate(time.Second)
@@ -167,9 +294,9 @@ func TestRedisLedgerCountsFar(t *testing.T) {
 	for _, most := range []int64{1<<53 + 1, math.MaxInt64} {
 		r := tokenOf(fmt.Sprint(most), most)
 		expect(t, "issue", stores.ledger.Issue(t.Context(), r, 10), nil)
-		expect(t, "spend", stores.ledger.Spend(t.Context(), r), nil)
+		expect(t, "spend", spend(t.Context(), stores.ledger, r), nil)
 		r.MaxUses--
-		expect(t, "another count", stores.ledger.Spend(t.Context(), r), token.ErrRevoked)
+		expect(t, "another count", spend(t.Context(), stores.ledger, r), token.ErrRevoked)
 	}
 	list, err := stores.ledger.List(t.Context(), "app", "ann")
 	if err != nil || len(list) != 2 {
@@ -202,7 +329,7 @@ func TestRedisUserNeedsLittle(t *testing.T) {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
-	if _, err := stores.sessions.DeleteAll(t.Context(), "acme", "", ""); err != nil {
+	if _, err := stores.sessions.DeleteOrg(t.Context(), "acme"); err != nil {
 		t.Error(err)
 	}
 	if err := stores.sessions.Touch(t.Context(), sessionOf("none").Hash, time.Now()); !errors.Is(err, auth.ErrNotFound) {

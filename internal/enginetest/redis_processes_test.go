@@ -166,7 +166,7 @@ func (j job) work(t *testing.T) done {
 		})
 		wg.Go(func() {
 			for range 10 * manyUses / processes / parallel {
-				count(stores.ledger.Spend(t.Context(), tokenOf("limited", manyUses)), &d.Spent, token.ErrExhausted)
+				count(spend(t.Context(), stores.ledger, tokenOf("limited", manyUses)), &d.Spent, token.ErrExhausted)
 			}
 		})
 		wg.Go(func() {

@@ -61,7 +61,7 @@ func TestRedisRevocationWins(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
-				if err := requests.Spend(t.Context(), r); err != nil && !errors.Is(err, token.ErrRevoked) {
+				if err := spend(t.Context(), requests, r); err != nil && !errors.Is(err, token.ErrRevoked) {
 					t.Errorf("T20 round %d: %v", round, err)
 				}
 			})
@@ -72,7 +72,7 @@ func TestRedisRevocationWins(t *testing.T) {
 		} else if n, err := admin.RevokeSubject(t.Context(), r.ClientKey, r.Subject); n != 1 || err != nil {
 			t.Errorf("T20 round %d: revoked %d, %v", round, n, err)
 		}
-		if err := requests.Spend(t.Context(), r); !errors.Is(err, token.ErrRevoked) {
+		if err := spend(t.Context(), requests, r); !errors.Is(err, token.ErrRevoked) {
 			t.Errorf("T20 round %d, after the revocation: %v", round, err)
 		}
 		wg.Wait()

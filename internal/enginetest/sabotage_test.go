@@ -162,8 +162,8 @@ func (s spoiledReplays) Claim(ctx context.Context, u signing.Use) error {
 	return s.around(ctx, "signing.Replays.Claim", func() error { return s.of.Claim(ctx, u) })
 }
 
-func (s spoiledLedger) Spend(ctx context.Context, r token.Record) error {
-	return s.around(ctx, "token.Ledger.Spend", func() error { return s.of.Spend(ctx, r) })
+func (s spoiledLedger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
+	return result(ctx, s.sabotage, "token.Ledger.Spend", func() (token.Lineage, error) { return s.of.Spend(ctx, r) })
 }
 
 func (s spoiledLedger) Issue(ctx context.Context, r token.Record, limit int) error {
@@ -224,6 +224,10 @@ func (s spoiledSessions) DeleteID(ctx context.Context, org, account, id string) 
 
 func (s spoiledSessions) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
 	return result(ctx, s.sabotage, "session.Store.DeleteAll", func() (int, error) { return s.of.DeleteAll(ctx, org, account, except) })
+}
+
+func (s spoiledSessions) DeleteOrg(ctx context.Context, org string) (int, error) {
+	return result(ctx, s.sabotage, "session.Store.DeleteOrg", func() (int, error) { return s.of.DeleteOrg(ctx, org) })
 }
 
 func (s spoiledSessions) List(ctx context.Context, org, account string) ([]session.Session, error) {

@@ -43,6 +43,74 @@ func TestN13EmptiedTables(t *testing.T) {
 	}
 }
 
+// TestN13TheMillisecondOfTheEpoch has requests signed in it and next to it.
+func TestN13TheMillisecondOfTheEpoch(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run("N13 "+h.name, func(t *testing.T) {
+			s, db := h.store(t), h.open(t)
+			claims(t, "the first of the process", s, aUse(), nil)
+			for _, c := range []struct {
+				what   string
+				signed time.Duration // after the epoch
+				want   error
+			}{
+				{"a millisecond before", -time.Millisecond, signing.ErrStale},
+				{"in it", 0, signing.ErrStale},
+				{"a millisecond after", time.Millisecond, nil},
+			} {
+				u := aUse()
+				began := u.Signed.Add(-c.signed).UnixMilli()
+				empty := map[sqlstore.Dialect]string{sqlstore.PostgreSQL: "''", sqlstore.SQLite: "x''"}[h.dialect]
+				if _, err := db.Exec("UPDATE "+h.prefix+"replays SET began = $1 WHERE id = "+empty, began); err != nil {
+					t.Fatal(err)
+				}
+				claims(t, "signed "+c.what, s, u, c.want)
+			}
+		})
+	}
+}
+
+// TestAnEpochGoesOn opens a second instance: what was signed before is not stale
+// in PostgreSQL, which knows that nothing was lost.
+func TestAnEpochGoesOn(t *testing.T) {
+	h := newPostgresHome(t)
+	s := h.store(t)
+	time.Sleep(5 * time.Millisecond)
+	here, there := aUse(), aUse()
+	time.Sleep(5 * time.Millisecond)
+	second := h.store(t)
+	claims(t, "by the first instance", s, here, nil)
+	claims(t, "by the second", second, there, nil)
+}
+
+// TestASignatureIsKeptForTheLatest has siblings that are remembered for times
+// that differ.
+func TestASignatureIsKeptForTheLatest(t *testing.T) {
+	for _, h := range homes(t) {
+		for name, times := range map[string][]time.Duration{
+			"the first": {20 * time.Minute, 10 * time.Minute}, "a later one": {10 * time.Minute, 20 * time.Minute},
+		} {
+			t.Run(h.name+", "+name, func(t *testing.T) {
+				s, db := h.store(t), h.open(t)
+				u := aUse()
+				u.Siblings, u.Window = 8, time.Minute
+				for i, keep := range times {
+					u.Nonce, u.Keep = fmt.Sprintf("%016d", i), u.Signed.Add(keep)
+					claims(t, "a sibling", s, u, nil)
+				}
+				var keep int64
+				if err := db.QueryRow("SELECT keep FROM " + h.prefix + "replays WHERE uses = 2").Scan(&keep); err != nil {
+					t.Fatal(err)
+				}
+				if want := u.Signed.Add(20 * time.Minute).UnixMilli(); keep != want {
+					t.Errorf("kept until %d, want %d", keep, want)
+				}
+				run(t, db, "DELETE FROM "+h.prefix+"replays WHERE uses = 2")
+			})
+		}
+	}
+}
+
 func TestN13SQLiteFilePutBack(t *testing.T) {
 	h := newSQLiteHome(t)
 	db := h.open(t)

@@ -40,7 +40,7 @@ func TestPostgresThatFails(t *testing.T) {
 		if err := s.Replays().Claim(t.Context(), aUse()); err == nil || errors.Is(err, signing.ErrStale) {
 			t.Errorf("Claim while the server is down = %v", err)
 		}
-		if err := s.Ledger().Spend(t.Context(), r); err == nil || errors.Is(err, token.ErrRevoked) || errors.Is(err, token.ErrExhausted) {
+		if err := spend(t.Context(), s.Ledger(), r); err == nil || errors.Is(err, token.ErrRevoked) || errors.Is(err, token.ErrExhausted) {
 			t.Errorf("Spend while the server is down = %v", err)
 		}
 		if err := server.again(); err != nil {
@@ -104,16 +104,16 @@ func TestPostgresThatFails(t *testing.T) {
 	t.Run("N13 K04 killed and started again", func(t *testing.T) {
 		captured := aUse()
 		claims(t, "first", s, captured, nil)
-		if err := s.Ledger().Spend(t.Context(), r); err != nil {
+		if err := spend(t.Context(), s.Ledger(), r); err != nil {
 			t.Fatal(err)
 		}
 		unseen := aUse()
 		restart(syscall.SIGKILL)
 		staleOnce(t, captured, unseen)
-		if err := s.Ledger().Spend(t.Context(), r); err != nil {
+		if err := spend(t.Context(), s.Ledger(), r); err != nil {
 			t.Errorf("second use = %v", err)
 		}
-		if err := s.Ledger().Spend(t.Context(), r); !errors.Is(err, token.ErrExhausted) {
+		if err := spend(t.Context(), s.Ledger(), r); !errors.Is(err, token.ErrExhausted) {
 			t.Errorf("third use = %v, want ErrExhausted", err)
 		}
 	})

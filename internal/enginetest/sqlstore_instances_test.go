@@ -78,7 +78,7 @@ func TestInstancesTogether(t *testing.T) {
 				if err := of(0).Ledger().Issue(t.Context(), r, 10); err != nil {
 					t.Fatal(err)
 				}
-				n := succeed(t, max(200, 10*uses), func(i int) error { return of(i).Ledger().Spend(t.Context(), r) }, token.ErrExhausted, token.ErrRevoked)
+				n := succeed(t, max(200, 10*uses), func(i int) error { return spend(t.Context(), of(i).Ledger(), r) }, token.ErrExhausted, token.ErrRevoked)
 				if n != uses {
 					t.Errorf("T19 %d uses of %d were spent", n, uses)
 				}

@@ -26,7 +26,7 @@ func TestK07InstancesThatStartAtOnce(t *testing.T) {
 				}
 				var rows, version int
 				table := h.prefix + "schema"
-				if err := h.open(t).QueryRow("SELECT count(*), max(version) FROM "+table).Scan(&rows, &version); err != nil || rows != version {
+				if err := h.open(t).QueryRow("SELECT count(*), max(version) FROM "+table).Scan(&rows, &version); err != nil || rows != 1 || version < 2 {
 					t.Errorf("%d rows of versions up to %d, %v", rows, version, err)
 				}
 			})

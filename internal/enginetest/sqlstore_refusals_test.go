@@ -40,7 +40,7 @@ func TestNamesThatAreNoText(t *testing.T) {
 				_, signer := keys.Signer(ctx, name)
 				_, credential := credentials.Credential(ctx, name)
 				for what, c := range map[string]struct{ err, want error }{
-					"Spend":      {s.Ledger().Spend(ctx, r), token.ErrRevoked},
+					"Spend":      {spend(ctx, s.Ledger(), r), token.ErrRevoked},
 					"Revoke":     {s.Ledger().Revoke(ctx, r.ClientKey, name), token.ErrNotFound},
 					"DeleteID":   {s.Sessions().DeleteID(ctx, "acme", name, n.ID), auth.ErrNotFound},
 					"Public":     {public, token.ErrNotFound},
@@ -51,15 +51,16 @@ func TestNamesThatAreNoText(t *testing.T) {
 					expect(t, what, c.err, c.want)
 				}
 				revoked, err := s.Ledger().RevokeSubject(ctx, r.ClientKey, name)
-				ended, err1 := s.Sessions().DeleteAll(ctx, name, "", "")
+				ended, err1 := s.Sessions().DeleteAll(ctx, "acme", name, "")
+				endedOrg, err6 := s.Sessions().DeleteOrg(ctx, name)
 				tokens, err2 := s.Ledger().List(ctx, r.ClientKey, name)
 				sessions, err3 := s.Sessions().List(ctx, "acme", name)
 				exposed, err4 := keys.Exposed(ctx, name)
 				factor, err5 := factors.Factor(ctx, "acme", name)
-				if err := errors.Join(err, err1, err2, err3, err4, err5); err != nil {
+				if err := errors.Join(err, err1, err2, err3, err4, err5, err6); err != nil {
 					t.Error(err)
 				}
-				if n := revoked + ended + len(tokens) + len(sessions) + len(exposed); n > 0 || factor.Version > 0 {
+				if n := revoked + ended + endedOrg + len(tokens) + len(sessions) + len(exposed); n > 0 || factor.Version > 0 {
 					t.Errorf("%d things of %q were found, and the factor %v", n, name, factor.Version)
 				}
 			})

@@ -320,15 +320,35 @@ func TestCredentialsChange(t *testing.T) {
 			verifies("the third", third, true)
 
 			networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
-			if err := here.Restrict(t.Context(), clientKey, signature.Credential{Networks: networks, Disabled: true}); err != nil {
-				t.Fatal(err)
+			nothing := func(*signature.Credential) error { return nil }
+			once, again := true, 0
+			err = here.Restrict(t.Context(), clientKey, func(c *signature.Credential) error {
+				again++
+				if once {
+					once = false
+					if err := there.Restrict(t.Context(), clientKey, func(c *signature.Credential) error {
+						c.Networks = networks
+						return nil
+					}); err != nil {
+						t.Error(err)
+					}
+				}
+				c.Disabled = true
+				return nil
+			})
+			if c, errFind := there.Credential(t.Context(), clientKey); err != nil || errFind != nil || !c.Disabled || len(c.Networks) != 1 || again != 2 {
+				t.Errorf("restricted here and there: %+v, %v, %v, after %d rounds", c, err, errFind, again)
 			}
-			if c, err := there.Credential(t.Context(), clientKey); err != nil || !c.Disabled || len(c.Networks) != 1 {
-				t.Errorf("restricted elsewhere: %+v, %v", c, err)
+			refusal := errors.New("refused")
+			if err := here.Restrict(t.Context(), clientKey, func(c *signature.Credential) error { c.Disabled = false; return refusal }); err != refusal {
+				t.Errorf("Restrict = %v, want the refusal as it is", err)
+			}
+			if c, err := there.Credential(t.Context(), clientKey); err != nil || !c.Disabled {
+				t.Errorf("after a refusal: %+v, %v", c, err)
 			}
 			verifies("restricted", third, true)
 			fourth := rotate(t, here, clientKey, time.Hour)
-			if err := here.Restrict(t.Context(), clientKey, signature.Credential{}); err != nil {
+			if err := here.Restrict(t.Context(), clientKey, nothing); err != nil {
 				t.Fatal(err)
 			}
 			verifies("a former one, restricted", third, true)
@@ -345,7 +365,7 @@ func TestCredentialsChange(t *testing.T) {
 			_, errRotate := here.Rotate(t.Context(), clientKey, 0)
 			for verb, err := range map[string]error{
 				"Credential": errFind, "Rotate": errRotate, "Delete": here.Delete(t.Context(), clientKey),
-				"Restrict": here.Restrict(t.Context(), clientKey, signature.Credential{}),
+				"Restrict": here.Restrict(t.Context(), clientKey, nothing),
 			} {
 				if !errors.Is(err, auth.ErrNotFound) {
 					t.Errorf("%s of a deleted one = %v, want auth.ErrNotFound", verb, err)
@@ -359,6 +379,51 @@ func TestCredentialsChange(t *testing.T) {
 }
 
 // TestCredentialsHaveFormerSecrets has each of them end when its own grace does.
+// TestPutReplacesAllOfACredential looks from an instance that knows the one
+// before, and at another credential.
+func TestPutReplacesAllOfACredential(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			here, there := must(h.store(t).Credentials())(t), must(h.store(t).Credentials())(t)
+			clientKey, first := signing.Generate()
+			other, kept := signing.Generate()
+			_, second := signing.Generate()
+			put := func(org, clientKey string, secret signing.Secret, account string) {
+				t.Helper()
+				if err := here.Put(t.Context(), org, clientKey, secret, signature.Credential{Account: account}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			has := func(what, clientKey string, secret signing.Secret, account string) {
+				t.Helper()
+				c, err := there.Credential(t.Context(), clientKey)
+				if err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				if !isSecretOf(t, c.Key, secret) || c.Account != account {
+					t.Errorf("%s: another secret, or the account %q", what, c.Account)
+				}
+			}
+			put("acme", clientKey, first, "ann")
+			put("acme", other, kept, "bob")
+			has("at first", clientKey, first, "ann")
+			has("the other", other, kept, "bob")
+			put("acme", clientKey, second, "cat")
+			has("replaced", clientKey, second, "cat")
+			put("globex", clientKey, first, "gus")
+			has("replaced in another org", clientKey, first, "gus")
+			has("the other, afterwards", other, kept, "bob")
+			if err := here.Delete(t.Context(), clientKey); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := there.Credential(t.Context(), clientKey); !errors.Is(err, auth.ErrNotFound) {
+				t.Errorf("deleted: %v", err)
+			}
+			has("the other, when one is deleted", other, kept, "bob")
+		})
+	}
+}
+
 func TestCredentialsHaveFormerSecrets(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {

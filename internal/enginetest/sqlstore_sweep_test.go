@@ -3,6 +3,7 @@ package enginetest
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -89,11 +90,93 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 				}
 			}
 			_, err := s.Sessions().Get(ctx, spoken)
-			if err := errors.Join(err, s.Ledger().Spend(ctx, permanent), s.Ledger().Spend(ctx, lasting)); err != nil {
+			if err := errors.Join(err, spend(ctx, s.Ledger(), permanent), spend(ctx, s.Ledger(), lasting)); err != nil {
 				t.Error(err)
 			}
 			if n := try("recent", now); n != 2 {
 				t.Errorf("try %d, want the second", n)
+			}
+		})
+	}
+}
+
+// TestSweepTakesDescendants has families of more than a batch, of which the
+// dead lie between the living.
+func TestSweepTakesDescendants(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			s, db, ctx := h.store(t), h.open(t), t.Context()
+			l := h.ledger(t, s)
+			row := l.row(t, "m", token.MaxAncestors+1) // the last one's children are dead
+			ended := l.row(t, "m", 4)
+			elsewhere := l.row(t, "n", 2)
+			tx, err := db.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for parent, n := range map[string]int{row[0].ID: 1500, row[4].ID: 5, ended[0].ID: 1200, ended[3].ID: 5, rand.Text(): 5, "0": 2100, "~": 7} {
+				for i := range n {
+					_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued, parent) VALUES ($1, $2, $2, 'k', 0, 0, 1, $3)",
+						"m", fmt.Sprint(parent, " ", i), parent)
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, "Revoke", s.Ledger().Revoke(ctx, "m", ended[0].ID), nil)
+			expect(t, "Sweep", s.Sweep(ctx), nil)
+			if n, want := h.held(t, db, "ledger"), len(row)+len(elsewhere)+1500; n != want {
+				t.Errorf("%d records, want the %d that are live", n, want)
+			}
+			for _, r := range append(row, elsewhere...) {
+				expect(t, "one that is live", spend(ctx, s.Ledger(), r), nil)
+			}
+		})
+	}
+}
+
+// TestIssueTakesDescendants revokes the maker of records whose subjects are
+// never seen again, and never sweeps.
+func TestIssueTakesDescendants(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			s, db := h.store(t), h.open(t)
+			l := h.ledger(t, s)
+			for range 100 {
+				row := l.row(t, "app", 4)
+				expect(t, "Revoke", s.Ledger().Revoke(t.Context(), "app", row[0].ID), nil)
+			}
+			if n := h.held(t, db, "ledger"); n > 100 {
+				t.Errorf("%d records, all of them dead", n)
+			}
+		})
+	}
+}
+
+// TestIssueTakesTheSubjectsDead has records that are dead by their parent, and
+// one that is spent.
+func TestIssueTakesTheSubjectsDead(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			s, ctx := h.store(t), t.Context()
+			l := h.ledger(t, s)
+			row := l.row(t, "app", 2)
+			issue := func(parent string, uses int64, limit int) token.Record {
+				r := aToken()
+				r.ClientKey, r.Subject, r.MaxUses, r.Parent = "app", "bob", uses, parent
+				expect(t, "Issue", l.Issue(ctx, r, limit), nil)
+				return r
+			}
+			expect(t, "the one use", spend(ctx, l, issue("", 1, 10)), nil)
+			issue(row[0].ID, 0, 10)
+			issue(row[1].ID, 0, 10)
+			expect(t, "Revoke", l.Revoke(ctx, "app", row[1].ID), nil)
+			issue("", 0, 2)
+			if n := h.held(t, h.open(t), "ledger"); n != 3 {
+				t.Errorf("%d records, want the parent and two of the subject", n)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -20,6 +21,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/auth/storetest"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -39,18 +41,23 @@ type shared struct {
 }
 
 func sharedInMemory() shared {
-	m := session.NewMemory()
+	m, credentials := session.NewMemory(), signature.Memory{}
 	return shared{
 		signing.NewMemory(100_000), new(token.MemoryLedger), m, m, m, new(token.MemoryKeys),
 		func(_ *testing.T, _ string, _ signing.Secret, c *signature.Credential) signature.Credentials {
-			return signature.Memory{c.Key.ClientKey(): c}
+			credentials[c.Key.ClientKey()] = c
+			return credentials
 		},
 	}
 }
 
 func sharedInSQL(t *testing.T, h home) shared {
 	t.Helper()
-	s := h.store(t)
+	return sharedIn(t, h.store(t))
+}
+
+func sharedIn(t *testing.T, s *sqlstore.Store) shared {
+	t.Helper()
 	credentials := must(s.Credentials())(t)
 	return shared{
 		s.Replays(), s.Ledger(), s.Sessions(), s.Attempts(), must(s.Factors())(t), must(s.Keys())(t),
@@ -66,7 +73,12 @@ func sharedInSQL(t *testing.T, h home) shared {
 // sharedInRedis has in memory what holds secrets, and is not kept there.
 func sharedInRedis(t *testing.T) shared {
 	t.Helper()
-	all, s := sharedInMemory(), storesAt(t, startRedis(t).addr())
+	return sharedAt(t, startRedis(t).addr())
+}
+
+func sharedAt(t *testing.T, addr string) shared {
+	t.Helper()
+	all, s := sharedInMemory(), storesAt(t, addr)
 	all.replays, all.ledger, all.sessions, all.attempts = s.replays, s.ledger, s.sessions, s.attempts
 	return all
 }
@@ -214,9 +226,13 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 	jwk, _ := bearer.Certs(spoiledKeys{w.sabotage, w.shared.keys})
 	mux.Handle("GET /certs", auth.Public, jwk)
 	mux.HandleFunc("GET /me", auth.Authenticated, func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("POST /me", auth.Authenticated, func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /me", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "" {
+			auth.Fail(rw, r, &auth.Error{Detail: auth.DetailQuery})
+		}
+	})
 	route("POST /login", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
-		_, err := w.manager.Login(rw, r, r.Header.Get("Login"), password, "")
+		_, err := w.manager.Login(rw, r, r.Header.Get("Login"), cmp.Or(r.Header.Get("Password"), password), "")
 		return err
 	})
 	route("POST /code", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
@@ -224,6 +240,11 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		return err
 	})
 	ofSession := auth.Authenticated.By(session.Name)
+	route("POST /mint", auth.Authenticated, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
+		forAnother := bearer.Wish{Claims: token.Claims{Issuer: w.key, Subject: "second"}, Permanent: true}
+		_, _, err := bearer.Mint(ctx, auth.From(ctx), false, auth.TenantFrom(ctx), &w.minter, forAnother)
+		return err
+	})
 	route("POST /stepup", ofSession, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
 		_, err := w.manager.Reauthenticate(rw, r, auth.From(r.Context()).Account, password)
 		return err
@@ -237,6 +258,10 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 	route("POST /others", ofSession, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
 		p := auth.From(ctx)
 		_, err := w.manager.RevokeAll(ctx, p.Org, p.Account, p.SessionID)
+		return err
+	})
+	route("POST /everybody", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
+		_, err := w.manager.RevokeOrg(ctx, w.org)
 		return err
 	})
 	route("POST /revoke/{jti}", auth.Public, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
@@ -320,18 +345,24 @@ func (w *world) request(method, path string) *http.Request {
 // signed signs a request as section 5.3 of the interface says.
 func (w *world) signed(method string) *http.Request {
 	w.ticks = max(w.ticks+1, time.Now().UnixMilli())
-	timestamp := strconv.FormatInt(w.ticks, 10)
+	return w.signedAt(method, w.ticks)
+}
+
+func (w *world) signedAt(method string, millis int64) *http.Request {
+	timestamp := strconv.FormatInt(millis, 10)
 	r := w.request(method, "/me")
 	for name, value := range map[string]string{
 		"Service-Client-Key":       w.key,
 		"Service-Client-Timestamp": timestamp,
-		"Service-Client-Nonce":     rand.Text()[:16],
+		"Service-Client-Nonce":     freshNonce(),
 		"Service-Client-Signature": signing.Sign(w.key, w.secret, "/me", method, timestamp),
 	} {
 		r.Header.Set(name, value)
 	}
 	return r
 }
+
+func freshNonce() string { return rand.Text()[:16] }
 
 func (w *world) bearing(t token.Token) *http.Request {
 	r := w.request("GET", "/me")

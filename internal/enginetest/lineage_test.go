@@ -1,0 +1,223 @@
+package enginetest
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// ledgerOf is a ledger whose records a test can look at and damage.
+type ledgerOf struct {
+	token.Ledger
+	setParent func(t *testing.T, r token.Record, parent string)
+	uses      func(t *testing.T, r token.Record) (n int)
+}
+
+// eachLedger runs a test over a ledger in each engine.
+func eachLedger(t *testing.T, test func(t *testing.T, l ledgerOf)) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) { test(t, h.ledger(t, h.store(t))) })
+	}
+	t.Run("Redis", func(t *testing.T) {
+		s := startRedis(t)
+		key := func(r token.Record) string {
+			return fmt.Sprint("tenantkit:t:", len(r.ClientKey), ":", r.ClientKey, r.ID)
+		}
+		test(t, ledgerOf{
+			Ledger:    storesAt(t, s.addr()).ledger,
+			setParent: func(t *testing.T, r token.Record, parent string) { s.command(t, "HSET", key(r), "p", parent) },
+			uses: func(t *testing.T, r token.Record) (n int) {
+				fmt.Sscan(fmt.Sprint(s.command(t, "HGET", key(r), "n")), &n)
+				return n
+			},
+		})
+	})
+}
+
+func (h home) ledger(t *testing.T, s *sqlstore.Store) ledgerOf {
+	db, where := h.open(t), " WHERE client_key = $1 AND id = $2"
+	return ledgerOf{
+		Ledger: s.Ledger(),
+		setParent: func(t *testing.T, r token.Record, parent string) {
+			if _, err := db.Exec("UPDATE "+h.prefix+"ledger SET parent = $3"+where, r.ClientKey, r.ID, parent); err != nil {
+				t.Fatal(err)
+			}
+		},
+		uses: func(t *testing.T, r token.Record) (n int) {
+			if err := db.QueryRow("SELECT uses FROM "+h.prefix+"ledger"+where, r.ClientKey, r.ID).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		},
+	}
+}
+
+// row issues a record of the app and its descendants, n in all, each the parent
+// of the next, for subjects of their own.
+func (l ledgerOf) row(t *testing.T, app string, n int) (row []token.Record) {
+	t.Helper()
+	parent := ""
+	for range n {
+		r := aToken()
+		r.ClientKey, r.Subject, r.MaxUses, r.Parent = app, rand.Text(), 100, parent
+		if err := l.Issue(t.Context(), r, 10); err != nil {
+			t.Fatal(err)
+		}
+		row, parent = append(row, r), r.ID
+	}
+	return row
+}
+
+// TestM07NoUseIsDebited looks at the count that the contract cannot see.
+func TestM07NoUseIsDebited(t *testing.T) {
+	eachLedger(t, func(t *testing.T, l ledgerOf) {
+		row := l.row(t, rand.Text(), 3)
+		child := row[2]
+		expect(t, "before", spend(t.Context(), l, child), nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), child.ClientKey, row[0].ID), nil)
+		for range 3 {
+			expect(t, "M07 afterwards", spend(t.Context(), l, child), token.ErrRevoked)
+		}
+		if n := l.uses(t, child); n != 1 {
+			t.Errorf("M07 %d uses are counted, want 1", n)
+		}
+	})
+}
+
+// TestM08DamagedLineage has what no ledger writes: circles, and more ancestors
+// than there may be.
+func TestM08DamagedLineage(t *testing.T) {
+	eachLedger(t, func(t *testing.T, l ledgerOf) {
+		ctx, app := t.Context(), rand.Text()
+		dead := func(what string, r token.Record) {
+			t.Helper()
+			expect(t, what, spend(ctx, l, r), token.ErrRevoked)
+			if list, err := l.List(ctx, app, r.Subject); len(list) != 0 || err != nil {
+				t.Errorf("%s: List = %v, %v", what, list, err)
+			}
+			child := aToken()
+			child.ClientKey, child.Parent = app, r.ID
+			expect(t, what+", Issue of a child", l.Issue(ctx, child, 10), token.ErrRevoked)
+			if n := l.uses(t, r); n != 0 {
+				t.Errorf("%s: %d uses", what, n)
+			}
+		}
+		for n := range token.MaxAncestors + 1 {
+			circle := l.row(t, app, n+1)
+			l.setParent(t, circle[0], circle[n].ID)
+			for i, r := range circle {
+				dead(fmt.Sprintf("M08 %d in a circle of %d", i, n+1), r)
+			}
+			expect(t, "Revoke", l.Revoke(ctx, app, circle[0].ID), token.ErrNotFound)
+			if n, err := l.RevokeSubject(ctx, app, circle[n].Subject); n != 0 || err != nil {
+				t.Errorf("RevokeSubject = %d, %v", n, err)
+			}
+		}
+		top, row := l.row(t, app, 2), l.row(t, app, token.MaxAncestors+1)
+		l.setParent(t, row[0], top[1].ID)
+		for i, r := range row {
+			if i+2 <= token.MaxAncestors {
+				expect(t, fmt.Sprintf("%d ancestors", i+2), spend(ctx, l, r), nil)
+				continue
+			}
+			dead(fmt.Sprintf("M08 %d ancestors", i+2), r)
+		}
+	})
+}
+
+// TestRedisRecordWithoutLineage has one that an earlier version has written.
+func TestRedisRecordWithoutLineage(t *testing.T) {
+	s := startRedis(t)
+	ledger, r := storesAt(t, s.addr()).ledger, tokenOf("id", 2)
+	expect(t, "Issue", ledger.Issue(t.Context(), r, 10), nil)
+	s.command(t, "HDEL", "tenantkit:t:3:appid", "a", "c", "p")
+	if got, err := ledger.Spend(t.Context(), r); got != (token.Lineage{}) || err != nil {
+		t.Errorf("Spend = %+v, %v", got, err)
+	}
+	if list, err := ledger.List(t.Context(), r.ClientKey, r.Subject); len(list) != 1 || list[0].Lineage != (token.Lineage{}) || err != nil {
+		t.Errorf("List = %+v, %v", list, err)
+	}
+}
+
+// TestRedisForgetsDescendants has records that outlive their parent by
+// themselves, and a subject whose records are dead by their parent.
+func TestRedisForgetsDescendants(t *testing.T) {
+	s := startRedis(t)
+	ledger, ctx := storesAt(t, s.addr()).ledger, t.Context()
+	soon := time.Now().Add(time.Hour).Truncate(time.Second)
+	parent, child, grandchild := tokenOf("parent", 0), tokenOf("child", 0), tokenOf("grandchild", 0)
+	parent.Expires, child.Parent = soon, parent.ID
+	grandchild.Expires, grandchild.Parent = soon.Add(time.Hour), child.ID
+	for _, r := range []token.Record{parent, child, grandchild} {
+		expect(t, "Issue", ledger.Issue(ctx, r, 10), nil)
+		if end := s.command(t, "PEXPIRETIME", "tenantkit:t:3:app"+r.ID).(int64); end < 0 || end > soon.UnixMilli() {
+			t.Errorf("%s is kept until %d, and its parent ends at %d", r.ID, end, soon.UnixMilli())
+		}
+	}
+	list, err := ledger.List(ctx, "app", "ann")
+	endless := func(r token.Record) bool { return r.Expires.IsZero() }
+	if err != nil || len(list) != 3 || !slices.ContainsFunc(list, endless) {
+		t.Errorf("List = %+v, %v, want that the child never expires by itself", list, err)
+	}
+	s.command(t, "FLUSHALL")
+
+	parent.Expires = time.Time{}
+	expect(t, "Issue", ledger.Issue(ctx, parent, 10), nil)
+	for i := range 5 {
+		r := tokenOf(fmt.Sprint("child", i), 0)
+		r.Subject, r.Parent = "bob", parent.ID
+		expect(t, "Issue", ledger.Issue(ctx, r, 10), nil)
+	}
+	expect(t, "Revoke", ledger.Revoke(ctx, "app", parent.ID), nil)
+	next := tokenOf("next", 0)
+	next.Subject = "bob"
+	expect(t, "Issue", ledger.Issue(ctx, next, 1), nil)
+	if keys := s.keys(t); len(keys) != 2 {
+		t.Errorf("%d keys, want a record and its index: %s", len(keys), keys)
+	}
+}
+
+// TestRecordsOfReplacedKeysAreBounded issues with one key, and then with the next.
+func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
+	ledgers := map[string]token.Ledger{}
+	for _, h := range homes(t) {
+		ledgers[h.name] = h.store(t).Ledger()
+	}
+	ledgers["Redis"] = storesAt(t, startRedis(t).addr()).ledger
+	for name, ledger := range ledgers {
+		t.Run(name, func(t *testing.T) {
+			r := aToken()
+			begin := time.Now().Add(-time.Minute).Truncate(time.Second)
+			issue := func(key string, i int) {
+				t.Helper()
+				r.KeyID, r.ID, r.Issued = key, fmt.Sprint(key, i), begin.Add(time.Duration(i)*time.Second)
+				if err := ledger.Issue(t.Context(), r, 3); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for key, n := range []int{3, 3, 2} {
+				for i := range n {
+					issue(fmt.Sprint("key", key, "-"), 10*key+i)
+				}
+			}
+			list, err := ledger.List(t.Context(), r.ClientKey, r.Subject)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, r := range list {
+				ids = append(ids, r.ID)
+			}
+			if diff := cmp.Diff([]string{"key1-10", "key1-11", "key1-12", "key2-20", "key2-21"}, ids); diff != "" {
+				t.Errorf("as many of replaced keys as the limit, the latest (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package enginetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// round is a few principals that the administrator makes, and all that comes of
+// them. Its requests touch only what is its own.
+type round struct {
+	*making
+	*workspace
+	random
+	t      *testing.T
+	number int
+	names  int // that were given
+
+	fresh      string              // an account that was made for the round
+	rolesOf    map[string][]string // of the accounts that a principal may act as
+	apps       []app               // to be deleted
+	principals []*principal
+	findings   map[finding][]string
+}
+
+const (
+	newcomers     = 3 // whom the administrator makes
+	maxPrincipals = 14
+	maxDepth      = 6 // how many makers a principal has
+)
+
+func (r *round) run() {
+	r.rolesOf = map[string][]string{r.chief: {administrator, member}, r.hand: {member}}
+	r.findings = make(map[finding][]string)
+	defer r.cleanUp()
+	defer r.tellFindings()
+	roles := one(r.random, [][]string{{member}, {administrator}, {administrator, member}, {}})
+	r.fresh = r.newAccount(roles)
+	r.rolesOf[r.fresh] = roles
+	demoted, since := r.demoted(), time.Now()
+	for at := range newcomers {
+		newcomer := (*round).newcomer
+		if at == 0 {
+			newcomer = firstNewcomers[r.number%len(firstNewcomers)]
+		}
+		if p := newcomer(r); p != nil {
+			r.grow(p, maxPrincipals*(at+1)/newcomers)
+		}
+	}
+	r.lookAfterEnds()
+	r.endApps()
+	r.revokeMakers()
+	time.Sleep(time.Until(since.Add(stale)))
+	r.lookAtDemoted(demoted)
+}
+
+// name is one that nothing else has.
+func (r *round) name(what string) string {
+	r.names++
+	return fmt.Sprintf("%s-%d-%d", what, r.number, r.names)
+}
+
+// newAccount makes an account without a password.
+func (r *round) newAccount(roles []string) (id string) {
+	body := map[string]any{"email": r.name("made") + "@acme.example", "roles": roles}
+	return r.must(r.t, "POST", "/admin/accounts", body).id()
+}
+
+// ownApp is an app that ends with the round.
+func (r *round) ownApp(c credential) app {
+	a := r.newApp(r.t, c)
+	r.apps = append(r.apps, a)
+	return a
+}
+
+// meet has a principal send the probes, and judges it by its maker.
+func (r *round) meet(p *principal) {
+	if p.maker != nil {
+		p.depth = p.maker.depth + 1
+	}
+	r.principals = append(r.principals, p)
+	r.tally.countPrincipal(p)
+	p.seen = r.interview(p)
+	r.judge(p)
+	for _, role := range p.claims.Roles {
+		if slices.Contains(r.rolesOf[p.account], role) {
+			r.find(pinnedRole, p, []string{"it adds the role " + role + ", which its subject has"})
+		}
+	}
+}
+
+func (r *round) judge(p *principal) {
+	if found := p.excess(); len(found) > 0 {
+		r.find(classOf(p), p, found)
+	}
+	if p.isOfAnotherApp() {
+		r.find(anotherApp, p, []string{"its maker is a token of app " + p.maker.app.key})
+	}
+	if p.outlastsRevocation() {
+		r.find(revokedMaker, p, []string{"it is ephemeral, and lasts for more than 15 minutes"})
+	}
+}
+
+// finding is who breaks a rule. It is told once, whatever it does.
+type finding struct {
+	class class
+	by    *principal
+}
+
+func (r *round) find(c class, p *principal, found []string) {
+	key := finding{c, p}
+	for _, text := range found {
+		if !slices.Contains(r.findings[key], text) {
+			r.findings[key] = append(r.findings[key], text)
+		}
+	}
+}
+
+func (r *round) tellFindings() {
+	for key, found := range r.findings {
+		r.tally.find(key.class, fmt.Sprintf("round %d: %s\n\t\t%s", r.number, key.by, strings.Join(found, "\n\t\t")))
+	}
+}
+
+// grow has a principal make things, and what was made makes others, until the
+// round has so many principals.
+func (r *round) grow(p *principal, most int) {
+	r.meet(p)
+	if p.seen.from < 0 {
+		return
+	}
+	if p.delegates() && r.IntN(3) == 0 {
+		r.narrow(p)
+	}
+	tries := 6
+	if p.depth > 0 {
+		tries = 3
+	}
+	for range tries {
+		if len(r.principals) >= most || p.changed {
+			return
+		}
+		made := r.attempt(p)
+		switch {
+		case made == nil:
+		case made.standIn || p.depth+1 == maxDepth:
+			r.meet(made)
+		default:
+			r.grow(made, most)
+		}
+	}
+}
+
+// soon is how far away an end may be for the round to wait for it.
+const soon = 10 * time.Second
+
+// lookAfterEnds waits for the ends of makers, and looks at what they made.
+func (r *round) lookAfterEnds() {
+	var over []*principal
+	var last time.Time
+	for _, p := range r.principals {
+		if p.maker == nil || p.maker.ends.IsZero() || time.Until(p.maker.ends) > soon {
+			continue
+		}
+		over = append(over, p)
+		if p.maker.ends.After(last) {
+			last = p.maker.ends
+		}
+	}
+	time.Sleep(time.Until(last.Add(time.Second)))
+	for _, p := range over {
+		if r.isAlive(p) {
+			r.find(classOf(p), p, []string{"it is let in a second or more after its maker's end"})
+		}
+	}
+	for _, p := range r.principals {
+		if p.seen.from < 0 && p.maker != nil {
+			p.seen = r.interview(p) // it may not have been known yet
+			r.judge(p)
+		}
+	}
+}
+
+// cleanUp leaves the workspace to the next round.
+func (r *round) cleanUp() {
+	for _, a := range r.apps {
+		r.administer(r.t, "DELETE", "/apps/"+a.key, nil)
+	}
+	for _, account := range slices.Concat(r.subjects(), sortedKeys(r.rolesOf)) {
+		for _, a := range []app{r.home, r.away} {
+			r.administer(r.t, "DELETE", "/apps/"+a.key+"/subjects/"+account+"/tokens", nil)
+		}
+	}
+}

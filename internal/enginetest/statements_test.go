@@ -1,0 +1,348 @@
+package enginetest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestStatementsUnderSabotage spoils each SQL statement and each Lua script in
+// one place at a time, and logs what the suites of the stores do not notice. It
+// takes half an hour, and so only runs when it is asked for:
+//
+//	SABOTAGE_STATEMENTS=. go test -v -timeout 5h -run StatementsUnderSabotage ./internal/enginetest
+//
+// The value is an expression for the names of files. Whether a survivor is a
+// gap of the tests or changes nothing is for a reader to say.
+func TestStatementsUnderSabotage(t *testing.T) {
+	wanted := os.Getenv("SABOTAGE_STATEMENTS")
+	if wanted == "" {
+		t.Skip("without SABOTAGE_STATEMENTS")
+	}
+	files, tests := regexp.MustCompile(wanted), buildSpoilable(t)
+	var wg sync.WaitGroup
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, suite := range suitesOf {
+		if !files.MatchString(suite.file) {
+			continue
+		}
+		for _, m := range spoil(t, sourceOf(t, suite.file)) {
+			places <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-places }()
+				for _, s := range suite.steps {
+					// Casts of this form are PostgreSQL's alone.
+					if s.engine == "SQLite" && m.postgres {
+						continue
+					}
+					if !m.survives(t, tests, s) {
+						return
+					}
+				}
+				t.Logf("SURVIVES %s:%d %s", suite.file, m.Line, m.What)
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// step is a run of tests, on one engine or on all.
+type step struct{ engine, tests string }
+
+// suitesOf are the tests that have to notice, the quick ones first.
+var suitesOf = []struct {
+	file  string
+	steps []step
+}{
+	{"sqlstore/replays.go", []step{
+		{"SQLite", "TestSQLReplays"}, {"PostgreSQL", "TestSQLReplays"}, {"", "TestRefused|TestRaces|TestN13|TestASignature"}}},
+	{"sqlstore/ledger.go", []step{{"SQLite", "TestSQLLedger"}, {"", "TestSQLLedger|TestLineage|TestSweep|TestInstances|TestT22"}}},
+	{"sqlstore/keys.go", []step{{"SQLite", "TestSQLKeys|TestSecrets"}, {"", "TestSQLKeys|TestSecrets|TestT22|TestSealing|TestAltered"}}},
+	{"sqlstore/credentials.go", []step{{"SQLite", "TestSQLCredentials|TestCredentials|TestPut"}, {"", "TestSecrets|TestT22|TestSealing|TestAltered"}}},
+	{"sqlstore/sessions.go", []step{{"SQLite", "TestSQLSessions|TestSQLSession"}, {"", "TestSQLSession|TestSweep|TestInstances|TestSessions"}}},
+	{"sqlstore/factors.go", []step{{"SQLite", "TestSQLFactors"}, {"", "TestSQLFactors|TestSecrets|TestSealing|TestAltered"}}},
+	{"sqlstore/sweep.go", []step{{"", "TestSweep|TestLineage"}}},
+	{"sqlstore/reseal.go", []step{{"", "TestSealing|TestSecrets|TestReseal"}}},
+	{"redisstore/claim.lua", redisSteps("Replays")},
+	{"redisstore/epoch.lua", redisSteps("Replays")},
+	{"redisstore/issue.lua", redisSteps("Ledger")},
+	{"redisstore/live.lua", redisSteps("Ledger")},
+	{"redisstore/spend.lua", redisSteps("Ledger")},
+	{"redisstore/revoke.lua", redisSteps("Ledger")},
+	{"redisstore/revokesubject.lua", redisSteps("Ledger")},
+	{"redisstore/tokens.lua", redisSteps("Ledger")},
+	{"redisstore/create.lua", redisSteps("Sessions")},
+	{"redisstore/delete.lua", redisSteps("Sessions")},
+	{"redisstore/deleteall.lua", redisSteps("Sessions")},
+	{"redisstore/deleteid.lua", redisSteps("Sessions")},
+	{"redisstore/deleteorg.lua", redisSteps("Sessions")},
+	{"redisstore/endaccount.lua", redisSteps("Sessions")},
+	{"redisstore/replace.lua", redisSteps("Sessions")},
+	{"redisstore/session.lua", redisSteps("Sessions")},
+	{"redisstore/sessions.lua", redisSteps("Sessions")},
+	{"redisstore/touch.lua", redisSteps("Sessions")},
+}
+
+func redisSteps(suite string) []step {
+	return []step{{"Redis", "TestRedisStores/^" + suite + "$"}, {"Redis", "TestRedis(Replays|Keys|Clock|Epoch|Forgets|Logout|Revocation|Ledger|Sessions|Lineage|Ends|Races)|TestRefused|TestRaces|TestLineage"}}
+}
+
+// mutation is a literal or a script that was spoiled in one place.
+type mutation struct {
+	Line     int
+	What     string
+	From, To string // the whole of it
+	postgres bool   // a statement of PostgreSQL alone
+}
+
+// survives reports whether tests pass with the mutation.
+func (m mutation) survives(t *testing.T, tests string, s step) bool {
+	file := filepath.Join(t.TempDir(), "mutation")
+	text, err := json.Marshal(m)
+	if err := cmp.Or(err, os.WriteFile(file, text, 0o600)); err != nil {
+		t.Error(err)
+		return false
+	}
+	// A statement that waits for ever is noticed, too.
+	run := exec.CommandContext(t.Context(), tests, "-test.failfast", "-test.timeout", "5m", "-test.run", s.tests)
+	run.Env = append(os.Environ(), "SABOTAGE_STATEMENTS=", "ENGINE="+s.engine, "SPOILED="+file)
+	return run.Run() == nil
+}
+
+// buildSpoilable compiles these tests with stores that ask spoiled for each
+// statement and script. So nothing has to be compiled for a mutation.
+func buildSpoilable(t *testing.T) (tests string) {
+	t.Helper()
+	folder, overlay := t.TempDir(), struct{ Replace map[string]string }{map[string]string{}}
+	put := func(path, text string) {
+		file := filepath.Join(folder, fmt.Sprint(len(overlay.Replace), ".go"))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[path] = file
+	}
+	for _, suite := range suitesOf {
+		if path := sourceOf(t, suite.file); strings.HasSuffix(path, ".go") {
+			put(path, asking(t, path))
+		}
+	}
+	put(sourceOf(t, "sqlstore/spoiled.go"), "package sqlstore\n"+spoiledText)
+	put(sourceOf(t, "redisstore/spoiled.go"), "package redisstore\n"+spoiledText)
+	path := sourceOf(t, "redisstore/script.go")
+	const before = "\ttext := strings.Join(parts"
+	put(path, strings.Replace(read(t, path), before, "\tfor i := range parts { parts[i] = spoiled(parts[i]) }\n"+before, 1))
+
+	list, tests := filepath.Join(folder, "overlay.json"), filepath.Join(folder, "tests")
+	text, err := json.Marshal(overlay)
+	if err := cmp.Or(err, os.WriteFile(list, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "test", "-c", "-overlay", list, "-o", tests, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return tests
+}
+
+const spoiledText = `
+import (
+	"encoding/json"
+	"os"
+)
+
+func spoiled(text string) string {
+	var m struct{ From, To string }
+	if b, err := os.ReadFile(os.Getenv("SPOILED")); err == nil && json.Unmarshal(b, &m) == nil && text == m.From {
+		return m.To
+	}
+	return text
+}
+`
+
+func sourceOf(t *testing.T, file string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("../../auth", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// asking returns a source file whose statements go through spoiled.
+func asking(t *testing.T, path string) string {
+	t.Helper()
+	text := read(t, path)
+	for _, n := range slices.Backward(statements(t, path, text)) {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			text = text[:n.Pos()-1] + "spoiled(" + n.Value + ")" + text[n.End()-1:]
+		case *ast.GenDecl: // what calls a function is no constant
+			text = text[:n.Pos()-1] + "var" + text[n.Pos()-1+token.Pos(len("const")):]
+		}
+	}
+	return text
+}
+
+// statements returns the literals of a file that are SQL, and before them the
+// declarations of constants that hold some.
+func statements(t *testing.T, path, text string) (all []ast.Node) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared ast.Node
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.FuncDecl:
+			declared = nil
+		case *ast.GenDecl:
+			declared = nil
+			if n.Tok == token.CONST {
+				declared = n
+			}
+		case *ast.BasicLit:
+			if n.Kind != token.STRING || !isStatement.MatchString(n.Value) {
+				return true
+			}
+			if declared != nil {
+				all = append(all, declared)
+				declared = nil
+			}
+			all = append(all, n)
+		}
+		return true
+	})
+	return all
+}
+
+// spoil returns the mutations of a file.
+func spoil(t *testing.T, path string) (all []mutation) {
+	t.Helper()
+	text := read(t, path)
+	if strings.HasSuffix(path, ".lua") {
+		return spoilText(text, 1, luaRules)
+	}
+	for _, n := range statements(t, path, text) {
+		if literal, ok := n.(*ast.BasicLit); ok {
+			value, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, spoilText(value, 1+strings.Count(text[:literal.Pos()], "\n"), sqlRules)...)
+		}
+	}
+	return all
+}
+
+// spoilText returns the mutations of a text that begins in a line.
+func spoilText(text string, line int, rules []rule) (all []mutation) {
+	for _, r := range rules {
+		last := -1
+		for begin := 0; begin < len(text); { // matches may overlap
+			at := r.of.FindStringSubmatchIndex(text[begin:])
+			if at == nil {
+				break
+			}
+			from, to := begin+at[2], begin+at[3]
+			begin += at[0] + 1
+			to = from + len(strings.TrimRight(text[from:to], " \n\t"))
+			old := text[from:to]
+			by := r.by(old)
+			comment := strings.Contains(text[strings.LastIndexByte(text[:from], '\n')+1:to], "--")
+			call := strings.HasPrefix(by, "1 = ") && strings.HasPrefix(strings.TrimSpace(text[to:]), "(")
+			if from == last || old == "" || comment || call {
+				continue
+			}
+			last = from
+			all = append(all, mutation{
+				Line: line + strings.Count(text[:from], "\n"), What: fmt.Sprintf("%s: %q becomes %q", r.what, old, by),
+				From: text, To: text[:from] + by + text[to:],
+				postgres: strings.Contains(text, "::"),
+			})
+		}
+	}
+	return all
+}
+
+var isStatement = regexp.MustCompile(`\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND|OR)\b|[a-z_]+ = \$`)
+
+// rule says what becomes of the group of a match.
+type rule struct {
+	what string
+	of   *regexp.Regexp
+	by   func(old string) string
+}
+
+func swap(pairs ...string) func(string) string {
+	return func(old string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == old {
+				return pairs[i+1]
+			}
+		}
+		return old
+	}
+}
+
+func always(by string) func(string) string { return func(string) string { return by } }
+
+// operand is a condition without AND and OR, with one level of parentheses.
+const operand = `(?:[^()\s]+|\((?:[^()]|\([^()]*\))*\)|[ ](?:=|<>|<=|>=|<|>|IS|NOT|NULL|EXISTS|IN|\+|-|/|\*)[ ]?)+`
+
+var sqlRules = []rule{
+	{"comparison", regexp.MustCompile(` (<=|>=|<>|<|>) `), swap("<", "<=", "<=", "<", ">", ">=", ">=", ">", "<>", "=")},
+	{"equality", regexp.MustCompile(`(?:WHERE|AND|OR|\() ?[a-z_.]+ (=) `), always("<>")},
+	{"condition dropped", regexp.MustCompile(`(?:\bWHERE|\bAND)\s+(` + operand + `)`), always("1 = 1")},
+	{"alternative dropped", regexp.MustCompile(`\bOR\s+(` + operand + `)`), always("1 = 0")},
+	{"alternative dropped", regexp.MustCompile(`[(\s](` + operand + `) OR\b`), always("1 = 0")},
+	{"negation dropped", regexp.MustCompile(`\b(NOT )(?:\(|EXISTS|IN)`), always("")},
+	{"assignment skipped", regexp.MustCompile(`(?:\bSET|,)\s+([a-z_]+ = [^,\n` + "`" + `]+?)(?:,|\n|` + "`" + `| WHERE| RETURNING)`),
+		func(old string) string {
+			name, _, _ := strings.Cut(old, " = ")
+			return name + " = " + name
+		}},
+	{"extreme", regexp.MustCompile(`(\bmax\(|\bgreatest\(|\{max\}|\{min\})`), swap("max(", "min(", "greatest(", "least(", "{max}", "{min}", "{min}", "{max}")},
+	{"count", regexp.MustCompile(`( [+-] 1)\b`), always("")},
+	{"order", regexp.MustCompile(`( DESC)\b`), always("")},
+	{"limit dropped", regexp.MustCompile(`( LIMIT \$\d+)`), always("")},
+}
+
+// luaOperand is a character, or parentheses with one level more inside.
+const luaOperand = `(?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))`
+
+var luaRules = []rule{
+	{"comparison", regexp.MustCompile(`\s(<=|>=|==|~=|<|>)\s`), swap("<", "<=", "<=", "<", ">", ">=", ">=", ">", "==", "~=", "~=", "==")},
+	{"condition dropped", regexp.MustCompile(`\b(?:if|elseif)\s+(.+? and )`), always("")},
+	{"condition dropped", regexp.MustCompile(`( and ` + luaOperand + `+?)(?: then| or |\n)`), always("")},
+	{"alternative dropped", regexp.MustCompile(`( or ` + luaOperand + `+?)(?: then|,|\)| or |\n)`), always("")},
+	{"alternative dropped", regexp.MustCompile(`\b(?:if|elseif)\s+(.+? or )`), always("")},
+	{"negation dropped", regexp.MustCompile(`\b(not )`), always("")},
+	{"write skipped", regexp.MustCompile(`(?m)^\s*((?:redis\.)?call\((?:[^()\n]|\n\s+|\([^()]*\))*\))$`), always("")},
+	{"extreme", regexp.MustCompile(`(math\.max|math\.min)`), swap("math.max", "math.min", "math.min", "math.max")},
+	{"count", regexp.MustCompile(`( [+-] 1)\b`), always("")},
+	{"reply", regexp.MustCompile(`\breturn (\d)\b`), func(old string) string { return map[bool]string{true: "0", false: "1"}[old == "1"] }},
+}

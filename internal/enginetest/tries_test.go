@@ -1,0 +1,200 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+)
+
+// counted is where tries and sessions are kept, and how much that is.
+type counted struct {
+	name     string
+	attempts session.Attempts
+	sessions session.Store
+	size     func(t *testing.T) int // rows or keys
+}
+
+func countedStores(t *testing.T) (all []counted) {
+	t.Helper()
+	for _, h := range homes(t) {
+		s, db := h.store(t), h.open(t)
+		all = append(all, counted{h.name, s.Attempts(), s.Sessions(), func(t *testing.T) int {
+			t.Helper()
+			return h.held(t, db, "attempts", "sessions")
+		}})
+	}
+	redis := startRedis(t)
+	s := storesAt(t, redis.addr())
+	return append(all, counted{"Redis", s.attempts, s.sessions, func(t *testing.T) int {
+		t.Helper()
+		return len(redis.keys(t))
+	}})
+}
+
+// holds wants a number of rows or keys.
+func (c counted) holds(t *testing.T, when string, want int) {
+	t.Helper()
+	if n := c.size(t); n != want {
+		t.Errorf("%s: %d rows or keys, want %d", when, n, want)
+	}
+}
+
+func TestBudgetOfReturnedTries(t *testing.T) {
+	for _, c := range countedStores(t) {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, now := t.Context(), time.Now()
+			try := func(want int) {
+				t.Helper()
+				if n, _, err := c.attempts.Try(ctx, "key", now, 5); n != want || err != nil {
+					t.Errorf("try %d, %v; want %d", n, err, want)
+				}
+			}
+			expect(t, "of no key", c.attempts.Return(ctx, "key"), nil)
+			c.holds(t, "F14 nothing was tried", 0)
+			try(1)
+			expect(t, "the only one", c.attempts.Return(ctx, "key"), nil)
+			c.holds(t, "F14 the only try was returned", 0)
+			try(1)
+			try(2)
+			expect(t, "one of two", c.attempts.Return(ctx, "key"), nil)
+			c.holds(t, "one of two was returned", 1)
+			try(2)
+			for range 3 {
+				expect(t, "all", c.attempts.Return(ctx, "key"), nil)
+			}
+			c.holds(t, "F14 all were returned", 0)
+			succeed(t, 64, func(int) error {
+				_, _, err := c.attempts.Try(ctx, "key", now, 1000)
+				return errors.Join(err, c.attempts.Return(ctx, "key"))
+			})
+			c.holds(t, "F14 64 returns and tries at once", 0)
+		})
+	}
+}
+
+// TestRefusedTriesWriteNothing has somebody else hold what a write would wait for.
+func TestRefusedTriesWriteNothing(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			attempts, now := h.store(t).Attempts(), time.Now()
+			if _, _, err := attempts.Try(t.Context(), "key", now, 1); err != nil {
+				t.Fatal(err)
+			}
+			other := must(h.open(t).Conn(t.Context()))(t)
+			defer other.Close()
+			hold := "BEGIN IMMEDIATE"
+			if h.dialect == sqlstore.PostgreSQL {
+				hold = "BEGIN; SELECT * FROM " + h.prefix + "attempts FOR UPDATE"
+			}
+			must(other.ExecContext(t.Context(), hold))(t)
+			defer other.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK")
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if n, until, err := attempts.Try(ctx, "key", now, 1); n != 1 || until.IsZero() || err != nil {
+				t.Errorf("F14 Try = %d, %v, %v", n, until, err)
+			}
+		})
+	}
+}
+
+// TestBudgetOfRefusedLogins counts what a login leaves that is refused. The time
+// stands still: what is delayed stays so.
+func TestBudgetOfRefusedLogins(t *testing.T) {
+	for _, c := range countedStores(t) {
+		t.Run(c.name, func(t *testing.T) {
+			w := newLogins(c)
+			const near, far = "192.0.2.1", "198.51.100."
+			for i := range 100 {
+				w.login(t, near, fmt.Sprint("near", i), 401)
+			}
+			c.holds(t, "100 wrong passwords: a name each, and the address", 101)
+			for i := range 50 {
+				w.login(t, near, fmt.Sprint("further", i), 429)
+			}
+			c.holds(t, "F14 a delayed address, 50 names", 101)
+			w.login(t, near, "ann", 429)
+			c.holds(t, "F14 a delayed address, a name that exists", 101)
+
+			for i := range 5 {
+				w.login(t, far+fmt.Sprint(i), "slow", 401)
+			}
+			c.holds(t, "5 wrong passwords for a name, an address each", 107)
+			for i := range 50 {
+				w.login(t, far+fmt.Sprint(100+i), "slow", 429)
+			}
+			c.holds(t, "F14 a delayed name, 50 addresses", 107)
+
+			w.login(t, far+"200", "ann", 200)
+			c.holds(t, "a login: its session", 107+c.perSession(t))
+			if n := w.hashed.Load(); n != 106 {
+				t.Errorf("%d hashes, want one for each login that was heard", n)
+			}
+		})
+	}
+}
+
+// perSession is what one session takes.
+func (c counted) perSession(t *testing.T) int {
+	t.Helper()
+	before, one := c.size(t), aSession("else")
+	one.Org = "else"
+	expect(t, "create", c.sessions.Create(t.Context(), one, 0), nil)
+	n := c.size(t) - before
+	expect(t, "delete", c.sessions.Delete(t.Context(), one.Hash), nil)
+	return n
+}
+
+// logins is a server that does nothing else.
+type logins struct {
+	mux    *auth.Mux
+	hashed atomic.Int64
+}
+
+func newLogins(c counted) *logins {
+	w, now := new(logins), time.Now()
+	directory := auth.NewMemory()
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	manager := &session.Manager{
+		Store: c.sessions, Attempts: c.attempts, Passwords: passwords{"ann"}, Hasher: w,
+		ClientAddr: func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("Address")) },
+		Now:        func() time.Time { return now },
+	}
+	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: directory, Mechanisms: []auth.Mechanism{manager}, Timeout: 10 * time.Second}
+	w.mux = guard.Mux()
+	w.mux.HandleFunc("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
+		if _, err := manager.Login(rw, r, r.Header.Get("Login"), password, ""); err != nil {
+			auth.Fail(rw, r, err)
+		}
+	})
+	return w
+}
+
+func (w *logins) Hash(password string) (string, error) { return password + "?", nil }
+
+func (w *logins) Verify(encoded, password string) (ok, rehash bool) {
+	w.hashed.Add(1)
+	return encoded == password, false
+}
+
+func (w *logins) login(t *testing.T, address, name string, status int) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(context.Background(), "POST", "http://127.0.0.1/acme/v2/login", nil)
+	r.Header.Set("Login", name)
+	r.Header.Set("Address", address)
+	rec := httptest.NewRecorder()
+	w.mux.ServeHTTP(rec, r)
+	if rec.Code != status {
+		t.Errorf("%s from %s: %d %s", name, address, rec.Code, rec.Body)
+	}
+}
