@@ -25,7 +25,7 @@ type stamped struct {
 
 func (m stamped) Presented(*http.Request) auth.Presence { return m.presence }
 
-func (m stamped) Authenticate(*http.Request, *auth.Tenant) (auth.Principal, error) {
+func (m stamped) Authenticate(context.Context, *http.Request, *auth.Tenant) (auth.Principal, error) {
 	p := auth.Principal{Org: "acme", Account: "ann", Mechanism: "stamped", Authenticated: m.authenticated, Scope: scope.Unscoped()}
 	return p.OnAdmit(m.do), nil
 }

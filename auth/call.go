@@ -20,27 +20,34 @@ type call struct {
 	context.Context
 	guard  *Guard
 	tenant Tenant
-	began  time.Time // only when somebody observes
+	began  time.Duration // since the epoch, only when somebody observes
 
-	serverTime [1]string    // the values of that header
-	url        url.URL      // that of the request below the mount
-	below      http.Request // what handlers get
-	asking     http.Request // what the mechanism gets
-	lookup     deadline     // of the tenant's look-up
-	store      deadline     // of the authentication
-	settling   deadline     // of what is left once the need is met
+	url    url.URL      // that of the request below the mount
+	below  http.Request // what handlers get
+	mute   mute         // what a ServeMux gets
+	lookup deadline     // of the tenant's look-up
+	store  deadline     // of the authentication
 
 	mu        sync.Mutex
 	asked     bool // whether authenticate has run: a credential is spent once
-	mechanism int  // index of the one that was asked, or none
 	presence  Presence
+	mechanism int32 // index of the one that was asked, or none
 	principal Principal
 	err       error
-	settled   bool // whether settle has run
-	unsettled error
+	settled   *settlement // nil: settle has not run
 
 	admitted atomic.Pointer[Principal] // what From answers; nil: nobody
 }
+
+// settlement is what a mechanism has left to do once the need is met, and the
+// context it has for that.
+type settlement struct {
+	deadline
+	err error
+}
+
+// epoch is what times of calls are counted from, in half the size of a time.
+var epoch = time.Now()
 
 type callKey struct{}
 
@@ -98,15 +105,18 @@ func (c *call) meet(r *http.Request, n rule) error {
 func (c *call) settle(r *http.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.settled || c.principal.onAdmit == nil {
-		return c.unsettled
+	switch {
+	case c.principal.onAdmit == nil:
+		return nil
+	case c.settled != nil:
+		return c.settled.err
 	}
-	c.settled = true
-	c.unsettled = errUnfinished
-	c.settling.Context, c.settling.timeout = r.Context(), c.guard.timeout()
-	defer c.settling.stop()
-	c.unsettled = c.principal.onAdmit(&c.settling, r)
-	return c.unsettled
+	s := &settlement{err: errUnfinished}
+	c.settled = s
+	s.Context, s.timeout = r.Context(), c.guard.timeout()
+	defer s.stop()
+	s.err = c.principal.onAdmit(s, r)
+	return s.err
 }
 
 // passesAsAnonymous tells whether a failed credential leaves an Optional route
@@ -150,8 +160,7 @@ var errUnfinished = errors.New("auth: the request's authentication did not finis
 func (c *call) ask(r *http.Request, m Mechanism) (Principal, error) {
 	c.store.Context, c.store.timeout = r.Context(), c.guard.timeout()
 	defer c.store.stop()
-	c.asking = *r.WithContext(&c.store)
-	return m.Authenticate(&c.asking, &c.tenant)
+	return m.Authenticate(&c.store, r, &c.tenant)
 }
 
 // verify asserts what every mechanism must have checked before it recorded
@@ -193,7 +202,7 @@ func (c *call) challenge(h http.Header, e *Error) {
 	c.mu.Unlock()
 	for i, m := range c.guard.Mechanisms {
 		var cause error
-		if i == asked {
+		if int32(i) == asked {
 			cause = e
 		}
 		if !unauthorized && cause == nil {
@@ -207,9 +216,7 @@ func (c *call) challenge(h http.Header, e *Error) {
 
 // dropped is what the request's scope was meant to hold and does not.
 func (c *call) dropped(granted scope.Set) error {
-	c.tenant.mu.Lock()
-	defer c.tenant.mu.Unlock()
-	err := c.tenant.dropped
+	err := c.tenant.dropped.Load().errors()
 	for chain, source := range granted.Unknown() {
 		err = errors.Join(err, fmt.Errorf("auth: %s: chain %q has an unknown root", source, chain))
 	}
@@ -227,7 +234,7 @@ func (c *call) observe(e *Error) {
 		App:       c.principal.App,
 		Account:   c.principal.Account,
 		Allowed:   e == nil,
-		Took:      time.Since(c.began),
+		Took:      time.Since(epoch) - c.began,
 	}
 	granted := c.principal.Scope
 	c.mu.Unlock()

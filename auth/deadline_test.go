@@ -19,9 +19,17 @@ type asking struct {
 
 func (m asking) Presented(*http.Request) auth.Presence { return auth.Header }
 
-func (m asking) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	m.look(r.Context())
+func (m asking) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	m.look(ctx)
 	return auth.Principal{}, auth.ErrUnavailable
+}
+
+// waiting is a directory that takes its time into account.
+type waiting struct{ auth.Directory }
+
+func (w waiting) Org(ctx context.Context, code string) (*auth.Org, error) {
+	ctx.Deadline() // from here it runs
+	return w.Directory.Org(ctx, code)
 }
 
 // throughGuard runs look as a mechanism of a Guard with that timeout.
@@ -93,6 +101,25 @@ func TestTimeOfStoreCalls(t *testing.T) {
 			})
 		})
 	}
+	t.Run("begins anew for a Check after the look-up had its own", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			const timeout = 100 * time.Millisecond
+			g := guard()
+			g.Timeout = timeout
+			g.Directory = waiting{g.Directory}
+			g.Mechanisms = []auth.Mechanism{asking{look: func(ctx context.Context) {
+				if end, ok := ctx.Deadline(); !ok || !end.Equal(time.Now().Add(timeout)) || ctx.Err() != nil {
+					t.Errorf("deadline %v, %v, %v, want a whole %v", time.Until(end), ok, ctx.Err(), timeout)
+				}
+			}}}
+			mux := g.Mux()
+			mux.HandleFunc("GET /late", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+				time.Sleep(time.Hour)
+				g.Check(r, auth.Authenticated)
+			})
+			do(mux, "GET", "/acme/v2/late")
+		})
+	})
 	t.Run("a time that ran out stays so", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var kept context.Context

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -60,6 +59,7 @@ type Guard struct {
 	invalid  error
 	names    names
 	recorded recordedSets
+	stamps   stamps
 }
 
 // Brand is a server's own names on the wire. Mechanisms and clients follow it.
@@ -186,10 +186,9 @@ func (g *Guard) Mount(next http.Handler) http.Handler {
 	g.mustBeValid()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Context: r.Context(), guard: g, mechanism: none}
-		c.serverTime[0] = strconv.FormatInt(g.now().UnixMilli(), 10)
-		w.Header()[g.names.serverTime] = c.serverTime[:]
+		w.Header()[g.names.serverTime] = g.stamps.at(g.now())
 		if g.Observe != nil {
-			c.began = time.Now()
+			c.began = time.Since(epoch)
 		}
 		rest, err := g.enter(w, r, c)
 		if err != nil {
@@ -232,7 +231,6 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 		rest = "/"
 	}
 	c.tenant.Version, c.tenant.Command = version, rest
-	c.tenant.Brand = g.Brand
 	c.tenant.guard = g
 	return rest, nil
 }

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -29,7 +30,7 @@ func (m letter) Presented(r *http.Request) auth.Presence {
 	return m.presence
 }
 
-func (m letter) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+func (m letter) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	if m.ran != nil {
 		*m.ran++
 	}
@@ -45,15 +46,15 @@ func (m letter) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, e
 	case "panicking":
 		panic("a bug in a store")
 	case "polling":
-		for r.Context().Err() == nil {
+		for ctx.Err() == nil {
 			time.Sleep(5 * time.Millisecond)
 		}
-		return auth.Principal{}, r.Context().Err()
+		return auth.Principal{}, ctx.Err()
 	case "hanging":
-		<-r.Context().Done()
-		return auth.Principal{}, r.Context().Err()
+		<-ctx.Done()
+		return auth.Principal{}, ctx.Err()
 	default:
-		account, err := t.Account(r.Context(), id)
+		account, err := t.Account(ctx, id)
 		if errors.Is(err, auth.ErrNotFound) {
 			err = &auth.Error{Detail: auth.DetailInvalidCredentials, Err: err}
 		}

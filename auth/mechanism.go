@@ -1,6 +1,9 @@
 package auth
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+)
 
 // Mechanism is one way to prove who is calling.
 //
@@ -9,9 +12,8 @@ import "net/http"
 // If it is the one the request presents, Authenticate decides, and its error
 // is final: no other mechanism is tried.
 //
-// Implementations are safe for concurrent use. Their store calls use the
-// request's context, which ends with the Guard's Timeout. An error is an
-// *Error, or wraps ErrUnavailable when a store did not answer.
+// Implementations are safe for concurrent use. An error is an *Error, or wraps
+// ErrUnavailable when a store did not answer.
 type Mechanism interface {
 	Presented(r *http.Request) Presence
 
@@ -19,8 +21,9 @@ type Mechanism interface {
 	// mechanism's credential. Whatever it records (a nonce, a use), it
 	// records last, after everything that can be checked without recording.
 	// It looks accounts and apps up through t, whose org the principal must
-	// have.
-	Authenticate(r *http.Request, t *Tenant) (Principal, error)
+	// have. Its store calls use ctx, which ends with the Guard's Timeout; the
+	// request's own context does not.
+	Authenticate(ctx context.Context, r *http.Request, t *Tenant) (Principal, error)
 
 	// Challenge returns the WWW-Authenticate value of a refusal: err is the
 	// error Authenticate returned, nil when this mechanism was not asked. It
@@ -39,11 +42,11 @@ const (
 )
 
 // none is the index of no mechanism.
-const none = -1
+const none int32 = -1
 
 // present returns the index of the mechanism a request presents a credential
 // for. Two of equal presence are refused before either has recorded anything.
-func (g *Guard) present(r *http.Request) (chosen int, found Presence, err error) {
+func (g *Guard) present(r *http.Request) (chosen int32, found Presence, err error) {
 	chosen = none
 	tie := false
 	for i, m := range g.Mechanisms {
@@ -52,7 +55,7 @@ func (g *Guard) present(r *http.Request) (chosen int, found Presence, err error)
 		case presence == found:
 			tie = true
 		default:
-			chosen, found, tie = i, presence, false
+			chosen, found, tie = int32(i), presence, false
 		}
 	}
 	if tie {

@@ -98,7 +98,8 @@ type mute struct {
 }
 
 func (m *Mux) route(w http.ResponseWriter, r *http.Request) {
-	a := &mute{to: w}
+	a := &callOf(r.Context(), m.guard).mute
+	*a = mute{to: w}
 	m.mux.ServeHTTP(a, r)
 	if a.routed {
 		return

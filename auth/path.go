@@ -8,9 +8,12 @@ import (
 
 // splitMount takes org and version from the first two segments of a clean path.
 func splitMount(path string) (org, version, rest string, ok bool) {
-	org, rest, _ = strings.Cut(path[1:], "/")
-	version, rest, _ = strings.Cut(rest, "/")
-	return org, version, "/" + rest, org != "" && version != ""
+	org, below, _ := strings.Cut(path[1:], "/")
+	version, _, nested := strings.Cut(below, "/")
+	if rest = "/"; nested {
+		rest = below[len(version):]
+	}
+	return org, version, rest, org != "" && version != ""
 }
 
 // isOrg tells whether code may name an org: [a-z0-9][a-z0-9_-]{0,39}.

@@ -107,11 +107,29 @@ func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
 	return set
 }
 
-// drop notes what was left out on the way, for the observer.
+// dropped says which chains were left out on the way, and what was before.
+type dropped struct {
+	err    error
+	before *dropped
+}
+
+// drop notes what was left out, for the observer.
 func (t *Tenant) drop(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.dropped = errors.Join(t.dropped, err)
+	d := &dropped{err: err}
+	for {
+		d.before = t.dropped.Load()
+		if t.dropped.CompareAndSwap(d.before, d) {
+			return
+		}
+	}
+}
+
+// errors joins all that were dropped; nil: none.
+func (d *dropped) errors() (err error) {
+	for ; d != nil; d = d.before {
+		err = errors.Join(d.err, err)
+	}
+	return err
 }
 
 // recordedSets keeps the compiled chains of records, by their sources. An entry

@@ -16,8 +16,8 @@ import (
 // that the header Letter-Roles names.
 type roled struct{ scoped }
 
-func (roled) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	set, err := t.RoleScope(r.Context(), strings.Fields(r.Header.Get("Letter-Roles")))
+func (roled) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	set, err := t.RoleScope(ctx, strings.Fields(r.Header.Get("Letter-Roles")))
 	return auth.Principal{Org: t.Org.Code, Account: "ann", Mechanism: "roled", Scope: set, Granted: set}, err
 }
 

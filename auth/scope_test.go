@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -22,7 +23,7 @@ type scoped struct{}
 
 func (scoped) Presented(*http.Request) auth.Presence { return auth.Header }
 
-func (scoped) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+func (scoped) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	set, err := new(scope.Grammar).Compile("letter", strings.Fields(r.Header.Get("Letter-Scope"))...)
 	return auth.Principal{Org: t.Org.Code, Account: "ann", Mechanism: "scoped", Scope: set, Granted: set}, err
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 )
 
 // Tenant is the org a request is for, as mechanisms and handlers see it. Its
@@ -13,13 +13,13 @@ type Tenant struct {
 	Org     *Org
 	Version string
 	Command string // the escaped path below the mount, what a signature covers; at least "/"
-	Brand   Brand
 
-	guard *Guard
-
-	mu      sync.Mutex
-	dropped error // chains that were left out, for the observer
+	guard   *Guard
+	dropped atomic.Pointer[dropped] // the latest that was left out, for the observer
 }
+
+// Brand returns the Guard's own names on the wire.
+func (t *Tenant) Brand() Brand { return t.guard.Brand }
 
 // URL returns BaseURL/org/version: the audience of tokens.
 func (t *Tenant) URL() string { return t.guard.BaseURL + "/" + t.Org.Code + "/" + t.Version }

@@ -39,7 +39,7 @@ func BenchmarkVerify(b *testing.B) {
 			v, r := hotPath(b, prefix)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := v.Verify(r, "/connections"); err != nil {
+				if _, err := v.Verify(r.Context(), r, "/connections"); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -50,7 +50,7 @@ func BenchmarkVerify(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				if _, err := v.Verify(r, "/connections"); err != nil {
+				if _, err := v.Verify(r.Context(), r, "/connections"); err != nil {
 					b.Error(err)
 				}
 			}
@@ -61,7 +61,7 @@ func BenchmarkVerify(b *testing.B) {
 		v.Keys = keysFunc(func(context.Context, string) (*signing.Key, error) { return nil, signing.ErrUnknownKey })
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := v.Verify(r, "/connections"); err == nil {
+			if _, err := v.Verify(r.Context(), r, "/connections"); err == nil {
 				b.Fatal("accepted")
 			}
 		}

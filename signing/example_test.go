@@ -129,7 +129,7 @@ func ExampleVerifier_Verify() {
 	verifier := &signing.Verifier{
 		Keys:    directory{key},
 		Replays: signing.NewMemory(100_000),
-		Admit: func(r *http.Request, k *signing.Key) error {
+		Admit: func(_ context.Context, r *http.Request, k *signing.Key) error {
 			if r.Host != "acme.example.com" {
 				return fmt.Errorf("%w: key of another org", signing.ErrMismatch)
 			}
@@ -148,9 +148,9 @@ func ExampleVerifier_Verify() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = verifier.Verify(r, command)
+	_, err = verifier.Verify(r.Context(), r, command)
 	fmt.Println(err)
-	_, err = verifier.Verify(r, command)
+	_, err = verifier.Verify(r.Context(), r, command)
 	fmt.Println(err)
 	// Output:
 	// <nil>

@@ -37,6 +37,6 @@ func (v *Verifier) check(r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), storeTimeout)
 	defer cancel()
-	_, err = v.Verify(r.WithContext(ctx), command)
+	_, err = v.Verify(ctx, r, command)
 	return err
 }

@@ -186,7 +186,7 @@ func TestHandlerRefusesUncleanPaths(t *testing.T) {
 // Unknown key, wrong signature and a credential that Admit sends away must look
 // alike to the last byte.
 func TestHandlerTellsStrangersNothing(t *testing.T) {
-	answer := func(spoil func(*http.Request), admit func(*http.Request, *signing.Key) error) string {
+	answer := func(spoil func(*http.Request), admit func(context.Context, *http.Request, *signing.Key) error) string {
 		s := newServer(t)
 		s.Admit = admit
 		r := base()
@@ -199,7 +199,7 @@ func TestHandlerTellsStrangersNothing(t *testing.T) {
 	if got := answer(set(names.ClientKey, "nobody"), nil); got != want {
 		t.Errorf("S04 unknown client key:\n%s\nwrong signature:\n%s", got, want)
 	}
-	foreign := func(*http.Request, *signing.Key) error {
+	foreign := func(context.Context, *http.Request, *signing.Key) error {
 		return fmt.Errorf("%w: key of another org", signing.ErrMismatch)
 	}
 	if got := answer(func(*http.Request) {}, foreign); got != want {

@@ -16,14 +16,14 @@ func TestHeaderPrefix(t *testing.T) {
 		s := newServer(t)
 		s.Policy.Header = prefix
 		r := base()
-		if _, err := s.Verify(r, "/connections"); !errors.Is(err, signing.ErrNoSignature) {
+		if _, err := s.Verify(r.Context(), r, "/connections"); !errors.Is(err, signing.ErrNoSignature) {
 			t.Errorf("%s: under the default prefix: %v, want ErrNoSignature", prefix, err)
 		}
 		for name, values := range r.Header {
 			delete(r.Header, name)
 			r.Header.Set("X-Acme-"+strings.TrimPrefix(name, "Service-"), values[0])
 		}
-		if _, err := s.Verify(r, "/connections"); err != nil {
+		if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 			t.Errorf("%s: %v", prefix, err)
 		}
 	}

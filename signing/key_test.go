@@ -87,7 +87,7 @@ func TestFormerSecrets(t *testing.T) {
 			r.Header.Set(names.Nonce, "0123456789abcdef")
 			r.Header.Set(names.Signature, signing.Sign("acme", c.secret, "/notes", "GET", timestamp))
 			v := signing.Verifier{Keys: oneKey{both}, Replays: noReplays{}, Policy: signing.Policy{Now: func() time.Time { return c.at }}}
-			by, err := v.Verify(r, "/notes")
+			by, err := v.Verify(r.Context(), r, "/notes")
 			if !errors.Is(err, c.err) {
 				t.Fatalf("error %v, want %v", err, c.err)
 			}

@@ -107,7 +107,7 @@ func FuzzVerify(f *testing.F) {
 			Replays: replaysFunc(func(context.Context, signing.Use) error { claims++; return nil }),
 			Policy:  signing.Policy{Now: func() time.Time { return noon }},
 		}
-		got, err := v.Verify(r, command)
+		got, err := v.Verify(r.Context(), r, command)
 		want := slowVerify(r, command)
 		if !errors.Is(err, want) || errors.Is(err, signing.ErrAmbiguous) != errors.Is(want, signing.ErrAmbiguous) {
 			t.Fatalf("Verify = %v, want %v", err, want)

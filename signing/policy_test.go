@@ -55,7 +55,7 @@ func TestSiblings(t *testing.T) {
 					if test.change != nil {
 						test.change(r)
 					}
-					_, err := s.Verify(r, "/connections")
+					_, err := s.Verify(r.Context(), r, "/connections")
 					switch {
 					case err == nil:
 						accepted++
@@ -87,10 +87,10 @@ func TestAccountCannotBeChangedByReplaying(t *testing.T) {
 			honest, captured := base(), base()
 			change[0](honest)
 			change[1](captured)
-			if _, err := s.Verify(honest, "/connections"); err != nil {
+			if _, err := s.Verify(t.Context(), honest, "/connections"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Verify(captured, "/connections"); !errors.Is(err, signing.ErrReplayed) {
+			if _, err := s.Verify(t.Context(), captured, "/connections"); !errors.Is(err, signing.ErrReplayed) {
 				t.Errorf("Verify = %v, want ErrReplayed", err)
 			}
 		})
@@ -101,10 +101,10 @@ func TestReplays(t *testing.T) {
 	t.Run("N02 an exact replay", func(t *testing.T) {
 		s := newServer(t)
 		r := base()
-		if _, err := s.Verify(r, "/connections"); err != nil {
+		if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Verify(r, "/connections"); !errors.Is(err, signing.ErrReplayed) {
+		if _, err := s.Verify(r.Context(), r, "/connections"); !errors.Is(err, signing.ErrReplayed) {
 			t.Errorf("Verify = %v, want ErrReplayed", err)
 		}
 	})
@@ -115,7 +115,7 @@ func TestReplays(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
-				switch _, err := s.Verify(r, "/connections"); {
+				switch _, err := s.Verify(r.Context(), r, "/connections"); {
 				case err == nil:
 					accepted.Add(1)
 				case errors.Is(err, signing.ErrReplayed):
@@ -131,12 +131,12 @@ func TestReplays(t *testing.T) {
 	t.Run("N02b the nonce under a new timestamp", func(t *testing.T) {
 		s := newServer(t)
 		r := base()
-		if _, err := s.Verify(r, "/connections"); err != nil {
+		if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 			t.Fatal(err)
 		}
 		s.now = s.now.Add(time.Minute)
 		at(strconv.FormatInt(s.now.UnixMilli(), 10))(r)
-		if _, err := s.Verify(r, "/connections"); !errors.Is(err, signing.ErrReplayed) {
+		if _, err := s.Verify(r.Context(), r, "/connections"); !errors.Is(err, signing.ErrReplayed) {
 			t.Errorf("Verify = %v, want ErrReplayed", err)
 		}
 	})
@@ -148,7 +148,7 @@ func TestReplays(t *testing.T) {
 		other.Header.Set(names.ClientKey, "other")
 		resign(other, "other", "x", "/connections", "GET")
 		for _, r := range []*http.Request{r, other} {
-			if _, err := s.Verify(r, "/connections"); err != nil {
+			if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -158,25 +158,25 @@ func TestReplays(t *testing.T) {
 		victim := base()
 		forged := victim.Clone(t.Context())
 		forged.Header.Set(names.Signature, strings.Repeat("0", 64))
-		if _, err := s.Verify(forged, "/connections"); !errors.Is(err, signing.ErrMismatch) {
+		if _, err := s.Verify(t.Context(), forged, "/connections"); !errors.Is(err, signing.ErrMismatch) {
 			t.Errorf("forged: %v, want ErrMismatch", err)
 		}
-		if _, err := s.Verify(victim, "/connections"); err != nil {
+		if _, err := s.Verify(t.Context(), victim, "/connections"); err != nil {
 			t.Errorf("victim: %v", err)
 		}
 	})
 	t.Run("N08 signed ahead, replayed at the far end of the window", func(t *testing.T) {
 		s := newServer(t)
 		r := signed("GET", "/connections", noon.Add(time.Minute))
-		if _, err := s.Verify(r, "/connections"); err != nil {
+		if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 			t.Fatal(err)
 		}
 		s.now = noon.Add(6 * time.Minute)
-		if _, err := s.Verify(r, "/connections"); !errors.Is(err, signing.ErrReplayed) {
+		if _, err := s.Verify(r.Context(), r, "/connections"); !errors.Is(err, signing.ErrReplayed) {
 			t.Errorf("Verify = %v, want ErrReplayed", err)
 		}
 		s.now = s.now.Add(time.Millisecond)
-		if _, err := s.Verify(r, "/connections"); !errors.Is(err, signing.ErrStale) {
+		if _, err := s.Verify(r.Context(), r, "/connections"); !errors.Is(err, signing.ErrStale) {
 			t.Errorf("past it: %v, want ErrStale", err)
 		}
 	})
@@ -191,7 +191,7 @@ func TestReplays(t *testing.T) {
 			policy.Now = s.Policy.Now
 			s.Policy = policy
 			r := signed("GET", "/connections", noon)
-			if _, err := s.Verify(r, "/connections"); err != nil {
+			if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 				t.Fatalf("%+v: %v", policy, err)
 			}
 			tolerance := policy.Tolerance
@@ -224,7 +224,7 @@ func TestWindow(t *testing.T) {
 			s := newServer(t)
 			test.policy.Now = s.Policy.Now
 			s.Policy = test.policy
-			if _, err := s.Verify(signed("GET", "/connections", noon.Add(test.off)), "/connections"); !errors.Is(err, test.want) {
+			if _, err := s.Verify(t.Context(), signed("GET", "/connections", noon.Add(test.off)), "/connections"); !errors.Is(err, test.want) {
 				t.Errorf("Verify = %v, want %v", err, test.want)
 			}
 		})
@@ -242,7 +242,7 @@ func TestWhatIsClaimed(t *testing.T) {
 	for r, siblings := range map[*http.Request]int{get: 8, acting: 1, post: 1} {
 		s.replays = new(mapReplays)
 		s.Replays = s.replays
-		if _, err := s.Verify(r, "/connections"); err != nil {
+		if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 			t.Fatal(err)
 		}
 		sum, err := hex.DecodeString(r.Header.Get(names.Signature))

@@ -2,6 +2,7 @@ package signing
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,7 +22,7 @@ type Verifier struct {
 	// It is called after the MAC has matched and before anything is recorded. Its
 	// error ends Verify and is returned as it is; an error that wraps ErrMismatch
 	// is answered like a wrong signature.
-	Admit func(r *http.Request, k *Key) error
+	Admit func(ctx context.Context, r *http.Request, k *Key) error
 }
 
 // What Verify returns, beside ErrPath, ErrReplayed, ErrStale and ErrFull. An error that
@@ -53,7 +54,7 @@ var (
 )
 
 // Verify decides whether r is signed as its command demands, records it, and
-// returns the key that signed it, see Key.Ends. The command is what [Command] returns, or what
+// returns the key that signed it, see Key.Ends. Keys, Admit and Replays get ctx. The command is what [Command] returns, or what
 // the caller's router has cut from the same escaped path.
 //
 // It works in this order and stops at the first refusal: method, shape of the
@@ -65,7 +66,7 @@ var (
 //
 // It computes one MAC for each live secret of the key, one for an unknown key, and
 // twice as many where the command has another spelling, over 2 KiB at most.
-func (v *Verifier) Verify(r *http.Request, command string) (*Key, error) {
+func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) (*Key, error) {
 	if v.Keys == nil || v.Replays == nil {
 		return nil, errIncomplete
 	}
@@ -84,17 +85,17 @@ func (v *Verifier) Verify(r *http.Request, command string) (*Key, error) {
 		return nil, ErrStale
 	}
 	v.complete(&c, r.Method, now)
-	key, err := v.authenticate(r, command, &c)
+	key, err := v.authenticate(ctx, r, command, &c)
 	if err != nil {
 		return nil, err
 	}
 	if v.Admit != nil {
-		if err := v.Admit(r, key); err != nil {
+		if err := v.Admit(ctx, r, key); err != nil {
 			return nil, err
 		}
 	}
 	// Claimed last, so that a forged request costs no storage.
-	if err := v.Replays.Claim(r.Context(), c.use); err != nil {
+	if err := v.Replays.Claim(ctx, c.use); err != nil {
 		return nil, err
 	}
 	return key, nil
@@ -110,8 +111,8 @@ func (v *Verifier) complete(c *credential, method string, now time.Time) {
 }
 
 // authenticate finds the key and compares the MAC.
-func (v *Verifier) authenticate(r *http.Request, command string, c *credential) (*Key, error) {
-	key, err := v.Keys.Key(r.Context(), c.use.ClientKey)
+func (v *Verifier) authenticate(ctx context.Context, r *http.Request, command string, c *credential) (*Key, error) {
+	key, err := v.Keys.Key(ctx, c.use.ClientKey)
 	switch {
 	case errors.Is(err, ErrUnknownKey):
 		key = nobody()

@@ -129,7 +129,7 @@ func TestVerifyAcceptsTheVectors(t *testing.T) {
 			if command == "" {
 				command = v.Command
 			}
-			key, err := s.Verify(r, command)
+			key, err := s.Verify(r.Context(), r, command)
 			switch {
 			case !v.Positive && !errors.Is(err, signing.ErrMismatch):
 				t.Errorf("Verify = %v, want ErrMismatch", err)
@@ -257,13 +257,13 @@ func TestVerifyRefuses(t *testing.T) {
 			honest := base()
 			spoiled := honest.Clone(t.Context())
 			test.spoil(spoiled)
-			if key, err := s.Verify(spoiled, "/connections"); !errors.Is(err, test.want) || key != nil {
+			if key, err := s.Verify(t.Context(), spoiled, "/connections"); !errors.Is(err, test.want) || key != nil {
 				t.Errorf("Verify = %v, %v, want %v", key, err, test.want)
 			}
 			if n := len(s.replays.claimed()); n != 0 {
 				t.Errorf("%d requests recorded", n)
 			}
-			if _, err := s.Verify(honest, "/connections"); err != nil {
+			if _, err := s.Verify(t.Context(), honest, "/connections"); err != nil {
 				t.Errorf("the honest request afterwards: %v", err)
 			}
 		})
@@ -281,7 +281,7 @@ func TestVerifyTakesMethodsOfCapitalsAndHyphens(t *testing.T) {
 			if !accepted {
 				want = signing.ErrMethod
 			}
-			if _, err := newServer(t).Verify(signed(method, "/x", noon), "/x"); !errors.Is(err, want) {
+			if _, err := newServer(t).Verify(t.Context(), signed(method, "/x", noon), "/x"); !errors.Is(err, want) {
 				t.Errorf("Verify = %v, want %v", err, want)
 			}
 		})
@@ -298,7 +298,7 @@ func TestVerifyRefusesTwoOfAHeader(t *testing.T) {
 					r.Header.Set(name, "5b0000000000000000000001")
 				}
 				r.Header.Add(name, r.Header.Get(name)+second)
-				_, err := s.Verify(r, "/connections")
+				_, err := s.Verify(r.Context(), r, "/connections")
 				if !errors.Is(err, signing.ErrAmbiguous) || !errors.Is(err, signing.ErrMalformed) {
 					t.Errorf("Verify = %v, want ErrAmbiguous", err)
 				}
@@ -321,7 +321,7 @@ func TestVerifyRefusesEveryFlippedBit(t *testing.T) {
 		}
 		sum[bit/8] ^= 1 << (bit % 8)
 		r.Header.Set(names.Signature, hex.EncodeToString(sum))
-		if _, err := s.Verify(r, "/connections"); !errors.Is(err, signing.ErrMismatch) {
+		if _, err := s.Verify(r.Context(), r, "/connections"); !errors.Is(err, signing.ErrMismatch) {
 			t.Errorf("S03 bit %d flipped: %v, want ErrMismatch", bit, err)
 		}
 	}
@@ -329,7 +329,7 @@ func TestVerifyRefusesEveryFlippedBit(t *testing.T) {
 		t.Error("recorded")
 	}
 	r.Header.Set(names.Signature, honest)
-	if _, err := s.Verify(r, "/connections"); err != nil {
+	if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 		t.Errorf("the honest request afterwards: %v", err)
 	}
 }
@@ -342,7 +342,7 @@ func TestVerifyRefusesAWrongDigitAnywhere(t *testing.T) {
 		for _, digit := range []string{"/", ":", "@", "A", "F", "`", "g", "\x00", "\xff"} {
 			r := base()
 			r.Header.Set(names.Signature, honest[:i]+digit+honest[i+1:])
-			if _, err := newServer(t).Verify(r, "/connections"); !errors.Is(err, signing.ErrMalformed) {
+			if _, err := newServer(t).Verify(r.Context(), r, "/connections"); !errors.Is(err, signing.ErrMalformed) {
 				t.Errorf("digit %d is %q: %v, want ErrMalformed", i, digit, err)
 			}
 		}
@@ -359,7 +359,7 @@ func TestMACsComputed(t *testing.T) {
 		unknown.Store(0)
 		r := base()
 		spoil(r)
-		_, err := s.Verify(r, command)
+		_, err := s.Verify(r.Context(), r, command)
 		return err
 	}
 	stranger := set(names.ClientKey, "nobody")
@@ -417,7 +417,7 @@ func TestMACsComputed(t *testing.T) {
 			r := base()
 			r.Method = c.method
 			r.Header.Set(names.Signature, strings.Repeat("0", 64))
-			if _, err := s.Verify(r, c.command); !errors.Is(err, c.want) {
+			if _, err := s.Verify(r.Context(), r, c.command); !errors.Is(err, c.want) {
 				t.Errorf("S22 %s: %v, want %v", c.name, err, c.want)
 			}
 			if n.Load() != c.macs || asked != min(int(c.macs), 1) {
@@ -433,7 +433,7 @@ func TestMACsComputed(t *testing.T) {
 		n := signing.CountMACs(key)
 		s := newServer(t)
 		s.Keys = keyring{clientKey: key}
-		if _, err := s.Verify(base(), "/connections"); err != nil {
+		if _, err := s.Verify(t.Context(), base(), "/connections"); err != nil {
 			t.Fatal(err)
 		}
 		if n.Load() != 3 {
@@ -446,11 +446,11 @@ func TestVerifyWithSeveralSecrets(t *testing.T) {
 	t.Run("S21 two live secrets, signed with the older, until its end", func(t *testing.T) {
 		s := newServer(t)
 		s.Keys = keyring{clientKey: newKey(t, clientKey, "the new one", secret)}
-		if _, err := s.Verify(base(), "/connections"); err != nil {
+		if _, err := s.Verify(t.Context(), base(), "/connections"); err != nil {
 			t.Errorf("while it lives: %v", err)
 		}
 		s.Keys = keyring{clientKey: newKey(t, clientKey, "the new one")}
-		if _, err := s.Verify(base(), "/connections"); !errors.Is(err, signing.ErrMismatch) {
+		if _, err := s.Verify(t.Context(), base(), "/connections"); !errors.Is(err, signing.ErrMismatch) {
 			t.Errorf("afterwards: %v, want ErrMismatch", err)
 		}
 	})
@@ -461,7 +461,7 @@ func TestWhatTheMACDoesNotCover(t *testing.T) {
 		s := newServer(t)
 		r := signed(http.MethodPost, "/connections", noon)
 		r.URL.RawQuery = "limit=1000"
-		if _, err := s.Verify(r, "/connections"); err != nil {
+		if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 			t.Errorf("Verify = %v: by protocol it passes", err)
 		}
 	})
@@ -469,7 +469,7 @@ func TestWhatTheMACDoesNotCover(t *testing.T) {
 		s := newServer(t)
 		r := signed(http.MethodPost, "/connections", noon)
 		r.Header.Set("X-HTTP-Method-Override", "DELETE")
-		if _, err := s.Verify(r, "/connections"); err != nil {
+		if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 			t.Errorf("as POST: %v", err)
 		}
 	})
@@ -478,13 +478,13 @@ func TestWhatTheMACDoesNotCover(t *testing.T) {
 		// made with openssl.
 		r := base()
 		r.Header.Set(names.Signature, "9da82e7d47967e340c8c58bc5cab4ba91daa2a40450d942e3f3e3aab012b69dc")
-		if _, err := newServer(t).Verify(r, "/connections"); !errors.Is(err, signing.ErrMismatch) {
+		if _, err := newServer(t).Verify(r.Context(), r, "/connections"); !errors.Is(err, signing.ErrMismatch) {
 			t.Errorf("Verify = %v, want ErrMismatch", err)
 		}
 	})
 	t.Run("S11 an escaped slash is not a slash", func(t *testing.T) {
 		for command, other := range map[string]string{"/c_x/a%2Fb": "/c_x/a/b", "/c_x/a/b": "/c_x/a%2Fb", "/c_x/a%252Fb": "/c_x/a%2Fb"} {
-			if _, err := newServer(t).Verify(signed("GET", command, noon), other); !errors.Is(err, signing.ErrMismatch) {
+			if _, err := newServer(t).Verify(t.Context(), signed("GET", command, noon), other); !errors.Is(err, signing.ErrMismatch) {
 				t.Errorf("%s signed as %s: %v, want ErrMismatch", other, command, err)
 			}
 		}
@@ -495,7 +495,7 @@ func TestLongCommands(t *testing.T) {
 	s := newServer(t)
 	for _, n := range []int{1, 2<<10 - 1, 1} {
 		command := "/" + strings.Repeat("a", n)
-		if _, err := s.Verify(signed("GET", command, noon), command); err != nil {
+		if _, err := s.Verify(t.Context(), signed("GET", command, noon), command); err != nil {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
@@ -517,7 +517,7 @@ func TestAlternativeSpelling(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.sent+" signed as "+test.signed, func(t *testing.T) {
-			if _, err := newServer(t).Verify(signed("GET", test.signed, noon), test.sent); !errors.Is(err, test.want) {
+			if _, err := newServer(t).Verify(t.Context(), signed("GET", test.signed, noon), test.sent); !errors.Is(err, test.want) {
 				t.Errorf("Verify = %v, want %v", err, test.want)
 			}
 		})
@@ -533,7 +533,7 @@ func TestOrderOfVerification(t *testing.T) {
 			steps = append(steps, "key")
 			return key, nil
 		}),
-		Admit: func(*http.Request, *signing.Key) error {
+		Admit: func(context.Context, *http.Request, *signing.Key) error {
 			steps = append(steps, "admit")
 			return nil
 		},
@@ -560,14 +560,14 @@ func TestOrderOfVerification(t *testing.T) {
 			steps = nil
 			v := v
 			if test.admit != nil {
-				v.Admit = func(*http.Request, *signing.Key) error {
+				v.Admit = func(context.Context, *http.Request, *signing.Key) error {
 					steps = append(steps, "admit")
 					return test.admit
 				}
 			}
 			r := base()
 			test.spoil(r)
-			_, err := v.Verify(r, "/connections")
+			_, err := v.Verify(r.Context(), r, "/connections")
 			if diff := cmp.Diff(test.want, steps); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
@@ -594,7 +594,7 @@ func TestFailuresArePassedOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
 			broken(s)
-			_, err := s.Verify(base(), "/connections")
+			_, err := s.Verify(t.Context(), base(), "/connections")
 			if !errors.Is(err, down) {
 				t.Errorf("Verify = %v, want %v", err, down)
 			}
@@ -606,7 +606,7 @@ func TestFailuresArePassedOn(t *testing.T) {
 	t.Run("the store is full", func(t *testing.T) {
 		s := newServer(t)
 		s.Replays = replaysFunc(func(context.Context, signing.Use) error { return signing.ErrFull })
-		if _, err := s.Verify(base(), "/connections"); !errors.Is(err, signing.ErrFull) {
+		if _, err := s.Verify(t.Context(), base(), "/connections"); !errors.Is(err, signing.ErrFull) {
 			t.Errorf("Verify = %v, want ErrFull", err)
 		}
 	})
@@ -628,7 +628,7 @@ func TestVerifierIncomplete(t *testing.T) {
 			if name == "keys that fold the case" {
 				r.Header.Set(names.ClientKey, strings.ToLower(clientKey))
 			}
-			if key, err := s.Verify(r, "/connections"); err == nil || key != nil {
+			if key, err := s.Verify(r.Context(), r, "/connections"); err == nil || key != nil {
 				t.Errorf("Verify = %v, %v, want an error", key, err)
 			}
 			if len(s.replays.claimed()) != 0 {
@@ -651,7 +651,7 @@ func TestVerifyDoesNotAllocate(t *testing.T) {
 		t.Run("prefix "+prefix, func(t *testing.T) {
 			v, r := hotPath(t, prefix)
 			allocs := testing.AllocsPerRun(1000, func() {
-				if _, err := v.Verify(r, "/connections"); err != nil {
+				if _, err := v.Verify(r.Context(), r, "/connections"); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -677,6 +677,6 @@ func hotPath(t testing.TB, prefix string) (*signing.Verifier, *http.Request) {
 		Keys:    keysFunc(func(context.Context, string) (*signing.Key, error) { return key, nil }),
 		Replays: anything{},
 		Policy:  signing.Policy{Header: prefix, Tolerance: time.Hour},
-		Admit:   func(*http.Request, *signing.Key) error { return nil },
+		Admit:   func(context.Context, *http.Request, *signing.Key) error { return nil },
 	}, r
 }

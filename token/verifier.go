@@ -42,6 +42,11 @@ type Expect struct {
 	Org       string
 	Audience  string // the environment's URL, from configuration; required
 	ClientKey string // the client key header, "" when none was sent
+
+	// Admit and Spent are asked before the Verifier's, about one request; nil:
+	// nothing is.
+	Admit func(context.Context, *Verified) error
+	Spent func(context.Context, *Verified, Lineage) error
 }
 
 // Why a token is refused, beside what compact.go and json.go say.
@@ -66,9 +71,9 @@ var (
 //   - ErrKeyMismatch: want.ClientKey is not the issuer;
 //   - ErrRevoked, ErrExhausted: the ledger says so.
 //
-// It is the own error of Admit or Spent when one of them refuses. Any other error means that a store
-// failed or that the Verifier lacks what it requires; nothing is known about
-// the token then. An error quotes nothing of a token but a segment of a chain
+// It is the own error of an Admit or Spent that refuses. Any other error means that
+// a store failed or that the Verifier lacks what it requires; nothing is known
+// about the token then. An error quotes nothing of a token but a segment of a chain
 // that does not parse.
 func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verified, error) {
 	if v.Keys == nil || want.Audience == "" {
@@ -193,18 +198,26 @@ func (v *Verifier) check(ctx context.Context, t *Verified, want Expect) error {
 	case want.ClientKey != "" && want.ClientKey != t.claims.Issuer:
 		return errMismatch
 	}
-	if v.Admit != nil {
-		if err := v.Admit(ctx, t); err != nil {
-			return err
-		}
+	if err := admit(ctx, t, want.Admit); err != nil {
+		return err
+	}
+	if err := admit(ctx, t, v.Admit); err != nil {
+		return err
 	}
 	if t.claims.ID == "" {
 		return nil
 	}
-	return v.spend(ctx, t)
+	return v.spend(ctx, t, want)
 }
 
-func (v *Verifier) spend(ctx context.Context, t *Verified) error {
+func admit(ctx context.Context, t *Verified, ask func(context.Context, *Verified) error) error {
+	if ask == nil {
+		return nil
+	}
+	return ask(ctx, t)
+}
+
+func (v *Verifier) spend(ctx context.Context, t *Verified, want Expect) error {
 	if v.Ledger == nil {
 		return errNoLedger
 	}
@@ -214,10 +227,18 @@ func (v *Verifier) spend(ctx context.Context, t *Verified) error {
 		return &refusal{err}
 	case err != nil:
 		return fmt.Errorf("token: spend a use: %w", err)
-	case v.Spent != nil:
-		return v.Spent(ctx, t, lineage)
 	}
-	return nil
+	if err := spent(ctx, t, lineage, want.Spent); err != nil {
+		return err
+	}
+	return spent(ctx, t, lineage, v.Spent)
+}
+
+func spent(ctx context.Context, t *Verified, by Lineage, ask func(context.Context, *Verified, Lineage) error) error {
+	if ask == nil {
+		return nil
+	}
+	return ask(ctx, t, by)
 }
 
 func namespaceOr(namespace string) string { return cmp.Or(namespace, defaultNamespace) }

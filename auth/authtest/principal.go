@@ -1,6 +1,7 @@
 package authtest
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -30,7 +31,7 @@ type as struct{ principal auth.Principal }
 
 func (as) Presented(*http.Request) auth.Presence { return auth.Header }
 
-func (a as) Authenticate(_ *http.Request, t *auth.Tenant) (auth.Principal, error) {
+func (a as) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	p := a.principal
 	if p.Org == "" {
 		p.Org = t.Org.Code

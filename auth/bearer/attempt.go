@@ -15,59 +15,47 @@ import (
 // is gone, disabled or another org's. Clients cannot tell it from a forged one.
 var errRefused = errors.New("bearer: token refused")
 
-// attempt is one request on its way through token.Verifier, and the context it
-// takes along, so that Admit finds it.
+// attempt is one request on its way through token.Verifier.
 type attempt struct {
-	context.Context
-	tenant *auth.Tenant
-	roles  []string
-	scope  scope.Set
+	tenant  *auth.Tenant
+	ceiling bool // Mechanism.Ceiling
+	roles   []string
+	scope   scope.Set
 
 	maker, makerApp string // where they are others than its subject and its issuer
 }
 
-type attemptKey struct{}
-
-func (a *attempt) Value(key any) any {
-	if key == (attemptKey{}) {
-		return a
-	}
-	return a.Context.Value(key)
-}
-
-func attemptOf(ctx context.Context) *attempt { return ctx.Value(attemptKey{}).(*attempt) }
-
 // admit decides whether a genuine token is good in this org, and with which
 // roles and scope. It runs before a use is spent, so that a directory that does
 // not answer costs none.
-func (a *attempt) admit(v *token.Verified, ceiling bool) error {
-	if _, err := a.tenant.App(a, v.Issuer()); err != nil {
+func (a *attempt) admit(ctx context.Context, v *token.Verified) error {
+	if _, err := a.tenant.App(ctx, v.Issuer()); err != nil {
 		return refuse(err)
 	}
-	account, err := a.tenant.Account(a, v.Subject())
+	account, err := a.tenant.Account(ctx, v.Subject())
 	if err != nil {
 		return refuse(err)
 	}
 	if v.IssuedAt().Before(account.TokensFrom) {
 		return fmt.Errorf("%w: signed before the account's tokens begin", errRefused)
 	}
-	if a.roles, err = merge(a, a.tenant, account.Roles, v.Roles()); err != nil {
+	if a.roles, err = merge(ctx, a.tenant, account.Roles, v.Roles()); err != nil {
 		return refuse(err)
 	}
 	claim, claimed := v.Scope()
-	if claimed && ceiling {
+	if claimed && a.ceiling {
 		a.scope = claim
 		return nil
 	}
-	a.scope, err = withRoles(a, a.tenant, claim, a.roles)
+	a.scope, err = withRoles(ctx, a.tenant, claim, a.roles)
 	return err
 }
 
 // made refuses a token whose maker is gone. The token that made it is the ledger's
 // to know.
-func (a *attempt) made(v *token.Verified, by token.Lineage) error {
+func (a *attempt) made(ctx context.Context, v *token.Verified, by token.Lineage) error {
 	r := token.Record{ClientKey: v.Issuer(), Subject: v.Subject(), Issued: v.IssuedAt(), Lineage: by}
-	if err := Made(a, a.tenant, r); err != nil {
+	if err := Made(ctx, a.tenant, r); err != nil {
 		return refuse(err)
 	}
 	if by.MakerApp != r.ClientKey {

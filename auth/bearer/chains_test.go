@@ -217,8 +217,8 @@ func (loggedIn) Presented(r *http.Request) auth.Presence {
 	return auth.Cookie
 }
 
-func (loggedIn) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	account, err := t.Account(r.Context(), r.Header.Get("Test-Session"))
+func (loggedIn) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	account, err := t.Account(ctx, r.Header.Get("Test-Session"))
 	if err != nil {
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailSessionExpired, Err: err}
 	}

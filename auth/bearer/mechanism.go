@@ -72,9 +72,10 @@ func isBearer(value string) bool {
 // DetailTokenExpired, DetailTokenNotActive and DetailKeyMismatch, and those of the
 // Verifier's Admit. Any other one wraps auth.ErrUnavailable, but for a mechanism
 // that was given to Guards of two brands.
-func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	m.prepare.Do(func() { m.serve(t.Brand) })
-	if m.brand.Header != t.Brand.Header || m.brand.Claims != t.Brand.Claims {
+func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	brand := t.Brand()
+	m.prepare.Do(func() { m.serve(brand) })
+	if m.brand.Header != brand.Header || m.brand.Claims != brand.Claims {
 		// Another brand's claims would be unknown ones, and limit nothing.
 		return auth.Principal{}, errors.New("bearer: one Mechanism serves Guards of different brands")
 	}
@@ -82,35 +83,26 @@ func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principa
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	a := attempt{Context: r.Context(), tenant: t}
-	verified, err := m.verifier.Verify(&a, raw, token.Expect{Audience: t.URL(), Org: t.Org.Code, ClientKey: clientKey})
+	a := attempt{tenant: t, ceiling: m.Ceiling}
+	verified, err := m.verifier.Verify(ctx, raw, token.Expect{
+		Audience:  t.URL(),
+		Org:       t.Org.Code,
+		ClientKey: clientKey,
+		Admit:     a.admit,
+		Spent:     a.made,
+	})
 	if err != nil {
 		return auth.Principal{}, fault(err)
 	}
 	return a.principal(verified), nil
 }
 
-// serve makes ready for a Guard's brand, with the mechanism's own checks before
-// those of the embedder.
+// serve makes ready for a Guard's brand.
 func (m *Mechanism) serve(b auth.Brand) {
 	m.brand = b
 	m.clientKey = http.CanonicalHeaderKey(b.Header + "Client-Key")
 	m.verifier = *m.Verifier
 	m.verifier.Namespace = b.Claims
-	own := m.verifier.Admit
-	m.verifier.Admit = func(ctx context.Context, verified *token.Verified) error {
-		if err := attemptOf(ctx).admit(verified, m.Ceiling); err != nil || own == nil {
-			return err
-		}
-		return own(ctx, verified)
-	}
-	made := m.verifier.Spent
-	m.verifier.Spent = func(ctx context.Context, verified *token.Verified, by token.Lineage) error {
-		if err := attemptOf(ctx).made(verified, by); err != nil || made == nil {
-			return err
-		}
-		return made(ctx, verified, by)
-	}
 }
 
 // credential reads the token and the client key that may be sent beside it.

@@ -26,7 +26,7 @@ func (m *Manager) Presented(r *http.Request) auth.Presence {
 // Details of its errors are auth.DetailAmbiguous, auth.DetailSessionExpired and
 // auth.DetailLoggedInElsewhere; after the need, auth.DetailCrossOrigin. Any other
 // one wraps auth.ErrUnavailable, and keeps the cookie.
-func (m *Manager) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	value, count := m.sessionCookie().read(r, t)
 	if count > 1 {
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailAmbiguous}
@@ -36,14 +36,14 @@ func (m *Manager) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal,
 		return auth.Principal{}, m.ended(t, auth.DetailSessionExpired, errors.New("session: malformed cookie"))
 	}
 	hash := token.hash()
-	s, err := m.Store.Get(r.Context(), hash)
+	s, err := m.Store.Get(ctx, hash)
 	if err == nil {
 		err = s.open(t.Org, m.now())
 	}
 	if err != nil {
 		return auth.Principal{}, m.refusal(t, err)
 	}
-	account, err := t.Account(r.Context(), s.Account)
+	account, err := t.Account(ctx, s.Account)
 	if err == nil && s.isOlderThan(account) {
 		err = errChanged
 	}

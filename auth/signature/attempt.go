@@ -45,8 +45,7 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 
 // admit decides whether the credential, whose MAC has been verified, may be
 // used for this request, and as whom.
-func (a *attempt) admit(r *http.Request, key *signing.Key) error {
-	ctx := r.Context()
+func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) error {
 	// Bound to the org of the URL: the org is not under the signature, so
 	// nothing else keeps a request of one org out of another.
 	if _, err := a.tenant.App(ctx, key.ClientKey()); err != nil {
@@ -66,7 +65,7 @@ func (a *attempt) admit(r *http.Request, key *signing.Key) error {
 		}
 		a.account = account
 	}
-	return a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand.Header).Account))
+	return a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand().Header).Account))
 }
 
 // decideOverride finds the account that the header names. A refusal is kept for

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -54,7 +55,7 @@ func (m *Mechanism) Validate() error {
 // clients send it beside tokens, too. The account header is one, so that it is
 // refused without a signature instead of being ignored.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
-	names := signing.HeadersFor(auth.TenantFrom(r.Context()).Brand.Header)
+	names := signing.HeadersFor(auth.TenantFrom(r.Context()).Brand().Header)
 	if names.Signed(r.Header) || len(r.Header[names.Account]) > 0 {
 		return auth.Header
 	}
@@ -67,11 +68,11 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // DetailMethod, DetailPath, DetailStaleSignature, DetailInvalidSignature, DetailReplayed,
 // DetailStoreFull, and DetailPrincipal for what the account header asks. Any other
 // one wraps auth.ErrUnavailable.
-func (m *Mechanism) Authenticate(r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	a := attempt{mechanism: m, tenant: t}
 	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit}
-	v.Policy.Header = t.Brand.Header
-	key, err := v.Verify(r, t.Command)
+	v.Policy.Header = t.Brand().Header
+	key, err := v.Verify(ctx, r, t.Command)
 	switch {
 	case err != nil:
 		return auth.Principal{}, fault(err)

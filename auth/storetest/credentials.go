@@ -110,7 +110,7 @@ func testKeyVerifies(t *testing.T, c *credentials) {
 		secret signing.Secret
 		want   error
 	}{{"the secret", secret, nil}, {"another secret", other, signing.ErrMismatch}} {
-		_, err := verifier.Verify(c.signed(clientKey, s.secret), "/notes")
+		_, err := verifier.Verify(t.Context(), c.signed(clientKey, s.secret), "/notes")
 		expect(t, s.name, err, s.want)
 	}
 }

@@ -574,7 +574,7 @@ func TestResealWhileRotating(t *testing.T) {
 func isSecretOf(t *testing.T, key *signing.Key, secret signing.Secret) bool {
 	t.Helper()
 	v := signing.Verifier{Keys: anyKey{key}, Replays: acceptAll{}}
-	_, err := v.Verify(signedRequest(key.ClientKey(), secret), "/notes")
+	_, err := v.Verify(t.Context(), signedRequest(key.ClientKey(), secret), "/notes")
 	if err != nil && !errors.Is(err, signing.ErrMismatch) {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func ourSession(t testing.TB, idle time.Duration, whole bool) signedIn {
 	s := signedIn{
 		cookie: opened.Result().Cookies()[0],
 		check: func(r *http.Request) error {
-			_, err := manager.Authenticate(r, tenant)
+			_, err := manager.Authenticate(r.Context(), r, tenant)
 			return err
 		},
 		end: func() {

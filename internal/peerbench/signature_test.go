@@ -145,7 +145,7 @@ func signedRequest(t testing.TB, in signedInput) func() error {
 		if err != nil {
 			return err
 		}
-		_, err = v.Verify(r, signed)
+		_, err = v.Verify(r.Context(), r, signed)
 		return err
 	}
 }
@@ -155,7 +155,7 @@ func signedCommand(t testing.TB, in signedInput) func() error {
 	v, r := newSigned(t, in)
 	signed := r.URL.Path
 	return func() error {
-		_, err := v.Verify(r, signed)
+		_, err := v.Verify(r.Context(), r, signed)
 		return err
 	}
 }
