@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
@@ -39,75 +38,6 @@ func TestOutsideTheOrgs(t *testing.T) {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
-}
-
-func TestReadyWithoutStore(t *testing.T) {
-	p := parts(t, io.Discard)
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	w := httptest.NewRecorder()
-	p.readyz(w, httptest.NewRequestWithContext(gone, "GET", "/readyz", nil))
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-		t.Errorf("status %d, %v", w.Code, w.Header())
-	}
-}
-
-// TestReadyTakesWrites locks the database as another process may.
-func TestReadyTakesWrites(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "platform.db")
-	p := parts(t, io.Discard, "-db", sqliteDB+file)
-	ready := func() int {
-		w := httptest.NewRecorder()
-		p.readyz(w, httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
-		return w.Code
-	}
-	if got := ready(); got != 200 {
-		t.Fatalf("at first: %d", got)
-	}
-	other, err := sql.Open("sqlite", sqliteSource(file, "_txlock=immediate"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	tx, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := ready(); got != 503 {
-		t.Errorf("while another one writes: %d", got)
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if got := ready(); got != 200 {
-		t.Errorf("afterwards: %d", got)
-	}
-	if empty, err := p.store.isEmpty(t.Context()); !empty || err != nil {
-		t.Errorf("it left something: %v", err)
-	}
-}
-
-// TestReadinessIsAskedSeldom asks more often than the stores are asked.
-func TestReadinessIsAskedSeldom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked, down := 0, error(nil)
-		r := newReadiness(func(context.Context) error { asked++; return down })
-		for range 1000 {
-			if err := r.ask(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if asked > 20 {
-			t.Errorf("asked %d times", asked)
-		}
-		time.Sleep(time.Second)
-		down = errors.New("down")
-		for range 1000 {
-			if err := r.ask(t.Context()); !errors.Is(err, down) {
-				t.Fatal(err)
-			}
-		}
-	})
 }
 
 // TestPanic adds routes that panic to those of the platform.

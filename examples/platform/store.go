@@ -180,6 +180,7 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_objects (
 		org TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
 		version BIGINT NOT NULL, doc {json} NOT NULL, PRIMARY KEY (org, type, id))`,
+	`CREATE TABLE IF NOT EXISTS platform_readiness (id SMALLINT PRIMARY KEY, checked BIGINT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS platform_demo (org TEXT PRIMARY KEY, client_key TEXT NOT NULL, seeded SMALLINT NOT NULL DEFAULT 0)`,
 }
 
