@@ -31,7 +31,7 @@ type store struct {
 	objects *sql.DB // the objects: db, and in memory another database
 	dialect sqlpage.Dialect
 
-	queries *share      // of each account in the connections of routes
+	queries *share      // of each account and org in the connections of routes
 	alive   []*sql.Conn // keep a database in memory from ending with its last connection
 	file    string      // of SQLite, "" if there is none
 }
@@ -45,7 +45,7 @@ const (
 
 // openStore opens the database of -db and makes the tables that are not there.
 func openStore(ctx context.Context, name string) (*store, error) {
-	s := &store{dialect: sqlpage.SQLite, queries: newShare(queriesEach, queryWait)}
+	s := &store{dialect: sqlpage.SQLite, queries: newShare(queriesEach, queriesPerOrg, queryWait)}
 	driver, source := "sqlite", ""
 	switch {
 	case name == memoryDB:
