@@ -81,6 +81,14 @@ async function inside(page, name) {
   await ownSession(page).waitFor();
 }
 
+// cookiesOf are the cookies of a browser profile, by name.
+async function cookiesOf(context) {
+  const cookies = await context.cookies();
+  return cookies.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+const namesOf = async (context) => (await cookiesOf(context)).map(({ name }) => name);
+
 async function signOut(page) {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await heading(page, 'Sign in').waitFor();
@@ -178,7 +186,7 @@ async function statusOf(page, address) {
 
 const checks = {
   'somebody signs in, sees the session, and signs out': async () => {
-    const { page, problems, refusals, close } = await open();
+    const { page, context, problems, refusals, close } = await open();
     await heading(page, 'Sign in').waitFor();
     await focus(page, 'email');
     assert.equal(await page.getByLabel('Org').inputValue(), 'acme');
@@ -193,7 +201,10 @@ const checks = {
 
     await page.reload();
     await inside(page, 'Mia Member');
+    const [known] = await cookiesOf(context);
     await signOut(page);
+    assert.equal(known.name, 'device-acme');
+    assert.deepEqual(await cookiesOf(context), [known], 'the device stays known, and nothing else is kept');
     await page.reload();
     await heading(page, 'Sign in').waitFor();
     assert.deepEqual(refusals, []);
@@ -236,18 +247,20 @@ const checks = {
     await close();
   },
 
-  'the cookie has its flags, and no script reads it': async () => {
+  'the cookies have their flags, and no script reads them': async () => {
     const { page, context, close } = await open();
     await asMia(page);
     await inside(page, 'Mia Member');
-    const cookies = await context.cookies();
-    assert.equal(cookies.length, 1);
-    const [{ value, ...cookie }] = cookies;
-    assert.match(value, /^[A-Za-z0-9_-]{43}$/);
-    assert.deepEqual({ ...cookie, expires: 0 }, {
-      name: 'session-acme', domain: '127.0.0.1', path: '/', expires: 0, httpOnly: true, secure: false, sameSite: 'Lax',
-    });
-    assert.equal(cookie.expires, -1, 'it ends with the browser');
+    const [known, session, ...more] = await cookiesOf(context);
+    assert.deepEqual(more, []);
+    assert.match(session.value, /^[A-Za-z0-9_-]{43}$/);
+    assert.match(known.value, /^[A-Za-z0-9_-]{96}$/);
+    const flags = { domain: '127.0.0.1', path: '/', httpOnly: true, secure: false, sameSite: 'Lax' };
+    // A session ends with the browser.
+    assert.deepEqual({ ...session, value: '' }, { name: 'session-acme', value: '', expires: -1, ...flags });
+    assert.deepEqual({ ...known, value: '', expires: 0 }, { name: 'device-acme', value: '', expires: 0, ...flags });
+    const days = (known.expires - Date.now() / 1000) / (24 * 60 * 60);
+    assert.ok(days > 179.9 && days <= 180, `it is kept for ${days} days`);
     assert.equal(await page.evaluate(() => document.cookie), '');
     assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length]), [0, 0]);
     await close();
@@ -258,11 +271,11 @@ const checks = {
     await asTheo(first.page);
     await heading(first.page, 'Second factor').waitFor();
     await focus(first.page, 'code-input');
-    assert.deepEqual((await first.context.cookies()).map(({ name }) => name), ['ticket-acme']);
+    assert.deepEqual(await namesOf(first.context), ['ticket-acme']);
     await shoot(first.page, 'code');
     await enter(first.page, await theo.code());
     await inside(first.page, 'Theo Second');
-    assert.deepEqual((await first.context.cookies()).map(({ name }) => name), ['session-acme']);
+    assert.deepEqual(await namesOf(first.context), ['device-acme', 'session-acme']);
 
     const second = await open();
     await asTheo(second.page);
@@ -291,7 +304,7 @@ const checks = {
     await there.page.getByRole('button', { name: 'Revoke all others' }).click();
     await there.page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
     await heading(there.page, 'Sign in').waitFor();
-    assert.deepEqual(await there.context.cookies(), []);
+    assert.deepEqual(await namesOf(there.context), ['device-acme']);
     assert.deepEqual([...here.problems, ...there.problems], []);
     await Promise.all([here.close(), there.close()]);
   },
@@ -318,7 +331,7 @@ const checks = {
     const { page, context, problems, close } = await open();
     await asMia(page);
     await inside(page, 'Mia Member');
-    const [{ value: before }] = await context.cookies();
+    const [knownBefore, { value: before }] = await cookiesOf(context);
     await page.getByRole('button', { name: 'Re-authenticate' }).click();
     const dialog = page.getByRole('dialog', { name: 'Is it you?' });
     await focus(page, 'again-password');
@@ -330,8 +343,9 @@ const checks = {
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('status').getByText('You have proved who you are.').waitFor();
     await focus(page, 'reauthenticate');
-    const [{ value: after }] = await context.cookies();
+    const [knownAfter, { value: after }] = await cookiesOf(context);
     assert.notEqual(after, before, 'the token is the old one');
+    assert.notEqual(knownAfter.value, knownBefore.value, 'the device is known by the old proof');
 
     await page.keyboard.press('Enter');
     await dialog.waitFor();
@@ -396,7 +410,7 @@ const checks = {
     await page.getByRole('alert').getByText('service.invalidArgument.locationToken').waitFor();
     await focus(page, 'enrol-code');
     await confirmed(page);
-    assert.deepEqual((await context.cookies()).map(({ name }) => name), ['session-acme']);
+    assert.deepEqual(await namesOf(context), ['device-acme', 'session-acme']);
     await page.getByRole('button', { name: 'I have kept them' }).click();
     await inside(page, 'Mia Member');
     assert.deepEqual(refusals, ['403 /acme/v2/accounts/login', '401 /acme/v2/accounts/me/second-factor/confirm']);
@@ -408,7 +422,7 @@ const checks = {
     const { page, context, close } = await open();
     await asMia(page);
     await inside(page, 'Mia Member');
-    const [before] = await context.cookies();
+    const before = await cookiesOf(context);
     const home = `${facts.base_url}/acme/v2/accounts`;
     const other = await context.newPage();
     const theirs = { email: facts.totp_account_email, password: facts.totp_account_password };
@@ -427,7 +441,7 @@ const checks = {
     assert.equal(login.fault.errCode, 'service.accessDenied.csrfTokenMismatch');
     assert.equal(await fetchFrom(other, `${home}/login`, theirs), 403);
 
-    assert.deepEqual(await context.cookies(), [before]);
+    assert.deepEqual(await cookiesOf(context), before);
     await page.reload();
     await inside(page, 'Mia Member');
     await close();

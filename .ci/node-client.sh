@@ -7,12 +7,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source .ci/server.sh
 
-# check HEADER_PREFIX CLAIM_NAMESPACE FAULT_NAMESPACE [COOKIE TICKET]
+# check HEADER_PREFIX CLAIM_NAMESPACE FAULT_NAMESPACE [COOKIE TICKET DEVICE]
 check() {
 	local facts=$scratch/facts.json
 	local brand=(-header-prefix "$1" -claim-namespace "$2" -fault-namespace "$3")
 	if (($# > 3)); then
-		brand+=(-session-cookie "$4" -ticket-cookie "$5")
+		brand+=(-session-cookie "$4" -ticket-cookie "$5" -device-cookie "$6")
 	fi
 	start_server "$facts" "${brand[@]}"
 	node .ci/node-client.mjs "$facts" "$1" "$3" || fail 'the checks failed'
@@ -27,4 +27,4 @@ install_module jose@6.2.17
 cp .ci/{jose,checks}.mjs "$scratch"
 
 check Service- service/ service
-check Acme- acme/ acme '__Host-acme_{org}' acme_step_two
+check Acme- acme/ acme '__Host-acme_{org}' acme_step_two '__Host-acme_{org}_known'

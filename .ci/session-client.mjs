@@ -1,7 +1,7 @@
 // Signs in to the reference server as a program that keeps cookies, with
 // nothing but Node's own fetch and a cookie jar of its own.
 //
-//   node session-client.mjs FACTS [FAULT_NAMESPACE [SESSION_COOKIE TICKET_COOKIE]]
+//   node session-client.mjs FACTS [FAULT_NAMESPACE [SESSION_COOKIE TICKET_COOKIE DEVICE_COOKIE]]
 //
 // FACTS is the file that the server's -demo-json flag writes. The names of
 // cookies are those of its flags.
@@ -11,13 +11,17 @@ import { readFileSync } from 'node:fs';
 import { Authenticator } from './totp.mjs';
 import { runAll } from './checks.mjs';
 
-const [factsFile, faults = 'service', sessionFlag = '__Host-session-{org}', ticketFlag = '__Host-ticket-{org}'] = process.argv.slice(2);
+const [
+  factsFile, faults = 'service',
+  sessionFlag = '__Host-session-{org}', ticketFlag = '__Host-ticket-{org}', deviceFlag = '__Host-device-{org}',
+] = process.argv.slice(2);
 const facts = JSON.parse(readFileSync(factsFile, 'utf8'));
 
 // Over http on a loopback address the prefix goes.
 const cookieOf = (flag, org) => flag.replace('__Host-', '').replace('{org}', org);
 const sessionCookie = cookieOf(sessionFlag, facts.org);
 const ticketCookie = cookieOf(ticketFlag, facts.org);
+const deviceCookie = cookieOf(deviceFlag, facts.org);
 
 // Jar keeps the cookies of one server, which all have the path /.
 class Jar {
@@ -144,12 +148,13 @@ const checks = {
     assert.equal(succeeded(await registered.get('/accounts/me'))._id, account._id);
   },
 
-  'the cookie has its name and its attributes': async () => {
-    const [line, ...more] = registered.jar.lines;
+  'the cookies have their names and their attributes': async () => {
+    const [session, known, ...more] = registered.jar.lines.map((line) => line.split(/;\s*/));
     assert.deepEqual(more, []);
-    const [pair, ...attributes] = line.split(/;\s*/);
-    assert.match(pair, new RegExp(`^${sessionCookie}=[A-Za-z0-9_-]{43}$`));
-    assert.deepEqual(attributes.sort(), ['HttpOnly', 'Path=/', 'SameSite=Lax']);
+    assert.match(session.shift(), new RegExp(`^${sessionCookie}=[A-Za-z0-9_-]{43}$`));
+    assert.deepEqual(session.sort(), ['HttpOnly', 'Path=/', 'SameSite=Lax']);
+    assert.match(known.shift(), new RegExp(`^${deviceCookie}=[A-Za-z0-9_-]{96}$`));
+    assert.deepEqual(known.sort(), ['HttpOnly', `Max-Age=${180 * 24 * 60 * 60}`, 'Path=/', 'SameSite=Lax']);
   },
 
   'an e-mail address is taken once, whatever its case': async () => {
@@ -281,7 +286,7 @@ const checks = {
     const ticket = new Map(person.jar.cookies);
     wrongCode(await person.verify(device.latest())); // it has confirmed the enrolment
     succeeded(await person.verify(await device.code()));
-    assert.deepEqual([...person.jar.cookies.keys()], [sessionCookie]);
+    assert.deepEqual([...person.jar.cookies.keys()], [sessionCookie, deviceCookie]);
     assert.equal(succeeded(await person.get('/accounts/me')).email, nina.email);
 
     const again = new Person();
@@ -350,12 +355,24 @@ const checks = {
     }
   },
 
+  'guesses elsewhere keep nobody waiting on a device that is known': async () => {
+    const owner = await signedIn(nina.email, nina.password);
+    succeeded(await owner.post('/accounts/me/logout'));
+    const guesses = Array.from({ length: 12 }, (_, n) => new Person().login(nina.email, `guess ${n}`));
+    assert.ok((await Promise.all(guesses)).some(({ status }) => status === 429));
+    succeeded(await owner.login(nina.email, nina.password));
+
+    const posing = new Person();
+    posing.jar.cookies.set(sessionCookie, owner.jar.cookies.get(deviceCookie));
+    over(await posing.get('/accounts/me'));
+  },
+
   'after signing out the session is over, and signed out again is no session': async () => {
     const person = await signedIn();
     const kept = new Person();
     kept.jar.cookies = new Map(person.jar.cookies);
     assert.deepEqual(succeeded(await person.post('/accounts/me/logout')), { object: 'result', data: true });
-    assert.equal(person.jar.cookies.size, 0);
+    assert.deepEqual([...person.jar.cookies], [[deviceCookie, kept.jar.cookies.get(deviceCookie)]]);
     over(await kept.post('/accounts/me/logout'));
     refused(await person.get('/accounts/me'), 401, 'accessDenied.noCredentialsSupplied');
     const stale = new Person();

@@ -101,6 +101,19 @@ func ExampleGuard_cors() {
 	// 200
 }
 
+// Signing clients set their clocks by any reply, also one from beside the orgs.
+func ExampleGuard_ServerTime() {
+	guard := exampleGuard()
+	guard.Now = func() time.Time { return time.UnixMilli(1790000000000) }
+	server := http.NewServeMux()
+	server.Handle("/acme/", guard.Mux())
+	server.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
+	w := httptest.NewRecorder()
+	guard.ServerTime(server).ServeHTTP(w, httptest.NewRequest("GET", "/healthz", nil))
+	fmt.Println(w.Code, w.Header().Get("Service-Server-Time"))
+	// Output: 200 1790000000000
+}
+
 // A whole operation is asked of a write; a list asks for any part of it, and
 // narrows what it returns to what the scope reaches.
 func ExampleSome() {

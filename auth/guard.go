@@ -199,6 +199,19 @@ func (g *Guard) Mount(next http.Handler) http.Handler {
 	})
 }
 
+// ServerTime sets the header of the server's clock on every reply of next, as Mount
+// does on its own (section 1 of the interface): for a whole server of which some
+// replies are written outside of the mount. Those of Mount keep one such header. It
+// stands outside of what may write a reply, such as a middleware that recovers from
+// panics. It panics if the Guard is not valid.
+func (g *Guard) ServerTime(next http.Handler) http.Handler {
+	g.mustBeValid()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()[g.names.serverTime] = g.stamps.at(g.now())
+		next.ServeHTTP(w, r)
+	})
+}
+
 func (g *Guard) mustBeValid() {
 	if err := g.Validate(); err != nil {
 		panic(err)

@@ -123,6 +123,39 @@ func TestServerTimeIsOnEveryReply(t *testing.T) {
 	}
 }
 
+// TestServerTimeOutsideTheMount has a handler beside the mount, a panic in both, and
+// a whole reply that a middleware outside of them writes.
+func TestServerTimeOutsideTheMount(t *testing.T) {
+	g := guard()
+	g.Brand.Header = "Acme-"
+	at := time.UnixMilli(1_790_000_000_123)
+	g.Now = func() time.Time { return at }
+	mux := g.Mux()
+	mux.Handle("GET /open", auth.Public, whoami)
+	mux.HandleFunc("GET /panic", auth.Public, func(http.ResponseWriter, *http.Request) { panic("the cause") })
+	whole := http.NewServeMux()
+	whole.Handle("/acme/", mux)
+	whole.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
+	whole.HandleFunc("GET /panic", func(http.ResponseWriter, *http.Request) { panic("the cause") })
+	recovered := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if recover() != nil {
+				g.Fail(w, r, errors.New("panic"))
+			}
+		}()
+		whole.ServeHTTP(w, r)
+	})
+	for path, status := range map[string]int{
+		"/acme/v2/open": 200, "/acme/v2/none": 404, "/acme/v2/panic": 500,
+		"/healthz": 200, "/none": 404, "/panic": 500,
+	} {
+		w := do(g.ServerTime(recovered), "GET", path)
+		if diff := cmp.Diff([]string{"1790000000123"}, w.Header()["Acme-Server-Time"]); diff != "" || w.Code != status {
+			t.Errorf("%s: %d (-want +got):\n%s", path, w.Code, diff)
+		}
+	}
+}
+
 func TestNeeds(t *testing.T) {
 	ran := 0
 	g := guard()

@@ -35,6 +35,7 @@ type options struct {
 	policy         signing.Policy
 	cookie         string
 	ticket         string
+	device         string
 	session        auth.SessionPolicy // of the demo org
 	sessionSaid    bool               // whether any of it was given
 	storeTimeout   time.Duration
@@ -64,6 +65,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.policy.UnsafeMethodSiblings, "unsafe-method-siblings", false, "accept equal signatures of POST, PUT, PATCH and DELETE; they can then be replayed")
 	flags.StringVar(&o.cookie, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
 	flags.StringVar(&o.ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
+	flags.StringVar(&o.device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that somebody has signed in on")
 	flags.DurationVar(&o.session.Idle, "idle", 30*time.Minute, "demo org: a session unused for this long is over")
 	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session is over this long after login")
 	flags.BoolVar(&o.session.SecondFactor, "require-second-factor", false, "demo org: accounts must have a second factor")

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -13,17 +13,19 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 	writeHealth(w, http.StatusOK, `{"status":"ok"}`)
 }
 
-// readyz says that requests can be served: that the stores take writes.
+// readyz says that requests can be served: that the stores take writes. What is
+// not known counts as no.
 func (p *platform) readyz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
-	defer cancel()
-	if err := p.ready.ask(ctx); err != nil {
-		p.log.Error("not ready", "cause", err)
-		w.Header().Set("Retry-After", "1")
-		writeHealth(w, http.StatusServiceUnavailable, `{"status":"unavailable"}`)
+	err := p.ready.ask(r.Context())
+	if err == nil {
+		writeHealth(w, http.StatusOK, `{"status":"ok"}`)
 		return
 	}
-	writeHealth(w, http.StatusOK, `{"status":"ok"}`)
+	if r.Context().Err() == nil { // a caller that goes away is no failure of a store
+		p.log.Error("not ready", "cause", err)
+	}
+	w.Header().Set("Retry-After", "1")
+	writeHealth(w, http.StatusServiceUnavailable, `{"status":"unavailable"}`)
 }
 
 func writeHealth(w http.ResponseWriter, status int, body string) {
@@ -33,60 +35,106 @@ func writeHealth(w http.ResponseWriter, status int, body string) {
 	w.Write([]byte(body + "\n"))
 }
 
-// readiness asks the stores whether they take writes. Anybody may have them asked,
-// so it is done one at a time, and not too often: then the last answer holds.
+// How often the stores are checked at most, and how long a check may take.
+const (
+	checkInterval = time.Second
+	checkTime     = time.Second
+)
+
+// readiness knows whether the stores take writes. Anybody may ask, so all who ask
+// share one check. It belongs to none of them: a caller that goes away neither ends
+// it nor changes its result, which counts for checkInterval after the check began.
 type readiness struct {
 	stores []func(context.Context) error
-	often  *quota
 
-	asking chan struct{} // holds a place for who asks
-	last   error         // of who has the place
+	mu     sync.Mutex
+	latest *check
+}
+
+// check is one look at the stores.
+type check struct {
+	began time.Time
+	done  chan struct{}
+	err   error // to be read once done is closed
 }
 
 func newReadiness(stores ...func(context.Context) error) *readiness {
-	return &readiness{
-		stores: stores,
-		often:  newQuota(100*time.Millisecond, 20, 1),
-		asking: make(chan struct{}, 1),
-	}
+	return &readiness{stores: stores}
 }
 
+var errNoAnswer = errors.New("the stores have not answered in time")
+
+// ask returns the result of the latest check. It waits for one that is under way,
+// until that has taken too long or ctx ends.
 func (r *readiness) ask(ctx context.Context) error {
+	c := r.check(ctx)
+	late := time.NewTimer(time.Until(c.began.Add(checkTime)))
+	defer late.Stop()
 	select {
-	case r.asking <- struct{}{}:
-		defer func() { <-r.asking }()
+	case <-c.done:
+		return c.err
+	default: // a result that is there counts, however late it is asked for
+	}
+	select {
+	case <-c.done:
+		return c.err
+	case <-late.C:
+		return errNoAnswer
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if r.often.take(inOrg{}) != nil {
-		return r.last
-	}
-	r.last = nil
-	for _, writes := range r.stores {
-		r.last = errors.Join(r.last, writes(ctx))
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
-		// Who asked has gone: that is no answer for others.
-		defer func() { r.last = nil }()
-	}
-	return r.last
 }
 
-// takesWrites writes a row, and takes it back.
+// check returns the latest check, or begins another one if that is over and old.
+// A store that ignores the end of its context therefore holds one check and no more.
+func (r *readiness) check(ctx context.Context) *check {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.latest == nil || r.latest.isDone() && time.Since(r.latest.began) >= checkInterval {
+		r.latest = &check{began: time.Now(), done: make(chan struct{})}
+		go r.latest.run(context.WithoutCancel(ctx), r.stores)
+	}
+	return r.latest
+}
+
+func (c *check) isDone() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *check) run(ctx context.Context, stores []func(context.Context) error) {
+	defer close(c.done)
+	ctx, cancel := context.WithDeadline(ctx, c.began.Add(checkTime))
+	defer cancel()
+	for _, takesWrites := range stores {
+		c.err = errors.Join(c.err, takesWrites(ctx))
+	}
+	c.err = errors.Join(c.err, ctx.Err()) // what succeeds too late is not known to succeed now
+}
+
+// takesWrites writes the one row of a table that serves nothing else, so that it
+// waits for no write of an org. It is one statement: an instance that stops in the
+// middle of it keeps no lock that others wait for.
 func (s *store) takesWrites(ctx context.Context) error {
-	tx, err := begin(ctx, s.guarded)
-	if err != nil {
-		return storeFailed(err)
+	for {
+		err := execIn(ctx, s.guarded, errors.New("no row was written"),
+			"INSERT INTO platform_readiness (id, checked) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET checked = excluded.checked",
+			time.Now().UnixMilli())
+		if !isBusy(err) || ctx.Err() != nil {
+			return err
+		}
 	}
-	defer tx.Rollback()
-	_, err = tx.ExecContext(ctx, "INSERT INTO platform_orgs (code, record) VALUES ($1, '{}')", "readyz "+rand.Text())
-	return storeFailed(err)
 }
 
-// takesWrites writes a key that is gone soon, where there is a Redis.
+// takesWrites writes a key that is gone soon, where there is a Redis. It has a
+// prefix of its own: the library's keys stay the library's.
 func (s *stores) takesWrites(ctx context.Context) error {
 	if s.redis == nil {
 		return nil
 	}
-	return s.redis.Set(ctx, "tenantkit:readyz", "", time.Second).Err()
+	return s.redis.Set(ctx, "platform:readiness", "", 10*time.Second).Err()
 }

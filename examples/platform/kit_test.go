@@ -77,12 +77,12 @@ func (s *server) await(t *testing.T, file string) {
 // say otherwise. The test ends them.
 func parts(t *testing.T, log io.Writer, args ...string) *platform {
 	t.Helper()
-	o, err := parseFlags(append([]string{"-db", memoryDB}, args...), log)
+	o, err := parseFlags(append([]string{"-db", memoryDB, "-base-url", "http://127.0.0.1"}, args...), log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.storeTimeout = patience
-	p, err := newPlatform(t.Context(), o, "http://127.0.0.1", o.newLog(log))
+	p, err := newPlatform(t.Context(), o, o.baseURL, o.newLog(log))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,8 +46,10 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Factors:   p.stores.factors,
 		Passwords: p.store.forGuard(),
 		Hasher:    argon2{},
+		DeviceKey: p.stores.devices,
 		Cookie:    o.cookie,
 		Ticket:    o.ticket,
+		Device:    o.device,
 
 		ClientAddr: p.proxies.addr,
 	}
@@ -97,7 +99,8 @@ func (p *platform) handler(routes http.Handler) http.Handler {
 	h := sameOrigin(p.site(routes))
 	h = p.recovered(h)
 	h = logged(p.log, h)
-	return http.MaxBytesHandler(h, maxBody)
+	h = http.MaxBytesHandler(h, maxBody)
+	return p.guard.ServerTime(h)
 }
 
 // sameOrigin keeps pages of other origins from embedding a reply. It is no matter

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,7 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,73 +40,75 @@ func TestOutsideTheOrgs(t *testing.T) {
 	}
 }
 
-func TestReadyWithoutStore(t *testing.T) {
-	p := parts(t, io.Discard)
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	w := httptest.NewRecorder()
-	p.readyz(w, httptest.NewRequestWithContext(gone, "GET", "/readyz", nil))
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-		t.Errorf("status %d, %v", w.Code, w.Header())
+// TestServerTimeOnEveryReply has one row for each kind of route, and of refusal.
+func TestServerTimeOnEveryReply(t *testing.T) {
+	p := parts(t, io.Discard, "-header-prefix", "Acme-")
+	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
+		t.Fatal(err)
 	}
-}
+	routes := p.routes()
+	routes.HandleFunc("GET /panic", auth.Public, func(http.ResponseWriter, *http.Request) { panic("inside") })
+	serves := p.handler(routes)
+	down := *p
+	down.ready = newReadiness(func(context.Context) error { return errors.New("down") })
+	panics := p.handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("outside") }))
 
-// TestReadyTakesWrites locks the database as another process may.
-func TestReadyTakesWrites(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "platform.db")
-	p := parts(t, io.Discard, "-db", sqliteDB+file)
-	ready := func() int {
-		w := httptest.NewRecorder()
-		p.readyz(w, httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
-		return w.Code
-	}
-	if got := ready(); got != 200 {
-		t.Fatalf("at first: %d", got)
-	}
-	other, err := sql.Open("sqlite", sqliteSource(file, "_txlock=immediate"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	tx, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := ready(); got != 503 {
-		t.Errorf("while another one writes: %d", got)
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if got := ready(); got != 200 {
-		t.Errorf("afterwards: %d", got)
-	}
-	if empty, err := p.store.isEmpty(t.Context()); !empty || err != nil {
-		t.Errorf("it left something: %v", err)
-	}
-}
-
-// TestReadinessIsAskedSeldom asks more often than the stores are asked.
-func TestReadinessIsAskedSeldom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked, down := 0, error(nil)
-		r := newReadiness(func(context.Context) error { asked++; return down })
-		for range 1000 {
-			if err := r.ask(t.Context()); err != nil {
-				t.Fatal(err)
+	for _, test := range []struct {
+		name         string
+		server       http.Handler
+		method, path string
+		body         string
+		want         int
+	}{
+		{"the page", serves, "GET", "/", "", 200},
+		{"the page's head", serves, "HEAD", "/", "", 200},
+		{"a file of the page", serves, "GET", "/console.css", "", 200},
+		{"a file that is unchanged", serves, "GET", "/console.js", "", 304},
+		{"a file by another method", serves, "DELETE", "/console.js", "", 405},
+		{"no file", serves, "GET", "/console.html", "", 404},
+		{"the page's brand", serves, "GET", "/console/brand", "", 200},
+		{"a decision about a scope", serves, "POST", "/console/scope", `{"grants":[""],"need":"admin.read"}`, 200},
+		{"a question about no scope", serves, "POST", "/console/scope", `{"need":"no.need"}`, 400},
+		{"a long question", serves, "POST", "/console/scope", `{"need":"` + strings.Repeat("x", maxQuestion) + `"}`, 413},
+		{"a question by another method", serves, "GET", "/console/scope", "", 405},
+		{"the process", serves, "GET", "/healthz", "", 200},
+		{"the process by another method", serves, "POST", "/healthz", "", 405},
+		{"the stores", serves, "GET", "/readyz", "", 200},
+		{"the stores by another method", serves, "PUT", "/readyz", "", 405},
+		{"stores that are down", down.handler(routes), "GET", "/readyz", "", 503},
+		{"nothing", serves, "GET", "/nothing", "", 404},
+		{"no path", serves, "OPTIONS", "*", "", 400},
+		{"a path that is refused", serves, "GET", "/acme//v2", "", 400},
+		{"no method", serves, "BREW", "/acme/v2/schemas", "", 405},
+		{"another version", serves, "GET", "/acme/v9/schemas", "", 400},
+		{"no org", serves, "GET", "/nobody/v2/schemas", "", 404},
+		{"a route", serves, "GET", "/acme/v2/accounts/status", "", 200},
+		{"keys", serves, "GET", "/acme/v2/auth/certs/jwk", "", 200},
+		{"a route by another method", serves, "PUT", "/acme/v2/accounts/status", "", 405},
+		{"a route that is refused", serves, "GET", "/acme/v2/schemas", "", 401},
+		{"no route", serves, "GET", "/acme/v2/a/b/c/d/e", "", 404},
+		{"a panic inside", serves, "GET", "/acme/v2/panic", "", 500},
+		{"a panic outside", panics, "GET", "/nothing", "", 500},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := httptest.NewRequest(test.method, test.path, strings.NewReader(test.body))
+			if test.body != "" {
+				r.Header.Set("Content-Type", "application/json")
 			}
-		}
-		if asked > 20 {
-			t.Errorf("asked %d times", asked)
-		}
-		time.Sleep(time.Second)
-		down = errors.New("down")
-		for range 1000 {
-			if err := r.ask(t.Context()); !errors.Is(err, down) {
-				t.Fatal(err)
+			if test.want == 304 {
+				r.Header.Set("If-None-Match", console[test.path].tag)
 			}
-		}
-	})
+			w, before := httptest.NewRecorder(), time.Now().UnixMilli()
+			test.server.ServeHTTP(w, r)
+			times := w.Result().Header["Acme-Server-Time"]
+			if w.Code != test.want || len(times) != 1 || w.Result().Header.Get("Service-Server-Time") != "" {
+				t.Fatalf("status %d, want %d, at %v: %s", w.Code, test.want, times, w.Body)
+			}
+			if at, err := strconv.ParseInt(times[0], 10, 64); err != nil || at < before || at > time.Now().UnixMilli() {
+				t.Errorf("%s is not the time: %v", times[0], err)
+			}
+		})
+	}
 }
 
 // TestPanic adds routes that panic to those of the platform.

@@ -9,72 +9,89 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// The share of each account in the connections of routes: so many pages of
-// objects it may have read at once, and so long others of its pages wait.
+// The shares in the connections of routes: so many pages of objects each account,
+// and all accounts of an org together, may have read at once. Others wait so long.
 const (
-	queriesEach = 4
-	queryWait   = time.Second
+	queriesEach   = 4
+	queriesPerOrg = 12 // of routeConnections: what is left is for other orgs
+	queryWait     = time.Second
 )
 
-// share bounds how much each account has done at once. Each instance counts by
-// itself.
+// share bounds how much is done at once for each account, and for each org. Each
+// instance counts by itself.
 type share struct {
-	each int
-	wait time.Duration
+	each, perOrg int
+	wait         time.Duration
 
 	mu     sync.Mutex
-	places map[inOrg]*places
+	places map[inOrg]*places // those of an org have no name
 }
 
-// places are those of one account, while it uses any.
+// places are those of one account or org, while it uses any.
 type places struct {
 	taken chan struct{}
 	users int // who have one, or wait for one
 }
 
-func newShare(each int, wait time.Duration) *share {
-	return &share{each: each, wait: wait, places: make(map[inOrg]*places)}
+func newShare(each, perOrg int, wait time.Duration) *share {
+	return &share{each: each, perOrg: perOrg, wait: wait, places: make(map[inOrg]*places)}
 }
 
-// enter takes a place of the account that ctx belongs to, until leave is called.
-// When none gets free in time, it is throttled. What nobody asked for has no bound.
+// enter takes a place of the account that ctx belongs to, and one of its org, until
+// leave is called. When one of them does not get free in time, it is throttled. What
+// nobody asked for has no bound.
 func (s *share) enter(ctx context.Context) (leave func(), err error) {
 	p := auth.From(ctx)
-	who := inOrg{p.Org, cmp.Or(p.Account, p.App)}
-	if who.name == "" {
+	name := cmp.Or(p.Account, p.App)
+	if name == "" {
 		return func() {}, nil
 	}
-	own := s.use(who)
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
+	leaveOwn, err := s.take(ctx, inOrg{p.Org, name}, s.each, timer.C)
+	if err != nil {
+		return nil, err
+	}
+	// Taken last, so that one account waits here no more often than it may go on.
+	leaveOrg, err := s.take(ctx, inOrg{org: p.Org}, s.perOrg, timer.C)
+	if err != nil {
+		leaveOwn()
+		return nil, err
+	}
+	return func() { leaveOrg(); leaveOwn() }, nil
+}
+
+// take takes one of so many places.
+func (s *share) take(ctx context.Context, whose inOrg, most int, late <-chan time.Time) (leave func(), err error) {
+	p := s.use(whose, most)
 	select {
-	case own.taken <- struct{}{}:
-		return func() { <-own.taken; s.done(who, own) }, nil
-	case <-timer.C:
+	case p.taken <- struct{}{}:
+		return func() { <-p.taken; s.done(whose, p) }, nil
+	case <-late:
 		err = throttled(time.Second)
 	case <-ctx.Done():
 		err = storeFailed(ctx.Err())
 	}
-	s.done(who, own)
+	s.done(whose, p)
 	return nil, err
 }
 
-func (s *share) use(who inOrg) *places {
+func (s *share) use(whose inOrg, most int) *places {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := s.places[who]
-	if own == nil {
-		own = &places{taken: make(chan struct{}, s.each)}
-		s.places[who] = own
+	p := s.places[whose]
+	if p == nil {
+		p = &places{taken: make(chan struct{}, most)}
+		s.places[whose] = p
 	}
-	own.users++
-	return own
+	p.users++
+	return p
 }
 
-func (s *share) done(who inOrg, own *places) {
+func (s *share) done(whose inOrg, p *places) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if own.users--; own.users == 0 {
-		delete(s.places, who)
+	if p.users--; p.users == 0 {
+		delete(s.places, whose)
 	}
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -106,28 +109,91 @@ func TestPagesOfOneAccount(t *testing.T) {
 	s.do(t, call{path: "/c_messages?limit=1", account: s.AccountID}).ok(t)
 }
 
-func TestShare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShare(2, time.Second)
-		ann := auth.With(t.Context(), auth.Principal{Org: acme, Account: "ann"})
-		first, err := s.enter(ann)
-		second, _ := s.enter(ann)
-		if err != nil || first == nil || second == nil {
+// TestPagesOfOneOrg has as many slow queries under way as the accounts of one org may
+// have together: a further account waits in vain, and another org does not wait.
+func TestPagesOfOneOrg(t *testing.T) {
+	s, p := inside(t)
+	late := s.account(t, `{"email":"late@acme.example","password":"correct horse","roles":["member"]}`)["_id"].(string)
+	token := s.mint(t, "", wish(late, ""))["token"].(string)
+	var end []func()
+	for n := range queriesPerOrg {
+		account := fmt.Sprint("account ", n/queriesEach)
+		leave, err := p.store.queries.enter(auth.With(t.Context(), auth.Principal{Org: acme, Account: account}))
+		if err != nil {
 			t.Fatal(err)
 		}
-		began := time.Now()
-		if _, err := s.enter(ann); err == nil || time.Since(began) != time.Second {
-			t.Errorf("a third: %v after %v", err, time.Since(began))
-		}
-		time.AfterFunc(time.Second/2, first)
-		third, err := s.enter(ann)
+		conn, err := p.store.objects.Conn(t.Context())
 		if err != nil {
-			t.Fatalf("one that waits for a place: %v", err)
+			t.Fatal(err)
 		}
-		second()
-		third()
-		if len(s.places) != 0 {
-			t.Errorf("%d accounts kept", len(s.places))
+		end = append(end, func() { conn.Close(); leave() })
+	}
+	const page = "/c_messages?limit=1"
+	got := s.bearing(t, token, "GET", page, "")
+	s.refused(t, got, 429, "throttled.unspecified")
+	if got.header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
+	}
+	s.do(t, call{path: page, other: true}).ok(t)
+	for _, end := range end {
+		end()
+	}
+	s.bearing(t, token, "GET", page, "").ok(t)
+}
+
+func TestShare(t *testing.T) {
+	as := func(t *testing.T, org, account string) context.Context {
+		return auth.With(t.Context(), auth.Principal{Org: org, Account: account})
+	}
+	// refused enters for somebody who gets no place.
+	refused := func(t *testing.T, s *share, ctx context.Context) {
+		t.Helper()
+		began := time.Now()
+		if _, err := s.enter(ctx); err == nil || time.Since(began) != s.wait {
+			t.Errorf("one more: %v after %v", err, time.Since(began))
 		}
-	})
+	}
+	// enter fills places.
+	enter := func(t *testing.T, s *share, ctx context.Context, n int) (leave []func()) {
+		t.Helper()
+		for range n {
+			one, err := s.enter(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave = append(leave, one)
+		}
+		return leave
+	}
+	for name, fill := range map[string]func(*testing.T, *share) []func(){
+		"by one account": func(t *testing.T, s *share) []func() {
+			return enter(t, s, as(t, acme, "ann"), 2)
+		},
+		"by one org": func(t *testing.T, s *share) []func() {
+			return append(enter(t, s, as(t, acme, "bob"), 2), enter(t, s, as(t, acme, "cid"), 1)...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShare(2, 3, time.Second)
+				leave := fill(t, s)
+				refused(t, s, as(t, acme, "ann"))
+				leave = append(leave, enter(t, s, as(t, "globex", "ann"), 2)...)
+				gone, cancel := context.WithCancel(as(t, acme, "ann"))
+				cancel()
+				if _, err := s.enter(gone); !errors.Is(err, context.Canceled) {
+					t.Errorf("one that goes away: %v", err)
+				}
+				time.AfterFunc(s.wait/2, leave[0])
+				third := enter(t, s, as(t, acme, "ann"), 1) // once it has a place
+				refused(t, s, as(t, acme, "ann"))
+				for _, leave := range append(leave[1:], third...) {
+					leave()
+				}
+				if len(s.places) != 0 {
+					t.Errorf("%d accounts and orgs kept", len(s.places))
+				}
+			})
+		})
+	}
 }

@@ -31,7 +31,7 @@ type store struct {
 	objects *sql.DB // the objects: db, and in memory another database
 	dialect sqlpage.Dialect
 
-	queries *share      // of each account in the connections of routes
+	queries *share      // of each account and org in the connections of routes
 	alive   []*sql.Conn // keep a database in memory from ending with its last connection
 	file    string      // of SQLite, "" if there is none
 }
@@ -45,7 +45,7 @@ const (
 
 // openStore opens the database of -db and makes the tables that are not there.
 func openStore(ctx context.Context, name string) (*store, error) {
-	s := &store{dialect: sqlpage.SQLite, queries: newShare(queriesEach, queryWait)}
+	s := &store{dialect: sqlpage.SQLite, queries: newShare(queriesEach, queriesPerOrg, queryWait)}
 	driver, source := "sqlite", ""
 	switch {
 	case name == memoryDB:
@@ -180,6 +180,7 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_objects (
 		org TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
 		version BIGINT NOT NULL, doc {json} NOT NULL, PRIMARY KEY (org, type, id))`,
+	`CREATE TABLE IF NOT EXISTS platform_readiness (id SMALLINT PRIMARY KEY, checked BIGINT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS platform_demo (org TEXT PRIMARY KEY, client_key TEXT NOT NULL, seeded SMALLINT NOT NULL DEFAULT 0)`,
 }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -35,12 +37,22 @@ type stores struct {
 	keys        *sqlstore.Keys
 	factors     *sqlstore.Factors
 
+	devices session.DeviceKey
+
 	sql   *sqlstore.Store
 	redis *redis.Client // nil without -redis
 }
 
 func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*stores, error) {
-	sealer, err := o.sealer()
+	key, err := o.sealingKey()
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := sqlstore.NewSealer(key)
+	if err != nil {
+		return nil, err
+	}
+	devices, err := deviceKey(key)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +76,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 		ledger:   kept.Ledger(),
 		sessions: kept.Sessions(),
 		attempts: kept.Attempts(),
+		devices:  devices,
 		sql:      kept,
 	}
 	if o.db == memoryDB {
@@ -140,15 +153,15 @@ func (s *stores) close() error {
 	return s.redis.Close()
 }
 
-// sealer encrypts what is secret in the database. A database in memory has a
-// key that is as short-lived.
-func (o options) sealer() (*sqlstore.Sealer, error) {
+// sealingKey is what secrets in the database are encrypted with. A database in
+// memory has one that is as short-lived.
+func (o options) sealingKey() ([]byte, error) {
 	file := o.sealingKeyFile
 	if name, ok := strings.CutPrefix(o.db, sqliteDB); ok && file == "" {
 		file = name + ".key"
 	}
 	if file == "" {
-		return sqlstore.NewSealer(newSealingKey())
+		return newSealingKey(), nil
 	}
 	key, err := readSealingKey(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +172,13 @@ func (o options) sealer() (*sqlstore.Sealer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-sealing-key-file: %w", err)
 	}
-	return sqlstore.NewSealer(key)
+	return key, nil
+}
+
+// deviceKey is derived from the sealing key: instances have it in common, it lasts
+// over a restart, and there is one key to keep.
+func deviceKey(sealingKey []byte) (session.DeviceKey, error) {
+	return hkdf.Key(sha256.New, sealingKey, nil, "tenantkit platform: device cookies", sha256.Size)
 }
 
 func newSealingKey() []byte {
