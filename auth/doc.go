@@ -18,7 +18,8 @@
 // Principal.MayMake first: nobody passes on more than they hold.
 //
 // Public routes need nothing, Optional ones take a credential if there is one,
-// Authenticated ones admit any principal, and Allow and Some ask its scope.
+// Authenticated ones admit any principal, and Allow and Some ask its scope. Which
+// properties a body may write Principal.MayWrite decides.
 //
 // # What is refused, and how
 //

@@ -14,9 +14,10 @@ import (
 // What the random principals, makings and probes are put together from.
 var (
 	someChains = []string{"*", "object", "object.read", "object.read.c_note", "object.read.c_note." + id, "object.*.c_note",
-		"object.update.c_note", "admin", "admin.update", "admin.read", "view", "view.execute.report", "script.runner"}
+		"object.update.c_note", "object.update.c_note.*.title", "object.create.c_note.*.title", "admin", "admin.update", "admin.read", "view", "view.execute.report", "script.runner"}
 	probeNeeds = []scope.Need{scope.Object(scope.Read, "c_note", "", ""), scope.Object(scope.Read, "c_note", id, ""),
 		scope.Object(scope.Read, "c_note", otherID, "title"), scope.Object(scope.Update, "c_note", id, ""),
+		scope.Object(scope.Update, "c_note", id, "title"), scope.Object(scope.Create, "c_note", "", "title"),
 		scope.Object(scope.Delete, "c_memo", id, ""), scope.Admin(scope.Update), scope.Admin(scope.Read),
 		scope.View("report"), scope.Runner()}
 	someNetworks = networks("10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24", "0.0.0.0/0", "2001:db8::/32", "2001:db8:1::/48", "::/0")

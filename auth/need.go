@@ -54,9 +54,11 @@ var (
 // cannot stand there names a thing that does not exist, and answers 404.
 func Allow(operation string) Need { return Need{kind: needAllow, operation: operation} }
 
-// Some admits a principal whose scope permits any part of an operation: for
-// lists and for reading one object, whose handlers then narrow what they return
-// with scope.Set.On. The text is that of Allow.
+// Some admits a principal whose scope permits any part of an operation. The text
+// is that of Allow. It is for lists and for reading one object, whose handlers
+// then narrow what they return with scope.Set.On; and for creating and updating
+// objects property by property, whose handlers must hold what they write to
+// Principal.MayWrite. A handler that does neither wants Allow.
 func Some(operation string) Need { return Need{kind: needSome, operation: operation} }
 
 // By restricts a need to principals authenticated by one of the named

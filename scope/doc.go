@@ -17,6 +17,10 @@
 // another, and a property does not grant the object it belongs to. One chain
 // must cover the whole need; several do not add up.
 //
+// With a property, a chain on read shows it, one on update sets and unsets it, and
+// one on create makes instances that have nothing but such properties. One on
+// delete can match nothing, since an object is deleted whole.
+//
 // The empty chain covers everything. On the wire it is the empty text; from a
 // flag or a variable, where empty means that nothing was said, it is written
 // *. A list without chains grants nothing, and so do the zero Set, the zero

@@ -227,6 +227,20 @@ func ExampleSet_On() {
 	// body of one: true of another: false
 }
 
+// What is asked of one property of one instance, and how a refusal names it.
+func ExampleGrant_Need() {
+	set, _ := scope.Compile("token", "object.update.c_note.*.title")
+	grant := set.On(scope.Update, "c_note")
+	for _, path := range []string{"title", "body", "no path"} {
+		need := grant.Need("5f1e0c3a9b7d4e2f8a6c0b11", path)
+		fmt.Println(set.Allows(need), need)
+	}
+	// Output:
+	// true object.update.c_note.5f1e0c3a9b7d4e2f8a6c0b11.title
+	// false object.update.c_note.5f1e0c3a9b7d4e2f8a6c0b11.body
+	// false
+}
+
 func ExampleGrammar() {
 	grammar := &scope.Grammar{
 		Identifier: func(s string) bool { return strings.Trim(s, "0123456789") == "" },

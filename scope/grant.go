@@ -38,6 +38,18 @@ func (g Grant) IDs() (ids []string, all bool) {
 	return slices.Compact(ids), false
 }
 
+// Need returns the need for a path of one instance, to ask Set.Allows or to say
+// what is missing. The identifier "" means every instance, or one that is about
+// to be created; any other will do that could be one in some grammar. The path ""
+// is the whole of it. What is no identifier or no path makes the zero Need, and so
+// does the zero Grant.
+func (g Grant) Need(id, path string) Need {
+	if g.need.root == rootNone || id != "" && !isToken(id) {
+		return Need{}
+	}
+	return objectNeed(g.need.column, g.need.head[0], id, path)
+}
+
 // Property tells whether the path is permitted on every instance, so that a
 // list may be filtered and sorted by it. The path "" is the whole object.
 func (g Grant) Property(path string) bool {

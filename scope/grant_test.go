@@ -22,7 +22,13 @@ func TestGrantAnswersAsAllowsDoes(t *testing.T) {
 			if got, want := grant.Property(path), set.Allows(scope.Object(verb, name, "", path)); got != want {
 				t.Fatalf("%q on %s %s: property %q is %t", grants, verb, name, path, got)
 			}
+			if got, want := grant.Need("", path), scope.Object(verb, name, "", path); got != want {
+				t.Fatalf("%s %s: the need for property %q is %s", verb, name, path, got)
+			}
 			id := pick(r, someIDs[2:])
+			if got, want := grant.Need(id, path), scope.Object(verb, name, id, path); got != want {
+				t.Fatalf("%s %s: the need for %s of %s is %s", verb, name, path, id, got)
+			}
 			if got, want := grant.Of(id)(path), set.Allows(scope.Object(verb, name, id, path)); got != want {
 				t.Fatalf("%q on %s %s: %s of %s is %t", grants, verb, name, path, id, got)
 			}
@@ -115,14 +121,17 @@ func TestGrantOverManyLists(t *testing.T) {
 func TestGrantRefusesValuesOutsideTheGrammar(t *testing.T) {
 	grant := scope.Unscoped().On(scope.Read, "c_a")
 	for _, id := range []string{"", "*", "a.b", id1 + ".name", "ä", "a b"} {
-		if grant.Of(id)("name") {
+		if grant.Of(id)("name") || id != "" && grant.Need(id, "name").Valid() {
 			t.Errorf("instance %q", id)
 		}
 	}
 	for _, path := range []string{".", "a.", ".a", "a..b", "*", "a.*", "a b", "ä", strings.Repeat("a.", 28) + "a"} {
-		if grant.Of(id1)(path) || grant.Property(path) {
+		if grant.Of(id1)(path) || grant.Property(path) || grant.Need(id1, path).Valid() || grant.Need("", path).Valid() {
 			t.Errorf("path %q", path)
 		}
+	}
+	if long := strings.TrimSuffix(strings.Repeat(strings.Repeat("a", 40)+".", 12), "."); grant.Need(id1, long).Valid() || !grant.Need("", long[:400]).Valid() {
+		t.Error("a need may be as long as a chain, and no longer")
 	}
 	for name, grant := range map[string]scope.Grant{
 		"the zero Grant":  {},
@@ -132,6 +141,9 @@ func TestGrantRefusesValuesOutsideTheGrammar(t *testing.T) {
 	} {
 		if ids, all := grant.IDs(); ids != nil || all || grant.Property("") || grant.Property("a") || grant.Of(id1)("") || grant.Of(id1)("a") {
 			t.Error(name, "permits")
+		}
+		if grant.Need(id1, "a").Valid() && name != "the zero Set" {
+			t.Error(name, "has needs")
 		}
 	}
 }

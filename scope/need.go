@@ -18,19 +18,27 @@ func (n Need) String() string { return n.shape.text() }
 // c_note#c_short. The identifier "" means every instance, and the path "" the
 // whole of it; a path is dot-separated. Values outside the grammar, and the star
 // is one, make the zero Need.
-func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
+func (g *Grammar) Object(v Verb, name, id, path string) Need {
 	column, ok := columnOf(rootObject, string(v))
-	if !ok || v == "*" || !isObject(name) || id != "" && !g.isIdentifier(id) || !isPath(path) {
+	if !ok || v == "*" || !isObject(name) || id != "" && !g.isIdentifier(id) {
+		return Need{}
+	}
+	return objectNeed(column, newSegment(name), id, path)
+}
+
+// objectNeed is Object for a kind and an identifier of the grammar.
+func objectNeed(c column, name segment, id, path string) (n Need) {
+	if !isPath(path) {
 		return Need{}
 	}
 	if id == "" && path != "" {
 		id = "*"
 	}
-	if len("object....")+len(v)+len(name)+len(id)+len(path) > maxLength {
+	if len("object....")+len(columnNames[rootObject][c])+len(name.text)+len(id)+len(path) > maxLength {
 		return Need{}
 	}
-	n.shape.root, n.shape.column = rootObject, column
-	n.shape.head[0], n.shape.head[1] = newSegment(name), newSegment(id)
+	n.shape.root, n.shape.column = rootObject, c
+	n.shape.head[0], n.shape.head[1] = name, newSegment(id)
 	n.shape.rest = path
 	return n
 }

@@ -18,29 +18,37 @@ import (
 // each with its path, and nothing is taken of such a body. It reads the body
 // once, and no further than to its bounds.
 func readValues(r *http.Request, f form) (map[string]any, error) {
+	values, _, err := readNamed(r, f)
+	return values, err
+}
+
+// readNamed is readValues that tells what the body names, too: the path of each
+// value, and that of an object which is null or empty.
+func readNamed(r *http.Request, f form) (values map[string]any, names []string, err error) {
 	decoder, err := decoderOf(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return decodeValuesOf(decoder, f)
 }
 
 // valuesOf is readValues for a JSON object that has been read.
 func valuesOf(body json.RawMessage, f form) (map[string]any, error) {
-	return decodeValuesOf(json.NewDecoder(bytes.NewReader(body)), f)
+	values, _, err := decodeValuesOf(json.NewDecoder(bytes.NewReader(body)), f)
+	return values, err
 }
 
-func decodeValuesOf(decoder *json.Decoder, f form) (map[string]any, error) {
+func decodeValuesOf(decoder *json.Decoder, f form) (map[string]any, []string, error) {
 	b := bodyReader{decoder: decoder, form: f, values: make(map[string]any), wrong: invalid{detail: auth.DetailBody}}
 	switch err := b.whole(); {
 	case errors.Is(err, errFull):
 	case err != nil:
-		return nil, malformed(err)
+		return nil, nil, malformed(err)
 	}
 	if err := b.wrong.orNil(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return b.values, nil
+	return b.values, b.names, nil
 }
 
 // bodiless is for routes that take no body: each field of one is unknown.
@@ -140,6 +148,7 @@ type bodyReader struct {
 	decoder *json.Decoder
 	form    form
 	values  map[string]any
+	names   []string
 	wrong   invalid
 }
 
@@ -208,7 +217,7 @@ func (b *bodyReader) field(path, name string) error {
 		return b.refuse(path, "unknown field")
 	case known:
 		return b.take(in)
-	case b.form.hasBelow(path):
+	case len(b.form.below(path)) > 0:
 		return b.below(path)
 	}
 	return b.refuse(path, "unknown field")
@@ -231,6 +240,13 @@ func (b *bodyReader) below(path string) error {
 	if err := b.decoder.Decode(&value); err != nil {
 		return err
 	}
+	if inputs := b.form.below(path); string(value) == "null" && inputs.mayUnset() {
+		for _, in := range inputs {
+			b.values[in.Path] = nil
+		}
+		b.names = append(b.names, path)
+		return nil
+	}
 	if value[0] != '{' {
 		b.wrong.add(path, "must be an object")
 		return nil
@@ -239,7 +255,10 @@ func (b *bodyReader) below(path string) error {
 	inner.decoder = json.NewDecoder(bytes.NewReader(value))
 	inner.decoder.Token() // the brace
 	err := inner.object(path + ".")
-	b.wrong = inner.wrong
+	if len(inner.names) == len(b.names) {
+		inner.names = append(inner.names, path)
+	}
+	b.wrong, b.names = inner.wrong, inner.names
 	return err
 }
 
@@ -254,5 +273,6 @@ func (b *bodyReader) take(in input) error {
 		return nil
 	}
 	b.values[in.Path] = read
+	b.names = append(b.names, in.Path)
 	return nil
 }

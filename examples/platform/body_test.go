@@ -48,7 +48,8 @@ func TestBodyRefusals(t *testing.T) {
 		{"a field twice, once escaped", `{"c_text":"x","c\u005ftext":"y"}`, map[string]string{"c_text": "given more than once"}},
 		{"an object twice", `{"c_meta":{"lang":"en"},"c_meta":{}}`, map[string]string{"c_meta": "given more than once"}},
 		{"a number for a string", `{"c_text":1}`, map[string]string{"c_text": "must be a string"}},
-		{"null for a string", `{"c_text":null}`, map[string]string{"c_text": "must be a string"}},
+		{"null for what has always a value", `{"c_author":null,"c_sent":null}`,
+			map[string]string{"c_author": "must be a string", "c_sent": "must be a date such as 2026-01-02T03:04:05.000Z"}},
 		{"an object for a string", `{"c_text":{"a":1}}`, map[string]string{"c_text": "must be a string"}},
 		{"NUL in a string", `{"c_text":"a\u0000b"}`, map[string]string{"c_text": "must not contain NUL"}},
 		{"a string for an object", `{"c_meta":"en"}`, map[string]string{"c_meta": "must be an object"}},
@@ -60,7 +61,7 @@ func TestBodyRefusals(t *testing.T) {
 		{"a date without milliseconds", `{"c_sent":"2026-01-02T03:04:05Z"}`, map[string]string{"c_sent": "must be a date such as 2026-01-02T03:04:05.000Z"}},
 		{"a date with a comma", `{"c_sent":"2026-01-02T03:04:05,000Z"}`, map[string]string{"c_sent": "must be a date such as 2026-01-02T03:04:05.000Z"}},
 		{"a date that is none", `{"c_sent":"2026-02-30T03:04:05.000Z"}`, map[string]string{"c_sent": "must be a date such as 2026-01-02T03:04:05.000Z"}},
-		{"several things at once", `{"c_text":1,"c_nope":2,"c_pinned":null}`,
+		{"several things at once", `{"c_text":1,"c_nope":2,"c_pinned":"true"}`,
 			map[string]string{"c_text": "must be a string", "c_nope": "unknown field", "c_pinned": "must be true or false"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -81,11 +82,23 @@ func TestBodyRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a list property is not written through its object", func(t *testing.T) {
-		got := s.do(t, call{method: "POST", path: "/c_conversations", body: `{"c_messages":[]}`})
-		want := map[string]string{"c_messages": "cannot be written"}
+	t.Run("a new object has no null, but where it means something", func(t *testing.T) {
+		got := s.do(t, call{method: "POST", path: "/c_messages", body: `{"c_text":null,"c_pinned":null,"c_meta":null}`})
+		want := map[string]string{"c_text": "must be a string", "c_pinned": "must be true or false", "c_meta": "must be an object"}
 		if diff := cmp.Diff(want, children(s.refused(t, got, 400, "invalidArgument.body"))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a list property is not written through its object", func(t *testing.T) {
+		want := map[string]string{"c_messages": "cannot be written"}
+		for _, c := range []call{
+			{method: "POST", path: "/c_conversations", body: `{"c_messages":[]}`},
+			{method: "PATCH", path: "/c_conversations/" + conversation3, body: `{"c_messages":[]}`},
+			{method: "PATCH", path: "/c_conversations/" + conversation3, body: `{"c_messages":null}`},
+		} {
+			if diff := cmp.Diff(want, children(s.refused(t, s.do(t, c), 400, "invalidArgument.body"))); diff != "" {
+				t.Errorf("%s %s (-want +got):\n%s", c.method, c.body, diff)
+			}
 		}
 	})
 	t.Run("a body full of nonsense has a short answer", func(t *testing.T) {

@@ -28,7 +28,7 @@ var scopeQuestion = form{
 // scopeReply is a decision and what it rests on.
 type scopeReply struct {
 	Allowed  bool           `json:"allowed"`
-	Part     bool           `json:"part"`              // whether any part of the need is permitted: lists are then narrowed to it
+	Part     bool           `json:"part"`              // whether any part of the need is permitted: lists are then narrowed to it, and writes held to it
 	Need     string         `json:"need"`              // in canonical form, as the chain is
 	Chain    string         `json:"chain,omitempty"`   // the one that allows, or comes nearest
 	Source   string         `json:"source,omitempty"`  // of the chain: "grant 2"

@@ -21,7 +21,7 @@ function reasons(reply) {
     reply.chain && [nearest, marked(reply)],
     reply.source && ['Source', reply.source],
     reply.segment && ['Fails at', `segment ${reply.segment}`],
-    !reply.allowed && ['In part', reply.part ? 'some of it is covered, and a list is narrowed to that' : 'no part of it is covered'],
+    !reply.allowed && ['In part', reply.part ? 'some of it is covered: a list is narrowed to that, and a write held to it' : 'no part of it is covered'],
   ].filter(Boolean));
   return facts;
 }

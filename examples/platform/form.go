@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,9 +15,10 @@ type form []input
 
 // input is one value of a body, by its path.
 type input struct {
-	Path string
-	Type kind
-	Null bool // may be null
+	Path  string
+	Type  kind
+	Null  bool // may be null
+	Unset bool // may be taken away, for which null stands
 }
 
 // kind is the type of a value in a body.
@@ -48,8 +50,19 @@ var kinds = map[paging.Type]kind{
 func formOf(s *paging.Schema) (f form) {
 	for _, p := range s.Properties {
 		if !p.Hidden {
-			f = append(f, input{p.Path, kinds[p.Type], p.Path == languagePath})
+			f = append(f, input{Path: p.Path, Type: kinds[p.Type], Null: p.Path == languagePath})
 		}
+	}
+	return f
+}
+
+// changesOf returns the form by which they are changed. What a new object may lack
+// can be taken away from one.
+func changesOf(s *paging.Schema) form {
+	f := formOf(s)
+	for i := range f {
+		p, _ := propertyOf(s, f[i].Path)
+		f[i].Unset = p.Null
 	}
 	return f
 }
@@ -64,21 +77,25 @@ func (f form) input(path string) (input, bool) {
 	return input{}, false
 }
 
-// hasBelow tells whether there are inputs below a path, as c_meta.lang is
-// below c_meta.
-func (f form) hasBelow(path string) bool {
+// below returns the inputs below a path, as c_meta.lang is below c_meta.
+func (f form) below(path string) (below form) {
 	for _, i := range f {
 		if strings.HasPrefix(i.Path, path+".") {
-			return true
+			below = append(below, i)
 		}
 	}
-	return false
+	return below
+}
+
+// mayUnset tells whether all of the inputs may be taken away.
+func (f form) mayUnset() bool {
+	return !slices.ContainsFunc(f, func(i input) bool { return !i.Unset })
 }
 
 // read takes the value of an input from JSON. What it refuses it names: "must be
 // an integer".
 func (i input) read(value json.RawMessage) (_ any, refused string) {
-	if string(value) == "null" && i.Null {
+	if string(value) == "null" && (i.Null || i.Unset) {
 		return nil, ""
 	}
 	switch i.Type {

@@ -11,6 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/scope"
 )
 
 // object is one object of an org.
@@ -118,7 +119,7 @@ func (h objects) create(r *http.Request) (objectReply, error) {
 	if err := mayCreate(p); err != nil {
 		return nil, err
 	}
-	q, values, err := h.written(r, h.everywhere(r))
+	q, values, err := h.written(r, scope.Create, "", h.everywhere(r))
 	if err != nil {
 		return nil, err
 	}
@@ -131,15 +132,19 @@ func (h objects) create(r *http.Request) (objectReply, error) {
 }
 
 func (h objects) update(r *http.Request) (objectReply, error) {
+	p := auth.From(r.Context())
+	if err := p.MayWrite(scope.Update, h.schema.Object, r.PathValue("id"), nil); err != nil {
+		return nil, err // let in by a chain on a #type, of which there is none here
+	}
 	o, err := h.find(r)
 	if err != nil {
 		return nil, err
 	}
-	allowed := func(o *object) error { return mayUpdate(auth.From(r.Context()), o) }
+	allowed := func(o *object) error { return mayUpdate(p, o) }
 	if err := allowed(o); err != nil {
 		return nil, err // before the body is read
 	}
-	q, changes, err := h.written(r, h.views(r)(o).readable(h.schema))
+	q, changes, err := h.written(r, scope.Update, o.ID, h.views(r)(o).readable(h.schema))
 	if err != nil {
 		return nil, err
 	}
@@ -172,16 +177,26 @@ func (h objects) find(r *http.Request) (*object, error) {
 	return h.store.object(r.Context(), auth.From(r.Context()).Org, h.schema, r.PathValue("id"))
 }
 
-// written returns what a request writes, and what it wants to see of it. All of
-// it is known to be good before anything is kept.
-func (h objects) written(r *http.Request, readable func(path string) bool) (q paging.Query, values map[string]any, err error) {
+// written returns what a request writes to an object, or to a new one that has no
+// id yet, and what it wants to see of it. All of it is known to be good before
+// anything is kept, and each property that it names to be within the scope.
+func (h objects) written(r *http.Request, v scope.Verb, id string, readable func(path string) bool) (q paging.Query, values map[string]any, err error) {
 	if q, err = h.schema.ParseObject(r.URL.RawQuery, readable); err != nil {
 		return q, nil, err
 	}
-	if values, err = readValues(r, formOf(h.schema)); err != nil {
+	f := formOf(h.schema)
+	if v == scope.Update {
+		f = changesOf(h.schema)
+	}
+	values, names, err := readNamed(r, f)
+	if err != nil {
 		return q, nil, err
 	}
-	return orWhole(q, h.schema), values, mayWriteAs(auth.From(r.Context()), values)
+	p := auth.From(r.Context())
+	if err := p.MayWrite(v, h.schema.Object, id, names); err != nil {
+		return q, nil, err
+	}
+	return orWhole(q, h.schema), values, mayWriteAs(p, values)
 }
 
 // setDefaults completes a new object.

@@ -138,11 +138,16 @@ var errMoved = errors.New("changed meanwhile")
 // access is whether somebody may write an object, as it is.
 type access func(*object) error
 
-// update sets some properties of an object and returns it as it is then.
+// update sets some properties of an object, or takes those away that are nil, and
+// returns it as it is then.
 func (s *store) update(ctx context.Context, org string, of *paging.Schema, id string, changes map[string]any, allowed access) (*object, error) {
 	var changed *object
 	err := s.write(ctx, org, of, id, allowed, func(now *object) error {
 		maps.Copy(now.Values, changes)
+		maps.DeleteFunc(now.Values, func(path string, _ any) bool {
+			value, named := changes[path]
+			return named && value == nil
+		})
 		changed = now
 		return execIn(ctx, s.objects, errMoved,
 			"UPDATE platform_objects SET doc = $5, version = version + 1 WHERE org = $1 AND type = $2 AND id = $3 AND version = $4",

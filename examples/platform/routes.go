@@ -31,9 +31,9 @@ func (p *platform) routes() *auth.Mux {
 		objects := objects{schema: s.Schema, store: p.store}
 		all, one := "/"+s.plural, "/"+s.plural+"/{id}"
 		mux.HandleFunc("GET "+all, auth.Some("object.read."+s.Object), reply(objects.list))
-		mux.HandleFunc("POST "+all, auth.Allow("object.create."+s.Object), reply(objects.create))
+		mux.HandleFunc("POST "+all, auth.Some("object.create."+s.Object), reply(objects.create))
 		mux.HandleFunc("GET "+one, auth.Some("object.read."+s.Object+".{id}"), reply(objects.get))
-		mux.HandleFunc("PATCH "+one, auth.Allow("object.update."+s.Object+".{id}"), reply(objects.update))
+		mux.HandleFunc("PATCH "+one, auth.Some("object.update."+s.Object+".{id}"), reply(objects.update))
 		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(bodiless(objects.delete)))
 		mux.HandleFunc("GET "+one+"/{path...}", auth.Some("object.read."+s.Object+".{id}.{path...}"), reply(objects.property))
 	}

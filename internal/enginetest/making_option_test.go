@@ -11,6 +11,7 @@ var scopes = [][]string{
 	{"admin.update"}, {"admin.update"}, {"admin.read"}, {"admin"}, {"admin", "object"}, {"admin", "object.read"},
 	{"admin.update", "script"}, {"admin.update", "view", "object.read.c_message"},
 	{"object"}, {"object.read.c_message"}, {"object.read.c_message.*.c_text"}, {"object.update.c_message"},
+	{"object.update.c_message.*.c_text"}, {"object.create.c_message.*.c_text", "object.update.c_message.*.c_likes"},
 	{"view.execute.messages"}, {"view.execute.message_token"}, {"view.execute.message_token", "object.read.c_message"},
 	{"script.runner"}, {"script.route.mint_and_revoke"}, {"script", "view", "object.read"},
 }

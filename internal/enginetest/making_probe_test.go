@@ -31,6 +31,7 @@ var probes = []probe{
 	{name: "POST /c_messages", method: "POST", path: "/c_messages", body: `{"c_text":"made"}`},
 	{name: "PATCH a message of the administrator", method: "PATCH", path: "/c_messages/{chief's}", body: `{"c_text":"changed"}`},
 	{name: "PATCH a message of the member", method: "PATCH", path: "/c_messages/{hand's}", body: `{"c_text":"changed"}`},
+	{name: "PATCH c_likes of a message of the member", method: "PATCH", path: "/c_messages/{hand's}", body: `{"c_likes":1}`},
 	{name: "PATCH another's message", method: "PATCH", path: "/c_messages/{message}", body: `{"c_text":"changed"}`},
 	{name: deletion, method: "DELETE", path: "/c_messages/{spare}"},
 	{name: "GET /c_conversations", method: "GET", path: "/c_conversations?limit=1"},
