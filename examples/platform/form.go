@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,28 @@ func formOf(s *paging.Schema) (f form) {
 		}
 	}
 	return f
+}
+
+// below is the form with its inputs below a path.
+func (f form) below(path string) form {
+	moved := make(form, len(f))
+	for i, in := range f {
+		in.Path = path + "." + in.Path
+		moved[i] = in
+	}
+	return moved
+}
+
+// names are the fields of a body of this form, each once: of an input below another
+// field the name of that field.
+func (f form) names() (names []string) {
+	for _, i := range f {
+		name, _, _ := strings.Cut(i.Path, ".")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // input returns the input at a path.
