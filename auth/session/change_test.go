@@ -18,7 +18,7 @@ func (b *browser) change(password, next string) reply {
 }
 
 func TestChangePassword(t *testing.T) {
-	t.Run("F19 it ends all other sessions and tickets, and the former token of its own", func(t *testing.T) {
+	t.Run("F09 it ends all other sessions and tickets, and the former token of its own", func(t *testing.T) {
 		w := newWorld(t)
 		b, other := w.ann(), w.ann()
 		secret, _ := b.enrol()
@@ -37,7 +37,7 @@ func TestChangePassword(t *testing.T) {
 		want(t, w.browser().login("ann", nextPassword, "code", w.code(secret)), 200, "")
 		want(t, b.change(nextPassword, annPassword), 200, "")
 	})
-	t.Run("F19 a login that is under way with the former password is over", func(t *testing.T) {
+	t.Run("F09 a login that is under way with the former password is over", func(t *testing.T) {
 		w := newWorld(t)
 		b, late := w.ann(), w.browser()
 		var changing atomic.Bool
@@ -50,7 +50,7 @@ func TestChangePassword(t *testing.T) {
 		want(t, late.get("/me"), 401, expired)
 		want(t, b.get("/me"), 200, "")
 	})
-	t.Run("F19 whoever holds the session and not the password changes nothing", func(t *testing.T) {
+	t.Run("F09 whoever holds the session and not the password changes nothing", func(t *testing.T) {
 		w := newWorld(t)
 		b, other := w.ann(), w.ann()
 		for range 4 {
