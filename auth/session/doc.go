@@ -54,9 +54,9 @@
 // that is under way with the old password outlives RevokeAll but not Changed: its
 // session is dated from before the password was looked up. So do both.
 //
-// ChangePassword does both for somebody who is signed in and knows the password. It
-// keeps the session that asked for it, which Changed would end as well. A request's
-// token is renewed once: a Reauthenticate behind it finds no session.
+// For somebody who is signed in and knows the password, ChangePassword does both: what
+// it is given sets Changed. It keeps the session that asks, which Changed would end as
+// well. A request's token is renewed once: a Reauthenticate behind it finds no session.
 //
 // # What is not checked
 //
