@@ -323,6 +323,28 @@ const checks = {
     succeeded(await new Person().login(nina.email, nina.password));
   },
 
+  'another password takes the present one, and ends the other sessions': async () => {
+    const [here, there] = [new Person(), new Person()];
+    for (const person of [here, there]) succeeded(await person.login(nina.email, nina.password));
+    const old = new Person();
+    old.jar.cookies = new Map(here.jar.cookies);
+    const newPassword = 'another password of Nina';
+    wrongPassword(await here.post('/accounts/me/password', { password: 'not the password', newPassword }));
+    succeeded(await here.post('/accounts/me/password', { password: nina.password, newPassword }));
+    succeeded(await here.get('/accounts/me'));
+    for (const person of [old, there]) over(await person.get('/accounts/me'));
+    wrongPassword(await new Person().login(nina.email, nina.password));
+    nina.password = newPassword;
+    succeeded(await new Person().login(nina.email, nina.password));
+  },
+
+  'an account that has a role for its scope alone signs in': async () => {
+    const person = new Person();
+    const account = succeeded(await person.login(facts.reader_email, facts.reader_password));
+    assert.equal(account._id, facts.reader_account_id);
+    assert.deepEqual(account.roles, ['reader']);
+  },
+
   'what a browser sends from another origin is refused, and ends nothing': async () => {
     const person = await signedIn();
     for (const headers of [{ 'Sec-Fetch-Site': 'cross-site' }, { 'Sec-Fetch-Site': 'same-site' }, { Origin: 'http://elsewhere.example' }]) {

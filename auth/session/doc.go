@@ -24,7 +24,7 @@
 // the login.
 //
 // These verbs, and Logout, stand on routes that are auth.Public, with POST.
-// Reauthenticate and Remove stand behind auth.Authenticated. Enrol and Confirm
+// Reauthenticate, ChangePassword and Remove stand behind auth.Authenticated. Enrol and Confirm
 // serve sessions and tickets: auth.Optional admits both. What must not be done
 // with a session that was left open takes auth.Need.Fresh: Enrol, Remove, a
 // change of the password, the end of other sessions.
@@ -54,10 +54,9 @@
 // that is under way with the old password outlives RevokeAll but not Changed: its
 // session is dated from before the password was looked up. So do both.
 //
-// Changed ends the session that asked for the change as well, unless it proves
-// itself again: a route that asks for a fresh session changes the password, and
-// then calls Reauthenticate with the new one, within the same request. A request's
-// token is renewed once; a second Reauthenticate finds no session.
+// For somebody who is signed in and knows the password, ChangePassword does both: what
+// it is given sets Changed. It keeps the session that asks, which Changed would end as
+// well. A request's token is renewed once: a Reauthenticate behind it finds no session.
 //
 // # What is not checked
 //

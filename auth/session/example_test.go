@@ -30,11 +30,12 @@ func (t table) Password(_ context.Context, org, login string) (account, encoded 
 
 // application is a small server, for the examples.
 type application struct {
-	manager *session.Manager
-	mux     *auth.Mux
-	client  *http.Client
-	url     string
-	close   func()
+	directory *auth.Memory
+	manager   *session.Manager
+	mux       *auth.Mux
+	client    *http.Client
+	url       string
+	close     func()
 }
 
 // newApplication has an account, ann, whose password is "open sesame".
@@ -54,7 +55,7 @@ func newApplication() *application {
 	mux := guard.Mux()
 	server := httptest.NewServer(mux)
 	jar, _ := cookiejar.New(nil)
-	return &application{manager, mux, &http.Client{Jar: jar}, server.URL + "/acme/v2", server.Close}
+	return &application{directory, manager, mux, &http.Client{Jar: jar}, server.URL + "/acme/v2", server.Close}
 }
 
 // post registers a verb.
@@ -294,6 +295,31 @@ func ExampleManager_Reauthenticate() {
 	// /login 200
 	// /payout 403
 	// /proof 200
+}
+
+// A change of the password: it keeps the new one first, and then dates the change.
+func ExampleManager_ChangePassword() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	a.post("/password", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
+		set := func(_ context.Context, encoded string) error {
+			a.manager.Passwords.(table)["acme/ann"] = encoded
+			changed := time.Now().Add(time.Millisecond).Truncate(time.Millisecond)
+			a.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Changed: changed})
+			return nil
+		}
+		return a.manager.ChangePassword(w, r, "ann", r.PostFormValue("password"), r.PostFormValue("new"), set)
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/password", "password", "wrong", "new", "close sesame")
+	a.send("/password", "password", "open sesame", "new", "close sesame")
+	a.send("/password", "password", "close sesame", "new", "open sesame") // by the same session
+	// Output:
+	// /login 200
+	// /password 401
+	// /password 200
+	// /password 200
 }
 
 func ExampleManager_Logout() {

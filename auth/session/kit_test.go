@@ -120,6 +120,10 @@ func (w *world) routes() {
 	verb("POST /reauthenticate", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.Reauthenticate(rw, r, r.PostFormValue("login"), r.PostFormValue("password")))
 	})
+	verb("POST /password", auth.Authenticated.Fresh(10*time.Minute), func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		return "", m.ChangePassword(rw, r, r.PostFormValue("login"), r.PostFormValue("password"), r.PostFormValue("next"),
+			func(_ context.Context, encoded string) error { return w.setPassword(r, encoded) })
+	})
 	verb("POST /logout", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return "", m.Logout(rw, r)
 	})
@@ -140,6 +144,18 @@ func (w *world) routes() {
 	w.mux.Handle("GET /status", auth.Public, w.answerer())
 	w.mux.Handle("GET /signed", auth.Authenticated.By("signature"), w.answerer())
 	w.mux.Handle("POST /sudo", auth.Authenticated.Fresh(10*time.Minute), w.answerer())
+}
+
+// setPassword is what an application does of a change of the password.
+func (w *world) setPassword(r *http.Request, encoded string) error {
+	if err := w.stores.at("setPassword"); err != nil {
+		return err
+	}
+	p := auth.From(r.Context())
+	w.stores.passwords[p.Org+"/"+p.Account] = encoded
+	changed := w.now().Add(time.Millisecond).Truncate(time.Millisecond)
+	w.directory.PutAccount(auth.Account{ID: p.Account, Org: p.Org, Changed: changed})
+	return nil
 }
 
 func (w *world) answerer() http.Handler {

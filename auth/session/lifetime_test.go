@@ -138,10 +138,10 @@ func TestF09WhatEndsSessions(t *testing.T) {
 			must(w.manager.Reauthenticate(rw, r, "ann", "another password"))
 			rw.Write([]byte("{}"))
 		}
-		w.mux.Handle("POST /password", auth.Authenticated.Fresh(10*time.Minute), changing)
+		w.mux.Handle("POST /password-by-hand", auth.Authenticated.Fresh(10*time.Minute), changing)
 		b, other := w.ann(), w.ann()
 		w.clock.Advance(time.Minute + 300*time.Microsecond) // directories may keep more than milliseconds
-		want(t, b.post("/password"), 200, "")
+		want(t, b.post("/password-by-hand"), 200, "")
 		want(t, b.get("/me"), 200, "")
 		want(t, other.get("/me"), 401, expired)
 		want(t, w.browser().login("ann", annPassword), 401, auth.DetailInvalidCredentials)

@@ -28,7 +28,7 @@ import (
 type Manager struct {
 	Store Store // required
 
-	Passwords Passwords // required for Login and Reauthenticate
+	Passwords Passwords // required for Login, Reauthenticate and ChangePassword
 	Attempts  Attempts  // required for Login, Verify, Confirm and Remove
 	Factors   Factors   // nil: no second factor, and no login to an org that requires one
 	Hasher    Hasher    // nil: PBKDF2

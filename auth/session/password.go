@@ -102,3 +102,59 @@ func (m *Manager) Hash(ctx context.Context, password string) (encoded string, er
 	}
 	return encoded, err
 }
+
+// ChangePassword lets the account of the session that the request was admitted with
+// choose another password, by the one it has. It ends the account's other sessions and
+// the logins that are not complete, and gives this session a new token; that session
+// has proven itself as of now. login and password are those of Reauthenticate, and
+// wrong ones are counted as there.
+//
+// set keeps next, as the Hasher has encoded it. Only after that it sets
+// auth.Account.Changed to the present time, rounded up to a millisecond: a login that
+// is looking at the former password meanwhile is older, and so over. What set returns
+// is returned, and leaves the sessions as they are. next has 1 to 1024 bytes; its
+// quality is the application's.
+//
+// It returns an error that wraps ErrCredentials, ErrLocked or auth.ErrUnavailable, or
+// auth.ErrNotFound if this session has ended meanwhile. One that follows set leaves the
+// password changed: RevokeAll does the rest. Its detail is auth.DetailForbidden without
+// a session, auth.DetailOption for a password that no login takes, and
+// auth.DetailThrottled if too many passwords are waiting.
+func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, password, next string,
+	set func(ctx context.Context, encoded string) error) error {
+	t, err := tenant(r.Context())
+	if err != nil {
+		return err
+	}
+	p := auth.From(r.Context())
+	if p.SessionID == "" {
+		return errNoSession
+	}
+	if next == "" || len(next) > maxPassword {
+		return &auth.Error{Detail: auth.DetailOption, Reason: "a password has 1 to 1024 bytes"}
+	}
+	account, _, err := m.password(r, t, login, password)
+	switch {
+	case err != nil:
+		return err
+	case account != p.Account:
+		return errCredentials
+	}
+	encoded, err := m.Hash(r.Context(), next)
+	if err != nil {
+		return err
+	}
+	if err := set(r.Context(), encoded); err != nil {
+		return err
+	}
+	if _, err := m.RevokeAll(r.Context(), t.Org.Code, account, p.SessionID); err != nil {
+		return err
+	}
+	// Not before Changed, which may be rounded up: it would end this session, too.
+	proven := m.stamp().Add(time.Millisecond)
+	if err := m.renew(w, r, t, proven); err != nil {
+		return err
+	}
+	m.giveDevice(w, t, proof{account, proven})
+	return nil
+}

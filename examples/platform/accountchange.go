@@ -14,7 +14,7 @@ import (
 )
 
 var accountPatch = form{
-	{Path: "name", Type: typeString},
+	{Path: "name", Type: typeString, Null: true},
 	{Path: "roles", Type: typeStrings},
 	{Path: "disabled", Type: typeBoolean},
 	{Path: "resetSecondFactor", Type: typeBoolean},

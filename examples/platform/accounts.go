@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
@@ -18,7 +19,8 @@ type account struct {
 	Name  string
 }
 
-// The roles this platform knows.
+// The roles that the access rules know. Others have chains alone, such as the demo's
+// reader.
 const (
 	administrator = "administrator"
 	member        = "member"
@@ -85,6 +87,24 @@ func (s *store) Password(ctx context.Context, org, login string) (id, encoded st
 func (s *store) setPassword(ctx context.Context, org, id, encoded string) error {
 	return s.exec(ctx, auth.ErrNotFound,
 		"UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
+}
+
+// changePassword keeps another password, and ends the sessions that began before.
+// Changed is set on both sides of it. Before: should the rest fail, they are over all
+// the same. Behind: so is a login that read the former password meanwhile.
+func (s *store) changePassword(ctx context.Context, org, id, encoded string) error {
+	changed := func(a *account) error {
+		a.Changed = time.Now().Add(time.Millisecond).Truncate(time.Millisecond)
+		return nil
+	}
+	if _, err := s.changeAccount(ctx, org, id, changed); err != nil {
+		return err
+	}
+	if err := s.setPassword(ctx, org, id, encoded); err != nil {
+		return err
+	}
+	_, err := s.changeAccount(ctx, org, id, changed)
+	return err
 }
 
 // Rehash implements session.Rehasher.

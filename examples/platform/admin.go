@@ -84,7 +84,7 @@ func (h provisioning) valid(ctx context.Context, a *account, password string, ha
 	wrong := invalid{detail: auth.DetailBody}
 	validAccount(&wrong, a)
 	if hasPassword {
-		validPassword(&wrong, password)
+		validPassword(&wrong, "password", password)
 	}
 	if err := h.validRoles(ctx, &wrong, a.Org, a.Roles, nil); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // the interface).
 var appBody = form{
 	{Path: "name", Type: typeString},
-	{Path: "exposeKeys", Type: typeBoolean},
+	{Path: "exposeKeys", Type: typeBoolean, Null: true},
 	{Path: "credential.account", Type: typeString, Null: true},
 	{Path: "credential.accounts", Type: typeStrings, Null: true},
 	{Path: "credential.scope", Type: typeStrings, Null: true},
@@ -26,7 +26,8 @@ var appBody = form{
 	{Path: "credential.networks", Type: typeStrings, Null: true},
 }
 
-// appPatch is appBody, and what cannot be said of a new app.
+// appPatch is appBody, and what cannot be said of a new app. It takes no null for
+// disabled: to enable an app has to be said.
 var appPatch = append(slices.Clone(appBody), input{Path: "disabled", Type: typeBoolean})
 
 const (

@@ -48,8 +48,8 @@ func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) e
 
 // demo is who lives in the demo orgs.
 type demo struct {
-	admin, mia, theo, gus account
-	own, foreign          auth.App // of acme and of globex
+	admin, mia, theo, rita, gus account
+	own, foreign                auth.App // of acme and of globex
 }
 
 // seed fills the store where it is empty and returns what one needs to know to
@@ -59,6 +59,7 @@ func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts,
 		admin: demoAccount(acme, 1, "Ada Admin", administrator, member),
 		mia:   demoAccount(acme, 2, "Mia Member", member),
 		theo:  demoAccount(acme, 3, "Theo Second", member),
+		rita:  demoAccount(acme, 4, "Rita Reader", readerRole.Name),
 		gus:   demoAccount(globex, 1, "Gus Globex", member),
 	}
 	var err error
@@ -113,6 +114,8 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 		TOTPAccountEmail: d.theo.Email,
 		AdminAccountID:   d.admin.ID,
 		AdminEmail:       d.admin.Email,
+		ReaderAccountID:  d.rita.ID,
+		ReaderEmail:      d.rita.Email,
 		OtherOrg:         globex,
 		OtherClientKey:   d.foreign.ClientKey,
 		OtherAccountID:   d.gus.ID,
@@ -121,6 +124,12 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 		return nil, err
 	}
 	if f.AdminPassword, err = p.newPassword(ctx, d.admin); err != nil {
+		return nil, err
+	}
+	if err := p.seedReader(ctx, d.rita); err != nil {
+		return nil, err
+	}
+	if f.ReaderPassword, err = p.newPassword(ctx, d.rita); err != nil {
 		return nil, err
 	}
 	if f.TOTPPassword, err = p.newPassword(ctx, d.theo); err != nil {
@@ -192,6 +201,23 @@ func (p *platform) seedOrg(ctx context.Context, org auth.Org, accounts ...accoun
 		}
 	}
 	return err
+}
+
+// readerRole is a role that is good for its chains alone.
+var readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.Object}}
+
+// seedReader makes the account whose role has a scope, and the role, unless they are
+// there.
+func (p *platform) seedReader(ctx context.Context, a account) error {
+	err := p.store.addRole(ctx, a.Org, readerRole)
+	if err != nil && !isConflict(err) {
+		return err
+	}
+	err = p.store.addAccount(ctx, a, "")
+	if err != nil && !isConflict(err) {
+		return err
+	}
+	return nil
 }
 
 // isConflict tells of another instance that has made the same.

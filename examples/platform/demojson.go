@@ -26,6 +26,9 @@ type facts struct {
 	NarrowClientSecret string `json:"narrow_client_secret"`
 	AdminEmail         string `json:"admin_email"`
 	AdminPassword      string `json:"admin_password"`
+	ReaderAccountID    string `json:"reader_account_id"` // its role has the scope object.read.c_message
+	ReaderEmail        string `json:"reader_email"`
+	ReaderPassword     string `json:"reader_password"`
 	OtherOrg           string `json:"other_org"`
 	OtherClientKey     string `json:"other_client_key"`
 	OtherClientSecret  string `json:"other_client_secret"`

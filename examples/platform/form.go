@@ -67,6 +67,28 @@ func changesOf(s *paging.Schema) form {
 	return f
 }
 
+// under is the form with its inputs moved below a path.
+func (f form) under(path string) form {
+	moved := make(form, len(f))
+	for i, in := range f {
+		in.Path = path + "." + in.Path
+		moved[i] = in
+	}
+	return moved
+}
+
+// names are the fields of a body of this form, each once: of an input below another
+// field the name of that field.
+func (f form) names() (names []string) {
+	for _, i := range f {
+		name, _, _ := strings.Cut(i.Path, ".")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // input returns the input at a path.
 func (f form) input(path string) (input, bool) {
 	for _, i := range f {

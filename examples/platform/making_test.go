@@ -388,6 +388,70 @@ func TestM17EndingIsNeverRefused(t *testing.T) {
 	s.refused(t, s.bearing(t, token, "PATCH", "/admin/settings", `{"idle":60,"sessionsPerAccount":100}`), 403, "accessDenied.delegation")
 }
 
+// Null takes a restriction away, which is to widen: it passes the same bound.
+func TestNullUnsets(t *testing.T) {
+	s := start(t)
+	const all = `"notBefore":1000000000,"notAfter":4000000000,"networks":["127.0.0.0/8"],"scope":["object","admin"]`
+	key := s.app(t, `"account":"`+s.AdminAccountID+`","accounts":["`+s.AccountID+`"],`+all)["_id"].(string)
+	one := "/apps/" + key
+	token := s.adminToken(t, `,"expiresIn":60`, "")
+	narrow := s.adminToken(t, `,"expiresIn":60`, "admin", "object")
+	before := s.as(t, "", "GET", one, "").ok(t)
+	for _, field := range []string{"notBefore", "notAfter", "networks", "scope"} {
+		t.Run("M15 "+field+", by a token that ends", func(t *testing.T) {
+			body := `{"credential":{"` + field + `":null}}`
+			for _, token := range []string{token, narrow} {
+				s.refused(t, s.bearing(t, token, "PATCH", one, body), 403, "accessDenied.delegation")
+			}
+			if diff := cmp.Diff(before, s.as(t, "", "GET", one, "").ok(t)); diff != "" {
+				t.Errorf("(-before +after):\n%s", diff)
+			}
+		})
+	}
+	t.Run("M15 by a signing key that is bound by the same", func(t *testing.T) {
+		by := s.signer(s.app(t, `"account":"`+s.AdminAccountID+`",`+all))
+		for _, c := range [][2]string{{"notAfter", "credential.notAfter"}, {"networks", "credential.networks"}, {"scope", "credential.scope"}} {
+			got := by.as(t, "", "PATCH", "/apps/"+by.ClientKey, `{"credential":{"`+c[0]+`":null}}`)
+			reasons := children(s.refused(t, got, 403, "accessDenied.delegation"))
+			if _, named := reasons[c[1]]; !named || len(reasons) != 1 {
+				t.Errorf("%s: %v", c[0], reasons)
+			}
+		}
+	})
+	t.Run("by one that is bound by nothing", func(t *testing.T) {
+		s.as(t, "", "PATCH", one, `{"exposeKeys":true}`).ok(t)
+		got := s.as(t, "", "PATCH", one, `{"exposeKeys":null,"credential":{"notBefore":null,"notAfter":null,"networks":null,"scope":null,"accounts":null}}`).ok(t)
+		want := value{"account": s.AdminAccountID, "accounts": []any{}, "scope": nil, "notBefore": nil, "notAfter": nil, "networks": nil, "secrets": 1.0}
+		if diff := cmp.Diff(want, got["credential"]); diff != "" || got["exposeKeys"] != false {
+			t.Errorf("exposeKeys %v (-want +got):\n%s", got["exposeKeys"], diff)
+		}
+	})
+	t.Run("M17 the accounts that it acts as, by anybody who may change it", func(t *testing.T) {
+		got := s.bearing(t, token, "PATCH", one, `{"credential":{"account":null}}`).ok(t)
+		if got["credential"].(value)["account"] != nil {
+			t.Errorf("%v", got)
+		}
+	})
+	t.Run("an account's name", func(t *testing.T) {
+		if got := s.bearing(t, token, "PATCH", "/admin/accounts/"+s.AccountID, `{"name":null}`).ok(t); got["name"] != "" {
+			t.Errorf("%v", got)
+		}
+	})
+	t.Run("not what must be said", func(t *testing.T) {
+		for path, fields := range map[string][]string{
+			one:                              {"name", "disabled", "credential"},
+			"/admin/accounts/" + s.AccountID: {"roles", "disabled", "resetSecondFactor", "tokensFrom"},
+		} {
+			for _, field := range fields {
+				fault := s.refused(t, s.as(t, "", "PATCH", path, `{"`+field+`":null}`), 400, "invalidArgument.body")
+				if children(fault)[field] == "" {
+					t.Errorf("%s: %v", field, children(fault))
+				}
+			}
+		}
+	})
+}
+
 func TestSecretGrace(t *testing.T) {
 	s := start(t)
 	by := s.signer(s.app(t, `"account":"`+s.AccountID+`"`))
@@ -536,17 +600,17 @@ func TestConcurrentEndsOfAdministrators(t *testing.T) {
 
 func TestRoles(t *testing.T) {
 	s := start(t)
-	made := s.as(t, "", "POST", "/admin/roles", `{"name":"reader","scope":["object.read.c_message"]}`).ok(t)
-	want := value{"_id": "reader", "object": "role", "scope": []any{"object.read.c_message"}}
+	made := s.as(t, "", "POST", "/admin/roles", `{"name":"watcher","scope":["object.read.c_message"]}`).ok(t)
+	want := value{"_id": "watcher", "object": "role", "scope": []any{"object.read.c_message"}}
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	s.refused(t, s.as(t, "", "POST", "/admin/roles", `{"name":"reader","scope":[]}`), 409, "conflict.unspecified")
+	s.refused(t, s.as(t, "", "POST", "/admin/roles", `{"name":"watcher","scope":[]}`), 409, "conflict.unspecified")
 	listed := items(t, s.as(t, "", "GET", "/admin/roles", "").ok(t), false)
-	if len(listed) != 3 || cmp.Diff(want, listed[2].(value)) != "" {
+	if len(listed) != 4 || cmp.Diff(want, listed[3].(value)) != "" {
 		t.Errorf("%v", listed)
 	}
-	b := s.account(t, `{"email":"r@acme.example","roles":["reader"]}`)["_id"].(string)
+	b := s.account(t, `{"email":"r@acme.example","roles":["watcher"]}`)["_id"].(string)
 	token := s.mint(t, "", `{"sub":"`+b+`","scope":[],"expiresIn":600}`)["token"].(string)
 	s.bearing(t, token, "GET", "/c_messages?limit=1", "").ok(t)
 	s.scopeRefused(t, s.bearing(t, token, "GET", "/c_conversations", ""), "object.read.c_conversation")
@@ -559,11 +623,11 @@ func TestRoles(t *testing.T) {
 		s.refused(t, s.as(t, "", "PATCH", "/admin/accounts/"+c, `{"roles":["brief"]}`), 400, "invalidArgument.body")
 	})
 	t.Run("M16 a token has what its subject's roles gain and lose", func(t *testing.T) {
-		s.as(t, "", "PATCH", "/admin/roles/reader", `{"scope":["object.read.c_message","object.read.c_conversation"]}`).ok(t)
+		s.as(t, "", "PATCH", "/admin/roles/watcher", `{"scope":["object.read.c_message","object.read.c_conversation"]}`).ok(t)
 		s.bearing(t, token, "GET", "/c_conversations?limit=1", "").ok(t)
-		s.as(t, "", "DELETE", "/admin/roles/reader", "").ok(t)
+		s.as(t, "", "DELETE", "/admin/roles/watcher", "").ok(t)
 		s.scopeRefused(t, s.bearing(t, token, "GET", "/c_messages", ""), "object.read.c_message")
-		s.refused(t, s.as(t, "", "DELETE", "/admin/roles/reader", ""), 404, "notFound.unspecified")
+		s.refused(t, s.as(t, "", "DELETE", "/admin/roles/watcher", ""), 404, "notFound.unspecified")
 	})
 	for body, path := range map[string]string{
 		`{}`: "name", `{"name":"a b","scope":[]}`: "name", `{"name":"x","scope":null}`: "scope",

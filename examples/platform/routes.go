@@ -84,10 +84,12 @@ func (p *platform) tokenRoutes(mux *auth.Mux) {
 // scriptRoutes run what an org's own scripts and views would be.
 func (p *platform) scriptRoutes(mux *auth.Mux) {
 	scripts := scripts{p.store, p.tokens}
+	mux.HandleFunc("GET /routes", auth.Authenticated, reply(scripts.list))
 	mux.HandleFunc("POST /routes/{identifier}", auth.Allow("script.route.{identifier}"), reply(scripts.route))
 	mux.HandleFunc("POST /sys/script_runner", auth.Allow("script.runner"), reply(scripts.run))
 
 	views := views{p.store, p.tokens}
+	mux.HandleFunc("GET /views", auth.Authenticated, reply(views.list))
 	mux.HandleFunc("GET /views/{name}", auth.Allow("view.execute.{name}"), reply(views.execute))
 
 	deployments := deployments{p.store}

@@ -18,12 +18,37 @@ type scripts struct {
 
 // script is one function. It runs as the caller: what it may do, the caller
 // may, and no more.
-type script func(scripts, *http.Request, map[string]json.RawMessage) (any, error)
+type script struct {
+	run       func(scripts, *http.Request, map[string]json.RawMessage) (any, error)
+	arguments []string // nil: any
+}
 
 var scriptTable = map[string]script{
-	"echo":            scripts.echo,
-	"whoami":          scripts.whoami,
-	"mint_and_revoke": scripts.mintAndRevoke,
+	"createAuthToken":     {scripts.createAuthToken, createArguments.names()},
+	"echo":                {scripts.echo, nil},
+	"mint_and_revoke":     {scripts.mintAndRevoke, mintArguments.names()},
+	"revokeAuthToken":     {scripts.revokeAuthToken, revokeArguments.names()},
+	"revokeSubjectTokens": {scripts.revokeSubjectTokens, subjectArguments.names()},
+	"whoami":              {scripts.whoami, nil},
+}
+
+// builtinReply is a script or a view as the lists of them show it.
+type builtinReply struct {
+	envelope.Item
+	Arguments []string `json:"arguments"`
+}
+
+// list answers with what there is, in the order of the identifiers.
+func (h scripts) list(r *http.Request) (envelope.List[builtinReply], error) {
+	var replies []builtinReply
+	for name, s := range scriptTable {
+		replies = append(replies, replyOfBuiltin("script", name, s.arguments))
+	}
+	return ownPage(r, "script", replies)
+}
+
+func replyOfBuiltin(object, name string, arguments []string) builtinReply {
+	return builtinReply{envelope.Item{ID: name, Object: object}, append([]string{}, arguments...)} // [] and never null
 }
 
 // route runs the script that the path names. Its arguments are the body, which
@@ -59,11 +84,11 @@ func (h scripts) run(r *http.Request) (envelope.Result[any], error) {
 }
 
 func (h scripts) call(r *http.Request, name string, arguments map[string]json.RawMessage) (envelope.Result[any], error) {
-	run, ok := scriptTable[name]
+	script, ok := scriptTable[name]
 	if !ok {
 		return envelope.Result[any]{}, auth.ErrNotFound
 	}
-	data, err := run(h, r, arguments)
+	data, err := script.run(h, r, arguments)
 	return envelope.Result[any]{Data: data}, err
 }
 
@@ -78,24 +103,74 @@ func (h scripts) whoami(r *http.Request, _ map[string]json.RawMessage) (any, err
 	return auth.From(r.Context()).Account, nil
 }
 
-// mintAndRevoke is createAuthToken and revokeAuthToken of the interface,
-// sections 5.4.6 and 5.4.5: the arguments are its options and app, by default
-// the caller's. It answers with the id of a token that is no more.
-func (h scripts) mintAndRevoke(r *http.Request, arguments map[string]json.RawMessage) (any, error) {
-	p := auth.From(r.Context())
-	options, err := mintOptions(arguments)
+// createArguments are those of section 5.4.6 of the interface. The options are the
+// body of a token without its subject, which is an argument of its own.
+var createArguments = append(form{
+	{Path: "clientKey", Type: typeString},
+	{Path: "accountId", Type: typeString},
+}, tokenOptions.under("options")...)
+
+// createAuthToken mints a token of an app for an account, as the route of tokens
+// does.
+func (h scripts) createAuthToken(r *http.Request, arguments map[string]json.RawMessage) (any, error) {
+	values, err := argumentsOf(arguments, createArguments, "clientKey", "accountId")
 	if err != nil {
 		return nil, err
 	}
-	clientKey := p.App
-	setIfGiven(&clientKey, options, "app")
-	if _, given := options["sub"]; !given {
-		options["sub"] = p.Account
+	w, err := wishOf(values["accountId"].(string), values, "options.")
+	if err != nil {
+		return nil, err
 	}
-	if _, given := options["scope"]; !given {
-		options["scope"] = []string{}
+	m, err := h.tokens.mintFor(r.Context(), auth.From(r.Context()), values["clientKey"].(string), w)
+	return m.reply(), err
+}
+
+var revokeArguments = form{{Path: "clientKey", Type: typeString}, {Path: "jti", Type: typeString}}
+
+// revokeAuthToken ends one token of an app (section 5.4.5 of the interface).
+func (h scripts) revokeAuthToken(r *http.Request, arguments map[string]json.RawMessage) (any, error) {
+	values, err := argumentsOf(arguments, revokeArguments, "clientKey", "jti")
+	if err != nil {
+		return nil, err
 	}
-	w, err := wishOf(options)
+	p := auth.From(r.Context())
+	app, err := h.tokens.app(r.Context(), p.Org, values["clientKey"].(string))
+	if err != nil {
+		return nil, err
+	}
+	return true, h.tokens.revokeFor(r.Context(), p, app.ClientKey, values["jti"].(string))
+}
+
+var subjectArguments = form{{Path: "clientKey", Type: typeString}, {Path: "accountId", Type: typeString}}
+
+// revokeSubjectTokens ends all tokens with an id that an account has of an app, and
+// answers how many there were.
+func (h scripts) revokeSubjectTokens(r *http.Request, arguments map[string]json.RawMessage) (any, error) {
+	values, err := argumentsOf(arguments, subjectArguments, "clientKey", "accountId")
+	if err != nil {
+		return nil, err
+	}
+	return h.tokens.revokeSubject(r.Context(), values["clientKey"].(string), values["accountId"].(string))
+}
+
+var mintArguments = append(form{{Path: "app", Type: typeString}}, tokenBody...)
+
+// mintAndRevoke is createAuthToken and revokeAuthToken in one: the arguments are the
+// options, the subject and the app, by default the caller's. It answers with the id
+// of a token that is no more.
+func (h scripts) mintAndRevoke(r *http.Request, arguments map[string]json.RawMessage) (any, error) {
+	p := auth.From(r.Context())
+	values, err := argumentsOf(arguments, mintArguments)
+	if err != nil {
+		return nil, err
+	}
+	clientKey, subject := p.App, p.Account
+	setIfGiven(&clientKey, values, "app")
+	setIfGiven(&subject, values, "sub")
+	if _, given := values["scope"]; !given {
+		values["scope"] = []string{}
+	}
+	w, err := wishOf(subject, values, "")
 	if err != nil {
 		return nil, err
 	}
@@ -111,18 +186,21 @@ func (h scripts) mintAndRevoke(r *http.Request, arguments map[string]json.RawMes
 	return map[string]any{"jti": m.id, "revoked": true}, nil
 }
 
-var mintArguments = append(form{{Path: "app", Type: typeString}}, tokenBody...)
-
-// mintOptions reads arguments as the body of a token is read.
-func mintOptions(arguments map[string]json.RawMessage) (map[string]any, error) {
-	text, err := json.Marshal(arguments)
+// argumentsOf reads arguments as strictly as a body is read. Those that are needed
+// are there then.
+func argumentsOf(arguments map[string]json.RawMessage, f form, needed ...string) (map[string]any, error) {
+	text := []byte("{}")
+	if arguments != nil {
+		var err error
+		if text, err = json.Marshal(arguments); err != nil {
+			return nil, err
+		}
+	}
+	values, err := valuesOf(text, f)
 	if err != nil {
 		return nil, err
 	}
-	if arguments == nil {
-		text = []byte("{}")
-	}
-	return valuesOf(text, mintArguments)
+	return values, required(values, needed...)
 }
 
 // readArguments reads a body that is an object of any members, or is not there.

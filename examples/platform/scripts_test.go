@@ -1,7 +1,10 @@
 package main
 
 import (
+	"net/url"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -58,6 +61,165 @@ func TestScripts(t *testing.T) {
 		s.beyond(t, got, map[string]string{"scope": "object.read"})
 		s.bearing(t, minting, "POST", "/routes/mint_and_revoke", `{"expiresIn":60}`).ok(t)
 	})
+}
+
+func TestTokensOfScripts(t *testing.T) {
+	s := start(t)
+	const create, revoke, revokeAll = "/routes/createAuthToken", "/routes/revokeAuthToken", "/routes/revokeSubjectTokens"
+	arguments := func(account, options string) string {
+		return `{"clientKey":"` + s.ClientKey + `","accountId":"` + account + `","options":{` + options + `}}`
+	}
+	made := func(t *testing.T, options string) value {
+		t.Helper()
+		return s.as(t, "", "POST", create, arguments(s.AccountID, options)).ok(t)["data"].(value)
+	}
+	revoking := func(jti any) string { return `{"clientKey":"` + s.ClientKey + `","jti":"` + jti.(string) + `"}` }
+
+	t.Run("the options are those of the route of tokens", func(t *testing.T) {
+		from := strconv.FormatInt(time.Now().Unix()-10, 10)
+		for _, options := range []string{
+			`"scope":[]`,
+			`"scope":[""],"expiresIn":60`,
+			`"scope":["object.read.c_message"],"roles":["reader"],"skipAcl":true,"bypassCreateAcl":true,"grant":"read","claims":{"x":[1]}`,
+			`"scope":["object"],"permanent":true,"notBefore":` + from,
+			`"scope":["object"],"maxUses":3,"expiresIn":600,"grant":6`,
+		} {
+			got, want := made(t, options), s.mint(t, "", `{"sub":"`+s.AccountID+`",`+options+`}`)
+			for _, data := range []value{got, want} {
+				delete(data, "expires") // which may be a second apart, as are iat and exp
+				if data["jti"] != nil {
+					data["jti"] = true
+				}
+				claims := claimsOf(t, data["token"])
+				for _, name := range []string{"iat", "exp", "jti"} {
+					if claims[name] != nil {
+						claims[name] = true
+					}
+				}
+				data["token"] = claims
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("{%s} (-route +script):\n%s", options, diff)
+			}
+		}
+	})
+	t.Run("one that is made works until it is revoked", func(t *testing.T) {
+		data := made(t, `"scope":[""],"permanent":true`)
+		if !s.works(t, data["token"].(string)) {
+			t.Fatal("not accepted")
+		}
+		got := s.as(t, s.AccountID, "POST", revoke, revoking(data["jti"])).ok(t)
+		if diff := cmp.Diff(value{"object": "result", "data": true}, got); diff != "" {
+			t.Error(diff)
+		}
+		if s.works(t, data["token"].(string)) {
+			t.Error("accepted after its end")
+		}
+	})
+	t.Run("all of an account are revoked, and counted", func(t *testing.T) {
+		one, two := made(t, `"scope":[""],"permanent":true`), made(t, `"scope":[""],"maxUses":5`)
+		body := `{"clientKey":"` + s.ClientKey + `","accountId":"` + s.AccountID + `"}`
+		before := len(items(t, s.as(t, "", "GET", s.subjectPath(s.AccountID), "").ok(t), false))
+		got := s.as(t, s.AccountID, "POST", revokeAll, body).ok(t)
+		if diff := cmp.Diff(value{"object": "result", "data": float64(before)}, got); diff != "" {
+			t.Error(diff)
+		}
+		if s.works(t, one["token"].(string)) || s.works(t, two["token"].(string)) {
+			t.Error("accepted after its end")
+		}
+	})
+	t.Run("by the runner", func(t *testing.T) {
+		run := func(name, arguments string) value {
+			return s.as(t, "", "POST", "/sys/script_runner", `{"script":"`+name+`","arguments":`+arguments+`}`).ok(t)
+		}
+		data := run("createAuthToken", arguments(s.AccountID, `"scope":[""],"permanent":true`))["data"].(value)
+		if got := run("revokeAuthToken", revoking(data["jti"])); got["data"] != true || s.works(t, data["token"].(string)) {
+			t.Errorf("%v", got)
+		}
+	})
+	t.Run("T27 it makes no more than its caller holds", func(t *testing.T) {
+		got := s.as(t, s.AccountID, "POST", create, arguments(s.TOTPAccountID, `"scope":[],"skipAcl":true,"bypassCreateAcl":true,"grant":1,"claims":{"x":1},"roles":["administrator"]`))
+		s.beyond(t, got, map[string]string{"sub": "", "skipAcl": "", "bypassCreateAcl": "", "grant": "", "claims": "", "roles": "administrator"})
+		only := s.scoped(t, `"script.route.createAuthToken"`)
+		s.beyond(t, s.bearing(t, only, "POST", create, arguments(s.AccountID, `"scope":["object.read"],"expiresIn":60`)), map[string]string{"scope": "object.read"})
+		s.bearing(t, only, "POST", create, arguments(s.AccountID, `"scope":[],"expiresIn":60`)).ok(t)
+		s.scopeRefused(t, s.bearing(t, s.NarrowToken, "POST", create, arguments(s.AccountID, `"scope":[]`)), "script.route.createAuthToken")
+	})
+	t.Run("M10 it ends no more than its caller may", func(t *testing.T) {
+		victim := made(t, `"scope":[""],"permanent":true`)
+		only := s.scoped(t, `"script"`)
+		all := `{"clientKey":"` + s.ClientKey + `","accountId":"` + s.AccountID + `"}`
+		s.scopeRefused(t, s.bearing(t, only, "POST", revoke, revoking(victim["jti"])), "admin.update")
+		s.scopeRefused(t, s.bearing(t, only, "POST", revokeAll, all), "admin.update")
+		s.refused(t, s.as(t, s.TOTPAccountID, "POST", revoke, revoking(victim["jti"])), 404, "notFound.unspecified")
+		s.refused(t, s.as(t, s.TOTPAccountID, "POST", revokeAll, all), 403, "accessDenied.unspecified")
+		if !s.works(t, victim["token"].(string)) {
+			t.Error("ended all the same")
+		}
+	})
+	t.Run("what is not there", func(t *testing.T) {
+		for _, c := range [][2]string{
+			{create, `{"clientKey":"` + s.OtherClientKey + `","accountId":"` + s.AccountID + `","options":{"scope":[]}}`},
+			{revoke, `{"clientKey":"` + s.OtherClientKey + `","jti":"x"}`},
+			{revokeAll, `{"clientKey":"` + s.OtherClientKey + `","accountId":"` + s.AccountID + `"}`},
+		} {
+			s.refused(t, s.as(t, "", "POST", c[0], c[1]), 404, "notFound.app")
+		}
+		s.refused(t, s.as(t, "", "POST", create, arguments(s.OtherAccountID, `"scope":[]`)), 404, "notFound.unspecified")
+		s.refused(t, s.as(t, "", "POST", revoke, revoking("unknown")), 404, "notFound.unspecified")
+	})
+	t.Run("arguments that are refused", func(t *testing.T) {
+		for _, c := range [][3]string{
+			{create, ``, "clientKey"},
+			{create, `{"clientKey":"` + s.ClientKey + `","accountId":"` + s.AccountID + `"}`, "options.scope"},
+			{create, `{"clientKey":"` + s.ClientKey + `","accountId":"` + s.AccountID + `","options":null}`, "options"},
+			{create, arguments(s.AccountID, `"scope":[],"sub":"x"`), "options.sub"},
+			{create, arguments(s.AccountID, `"scope":null`), "options.scope"},
+			{create, `{"clientKey":"` + s.ClientKey + `","accountId":1,"scope":[]}`, "scope"},
+			{revoke, `{"clientKey":"` + s.ClientKey + `"}`, "jti"},
+			{revoke, `{"clientKey":"` + s.ClientKey + `","jti":"x","accountId":"y"}`, "accountId"},
+			{revokeAll, `{"accountId":"` + s.AccountID + `"}`, "clientKey"},
+		} {
+			fault := s.refused(t, s.as(t, "", "POST", c[0], c[1]), 400, "invalidArgument.body")
+			if children(fault)[c[2]] == "" {
+				t.Errorf("%s: %v", c[1], children(fault))
+			}
+		}
+		fault := s.refused(t, s.as(t, "", "POST", create, arguments(s.AccountID, `"scope":[],"maxUses":0,"permanent":true,"expiresIn":0`)), 400, "invalidArgument.option")
+		if reasons := children(fault); reasons["options.maxUses"] == "" || reasons["options.expiresIn"] == "" {
+			t.Errorf("%v", reasons)
+		}
+	})
+}
+
+func TestListsOfScriptsAndViews(t *testing.T) {
+	s := start(t)
+	for path, want := range map[string][]any{
+		"/routes": {
+			value{"_id": "createAuthToken", "object": "script", "arguments": []any{"clientKey", "accountId", "options"}},
+			value{"_id": "echo", "object": "script", "arguments": []any{}},
+			value{"_id": "mint_and_revoke", "object": "script", "arguments": []any{"app", "sub", "scope", "roles", "skipAcl", "bypassCreateAcl",
+				"grant", "maxUses", "permanent", "expiresIn", "notBefore", "claims"}},
+			value{"_id": "revokeAuthToken", "object": "script", "arguments": []any{"clientKey", "jti"}},
+			value{"_id": "revokeSubjectTokens", "object": "script", "arguments": []any{"clientKey", "accountId"}},
+			value{"_id": "whoami", "object": "script", "arguments": []any{}},
+		},
+		"/views": {
+			value{"_id": "message_token", "object": "view", "arguments": []any{}},
+			value{"_id": "messages", "object": "view", "arguments": []any{"paths[]", "limit", "where", "sort", "skip"}},
+		},
+	} {
+		t.Run(path, func(t *testing.T) {
+			if diff := cmp.Diff(want, items(t, s.bearing(t, s.NarrowToken, "GET", path, "").ok(t), false)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			last := url.QueryEscape(`{"_id":-1}`)
+			if diff := cmp.Diff(want[len(want)-1:], items(t, s.as(t, "", "GET", path+"?limit=1&sort="+last, "").ok(t), true)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			s.refused(t, s.do(t, call{path: path, unsigned: true}), 401, "accessDenied.noCredentialsSupplied")
+		})
+	}
 }
 
 func TestViews(t *testing.T) {

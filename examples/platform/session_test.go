@@ -352,6 +352,61 @@ func TestReauthenticate(t *testing.T) {
 	s.refused(t, old.get(t, "/accounts/me"), 401, "accessDenied.sessionExpired")
 }
 
+func TestChangeOfThePassword(t *testing.T) {
+	s := start(t)
+	first := value{"email": s.AccountEmail, "password": s.AccountPassword}
+	b, other := s.browser(t), s.browser(t)
+	b.post(t, "/accounts/login", first).ok(t)
+	other.post(t, "/accounts/login", first).ok(t)
+	const path, next = "/accounts/me/password", "another horse"
+
+	for body, want := range map[string]string{
+		`{}`:                                     "newPassword",
+		`{"password":"x","newPassword":"short"}`: "newPassword",
+		`{"password":"x","newPassword":"` + strings.Repeat("x", 1025) + `"}`: "newPassword",
+		`{"newPassword":"long enough"}`:                                      "password",
+	} {
+		if reasons := children(s.refused(t, b.send(t, "POST", path, body), 400, "invalidArgument.body")); reasons[want] == "" {
+			t.Errorf("%s: %v", body, reasons)
+		}
+	}
+	s.refused(t, b.post(t, path, value{"password": "wrong", "newPassword": next}), 401, "accessDenied.invalidCredentials")
+	s.refused(t, b.send(t, "POST", path, `{"password":"x","newPassword":"`+next+`"}`, "Origin", "https://evil.example"), 403, "accessDenied.csrfTokenMismatch")
+	body := value{"password": s.AccountPassword, "newPassword": next}
+	s.refused(t, s.as(t, s.AccountID, "POST", path, `{"password":"`+s.AccountPassword+`","newPassword":"`+next+`"}`), 403, "accessDenied.unspecified")
+	s.refused(t, s.bearing(t, s.EphemeralToken, "POST", path, `{"password":"`+s.AccountPassword+`","newPassword":"`+next+`"}`), 403, "accessDenied.unspecified")
+	other.get(t, "/accounts/me").ok(t)
+
+	account := b.post(t, path, body).ok(t)
+	if account["_id"] != s.AccountID || account["object"] != "account" {
+		t.Errorf("%v", account)
+	}
+	b.get(t, "/accounts/me").ok(t)
+	s.refused(t, other.get(t, "/accounts/me"), 401, "accessDenied.sessionExpired")
+	s.refused(t, s.browser(t).post(t, "/accounts/login", first), 401, "accessDenied.invalidCredentials")
+	s.browser(t).post(t, "/accounts/login", value{"email": s.AccountEmail, "password": next}).ok(t)
+	if !s.works(t, s.EphemeralToken) {
+		t.Error("its tokens ended, too")
+	}
+}
+
+func TestALocationIsForOneLogin(t *testing.T) {
+	s := start(t)
+	first := func(location value) value {
+		return value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword, "location": location}
+	}
+	b := s.browser(t)
+	refused := first(value{"verificationToken": totp(t, s.TOTPSecret, 0), "singleUse": false})
+	fault := s.refused(t, b.post(t, "/accounts/login", refused), 400, "invalidArgument.body")
+	if children(fault)["location.singleUse"] == "" {
+		t.Errorf("%v", children(fault))
+	}
+	// Refused before the code was looked at, which is good yet.
+	b.post(t, "/accounts/login", first(value{"verificationToken": totp(t, s.TOTPSecret, 0), "singleUse": true})).ok(t)
+	delete(refused, "location")
+	s.refused(t, b.post(t, "/accounts/login", refused), 403, "accessDenied.unverifiedLocation") // the next one takes a code, too
+}
+
 func TestRequestsOfOtherOriginsAreRefused(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)

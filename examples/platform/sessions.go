@@ -74,6 +74,7 @@ func (p *platform) sessionRoutes(mux *auth.Mux) {
 	mux.HandleFunc("GET /accounts/status", auth.Public, reply(signIn.status))
 	mux.HandleFunc("POST /accounts/me/logout", bySession, replyAs(signIn.logout))
 	mux.HandleFunc("POST /accounts/me/reauthenticate", bySession, replyAs(signIn.reauthenticate))
+	mux.HandleFunc("POST /accounts/me/password", fresh, replyAs(signIn.changePassword))
 
 	factor := secondFactor{p.store, p.sessions}
 	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, publicBody(ownPages(p.sessions, replyAs(factor.enrol))))

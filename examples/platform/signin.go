@@ -77,7 +77,7 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, 
 func validRegistration(a *account, password string) error {
 	wrong := invalid{detail: auth.DetailBody}
 	validAccount(&wrong, a)
-	validPassword(&wrong, password)
+	validPassword(&wrong, "password", password)
 	return wrong.orNil()
 }
 
@@ -100,9 +100,9 @@ func validName(wrong *invalid, name string) {
 	}
 }
 
-func validPassword(wrong *invalid, password string) {
+func validPassword(wrong *invalid, path, password string) {
 	if len(password) < minPassword || len(password) > maxPassword {
-		wrong.add("password", "must have 8 to 1024 bytes")
+		wrong.add(path, "must have 8 to 1024 bytes")
 	}
 }
 
@@ -110,7 +110,7 @@ var loginForm = form{
 	{Path: "email", Type: typeString},
 	{Path: "password", Type: typeString},
 	{Path: "location.verificationToken", Type: typeString},
-	{Path: "location.locationName", Type: typeString}, // remembered devices are not: taken, and unused
+	{Path: "location.locationName", Type: typeString}, // taken, and unused
 	{Path: "location.singleUse", Type: typeBoolean},
 }
 
@@ -118,6 +118,9 @@ var loginForm = form{
 // and completes the ticket of the first step or comes with the password again.
 func (h signIn) login(w http.ResponseWriter, r *http.Request) (accountReply, error) {
 	values, err := readValues(r, loginForm)
+	if err == nil {
+		err = mustBeSingleUse(values)
+	}
 	if err != nil {
 		return accountReply{}, err
 	}
@@ -137,6 +140,18 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request) (accountReply, err
 		return accountReply{}, err
 	}
 	return h.reply(r.Context(), p)
+}
+
+// mustBeSingleUse refuses to remember a location: each login of an account with a
+// second factor takes a code of its own. To pass over the wish would promise that
+// the next one does not.
+func mustBeSingleUse(values map[string]any) error {
+	const path = "location.singleUse"
+	wrong := invalid{detail: auth.DetailBody}
+	if values[path] == false {
+		wrong.add(path, "must be true: no location is remembered")
+	}
+	return wrong.orNil()
 }
 
 func (h signIn) reply(ctx context.Context, p auth.Principal) (accountReply, error) {
@@ -196,6 +211,37 @@ func (h signIn) reauthenticate(w http.ResponseWriter, r *http.Request) (accountR
 		return accountReply{}, err
 	}
 	if _, err := h.sessions.Reauthenticate(w, r, a.Email, password); err != nil {
+		return accountReply{}, err
+	}
+	return replyOfAccount(a), nil
+}
+
+var changeForm = append(form{{Path: "newPassword", Type: typeString}}, passwordForm...)
+
+// changePassword gives the account another password, and ends its other sessions.
+func (h signIn) changePassword(w http.ResponseWriter, r *http.Request) (accountReply, error) {
+	values, err := readValues(r, changeForm)
+	if err == nil {
+		err = required(values, "password", "newPassword")
+	}
+	if err != nil {
+		return accountReply{}, err
+	}
+	password, next := values["password"].(string), values["newPassword"].(string)
+	wrong := invalid{detail: auth.DetailBody}
+	validPassword(&wrong, "newPassword", next)
+	if err := wrong.orNil(); err != nil {
+		return accountReply{}, err
+	}
+	p := auth.From(r.Context())
+	a, err := h.store.account(r.Context(), p.Org, p.Account)
+	if err != nil {
+		return accountReply{}, err
+	}
+	err = h.sessions.ChangePassword(w, r, a.Email, password, next, func(ctx context.Context, encoded string) error {
+		return h.store.changePassword(ctx, p.Org, p.Account, encoded)
+	})
+	if err != nil {
 		return accountReply{}, err
 	}
 	return replyOfAccount(a), nil

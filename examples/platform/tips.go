@@ -20,6 +20,7 @@ Sign in at %[1]s/ in a browser, with a password:
 
   %[9]s  %[10]s
   %[14]s  %[15]s  (an administrator)
+  %[16]s  %[17]s  (whose role adds object.read.c_message to each token)
 
 or with a password and the codes of an authenticator that was given this secret:
 
@@ -45,7 +46,7 @@ The next ones need a signature of their own:
 
 `, f.BaseURL, f.Org, f.OtherOrg, f.curl(headerPrefix), headerPrefix, f.ClientKey, f.ClientSecret, f.AccountID,
 		f.AccountEmail, f.AccountPassword, f.TOTPAccountEmail, f.TOTPPassword, f.TOTPSecret,
-		f.AdminEmail, f.AdminPassword)
+		f.AdminEmail, f.AdminPassword, f.ReaderEmail, f.ReaderPassword)
 }
 
 // curl returns a command line that asks for a page of messages. The -g keeps

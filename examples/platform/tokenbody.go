@@ -9,10 +9,12 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// tokenBody is what a token can be asked to hold, by the names that scripts
-// use (section 5.4 of the interface).
-var tokenBody = form{
-	{Path: "sub", Type: typeString},
+// tokenBody is a token that is asked for: whom it acts as, and its options.
+var tokenBody = append(form{{Path: "sub", Type: typeString}}, tokenOptions...)
+
+// tokenOptions are what a token can be asked to hold, by the names that scripts use
+// (section 5.4 of the interface).
+var tokenOptions = form{
 	{Path: "scope", Type: typeStrings},
 	{Path: "roles", Type: typeStrings},
 	{Path: "skipAcl", Type: typeBoolean},
@@ -44,50 +46,55 @@ const (
 // readToken reads a body of tokenBody.
 func readToken(r *http.Request) (tokenWish, error) {
 	values, err := readValues(r, tokenBody)
+	if err == nil {
+		err = required(values, "sub", "scope")
+	}
 	if err != nil {
 		return tokenWish{}, err
 	}
-	return wishOf(values)
+	return wishOf(values["sub"].(string), values, "")
 }
 
-// wishOf reads values of tokenBody: a body's, or the options of a script.
-func wishOf(values map[string]any) (w tokenWish, err error) {
-	if err := required(values, "sub", "scope"); err != nil {
-		return w, err
+// wishOf reads values of tokenOptions, whose paths begin with at: those of a body,
+// or of a script's arguments. The scope has to be said: left out, it would be taken
+// for everything or for nothing.
+func wishOf(subject string, values map[string]any, at string) (tokenWish, error) {
+	if err := required(values, at+"scope"); err != nil {
+		return tokenWish{}, err
 	}
+	w := tokenWish{claims: token.Claims{Subject: subject}}
 	c := &w.claims
-	setIfGiven(&c.Subject, values, "sub")
-	setIfGiven(&c.Scope, values, "scope")
-	setIfGiven(&c.Roles, values, "roles")
-	setIfGiven(&c.SkipACL, values, "skipAcl")
-	setIfGiven(&c.SkipCreateACL, values, "bypassCreateAcl")
-	setIfGiven(&c.Grant, values, "grant")
-	setIfGiven(&c.Extra, values, "claims")
-	setIfGiven(&c.MaxUses, values, "maxUses")
-	setIfGiven(&w.permanent, values, "permanent")
-	return w, w.readOptions(values)
+	setIfGiven(&c.Scope, values, at+"scope")
+	setIfGiven(&c.Roles, values, at+"roles")
+	setIfGiven(&c.SkipACL, values, at+"skipAcl")
+	setIfGiven(&c.SkipCreateACL, values, at+"bypassCreateAcl")
+	setIfGiven(&c.Grant, values, at+"grant")
+	setIfGiven(&c.Extra, values, at+"claims")
+	setIfGiven(&c.MaxUses, values, at+"maxUses")
+	setIfGiven(&w.permanent, values, at+"permanent")
+	return w, w.readOptions(values, at)
 }
 
 // readOptions reads what has a range, or excludes something else.
-func (w *tokenWish) readOptions(values map[string]any) error {
+func (w *tokenWish) readOptions(values map[string]any, at string) error {
 	wrong := invalid{detail: auth.DetailOption}
-	_, w.limited = values["maxUses"]
+	_, w.limited = values[at+"maxUses"]
 	if w.limited && w.claims.MaxUses < 1 {
-		wrong.add("maxUses", "must be 1 or more")
+		wrong.add(at+"maxUses", "must be 1 or more")
 	}
 	if w.limited && w.permanent {
-		wrong.add("maxUses", "a permanent token has no use count")
+		wrong.add(at+"maxUses", "a permanent token has no use count")
 	}
-	if seconds, given := values["expiresIn"].(int64); given {
+	if seconds, given := values[at+"expiresIn"].(int64); given {
 		if seconds < 1 || seconds > maxLife {
-			wrong.add("expiresIn", "is out of range")
+			wrong.add(at+"expiresIn", "is out of range")
 		} else {
 			w.lasts = time.Duration(seconds) * time.Second
 		}
 	}
-	if seconds, given := values["notBefore"].(int64); given {
+	if seconds, given := values[at+"notBefore"].(int64); given {
 		if seconds < 1 || seconds > lastSecond {
-			wrong.add("notBefore", "is out of range")
+			wrong.add(at+"notBefore", "is out of range")
 		} else {
 			w.claims.NotBefore = time.Unix(seconds, 0)
 		}

@@ -42,7 +42,7 @@ type mintReply struct {
 
 func (h *tokens) create(r *http.Request) (envelope.Result[mintReply], error) {
 	none := envelope.Result[mintReply]{}
-	if _, err := h.app(r); err != nil {
+	if _, err := h.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key")); err != nil {
 		return none, err
 	}
 	w, err := readToken(r)
@@ -69,7 +69,7 @@ type tokenReply struct {
 
 // list answers with the tokens of a subject that can still be used.
 func (h *tokens) list(r *http.Request) (envelope.List[tokenReply], error) {
-	records, err := h.ofSubject(r, scope.Read)
+	records, err := h.ofSubject(r.Context(), r.PathValue("key"), r.PathValue("sub"), scope.Read)
 	if err != nil {
 		return envelope.List[tokenReply]{}, err
 	}
@@ -95,32 +95,32 @@ func replyOf(r token.Record) tokenReply {
 	return reply
 }
 
-// ofSubject returns the live records that the request's path names. A ledger lists
-// those of a replaced key, too, and those whose maker is gone: their tokens are
-// refused all the same.
-func (h *tokens) ofSubject(r *http.Request, v scope.Verb) ([]token.Record, error) {
-	app, err := h.app(r)
+// ofSubject returns the live records that a subject has of an app, for those who may
+// list or end them. A ledger lists those of a replaced key, too, and those whose maker
+// is gone: their tokens are refused all the same.
+func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.Verb) ([]token.Record, error) {
+	p := auth.From(ctx)
+	app, err := h.app(ctx, p.Org, clientKey)
 	if err != nil {
 		return nil, err
 	}
-	sub := r.PathValue("sub")
-	if err := mayHandleTokensOf(auth.From(r.Context()), sub, v); err != nil {
+	if err := mayHandleTokensOf(p, sub, v); err != nil {
 		return nil, err
 	}
-	if _, err := h.store.account(r.Context(), app.Org, sub); err != nil {
+	if _, err := h.store.account(ctx, app.Org, sub); err != nil {
 		return nil, err
 	}
-	kid, err := h.keys.kid(r.Context(), app.ClientKey)
+	kid, err := h.keys.kid(ctx, app.ClientKey)
 	if err != nil {
 		return nil, err
 	}
-	records, err := h.ledger.List(r.Context(), app.ClientKey, sub)
+	records, err := h.ledger.List(ctx, app.ClientKey, sub)
 	if err != nil {
 		return nil, storeFailed(err)
 	}
 	var live []token.Record
 	for _, record := range records {
-		err := bearer.Made(r.Context(), auth.TenantFrom(r.Context()), record)
+		err := bearer.Made(ctx, auth.TenantFrom(ctx), record)
 		if err != nil && !errors.Is(err, auth.ErrNotFound) {
 			return nil, err
 		}
@@ -131,22 +131,29 @@ func (h *tokens) ofSubject(r *http.Request, v scope.Verb) ([]token.Record, error
 	return live, nil
 }
 
-// revokeAll ends the tokens of a subject, and answers how many there were.
 func (h *tokens) revokeAll(r *http.Request) (envelope.Result[int], error) {
-	live, err := h.ofSubject(r, scope.Update)
+	n, err := h.revokeSubject(r.Context(), r.PathValue("key"), r.PathValue("sub"))
+	return envelope.Result[int]{Data: n}, err
+}
+
+// revokeSubject ends the tokens that a subject has of an app, and returns how many
+// there were.
+func (h *tokens) revokeSubject(ctx context.Context, clientKey, sub string) (int, error) {
+	live, err := h.ofSubject(ctx, clientKey, sub, scope.Update)
 	if err != nil {
-		return envelope.Result[int]{}, err
+		return 0, err
 	}
-	_, err = h.ledger.RevokeSubject(r.Context(), r.PathValue("key"), r.PathValue("sub"))
-	return envelope.Result[int]{Data: len(live)}, storeFailed(err)
+	_, err = h.ledger.RevokeSubject(ctx, clientKey, sub)
+	return len(live), storeFailed(err)
 }
 
 func (h *tokens) revoke(r *http.Request) (envelope.Result[bool], error) {
-	app, err := h.app(r)
+	p := auth.From(r.Context())
+	app, err := h.app(r.Context(), p.Org, r.PathValue("key"))
 	if err != nil {
 		return envelope.Result[bool]{}, err
 	}
-	err = h.revokeFor(r.Context(), auth.From(r.Context()), app.ClientKey, r.PathValue("jti"))
+	err = h.revokeFor(r.Context(), p, app.ClientKey, r.PathValue("jti"))
 	return envelope.Result[bool]{Data: true}, err
 }
 
@@ -188,9 +195,9 @@ func (h *tokens) holds(ctx context.Context, clientKey, subject, jti string) (boo
 	return slices.ContainsFunc(records, func(r token.Record) bool { return r.ID == jti }), storeFailed(err)
 }
 
-// app returns the app that the request's path names, disabled or not.
-func (h *tokens) app(r *http.Request) (*app, error) {
-	a, err := h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key"))
+// app returns an app of an org, disabled or not.
+func (h *tokens) app(ctx context.Context, org, clientKey string) (*app, error) {
+	a, err := h.store.app(ctx, org, clientKey)
 	return a, unknownApp(err)
 }
 

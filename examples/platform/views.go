@@ -9,28 +9,43 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// views serves the route of views. As with scripts, functions stand for what an
+// views serves the routes of views. As with scripts, functions stand for what an
 // org would have written.
 type views struct {
 	store  *store
 	tokens *tokens
 }
 
-var viewTable = map[string]func(views, *http.Request) (any, error){
-	"messages":      views.messages,
-	"message_token": views.messageToken,
+// builtinView is one function, and the query arguments that it reads.
+type builtinView struct {
+	run       func(views, *http.Request) (any, error)
+	arguments []string
+}
+
+var viewTable = map[string]builtinView{
+	"messages":      {views.messages, []string{"paths[]", "limit", "where", "sort", "skip"}},
+	"message_token": {views.messageToken, nil},
+}
+
+// list answers with what there is, in the order of the identifiers.
+func (h views) list(r *http.Request) (envelope.List[builtinReply], error) {
+	var replies []builtinReply
+	for name, v := range viewTable {
+		replies = append(replies, replyOfBuiltin("view", name, v.arguments))
+	}
+	return ownPage(r, "view", replies)
 }
 
 // execute runs a view without scope (section 5.5 of the interface, rule 5): who
 // may run it reads with it what the account may, however narrow the token. The
 // rest of the principal applies, and what it may pass on stays what it was.
 func (h views) execute(r *http.Request) (any, error) {
-	run, ok := viewTable[r.PathValue("name")]
+	view, ok := viewTable[r.PathValue("name")]
 	if !ok {
 		return nil, auth.ErrNotFound
 	}
 	unscoped := auth.From(r.Context()).WithoutScope()
-	return run(h, r.WithContext(auth.With(r.Context(), unscoped)))
+	return view.run(h, r.WithContext(auth.With(r.Context(), unscoped)))
 }
 
 // messages is the list of messages, with the arguments of one.

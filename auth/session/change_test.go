@@ -1,0 +1,101 @@
+package session_test
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+const nextPassword = "another horse"
+
+// change asks for another password of ann's.
+func (b *browser) change(password, next string) reply {
+	return b.post("/password", "login", "ann", "password", password, "next", next)
+}
+
+func TestChangePassword(t *testing.T) {
+	t.Run("F09 it ends all other sessions and tickets, and the former token of its own", func(t *testing.T) {
+		w := newWorld(t)
+		b, other := w.ann(), w.ann()
+		secret, _ := b.enrol()
+		w.clock.Advance(time.Minute)
+		pending := w.browser()
+		want(t, pending.login("ann", annPassword), 403, auth.DetailSecondFactor)
+		stolen := b.clone()
+		want(t, b.change(annPassword, nextPassword), 200, "")
+		want(t, b.get("/me"), 200, "")
+		want(t, b.post("/sudo"), 200, "")
+		want(t, stolen.get("/me"), 401, expired)
+		want(t, other.get("/me"), 401, expired)
+		want(t, pending.post("/verify", "code", w.code(secret)), 401, auth.DetailInvalidCode)
+		want(t, w.browser().login("ann", annPassword), 401, auth.DetailInvalidCredentials)
+		w.clock.Advance(time.Minute)
+		want(t, w.browser().login("ann", nextPassword, "code", w.code(secret)), 200, "")
+		want(t, b.change(nextPassword, annPassword), 200, "")
+	})
+	t.Run("F09 a login that is under way with the former password is over", func(t *testing.T) {
+		w := newWorld(t)
+		b, late := w.ann(), w.browser()
+		var changing atomic.Bool
+		w.hasher.hold = func() {
+			if changing.CompareAndSwap(false, true) { // the change asks, too
+				want(t, b.change(annPassword, nextPassword), 200, "")
+			}
+		}
+		want(t, late.login("ann", annPassword), 200, "") // looked up before the change
+		want(t, late.get("/me"), 401, expired)
+		want(t, b.get("/me"), 200, "")
+	})
+	t.Run("F09 whoever holds the session and not the password changes nothing", func(t *testing.T) {
+		w := newWorld(t)
+		b, other := w.ann(), w.ann()
+		for range 4 {
+			want(t, b.change("wrong", nextPassword), 401, auth.DetailInvalidCredentials)
+		}
+		want(t, b.post("/password", "login", "bob", "password", "bob's password", "next", nextPassword), 401, auth.DetailInvalidCredentials)
+		want(t, b.change("wrong", nextPassword), 401, auth.DetailInvalidCredentials)
+		want(t, b.change(annPassword, nextPassword), 429, auth.DetailLocked)
+		if n := w.stores.count("setPassword"); n != 0 {
+			t.Errorf("set %d times", n)
+		}
+		for _, b := range []*browser{b, other} {
+			want(t, b.get("/me"), 200, "")
+		}
+	})
+	t.Run("a password that no login takes", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		hashes := w.hasher.verified.Load()
+		for _, next := range []string{"", strings.Repeat("x", 1025)} {
+			want(t, b.change(annPassword, next), 400, auth.DetailOption)
+		}
+		if n := w.hasher.verified.Load() - hashes; n != 0 {
+			t.Errorf("%d were hashed", n)
+		}
+		want(t, b.change(annPassword, strings.Repeat("x", 1024)), 200, "")
+	})
+	t.Run("what cannot be kept changes nothing", func(t *testing.T) {
+		w := newWorld(t)
+		b, other := w.ann(), w.ann()
+		w.stores.set("setPassword", auth.ErrUnavailable)
+		want(t, b.change(annPassword, nextPassword), 503, auth.DetailUnavailable)
+		for _, b := range []*browser{b, other} {
+			want(t, b.get("/me"), 200, "")
+		}
+	})
+	t.Run("other sessions that cannot be ended are over by the date of the change", func(t *testing.T) {
+		w := newWorld(t)
+		b, other := w.ann(), w.ann()
+		w.stores.set("DeleteAll", errors.New("down"))
+		want(t, b.change(annPassword, nextPassword), 503, auth.DetailUnavailable)
+		want(t, other.get("/me"), 401, expired)
+	})
+	t.Run("only in a session", func(t *testing.T) {
+		w := newWorld(t)
+		want(t, w.browser().change(annPassword, nextPassword), 401, auth.DetailNoCredentials)
+	})
+}
