@@ -39,8 +39,9 @@ import (
 type Transport struct {
 	// Clock learns the server's time and hands out timestamps. If nil, Transports
 	// with the same client key, and the same host in BaseURL, share one for as long
-	// as any of them is referenced. Set it to share one further: where one service
-	// has two hosts, or where Now is set.
+	// as any of them is referenced. Set it to share one further, where one service
+	// has two hosts or Now is set, and in tests whose time is not that of the
+	// process, as in testing/synctest.
 	Clock *Clock
 
 	// BaseURL is the address of the service with its mount, such as
