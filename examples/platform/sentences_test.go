@@ -341,7 +341,10 @@ func TestSentencesOfClaims(t *testing.T) {
 	t.Run("2.3-5 exp is when it ends", func(t *testing.T) {
 		short, claims := minted(t, `,"expiresIn":2`)
 		end := time.Unix(int64(claims["exp"].(float64)), 0)
-		s.bearing(t, short, "GET", "/accounts/me", "").ok(t)
+		before := s.bearing(t, short, "GET", "/accounts/me", "")
+		if time.Now().Before(end) { // the machine may be busy
+			before.ok(t)
+		}
 		time.Sleep(time.Until(end))
 		s.refused(t, s.bearing(t, short, "GET", "/accounts/me", ""), 401, "expired.jwt")
 	})
