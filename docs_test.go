@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var documents = append([]string{"README.md", "INTERFACE.md", "CAPACITY.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md"}, guides()...)
+var documents = append([]string{"README.md", "INTERFACE.md", "CONFORMANCE.md", "CAPACITY.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md"}, guides()...)
 
 // guides are the pages about one thing each.
 func guides() []string {

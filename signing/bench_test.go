@@ -75,6 +75,29 @@ func BenchmarkSign(b *testing.B) {
 	}
 }
 
+func BenchmarkTransport(b *testing.B) {
+	for name, clock := range map[string]*signing.Clock{"a Clock": new(signing.Clock), "the shared clock": nil} {
+		b.Run(name, func(b *testing.B) {
+			client := &signing.Transport{
+				Clock: clock, BaseURL: "https://api.example.com/acme/v2", ClientKey: clientKey, Secret: secret,
+				Base: roundTrip(func(*http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+				}),
+			}
+			r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, client.BaseURL+"/connections", nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := client.RoundTrip(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkCommand(b *testing.B) {
 	for name, target := range map[string]string{"plain": "/acme/v2/connections", "escaped": "/acme/v2/c_names/%C3%A9%E2%98%83"} {
 		b.Run(name, func(b *testing.B) {

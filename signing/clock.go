@@ -11,7 +11,8 @@ import (
 // Clock knows the time of servers: it compares the Server-Time header of each
 // reply with the local clock, host by host. It also hands out the timestamps of
 // requests, so that no two of them get the same signature where that would be a
-// replay. Transports that use the same client key must therefore share a Clock.
+// replay. Transports that use the same client key must therefore share one; those
+// without a Clock and a Now of their own do so anyway.
 //
 // The zero Clock is ready to use, and safe for concurrent use.
 type Clock struct {
@@ -29,7 +30,7 @@ func (c *Clock) host(name string) *hostClock {
 		if c.hosts == nil {
 			c.hosts = make(map[string]*hostClock)
 		}
-		h = &hostClock{offset: unknown, seed: maphash.MakeSeed()}
+		h = newHostClock()
 		c.hosts[name] = h
 	}
 	return h
@@ -65,6 +66,8 @@ type hostClock struct {
 	seed   maphash.Seed
 	lanes  [256]lane
 }
+
+func newHostClock() *hostClock { return &hostClock{offset: unknown, seed: maphash.MakeSeed()} }
 
 // span is what is known of the difference between the host's clock and the local
 // one: it lies between low and high.

@@ -64,15 +64,19 @@ func (n *network) travel() {
 	}
 }
 
-// transport returns a Transport over n whose local clock is wrong by skew.
+// transport returns a Transport over n whose local clock is wrong by skew, or
+// one like those of most programs if skew is nil.
 func (n *network) transport(skew *atomic.Int64) *signing.Transport {
-	return &signing.Transport{
+	t := &signing.Transport{
 		BaseURL:   "https://api.example.com/acme/v2",
 		ClientKey: clientKey,
 		Secret:    secret,
 		Base:      n,
-		Now:       func() time.Time { return time.Now().Add(time.Duration(skew.Load())) },
 	}
+	if skew != nil {
+		t.Now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+	}
+	return t
 }
 
 // get sends a request for the connections and returns the status.

@@ -49,7 +49,8 @@
 //
 // A request is accepted from five minutes after it was signed to one minute
 // before. Every reply carries the server's time; [Clock] learns from it, so that
-// a client whose clock is wrong is refused once at most.
+// a client whose clock is wrong is refused once at most. Transports of one client
+// key and host share what they learn.
 //
 // # Compatibility
 //

@@ -4,6 +4,8 @@ import (
 	"hash"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tenantkit/tenantkit/internal/baseurl"
 )
 
 var (
@@ -35,4 +37,26 @@ type counted struct {
 func (c counted) Sum(b []byte) []byte {
 	c.n.Add(1)
 	return c.Hash.Sum(b)
+}
+
+// KeepsSite reports whether the process has a shared clock for a client key at
+// an origin.
+func KeepsSite(clientKey, origin string) bool {
+	processSites.mu.Lock()
+	defer processSites.mu.Unlock()
+	_, ok := processSites.clocks[site{clientKey, origin}]
+	return ok
+}
+
+// SharesClock reports whether two Transports take their timestamps from one clock.
+func SharesClock(a, b *Transport) bool {
+	return clockOf(a) == clockOf(b)
+}
+
+func clockOf(t *Transport) *hostClock {
+	base, ok := baseurl.Parse(t.BaseURL)
+	if !ok {
+		panic("no base URL: " + t.BaseURL)
+	}
+	return t.clock(baseurl.Origin(base))
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/baseurl"
@@ -29,14 +30,18 @@ import (
 // Requests that would have equal signatures get timestamps a millisecond apart,
 // up to one second ahead of the clock. Beyond that up to eight GET or HEAD share a
 // millisecond, which a server with Policy.SingleUse refuses; others wait, as long
-// as their context allows: 1000 a second for one path. Processes that use one
-// client key know nothing of each other: of two equal unsafe requests signed in
-// one millisecond the second is refused as replayed.
+// as their context allows: 1000 a second for one path. This holds for all
+// Transports of a process that have one client key and one host together. Processes
+// that use one client key know nothing of each other: of two equal unsafe requests
+// signed in one millisecond the second is refused as replayed.
 //
 // Its fields must not change while it is in use; it is safe for concurrent use.
 type Transport struct {
-	// Clock is shared by all Transports that use the same client key. If nil, the
-	// Transport has one of its own.
+	// Clock learns the server's time and hands out timestamps. If nil, Transports
+	// with the same client key, and the same host in BaseURL, share one for as long
+	// as any of them is referenced. Set it to share one further, where one service
+	// has two hosts or Now is set, and in tests whose time is not that of the
+	// process, as in testing/synctest.
 	Clock *Clock
 
 	// BaseURL is the address of the service with its mount, such as
@@ -56,10 +61,13 @@ type Transport struct {
 	// Base sends the signed requests, http.DefaultTransport if nil.
 	Base http.RoundTripper
 
-	// Now is the local clock, time.Now if nil.
+	// Now is the local clock, time.Now if nil. A Transport that has one shares
+	// nothing with others unless Clock is set, because what is learned of a server
+	// is the difference to one local clock.
 	Now func() time.Time
 
-	own Clock
+	own  Clock                     // where Now is set
+	held atomic.Pointer[siteClock] // the shared clock
 }
 
 // ErrOutside is returned by Transport for a request outside its BaseURL.
@@ -130,7 +138,7 @@ func (t *Transport) target(r *http.Request) (target, error) {
 	case err != nil:
 		return target{}, ErrOutside
 	}
-	return target{clock: t.clock().host(baseurl.Origin(base)), command: command}, nil
+	return target{clock: t.clock(baseurl.Origin(base)), command: command}, nil
 }
 
 // clean takes the missing path of a URL for its root, as servers do.
@@ -199,11 +207,20 @@ func repeat(r *http.Request, reason string) (*http.Request, bool) {
 	return again, true
 }
 
-func (t *Transport) clock() *Clock {
-	if t.Clock == nil {
-		return &t.own
+func (t *Transport) clock(origin string) *hostClock {
+	switch {
+	case t.Clock != nil:
+		return t.Clock.host(origin)
+	case t.Now != nil:
+		return t.own.host(origin)
 	}
-	return t.Clock
+	at := site{t.ClientKey, origin}
+	held := t.held.Load()
+	if held == nil || held.site != at {
+		held = &siteClock{at, processSites.clock(at)}
+		t.held.Store(held)
+	}
+	return held.clock
 }
 
 func (t *Transport) base() http.RoundTripper {

@@ -393,3 +393,31 @@ func FuzzAuthorizationHeader(f *testing.F) {
 		}
 	})
 }
+
+// What section 8 of the interface bounds in a token, beside its length.
+func TestBoundsOfClaims(t *testing.T) {
+	w := newWorld(t)
+	chains := func(n int) []string { return slices.Repeat([]string{"*"}, n) }
+	text := func(n int) string { return strings.Repeat("x", n) }
+	for _, test := range []struct {
+		name, claim string
+		value       any
+		status      int
+	}{
+		{"1024 chains", "service/scp", chains(1024), 200},
+		{"1025 chains", "service/scp", chains(1025), 401},
+		{"64 roles", "service/rls", slices.Repeat([]string{"editor"}, 64), 200},
+		{"65 roles", "service/rls", slices.Repeat([]string{"editor"}, 65), 401},
+		{"a role of 513 bytes", "service/rls", []string{text(513)}, 401},
+		{"a sub of 513 bytes", "sub", text(513), 401},
+		{"a claim of one's own of 513 bytes", "own", text(513), 200},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			fault := ""
+			if test.status == 401 {
+				fault = invalid
+			}
+			want(t, w.me(t, honest(t, test.claim, test.value)), test.status, fault)
+		})
+	}
+}
