@@ -150,7 +150,7 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 			}
 			other := w.ticket()
 			return func() reply { return other.post("/verify", "code", w.code(secret)) }
-		}, 429, auth.DetailLocked, spent{}},
+		}, 429, auth.DetailLocked, spent{Writes: 2}},
 		"no ticket": {func(w *world) func() reply {
 			return func() reply { return w.browser().post("/verify", "code", "123456") }
 		}, 401, auth.DetailInvalidCode, spent{}},

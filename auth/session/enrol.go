@@ -69,9 +69,6 @@ func (m *Manager) Confirm(w http.ResponseWriter, r *http.Request, code string) (
 	if by.ticket == nil {
 		return m.confirmed(w, r, t, by, code)
 	}
-	if err := m.codeTry(t, by.account).stillDelayed(r.Context(), m.now()); err != nil {
-		return nil, err // as in Verify
-	}
 	counted := m.ticketTry(t, *by.ticket)
 	if err := counted.spend(r.Context(), m.now()); err != nil {
 		return nil, err

@@ -78,9 +78,6 @@ func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (a
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.codeTry(t, ticket.Account).stillDelayed(r.Context(), m.now()); err != nil {
-		return auth.Principal{}, err // before the ticket, whose try would be written and taken back
-	}
 	counted := m.ticketTry(t, ticket)
 	if err := counted.spend(r.Context(), m.now()); err != nil {
 		return auth.Principal{}, err
