@@ -13,12 +13,15 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// spent is what is kept of requests, and what they cost.
-type spent struct{ Counts, Records, Hashes int }
+// spent is what is kept of requests, and what they cost. Writes are calls of stores
+// that change something.
+type spent struct{ Counts, Records, Writes, Hashes int }
 
 func (w *world) spent() spent {
 	records, _, _ := w.memory.Len()
-	return spent{w.memory.Counts(), records, int(w.hasher.verified.Load())}
+	w.stores.mu.Lock()
+	defer w.stores.mu.Unlock()
+	return spent{w.memory.Counts(), records, w.stores.writes, int(w.hasher.verified.Load())}
 }
 
 // costs wants what a request leaves and costs.
@@ -27,7 +30,7 @@ func (w *world) costs(t *testing.T, want spent, do func() reply) reply {
 	before := w.spent()
 	got := do()
 	after := w.spent()
-	after.Counts, after.Records, after.Hashes = after.Counts-before.Counts, after.Records-before.Records, after.Hashes-before.Hashes
+	after = spent{after.Counts - before.Counts, after.Records - before.Records, after.Writes - before.Writes, after.Hashes - before.Hashes}
 	if after != want {
 		t.Errorf("leaves and costs %+v, want %+v", after, want)
 	}
@@ -65,14 +68,14 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 	}{
 		"an unknown name: it and the address": {func(w *world) func() reply {
 			return func() reply { return w.browser().login("nobody", "wrong") }
-		}, 401, auth.DetailInvalidCredentials, spent{Counts: 2, Hashes: 1}},
+		}, 401, auth.DetailInvalidCredentials, spent{Counts: 2, Writes: 2, Hashes: 1}},
 		"a wrong password": {func(w *world) func() reply {
 			return func() reply { return w.browser().login("ann", "wrong") }
-		}, 401, auth.DetailInvalidCredentials, spent{Counts: 2, Hashes: 1}},
+		}, 401, auth.DetailInvalidCredentials, spent{Counts: 2, Writes: 2, Hashes: 1}},
 		"a wrong password, again": {func(w *world) func() reply {
 			w.browser().login("ann", "wrong")
 			return func() reply { return w.browser().login("ann", "wrong") }
-		}, 401, auth.DetailInvalidCredentials, spent{Hashes: 1}},
+		}, 401, auth.DetailInvalidCredentials, spent{Writes: 2, Hashes: 1}},
 		"a name that is too long": {func(w *world) func() reply {
 			return func() reply { return w.browser().login(string(make([]byte, 257)), "wrong") }
 		}, 401, auth.DetailInvalidCredentials, spent{}},
@@ -98,7 +101,7 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 			knowsDevices(w)
 			b := w.annsDevice()
 			return func() reply { return b.login("ann", "wrong") }
-		}, 401, auth.DetailInvalidCredentials, spent{Counts: 1, Hashes: 1}},
+		}, 401, auth.DetailInvalidCredentials, spent{Counts: 1, Writes: 1, Hashes: 1}},
 		"F17 a delayed device, and a delayed name": {func(w *world) func() reply {
 			knowsDevices(w)
 			b := w.annsDevice()
@@ -115,23 +118,23 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 		"the passwords are down": {func(w *world) func() reply {
 			w.stores.set("Password", http.ErrServerClosed)
 			return func() reply { return w.browser().login("ann", annPassword) }
-		}, 503, auth.DetailUnavailable, spent{}},
+		}, 503, auth.DetailUnavailable, spent{Writes: 4}},
 		"the right password of a disabled account": {func(w *world) func() reply {
 			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true})
 			return func() reply { return w.browser().login("ann", annPassword) }
-		}, 401, auth.DetailInvalidCredentials, spent{Hashes: 1}},
+		}, 401, auth.DetailInvalidCredentials, spent{Writes: 4, Hashes: 1}},
 		"a code is wanted: the ticket": {func(w *world) func() reply {
 			w.ann().enrol()
 			return func() reply { return w.browser().login("ann", annPassword) }
-		}, 403, auth.DetailSecondFactor, spent{Records: 1, Hashes: 1}},
+		}, 403, auth.DetailSecondFactor, spent{Records: 1, Writes: 5, Hashes: 1}},
 		"a wrong code beside the password: the account's codes": {func(w *world) func() reply {
 			secret, _ := w.ann().enrol()
 			return func() reply { return w.browser().login("ann", annPassword, "code", w.wrong(secret)) }
-		}, 401, auth.DetailInvalidCode, spent{Counts: 1, Hashes: 1}},
+		}, 401, auth.DetailInvalidCode, spent{Counts: 1, Writes: 5, Hashes: 1}},
 		"a wrong code: the ticket and the account's codes": {func(w *world) func() reply {
 			b, secret, _ := w.pending()
 			return func() reply { return b.post("/verify", "code", w.wrong(secret)) }
-		}, 401, auth.DetailInvalidCode, spent{Counts: 2}},
+		}, 401, auth.DetailInvalidCode, spent{Counts: 2, Writes: 2}},
 		"a ticket that is used up": {func(w *world) func() reply {
 			b, secret, _ := w.pending()
 			for range 5 {
@@ -139,7 +142,7 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 			}
 			w.clock.Advance(time.Second)
 			return func() reply { return b.post("/verify", "code", w.code(secret)) }
-		}, 401, auth.DetailInvalidCode, spent{}},
+		}, 401, auth.DetailInvalidCode, spent{Writes: 1}},
 		"delayed codes, another ticket": {func(w *world) func() reply {
 			b, secret, _ := w.pending()
 			for range 5 {
@@ -147,7 +150,7 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 			}
 			other := w.ticket()
 			return func() reply { return other.post("/verify", "code", w.code(secret)) }
-		}, 429, auth.DetailLocked, spent{}},
+		}, 429, auth.DetailLocked, spent{Writes: 2}},
 		"no ticket": {func(w *world) func() reply {
 			return func() reply { return w.browser().post("/verify", "code", "123456") }
 		}, 401, auth.DetailInvalidCode, spent{}},
@@ -186,14 +189,29 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 	})
 }
 
+// TestBudgetOfRefusalsInTwoProcesses has a delay met by a process that has not set it.
+func TestBudgetOfRefusalsInTwoProcesses(t *testing.T) {
+	one := newWorld(t)
+	other := newWorld(t, func(w *world) { w.memory, w.stores.Memory = one.memory, one.memory })
+	login := func() reply { return other.browser().login("ann", annPassword) }
+	one.delayName("ann")
+	want(t, other.costs(t, spent{Writes: 2}, login), 429, auth.DetailLocked) // the address's count, and back
+	for range 20 {
+		want(t, other.costs(t, spent{}, login), 429, auth.DetailLocked)
+	}
+	one.clock.Advance(time.Second)
+	want(t, one.browser().login("ann", annPassword), 200, "")
+	want(t, other.costs(t, spent{Records: 1, Writes: 7, Hashes: 1}, login), 200, "") // it has not heard, and asks
+}
+
 // TestBudgetOfALogin has nothing left of the tries before one that is right, but
 // for the address.
 func TestBudgetOfALogin(t *testing.T) {
 	w := newWorld(t)
-	w.costs(t, spent{Records: 1, Hashes: 1}, func() reply { return w.browser().login("ann", annPassword) })
+	w.costs(t, spent{Records: 1, Writes: 5, Hashes: 1}, func() reply { return w.browser().login("ann", annPassword) })
 	w.browser().login("ann", "wrong")
 	if got := w.spent(); got.Counts != 2 {
 		t.Errorf("%+v", got)
 	}
-	w.costs(t, spent{Counts: -1, Records: 1, Hashes: 1}, func() reply { return w.browser().login("ann", annPassword) })
+	w.costs(t, spent{Counts: -1, Records: 1, Writes: 5, Hashes: 1}, func() reply { return w.browser().login("ann", annPassword) })
 }

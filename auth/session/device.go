@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -115,54 +113,34 @@ func (m *Manager) giveDevice(w http.ResponseWriter, t *auth.Tenant, p proof) {
 	http.SetCookie(w, c)
 }
 
-// knownDevice returns how a device counts its tries on which this name's account
-// has logged in. Whatever else the cookie is makes the device an unknown one.
-func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (counted try, ok bool) {
+// knownDevice returns the name's account if it has logged in on this device. Whatever
+// else the cookie is makes the device an unknown one.
+func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (account string, ok bool) {
 	if m.DeviceKey == nil {
-		return try{}, false
+		return "", false
 	}
 	value, count := m.deviceCookie().read(r, t)
 	if count != 1 {
-		return try{}, false
+		return "", false
 	}
 	// First, so that a cookie that is made up costs no look-up.
 	d, ok := m.DeviceKey.parse(t.Org.Code, value)
 	if !ok || m.now().Sub(d.provenAt()) >= deviceLife {
-		return try{}, false
+		return "", false
 	}
-	if !m.isDeviceOf(r.Context(), t, d, login) {
-		return try{}, false
-	}
-	return m.try(t, freeOnDevice, "device", hex.EncodeToString(d.nonce[:])), true
+	return m.accountOf(r.Context(), t, d, login)
 }
 
-// isDeviceOf looks the name up, and whether its account was changed since: who
+// accountOf looks the name up, and whether its account was changed since: who
 // knew the password before that may have collected cookies. A look-up that fails
 // makes the device unknown.
-func (m *Manager) isDeviceOf(ctx context.Context, t *auth.Tenant, d device, login string) bool {
+func (m *Manager) accountOf(ctx context.Context, t *auth.Tenant, d device, login string) (id string, ok bool) {
 	id, _, err := m.lookUp(ctx, t, login)
 	if err != nil || !hmac.Equal(d.account[:], m.DeviceKey.accountOf(t.Org.Code, id, d)) {
-		return false
+		return "", false
 	}
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
 	account, err := t.Account(ctx, id)
-	return err == nil && !wholeMillis(account.Changed).After(d.provenAt())
-}
-
-// countDevice counts a try by a known device. It reports no such try for one that
-// has to wait: its cookie is worth nothing until the delay is over.
-func (m *Manager) countDevice(r *http.Request, t *auth.Tenant, login string) (counted loginTries, err error) {
-	device, ok := m.knownDevice(r, t, login)
-	if !ok {
-		return nil, nil
-	}
-	_, err = device.begin(r.Context(), m.now())
-	switch {
-	case errors.Is(err, ErrLocked):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return loginTries{device}, nil
+	return id, err == nil && !wholeMillis(account.Changed).After(d.provenAt())
 }

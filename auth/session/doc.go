@@ -36,15 +36,37 @@
 // Tries at a name are spaced out wherever they come from, so that whoever guesses at
 // it keeps its owner waiting. Manager.DeviceKey ends that for the devices that the
 // owner has used: each login that is complete leaves a cookie there, for 180 days.
-// Wrong passwords for its account's names that come with this cookie are counted by
-// the cookie alone, and neither delay the name nor the address, nor are delayed by
-// them. From the fifth on the cookie is worth nothing until its own delay is over:
-// tries with it count as those of any other device.
+// Wrong passwords for its account's names that come with such a cookie are counted
+// together for all devices of the account, and for nothing else: they neither delay
+// the name nor the address, nor are delayed by them. From the fifth on these cookies
+// are worth nothing until that delay is over: tries with them count as those of any
+// other device.
 //
-// Nothing is stored for a cookie but the count of wrong tries with it. It holds no
-// name, opens nothing, and is no second factor. Whoever steals one has as many
-// guesses more. It ends when Account.Changed moves, and all of them end with another
-// DeviceKey. A device keeps the cookie of the account that logged in last.
+// Nothing is stored for a cookie. It holds no name, opens nothing, and is no second
+// factor. Whoever steals one has as many guesses more, and can keep the owner's other
+// devices from being known by wasting them. It ends when Account.Changed moves, and all
+// of them end with another DeviceKey. A device keeps the cookie of the account that
+// logged in last.
+//
+// # What waits for a hash
+//
+// Hashing a password takes a core for a while. As many run at once as the program may
+// use of the CPUs, and 16 wait for each of them. Tries at passwords, right or wrong, and
+// Hash stand in this one line. These rules keep it fair; who finds no place is answered
+// auth.DetailThrottled, and nothing is counted:
+//
+//   - A name has 4 places, whether there is such an account or not. The known devices of
+//     an account have 4 of their own.
+//   - An address, or a /64 of IPv6, has half of all places, and its known devices as many.
+//     This bounds how many log in at once, not how often: right logins are free. Of an
+//     office behind one address only those beyond that number, within the second or two
+//     that the line takes, have to try again.
+//   - Orgs take turns, and within an org its addresses.
+//   - When all places are taken, the latest of the address with the most places, in the
+//     org with the most, loses its own. So an org that has nobody in the line finds room,
+//     as long as fewer orgs are there than may wait.
+//
+// Places are held in memory, for each process, and only while somebody is in them.
 //
 // # Ending sessions
 //

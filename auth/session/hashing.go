@@ -6,12 +6,20 @@ import (
 	"crypto/rand"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
-	"sync/atomic"
 )
 
-// hashing runs a Hasher for anybody who asks, without giving them the machine:
-// a few at a time, a bounded queue behind them, and an error beyond it.
+// hashing runs a Hasher for anybody who asks, without giving them the machine: a
+// few at a time, a bounded line behind them, and an error beyond it. Nobody can
+// have the line alone:
+//
+//   - A name has 4 places in it, running ones included, and an address half of all.
+//   - The slots go round the orgs that wait, and within an org round its addresses.
+//   - Whoever comes when the line is full takes the place of the latest from the
+//     address with the most places, in the org with the most. That may be itself.
+//
+// Nothing is kept of those who are not in the line.
 //
 // The zero hashing is ready, with PBKDF2. It must not be copied after first
 // use. Its methods are safe for concurrent use.
@@ -20,45 +28,191 @@ type hashing struct {
 	parallel int    // how many run at once; 0: as many as the program may use of the CPUs
 	queue    int    // how many wait; 0: 16 for each that runs
 
-	once    sync.Once
-	slots   chan struct{} // one is taken by each that runs
-	waiting atomic.Int64
+	once sync.Once
 
-	mu    sync.Mutex
-	dummy string // a record of a password that nobody knows
+	mu      sync.Mutex
+	line    []*place // of those that run, too
+	running int
+
+	making sync.Mutex
+	dummy  string // a record of a password that nobody knows
 }
 
-// errQueueFull means that as many hashes wait as may.
+// perName is how many places a name has: who logs in is one person.
+const perName = 4
+
+// party is whom a password is hashed for. An empty name or address has no bound of
+// its own.
+type party struct{ org, name, address string }
+
+// nearness is 0 for another org, 1 for another address in this one, 2 for the same.
+func (p party) nearness(q party) int {
+	switch {
+	case p.org != q.org:
+		return 0
+	case p.address != q.address:
+		return 1
+	}
+	return 2
+}
+
+// place is one in the line.
+type place struct {
+	in    *hashing
+	by    party
+	state placeState
+	ready chan struct{} // closed once it is running, or gone
+}
+
+type placeState int
+
+const (
+	taken   placeState = iota // its password is not at hand yet
+	waiting                   // for a slot
+	running                   // has one
+	gone                      // has left, or was turned away
+)
+
+// errQueueFull means that as many hashes wait as may, in all or for this party.
 var errQueueFull = errors.New("session: too many passwords are waiting to be hashed")
 
-// verify is Verify of the Hasher. An empty record stands for an account that
-// is unknown or has no password: it costs a verification as well, and is of no
+// enter takes a place in the line, or returns errQueueFull. It does not wait, so
+// that it can come before anything that costs. Whoever enters leaves.
+func (h *hashing) enter(by party) (*place, error) {
+	h.once.Do(h.init)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	names, addresses, most := 0, 0, h.parallel+h.queue
+	for _, p := range h.line {
+		if p.by.org == by.org && p.by.name == by.name {
+			names++
+		}
+		if p.by.address == by.address {
+			addresses++
+		}
+	}
+	if by.name != "" && names >= perName || by.address != "" && addresses >= most/2 {
+		return nil, errQueueFull
+	}
+	p := &place{in: h, by: by, ready: make(chan struct{})}
+	h.line = append(h.line, p)
+	if len(h.line) > most {
+		h.turnAway()
+	}
+	if p.state == gone {
+		return nil, errQueueFull
+	}
+	return p, nil
+}
+
+// turnAway makes room for one. Hashes that run are not stopped.
+func (h *hashing) turnAway() {
+	orgs, addresses := map[string]int{}, map[string]int{}
+	for _, p := range h.line {
+		orgs[p.by.org]++
+		addresses[p.by.address]++
+	}
+	var last *place
+	for _, p := range h.line {
+		if p.state != running && (last == nil || cmp.Or(
+			cmp.Compare(orgs[p.by.org], orgs[last.by.org]),
+			cmp.Compare(addresses[p.by.address], addresses[last.by.address])) >= 0) {
+			last = p
+		}
+	}
+	h.remove(last)
+	close(last.ready)
+}
+
+// next gives free slots to those who have waited longest. Who is like one that got
+// a slot then goes behind all others: so each org has its turn, and each address.
+func (h *hashing) next() {
+	for h.running < h.parallel {
+		i := slices.IndexFunc(h.line, func(p *place) bool { return p.state == waiting })
+		if i < 0 {
+			return
+		}
+		served := h.line[i]
+		served.state = running
+		h.running++
+		close(served.ready)
+		slices.SortStableFunc(h.line, func(p, q *place) int {
+			return cmp.Compare(p.by.nearness(served.by), q.by.nearness(served.by))
+		})
+	}
+}
+
+func (h *hashing) remove(p *place) {
+	p.state = gone
+	h.line = slices.DeleteFunc(h.line, func(q *place) bool { return q == p })
+}
+
+// start waits for a slot. It returns errQueueFull if the place is lost meanwhile to
+// somebody who has fewer, or the error of ctx.
+func (p *place) start(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p.in.mu.Lock()
+	if p.state == taken {
+		p.state = waiting
+		p.in.next()
+	}
+	p.in.mu.Unlock()
+	select {
+	case <-p.ready:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if p.state == gone {
+		return errQueueFull
+	}
+	return nil
+}
+
+// leave gives the place and the slot to others. It may be called again.
+func (p *place) leave() {
+	h := p.in
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p.state == running {
+		h.running--
+	}
+	h.remove(p)
+	h.next()
+}
+
+// verify is Verify of the Hasher, and leaves. An empty record stands for an account
+// that is unknown or has no password: it costs a verification as well, and is of no
 // password.
 //
-// It returns errQueueFull, the error of ctx if that ends while it waits, or
-// that of the Hasher.
-func (h *hashing) verify(ctx context.Context, encoded, password string) (ok, rehash bool, err error) {
-	if err := h.enter(ctx); err != nil {
+// It returns the errors of start, or that of the Hasher.
+func (p *place) verify(ctx context.Context, encoded, password string) (ok, rehash bool, err error) {
+	defer p.leave()
+	if err := p.start(ctx); err != nil {
 		return false, false, err
 	}
-	defer h.leave()
 	// Made for whichever account comes first: the time it takes says nothing
 	// about that account.
-	dummy, err := h.stranger()
+	dummy, err := p.in.stranger()
 	if err != nil {
 		return false, false, err
 	}
 	known := encoded != ""
-	ok, rehash = h.hasher.Verify(cmp.Or(encoded, dummy), password)
+	ok, rehash = p.in.hasher.Verify(cmp.Or(encoded, dummy), password)
 	return ok && known, rehash && ok && known, nil
 }
 
-// hash is Hash of the Hasher. Errors are those of verify.
-func (h *hashing) hash(ctx context.Context, password string) (string, error) {
-	if err := h.enter(ctx); err != nil {
+// hash is Hash of the Hasher. Errors are those of enter and verify.
+func (h *hashing) hash(ctx context.Context, by party, password string) (string, error) {
+	p, err := h.enter(by)
+	if err != nil {
 		return "", err
 	}
-	defer h.leave()
+	defer p.leave()
+	if err := p.start(ctx); err != nil {
+		return "", err
+	}
 	return h.hasher.Hash(password)
 }
 
@@ -68,39 +222,13 @@ func (h *hashing) init() {
 	}
 	h.parallel = cmp.Or(h.parallel, runtime.GOMAXPROCS(0))
 	h.queue = cmp.Or(h.queue, 16*h.parallel)
-	h.slots = make(chan struct{}, h.parallel)
 }
-
-// enter waits for a slot, in the order of arrival.
-func (h *hashing) enter(ctx context.Context) error {
-	h.once.Do(h.init)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case h.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	defer h.waiting.Add(-1)
-	if h.waiting.Add(1) > int64(h.queue) {
-		return errQueueFull
-	}
-	select {
-	case h.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (h *hashing) leave() { <-h.slots }
 
 // stranger returns the record that stands in for those of unknown accounts.
 // One that could not be made is tried again by the next.
 func (h *hashing) stranger() (string, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.making.Lock()
+	defer h.making.Unlock()
 	if h.dummy != "" {
 		return h.dummy, nil
 	}

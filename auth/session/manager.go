@@ -60,6 +60,7 @@ type Manager struct {
 
 	prepare sync.Once
 	hashing hashing
+	delays  delays
 }
 
 // Name is what the mechanism is called in principals and in auth.Need.By.

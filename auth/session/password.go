@@ -26,11 +26,18 @@ func (m *Manager) password(r *http.Request, t *auth.Tenant, login, password stri
 	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
 		return "", proven, errCredentials
 	}
-	counted, err := m.countLogin(r, t, login)
+	try := m.login(r, t, login)
+	// Before anything is counted: who has too many places makes the store no work.
+	place, err := m.hashes().enter(try.by)
+	if err != nil {
+		return "", proven, throttled(err)
+	}
+	defer place.leave()
+	counted, err := try.count(r.Context(), m.now())
 	if err != nil {
 		return "", proven, err
 	}
-	account, err = m.compare(r.Context(), t, login, password)
+	account, err = m.compare(r.Context(), t, place, login, password)
 	counted.end(r.Context(), err)
 	if err != nil {
 		return "", proven, err
@@ -39,7 +46,7 @@ func (m *Manager) password(r *http.Request, t *auth.Tenant, login, password stri
 }
 
 // compare looks the password up and hashes once.
-func (m *Manager) compare(ctx context.Context, t *auth.Tenant, login, password string) (account string, err error) {
+func (m *Manager) compare(ctx context.Context, t *auth.Tenant, place *place, login, password string) (account string, err error) {
 	account, encoded, err := m.lookUp(ctx, t, login)
 	switch {
 	case isMissing(err):
@@ -47,17 +54,15 @@ func (m *Manager) compare(ctx context.Context, t *auth.Tenant, login, password s
 	case err != nil:
 		return "", unavailable(err)
 	}
-	ok, rehash, err := m.hashes().verify(ctx, encoded, password)
+	ok, rehash, err := place.verify(ctx, encoded, password)
 	switch {
-	case errors.Is(err, errQueueFull):
-		return "", &auth.Error{Detail: auth.DetailThrottled, Err: err}
 	case err != nil:
-		return "", err
+		return "", throttled(err)
 	case !ok:
 		return "", errCredentials
 	}
 	if rehash {
-		m.rehash(ctx, t, account, encoded, password)
+		m.rehash(ctx, t, place.by, account, encoded, password)
 	}
 	return account, nil
 }
@@ -70,12 +75,12 @@ func (m *Manager) lookUp(ctx context.Context, t *auth.Tenant, login string) (acc
 
 // rehash stores a stronger encoding where the application takes one. It is an
 // improvement and no condition: the login goes on without it.
-func (m *Manager) rehash(ctx context.Context, t *auth.Tenant, account, old, password string) {
+func (m *Manager) rehash(ctx context.Context, t *auth.Tenant, by party, account, old, password string) {
 	passwords, ok := m.Passwords.(Rehasher)
 	if !ok {
 		return
 	}
-	encoded, err := m.hashes().hash(ctx, password)
+	encoded, err := m.hashes().hash(ctx, by, password)
 	if err != nil {
 		return
 	}
@@ -89,18 +94,31 @@ func (m *Manager) hashes() *hashing {
 	return &m.hashing
 }
 
-// Hash encodes a password for the application to keep, under the same bound on
-// parallel work as logins. Take passwords of 1 to 1024 bytes, for logins by names
-// of 1 to 256: Login refuses others as wrong, whatever was kept.
+// throttled answers a line that has no place for this one. Other errors stay.
+func throttled(err error) error {
+	if errors.Is(err, errQueueFull) {
+		return &auth.Error{Detail: auth.DetailThrottled, Err: err}
+	}
+	return err
+}
+
+// Hash encodes a password for the application to keep, under the same bounds on
+// parallel work as logins: see What waits for a hash in the package's doc. Within a
+// request it counts for the org, and for the account that was admitted; who registers
+// is nobody yet, and needs a bound of the application's own. Take passwords of 1 to
+// 1024 bytes, for logins by names of 1 to 256: Login refuses others as wrong,
+// whatever was kept.
 //
 // The error has the detail auth.DetailThrottled if too many are waiting, and is
 // that of ctx if it ends meanwhile, or the Hasher's.
 func (m *Manager) Hash(ctx context.Context, password string) (encoded string, err error) {
-	encoded, err = m.hashes().hash(ctx, password)
-	if errors.Is(err, errQueueFull) {
-		return "", &auth.Error{Detail: auth.DetailThrottled, Err: err}
+	var by party
+	if t := auth.TenantFrom(ctx); t != nil {
+		// No address is known here. One for all of the org is none of those that log in.
+		by = party{t.Org.Code, auth.From(ctx).Account, "in " + t.Org.Code}
 	}
-	return encoded, err
+	encoded, err = m.hashes().hash(ctx, by, password)
+	return encoded, throttled(err)
 }
 
 // ChangePassword lets the account of the session that the request was admitted with

@@ -41,6 +41,7 @@ type stores struct {
 	fail   map[string]error  // by verb
 	before map[string]func() // runs before the verb does its work
 	calls  map[string]int
+	writes int // calls that change what is kept of sessions and tries
 }
 
 func (s *stores) at(verb string) error {
@@ -52,6 +53,12 @@ func (s *stores) at(verb string) error {
 		before()
 	}
 	return err
+}
+
+func (s *stores) wrote() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
 }
 
 func (s *stores) count(verb string) int {
@@ -71,6 +78,7 @@ func (s *stores) Create(ctx context.Context, r session.Session, limit int) error
 	if err := s.at("Create"); err != nil {
 		return err
 	}
+	s.wrote()
 	return s.Memory.Create(ctx, r, limit)
 }
 
@@ -99,6 +107,7 @@ func (s *stores) Delete(ctx context.Context, hash [32]byte) error {
 	if err := s.at("Delete"); err != nil {
 		return err
 	}
+	s.wrote()
 	return s.Memory.Delete(ctx, hash)
 }
 
@@ -106,6 +115,7 @@ func (s *stores) DeleteID(ctx context.Context, org, account, id string) error {
 	if err := s.at("DeleteID"); err != nil {
 		return err
 	}
+	s.wrote()
 	return s.Memory.DeleteID(ctx, org, account, id)
 }
 
@@ -134,7 +144,21 @@ func (s *stores) Try(ctx context.Context, key string, at time.Time, free int) (i
 	if err := s.at("Try"); err != nil {
 		return 0, time.Time{}, err
 	}
-	return s.Memory.Try(ctx, key, at, free)
+	count, until, err := s.Memory.Try(ctx, key, at, free)
+	if until.IsZero() {
+		s.wrote()
+	}
+	return count, until, err
+}
+
+func (s *stores) Return(ctx context.Context, key string) error {
+	s.wrote()
+	return s.Memory.Return(ctx, key)
+}
+
+func (s *stores) Reset(ctx context.Context, key string) error {
+	s.wrote()
+	return s.Memory.Reset(ctx, key)
 }
 
 func (s *stores) Factor(ctx context.Context, org, account string) (session.Factor, error) {

@@ -19,7 +19,7 @@ import (
 const (
 	freeLogins    = 5   // per name, whether there is such an account or not
 	freeCodes     = 5   // per account
-	freeOnDevice  = 5   // per device that has logged in before
+	freeOnDevice  = 5   // per account, on all devices that it has logged in on before
 	freeAddresses = 100 // per address and hour: many people may share one
 	ticketCodes   = 5   // per ticket, and then it is good for nothing
 )
@@ -28,6 +28,7 @@ const (
 // account can be read from its store.
 type try struct {
 	attempts Attempts
+	delays   *delays
 	tenant   *auth.Tenant
 	key      string
 	free     int
@@ -36,7 +37,7 @@ type try struct {
 func (m *Manager) try(t *auth.Tenant, free int, parts ...string) try {
 	sum := sha256.New()
 	writeParts(sum, append(parts, t.Org.Code)...)
-	return try{m.Attempts, t, hex.EncodeToString(sum.Sum(nil)), free}
+	return try{m.Attempts, &m.delays, t, hex.EncodeToString(sum.Sum(nil)), free}
 }
 
 // writeParts writes each part with its length in front, so that no two lists of
@@ -64,37 +65,66 @@ func (m *Manager) ticketTry(t *auth.Tenant, s Session) try {
 // addressTry begins anew each hour: failures of many people behind one address
 // must not add up.
 func (m *Manager) addressTry(t *auth.Tenant, r *http.Request) try {
+	return m.try(t, freeAddresses, "address", m.subscriber(r), m.now().UTC().Format("2006-01-02T15"))
+}
+
+// subscriber is the address, or the /64 of IPv6: one subscriber has the whole of it.
+func (m *Manager) subscriber(r *http.Request) string {
 	addr := m.address(r)
 	if addr.Is6() {
-		// One subscriber has the whole of it.
 		addr = netip.PrefixFrom(addr.WithZone(""), 64).Masked().Addr()
 	}
-	return m.try(t, freeAddresses, "address", addr.String(), m.now().UTC().Format("2006-01-02T15"))
+	return addr.String()
+}
+
+// login is a try at a password, before it is counted.
+type login struct {
+	by            party
+	device        try // of a known device; otherwise without a key
+	name, address try
+}
+
+// login says what a try is to be counted by. Known devices have places of their own
+// in the line of hashes: strangers at a name, or at an address, do not take them.
+func (m *Manager) login(r *http.Request, t *auth.Tenant, name string) login {
+	l := login{name: m.loginTry(t, name), address: m.addressTry(t, r)}
+	l.by = party{t.Org.Code, l.name.key, m.subscriber(r)}
+	if account, ok := m.knownDevice(r, t, name); ok {
+		l.device = m.try(t, freeOnDevice, "device", account)
+		l.by.name, l.by.address = l.device.key, l.by.address+" known"
+	}
+	return l
 }
 
 // loginTries are what the try at a password is counted by: the name first, and
 // the address; or else the device alone.
 type loginTries []try
 
-// countLogin goes by the device where it is known, whatever was tried elsewhere for
-// the name, or from the address.
+// count goes by the device where it is known, whatever was tried elsewhere for the
+// name, or from the address. A device that has to wait is worth nothing: its try
+// counts like that of any other.
 //
 // Otherwise it asks the address before the name: from one that is refused nothing is
-// written under any name. What the name refuses costs the address nothing, as it
-// may be the owner's.
-func (m *Manager) countLogin(r *http.Request, t *auth.Tenant, login string) (loginTries, error) {
-	if counted, err := m.countDevice(r, t, login); counted != nil || err != nil {
-		return counted, err
+// written under any name. What the name refuses costs the address nothing, as it may
+// be the owner's, or that of an office where one program has an old password. So it
+// must cost the store nothing either: a name that is delayed is asked first.
+func (l login) count(ctx context.Context, now time.Time) (loginTries, error) {
+	if l.device.key != "" {
+		if _, err := l.device.begin(ctx, now); !errors.Is(err, ErrLocked) {
+			return loginTries{l.device}, err
+		}
 	}
-	byName, byAddress := m.loginTry(t, login), m.addressTry(t, r)
-	if _, err := byAddress.begin(r.Context(), m.now()); err != nil {
+	if err := l.name.stillDelayed(ctx, now); err != nil {
 		return nil, err
 	}
-	if _, err := byName.begin(r.Context(), m.now()); err != nil {
-		byAddress.giveBack(r.Context())
+	if _, err := l.address.begin(ctx, now); err != nil {
 		return nil, err
 	}
-	return loginTries{byName, byAddress}, nil
+	if _, err := l.name.begin(ctx, now); err != nil {
+		l.address.giveBack(ctx)
+		return nil, err
+	}
+	return loginTries{l.name, l.address}, nil
 }
 
 // end settles counted tries at a password. A right one says nothing about the
@@ -122,9 +152,25 @@ func (t try) begin(ctx context.Context, now time.Time) (count int, err error) {
 		return 0, unavailable(err)
 	}
 	if !until.IsZero() {
+		t.delays.note(t.key, now, until)
 		return count, locked(until.Sub(now))
 	}
+	t.delays.note(t.key, now, now.Add(Delay(count, t.free)))
 	return count, nil
+}
+
+// stillDelayed returns ErrLocked for a try inside a delay that this process has set or
+// met. Such a try writes nothing, where begin after another count would: that one is
+// written and taken back.
+func (t try) stillDelayed(ctx context.Context, now time.Time) error {
+	if !t.delays.has(t.key, now) {
+		return nil
+	}
+	_, err := t.begin(ctx, now)
+	if err == nil {
+		t.giveBack(ctx) // another process has lifted it: the try is counted in its turn
+	}
+	return err
 }
 
 // spend counts a try of a ticket. They end for good: whoever knows the password
@@ -142,6 +188,7 @@ func (t try) spend(ctx context.Context, now time.Time) error {
 func (t try) giveBack(ctx context.Context) {
 	ctx, cancel := t.tenant.Bound(context.WithoutCancel(ctx))
 	defer cancel()
+	t.delays.forget(t.key)
 	t.attempts.Return(ctx, t.key)
 }
 
@@ -159,5 +206,6 @@ func (t try) end(ctx context.Context, err error) {
 func (t try) succeed(ctx context.Context) {
 	ctx, cancel := t.tenant.Bound(context.WithoutCancel(ctx))
 	defer cancel()
+	t.delays.forget(t.key)
 	t.attempts.Reset(ctx, t.key)
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,12 +69,15 @@ func TestBudgetOfRefusals(t *testing.T) {
 						c.while(true)
 						defer c.while(false)
 					}
-					before := b.held(t)
+					before, writes := b.held(t), w.writes.Load()
 					for i := range times {
 						w.refuses(t, c.request(i), c.detail)
 					}
 					if left := b.held(t) - before; left != c.leaves {
 						t.Errorf("%d requests leave %d rows or keys, want %d", times, left, c.leaves)
+					}
+					if n := int(w.writes.Load() - writes); n != c.writes {
+						t.Errorf("%d requests change counts of tries %d times, want %d", times, n, c.writes)
 					}
 				})
 			}
@@ -95,6 +99,7 @@ type refusal struct {
 	request func(i int) *http.Request
 	detail  string
 	leaves  int
+	writes  int            // changes of counts of tries, even those taken back
 	while   func(yes bool) // what is so meanwhile
 }
 
@@ -105,11 +110,13 @@ type refusing struct {
 	off, elsewhere, stranger *world       // a disabled credential, one bound to a network, one of another org
 	unknown                  token.Minter // its key is in no store
 	limited                  token.Token  // of one use, which no refusal spends
+	writes                   *atomic.Int64
 }
 
 func newRefusing(t *testing.T, b budgeted) *refusing {
 	t.Helper()
-	pair := must(token.GeneratePair(2048))(t)
+	pair, writes := must(token.GeneratePair(2048))(t), new(atomic.Int64)
+	b.shared.attempts = writingAttempts{b.shared.attempts, writes}
 	// with is a world whose credential is another one; it has no key pair.
 	with := func(alter func(c *signature.Credential)) *world {
 		s := b.shared
@@ -126,6 +133,7 @@ func newRefusing(t *testing.T, b budgeted) *refusing {
 		elsewhere: with(func(c *signature.Credential) { c.Networks = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }),
 		stranger:  with(func(*signature.Credential) {}),
 		world:     newWorld(t, b.shared, pair, new(sabotage)),
+		writes:    writes,
 	}
 	now := time.Now()
 	w.manager.Now = func() time.Time { return now }
@@ -341,7 +349,7 @@ func (w *refusing) ofSessions(t *testing.T) []refusal {
 		{name: "a token for another account", request: func(int) *http.Request { return w.posting("/mint", live) }, detail: auth.DetailDelegation},
 		{name: "wrong passwords: the address, and each name", request: func(i int) *http.Request {
 			return login(fmt.Sprint("nobody", i), "192.0.2.99")
-		}, detail: auth.DetailInvalidCredentials, leaves: 21},
+		}, detail: auth.DetailInvalidCredentials, leaves: 21, writes: 40},
 		{name: "a delayed name, from other addresses", request: func(i int) *http.Request {
 			return login("slow", fmt.Sprint("203.0.113.", i))
 		}, detail: auth.DetailLocked},
@@ -349,7 +357,7 @@ func (w *refusing) ofSessions(t *testing.T) []refusal {
 			r := w.posting("/code", ticket)
 			r.Header.Set("Code", code)
 			return r
-		}, detail: auth.DetailInvalidCode, leaves: 2},
+		}, detail: auth.DetailInvalidCode, leaves: 2, writes: 5*2 + 1},
 	}
 }
 
@@ -398,6 +406,30 @@ func (s keptSessions) Create(ctx context.Context, n session.Session, limit int) 
 func (s keptSessions) Delete(ctx context.Context, hash [32]byte) error {
 	s.kept.set(hash, 0)
 	return s.Store.Delete(ctx, hash)
+}
+
+// writingAttempts counts the calls that change something.
+type writingAttempts struct {
+	session.Attempts
+	writes *atomic.Int64
+}
+
+func (a writingAttempts) Try(ctx context.Context, key string, at time.Time, free int) (int, time.Time, error) {
+	count, until, err := a.Attempts.Try(ctx, key, at, free)
+	if until.IsZero() {
+		a.writes.Add(1)
+	}
+	return count, until, err
+}
+
+func (a writingAttempts) Return(ctx context.Context, key string) error {
+	a.writes.Add(1)
+	return a.Attempts.Return(ctx, key)
+}
+
+func (a writingAttempts) Reset(ctx context.Context, key string) error {
+	a.writes.Add(1)
+	return a.Attempts.Reset(ctx, key)
 }
 
 type keptAttempts struct {
