@@ -144,6 +144,26 @@ func ExampleCached() {
 	// Output: [member] <nil>
 }
 
+// The process that writes a change tells its cache, and its next request sees the
+// change. Other processes see it within the time that Cached was given.
+func ExampleCachedDirectory_Invalidate() {
+	ctx, table := context.Background(), acmeOnly()
+	directory := auth.Cached(table, 2*time.Second, 10_000)
+	disabled := func() bool {
+		account, err := directory.Account(ctx, "acme", "ann")
+		return err == nil && account.Disabled
+	}
+	fmt.Println(disabled())
+	table.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true})
+	fmt.Println(disabled())
+	directory.Invalidate("acme")
+	fmt.Println(disabled())
+	// Output:
+	// false
+	// false
+	// true
+}
+
 // A view runs with the scope of its caller lifted, and still cannot pass on
 // more than the caller was granted.
 func ExamplePrincipal_WithoutScope() {
