@@ -296,28 +296,18 @@ func mayGive(ctx context.Context, clientKey string, before *signature.Credential
 		return nil
 	}
 	err := signature.Within(p, p.HasRole(administrator), tenant, clientKey, before, after)
-	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
-		return inCredential(beyond)
-	}
 	if err != nil {
-		return err
+		return inFields(err, credentialFields)
 	}
 	return mustBeFresh(p)
 }
 
-// inCredential names the fields of the body for what is in excess.
-func inCredential(beyond *auth.BeyondError) error {
-	fields := map[string]string{
-		"sub":      "credential.account",
-		"scope":    "credential.scope",
-		"expires":  "credential.notAfter",
-		"networks": "credential.networks",
-	}
-	var named auth.BeyondError
-	for _, e := range beyond.Excess {
-		named.Excess = append(named.Excess, auth.Excess{Option: cmp.Or(fields[e.Option], e.Option), Value: e.Value})
-	}
-	return &named
+// credentialFields are the fields of the body by which a credential is asked for.
+var credentialFields = map[string]string{
+	"sub":      "credential.account",
+	"scope":    "credential.scope",
+	"expires":  "credential.notAfter",
+	"networks": "credential.networks",
 }
 
 // delete removes an app with its credential, its key pair and so its tokens:
