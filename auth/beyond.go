@@ -13,9 +13,11 @@ type BeyondError struct {
 	Excess []Excess
 }
 
-// Excess is one thing in which something would exceed its maker.
+// Excess is one thing in which something would exceed its maker. A server whose
+// requests have other names for these puts its own before it answers: an expires
+// that the client asked for as expiresIn, say.
 type Excess struct {
-	Option string // sub, app, scope, roles, grant, skipAcl, bypassCreateAcl, claims, expires, networks, maxUses or lineage
+	Option string // what the fault's path says: sub, app, scope, roles, grant, skipAcl, bypassCreateAcl, claims, expires, networks, maxUses or lineage
 	Value  string // the chain or the role, empty for others
 }
 

@@ -5,72 +5,141 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
+// CachedDirectory remembers what another Directory has found. Cached makes one.
+type CachedDirectory struct {
+	Now func() time.Time // nil: time.Now; set before first use, for tests
+
+	directory Directory
+	stale     time.Duration
+	entries   int
+
+	orgs     recent[string, *Org]
+	apps     recent[string, *App]
+	accounts recent[inOrg, *Account]
+	roles    recent[inOrg, []Role]
+
+	forgets atomic.Uint64 // counts calls of Invalidate
+	mu      sync.Mutex
+	current map[string]*generation // by org
+}
+
 // Cached wraps a Directory so that a look-up which succeeded is answered from
-// memory for the given time: 2 s if stale is 0. That time is the promise: a
-// change in d, a disabled account say, is seen by every request that starts
-// later than stale after it. Failures are not kept, "not found" neither.
+// memory for the given time: 2 s if stale is 0. That time is the promise: every
+// request that starts more than stale after a change in d, a disabled account say,
+// sees it, whichever process made the change. The process that made it calls
+// Invalidate, and its next request sees it. Failures are not kept, "not found"
+// neither.
 //
 // It keeps up to entries answers of each of the four kinds, 10,000 if entries
 // is 0, and drops any of them when it is full. It is safe for concurrent use.
-func Cached(d Directory, stale time.Duration, entries int) Directory {
+func Cached(d Directory, stale time.Duration, entries int) *CachedDirectory {
 	if stale <= 0 {
 		stale = defaultStale
 	}
 	if entries <= 0 {
 		entries = 10_000
 	}
-	return &cached{
-		directory: d,
-		orgs:      recent[string, *Org]{stale: stale, limit: entries},
-		apps:      recent[string, *App]{stale: stale, limit: entries},
-		accounts:  recent[inOrg, *Account]{stale: stale, limit: entries},
-		roles:     recent[inOrg, []Role]{stale: stale, limit: entries},
+	return &CachedDirectory{directory: d, stale: stale, entries: entries}
+}
+
+// Invalidate forgets all that was found of an org: itself, its apps, accounts and
+// roles. Call it after each write to one of them, also after a write that failed:
+// it may have been made. No look-up that starts after Invalidate returns is
+// answered with what was there before the write, whatever look-ups were under way.
+// Answers of other orgs stay. It takes as long as a look-up in memory.
+func (c *CachedDirectory) Invalidate(org string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgets.Add(1)
+	if of := c.current[org]; of != nil {
+		of.over.Store(true)
+		delete(c.current, org)
 	}
+}
+
+// generation is all that was found of an org between two calls of Invalidate.
+type generation struct{ over atomic.Bool }
+
+// generation returns the one that an answer of the org belongs to, or nil if
+// anything was forgotten since that count: the answer may be what a change has
+// made out of date.
+func (c *CachedDirectory) generation(org string, since uint64) *generation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.forgets.Load() != since {
+		return nil
+	}
+	if of := c.current[org]; of != nil {
+		return of
+	}
+	if len(c.current) >= c.entries {
+		for _, of := range c.current { // refilled by the requests that come
+			of.over.Store(true)
+		}
+		clear(c.current)
+	}
+	of := new(generation)
+	put(&c.current, org, of)
+	return of
+}
+
+func (c *CachedDirectory) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
 }
 
 const defaultStale = 2 * time.Second
 
-type cached struct {
-	directory Directory
-	orgs      recent[string, *Org]
-	apps      recent[string, *App]
-	accounts  recent[inOrg, *Account]
-	roles     recent[inOrg, []Role]
+// Org implements Directory.
+func (c *CachedDirectory) Org(ctx context.Context, code string) (*Org, error) {
+	return c.orgs.get(c, code, func() (*Org, string, error) {
+		o, err := c.directory.Org(ctx, code)
+		return o, code, err
+	})
 }
 
-func (c *cached) Org(ctx context.Context, code string) (*Org, error) {
-	return c.orgs.get(code, func() (*Org, error) { return c.directory.Org(ctx, code) })
+// App implements Directory.
+func (c *CachedDirectory) App(ctx context.Context, clientKey string) (*App, error) {
+	return c.apps.get(c, clientKey, func() (*App, string, error) {
+		a, err := c.directory.App(ctx, clientKey)
+		if a == nil {
+			return nil, "", err // of no org, if it is no error
+		}
+		return a, a.Org, err
+	})
 }
 
-func (c *cached) App(ctx context.Context, clientKey string) (*App, error) {
-	return c.apps.get(clientKey, func() (*App, error) { return c.directory.App(ctx, clientKey) })
+// Account implements Directory.
+func (c *CachedDirectory) Account(ctx context.Context, org, id string) (*Account, error) {
+	return c.accounts.get(c, inOrg{org, id}, func() (*Account, string, error) {
+		a, err := c.directory.Account(ctx, org, id)
+		return a, org, err
+	})
 }
 
-func (c *cached) Account(ctx context.Context, org, id string) (*Account, error) {
-	return c.accounts.get(inOrg{org, id}, func() (*Account, error) { return c.directory.Account(ctx, org, id) })
-}
-
-func (c *cached) Roles(ctx context.Context, org string, names []string) ([]Role, error) {
+// Roles implements Directory.
+func (c *CachedDirectory) Roles(ctx context.Context, org string, names []string) ([]Role, error) {
 	// NUL cannot stand in a name that a directory knows, so that no two lists
 	// share a key: a name that holds one is not worth keeping.
 	if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, "\x00") }) {
 		return c.directory.Roles(ctx, org, names)
 	}
-	roles, err := c.roles.get(inOrg{org, strings.Join(names, "\x00")}, func() ([]Role, error) {
-		return c.directory.Roles(ctx, org, names)
+	roles, err := c.roles.get(c, inOrg{org, strings.Join(names, "\x00")}, func() ([]Role, string, error) {
+		roles, err := c.directory.Roles(ctx, org, names)
+		return roles, org, err
 	})
 	return slices.Clone(roles), err
 }
 
-// recent keeps answers for a time that is counted from before they were asked
-// for, so that a slow look-up is not kept for longer than the promise.
+// recent keeps answers of one kind for a time that is counted from before they
+// were asked for, so that a slow look-up is not kept for longer than the promise.
 type recent[K comparable, V any] struct {
-	stale time.Duration
-	limit int
-
 	mu      sync.RWMutex
 	answers map[K]answer[V]
 }
@@ -78,38 +147,46 @@ type recent[K comparable, V any] struct {
 type answer[V any] struct {
 	value V
 	until time.Time
+	of    *generation
 }
 
-func (c *recent[K, V]) get(key K, ask func() (V, error)) (V, error) {
-	now := time.Now()
-	c.mu.RLock()
-	known, ok := c.answers[key]
-	c.mu.RUnlock()
-	if ok && now.Before(known.until) {
+// get answers a look-up of c. What it asks for comes with the org it belongs to.
+func (r *recent[K, V]) get(c *CachedDirectory, key K, ask func() (V, string, error)) (V, error) {
+	now := c.now()
+	r.mu.RLock()
+	known, ok := r.answers[key]
+	r.mu.RUnlock()
+	if ok && known.isFresh(now, c.stale) {
 		return known.value, nil
 	}
-	value, err := ask()
+	forgets := c.forgets.Load() // before asking: see generation
+	value, org, err := ask()
 	if err != nil {
 		return value, err
 	}
-	c.put(key, answer[V]{value, now.Add(c.stale)})
+	if of := c.generation(org, forgets); of != nil {
+		r.put(key, answer[V]{value, now.Add(c.stale), of}, c.entries)
+	}
 	return value, nil
 }
 
-func (c *recent[K, V]) put(key K, a answer[V]) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.answers == nil {
-		c.answers = make(map[K]answer[V])
-	}
-	if known, ok := c.answers[key]; ok && known.until.After(a.until) {
+func (a *answer[V]) isFresh(now time.Time, stale time.Duration) bool {
+	left := a.until.Sub(now)
+	return 0 < left && left <= stale && !a.of.over.Load() // more is left where the clock was set back
+}
+
+func (r *recent[K, V]) put(key K, a answer[V], limit int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.answers[key]
+	if ok && known.until.After(a.until) && !known.of.over.Load() {
 		return // a slower look-up must not put an older answer back
 	}
-	if len(c.answers) >= c.limit {
-		for victim := range c.answers {
-			delete(c.answers, victim)
+	if !ok && len(r.answers) >= limit {
+		for victim := range r.answers {
+			delete(r.answers, victim)
 			break
 		}
 	}
-	c.answers[key] = a
+	put(&r.answers, key, a)
 }

@@ -24,8 +24,9 @@
 // # What is refused, and how
 //
 // Everything the Guard refuses is a fault: one JSON body, whose codes stand in
-// one table (the Detail constants). Handlers answer with the same by Fail. The
-// cause of a refusal stays on the server, with Guard.Observe.
+// one table (the Detail constants). Handlers answer with the same by Fail, and with
+// what they have by Reply. The cause of a refusal stays on the server, with
+// Guard.Observe.
 //
 // Refusals have an order: path, method, version, org, route, credential, need.
 // A credential that is refused has recorded nothing; one that is admitted is

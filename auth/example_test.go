@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -40,7 +41,7 @@ func get(h http.Handler, path string) {
 func ExampleGuard_Mux() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("GET /hello", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
-		envelope.Write(w, envelope.Result[string]{Data: "hello, " + auth.From(r.Context()).Account})
+		auth.Reply(w, r, envelope.Result[string]{Data: "hello, " + auth.From(r.Context()).Account})
 	})
 	get(mux, "/acme/v2/hello")
 	get(mux, "/acme/v2/none")
@@ -67,7 +68,7 @@ func ExampleGuard_Check() {
 	mux := guard.Mux()
 	mux.HandleFunc("GET /status", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		p, err := guard.Check(r, auth.Authenticated)
-		envelope.Write(w, envelope.Result[bool]{Data: err == nil && p.Account != ""})
+		auth.Reply(w, r, envelope.Result[bool]{Data: err == nil && p.Account != ""})
 	})
 	get(mux, "/acme/v2/status")
 	// Output: 200 {"object":"result","data":true}
@@ -139,6 +140,20 @@ func ExampleFail() {
 	// Output: 404 {"object":"fault","name":"error","code":"kNotFound","errCode":"service.notFound.unspecified","status":404,"message":"Not found.","faults":[]}
 }
 
+// What is wrong with a reply is found before anything is sent.
+func ExampleReply() {
+	mux := exampleGuard().Mux()
+	mux.HandleFunc("GET /ratio/{n}", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.ParseFloat(r.PathValue("n"), 64)
+		auth.Reply(w, r, envelope.Result[float64]{Data: 1 / n})
+	})
+	get(mux, "/acme/v2/ratio/4")
+	get(mux, "/acme/v2/ratio/0")
+	// Output:
+	// 200 {"object":"result","data":0.25}
+	// 500 {"object":"fault","name":"error","code":"kError","errCode":"service.error.unspecified","status":500,"message":"Internal error.","faults":[]}
+}
+
 func ExampleError() {
 	err := &auth.Error{Detail: auth.DetailConflict, Reason: "email", Err: errors.New("duplicate key value")}
 	fmt.Println(err)
@@ -155,6 +170,26 @@ func ExampleCached() {
 	account, err := directory.Account(context.Background(), "acme", "ann")
 	fmt.Println(account.Roles, err)
 	// Output: [member] <nil>
+}
+
+// The process that writes a change tells its cache, and its next request sees the
+// change. Other processes see it within the time that Cached was given.
+func ExampleCachedDirectory_Invalidate() {
+	ctx, table := context.Background(), acmeOnly()
+	directory := auth.Cached(table, 2*time.Second, 10_000)
+	disabled := func() bool {
+		account, err := directory.Account(ctx, "acme", "ann")
+		return err == nil && account.Disabled
+	}
+	fmt.Println(disabled())
+	table.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true})
+	fmt.Println(disabled())
+	directory.Invalidate("acme")
+	fmt.Println(disabled())
+	// Output:
+	// false
+	// false
+	// true
 }
 
 // A view runs with the scope of its caller lifted, and still cannot pass on

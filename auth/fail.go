@@ -1,10 +1,40 @@
 package auth
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/tenantkit/tenantkit/envelope"
 )
+
+// Reply answers 200 with v as JSON: an envelope.List, an envelope.Result or an
+// object. It is what handlers call unless they Fail. Caches do not keep the reply.
+//
+// v is encoded before anything is sent. What JSON cannot hold, a function or a NaN
+// say, is a 500 fault, and Observe is told why.
+//
+// The handler must not have written anything yet.
+func Reply(w http.ResponseWriter, r *http.Request, v any) {
+	body, err := envelope.Encode(v)
+	if err != nil {
+		// Not the error as it is: one that wraps ErrNotFound would answer 404.
+		Fail(w, r, &Error{Detail: DetailInternal, Err: fmt.Errorf("auth: the reply cannot be encoded: %w", err)})
+		return
+	}
+	w.Header().Set("Content-Type", jsonType)
+	keepOut(w.Header())
+	w.Write(body) // a failed write is the client's loss
+}
+
+const jsonType = "application/json; charset=utf-8"
+
+// keepOut keeps a reply out of caches, and its type from being guessed.
+func keepOut(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+}
 
 // Fail answers a request with the fault of an error: what handlers call. It
 // recognises *Error, the sentinels of this package, *http.MaxBytesError, and
@@ -41,8 +71,7 @@ const resourcePolicy = "Cross-Origin-Resource-Policy"
 func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	f := e.Fault()
 	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
+	keepOut(h)
 	if h.Get(resourcePolicy) == "" { // what stands outside may have let others in
 		h.Set(resourcePolicy, "same-origin")
 	}
@@ -60,7 +89,7 @@ func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 		g.Deny(w, r, e)
 		return
 	}
-	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Type", jsonType)
 	w.WriteHeader(f.Status)
 	w.Write(f.Encode(brand.Faults)) // a failed write is the client's loss
 }

@@ -293,7 +293,7 @@ func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			c := callOf(r.Context(), g)
 			if c == nil {
-				Fail(w, r, errOutside)
+				g.Fail(w, r, errOutside)
 				return
 			}
 			p, err := c.check(r, rule)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http/httptest"
 	"strings"
 
@@ -85,4 +86,15 @@ func ExampleList() {
 	fmt.Printf("%s\n", body)
 	// Output:
 	// {"object":"list","data":[{"_id":"5f1","object":"connection"}],"hasMore":true}
+}
+
+// Without an auth.Guard, Encode tells why a reply cannot be written.
+func ExampleEncode() {
+	for _, ratio := range []float64{0.25, math.Inf(1)} {
+		body, err := envelope.Encode(envelope.Result[float64]{Data: ratio})
+		fmt.Println(string(body), err)
+	}
+	// Output:
+	// {"object":"result","data":0.25} <nil>
+	//  json: unsupported value: +Inf
 }

@@ -22,7 +22,7 @@ func TestWrite(t *testing.T) {
 		"what does not encode": {
 			envelope.List[any]{Data: []any{"first", func() {}}}, 500,
 			`{"object":"fault","name":"error","code":"kError","errCode":"service.error.unspecified",` +
-				`"status":500,"message":"An unexpected error occurred.","faults":[]}`,
+				`"status":500,"message":"Internal error.","faults":[]}`,
 		},
 	}
 	for name, tc := range tests {

@@ -1,8 +1,11 @@
 package scope
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // parser reads one chain. Its methods take the place where a segment begins
@@ -26,6 +29,11 @@ func (p *parser) ended(at int) bool { return at > len(p.text) }
 
 func (p *parser) fail(at int, expected, hint string) *SyntaxError {
 	got, _ := p.segment(at)
+	if i := strings.IndexFunc(got, unicode.IsControl); i >= 0 {
+		// Named: nobody sees it where the chain is shown.
+		r, _ := utf8.DecodeRuneInString(got[i:])
+		hint = fmt.Sprintf("%U is a control character", r)
+	}
 	return &SyntaxError{
 		Segment:  strings.Count(p.text[:at], "."),
 		Offset:   at,

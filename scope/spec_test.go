@@ -139,6 +139,12 @@ func TestSyntaxErrors(t *testing.T) {
 		{"view.execute.a b", scope.SyntaxError{Segment: 2, Offset: 13, Got: "a b", Expected: "a name or an identifier"}},
 		{strings.Repeat("a", 513), scope.SyntaxError{Offset: 512, Got: strings.Repeat("a", 64), Expected: "at most 512 bytes"}},
 		{"object" + strings.Repeat(".x", 32), scope.SyntaxError{Segment: 32, Offset: 69, Got: "x", Expected: "at most 32 segments"}},
+		{"object.read.c_a\x00", scope.SyntaxError{Segment: 2, Offset: 12, Got: "c_a\x00", Expected: "an object name or *", Hint: "U+0000 is a control character"}},
+		{"\x00", scope.SyntaxError{Got: "\x00", Expected: "a root, in lower case", Hint: "U+0000 is a control character"}},
+		{"object.read.c_a." + id1 + ".\u0085", scope.SyntaxError{Segment: 4, Offset: 41, Got: "\u0085", Expected: "a property", Hint: "U+0085 is a control character"}},
+		{"admin.read\r\n", scope.SyntaxError{Segment: 1, Offset: 6, Got: "read\r\n", Expected: "read, update or *", Hint: "U+000D is a control character"}},
+		{"script.runner.\x7f", scope.SyntaxError{Segment: 2, Offset: 14, Got: "\x7f", Expected: "nothing more", Hint: "U+007F is a control character"}},
+		{"view.execute." + strings.Repeat("a", 64) + "\t", scope.SyntaxError{Segment: 2, Offset: 13, Got: strings.Repeat("a", 64), Expected: "a name or an identifier", Hint: "U+0009 is a control character"}},
 		{"object.read." + strings.Repeat("é", 60), scope.SyntaxError{Segment: 2, Offset: 12, Got: strings.Repeat("é", 32), Expected: "an object name or *"}},
 	} {
 		refused(t, tt.text, tt.want)
@@ -147,7 +153,7 @@ func TestSyntaxErrors(t *testing.T) {
 
 func TestSyntaxErrorReadsWell(t *testing.T) {
 	_, err := scope.Compile("token", "object", "object.read.account.name\n", "deployment.create")
-	want := `scope: chain 1, segment 3 at byte 20: got "name\n", expected an identifier or *
+	want := `scope: chain 1, segment 3 at byte 20: got "name\n", expected an identifier or *; U+000A is a control character
 scope: chain 2, segment 1 at byte 11: got "create", expected execute or *; deployments themselves are objects: object.create.deployment`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)

@@ -12,7 +12,7 @@ type SyntaxError struct {
 	Offset   int    // of the segment in the chain, in bytes
 	Got      string // the segment, cut after 64 bytes; empty when the chain ends too early
 	Expected string // what could have stood there
-	Hint     string // what was probably meant; often empty
+	Hint     string // what was probably meant, or which control character stands there; often empty
 }
 
 func (e *SyntaxError) Error() string {

@@ -13,9 +13,10 @@ const (
 
 // CachedKeys remembers the keys another Keys has found. Cached makes one.
 type CachedKeys struct {
+	Now func() time.Time // nil: time.Now; set before first use, for tests
+
 	keys  Keys
 	stale time.Duration
-	start time.Time
 
 	mu      sync.RWMutex
 	found   map[string]foundKey // by kid
@@ -24,7 +25,7 @@ type CachedKeys struct {
 
 type foundKey struct {
 	*PublicKey
-	asked time.Duration // after start
+	until time.Time
 }
 
 // Cached remembers what k finds for as long as stale; 0 means 2 seconds. That
@@ -36,25 +37,25 @@ func Cached(k Keys, stale time.Duration) *CachedKeys {
 	if stale <= 0 {
 		stale = defaultStale
 	}
-	return &CachedKeys{keys: k, stale: stale, start: time.Now(), found: map[string]foundKey{}}
+	return &CachedKeys{keys: k, stale: stale, found: map[string]foundKey{}}
 }
 
 // Public implements Keys. Its errors are those of the Keys it asks.
 func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error) {
 	// Taken before asking: the answer may be as old as the question.
-	asked := time.Since(c.start)
+	now := c.now()
 	c.mu.RLock()
 	f, ok := c.found[kid]
 	forgets := c.forgets
 	c.mu.RUnlock()
-	if ok && asked-f.asked < c.stale {
+	if left := f.until.Sub(now); ok && 0 < left && left <= c.stale { // more: the clock was set back
 		return f.PublicKey, nil
 	}
 	k, err := c.keys.Public(ctx, kid)
 	if err != nil || k == nil {
 		return nil, err
 	}
-	c.remember(foundKey{k, asked}, forgets)
+	c.remember(foundKey{k, now.Add(c.stale)}, forgets)
 	return k, nil
 }
 
@@ -86,4 +87,11 @@ func (c *CachedKeys) Invalidate(clientKey string) {
 			delete(c.found, kid)
 		}
 	}
+}
+
+func (c *CachedKeys) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
 }

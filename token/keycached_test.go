@@ -121,6 +121,32 @@ func TestCachedKeysOverTime(t *testing.T) {
 	})
 }
 
+func TestCachedKeysGoByTheirClock(t *testing.T) {
+	var store token.MemoryKeys
+	if err := store.Put(t.Context(), pairOf(t, 0, appA)); err != nil {
+		t.Fatal(err)
+	}
+	under := &counted{Keys: &store}
+	cached := token.Cached(under, 0)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	cached.Now = func() time.Time { return now }
+	for _, test := range []struct {
+		name  string
+		after time.Duration
+		calls int
+	}{
+		{"at first", 0, 1},
+		{"within the staleness", 2*time.Second - 1, 1},
+		{"after it", 1, 2},
+		{"set back", -time.Hour, 3},
+	} {
+		now = now.Add(test.after)
+		if _, err := cached.Public(t.Context(), kid(t, 0)); err != nil || under.calls != test.calls {
+			t.Errorf("%s: %d calls, want %d; %v", test.name, under.calls, test.calls, err)
+		}
+	}
+}
+
 func TestCachedKeys(t *testing.T) {
 	t.Run("T06 unknown kids take no memory", func(t *testing.T) {
 		var store token.MemoryKeys

@@ -238,8 +238,8 @@ func TestMintRefusals(t *testing.T) {
 		{"an app that is disabled", root, wish("ann", of(appB)), func(m *minting) {
 			m.directory.PutApp(auth.App{ClientKey: appB, Org: "acme", Disabled: true})
 		}, 404, auth.DetailUnknownApp, "", ""},
-		{"a subject that is disabled", root, wish("off", permanent), nothing, 404, auth.DetailNotFound, "", ""},
-		{"a role that is unknown", root, wish("ann", permanent, roles("emperor")), nothing, 404, auth.DetailNotFound, "", ""},
+		{"a subject that is disabled", root, wish("off", permanent), nothing, 404, auth.DetailNotFound, "", "sub"},
+		{"a role that is unknown", root, wish("ann", permanent, roles("emperor")), nothing, 404, auth.DetailNotFound, "", "roles"},
 		{"an app without a key pair", root, wish("ann", permanent), func(m *minting) { m.minter.Signers = keyless{} }, 404, auth.DetailNoKeyPair, "", ""},
 		{"a store of key pairs that does not answer", root, wish("ann"), func(m *minting) { m.minter.Signers = downed{} }, 503, auth.DetailUnavailable, "", ""},
 		{"a ledger that does not answer", root, wish("ann", permanent), func(m *minting) { m.minter.Ledger = downed{} }, 503, auth.DetailUnavailable, "", ""},

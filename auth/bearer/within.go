@@ -73,7 +73,8 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 //     for what their chains permit.
 //
 // The error is an *auth.BeyondError that names what is in excess, an *auth.Error
-// that says what is wrong with the claims, or one of Effective.
+// that says what is wrong with the claims, or one of Effective. An unknown subject or
+// role is an *auth.Error with the Path sub or roles, and wraps auth.ErrNotFound.
 func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish) error {
 	_, err := decide(ctx, by, admin, t, w, time.Now())
 	return err
@@ -109,10 +110,10 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	}
 	subject, err := t.Account(ctx, w.Subject)
 	if err != nil {
-		return token.Claims{}, err
+		return token.Claims{}, unknown("sub", err)
 	}
 	if m.Scope, err = effective(ctx, t, subject, w.Claims); err != nil {
-		return token.Claims{}, err
+		return token.Claims{}, unknown("roles", err) // all else is known by now
 	}
 	m.Roles = lacking(subject, w.Roles)
 	if err := by.MayMake(admin, m); err != nil {
@@ -126,6 +127,14 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	}
 	w.IssuedAt = subject.TokensFrom
 	return w.Claims, nil
+}
+
+// unknown says of what was not found which option named it.
+func unknown(option string, err error) error {
+	if errors.Is(err, auth.ErrNotFound) && !errors.Is(err, auth.ErrUnavailable) {
+		return &auth.Error{Detail: auth.DetailNotFound, Path: option, Err: err}
+	}
+	return err
 }
 
 func beyond(option string) error {

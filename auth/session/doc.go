@@ -95,7 +95,7 @@
 // browsers of today send one or the other with what is not GET or HEAD.
 //
 // The answers to Enrol hold a secret and those to Confirm hold codes, which no
-// cache may keep: envelope.Write sets Cache-Control: no-store, and an application
+// cache may keep: auth.Reply sets Cache-Control: no-store, and an application
 // that sends them in another way sets it itself.
 //
 // # Compatibility

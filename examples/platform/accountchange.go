@@ -66,9 +66,9 @@ func (h provisioning) update(r *http.Request) (managedReply, error) {
 	return managed(a), err
 }
 
-// deactivate shuts an account out: its sessions and the tokens that are in a
-// ledger at once, whatever else names it once no instance remembers it as
-// enabled.
+// deactivate shuts an account out: here at once, and in other instances its sessions
+// and the tokens that are in a ledger at once, whatever else names it once they no
+// longer remember it as enabled.
 func (h provisioning) deactivate(r *http.Request) (managedReply, error) {
 	a, err := h.change(r, false, func(a *account) error {
 		a.Disabled = true
@@ -243,6 +243,7 @@ func (s *store) changeAccount(ctx context.Context, org, id string, change func(*
 			return nil, err
 		}
 	}
+	defer s.found.Invalidate(org) // see exec
 	_, err = tx.ExecContext(ctx, "UPDATE platform_accounts SET record = $3 WHERE org = $1 AND id = $2", org, id, record(a))
 	if err = errors.Join(err, tx.Commit()); err != nil {
 		return nil, storeFailed(err)

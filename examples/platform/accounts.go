@@ -66,7 +66,7 @@ func (s *store) account(ctx context.Context, org, id string) (*account, error) {
 // sends mail answers every registration alike, and makes the account when the link
 // in the mail is followed.
 func (s *store) addAccount(ctx context.Context, a account, password string) error {
-	return s.exec(ctx, &auth.Error{Detail: auth.DetailConflict, Path: "email"},
+	return s.exec(ctx, a.Org, &auth.Error{Detail: auth.DetailConflict, Path: "email"},
 		"INSERT INTO platform_accounts (org, id, email, password, record) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
 		a.Org, a.ID, strings.ToLower(a.Email), password, record(a))
 }
@@ -85,7 +85,7 @@ func (s *store) Password(ctx context.Context, org, login string) (id, encoded st
 }
 
 func (s *store) setPassword(ctx context.Context, org, id, encoded string) error {
-	return s.exec(ctx, auth.ErrNotFound,
+	return s.exec(ctx, org, auth.ErrNotFound,
 		"UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 }
 
@@ -109,6 +109,6 @@ func (s *store) changePassword(ctx context.Context, org, id, encoded string) err
 
 // Rehash implements session.Rehasher.
 func (s *store) Rehash(ctx context.Context, org, id, old, encoded string) error {
-	return s.exec(ctx, auth.ErrNotFound,
+	return s.exec(ctx, org, auth.ErrNotFound,
 		"UPDATE platform_accounts SET password = $4 WHERE org = $1 AND id = $2 AND password = $3", org, id, old, encoded)
 }

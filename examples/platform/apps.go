@@ -296,28 +296,18 @@ func mayGive(ctx context.Context, clientKey string, before *signature.Credential
 		return nil
 	}
 	err := signature.Within(p, p.HasRole(administrator), tenant, clientKey, before, after)
-	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
-		return inCredential(beyond)
-	}
 	if err != nil {
-		return err
+		return inFields(err, credentialFields)
 	}
 	return mustBeFresh(p)
 }
 
-// inCredential names the fields of the body for what is in excess.
-func inCredential(beyond *auth.BeyondError) error {
-	fields := map[string]string{
-		"sub":      "credential.account",
-		"scope":    "credential.scope",
-		"expires":  "credential.notAfter",
-		"networks": "credential.networks",
-	}
-	var named auth.BeyondError
-	for _, e := range beyond.Excess {
-		named.Excess = append(named.Excess, auth.Excess{Option: cmp.Or(fields[e.Option], e.Option), Value: e.Value})
-	}
-	return &named
+// credentialFields are the fields of the body by which a credential is asked for.
+var credentialFields = map[string]string{
+	"sub":      "credential.account",
+	"scope":    "credential.scope",
+	"expires":  "credential.notAfter",
+	"networks": "credential.networks",
 }
 
 // delete removes an app with its credential, its key pair and so its tokens:
@@ -334,7 +324,7 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 	if err := h.keys.remove(r.Context(), a.ClientKey); err != nil {
 		return envelope.Result[bool]{}, err
 	}
-	return envelope.Result[bool]{Data: true}, h.store.deleteApp(r.Context(), a.ClientKey)
+	return envelope.Result[bool]{Data: true}, h.store.deleteApp(r.Context(), a.Org, a.ClientKey)
 }
 
 // change alters a copy of the app that the request's path names, and answers
@@ -404,7 +394,7 @@ func (s *store) listApps(ctx context.Context, org string) ([]*app, error) {
 }
 
 func (s *store) putApp(ctx context.Context, a app) error {
-	return s.exec(ctx, nil, `INSERT INTO platform_apps (client_key, org, record) VALUES ($1, $2, $3)
+	return s.exec(ctx, a.Org, nil, `INSERT INTO platform_apps (client_key, org, record) VALUES ($1, $2, $3)
 		ON CONFLICT (client_key) DO UPDATE SET record = excluded.record`, a.ClientKey, a.Org, record(a))
 }
 
@@ -420,7 +410,7 @@ func (s *store) changeApp(ctx context.Context, org, clientKey string, change fun
 		if err := change(a); err != nil {
 			return nil, err
 		}
-		err = s.exec(ctx, errMoved, "UPDATE platform_apps SET record = $4 WHERE org = $1 AND client_key = $2 AND record = $3",
+		err = s.exec(ctx, org, errMoved, "UPDATE platform_apps SET record = $4 WHERE org = $1 AND client_key = $2 AND record = $3",
 			org, clientKey, before, record(a))
 		if !errors.Is(err, errMoved) {
 			return a, err
@@ -428,6 +418,6 @@ func (s *store) changeApp(ctx context.Context, org, clientKey string, change fun
 	}
 }
 
-func (s *store) deleteApp(ctx context.Context, clientKey string) error {
-	return s.exec(ctx, nil, "DELETE FROM platform_apps WHERE client_key = $1", clientKey)
+func (s *store) deleteApp(ctx context.Context, org, clientKey string) error {
+	return s.exec(ctx, org, nil, "DELETE FROM platform_apps WHERE client_key = $1 AND org = $2", clientKey, org)
 }

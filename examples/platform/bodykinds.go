@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"time"
 
@@ -20,7 +21,10 @@ func readStrings(value json.RawMessage) (any, string) {
 	texts := make([]string, len(items))
 	for i, item := range items {
 		text, wrong := readString(item) // null is none
-		if wrong != "" {
+		switch {
+		case wrong != "" && item[0] == '"':
+			return nil, fmt.Sprintf("[%d] %s", i, wrong)
+		case wrong != "":
 			return nil, refused
 		}
 		texts[i] = text.(string)

@@ -405,7 +405,7 @@ func demoID(org, object string, n int) string {
 // demoKey returns the client key of the demo app of an org: the one given, if
 // there is none yet.
 func (s *store) demoKey(ctx context.Context, org, clientKey string) (string, error) {
-	err := s.exec(ctx, nil, "INSERT INTO platform_demo (org, client_key) VALUES ($1, $2) ON CONFLICT DO NOTHING", org, clientKey)
+	err := execIn(ctx, s.db, nil, "INSERT INTO platform_demo (org, client_key) VALUES ($1, $2) ON CONFLICT DO NOTHING", org, clientKey)
 	if err != nil {
 		return "", err
 	}
@@ -420,7 +420,7 @@ func (s *store) seeded(ctx context.Context) (yes bool, err error) {
 }
 
 func (s *store) markSeeded(ctx context.Context) error {
-	return s.exec(ctx, nil, "UPDATE platform_demo SET seeded = 1")
+	return execIn(ctx, s.db, nil, "UPDATE platform_demo SET seeded = 1")
 }
 
 // isEmpty tells whether there is no org at all.

@@ -8,7 +8,8 @@ import (
 )
 
 // The store is the Guard's auth.Directory: it finds orgs, apps, accounts and
-// roles among the platform's own records.
+// roles among the platform's own records. In front of it stands store.found, which
+// answers from memory what was looked up less than directoryStale ago.
 var _ auth.Directory = (*store)(nil)
 
 // inOrg names what is unique within an org.
@@ -49,11 +50,11 @@ func (s *store) Roles(ctx context.Context, org string, names []string) ([]auth.R
 }
 
 func (s *store) putOrg(ctx context.Context, o auth.Org) error {
-	return s.exec(ctx, nil, `INSERT INTO platform_orgs (code, record) VALUES ($1, $2)
+	return s.exec(ctx, o.Code, nil, `INSERT INTO platform_orgs (code, record) VALUES ($1, $2)
 		ON CONFLICT (code) DO UPDATE SET record = excluded.record`, o.Code, record(o))
 }
 
 func (s *store) putRole(ctx context.Context, org string, r auth.Role) error {
-	return s.exec(ctx, nil, `INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)
+	return s.exec(ctx, org, nil, `INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)
 		ON CONFLICT (org, name) DO UPDATE SET record = excluded.record`, org, r.Name, record(r))
 }

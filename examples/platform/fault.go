@@ -1,6 +1,11 @@
 package main
 
-import "github.com/tenantkit/tenantkit/auth"
+import (
+	"cmp"
+	"errors"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
 
 // invalid collects everything that is wrong with a body, so that a client can
 // mend it all at once.
@@ -28,4 +33,18 @@ func (e *invalid) orNil() error {
 		return nil
 	}
 	return &auth.Error{Detail: e.detail, Faults: e.faults}
+}
+
+// inFields gives what is in excess the names of the fields that asked for it, so
+// that a client finds them in its request. What has no other name keeps its own.
+func inFields(err error, fields map[string]string) error {
+	beyond, ok := errors.AsType[*auth.BeyondError](err)
+	if !ok {
+		return err
+	}
+	named := new(auth.BeyondError)
+	for _, e := range beyond.Excess {
+		named.Excess = append(named.Excess, auth.Excess{Option: cmp.Or(fields[e.Option], e.Option), Value: e.Value})
+	}
+	return named
 }

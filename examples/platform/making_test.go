@@ -130,8 +130,8 @@ func TestMakingBeyondACredential(t *testing.T) {
 		name, credential, body string
 		excess                 map[string]string
 	}{
-		{"M03 permanent, by one that ends", fmt.Sprintf(`"notAfter":%d`, ends), `,"permanent":true`, map[string]string{"expires": ""}},
-		{"M03 for two hours, by one that ends in one", fmt.Sprintf(`"notAfter":%d`, ends), `,"expiresIn":7200`, map[string]string{"expires": ""}},
+		{"M03 permanent, by one that ends", fmt.Sprintf(`"notAfter":%d`, ends), `,"permanent":true`, map[string]string{"expiresIn": ""}},
+		{"M03 for two hours, by one that ends in one", fmt.Sprintf(`"notAfter":%d`, ends), `,"expiresIn":7200`, map[string]string{"expiresIn": ""}},
 		{"M03 permanent, by one of a network", `"networks":["127.0.0.0/8"]`, `,"permanent":true`, map[string]string{"networks": ""}},
 		{"M03 for an hour, by one of a network", `"networks":["127.0.0.0/8"]`, `,"expiresIn":3600`, map[string]string{"networks": ""}},
 		{"M14 beyond its scope", `"scope":["object.read.c_message"]`, ``, map[string]string{"scope": "*"}},
@@ -145,6 +145,12 @@ func TestMakingBeyondACredential(t *testing.T) {
 			by.as(t, "", "POST", by.tokensPath(), narrow).ok(t)
 		})
 	}
+	t.Run("what is in excess of a signing key is named by its field", func(t *testing.T) {
+		by := s.signer(s.app(t, `"account":"`+s.AdminAccountID+`","scope":["admin"],"networks":["127.0.0.0/8"],`+fmt.Sprintf(`"notAfter":%d`, ends)))
+		s.beyond(t, by.as(t, "", "POST", "/apps", `{"name":"x","credential":{"account":"`+s.AccountID+`"}}`), map[string]string{
+			"credential.scope": "*", "credential.notAfter": "", "credential.networks": "",
+		})
+	})
 	t.Run("M03 of another app", func(t *testing.T) {
 		by := s.signer(s.app(t, `"account":"`+s.AccountID+`"`))
 		s.beyond(t, by.as(t, "", "POST", s.tokensPath(), wish(s.AccountID, `,"permanent":true`)), map[string]string{"app": ""})
@@ -250,7 +256,7 @@ func TestEndOfAMaker(t *testing.T) {
 	})
 	t.Run("M07 an ephemeral child lasts for minutes", func(t *testing.T) {
 		parent := s.mint(t, "", wish(s.AccountID, `,"permanent":true`))["token"].(string)
-		s.beyond(t, s.bearing(t, parent, "POST", s.tokensPath(), wish(s.AccountID, `,"expiresIn":86400`)), map[string]string{"expires": ""})
+		s.beyond(t, s.bearing(t, parent, "POST", s.tokensPath(), wish(s.AccountID, `,"expiresIn":86400`)), map[string]string{"expiresIn": ""})
 		s.bearing(t, parent, "POST", s.tokensPath(), wish(s.AccountID, `,"expiresIn":900`)).ok(t)
 	})
 	t.Run("M08 the sixth in a row is refused", func(t *testing.T) {

@@ -35,5 +35,9 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 		}
 	}
 	t, claims, err := bearer.Mint(ctx, p, p.HasRole(administrator), tenant, &h.minter, w.of(app.ClientKey, time.Now()))
-	return minted{t, claims.ID, claims.Expires}, err
+	return minted{t, claims.ID, claims.Expires}, inFields(err, tokenFields)
 }
+
+// tokenFields are the fields of a request for a token that the library has another
+// name for.
+var tokenFields = map[string]string{"expires": "expiresIn"}

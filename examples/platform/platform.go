@@ -55,7 +55,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	}
 	p.guard = &auth.Guard{
 		BaseURL:   baseURL,
-		Directory: p.directory(o),
+		Directory: store.found,
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{
 				Credentials: p.stores.credentials,
@@ -80,16 +80,8 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	return p, nil
 }
 
-// directory answers from memory what was looked up less than two seconds ago:
-// so long another instance, or this one, may go on with what has changed.
-func (p *platform) directory(o options) auth.Directory {
-	if o.db == memoryDB {
-		return p.store.forGuard() // in memory as it is
-	}
-	return auth.Cached(p.store.forGuard(), directoryStale, 0)
-}
-
-// directoryStale is how long an instance may go on with what has changed.
+// directoryStale is how long an instance may go on with what another one has
+// changed. Its own changes it sees at once: see store.exec.
 const directoryStale = 2 * time.Second
 
 func (p *platform) close() error { return errors.Join(p.stores.close(), p.store.close()) }

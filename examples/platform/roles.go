@@ -117,7 +117,7 @@ func (s *store) listRoles(ctx context.Context, org string) ([]*auth.Role, error)
 }
 
 func (s *store) addRole(ctx context.Context, org string, r auth.Role) error {
-	return s.exec(ctx, &auth.Error{Detail: auth.DetailConflict, Path: "name"},
+	return s.exec(ctx, org, &auth.Error{Detail: auth.DetailConflict, Path: "name"},
 		"INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", org, r.Name, record(r))
 }
 
@@ -132,7 +132,7 @@ func (s *store) changeRole(ctx context.Context, org, name string, change func(*a
 		if err := change(role); err != nil {
 			return nil, err
 		}
-		err = s.exec(ctx, errMoved, "UPDATE platform_roles SET record = $4 WHERE org = $1 AND name = $2 AND record = $3",
+		err = s.exec(ctx, org, errMoved, "UPDATE platform_roles SET record = $4 WHERE org = $1 AND name = $2 AND record = $3",
 			org, name, before, record(role))
 		if !errors.Is(err, errMoved) {
 			return role, err
@@ -141,5 +141,5 @@ func (s *store) changeRole(ctx context.Context, org, name string, change func(*a
 }
 
 func (s *store) deleteRole(ctx context.Context, org, name string) error {
-	return s.exec(ctx, auth.ErrNotFound, "DELETE FROM platform_roles WHERE org = $1 AND name = $2", org, name)
+	return s.exec(ctx, org, auth.ErrNotFound, "DELETE FROM platform_roles WHERE org = $1 AND name = $2", org, name)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
-	"github.com/tenantkit/tenantkit/envelope"
 )
 
 // routes is everything below /{org}/{version}, and what each route needs.
@@ -110,7 +109,7 @@ func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
 			auth.Fail(w, r, err)
 			return
 		}
-		envelope.Write(w, value)
+		auth.Reply(w, r, value)
 	}
 }
 

@@ -133,14 +133,35 @@ func TestPanic(t *testing.T) {
 	routes.HandleFunc("GET /failure", auth.Public, reply(func(*http.Request) (value, error) {
 		return nil, errors.New("the quiet cause")
 	}))
-	web := httptest.NewServer(p.handler(routes))
+	routes.HandleFunc("GET /unwritable", auth.Public, reply(func(*http.Request) (value, error) {
+		return value{"_id": func() {}}, nil
+	}))
+	panics := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the outer cause") })
+	outside := http.NewServeMux()
+	outside.Handle("/acme/", routes)
+	outside.Handle("/", panics)
+	web := httptest.NewServer(p.handler(outside))
 	defer web.Close()
 	f.BaseURL = web.URL
 	s := &server{facts: *f, brand: "Service-", faults: "acme"}
 
-	for path, cause := range map[string]string{"/panic": "the cause", "/failure": "the quiet cause"} {
-		got := s.do(t, call{path: path, unsigned: true})
-		s.refused(t, got, 500, "error.unspecified")
+	for path, cause := range map[string]string{
+		"/panic":      "the cause",
+		"/failure":    "the quiet cause",
+		"/unwritable": "json: unsupported type: func()",
+		"outside":     "the outer cause",
+	} {
+		r, err := http.NewRequest("GET", web.URL+"/acme/v2"+path, nil)
+		if path == "outside" {
+			r, err = http.NewRequest("GET", web.URL+"/outside", nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := send(t, r)
+		if fault := s.refused(t, got, 500, "error.unspecified"); fault["message"] != "Internal error." {
+			t.Errorf("%s: message %v", path, fault["message"])
+		}
 		if strings.Contains(got.text, "cause") || strings.Contains(got.text, "goroutine") {
 			t.Errorf("%s tells why: %s", path, got.text)
 		}

@@ -117,7 +117,7 @@ func (s *store) changeOrg(ctx context.Context, code string, change func(*auth.Or
 		if err := change(o); err != nil {
 			return nil, err
 		}
-		err = s.exec(ctx, errMoved, "UPDATE platform_orgs SET record = $3 WHERE code = $1 AND record = $2", code, before, record(o))
+		err = s.exec(ctx, code, errMoved, "UPDATE platform_orgs SET record = $3 WHERE code = $1 AND record = $2", code, before, record(o))
 		if !errors.Is(err, errMoved) {
 			return o, err
 		}

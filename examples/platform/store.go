@@ -31,9 +31,10 @@ type store struct {
 	objects *sql.DB // the objects: db, and in memory another database
 	dialect sqlpage.Dialect
 
-	queries *share      // of each account and org in the connections of routes
-	alive   []*sql.Conn // keep a database in memory from ending with its last connection
-	file    string      // of SQLite, "" if there is none
+	found   *auth.CachedDirectory // what the Guard remembers of the records; see exec
+	queries *share                // of each account and org in the connections of routes
+	alive   []*sql.Conn           // keep a database in memory from ending with its last connection
+	file    string                // of SQLite, "" if there is none
 }
 
 // Connections of one instance. A route that waits for slow queries must not keep
@@ -76,6 +77,7 @@ func openStore(ctx context.Context, name string) (*store, error) {
 		s.close()
 		return nil, fmt.Errorf("-db: %w", err)
 	}
+	s.found = auth.Cached(s.forGuard(), directoryStale, 0)
 	return s, nil
 }
 
@@ -315,9 +317,12 @@ func findAll[T any](ctx context.Context, s *store, query string, args ...any) (a
 	return all, storeFailed(rows.Err())
 }
 
-// exec runs a statement that has to change a row. One that changes none
-// answers otherwise.
-func (s *store) exec(ctx context.Context, otherwise error, statement string, args ...any) error {
+// exec runs a statement that has to change a row of an org. One that changes none
+// answers otherwise. Everything that the Guard looks up is written here or by
+// changeAccount, so that it remembers nothing that has changed: also where the
+// statement failed, which may have been done.
+func (s *store) exec(ctx context.Context, org string, otherwise error, statement string, args ...any) error {
+	defer s.found.Invalidate(org)
 	return execIn(ctx, s.db, otherwise, statement, args...)
 }
 

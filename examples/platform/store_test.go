@@ -143,7 +143,7 @@ func TestConcurrentChangesOfAnApp(t *testing.T) {
 	if err != nil || a.Name != "renamed" || !a.Disabled {
 		t.Errorf("%+v, %v", a, err)
 	}
-	_, err = s.changeApp(ctx, acme, "key", func(*app) error { return s.deleteApp(ctx, "key") })
+	_, err = s.changeApp(ctx, acme, "key", func(*app) error { return s.deleteApp(ctx, acme, "key") })
 	if _, found := s.app(ctx, acme, "key"); !errors.Is(err, auth.ErrNotFound) || !errors.Is(found, auth.ErrNotFound) {
 		t.Errorf("deleted meanwhile: %v, and then %v", err, found)
 	}

@@ -137,6 +137,8 @@ func TestMintingRefusals(t *testing.T) {
 		{"a claim of the namespace", wish(me, `,"claims":{"service/skp":true}`), "invalidArgument.option", nil},
 		{"a registered claim", wish(me, `,"claims":{"sub":"x"}`), "invalidArgument.option", nil},
 		{"C02 chains that do not parse", `{"sub":"` + me + `","scope":["object.read","object.read.account.name","Object"]}`, "invalidArgument.authScope", []string{"scope[1]", "scope[2]"}},
+		{"C02 a chain with a NUL", `{"sub":"` + me + `","scope":["","object.read\u0000"]}`, "invalidArgument.body", []string{"scope"}},
+		{"C02 a chain with a line end", `{"sub":"` + me + `","scope":["","object.read\n"]}`, "invalidArgument.authScope", []string{"scope[1]"}},
 		{"C02b a chain that matches nothing", `{"sub":"` + me + `","scope":["object.create.c_a.000000000000000000000001"]}`, "invalidArgument.authScope", []string{"scope[0]"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -152,6 +154,19 @@ func TestMintingRefusals(t *testing.T) {
 			}
 		})
 	}
+	t.Run("C02 a control character is named", func(t *testing.T) {
+		for in, want := range map[string][2]string{
+			`\u0000`: {"scope", "[1] must not contain NUL"},
+			`\n`:     {"scope[1]", `segment 2: got "read\n", expected create, read, update, delete or *; U+000A is a control character`},
+			`\u007f`: {"scope[1]", `segment 2: got "read\x7f", expected create, read, update, delete or *; U+007F is a control character`},
+		} {
+			got := s.as(t, "", "POST", s.tokensPath(), `{"sub":"`+me+`","scope":["","object.read`+in+`"]}`)
+			fault := s.refused(t, got, 400, map[bool]string{true: "invalidArgument.body", false: "invalidArgument.authScope"}[want[0] == "scope"])
+			if diff := gocmp.Diff(map[string]string{want[0]: want[1]}, children(fault)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", in, diff)
+			}
+		}
+	})
 	t.Run("an app that is not there, or another org's", func(t *testing.T) {
 		for _, key := range []string{"nobody", s.OtherClientKey} {
 			s.refused(t, s.as(t, "", "POST", "/apps/"+key+"/tokens", wish(me, "")), 404, "notFound.app")
@@ -202,6 +217,17 @@ func TestDelegation(t *testing.T) {
 		}
 		s.refused(t, s.as(t, "", "POST", s.tokensPath(), wish("000000000000000000000009", "")), 404, "notFound.unspecified")
 	})
+	t.Run("what is not there is named by its field", func(t *testing.T) {
+		for path, body := range map[string]string{
+			"sub":   wish("000000000000000000000009", `,"roles":["nobody"]`),
+			"roles": wish(s.AccountID, `,"roles":["administrator","nobody"]`),
+		} {
+			fault := s.refused(t, s.as(t, "", "POST", s.tokensPath(), body), 404, "notFound.unspecified")
+			if fault["path"] != path {
+				t.Errorf("%s: path %v", path, fault["path"])
+			}
+		}
+	})
 	t.Run("T27 beyond its scope", func(t *testing.T) {
 		body := `{"sub":"` + s.AccountID + `","scope":["object.read.c_message","object.read.c_message.*.c_text"]}`
 		s.beyond(t, mintAs(t, s.NarrowToken, body), map[string]string{"scope": "object.read.c_message"})
@@ -209,11 +235,11 @@ func TestDelegation(t *testing.T) {
 		mintAs(t, s.NarrowToken, own).ok(t)
 	})
 	t.Run("T28 longer than the minter", func(t *testing.T) {
-		s.beyond(t, mintAs(t, s.EphemeralToken, wish(s.AccountID, `,"expiresIn":7200`)), map[string]string{"expires": ""})
-		s.beyond(t, mintAs(t, s.AdminToken, wish(s.AccountID, `,"expiresIn":7200`)), map[string]string{"expires": ""})
+		s.beyond(t, mintAs(t, s.EphemeralToken, wish(s.AccountID, `,"expiresIn":7200`)), map[string]string{"expiresIn": ""})
+		s.beyond(t, mintAs(t, s.AdminToken, wish(s.AccountID, `,"expiresIn":7200`)), map[string]string{"expiresIn": ""})
 	})
 	t.Run("T28 permanent from ephemeral", func(t *testing.T) {
-		s.beyond(t, mintAs(t, s.AdminToken, wish(s.AdminAccountID, `,"permanent":true`)), map[string]string{"expires": ""})
+		s.beyond(t, mintAs(t, s.AdminToken, wish(s.AdminAccountID, `,"permanent":true`)), map[string]string{"expiresIn": ""})
 	})
 	t.Run("T28 a higher grant, an administrator's token too", func(t *testing.T) {
 		s.beyond(t, mintAs(t, s.AdminToken, wish(s.AccountID, `,"grant":"read"`)), map[string]string{"grant": ""})

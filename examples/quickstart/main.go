@@ -75,5 +75,5 @@ func listNotes(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page, more := mempage.Page(notes[auth.From(r.Context()).Org], q, note.at)
-	envelope.Write(w, envelope.List[note]{Data: page, HasMore: more})
+	auth.Reply(w, r, envelope.List[note]{Data: page, HasMore: more})
 }

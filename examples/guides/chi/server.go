@@ -65,6 +65,6 @@ func allow(h http.Header, router chi.Routes, r *http.Request) {
 
 func answer(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		envelope.Write(w, envelope.Result[string]{Data: text})
+		auth.Reply(w, r, envelope.Result[string]{Data: text})
 	}
 }

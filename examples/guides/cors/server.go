@@ -92,7 +92,7 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 			auth.Fail(w, r, err)
 			return
 		}
-		envelope.Write(w, envelope.Result[string]{Data: p.Account})
+		auth.Reply(w, r, envelope.Result[string]{Data: p.Account})
 	})
 	mux.HandleFunc("GET /me", auth.Authenticated, account)
 	mux.HandleFunc("POST /notes", auth.Authenticated, account)
@@ -100,5 +100,5 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 }
 
 func account(w http.ResponseWriter, r *http.Request) {
-	envelope.Write(w, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+	auth.Reply(w, r, envelope.Result[string]{Data: auth.From(r.Context()).Account})
 }

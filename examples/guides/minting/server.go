@@ -45,6 +45,6 @@ func Register(mux *auth.Mux, signers token.Signers) {
 			auth.Fail(w, r, err)
 			return
 		}
-		envelope.Write(w, envelope.Result[string]{Data: string(minted)}) // a Token prints REDACTED
+		auth.Reply(w, r, envelope.Result[string]{Data: string(minted)}) // a Token prints REDACTED
 	})
 }

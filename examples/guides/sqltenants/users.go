@@ -85,7 +85,7 @@ func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	envelope.Write(w, envelope.List[json.RawMessage]{Data: items, HasMore: more})
+	auth.Reply(w, r, envelope.List[json.RawMessage]{Data: items, HasMore: more})
 }
 
 func (u users) page(ctx context.Context, q paging.Query) (page []user, more bool, err error) {

@@ -1,0 +1,252 @@
+package auth_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// lookups are the four kinds, and each of them as a text that changes.
+var lookups = map[string]func(context.Context, auth.Directory, string) (string, error){
+	"the org": func(ctx context.Context, d auth.Directory, org string) (string, error) {
+		o, err := d.Org(ctx, org)
+		return o.Session.Idle.String(), err
+	},
+	"an app": func(ctx context.Context, d auth.Directory, org string) (string, error) {
+		a, err := d.App(ctx, org+"key")
+		return a.Name, err
+	},
+	"an account": func(ctx context.Context, d auth.Directory, org string) (string, error) {
+		a, err := d.Account(ctx, org, "ann")
+		return a.Roles[0], err
+	},
+	"a list of roles": func(ctx context.Context, d auth.Directory, org string) (string, error) {
+		roles, err := d.Roles(ctx, org, []string{"none", "reader"})
+		return roles[0].Scope[0], err
+	},
+}
+
+// versioned puts the n-th version of an org and all that it has.
+func versioned(m *auth.Memory, org string, n int) {
+	m.PutOrg(auth.Org{Code: org, Session: auth.SessionPolicy{Idle: time.Duration(n)}})
+	m.PutApp(auth.App{ClientKey: org + "key", Org: org, Name: strconv.Itoa(n)})
+	m.PutAccount(auth.Account{ID: "ann", Org: org, Roles: []string{strconv.Itoa(n)}})
+	m.PutRole(org, auth.Role{Name: "reader", Scope: []string{strconv.Itoa(n)}})
+}
+
+// see looks everything up.
+func see(t *testing.T, d auth.Directory, org string) map[string]string {
+	t.Helper()
+	seen := make(map[string]string)
+	for kind, look := range lookups {
+		var err error
+		if seen[kind], err = look(t.Context(), d, org); err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+	}
+	return seen
+}
+
+func TestInvalidateForgetsAnOrg(t *testing.T) {
+	memory := auth.NewMemory()
+	d := auth.Cached(memory, time.Hour, 0)
+	was := make(map[string]map[string]string)
+	for _, org := range []string{"acme", "globex"} {
+		versioned(memory, org, 1)
+		was[org] = see(t, d, org)
+		versioned(memory, org, 2)
+	}
+	if diff := cmp.Diff(was["acme"], see(t, d, "acme")); diff != "" {
+		t.Fatalf("not answered from memory:\n%s", diff)
+	}
+	d.Invalidate("acme")
+	for kind, now := range see(t, d, "acme") {
+		if now == was["acme"][kind] {
+			t.Errorf("%s is what it was", kind)
+		}
+	}
+	if diff := cmp.Diff(was["globex"], see(t, d, "globex")); diff != "" {
+		t.Errorf("another org was forgotten, too:\n%s", diff)
+	}
+	d.Invalidate("nobody's") // and so is one that is not there
+}
+
+// blocking answers with what it has read once the test lets it.
+type blocking struct {
+	auth.Directory
+	released chan struct{}
+}
+
+func (b *blocking) Org(ctx context.Context, code string) (*auth.Org, error) {
+	o, err := b.Directory.Org(ctx, code)
+	<-b.released
+	return o, err
+}
+
+func (b *blocking) App(ctx context.Context, clientKey string) (*auth.App, error) {
+	a, err := b.Directory.App(ctx, clientKey)
+	<-b.released
+	return a, err
+}
+
+func (b *blocking) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+	a, err := b.Directory.Account(ctx, org, id)
+	<-b.released
+	return a, err
+}
+
+func (b *blocking) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+	roles, err := b.Directory.Roles(ctx, org, names)
+	<-b.released
+	return roles, err
+}
+
+// A look-up that read the record before the change, and returns after Invalidate,
+// must not bring it back.
+func TestInvalidateOutrunsLookupsUnderWay(t *testing.T) {
+	for kind, look := range lookups {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := auth.NewMemory()
+				versioned(memory, "acme", 1)
+				slow := &blocking{memory, make(chan struct{})}
+				d := auth.Cached(slow, time.Hour, 0)
+				var before string
+				go func() { before, _ = look(t.Context(), d, "acme") }()
+				synctest.Wait() // it has read, and is held up
+				versioned(memory, "acme", 2)
+				d.Invalidate("acme")
+				close(slow.released)
+				synctest.Wait()
+				for range 2 {
+					if now, err := look(t.Context(), d, "acme"); now == before || err != nil {
+						t.Errorf("answered %q, as before the change; %v", now, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Whoever has invalidated sees the change, however many look things up meanwhile.
+func TestInvalidateUnderLoad(t *testing.T) {
+	memory := auth.NewMemory()
+	versioned(memory, "acme", 0)
+	d := auth.Cached(memory, time.Hour, 0)
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					d.Account(context.Background(), "acme", "ann")
+				}
+			}
+		})
+	}
+	for n := range 2000 {
+		memory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{strconv.Itoa(n)}})
+		d.Invalidate("acme")
+		if a, err := d.Account(t.Context(), "acme", "ann"); err != nil || a.Roles[0] != strconv.Itoa(n) {
+			t.Fatalf("the %dth change: %v, %v", n, a, err)
+		}
+	}
+	close(done)
+	readers.Wait()
+}
+
+func TestCachedGoesByItsClock(t *testing.T) {
+	c := &counting{Directory: directory()}
+	d := auth.Cached(c, 0, 0)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	d.Now = func() time.Time { return now }
+	for _, test := range []struct {
+		name  string
+		after time.Duration
+		asked int64
+	}{
+		{"at first", 0, 1},
+		{"within the staleness", 2*time.Second - 1, 1},
+		{"after it", 1, 2},
+		{"set back", -time.Hour, 3},
+	} {
+		now = now.Add(test.after)
+		if _, err := d.Org(t.Context(), "acme"); err != nil || c.asked.Load() != test.asked {
+			t.Errorf("%s: asked %d times, want %d; %v", test.name, c.asked.Load(), test.asked, err)
+		}
+	}
+}
+
+// With more orgs than it keeps, all of them can still be told to be forgotten.
+func TestInvalidateAmongManyOrgs(t *testing.T) {
+	memory := auth.NewMemory()
+	d := auth.Cached(memory, time.Hour, 10)
+	for i := range 100 {
+		org := "o" + strconv.Itoa(i)
+		versioned(memory, org, 1)
+		was := see(t, d, org)
+		versioned(memory, org, 2)
+		d.Invalidate(org)
+		for kind, now := range see(t, d, org) {
+			if now == was[kind] {
+				t.Errorf("%s of %s is what it was", kind, org)
+			}
+		}
+	}
+}
+
+func TestCachedHitsAllocateNothing(t *testing.T) {
+	d := auth.Cached(directory(), time.Hour, 0)
+	ctx := t.Context()
+	hits := map[string]func(){
+		"an org":     func() { d.Org(ctx, "acme") },
+		"an app":     func() { d.App(ctx, "acmekey") },
+		"an account": func() { d.Account(ctx, "acme", "ann") },
+	}
+	for kind, hit := range hits {
+		if n := testing.AllocsPerRun(100, hit); n != 0 {
+			t.Errorf("%s: %v allocations", kind, n)
+		}
+	}
+}
+
+func BenchmarkCached(b *testing.B) {
+	d := auth.Cached(directory(), time.Hour, 0)
+	names := []string{"member"}
+	for kind, hit := range map[string]func(context.Context){
+		"Account": func(ctx context.Context) { d.Account(ctx, "acme", "ann") },
+		"Roles":   func(ctx context.Context) { d.Roles(ctx, "acme", names) },
+	} {
+		b.Run(kind, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				hit(b.Context())
+			}
+		})
+	}
+	b.Run("Invalidate", func(b *testing.B) {
+		memory := auth.NewMemory()
+		full := auth.Cached(memory, time.Hour, 0)
+		for i := range 10_000 {
+			org := "o" + strconv.Itoa(i)
+			versioned(memory, org, i)
+			for _, look := range lookups {
+				look(b.Context(), full, org)
+			}
+		}
+		for b.Loop() {
+			full.Org(b.Context(), "o1")
+			full.Invalidate("o1")
+		}
+	})
+}
