@@ -216,6 +216,41 @@ func TestADatabaseFileIsMadePrivate(t *testing.T) {
 	}
 }
 
+// Who may write to the folder of a database puts links there, to a file that others
+// are meant to read. It stays as it is, and nothing is made where a link leads.
+func TestADatabaseFileIsNoLink(t *testing.T) {
+	for _, end := range []string{"", "-wal", "-shm", "-journal", ".lock", ".lock-journal"} {
+		t.Run("K13 platform.db"+end, func(t *testing.T) {
+			folder := t.TempDir()
+			file, public, nowhere := filepath.Join(folder, "platform.db"), filepath.Join(folder, "public"), filepath.Join(folder, "nowhere")
+			if err := os.WriteFile(public, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			for _, target := range []string{public, nowhere, folder} {
+				if err := os.Symlink(target, file+end); err != nil {
+					t.Skip(err)
+				}
+				s, err := openStore(t.Context(), sqliteDB+file)
+				if err == nil {
+					s.close()
+				}
+				if err == nil || !strings.Contains(err.Error(), "symbolic link") {
+					t.Errorf("to %s: %v", target, err)
+				}
+				if err := os.Remove(file + end); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if info, err := os.Stat(public); err != nil || info.Mode().Perm() != 0o644 {
+				t.Errorf("the other file: %v, %v", info.Mode(), err)
+			}
+			if _, err := os.Stat(nowhere); err == nil {
+				t.Error("a file was made where a link leads")
+			}
+		})
+	}
+}
+
 // Whoever waits for another instance waits as long as the context lasts.
 func TestOneInstanceIsAlone(t *testing.T) {
 	file := sqliteDB + filepath.Join(t.TempDir(), "platform.db")
