@@ -280,6 +280,26 @@ func TestOneInstanceIsAlone(t *testing.T) {
 
 func anybody(*object) error { return nil }
 
+// TestAnObjectThatMovesAllTheTime is one that another writer changes before each
+// attempt of this one.
+func TestAnObjectThatMovesAllTheTime(t *testing.T) {
+	s := newStore(t)
+	if err := s.create(t.Context(), &object{ID: "a", Org: acme, Type: messages.Object, Values: map[string]any{}}); err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	moves := func(*object) error { tried++; return errMoved }
+	if err := s.write(t.Context(), acme, messages, "a", anybody, moves); !errors.Is(err, auth.ErrUnavailable) || tried != maxWrites {
+		t.Errorf("%v after %d attempts", err, tried)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	tried = 0
+	ends := func(*object) error { tried++; cancel(); return errMoved }
+	if err := s.write(ctx, acme, messages, "a", anybody, ends); !errors.Is(err, auth.ErrUnavailable) || tried != 1 {
+		t.Errorf("its context has ended: %v after %d attempts", err, tried)
+	}
+}
+
 // TestAccessIsDecidedOnWhatIsWrittenOver gives an object to another author
 // between the decision about a write and the write.
 func TestAccessIsDecidedOnWhatIsWrittenOver(t *testing.T) {
