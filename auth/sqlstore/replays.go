@@ -22,7 +22,7 @@ import (
 // remembered, and it is the quotas in front that bound it. A full disk is an error
 // like any other.
 //
-// A refused claim leaves no row. Of claims of one signature at once, the statement
+// A refused claim leaves no row, but that of the epoch if it is the first. Of claims of one signature at once, the statement
 // of one that loses ends with an error, which takes back what it has written. In
 // PostgreSQL that leaves a line "division by zero" in the server's log, of level
 // ERROR, and a dead row until the next vacuum. The line has neither nonce nor client
