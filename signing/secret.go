@@ -8,7 +8,8 @@ import (
 )
 
 // Secret is a client secret. However it is printed, logged or encoded, it reads
-// REDACTED; string(s) is the secret itself.
+// REDACTED; string(s) is the secret itself. In an unexported field of a struct it
+// does not, as fmt asks no method there.
 type Secret string
 
 const redacted = "REDACTED"

@@ -2,6 +2,7 @@ package signing_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -16,10 +17,14 @@ func TestSecretsAreEncodedNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	transport := &signing.Transport{BaseURL: "https://api.example.com", ClientKey: "acme", Secret: secret}
 	for name, text := range map[string]string{
-		"K11 secret": printed.All(secret),
-		"K11 key":    printed.All(key),
-		"K11 struct": printed.All(struct{ Secret signing.Secret }{secret}),
+		"K11 transport":          printed.All(transport),
+		"K11 transport's holder": printed.All(struct{ Transport *signing.Transport }{transport}),
+		"K11 http.Client":        printed.All(http.Client{Transport: transport}),
+		"K11 secret":             printed.All(secret),
+		"K11 key":                printed.All(key),
+		"K11 struct":             printed.All(struct{ Secret signing.Secret }{secret}),
 	} {
 		for _, leak := range []string{hidden, fmt.Sprintf("%x", hidden), fmt.Sprintf("%X", hidden), fmt.Sprint([]byte(hidden))} {
 			if strings.Contains(text, leak) {

@@ -39,12 +39,15 @@ import (
 //
 // No key can be taken back, so that a claim leaves what it has written before
 // it is refused. A replay is refused at its signature and leaves nothing,
-// whatever its nonce. There are two exceptions:
+// whatever its nonce. There are three exceptions:
 //   - Siblings beyond the last place, inside their window: the key of the nonce.
 //   - A nonce that was used with another signature: the key of the signature,
 //     if that is new. A request signed so can then be refused as a replay. Who
 //     can send it with a used nonce can send it with a fresh one, too, which
 //     has the same effect.
+//   - A request that was signed before the epoch, which is read last: what an
+//     accepted one leaves. So each signature does as often as it could have been
+//     accepted; sent once more it is refused as a replay.
 //
 // # Emptied stores
 //

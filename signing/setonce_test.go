@@ -130,6 +130,44 @@ func TestSetOnceTakesThreeCallsAndOneForEachSibling(t *testing.T) {
 	})
 }
 
+// TestSetOnceLeavesOfStale sends what was signed before the epoch, each a hundred
+// times with fresh nonces: what an accepted request leaves, and no more.
+func TestSetOnceLeavesOfStale(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		use  func(u signing.Use, i int) signing.Use
+		want int
+	}{
+		{"N15 signed before the epoch", func(u signing.Use, i int) signing.Use {
+			u.Nonce = fmt.Sprintf("fresh%011d", i)
+			return u
+		}, 2},
+		{"N15 signed before the epoch, the same request", func(u signing.Use, _ int) signing.Use { return u }, 2},
+		{"N15 signed before the epoch, as siblings and after their window", func(u signing.Use, i int) signing.Use {
+			return siblingOf(u, uint64(i))
+		}, 2 * 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var kv keyValues
+				store := kv.replays()
+				u := signedAt(time.Now().Add(-time.Second), "key", 1)
+				before := len(kv.fields())
+				for i := range 8 {
+					claim(t, store, "stale", c.use(u, i), anyOf{signing.ErrStale, signing.ErrReplayed})
+				}
+				time.Sleep(2 * time.Second)
+				for i := range 100 {
+					claim(t, store, "sent again", c.use(u, 8+i), signing.ErrReplayed)
+				}
+				if n := len(kv.fields()) - before; n != c.want {
+					t.Errorf("%d keys more, want %d", n, c.want)
+				}
+			})
+		})
+	}
+}
+
 // TestSetOnceLeaves counts the keys that refused claims leave.
 func TestSetOnceLeaves(t *testing.T) {
 	fresh := func(u signing.Use, i int) signing.Use {

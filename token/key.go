@@ -144,7 +144,7 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 var errROCA = badKey("modulus can be factored (ROCA, CVE-2017-15361)")
 
 // trySigner asks for a signature and verifies it. What keeps a private key from
-// working, a prime that is none, is not seen in its form.
+// working is not seen in its form.
 func trySigner(signer crypto.Signer, key *rsa.PublicKey) error {
 	digest := sha256.Sum256([]byte("a trial signature, and no token"))
 	signature, err := signer.Sign(rand.Reader, digest[:], crypto.SHA256)

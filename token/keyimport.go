@@ -15,6 +15,10 @@ import (
 // one.
 const maxKeyText = 16 << 10
 
+// primeRounds of Miller and Rabin, and one of Baillie and PSW. A Carmichael number in
+// place of a prime passes the trial signature, and its key can be factored.
+const primeRounds = 20
+
 // ParsePairPEM reads an RSA private key from the one PEM block of text:
 // PRIVATE KEY (PKCS #8) or RSA PRIVATE KEY (PKCS #1), not encrypted, at most 16
 // KiB. Errors match ErrBadKey.
@@ -104,5 +108,14 @@ func privatePair(key any) (*KeyPair, error) {
 	if err := private.Validate(); err != nil {
 		return nil, badKey(err.Error())
 	}
-	return NewPair(private)
+	pair, err := NewPair(private) // bounds the length of the primes
+	if err != nil {
+		return nil, err
+	}
+	for _, prime := range private.Primes {
+		if !prime.ProbablyPrime(primeRounds) {
+			return nil, badKey("a prime that is none")
+		}
+	}
+	return pair, nil
 }

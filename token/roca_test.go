@@ -96,6 +96,20 @@ func (f faulty) Sign(random io.Reader, digest []byte, how crypto.SignerOpts) ([]
 	return signature, err
 }
 
+// carmichaelNumber is (6k+1)(12k+1)(18k+1), of three primes and 1024 bits. RSA works
+// with it as with a prime, and its key can be factored.
+func carmichaelNumber(t *testing.T) *big.Int {
+	t.Helper()
+	n, ok := new(big.Int).SetString("d878312ed02838b6aa673ad1671baeb805edb17231bc969cac8dce6342b68780"+
+		"8dc17efd4436f5ad8a10f5c9d66496ad13d15d4e408b371c783e20db72636f32"+
+		"19d1868cebeff71b40d857904dbde6769dfd4930448e547292bf79dfaaed1a86"+
+		"eb4f1794ed1905d0494d8aec8391676e46b47bd6b61ee2ecb69587d89ffa0f01", 16)
+	if !ok {
+		t.Fatal("no number")
+	}
+	return n
+}
+
 func TestKeysThatDoNotSign(t *testing.T) {
 	prime := func(bits int) *big.Int {
 		p, err := rand.Prime(rand.Reader, bits)
@@ -104,11 +118,15 @@ func TestKeysThatDoNotSign(t *testing.T) {
 		}
 		return p
 	}
+	carmichael := privateOf(carmichaelNumber(t), rsaKeys[0]().Primes[0])
 	composite := privateOf(prime(1024), new(big.Int).Mul(prime(512), prime(512)))
 	for name, made := range map[string]func() (*token.KeyPair, error){
 		"T31 a prime that is none, PKCS #1": func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs1(composite)) },
 		"T31 a prime that is none, PKCS #8": func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs8(t, composite)) },
 		"T31 a prime that is none, JWK":     func() (*token.KeyPair, error) { return token.ParsePairJWK(privateJWK(t, composite)) },
+		"T31 a Carmichael number, PKCS #1":  func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs1(carmichael)) },
+		"T31 a Carmichael number, PKCS #8":  func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs8(t, carmichael)) },
+		"T31 a Carmichael number, JWK":      func() (*token.KeyPair, error) { return token.ParsePairJWK(privateJWK(t, carmichael)) },
 		"T31 a signer that fails":           func() (*token.KeyPair, error) { return token.NewPair(imitation{&rsaKeys[0]().PublicKey}) },
 		"T31 a signer that is wrong":        func() (*token.KeyPair, error) { return token.NewPair(faulty{rsaKeys[0]()}) },
 	} {

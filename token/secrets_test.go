@@ -3,6 +3,7 @@ package token_test
 import (
 	"crypto/rsa"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -33,6 +34,9 @@ func TestSecretsAreEncodedNowhere(t *testing.T) {
 		"K11 keys":        printed.All(keys),
 		"K11 minter":      printed.All(&token.Minter{Signers: keys}),
 		"K11 transport":   printed.All(token.Transport{Source: secret}),
+		"K11 transport's": printed.All(&token.Transport{Source: secret}),
+		"K11 holder":      printed.All(struct{ Transport *token.Transport }{&token.Transport{Source: secret}}),
+		"K11 http.Client": printed.All(http.Client{Transport: &token.Transport{Source: secret}}),
 		"K11 struct":      printed.All(struct{ Secret token.Token }{secret}),
 		"K11 pair within": printed.All(struct{ Pair *token.KeyPair }{pair}),
 	} {

@@ -8,8 +8,9 @@ import (
 )
 
 // Token is a signed token. Whoever has it can use it, so it prints as
-// REDACTED, however it is encoded; string(t) is what goes over the wire. A Token
-// is its own Source.
+// REDACTED, however it is encoded; string(t) is what goes over the wire. In an
+// unexported field of a struct it does not, as fmt asks no method there. A Token is
+// its own Source.
 type Token string
 
 // Token implements Source.

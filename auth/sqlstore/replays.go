@@ -3,8 +3,10 @@ package sqlstore
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -13,10 +15,20 @@ import (
 // one for each signature. It is exact, for any number of instances.
 //
 // In PostgreSQL an accepted request takes one statement and one round trip,
-// siblings included, and a refused one a look-up more; in SQLite each takes one
-// transaction. A refused claim leaves no row. A claim never returns signing.ErrFull: the number of rows is the
-// rate of requests times the time for which each is remembered, and it is the
-// quotas in front that bound it. A full disk is an error like any other.
+// siblings included, and a refused one a look-up more. In SQLite an accepted one
+// takes a look and one statement, and a refused one the look alone, which needs
+// no lock: replays keep nobody waiting. A claim never returns signing.ErrFull: the
+// number of rows is the rate of requests times the time for which each is
+// remembered, and it is the quotas in front that bound it. A full disk is an error
+// like any other.
+//
+// A refused claim leaves no row, but that of the epoch if it is the first. Of claims of one signature at once, the statement
+// of one that loses ends with an error, which takes back what it has written. In
+// PostgreSQL that leaves a line "division by zero" in the server's log, of level
+// ERROR, and a dead row until the next vacuum. The line has neither nonce nor client
+// key, unless the server is told to log parameters. For each claim that is accepted
+// there are at most as many of them as connections: who comes later is refused by a
+// look.
 //
 // # Epoch
 //
@@ -209,62 +221,107 @@ func (r *Replays) begin(ctx context.Context) error {
 	return err
 }
 
-// errUndo ends a transaction of SQLite that is to leave nothing.
-var errUndo = errors.New("sqlstore: undo")
-
+// claimSQLite looks before it writes: one who sends a captured request again and
+// again must not keep others from the lock that there is one of.
 func (r *Replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err error) {
-	err = r.store.transact(ctx, "", func(q querier) error {
-		o = outcome{}
-		now, began, err := r.epoch(ctx, q)
-		o.inTime = err == nil && c.signed > began && c.keep > now
-		if !o.inTime {
-			return err
+	// Three times: without an epoch, and when another claim was first.
+	for range 3 {
+		begun, o, err := r.look(ctx, c)
+		if err == nil && !begun {
+			if err = r.beginSQLite(ctx); err == nil {
+				continue
+			}
 		}
-		o.accepted, err = r.record(ctx, q, c, now)
-		if err == nil && !o.accepted {
-			return errUndo // its nonce, and its epoch, which the next claim begins again
+		if err != nil || !o.accepted {
+			return o, err
 		}
-		return err
-	})
-	switch {
-	case errors.Is(err, errUndo):
-		return o, nil
-	case err == nil:
-		r.store.begun.Store(true)
+		if o.accepted, err = r.record(ctx, c); err != nil || o.accepted {
+			return o, err
+		}
 	}
-	return o, err
+	// Somebody empties the table all the time.
+	return outcome{}, nil
 }
 
-// epoch returns the time, and since when the table has known. The first claim
-// of a process moves the latter to when it opened the store: the file may be a
-// copy that was put back before.
-func (r *Replays) epoch(ctx context.Context, q querier) (now, began int64, err error) {
+// lookText says whether there is an epoch, whether a claim is in time, and
+// whether neither its nonce nor its signature is in the way.
+const lookText = `
+SELECT count(*), coalesce($3 > max(began) AND $4 > {now}, false),
+	NOT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)
+	AND coalesce((SELECT uses < $5 AND abs({now} - began) < $6 FROM {replays} WHERE id = $2), true)
+FROM {replays} WHERE id = x''`
+
+// look decides a claim without writing. What it refuses is refused for good; what
+// it lets through is for record to decide. There is no epoch before the first
+// claim of this Store, whatever the table says: the file may be a copy that was
+// put back before.
+func (r *Replays) look(ctx context.Context, c *claim) (begun bool, o outcome, err error) {
 	s := r.store
-	err = q.QueryRowContext(ctx, s.text("SELECT {now}, coalesce((SELECT began FROM {replays} WHERE id = x''), -1)")).Scan(&now, &began)
-	if err != nil || began >= 0 && s.begun.Load() {
-		return now, began, err
+	if !s.begun.Load() {
+		return false, o, nil
 	}
-	least := now
+	text := s.text(lookText)
+	err = s.read(ctx, func(querier) error {
+		q, err := s.kept(ctx, text)
+		if err != nil {
+			return err
+		}
+		return one(ctx, q, text, []any{c.nonce, c.signature, c.signed, c.keep, c.siblings, c.withinMs}, &begun, &o.inTime, &o.accepted)
+	})
+	o.accepted = o.accepted && o.inTime
+	return begun, o, err
+}
+
+// beginSQLite lets an epoch begin: with the first claim of a process when it
+// opened the store, later now, as somebody has emptied the table.
+func (r *Replays) beginSQLite(ctx context.Context) error {
+	s := r.store
+	var least any // now
 	if !s.begun.Load() {
 		least = s.opened
 	}
-	err = one(ctx, q, s.text(`
-		INSERT INTO {replays} (id, keep, uses, began, engine) VALUES (x'', 9223372036854775807, 0, $1, '')
-		ON CONFLICT (id) DO UPDATE SET began = max(began, excluded.began) RETURNING began`), []any{least}, &began)
-	return now, began, err
+	err := s.write(ctx, func(q querier) error {
+		_, err := q.ExecContext(ctx, s.text(`
+			INSERT INTO {replays} (id, keep, uses, began, engine) VALUES (x'', 9223372036854775807, 0, coalesce($1, {now}), '')
+			ON CONFLICT (id) DO UPDATE SET began = max(began, excluded.began)`), least)
+		return err
+	})
+	if err == nil {
+		s.begun.Store(true)
+	}
+	return err
 }
 
-// record reports whether both the nonce and the signature could be recorded.
-func (r *Replays) record(ctx context.Context, q querier, c *claim, now int64) (both bool, err error) {
-	n, err := affected(q.ExecContext(ctx, r.store.text(`
-		INSERT INTO {replays} (id, keep, uses, began, engine) VALUES ($1, $2, 1, $3, '')
-		ON CONFLICT (id) DO NOTHING`), c.nonce, c.keep, now))
-	if err != nil || n == 0 {
-		return false, err
+// recordText writes both rows or none, as claimText does. It asks again what look
+// has found: that was before it had the lock. A row that is there and is no
+// signature with a place left gets no count of uses, which the table refuses: that
+// ends the statement, and takes back what it has written.
+const recordText = `
+INSERT INTO {replays} (id, keep, uses, began, engine)
+SELECT new.id, $4, new.uses, {now}, ''
+FROM {replays} e, (SELECT $1 AS id, 1 AS uses UNION ALL SELECT $2, $5) new
+WHERE e.id = x'' AND $3 > e.began AND $4 > {now}
+ON CONFLICT (id) DO UPDATE SET keep = max(keep, excluded.keep),
+	uses = CASE WHEN id = $2 AND uses < $6 AND abs(excluded.began - began) < $7 THEN uses + 1 END
+RETURNING 1`
+
+// noUses is what SQLite calls a row without a count, whichever driver says so.
+const noUses = "NOT NULL constraint failed"
+
+func (r *Replays) record(ctx context.Context, c *claim) (both bool, err error) {
+	s, written := r.store, 0
+	text := s.text(recordText)
+	err = s.write(ctx, func(querier) error {
+		q, err := s.kept(ctx, text)
+		if err != nil {
+			return err
+		}
+		written = 0
+		return each(ctx, q, text, []any{c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs},
+			func(*sql.Rows) error { written++; return nil })
+	})
+	if err != nil && strings.Contains(err.Error(), noUses) {
+		return false, nil
 	}
-	n, err = affected(q.ExecContext(ctx, r.store.text(`
-		INSERT INTO {replays} (id, keep, uses, began, engine) VALUES ($1, $2, $3, $4, '')
-		ON CONFLICT (id) DO UPDATE SET uses = uses + 1, keep = max(keep, excluded.keep)
-		WHERE uses < $5 AND abs(excluded.began - began) < $6`), c.signature, c.keep, c.uses, now, c.siblings, c.withinMs))
-	return n == 1, err
+	return written == 2, err
 }

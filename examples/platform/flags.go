@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/signing"
@@ -41,7 +43,8 @@ type options struct {
 	storeTimeout   time.Duration
 	log            string
 	proxies        proxies
-	plaintext      bool // to a database on another host
+	plaintextDB    bool // to a database on another host
+	plaintextRedis bool // to a Redis on another host
 }
 
 // parseFlags reads the command line. It has printed whatever error it returns.
@@ -51,7 +54,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen `address`; port 0 picks one")
 	flags.StringVar(&o.db, "db", defaultDB, "`database`: memory:, which forgets everything at the end, sqlite:FILE or postgres://…")
-	flags.StringVar(&o.redis, "redis", "", "`address` of a Redis, redis://…: replays, tokens, sessions and attempts move there")
+	flags.StringVar(&o.redis, "redis", "", "`address` of a Redis, redis://…, on another host rediss://…: replays, tokens, sessions and attempts move there")
 	flags.StringVar(&o.sealingKeyFile, "sealing-key-file", "", "`file` of the key that secrets in the database are sealed with, made when absent (default: beside the SQLite file)")
 	flags.BoolVar(&o.demo, "demo", false, "seed the demo orgs, or issue fresh credentials of them (default: on a loopback address, in memory: or an empty "+defaultDB+")")
 	flags.StringVar(&o.demoJSON, "demo-json", "", "seed, and write ids, credentials and base URL to `file` (0600) once listening")
@@ -72,7 +75,8 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is refused with 503")
 	header := flags.String("client-addr-header", "", "`name` of the header in which a trusted proxy says where a request comes from, such as X-Forwarded-For")
 	networks := flags.String("trusted-proxies", "", "`networks` of the proxies that set -client-addr-header, with commas between them")
-	flags.BoolVar(&o.plaintext, "unsafe-plaintext-database", false, "talk to a PostgreSQL on another host without TLS, or with TLS only if it wants to")
+	flags.BoolVar(&o.plaintextDB, "unsafe-plaintext-database", false, "talk to a PostgreSQL on another host without TLS, or without verifying whose certificate it has")
+	flags.BoolVar(&o.plaintextRedis, "unsafe-plaintext-redis", false, "talk to a Redis on another host without TLS, or without verifying whose certificate it has")
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -111,8 +115,10 @@ func (o options) validate(rest []string) error {
 		return errors.New("-db: memory:, sqlite:FILE or postgres://…")
 	case strings.HasPrefix(o.db, "postgres://") && o.sealingKeyFile == "":
 		return errors.New("-sealing-key-file is required with postgres://: all instances share one key")
-	case !o.plaintext && isPlaintext(o.db):
-		return errors.New("-db: a PostgreSQL on another host without TLS: add sslmode=verify-full, or say -unsafe-plaintext-database")
+	case !o.plaintextDB && anyoneAnswers(o.db):
+		return errors.New("-db: a PostgreSQL on another host whose certificate is not verified: add sslmode=verify-full, or sslmode=verify-ca with the CA in sslrootcert, or say -unsafe-plaintext-database")
+	case !o.plaintextRedis && anyoneAnswersRedis(o.redis):
+		return errors.New("-redis: a Redis on another host whose certificate is not verified: begin with rediss://, without skip_verify, or say -unsafe-plaintext-redis")
 	case o.policy.Tolerance < time.Millisecond || o.policy.FutureTolerance < time.Millisecond:
 		return errors.New("-tolerance and -future-tolerance must be a millisecond or more")
 	case o.session.Idle < time.Second || o.session.Max < time.Second:
@@ -125,10 +131,10 @@ func (o options) validate(rest []string) error {
 	return nil
 }
 
-// isPlaintext tells of the address of a database that passwords and secrets may
-// reach in the clear. With sslmode disable, allow or prefer, which is the default, it
-// takes one who listens, or one who answers for the database.
-func isPlaintext(address string) bool {
+// anyoneAnswers tells of the address of a PostgreSQL that passwords and secrets may
+// reach in the clear, or whoever answers in its place: sslmode require wants TLS, and
+// takes any certificate.
+func anyoneAnswers(address string) bool {
 	if !strings.HasPrefix(address, "postgres://") {
 		return false
 	}
@@ -138,8 +144,24 @@ func isPlaintext(address string) bool {
 	}
 	hosts := []*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}
 	return slices.ContainsFunc(append(hosts, config.Fallbacks...), func(h *pgconn.FallbackConfig) bool {
-		return h.TLSConfig == nil && !isLoopback(h.Host) && !filepath.IsAbs(h.Host)
+		return !isLoopback(h.Host) && !filepath.IsAbs(h.Host) && !verifies(h.TLSConfig)
 	})
+}
+
+// anyoneAnswersRedis is the same of a Redis.
+func anyoneAnswersRedis(address string) bool {
+	settings, err := redis.ParseURL(address)
+	if err != nil {
+		return false // moveToRedis says so
+	}
+	host, _, err := net.SplitHostPort(settings.Addr)
+	return settings.Network != "unix" && (err != nil || !isLoopback(host)) && !verifies(settings.TLSConfig)
+}
+
+// verifies tells whether a server has to prove who it is: by its name, or by a
+// certificate of a CA of one's own. One of all CAs, of any name, is everybody's.
+func verifies(c *tls.Config) bool {
+	return c != nil && (!c.InsecureSkipVerify || c.VerifyPeerCertificate != nil && c.RootCAs != nil)
 }
 
 // seeds tells whether the demo orgs are wanted. In a database of one's own, in

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/paging"
@@ -165,22 +167,43 @@ func (s *store) delete(ctx context.Context, org string, of *paging.Schema, id st
 	})
 }
 
+// How often the writing of an object that others change is tried, and how long a
+// writer rests in between at most: for a part of that, at random.
+const (
+	maxWrites    = 12
+	shortestRest = time.Millisecond
+	longestRest  = 32 * time.Millisecond
+)
+
 // write changes an object as it is now, and tries again where somebody else was
 // first. Whether it is allowed is asked of what is written over: who may depends
-// on the author, who may be another one by now.
+// on the author, who may be another one by now. It gives up as a store that is too
+// busy does.
 func (s *store) write(ctx context.Context, org string, of *paging.Schema, id string, allowed access, change func(*object) error) error {
-	for {
-		now, err := s.object(ctx, org, of, id)
-		if err == nil {
-			err = allowed(now)
-		}
-		if err == nil {
-			err = change(now)
-		}
-		if !errors.Is(err, errMoved) {
+	rest := shortestRest
+	for range maxWrites {
+		if err := s.writeOnce(ctx, org, of, id, allowed, change); !errors.Is(err, errMoved) {
 			return err
 		}
+		select {
+		case <-time.After(rand.N(rest)):
+		case <-ctx.Done():
+			return storeFailed(ctx.Err())
+		}
+		rest = min(2*rest, longestRest)
 	}
+	return storeFailed(errMoved)
+}
+
+func (s *store) writeOnce(ctx context.Context, org string, of *paging.Schema, id string, allowed access, change func(*object) error) error {
+	now, err := s.object(ctx, org, of, id)
+	if err != nil {
+		return err
+	}
+	if err := allowed(now); err != nil {
+		return err
+	}
+	return change(now)
 }
 
 // encodeValues writes a document, in the order of the schema.

@@ -30,8 +30,9 @@ type quota struct {
 	burst    int
 	accounts int // how many are kept
 
-	mu    sync.Mutex
-	spent map[inOrg]time.Time // when the account will have rested
+	mu     sync.Mutex
+	spent  map[inOrg]time.Time // when the account will have rested
+	forgot time.Time           // when those that had rested were dropped last
 }
 
 func newQuota(interval time.Duration, burst, accounts int) *quota {
@@ -48,7 +49,7 @@ func (q *quota) take(account inOrg) error {
 		q.forgetRested(now)
 	}
 	if !known && len(q.spent) >= q.accounts {
-		return throttled(q.interval)
+		return throttled(forgetEvery)
 	}
 	if rested.Before(now) {
 		rested = now
@@ -61,8 +62,16 @@ func (q *quota) take(account inOrg) error {
 	return nil
 }
 
+// forgetEvery is how often all accounts are looked through at most: a flood of new
+// ones must not be a flood of that.
+const forgetEvery = time.Second
+
 // forgetRested drops those of whom there is nothing to remember.
 func (q *quota) forgetRested(now time.Time) {
+	if now.Sub(q.forgot) < forgetEvery {
+		return
+	}
+	q.forgot = now
 	for account, rested := range q.spent {
 		if !rested.After(now) {
 			delete(q.spent, account)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
 	"net"
@@ -244,6 +245,12 @@ func TestFlags(t *testing.T) {
 		{"a remote database without TLS", "-sealing-key-file k -db postgres://192.0.2.1/x?sslmode=disable", "-unsafe-plaintext-database"},
 		{"two databases, one of them remote", "-sealing-key-file k -db postgres://127.0.0.1,192.0.2.1/x?sslmode=disable", "-unsafe-plaintext-database"},
 		{"a remote host given as a parameter", "-sealing-key-file k -db postgres:///x?host=192.0.2.1&sslmode=disable", "-unsafe-plaintext-database"},
+		{"a remote database with anybody's certificate", "-sealing-key-file k -db postgres://db.example.com/x?sslmode=require", "sslmode=verify-full"},
+		{"a remote database with any CA's certificate of any name", "-sealing-key-file k -db postgres://db.example.com/x?sslmode=verify-ca", "sslrootcert"},
+		{"a remote Redis without TLS", "-redis redis://redis.example.com", "-unsafe-plaintext-redis"},
+		{"a remote Redis by its address", "-redis redis://user:pass@192.0.2.1:6379/1", "rediss://"},
+		{"a remote Redis with anybody's certificate", "-redis rediss://redis.example.com?skip_verify=true", "-unsafe-plaintext-redis"},
+		{"a remote Redis beside a remote database in the clear", "-sealing-key-file k -db postgres://db.example.com/x -unsafe-plaintext-database -redis redis://192.0.2.1", "-unsafe-plaintext-redis"},
 		{"a header without proxies", "-client-addr-header X-Real-Ip", "both or neither"},
 		{"proxies without a header", "-trusted-proxies 10.0.0.0/8", "both or neither"},
 		{"a header that is none", "-client-addr-header X_Real:Ip -trusted-proxies 10.0.0.0/8", "not the name of a header"},
@@ -303,10 +310,17 @@ func TestFlags(t *testing.T) {
 			}
 		})
 	}
+	ca := aCA(t)
 	for _, address := range []string{
-		"postgres://db.example.com/x?sslmode=require", "postgres://db.example.com/x?sslmode=verify-full",
+		"postgres://db.example.com/x?sslmode=verify-full",
+		"postgres://db.example.com/x?sslmode=verify-ca&sslrootcert=" + ca, "postgres://db.example.com/x?sslmode=require&sslrootcert=" + ca,
 		"postgres://127.0.0.1/x", "postgres://localhost/x?sslmode=disable", "postgres://[::1]/x?sslmode=disable",
 		"postgres:///x?host=/run/postgresql", "postgres://db.example.com/x?sslmode=disable -unsafe-plaintext-database",
+		"postgres://db.example.com/x?sslmode=require -unsafe-plaintext-database",
+		"memory: -redis redis://127.0.0.1:6379", "memory: -redis redis://localhost", "memory: -redis redis://[::1]:6379/1",
+		"memory: -redis unix:///run/redis.sock", "memory: -redis rediss://redis.example.com",
+		"memory: -redis redis://redis.example.com -unsafe-plaintext-redis",
+		"memory: -redis rediss://redis.example.com?skip_verify=true -unsafe-plaintext-redis",
 	} {
 		t.Run("a database at "+address, func(t *testing.T) {
 			if _, err := parseFlags(strings.Fields("-sealing-key-file k -db "+address), io.Discard); err != nil {
@@ -325,6 +339,19 @@ func TestFlags(t *testing.T) {
 			t.Error("it ran")
 		}
 	})
+}
+
+// aCA returns the file of a certificate.
+func aCA(t *testing.T) string {
+	t.Helper()
+	web := httptest.NewTLSServer(nil)
+	defer web.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // TestDrain runs the server as a program of its own, because a signal ends it.

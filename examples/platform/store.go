@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -126,29 +124,6 @@ func memorySource() string {
 func sqliteSource(file, settings string) string {
 	address := &url.URL{Scheme: "file", Opaque: url.PathEscape(file)}
 	return strings.ReplaceAll(address.String(), "%2F", "/") + "?" + settings
-}
-
-// keepPrivate makes the file of a database that is not there yet, for nobody
-// else to read: SQLite gives those beside it the same permissions. Files that
-// others may read or write are taken away from them.
-func keepPrivate(file string) error {
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	for _, kept := range []string{file, file + "-wal", file + "-shm", file + "-journal"} {
-		info, err := os.Stat(kept)
-		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			err = os.Chmod(kept, 0o600)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("others may read it: %w", err)
-		}
-	}
-	return nil
 }
 
 func (s *store) close() (err error) {

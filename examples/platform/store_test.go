@@ -216,6 +216,41 @@ func TestADatabaseFileIsMadePrivate(t *testing.T) {
 	}
 }
 
+// Who may write to the folder of a database puts links there, to a file that others
+// are meant to read. It stays as it is, and nothing is made where a link leads.
+func TestADatabaseFileIsNoLink(t *testing.T) {
+	for _, end := range []string{"", "-wal", "-shm", "-journal", ".lock", ".lock-journal"} {
+		t.Run("K13 platform.db"+end, func(t *testing.T) {
+			folder := t.TempDir()
+			file, public, nowhere := filepath.Join(folder, "platform.db"), filepath.Join(folder, "public"), filepath.Join(folder, "nowhere")
+			if err := os.WriteFile(public, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			for _, target := range []string{public, nowhere, folder} {
+				if err := os.Symlink(target, file+end); err != nil {
+					t.Skip(err)
+				}
+				s, err := openStore(t.Context(), sqliteDB+file)
+				if err == nil {
+					s.close()
+				}
+				if err == nil || !strings.Contains(err.Error(), "symbolic link") {
+					t.Errorf("to %s: %v", target, err)
+				}
+				if err := os.Remove(file + end); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if info, err := os.Stat(public); err != nil || info.Mode().Perm() != 0o644 {
+				t.Errorf("the other file: %v, %v", info.Mode(), err)
+			}
+			if _, err := os.Stat(nowhere); err == nil {
+				t.Error("a file was made where a link leads")
+			}
+		})
+	}
+}
+
 // Whoever waits for another instance waits as long as the context lasts.
 func TestOneInstanceIsAlone(t *testing.T) {
 	file := sqliteDB + filepath.Join(t.TempDir(), "platform.db")
@@ -244,6 +279,26 @@ func TestOneInstanceIsAlone(t *testing.T) {
 }
 
 func anybody(*object) error { return nil }
+
+// TestAnObjectThatMovesAllTheTime is one that another writer changes before each
+// attempt of this one.
+func TestAnObjectThatMovesAllTheTime(t *testing.T) {
+	s := newStore(t)
+	if err := s.create(t.Context(), &object{ID: "a", Org: acme, Type: messages.Object, Values: map[string]any{}}); err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	moves := func(*object) error { tried++; return errMoved }
+	if err := s.write(t.Context(), acme, messages, "a", anybody, moves); !errors.Is(err, auth.ErrUnavailable) || tried != maxWrites {
+		t.Errorf("%v after %d attempts", err, tried)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	tried = 0
+	ends := func(*object) error { tried++; cancel(); return errMoved }
+	if err := s.write(ctx, acme, messages, "a", anybody, ends); !errors.Is(err, auth.ErrUnavailable) || tried != 1 {
+		t.Errorf("its context has ended: %v after %d attempts", err, tried)
+	}
+}
 
 // TestAccessIsDecidedOnWhatIsWrittenOver gives an object to another author
 // between the decision about a write and the write.

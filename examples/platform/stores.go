@@ -190,14 +190,7 @@ func newSealingKey() []byte {
 // readSealingKey reads a key of 64 hexadecimal digits, from a file that nobody
 // else may read.
 func readSealingKey(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s can be read by others: chmod 600 %[1]s", file)
-	}
-	text, err := os.ReadFile(file)
+	text, err := readPrivate(file)
 	if err != nil {
 		return nil, err
 	}

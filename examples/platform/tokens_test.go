@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -442,6 +443,31 @@ func TestQuota(t *testing.T) {
 		time.Sleep(time.Hour)
 		if n := count(ann); n != 50 {
 			t.Errorf("a burst of %d after a rest", n)
+		}
+	})
+}
+
+// TestAFloodOfAccountsIsLookedThroughSeldom fills the quota, and asks for others.
+func TestAFloodOfAccountsIsLookedThroughSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQuota(100*time.Millisecond, 50, 2)
+		ann, bob, eve := inOrg{"acme", "ann"}, inOrg{"acme", "bob"}, inOrg{"globex", "ann"}
+		if err := errors.Join(q.take(ann), q.take(bob)); err != nil {
+			t.Fatal(err)
+		}
+		if q.take(eve) == nil {
+			t.Error("one more than there is room for")
+		}
+		time.Sleep(forgetEvery / 2) // all have rested
+		if q.take(eve) == nil {
+			t.Error("all accounts were looked through again")
+		}
+		if err := q.take(ann); err != nil {
+			t.Errorf("one that is known: %v", err)
+		}
+		time.Sleep(forgetEvery / 2)
+		if err := q.take(eve); err != nil {
+			t.Errorf("after a second: %v", err)
 		}
 	})
 }

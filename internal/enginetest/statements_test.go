@@ -68,7 +68,7 @@ var suitesOf = []struct {
 	steps []step
 }{
 	{"sqlstore/replays.go", []step{
-		{"SQLite", "TestSQLReplays"}, {"PostgreSQL", "TestSQLReplays"}, {"", "TestRefused|TestRaces|TestN13|TestASignature"}}},
+		{"SQLite", "TestSQLReplays"}, {"PostgreSQL", "TestSQLReplays"}, {"", "TestRefused|TestRaces|TestN13|TestN15|TestASignature"}}},
 	{"sqlstore/ledger.go", []step{{"SQLite", "TestSQLLedger"}, {"", "TestSQLLedger|TestLineage|TestSweep|TestInstances|TestT22"}}},
 	{"sqlstore/keys.go", []step{{"SQLite", "TestSQLKeys|TestSecrets"}, {"", "TestSQLKeys|TestSecrets|TestT22|TestSealing|TestAltered"}}},
 	{"sqlstore/credentials.go", []step{{"SQLite", "TestSQLCredentials|TestCredentials|TestPut"}, {"", "TestSecrets|TestT22|TestSealing|TestAltered"}}},

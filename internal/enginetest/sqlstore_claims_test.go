@@ -1,0 +1,147 @@
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// TestN15RefusedClaimsWaitForNoLock has SQLite's lock while claims are made:
+// refused ones do not ask for it, so that replays cannot keep others from it.
+func TestN15RefusedClaimsWaitForNoLock(t *testing.T) {
+	h := newSQLiteHome(t)
+	db := h.open(t)
+	s := h.storeIn(t, db)
+	single, get := aUse(), aUse()
+	get.Siblings, get.Window = 2, time.Hour
+	sibling := get
+	sibling.Nonce = aUse().Nonce
+	for what, u := range map[string]signing.Use{"single use": single, "a GET": get} {
+		claims(t, what, s, u, nil)
+	}
+	claims(t, "its sibling", s, sibling, nil)
+
+	lock, err := h.open(t).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := lock.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	freshNonce, freshSignature, third, stale, late := single, single, get, aUse(), aUse()
+	freshNonce.Nonce, freshSignature.Signature, third.Nonce = aUse().Nonce, aUse().Signature, aUse().Nonce
+	stale.Signed = stale.Signed.Add(-time.Hour)
+	late.Keep = time.Now().Add(-time.Second)
+	for _, c := range []struct {
+		name string
+		use  signing.Use
+		want error
+	}{
+		{"N15 an exact replay", single, signing.ErrReplayed},
+		{"N15 a captured signature with a fresh nonce", freshNonce, signing.ErrReplayed},
+		{"N15 a used nonce with a fresh signature", freshSignature, signing.ErrReplayed},
+		{"N15 a sibling beyond the last place", third, signing.ErrReplayed},
+		{"N15 signed before the epoch", stale, signing.ErrStale},
+		{"N15 past its retention", late, signing.ErrStale},
+	} {
+		t.Run(c.name, func(t *testing.T) { claims(t, c.name, s, c.use, c.want) })
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err = s.Replays().Claim(ctx, aUse())
+	if err == nil || errors.Is(err, signing.ErrReplayed) || errors.Is(err, signing.ErrStale) {
+		t.Errorf("a new claim: %v, want one that could not be made", err)
+	}
+}
+
+// TestN15ALostRaceInPostgres holds a signature's row back until another claim of
+// that signature waits for it, and looks for what that one leaves.
+func TestN15ALostRaceInPostgres(t *testing.T) {
+	h := newPostgresHome(t)
+	db := h.open(t)
+	s := h.storeIn(t, db)
+	claims(t, "the first", s, aUse(), nil)
+
+	u := aUse()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	taken := sha256.Sum256([]byte("s" + string(u.Signature[:]) + u.ClientKey))
+	if _, err := tx.Exec("INSERT INTO "+h.prefix+"replays (id, keep, uses, began, engine) VALUES ($1, $2, $3, 0, '')",
+		taken[:], u.Keep.UnixMilli(), 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	lines, before := logged(t), tuplesOf(t, h, db)
+	lost := make(chan error, 1)
+	go func() { lost <- s.Replays().Claim(t.Context(), u) }()
+	waits := until(func() (waits bool) {
+		err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.query LIKE '%' || $1 || 'replays%')",
+			h.prefix).Scan(&waits)
+		return err == nil && waits
+	})
+	if !waits {
+		t.Fatal("it does not wait")
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "N15 the one that lost", <-lost, signing.ErrReplayed)
+	claims(t, "a new one", s, aUse(), nil)
+
+	after := tuplesOf(t, h, db)
+	const written = 1 + 2 // by the transaction and the new claim
+	if after.rows != before.rows+written {
+		t.Errorf("%d rows became %d", before.rows, after.rows)
+	}
+	if dead := after.places - before.places - written; dead != 1 {
+		t.Errorf("%d dead rows, want 1", dead)
+	}
+	more := logged(t)[len(lines):]
+	if n := bytes.Count(more, []byte("division by zero")); n != 1 {
+		t.Errorf("%d lines in the log, want 1", n)
+	}
+	for _, of := range []string{u.Nonce, u.ClientKey} {
+		if bytes.Contains(more, []byte(of)) {
+			t.Errorf("%q is in the log", of)
+		}
+	}
+	claims(t, "a replay afterwards", s, u, signing.ErrReplayed)
+	if again := tuplesOf(t, h, db); again != after || bytes.Count(logged(t)[len(lines):], []byte("division by zero")) != 1 {
+		t.Errorf("a replay afterwards leaves something: %+v became %+v", after, again)
+	}
+}
+
+// tuples are the rows that are seen, and the places of all in the table, dead
+// ones between them included.
+type tuples struct{ rows, places int }
+
+func tuplesOf(t *testing.T, h home, db *sql.DB) (n tuples) {
+	t.Helper()
+	query := "SELECT count(*), coalesce(max((ctid::text::point)[1]), 0)::int FROM " + h.prefix + "replays"
+	if err := db.QueryRow(query).Scan(&n.rows, &n.places); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// logged is what the server of all homes has logged.
+func logged(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(durable.server.folder, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
