@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
@@ -35,16 +36,33 @@ func (e *invalid) orNil() error {
 	return &auth.Error{Detail: e.detail, Faults: e.faults}
 }
 
-// inFields gives what is in excess the names of the fields that asked for it, so
-// that a client finds them in its request. What has no other name keeps its own.
+// inFields gives what is in excess, or wrong, the names of the fields that asked for
+// it, so that a client finds them in its request. What has no other name keeps its
+// own.
 func inFields(err error, fields map[string]string) error {
-	beyond, ok := errors.AsType[*auth.BeyondError](err)
-	if !ok {
-		return err
+	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
+		named := new(auth.BeyondError)
+		for _, e := range beyond.Excess {
+			named.Excess = append(named.Excess, auth.Excess{Option: cmp.Or(fields[e.Option], e.Option), Value: e.Value})
+		}
+		return named
 	}
-	named := new(auth.BeyondError)
-	for _, e := range beyond.Excess {
-		named.Excess = append(named.Excess, auth.Excess{Option: cmp.Or(fields[e.Option], e.Option), Value: e.Value})
+	if e, ok := errors.AsType[*auth.Error](err); ok {
+		return pathsIn(e, fields)
 	}
-	return named
+	return err
+}
+
+// pathsIn is inFields of a fault and its children. A path may go on below a field, as
+// scope[2] does.
+func pathsIn(e *auth.Error, fields map[string]string) *auth.Error {
+	named := *e
+	if end := strings.IndexAny(e.Path+".", ".["); fields[e.Path[:end]] != "" {
+		named.Path = fields[e.Path[:end]] + e.Path[end:]
+	}
+	named.Faults = nil
+	for _, child := range e.Faults {
+		named.Faults = append(named.Faults, pathsIn(child, fields))
+	}
+	return &named
 }

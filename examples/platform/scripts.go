@@ -122,8 +122,18 @@ func (h scripts) createAuthToken(r *http.Request, arguments map[string]json.RawM
 		return nil, err
 	}
 	m, err := h.tokens.mintFor(r.Context(), auth.From(r.Context()), values["clientKey"].(string), w)
-	return m.reply(), err
+	return m.reply(), inFields(err, createFields)
 }
+
+// createFields are the arguments of createAuthToken, by the names of a body that asks
+// for a token.
+var createFields = func() map[string]string {
+	fields := map[string]string{"sub": "accountId"}
+	for _, i := range tokenOptions {
+		fields[i.Path] = "options." + i.Path
+	}
+	return fields
+}()
 
 var revokeArguments = form{{Path: "clientKey", Type: typeString}, {Path: "jti", Type: typeString}}
 

@@ -139,9 +139,9 @@ func TestTokensOfScripts(t *testing.T) {
 	})
 	t.Run("T27 it makes no more than its caller holds", func(t *testing.T) {
 		got := s.as(t, s.AccountID, "POST", create, arguments(s.TOTPAccountID, `"scope":[],"skipAcl":true,"bypassCreateAcl":true,"grant":1,"claims":{"x":1},"roles":["administrator"]`))
-		s.beyond(t, got, map[string]string{"sub": "", "skipAcl": "", "bypassCreateAcl": "", "grant": "", "claims": "", "roles": "administrator"})
+		s.beyond(t, got, map[string]string{"accountId": "", "options.skipAcl": "", "options.bypassCreateAcl": "", "options.grant": "", "options.claims": "", "options.roles": "administrator"})
 		only := s.scoped(t, `"script.route.createAuthToken"`)
-		s.beyond(t, s.bearing(t, only, "POST", create, arguments(s.AccountID, `"scope":["object.read"],"expiresIn":60`)), map[string]string{"scope": "object.read"})
+		s.beyond(t, s.bearing(t, only, "POST", create, arguments(s.AccountID, `"scope":["object.read"],"expiresIn":60`)), map[string]string{"options.scope": "object.read"})
 		s.bearing(t, only, "POST", create, arguments(s.AccountID, `"scope":[],"expiresIn":60`)).ok(t)
 		s.scopeRefused(t, s.bearing(t, s.NarrowToken, "POST", create, arguments(s.AccountID, `"scope":[]`)), "script.route.createAuthToken")
 	})
@@ -165,7 +165,10 @@ func TestTokensOfScripts(t *testing.T) {
 		} {
 			s.refused(t, s.as(t, "", "POST", c[0], c[1]), 404, "notFound.app")
 		}
-		s.refused(t, s.as(t, "", "POST", create, arguments(s.OtherAccountID, `"scope":[]`)), 404, "notFound.unspecified")
+		fault := s.refused(t, s.as(t, "", "POST", create, arguments(s.OtherAccountID, `"scope":[]`)), 404, "notFound.unspecified")
+		if fault["path"] != "accountId" {
+			t.Errorf("an unknown account: %v", fault)
+		}
 		s.refused(t, s.as(t, "", "POST", revoke, revoking("unknown")), 404, "notFound.unspecified")
 	})
 	t.Run("arguments that are refused", func(t *testing.T) {
@@ -187,6 +190,10 @@ func TestTokensOfScripts(t *testing.T) {
 		}
 		fault := s.refused(t, s.as(t, "", "POST", create, arguments(s.AccountID, `"scope":[],"maxUses":0,"permanent":true,"expiresIn":0`)), 400, "invalidArgument.option")
 		if reasons := children(fault); reasons["options.maxUses"] == "" || reasons["options.expiresIn"] == "" {
+			t.Errorf("%v", reasons)
+		}
+		fault = s.refused(t, s.as(t, "", "POST", create, arguments(s.AccountID, `"scope":["object.read","object.red"]`)), 400, "invalidArgument.authScope")
+		if reasons := children(fault); reasons["options.scope[1]"] == "" {
 			t.Errorf("%v", reasons)
 		}
 	})
