@@ -36,7 +36,7 @@ end
 local before = {redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3])}
 -- The first write of all: a server without memory refuses here, and nothing has
 -- been ended.
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ttl)
+redis.call('SET', KEYS[1], ARGV[1], 'PXAT', expires - 1) -- the clock may have gone on since now
 redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2])
 hold(KEYS[2], before[1], ttl)
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
