@@ -29,6 +29,11 @@ func TestSessionsEndInTheirMillisecond(t *testing.T) {
 				s := aSession(fmt.Sprint("ann", i))
 				s.Expires = time.Now().Add(30 * time.Millisecond).Truncate(time.Millisecond)
 				expect(t, "Create", c.sessions.Create(ctx, s, 0), nil)
+				if i%2 == 1 {
+					old := s.Hash
+					s.Hash = aSession("ann").Hash
+					expect(t, "Replace", c.sessions.Replace(ctx, old, s), nil)
+				}
 				waitFor(s.Expires)
 				_, err := c.sessions.Get(ctx, s.Hash)
 				expect(t, "Get", err, auth.ErrNotFound)

@@ -242,20 +242,25 @@ func TestRedisAnOrgForgetsAccounts(t *testing.T) {
 	s := startRedis(t)
 	sessions, ctx := storesAt(t, s.addr()).sessions, t.Context()
 	end := time.Now().Add(300 * time.Millisecond).Truncate(time.Millisecond)
+	for i := range 2 { // these two come back
+		lasting := sessionOf(fmt.Sprint("lasting", i))
+		lasting.Account = fmt.Sprint("account", i)
+		expect(t, "Create", sessions.Create(ctx, lasting, 0), nil)
+	}
 	for i := range 4 {
-		for _, limit := range []int{0, 2} {
+		for _, limit := range []int{0, 4} {
 			one := sessionOf(fmt.Sprint("over", i, limit))
 			one.Account, one.Expires = fmt.Sprint("account", i), end
 			expect(t, "Create", sessions.Create(ctx, one, limit), nil)
 		}
 	}
 	time.Sleep(time.Until(end))
-	for limit := range 2 {
-		one := sessionOf(fmt.Sprint("next", limit))
-		one.Account = fmt.Sprint("account", limit)
+	for i, limit := range []int{0, 4} {
+		one := sessionOf(fmt.Sprint("next", i))
+		one.Account = fmt.Sprint("account", i)
 		expect(t, "Create", sessions.Create(ctx, one, limit), nil)
-		if n := s.command(t, "ZCARD", "tenantkit:a:4:acme"+one.Account); n != int64(1) {
-			t.Errorf("limit %d: the account's sessions are %v, want one", limit, n)
+		if n := s.command(t, "ZCARD", "tenantkit:a:4:acme"+one.Account); n != int64(2) {
+			t.Errorf("limit %d: the account's sessions are %v, want two", limit, n)
 		}
 	}
 	if n := s.command(t, "ZCARD", "tenantkit:o:acme"); n != int64(2) {
