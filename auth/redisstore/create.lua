@@ -8,8 +8,7 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local expires, limit = tonumber(ARGV[4]), tonumber(ARGV[5])
--- A key is there in the millisecond in which it ends; the session is not.
-local ttl = expires - now - 1
+local ttl = expires - now
 if ttl <= 0 then
   return 0
 end
@@ -36,7 +35,8 @@ end
 local before = {redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3])}
 -- The first write of all: a server without memory refuses here, and nothing has
 -- been ended.
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ttl)
+-- A key is there in the millisecond in which it ends; the session is not.
+redis.call('SET', KEYS[1], ARGV[1], 'PXAT', expires - 1)
 redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2])
 hold(KEYS[2], before[1], ttl)
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)

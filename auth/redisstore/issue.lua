@@ -37,16 +37,17 @@ if same >= limit then
 end
 
 local time = redis.call('TIME')
-local now, ttl = time[1] * 1000 + math.floor(time[2] / 1000), nil
+local now, ends, ttl = time[1] * 1000 + math.floor(time[2] / 1000), nil, nil
 if ARGV[6] ~= '' then
   -- A key is there in the millisecond in which it ends; the record is not.
-  ttl = tonumber(ARGV[6]) * 1000 - now - 1
+  ends = tonumber(ARGV[6]) * 1000 - 1
+  ttl = ends - now
 end
 if ARGV[11] ~= '' then
   -- It is dead when its parent ends, and nothing else would remove it then.
   local parent = redis.call('PTTL', ARGV[8] .. ARGV[11])
-  if parent >= 0 then
-    ttl = math.min(ttl or parent, parent)
+  if parent >= 0 and (not ttl or parent < ttl) then
+    ends, ttl = nil, parent
   end
 end
 if ttl and ttl <= 0 then
@@ -62,7 +63,11 @@ redis.call('ZADD', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
 if not ttl then
   redis.call('PERSIST', KEYS[2])
 else
-  redis.call('PEXPIRE', KEYS[1], ttl)
+  if ends then
+    redis.call('PEXPIREAT', KEYS[1], ends) -- the clock may have gone on since now
+  else
+    redis.call('PEXPIRE', KEYS[1], ttl)
+  end
   if before ~= -1 then
     redis.call('PEXPIRE', KEYS[2], math.max(before, ttl))
   end

@@ -8,12 +8,11 @@ end
 if redis.call('EXISTS', KEYS[2]) == 1 then
   return 2
 end
-local ttl = math.max(redis.call('PTTL', KEYS[1]), 1)
-redis.call('SET', KEYS[2], 'S' .. ARGV[1] .. string.sub(session, 34), 'PX', ttl)
-redis.call('SET', KEYS[1], 'M' .. ARGV[2], 'PX', ttl)
+local ends = tonumber(string.sub(session, 50, 65)) - 1 -- as create.lua does
+redis.call('SET', KEYS[2], 'S' .. ARGV[1] .. string.sub(session, 34), 'PXAT', ends)
+redis.call('SET', KEYS[1], 'M' .. ARGV[2], 'PXAT', ends)
 local id, org = part(session, 1), part(session, 2)
 local account = ARGV[4] .. #org .. ':' .. org .. part(session, 3)
-local created = redis.call('ZSCORE', account, id .. ARGV[3])
-redis.call('ZADD', account, created or tonumber(string.sub(session, 34, 49)), id .. ARGV[2])
+redis.call('ZADD', account, tonumber(string.sub(session, 34, 49)), id .. ARGV[2])
 redis.call('ZREM', account, id .. ARGV[3])
 return 0

@@ -17,6 +17,8 @@ end
 count, delay = count + 1, 0
 if count >= free then
   delay = math.min(2 ^ math.min(count - free, 10), 900)
+elseif last and before(last) then
+  at, nano = last, lastnano -- the clock of this process is behind another's
 end
 redis.call('SET', KEYS[1], string.format('%d %.0f %d %d', count, at, nano, delay), 'PX', 86400000)
 return {count, 0, 0, 0}

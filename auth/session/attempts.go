@@ -13,7 +13,8 @@ import (
 // identifier is kept; they are 64 hex digits.
 //
 // Each verb is one atomic step. A count is forgotten a day after its latest
-// try. Implementations are safe for concurrent use, in this process and in
+// try; one whose time is before others', by a clock that is behind, is counted
+// like any other. Implementations are safe for concurrent use, in this process and in
 // others that share the store, and return when ctx ends.
 type Attempts interface {
 	// Try counts a try at the time at, and returns how many there are with it.
@@ -25,7 +26,8 @@ type Attempts interface {
 
 	// Return takes the latest try back, and the delay it has set, for one that
 	// turned out right or was never looked at. Nothing is kept of a key whose only
-	// try is returned. It is not an error if there is none.
+	// try is returned. It is not an error if there is none, nor does it change
+	// what the next try counts, however many run at once.
 	Return(ctx context.Context, key string) error
 
 	// Reset forgets the key: the account has proved itself.

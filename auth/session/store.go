@@ -62,7 +62,9 @@ type Store interface {
 	// Those ended so are remembered as replaced until their Expires.
 	//
 	// An s without an Org or an Account is an error, and nothing has changed: no
-	// record is nobody's.
+	// record is nobody's. So is a hash that a record has, one remembered as replaced
+	// too, or that a live one had until its latest Replace: what opened one session
+	// must not open another.
 	Create(ctx context.Context, s Session, limit int) error
 
 	// Get returns the record, ErrNotFound, or ErrReplaced for one that a later
@@ -75,7 +77,8 @@ type Store interface {
 
 	// Replace gives a record the hash, Authenticated and Seen of s; all else
 	// stays, and old opens nothing from then on. Of any number of concurrent calls
-	// with one old hash exactly one returns nil; the others return ErrNotFound.
+	// with one old hash exactly one returns nil; the others return ErrNotFound. A
+	// hash of s that a record has is another error, and nothing has changed.
 	Replace(ctx context.Context, old [32]byte, s Session) error
 
 	// Delete ends the record that hash opens, or opened until its latest

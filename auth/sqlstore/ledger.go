@@ -65,7 +65,7 @@ var (
 	pruneText = `
 		DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND (NOT (` + liveText + `) OR key_id <> $3 AND id NOT IN (
 			SELECT id FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id <> $3
-			ORDER BY issued DESC, id DESC LIMIT $4))`
+			ORDER BY issued DESC, id LIMIT $4))`
 	checkText = `SELECT maker, maker_app, parent FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
 	debitText = `UPDATE {ledger} SET uses = uses + 1 WHERE ` + sameText + ` AND ` + liveText + ` RETURNING maker, maker_app, parent`
 

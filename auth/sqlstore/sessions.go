@@ -78,7 +78,7 @@ var errHash = errors.New("the hash is not new")
 // another hash.
 func (s *Sessions) makeRoom(ctx context.Context, q querier, n session.Session, limit int) error {
 	_, err := q.ExecContext(ctx, s.store.text(`
-		UPDATE {sessions} SET replaced = 1, previous = NULL WHERE `+ofAccountText+` AND replaced = 0 AND id IN (
+		UPDATE {sessions} SET replaced = 1 WHERE `+ofAccountText+` AND replaced = 0 AND id IN (
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
 			ORDER BY created DESC, id DESC LIMIT 1000000000 OFFSET $4)`),
 		n.Org, n.Account, string(n.Ticket), limit-1)

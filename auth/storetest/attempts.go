@@ -29,11 +29,13 @@ func Attempts(t *testing.T, open func(t *testing.T) session.Attempts, f Features
 		{"nothing is left after the only try is returned", (*attemptTest).nothingLeft},
 		{"a reset forgets", (*attemptTest).reset},
 		{"a day after the latest try nothing is left", (*attemptTest).forgotten},
+		{"a clock that is behind", (*attemptTest).behind},
 		{"keys are apart", (*attemptTest).apart},
 		{"a context that has ended", (*attemptTest).cancelled},
 		{"F08 64 tries at once", (*attemptTest).raceFree},
 		{"F08 64 tries at the end of a delay", (*attemptTest).raceDelay},
 		{"64 returns and tries", (*attemptTest).raceReturn},
+		{"64 returns of four tries", (*attemptTest).raceReturns},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			at := f.now().UTC().Truncate(time.Millisecond)
@@ -167,6 +169,15 @@ func (t *attemptTest) forgotten() {
 	t.try(at, 2, 2, time.Time{})
 }
 
+// behind has a try whose time is before that of another: it is counted, no delay
+// was set, and the other one is remembered for its day.
+func (t *attemptTest) behind() {
+	late := t.at.Add(12 * time.Hour)
+	t.try(late, 5, 1, time.Time{})
+	t.try(t.at, 5, 2, time.Time{})
+	t.try(t.at.Add(24*time.Hour), 5, 3, time.Time{})
+}
+
 func (t *attemptTest) apart() {
 	first, second := t.key, newKey()
 	for n := 1; n <= 2; n++ {
@@ -244,4 +255,17 @@ func (t *attemptTest) raceReturn() {
 		return errors.Join(err, t.store.Return(t.Context(), t.key))
 	}))
 	t.try(t.at, free, 1, time.Time{})
+}
+
+// raceReturns returns more tries than there are.
+func (t *attemptTest) raceReturns() {
+	const free = 1000 // none is delayed
+	for range 5 {
+		for n := 1; n <= 4; n++ {
+			t.try(t.at, free, n, time.Time{})
+		}
+		tally(t.T, atOnce(crowd, func(int) error { return t.store.Return(t.Context(), t.key) }))
+		t.try(t.at, free, 1, time.Time{})
+		t.must(t.store.Return(t.Context(), t.key))
+	}
 }

@@ -166,13 +166,17 @@ func testMadeByExpired(t *testing.T, l *ledger) {
 	endless := l.make(t, parent, nil)
 	longer := l.make(t, parent, func(r *token.Record) { r.Expires, r.MaxUses = expires.Add(time.Hour), 5 })
 	grandchild := l.make(t, endless, nil)
-	for _, r := range []token.Record{parent, endless, longer, grandchild} {
+	lasting := l.issue(t, func(r *token.Record) { r.Expires = expires.Add(time.Hour) })
+	shorter := l.make(t, lasting, func(r *token.Record) { r.Expires = expires })
+	for _, r := range []token.Record{parent, endless, longer, grandchild, lasting, shorter} {
 		l.spend(t, "before", r, nil)
 	}
 	l.f.pass(expires.Sub(l.f.now()) + 10*time.Millisecond)
 	l.dead(t, "made by an endless one", grandchild)
 	l.dead(t, "endless", endless)
 	l.dead(t, "longer", longer)
+	l.dead(t, "shorter than its parent", shorter)
+	l.spend(t, "the parent of that", lasting, nil)
 	l.barren(t, "the parent", parent, token.ErrRevoked)
 }
 

@@ -35,9 +35,11 @@ func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
 		{"a touch only moves ahead", (*sessionTest).touch},
 		{"a new hash, and nothing else", (*sessionTest).replace},
 		{"delete by the hash before", (*sessionTest).deletePrevious},
+		{"a hash that is not new", (*sessionTest).hashTaken},
 		{"M12 a record without a name", (*sessionTest).createNameless},
 		{"delete by id", (*sessionTest).deleteID},
 		{"delete all of an account", (*sessionTest).deleteAccount},
+		{"delete all of an account, one without an id too", (*sessionTest).deleteWithoutID},
 		{"M12 ending the sessions of an account without a name", (*sessionTest).nameless},
 		{"delete all of an org", (*sessionTest).deleteOrg},
 		{"a list has the oldest first", (*sessionTest).list},
@@ -223,10 +225,11 @@ func (t *sessionTest) unknown() {
 
 func (t *sessionTest) expiry() {
 	first, second, later := t.one("ann"), t.ticket("ann"), t.one("ann")
-	bob := t.one("bob") // whom no verb has looked at before he is counted
+	bob := t.one("bob") // whom no verb has looked at before he is counted, nor cay
+	short, long := t.one("cay"), t.one("cay")
 	end := t.now().UTC().Truncate(time.Millisecond).Add(brief)
-	first.Expires, second.Expires, bob.Expires = end, end, end
-	t.create(0, first, second, later, bob)
+	first.Expires, second.Expires, bob.Expires, short.Expires = end, end, end, end
+	t.create(0, first, second, later, bob, short, long)
 	t.lives(first, second, later)
 	t.pass(brief + 200*time.Millisecond)
 	t.lists(t.org, "ann", later)
@@ -234,6 +237,7 @@ func (t *sessionTest) expiry() {
 	t.nothing(second)
 	t.deletesAll(1, t.org, "ann", "")
 	t.deletesAll(0, t.org, "bob", "")
+	t.deletesAll(1, t.org, "cay", "")
 }
 
 func (t *sessionTest) expiryAndLimit() {
@@ -320,6 +324,39 @@ func (t *sessionTest) deletePrevious() {
 	t.lists(t.org, "ann")
 }
 
+func (t *sessionTest) hashTaken() {
+	old, other, before := t.one("ann"), t.one("bob"), t.one("cay")
+	after := t.one("cay")
+	t.create(1, old, other, before, after)
+	s := old
+	s.Hash = newHash()
+	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), old.Hash, s) })
+
+	refused := func(what string, err error) {
+		t.Helper()
+		if err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrReplaced) {
+			t.Errorf("%s: %v, want another error", what, err)
+		}
+		t.lives(s, other, after)
+		t.ends(auth.ErrNotFound, old)
+		t.ends(session.ErrReplaced, before)
+	}
+	for what, hash := range map[string][32]byte{
+		"that opens a session": s.Hash, "that opened one before a Replace": old.Hash, "of a session that was replaced": before.Hash,
+	} {
+		for _, limit := range []int{0, 1} {
+			twin := t.one("ann")
+			twin.Hash = hash
+			refused("Create with a hash "+what, t.store.Create(t.Context(), twin, limit))
+		}
+	}
+	next := other
+	next.Hash = s.Hash
+	refused("Replace with a hash that opens a session", t.store.Replace(t.Context(), other.Hash, next))
+	t.lists(t.org, "ann", s)
+	t.lists(t.org, "bob", other)
+}
+
 func (t *sessionTest) deleteID() {
 	s, other, bob := t.one("ann"), t.one("ann"), t.one("bob")
 	t.create(0, s, other, bob)
@@ -348,6 +385,22 @@ func (t *sessionTest) deleteAccount() {
 	t.nothing(a)
 	t.deletesAll(0, t.org, "ann", "")
 	t.lives(bob, foreign)
+}
+
+// deleteWithoutID has a record that no Manager makes: a store may refuse it.
+func (t *sessionTest) deleteWithoutID() {
+	s, other := t.one("ann"), t.one("ann")
+	s.ID = ""
+	if err := t.store.Create(t.Context(), s, 0); err != nil {
+		return
+	}
+	t.create(0, other)
+	t.deletesAll(1, t.org, "ann", other.ID)
+	t.nothing(s)
+	t.create(0, s)
+	t.deletesAll(2, t.org, "ann", "")
+	t.nothing(s)
+	t.nothing(other)
 }
 
 func (t *sessionTest) deleteOrg() {

@@ -91,6 +91,20 @@ func TestM07NoUseIsDebited(t *testing.T) {
 	})
 }
 
+// TestSpentTokensAreSaidToBe looks for the error of a token whose uses are over,
+// which the contract leaves open: these ledgers know it for a while.
+func TestSpentTokensAreSaidToBe(t *testing.T) {
+	eachLedger(t, func(t *testing.T, l ledgerOf) {
+		r := aToken()
+		r.MaxUses = 2
+		expect(t, "Issue", l.Issue(t.Context(), r, 10), nil)
+		for _, want := range []error{nil, nil, token.ErrExhausted, token.ErrExhausted} {
+			expect(t, "Spend", spend(t.Context(), l, r), want)
+		}
+		expect(t, "Revoke", l.Revoke(t.Context(), r.ClientKey, r.ID), token.ErrNotFound)
+	})
+}
+
 // TestM08DamagedLineage has what no ledger writes: circles, and more ancestors
 // than there may be.
 func TestM08DamagedLineage(t *testing.T) {
@@ -185,6 +199,7 @@ func TestRedisForgetsDescendants(t *testing.T) {
 }
 
 // TestRecordsOfReplacedKeysAreBounded issues with one key, and then with the next.
+// Ids and keys are in another order than their issue.
 func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 	ledgers := map[string]token.Ledger{}
 	for _, h := range homes(t) {
@@ -197,14 +212,14 @@ func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 			begin := time.Now().Add(-time.Minute).Truncate(time.Second)
 			issue := func(key string, i int) {
 				t.Helper()
-				r.KeyID, r.ID, r.Issued = key, fmt.Sprint(key, i), begin.Add(time.Duration(i)*time.Second)
+				r.KeyID, r.ID, r.Issued = key, fmt.Sprint(key, 99-i), begin.Add(time.Duration(i)*time.Second)
 				if err := ledger.Issue(t.Context(), r, 3); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for key, n := range []int{3, 3, 2} {
 				for i := range n {
-					issue(fmt.Sprint("key", key, "-"), 10*key+i)
+					issue(fmt.Sprint("key", 2-key, "-"), 10*key+i)
 				}
 			}
 			list, err := ledger.List(t.Context(), r.ClientKey, r.Subject)
@@ -215,7 +230,7 @@ func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 			for _, r := range list {
 				ids = append(ids, r.ID)
 			}
-			if diff := cmp.Diff([]string{"key1-10", "key1-11", "key1-12", "key2-20", "key2-21"}, ids); diff != "" {
+			if diff := cmp.Diff([]string{"key1-89", "key1-88", "key1-87", "key0-79", "key0-78"}, ids); diff != "" {
 				t.Errorf("as many of replaced keys as the limit, the latest (-want +got):\n%s", diff)
 			}
 		})

@@ -149,6 +149,26 @@ func TestRedisEpochIsTheLaterClock(t *testing.T) {
 	expect(t, "signed before the verifier's now", replays.Claim(t.Context(), ahead), signing.ErrStale)
 }
 
+// TestRedisEpochWithoutMemory has a server with another's epoch, as after a
+// failover, that is out of memory when it finds out, and has memory again before
+// it would be looked at once more.
+func TestRedisEpochWithoutMemory(t *testing.T) {
+	s := startRedis(t)
+	replays := s.open(t).Replays()
+	before, meanwhile := useNow("key", 1), useNow("key", 2)
+	epoch := strings.Fields(s.command(t, "GET", "tenantkit:epoch").(string))
+	s.command(t, "SET", "tenantkit:epoch", fmt.Sprint(epoch[0], " ", time.Now().UnixMilli(), " ", strings.Repeat("0", 40)))
+	s.command(t, "SCRIPT", "FLUSH")
+	s.command(t, "CONFIG", "SET", "maxmemory", "1mb")
+	if replays.Claim(t.Context(), meanwhile) == nil {
+		t.Error("accepted without memory")
+	}
+	s.command(t, "CONFIG", "SET", "maxmemory", "0")
+	expect(t, "N13 signed before", replays.Claim(t.Context(), before), signing.ErrStale)
+	afterEpoch()
+	expect(t, "N13 signed anew", replays.Claim(t.Context(), useNow("key", 3)), nil)
+}
+
 // TestRedisForgetsWhatIsSpent has tokens whose uses are over: for a day they are
 // said to be spent, and no longer than they last themselves.
 func TestRedisForgetsWhatIsSpent(t *testing.T) {
@@ -178,6 +198,24 @@ func TestRedisForgetsWhatIsSpent(t *testing.T) {
 	}
 }
 
+// TestRedisKeepsWhatIsPermanent spends tokens that have no number of uses: that
+// sets no end.
+func TestRedisKeepsWhatIsPermanent(t *testing.T) {
+	s := startRedis(t)
+	ledger, ctx := storesAt(t, s.addr()).ledger, t.Context()
+	endless, week := tokenOf("endless", 0), tokenOf("week", 0)
+	week.Expires = time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second)
+	for r, want := range map[*token.Record]int64{&endless: -1, &week: week.Expires.UnixMilli() - 1} {
+		expect(t, "Issue", ledger.Issue(ctx, *r, 10), nil)
+		for range 3 {
+			expect(t, "Spend", spend(ctx, ledger, *r), nil)
+			if end := s.command(t, "PEXPIRETIME", "tenantkit:t:3:app"+r.ID); end != want {
+				t.Errorf("%s: ends at %v, want %v", r.ID, end, want)
+			}
+		}
+	}
+}
+
 // TestRedisIndexesHoldNothingElse issues in the place of what is over.
 func TestRedisIndexesHoldNothingElse(t *testing.T) {
 	s := startRedis(t)
@@ -194,6 +232,39 @@ func TestRedisIndexesHoldNothingElse(t *testing.T) {
 		if n := s.command(t, "ZCARD", key); n != int64(1) {
 			t.Errorf("%q names %d", key, n)
 		}
+	}
+}
+
+// TestRedisAnOrgForgetsAccounts has sessions that end by themselves, of accounts
+// that come back and of some that do not: the next session makes what names them
+// go.
+func TestRedisAnOrgForgetsAccounts(t *testing.T) {
+	s := startRedis(t)
+	sessions, ctx := storesAt(t, s.addr()).sessions, t.Context()
+	end := time.Now().Add(300 * time.Millisecond).Truncate(time.Millisecond)
+	for i := range 2 { // these two come back
+		lasting := sessionOf(fmt.Sprint("lasting", i))
+		lasting.Account = fmt.Sprint("account", i)
+		expect(t, "Create", sessions.Create(ctx, lasting, 0), nil)
+	}
+	for i := range 4 {
+		for _, limit := range []int{0, 4} {
+			one := sessionOf(fmt.Sprint("over", i, limit))
+			one.Account, one.Expires = fmt.Sprint("account", i), end
+			expect(t, "Create", sessions.Create(ctx, one, limit), nil)
+		}
+	}
+	time.Sleep(time.Until(end))
+	for i, limit := range []int{0, 4} {
+		one := sessionOf(fmt.Sprint("next", i))
+		one.Account = fmt.Sprint("account", i)
+		expect(t, "Create", sessions.Create(ctx, one, limit), nil)
+		if n := s.command(t, "ZCARD", "tenantkit:a:4:acme"+one.Account); n != int64(2) {
+			t.Errorf("limit %d: the account's sessions are %v, want two", limit, n)
+		}
+	}
+	if n := s.command(t, "ZCARD", "tenantkit:o:acme"); n != int64(2) {
+		t.Errorf("the org has %v accounts with sessions, want two", n)
 	}
 }
 

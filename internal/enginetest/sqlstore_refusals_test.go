@@ -139,24 +139,6 @@ func TestRowsThatWereAltered(t *testing.T) {
 	}
 }
 
-// TestHashesAreNew has a session's hash come again after the session got another.
-func TestHashesAreNew(t *testing.T) {
-	for _, h := range homes(t) {
-		t.Run(h.name, func(t *testing.T) {
-			sessions := h.store(t).Sessions()
-			old, next := aSession("jane"), aSession("jane")
-			again := aSession("jane")
-			again.Hash = old.Hash
-			if err := errors.Join(sessions.Create(t.Context(), old, 0), sessions.Replace(t.Context(), old.Hash, next)); err != nil {
-				t.Fatal(err)
-			}
-			if err := sessions.Create(t.Context(), again, 0); err == nil {
-				t.Error("the hash opens a session again")
-			}
-		})
-	}
-}
-
 // TestKeysThatCannotBeKept has a private key that is elsewhere.
 func TestKeysThatCannotBeKept(t *testing.T) {
 	type elsewhere struct{ *rsa.PrivateKey }

@@ -101,7 +101,7 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 }
 
 // TestSweepTakesDescendants has families of more than a batch, of which the
-// dead lie between the living.
+// dead lie between the living, and behind more than a batch without parents.
 func TestSweepTakesDescendants(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -123,12 +123,18 @@ func TestSweepTakesDescendants(t *testing.T) {
 					}
 				}
 			}
+			for i := range 1100 {
+				_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued) VALUES ('a', $1, 's', 'k', 0, 0, 1)", fmt.Sprint(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
 			if err := tx.Commit(); err != nil {
 				t.Fatal(err)
 			}
 			expect(t, "Revoke", s.Ledger().Revoke(ctx, "m", ended[0].ID), nil)
 			expect(t, "Sweep", s.Sweep(ctx), nil)
-			if n, want := h.held(t, db, "ledger"), len(row)+len(elsewhere)+1500; n != want {
+			if n, want := h.held(t, db, "ledger"), len(row)+len(elsewhere)+1500+1100; n != want {
 				t.Errorf("%d records, want the %d that are live", n, want)
 			}
 			for _, r := range append(row, elsewhere...) {

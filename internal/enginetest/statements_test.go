@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -25,79 +27,111 @@ import (
 //
 //	SABOTAGE_STATEMENTS=. go test -v -timeout 5h -run StatementsUnderSabotage ./internal/enginetest
 //
-// The value is an expression for the names of files. Whether a survivor is a
-// gap of the tests or changes nothing is for a reader to say.
+// The value is an expression for places, such as redisstore/issue.lua:48. Whether
+// a survivor is a gap of the tests or changes nothing is for a reader to say.
 func TestStatementsUnderSabotage(t *testing.T) {
 	wanted := os.Getenv("SABOTAGE_STATEMENTS")
 	if wanted == "" {
 		t.Skip("without SABOTAGE_STATEMENTS")
 	}
-	files, tests := regexp.MustCompile(wanted), buildSpoilable(t)
-	var wg sync.WaitGroup
-	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	chosen, tests := regexp.MustCompile(wanted), buildSpoilable(t)
+	all, steps := []mutation{}, map[step]bool{}
 	for _, suite := range suitesOf {
-		if !files.MatchString(suite.file) {
-			continue
-		}
 		for _, m := range spoil(t, sourceOf(t, suite.file)) {
-			places <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-places }()
-				for _, s := range suite.steps {
-					// Casts of this form are PostgreSQL's alone.
-					if s.engine == "SQLite" && m.postgres {
-						continue
-					}
-					if !m.survives(t, tests, s) {
-						return
-					}
-				}
-				t.Logf("SURVIVES %s:%d %s", suite.file, m.Line, m.What)
-			})
+			m.place, m.steps = fmt.Sprint(suite.file, ":", m.Line), suite.steps
+			if !chosen.MatchString(m.place) {
+				continue
+			}
+			all = append(all, m)
+			for _, s := range suite.steps {
+				steps[s] = true
+			}
 		}
+	}
+	manyAtOnce(slices.Collect(maps.Keys(steps)), func(s step) { s.vet(t, tests) })
+	if t.Failed() {
+		return
+	}
+	var survivors atomic.Int64
+	manyAtOnce(all, func(m mutation) {
+		if !m.noticed(t, tests) {
+			survivors.Add(1)
+			t.Logf("SURVIVES %s %s", m.place, m.What)
+		}
+	})
+	t.Logf("%d mutations, %d survivors", len(all), survivors.Load())
+}
+
+// manyAtOnce runs more at once than there are processors: most of their time
+// the suites wait.
+func manyAtOnce[T any](all []T, run func(T)) {
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 4*runtime.GOMAXPROCS(0))
+	for _, one := range all {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			run(one)
+		})
 	}
 	wg.Wait()
 }
 
-// step is a run of tests, on one engine or on all.
+// step is a run of tests, on one engine or on all. The tests are those of which
+// the name begins with one of these, a name of a subtest behind it.
 type step struct{ engine, tests string }
 
-// suitesOf are the tests that have to notice, the quick ones first.
+// suitesOf are the tests that have to notice, the quick ones first: those of the
+// store that has the statement, and no others.
 var suitesOf = []struct {
 	file  string
 	steps []step
 }{
-	{"sqlstore/replays.go", []step{
-		{"SQLite", "TestSQLReplays"}, {"PostgreSQL", "TestSQLReplays"}, {"", "TestRefused|TestRaces|TestN13|TestN15|TestASignature"}}},
-	{"sqlstore/ledger.go", []step{{"SQLite", "TestSQLLedger"}, {"", "TestSQLLedger|TestLineage|TestSweep|TestInstances|TestT22"}}},
-	{"sqlstore/keys.go", []step{{"SQLite", "TestSQLKeys|TestSecrets"}, {"", "TestSQLKeys|TestSecrets|TestT22|TestSealing|TestAltered"}}},
-	{"sqlstore/credentials.go", []step{{"SQLite", "TestSQLCredentials|TestCredentials|TestPut"}, {"", "TestSecrets|TestT22|TestSealing|TestAltered"}}},
-	{"sqlstore/sessions.go", []step{{"SQLite", "TestSQLSessions|TestSQLSession"}, {"", "TestSQLSession|TestSweep|TestInstances|TestSessions"}}},
-	{"sqlstore/factors.go", []step{{"SQLite", "TestSQLFactors"}, {"", "TestSQLFactors|TestSecrets|TestSealing|TestAltered"}}},
-	{"sqlstore/sweep.go", []step{{"", "TestSweep|TestLineage"}}},
-	{"sqlstore/reseal.go", []step{{"", "TestSealing|TestSecrets|TestReseal"}}},
-	{"redisstore/claim.lua", redisSteps("Replays")},
-	{"redisstore/epoch.lua", redisSteps("Replays")},
-	{"redisstore/issue.lua", redisSteps("Ledger")},
-	{"redisstore/live.lua", redisSteps("Ledger")},
-	{"redisstore/spend.lua", redisSteps("Ledger")},
-	{"redisstore/revoke.lua", redisSteps("Ledger")},
-	{"redisstore/revokesubject.lua", redisSteps("Ledger")},
-	{"redisstore/tokens.lua", redisSteps("Ledger")},
-	{"redisstore/create.lua", redisSteps("Sessions")},
-	{"redisstore/delete.lua", redisSteps("Sessions")},
-	{"redisstore/deleteall.lua", redisSteps("Sessions")},
-	{"redisstore/deleteid.lua", redisSteps("Sessions")},
-	{"redisstore/deleteorg.lua", redisSteps("Sessions")},
-	{"redisstore/endaccount.lua", redisSteps("Sessions")},
-	{"redisstore/replace.lua", redisSteps("Sessions")},
-	{"redisstore/session.lua", redisSteps("Sessions")},
-	{"redisstore/sessions.lua", redisSteps("Sessions")},
-	{"redisstore/touch.lua", redisSteps("Sessions")},
+	{"sqlstore/attempts.go", sqlSteps("TestSQLAttempts", "TestSweep|TestBudgetOfReturnedTries|TestRefusedTries")},
+	{"sqlstore/replays.go", sqlSteps("TestSQLReplays", "TestClaimsEnd|TestRefusedClaims|TestRacesLeave|TestN13|TestN15|TestASignature|TestAnEpoch")},
+	{"sqlstore/ledger.go", sqlSteps("TestSQLLedger",
+		"TestTokensEnd|TestSpent|TestM07|TestM08|TestRecordsOf|TestIssueTakes|TestSweep|TestInstances|TestT22|TestNamesThat|TestRowsThat")},
+	{"sqlstore/keys.go", sqlSteps("TestSQLKeys|TestKeysThat", "TestSecretsAre|TestT22|TestSealing|TestAltered|TestRowsThat|TestNamesThat")},
+	{"sqlstore/credentials.go", sqlSteps("TestSQLCredentials|TestCredentials|TestPut", "TestSecretsAre|TestT22|TestSealing|TestAltered|TestReseal|TestRowsThat")},
+	{"sqlstore/sessions.go", sqlSteps("TestSQLSessions", "TestSessionsEnd|TestSessionsThat|TestLimitWhile|TestDeadlock|TestSweep|TestInstances|TestRowsThat|TestNamesThat")},
+	{"sqlstore/factors.go", sqlSteps("TestSQLFactors", "TestSecretsAre|TestSealing|TestAltered|TestRowsThat")},
+	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf")},
+	{"sqlstore/reseal.go", sqlSteps("TestSealing", "TestSecretsAre|TestReseal")},
+	{"redisstore/claim.lua", redisSteps("Replays", epochTests)},
+	{"redisstore/epoch.lua", redisSteps("Replays", epochTests)},
+	{"redisstore/issue.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/live.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/spend.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/revoke.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/revokesubject.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/tokens.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/create.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/delete.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/deleteall.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/deleteid.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/deleteorg.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/endaccount.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/replace.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/session.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/sessions.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/touch.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/return.lua", redisSteps("Attempts", triesTests)},
+	{"redisstore/try.lua", redisSteps("Attempts", triesTests)},
 }
 
-func redisSteps(suite string) []step {
-	return []step{{"Redis", "TestRedisStores/^" + suite + "$"}, {"Redis", "TestRedis(Replays|Keys|Clock|Epoch|Forgets|Logout|Revocation|Ledger|Sessions|Lineage|Ends|Races)|TestRefused|TestRaces|TestLineage"}}
+const (
+	epochTests   = "TestClaimsEnd|TestRedisReplays|TestRedisTheMillisecond|TestRedisKeepsASignature|TestRedisClockSteps|TestRedisEpoch|TestRefusedClaims|TestRacesLeave|TestRedisKeysOutlive|TestRedisForgets|TestOneWrongClock"
+	recordTests  = "TestTokensEnd|TestSpent|TestRedisKeepsWhat|TestRedisLedger|TestRedisRecord|TestRedisForgetsDescendants|TestRedisForgetsWhat|TestRecordsOf|TestM07|TestM08|TestRedisRevocation|TestRedisIndexes|TestRedisKeysOutlive|TestRedisEndsMany"
+	sessionTests = "TestSessionsEnd|TestSessionsThat|TestRedisAnOrg|TestRedisForgetsWhat|TestRedisIndexes|TestRedisLogout|TestRedisKeysOutlive|TestRedisEndsMany"
+	triesTests   = "TestBudgetOfReturnedTries|TestRefusedTries|TestRedisForgetsWhat|TestRedisKeysOutlive"
+)
+
+func sqlSteps(suite, more string) []step {
+	return []step{{"SQLite", suite}, {"PostgreSQL", suite}, {"SQLite", more}, {"PostgreSQL", more}}
+}
+
+func redisSteps(suite, more string) []step {
+	return []step{{"Redis", "TestRedisStores/^" + suite + "$"}, {"Redis", more}}
 }
 
 // mutation is a literal or a script that was spoiled in one place.
@@ -106,20 +140,70 @@ type mutation struct {
 	What     string
 	From, To string // the whole of it
 	postgres bool   // a statement of PostgreSQL alone
+	place    string // its file and line
+	steps    []step // that have to notice
 }
 
-// survives reports whether tests pass with the mutation.
-func (m mutation) survives(t *testing.T, tests string, s step) bool {
+// noticed reports whether tests fail with the mutation.
+func (m mutation) noticed(t *testing.T, tests string) bool {
 	file := filepath.Join(t.TempDir(), "mutation")
 	text, err := json.Marshal(m)
 	if err := cmp.Or(err, os.WriteFile(file, text, 0o600)); err != nil {
 		t.Error(err)
 		return false
 	}
+	for _, s := range m.steps {
+		// Casts of this form are PostgreSQL's alone.
+		if s.engine == "SQLite" && m.postgres {
+			continue
+		}
+		if !s.passes(t, tests, file) {
+			return true
+		}
+	}
+	return false
+}
+
+// passes runs the tests of a step with the mutation of a file.
+func (s step) passes(t *testing.T, tests, file string) bool {
+	t.Helper()
 	// A statement that waits for ever is noticed, too.
 	run := exec.CommandContext(t.Context(), tests, "-test.failfast", "-test.timeout", "5m", "-test.run", s.tests)
-	run.Env = append(os.Environ(), "SABOTAGE_STATEMENTS=", "ENGINE="+s.engine, "SPOILED="+file)
+	run.Env = append(os.Environ(), "SABOTAGE_STATEMENTS=", "REQUIRE_ENGINES=1", "ENGINE="+s.engine, "SPOILED="+file)
+	if s.engine == "PostgreSQL" {
+		run.Env = append(run.Env, "STORES_POSTGRES="+newDatabase(t))
+	}
 	return run.Run() == nil
+}
+
+var databases atomic.Int64
+
+// newDatabase spares the tests a PostgreSQL of their own, which costs more than
+// most of them.
+func newDatabase(t *testing.T) (source string) {
+	t.Helper()
+	at := durablePostgres(t)
+	name := fmt.Sprint("spoiled", databases.Add(1))
+	if _, err := durable.server.db.Exec("CREATE DATABASE " + name); err != nil {
+		t.Error(err)
+	}
+	return strings.Replace(at, "/postgres?", "/"+name+"?", 1)
+}
+
+// vet fails unless each name of a step is one of a test, and these tests pass
+// where nothing is spoiled.
+func (s step) vet(t *testing.T, tests string) {
+	t.Helper()
+	for name := range strings.SplitSeq(s.tests, "|") {
+		name, _, _ = strings.Cut(name, "/")
+		out, err := exec.Command(tests, "-test.list", "^"+name).CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), name) {
+			t.Errorf("no test is called %s: %v", name, err)
+		}
+	}
+	if !s.passes(t, tests, "") {
+		t.Errorf("on %s %s fails unspoiled", s.engine, s.tests)
+	}
 }
 
 // buildSpoilable compiles these tests with stores that ask spoiled for each
@@ -274,7 +358,7 @@ func spoilText(text string, line int, rules []rule) (all []mutation) {
 			by := r.by(old)
 			comment := strings.Contains(text[strings.LastIndexByte(text[:from], '\n')+1:to], "--")
 			call := strings.HasPrefix(by, "1 = ") && strings.HasPrefix(strings.TrimSpace(text[to:]), "(")
-			if from == last || old == "" || comment || call {
+			if from == last || old == "" || old == "true" || comment || call {
 				continue
 			}
 			last = from
@@ -288,7 +372,8 @@ func spoilText(text string, line int, rules []rule) (all []mutation) {
 	return all
 }
 
-var isStatement = regexp.MustCompile(`\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND|OR)\b|[a-z_]+ = \$`)
+// A part of a statement may be no more than a comparison.
+var isStatement = regexp.MustCompile("\\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND|OR|ELSE)\\b|[a-z_]+ = \\$|^`.* (=|<=?|>=?|<>) [a-z$'0-9{]")
 
 // rule says what becomes of the group of a match.
 type rule struct {
@@ -325,6 +410,8 @@ var sqlRules = []rule{
 			name, _, _ := strings.Cut(old, " = ")
 			return name + " = " + name
 		}},
+	{"case never", regexp.MustCompile(`\b(WHEN)\b`), always("WHEN 1 = 0 AND")},
+	{"case always", regexp.MustCompile(`\b(WHEN)\b`), always("WHEN 1 = 1 OR")},
 	{"extreme", regexp.MustCompile(`(\bmax\(|\bgreatest\(|\{max\}|\{min\})`), swap("max(", "min(", "greatest(", "least(", "{max}", "{min}", "{min}", "{max}")},
 	{"count", regexp.MustCompile(`( [+-] 1)\b`), always("")},
 	{"order", regexp.MustCompile(`( DESC)\b`), always("")},

@@ -24,9 +24,12 @@ var durable struct {
 	err    error
 }
 
-// durablePostgres returns how to reach it.
+// durablePostgres returns how to reach it, or the one that STORES_POSTGRES names.
 func durablePostgres(t testing.TB) string {
 	t.Helper()
+	if source := os.Getenv("STORES_POSTGRES"); source != "" {
+		return source
+	}
 	durable.once.Do(func() {
 		durable.server, durable.err = startPostgres("-c", "fsync=on", "-c", "max_connections=300")
 	})

@@ -1,0 +1,104 @@
+package enginetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/redisstore"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// waitFor spins, so that what comes next is in the millisecond of the end. The
+// engines have the clock of this machine.
+func waitFor(end time.Time) {
+	time.Sleep(time.Until(end) - time.Millisecond)
+	for time.Now().Before(end) {
+	}
+}
+
+// TestSessionsEndInTheirMillisecond looks for a session in the millisecond of its
+// end, in which it is over.
+func TestSessionsEndInTheirMillisecond(t *testing.T) {
+	for _, c := range countedStores(t) {
+		t.Run(c.name, func(t *testing.T) {
+			ctx := t.Context()
+			for i := range 20 {
+				s := aSession(fmt.Sprint("ann", i))
+				s.Expires = time.Now().Add(30 * time.Millisecond).Truncate(time.Millisecond)
+				expect(t, "Create", c.sessions.Create(ctx, s, 0), nil)
+				if i%2 == 1 {
+					old := s.Hash
+					s.Hash = aSession("ann").Hash
+					expect(t, "Replace", c.sessions.Replace(ctx, old, s), nil)
+				}
+				waitFor(s.Expires)
+				_, err := c.sessions.Get(ctx, s.Hash)
+				expect(t, "Get", err, auth.ErrNotFound)
+			}
+		})
+	}
+}
+
+// TestSessionsThatEndAtOnce opens sessions next to their end: an end that has come
+// meanwhile is no error.
+func TestSessionsThatEndAtOnce(t *testing.T) {
+	for _, c := range countedStores(t) {
+		t.Run(c.name, func(t *testing.T) {
+			for i := range 200 {
+				s := aSession(fmt.Sprint("ann", i))
+				s.Expires = time.Now().Add(time.Duration(i%16) * 250 * time.Microsecond).Truncate(time.Millisecond)
+				expect(t, "Create", c.sessions.Create(t.Context(), s, i%2), nil)
+			}
+		})
+	}
+}
+
+// TestTokensEndInTheirSecond spends a token in the first millisecond of the
+// second in which it is over.
+func TestTokensEndInTheirSecond(t *testing.T) {
+	eachLedger(t, func(t *testing.T, l ledgerOf) {
+		for range 2 {
+			r := aToken()
+			r.Expires = time.Now().Truncate(time.Second).Add(2 * time.Second)
+			expect(t, "Issue", l.Issue(t.Context(), r, 10), nil)
+			expect(t, "before", spend(t.Context(), l, r), nil)
+			waitFor(r.Expires)
+			expect(t, "in the second", spend(t.Context(), l, r), token.ErrRevoked)
+		}
+	})
+}
+
+// eachReplays runs a test over a memory of requests in each engine.
+func eachReplays(t *testing.T, test func(t *testing.T, replays signing.Replays)) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) { test(t, h.store(t).Replays()) })
+	}
+	t.Run("Redis", func(t *testing.T) {
+		test(t, openAt(t, startRedis(t).addr(), redisstore.Options{}).Replays())
+	})
+}
+
+// TestClaimsEndInTheirMillisecond claims a request in the millisecond in which it
+// may be forgotten, and a sibling of one in that in which its window is over.
+func TestClaimsEndInTheirMillisecond(t *testing.T) {
+	eachReplays(t, func(t *testing.T, replays signing.Replays) {
+		const window = 20 * time.Millisecond
+		for i := range uint64(20) {
+			u := useNow("key", i)
+			u.Keep = u.Signed.Add(5 * time.Millisecond)
+			waitFor(u.Keep)
+			expect(t, "past its retention", replays.Claim(t.Context(), u), signing.ErrStale)
+
+			u = useNow("siblings", i)
+			u.Siblings, u.Window = 2, window
+			expect(t, "the first", replays.Claim(t.Context(), u), nil)
+			u.Nonce = fmt.Sprintf("%016x", 1000+i)
+			u.Seen = time.Now().Truncate(time.Millisecond).Add(window)
+			waitFor(u.Seen)
+			expect(t, "a sibling", replays.Claim(t.Context(), u), signing.ErrReplayed)
+		}
+	})
+}
