@@ -64,6 +64,51 @@ func TestN15RefusedClaimsWaitForNoLock(t *testing.T) {
 	}
 }
 
+// TestN15ClaimsThatWaitedForTheLock has claims that looked and were let through, and
+// then waited for SQLite's lock until they may not be accepted any more.
+func TestN15ClaimsThatWaitedForTheLock(t *testing.T) {
+	h := newSQLiteHome(t)
+	db := h.open(t)
+	s := h.storeIn(t, db)
+	const held = 400 * time.Millisecond
+	sibling := func(u signing.Use) signing.Use {
+		u.Nonce = aUse().Nonce
+		return u
+	}
+	places, window, late := aUse(), aUse(), aUse()
+	places.Siblings, places.Window = 2, time.Hour
+	window.Siblings, window.Window = 2, held/2
+	late.Keep = time.Now().Add(held / 2)
+	claims(t, "the first of two", s, places, nil)
+	claims(t, "the first of a window", s, window, nil)
+
+	lock, err := h.open(t).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := lock.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	outcomes := make([]chan error, 4)
+	for i, u := range []signing.Use{sibling(places), sibling(places), sibling(window), late} {
+		outcomes[i] = make(chan error, 1)
+		go func() { outcomes[i] <- s.Replays().Claim(t.Context(), u) }()
+	}
+	time.Sleep(held)
+	if _, err := lock.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	one, other := <-outcomes[0], <-outcomes[1]
+	if one != nil {
+		one, other = other, one
+	}
+	expect(t, "the one that took the last place", one, nil)
+	expect(t, "N15 the one that came too late for it", other, signing.ErrReplayed)
+	expect(t, "N15 one whose window ended meanwhile", <-outcomes[2], signing.ErrReplayed)
+	expect(t, "N15 one whose retention ended meanwhile", <-outcomes[3], signing.ErrStale)
+}
+
 // TestN15ALostRaceInPostgres holds a signature's row back until another claim of
 // that signature waits for it, and looks for what that one leaves.
 func TestN15ALostRaceInPostgres(t *testing.T) {

@@ -88,7 +88,7 @@ var suitesOf = []struct {
 	steps []step
 }{
 	{"sqlstore/attempts.go", sqlSteps("TestSQLAttempts", "TestSweep|TestBudgetOfReturnedTries|TestRefusedTries")},
-	{"sqlstore/replays.go", sqlSteps("TestSQLReplays", "TestClaimsEnd|TestRefusedClaims|TestRacesLeave|TestN13|TestN15|TestASignature|TestAnEpoch")},
+	{"sqlstore/replays.go", sqlSteps("TestSQLReplays", "TestClaimsEnd|TestRefusedClaims|TestRacesLeave|TestN13|TestN15Refused|TestN15Claims|TestASignature|TestAnEpoch")},
 	{"sqlstore/ledger.go", sqlSteps("TestSQLLedger",
 		"TestTokensEnd|TestSpent|TestM07|TestM08|TestRecordsOf|TestIssueTakes|TestSweep|TestInstances|TestT22|TestNamesThat|TestRowsThat")},
 	{"sqlstore/keys.go", sqlSteps("TestSQLKeys|TestKeysThat", "TestSecretsAre|TestT22|TestSealing|TestAltered|TestRowsThat|TestNamesThat")},
