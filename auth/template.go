@@ -15,7 +15,15 @@ var errZeroNeed = errors.New("auth: the zero Need: say Public for a route that n
 type template struct {
 	grammar *scope.Grammar
 	fixed   scope.Need // the operation, if there is no place
+	object  object     // of an operation that lacks an identifier alone
 	parts   []part
+}
+
+// object is the beginning of object.<verb>.<name>.{id}, which most places are in: the
+// need of such a route is made without a text.
+type object struct {
+	verb scope.Verb
+	name string
 }
 
 // part is a text, or a place for the path value of that name.
@@ -55,7 +63,19 @@ func parseTemplate(g *scope.Grammar, operation string) (*template, error) {
 	if sample == operation {
 		t.fixed = need
 	}
+	if len(t.parts) == 2 && t.parts[1].place && !t.parts[1].multi {
+		t.object = objectOf(t.parts[0].text)
+	}
 	return t, nil
+}
+
+// objectOf reads object.<verb>.<name>. and nothing else, a star neither.
+func objectOf(text string) object {
+	segments := strings.Split(text, ".")
+	if len(segments) != 4 || segments[0] != "object" || segments[3] != "" || strings.Contains(text, "*") {
+		return object{}
+	}
+	return object{scope.Verb(segments[1]), segments[2]}
 }
 
 // fill puts the request's path values into their places. It fails for a value
@@ -65,20 +85,34 @@ func (t *template) fill(r *http.Request) (scope.Need, bool) {
 	if t.fixed.Valid() {
 		return t.fixed, true
 	}
+	if o := t.object; o.name != "" {
+		id, ok := t.parts[1].value(r)
+		if !ok {
+			return scope.Need{}, false
+		}
+		need := t.grammar.Object(o.verb, o.name, id, "")
+		return need, need.Valid()
+	}
 	var operation strings.Builder
 	for _, p := range t.parts {
 		if !p.place {
 			operation.WriteString(p.text)
 			continue
 		}
-		value := r.PathValue(p.text)
-		if value == "" || strings.ContainsAny(value, ".*#") || !p.multi && strings.Contains(value, "/") {
+		value, ok := p.value(r)
+		if !ok {
 			return scope.Need{}, false
 		}
 		operation.WriteString(strings.ReplaceAll(value, "/", "."))
 	}
 	need, err := t.grammar.ParseNeed(operation.String())
 	return need, err == nil
+}
+
+// value returns the path value for a place, unless it may not stand there.
+func (p part) value(r *http.Request) (value string, ok bool) {
+	value = r.PathValue(p.text)
+	return value, value != "" && !strings.ContainsAny(value, ".*#") && (p.multi || !strings.Contains(value, "/"))
 }
 
 // places returns the names of the path values that the operation asks for.
