@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 )
 
 // What Decode refuses, besides a fault.
@@ -23,9 +24,12 @@ var (
 //
 // Other errors wrap ErrTooLarge, ErrTruncated, ErrNotJSON, ErrShape, or the
 // error of r. After any error a List or Result is as it was; another v may be
-// partly filled.
+// partly filled. The bytes that an UnmarshalJSON of v gets are used again after
+// Decode: as encoding/json asks of it, it must copy what it keeps.
 func Decode(r io.Reader, limit int64, v any) error {
-	body, err := readAll(r, limit)
+	b := bodies.Get().(*bytes.Buffer)
+	defer release(b)
+	body, err := readAll(b, r, limit)
 	if err != nil {
 		return err
 	}
@@ -54,8 +58,23 @@ type shape interface {
 	wire() any
 }
 
-func readAll(r io.Reader, limit int64) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r, min(limit, math.MaxInt64-1)+1))
+// bodies are what replies are read into.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxKept is how large a buffer of the pool may be. One huge reply must not stay
+// in memory for the small ones after it.
+const maxKept = 1 << 20
+
+func release(b *bytes.Buffer) {
+	if b.Cap() <= maxKept {
+		b.Reset()
+		bodies.Put(b)
+	}
+}
+
+func readAll(b *bytes.Buffer, r io.Reader, limit int64) ([]byte, error) {
+	_, err := b.ReadFrom(io.LimitReader(r, min(limit, math.MaxInt64-1)+1))
+	body := b.Bytes()
 	switch {
 	case int64(len(body)) > limit:
 		return nil, ErrTooLarge

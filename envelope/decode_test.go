@@ -131,3 +131,38 @@ func TestDecodeTakesAFaultWithFieldsOfOtherTypes(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What is read into is used again for the next reply, and must not be a part of
+// this one.
+func TestDecodedKeepsNothingOfTheBody(t *testing.T) {
+	decode := func(text string, v any) error {
+		return envelope.Decode(strings.NewReader(text), int64(len(text)), v)
+	}
+	const list = `{"object":"list","data":[{"_id":"1","object":"c_note","c_text":"a"},"b",3],"hasMore":true}`
+	const result = `{"object":"result","data":{"a":["b"]}}`
+	const fault = `{"object":"fault","errCode":"service.notFound.x","code":"x","path":"a.b","reason":"r","status":404,"message":"m"}`
+	for range 100 { // whichever buffer is had, and whatever the collector takes away
+		var l envelope.List[json.RawMessage]
+		var r envelope.Result[json.RawMessage]
+		var plain struct{ Data json.RawMessage }
+		if err := errors.Join(decode(list, &l), decode(result, &r), decode(`{"data":[1,"two"]}`, &plain)); err != nil {
+			t.Fatal(err)
+		}
+		refused := decode(fault, &l)
+		said := refused.Error()
+		for _, text := range []string{list, result, fault} {
+			var other json.RawMessage
+			if err := decode(`"`+strings.Repeat("#", len(text)-2)+`"`, &other); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := [][]byte{[]byte(`{"_id":"1","object":"c_note","c_text":"a"}`), []byte(`"b"`), []byte(`3`), []byte(`{"a":["b"]}`), []byte(`[1,"two"]`)}
+		got := [][]byte{l.Data[0], l.Data[1], l.Data[2], r.Data, plain.Data}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		if refused.Error() != said {
+			t.Fatalf("%s became %s", said, refused)
+		}
+	}
+}
