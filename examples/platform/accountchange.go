@@ -216,6 +216,12 @@ func (a *account) administers() bool { return !a.Disabled && slices.Contains(a.R
 // are changed one after the other, also by other instances: an org keeps an
 // administrator.
 func (s *store) changeAccount(ctx context.Context, org, id string, change func(*account) error) (*account, error) {
+	// Changes of one org wait for each other, with a connection each.
+	leave, err := s.queries.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	tx, err := begin(ctx, s.db)
 	if err != nil {
 		return nil, storeFailed(err)

@@ -9,8 +9,9 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// The shares in the connections of routes: so many pages of objects each account,
-// and all accounts of an org together, may have read at once. Others wait so long.
+// The shares in the connections of routes: so many pages of objects, and changes of
+// accounts, each account and all accounts of an org together may have under way at
+// once. Others wait so long.
 const (
 	queriesEach   = 4
 	queriesPerOrg = 12 // of routeConnections: what is left is for other orgs

@@ -134,10 +134,13 @@ func TestPagesOfOneOrg(t *testing.T) {
 	if got.header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
 	}
+	rename := call{method: "PATCH", path: "/admin/accounts/" + late, body: `{"name":"Later"}`}
+	s.refused(t, s.do(t, rename), 429, "throttled.unspecified")
 	s.do(t, call{path: page, other: true}).ok(t)
 	for _, end := range end {
 		end()
 	}
+	s.do(t, rename).ok(t)
 	s.bearing(t, token, "GET", page, "").ok(t)
 }
 
