@@ -94,7 +94,7 @@ var faults = map[string]struct {
 	DetailBody:                 {400, "kInvalidArgument", "The body is not valid."},
 	DetailOption:               {400, "kInvalidArgument", "The options are not valid."},
 	DetailDelegation:           {403, "kAccessDenied", "It would exceed what its maker may do."},
-	DetailConflict:             {409, "kConflict", "It exists already."},
+	DetailConflict:             {409, "kConflict", "It conflicts with what is there."},
 	DetailUnsupportedMediaType: {415, "kInvalidArgument", "The body must be JSON."},
 	DetailTooLarge:             {413, "kRequestTooLarge", "The body is too large."},
 	DetailThrottled:            {429, "kThrottled", "Too many requests."},

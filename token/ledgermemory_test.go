@@ -341,6 +341,12 @@ func TestMemoryLedgerLimit(t *testing.T) {
 		other := claims
 		other.Subject = "another"
 		mint(other, nil)
+		if err := keys.Put(t.Context(), pairOf(t, 1, appB)); err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := claims
+		elsewhere.Issuer = appB
+		mint(elsewhere, nil)
 		mint(claims, token.ErrTooMany)
 	})
 	t.Run("what is dead leaves its place", func(t *testing.T) {

@@ -50,7 +50,7 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 		ttl = defaultTTL
 	}
 	if ttl < time.Second || ttl > maxTTL {
-		return "", Claims{}, unmintable(errors.New("ttl is not between 1 second and 24 hours"))
+		return "", Claims{}, unmintable(errors.New("an ephemeral token lasts between 1 second and 24 hours"))
 	}
 	if !c.Expires.IsZero() || c.MaxUses != 0 {
 		return "", Claims{}, unmintable(errors.New("an ephemeral token ends by its ttl and has no use count"))
@@ -165,7 +165,7 @@ func (m *Minter) complete(c *Claims, now time.Time) (err error) {
 	case !isUnicode(c.Subject), !isUnicode(c.Audience), !all(c.Roles, isUnicode):
 		return unmintable(errText)
 	case !c.Expires.IsZero() && (!c.Expires.After(now) || !c.Expires.After(c.IssuedAt) || !c.Expires.After(c.NotBefore)):
-		return unmintable(errors.New("exp comes before the token begins"))
+		return unmintable(errors.New("the token would end before it begins"))
 	}
 	c.Scope, err = m.canonical(c.Scope)
 	return err

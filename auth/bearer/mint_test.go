@@ -217,8 +217,8 @@ func TestMintRefusals(t *testing.T) {
 		detail, reason string
 		paths          string
 	}{
-		{"a ttl that is too long", root, wish("ann", until(noon.Add(25*time.Hour))), nothing, 400, auth.DetailOption, "ttl is not between 1 second and 24 hours", ""},
-		{"an end before the beginning", root, wish("ann", permanent, until(noon.Add(time.Hour)), func(w *bearer.Wish) { w.NotBefore = noon.Add(2 * time.Hour) }), nothing, 400, auth.DetailOption, "exp comes before the token begins", ""},
+		{"a ttl that is too long", root, wish("ann", until(noon.Add(25*time.Hour))), nothing, 400, auth.DetailOption, "an ephemeral token lasts between 1 second and 24 hours", ""},
+		{"an end before the beginning", root, wish("ann", permanent, until(noon.Add(time.Hour)), func(w *bearer.Wish) { w.NotBefore = noon.Add(2 * time.Hour) }), nothing, 400, auth.DetailOption, "the token would end before it begins", ""},
 		{"a session that names no app", root, wish("ann", of("")), nothing, 400, auth.DetailOption, "iss is not a client key", ""},
 		{"a claim with a name of ours", root, wish("ann", func(w *bearer.Wish) { w.Extra = map[string]json.RawMessage{"SUB": []byte(`"root"`)} }), nothing, 400, auth.DetailOption, "", ""},
 		{"a level that is none", root, wish("ann", func(w *bearer.Wish) { w.Grant = 99 }), nothing, 400, auth.DetailOption, "", ""},
