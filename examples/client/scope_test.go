@@ -131,7 +131,7 @@ func TestScopeSyntax(t *testing.T) {
 -grant: scope: chain 2, segment 0 at byte 0: got "billing", expected a root of the grammar
     billing
     ^^^^^^^
--grant: scope: chain 3, segment 2 at byte 12: got "\x1b[2J", expected an object name or *
+-grant: scope: chain 3, segment 2 at byte 12: got "\x1b[2J", expected an object name or *; U+001B is a control character
 `
 		if errs != want || status != 2 {
 			t.Errorf("%s: status %d\n%s", command, status, errs)
