@@ -25,6 +25,7 @@ type CachedDirectory struct {
 	forgets atomic.Uint64 // counts calls of Invalidate
 	mu      sync.Mutex
 	current map[string]*generation // by org
+	floor   uint64                 // before that count any org may have been forgotten
 }
 
 // Cached wraps a Directory so that a look-up which succeeded is answered from
@@ -54,35 +55,45 @@ func Cached(d Directory, stale time.Duration, entries int) *CachedDirectory {
 func (c *CachedDirectory) Invalidate(org string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forgets.Add(1)
 	if of := c.current[org]; of != nil {
 		of.over.Store(true)
-		delete(c.current, org)
 	}
+	c.begin(org, c.forgets.Add(1))
 }
 
 // generation is all that was found of an org between two calls of Invalidate.
-type generation struct{ over atomic.Bool }
+type generation struct {
+	since uint64 // how many calls there were, of any org; none but of this one count
+	over  atomic.Bool
+}
 
-// generation returns the one that an answer of the org belongs to, or nil if
-// anything was forgotten since that count: the answer may be what a change has
-// made out of date.
+// generation returns the one that an answer of the org belongs to, or nil if the
+// org may have been forgotten since that count: the answer may be what a change has
+// made out of date. What is forgotten of other orgs makes no difference.
 func (c *CachedDirectory) generation(org string, since uint64) *generation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.forgets.Load() != since {
+	of := c.current[org]
+	switch {
+	case since < c.floor || of != nil && since < of.since:
 		return nil
-	}
-	if of := c.current[org]; of != nil {
+	case of != nil:
 		return of
 	}
-	if len(c.current) >= c.entries {
-		for _, of := range c.current { // refilled by the requests that come
+	return c.begin(org, c.floor)
+}
+
+// begin begins a generation. Where there are too many, all are over, to be refilled by
+// the requests that come; of a look-up that is under way then, nothing is known.
+func (c *CachedDirectory) begin(org string, since uint64) *generation {
+	if _, ok := c.current[org]; !ok && len(c.current) >= c.entries {
+		for _, of := range c.current {
 			of.over.Store(true)
 		}
 		clear(c.current)
+		c.floor = c.forgets.Load()
 	}
-	of := new(generation)
+	of := &generation{since: since}
 	put(&c.current, org, of)
 	return of
 }

@@ -135,6 +135,56 @@ func TestInvalidateOutrunsLookupsUnderWay(t *testing.T) {
 	}
 }
 
+// A tenant that writes all the time must not have the others' records looked up anew
+// with each of their requests.
+func TestInvalidateLeavesLookupsOfOthers(t *testing.T) {
+	for kind, look := range lookups {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := auth.NewMemory()
+				versioned(memory, "globex", 1)
+				slow := &blocking{memory, make(chan struct{})}
+				d := auth.Cached(slow, time.Hour, 0)
+				var found string
+				go func() { found, _ = look(t.Context(), d, "globex") }()
+				synctest.Wait() // it has read, and is held up
+				d.Invalidate("acme")
+				close(slow.released)
+				synctest.Wait()
+				versioned(memory, "globex", 2)
+				if again, err := look(t.Context(), d, "globex"); again != found || err != nil {
+					t.Errorf("answered %q, and was not kept; %v", again, err)
+				}
+			})
+		})
+	}
+}
+
+// Also where it knows of too many orgs to tell which one was forgotten.
+func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := auth.NewMemory()
+		versioned(memory, "acme", 1)
+		slow := &blocking{memory, make(chan struct{})}
+		d := auth.Cached(slow, time.Hour, 4)
+		var before *auth.Account
+		go func() { before, _ = d.Account(t.Context(), "acme", "ann") }()
+		synctest.Wait() // it has read, and is held up
+		versioned(memory, "acme", 2)
+		d.Invalidate("acme")
+		for i := range 4 {
+			d.Invalidate(strconv.Itoa(i))
+		}
+		close(slow.released)
+		now, err := d.Account(t.Context(), "acme", "ann")
+		synctest.Wait() // the former one comes last
+		again, _ := d.Account(t.Context(), "acme", "ann")
+		if err != nil || before.Roles[0] != "1" || now.Roles[0] != "2" || again.Roles[0] != "2" {
+			t.Errorf("%v, then %v, then %v; %v", before, now, again, err)
+		}
+	})
+}
+
 // Whoever has invalidated sees the change, however many look things up meanwhile.
 func TestInvalidateUnderLoad(t *testing.T) {
 	memory := auth.NewMemory()

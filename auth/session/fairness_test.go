@@ -252,3 +252,30 @@ func TestF19StrangersLeaveADeviceItsPlaces(t *testing.T) {
 		all.Wait()
 	})
 }
+
+// TestF19StrangersWhoRegister has strangers hash passwords over and over, and somebody
+// who is signed in choose another one.
+func TestF19StrangersWhoRegister(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, realTime, func(w *world) { w.manager.Hasher = &slow{} })
+		b := w.ann()
+		w.mux.HandleFunc("POST /register", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
+			_, err := w.manager.Hash(r.Context(), "a password")
+			auth.Fail(rw, r, err)
+		})
+		until := time.Now().Add(30 * time.Second)
+		var all sync.WaitGroup
+		for range runtime.GOMAXPROCS(0) * (1 + 16) {
+			all.Go(func() {
+				for time.Now().Before(until) {
+					if w.browser().post("/register").fault == auth.DetailThrottled {
+						time.Sleep(100 * time.Millisecond)
+					}
+				}
+			})
+		}
+		time.Sleep(10 * time.Second)
+		want(t, b.change(annPassword, nextPassword), http.StatusOK, "")
+		all.Wait()
+	})
+}

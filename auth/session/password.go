@@ -105,7 +105,8 @@ func throttled(err error) error {
 // Hash encodes a password for the application to keep, under the same bounds on
 // parallel work as logins: see What waits for a hash in the package's doc. Within a
 // request it counts for the org, and for the account that was admitted; who registers
-// is nobody yet, and needs a bound of the application's own. Take passwords of 1 to
+// is nobody yet, takes no place of those who are, and needs a bound of the application's
+// own. Take passwords of 1 to
 // 1024 bytes, for logins by names of 1 to 256: Login refuses others as wrong,
 // whatever was kept.
 //
@@ -114,8 +115,12 @@ func throttled(err error) error {
 func (m *Manager) Hash(ctx context.Context, password string) (encoded string, err error) {
 	var by party
 	if t := auth.TenantFrom(ctx); t != nil {
-		// No address is known here. One for all of the org is none of those that log in.
+		// No address is known here. One for all of the org is none of those that log in,
+		// and those who register, whoever they are, do not take the places of the others.
 		by = party{t.Org.Code, auth.From(ctx).Account, "in " + t.Org.Code}
+		if by.name == "" {
+			by.address = "at the door of " + t.Org.Code
+		}
 	}
 	encoded, err = m.hashes().hash(ctx, by, password)
 	return encoded, throttled(err)

@@ -1,7 +1,9 @@
 package enginetest
 
 import (
+	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"testing"
@@ -98,4 +100,20 @@ func aSession(account string) session.Session {
 	n := session.Session{ID: rand.Text(), Org: "acme", Account: account, Created: now, Authenticated: now, Seen: now, Expires: now.Add(time.Hour)}
 	rand.Read(n.Hash[:])
 	return n
+}
+
+// TestF20MadeUpSessionsWaitForNoLock has SQLite's lock while sessions are ended that
+// there are not: whoever makes up cookies and logs out keeps nobody from it.
+func TestF20MadeUpSessionsWaitForNoLock(t *testing.T) {
+	h := newSQLiteHome(t)
+	s := h.store(t)
+	other := must(h.open(t).Conn(t.Context()))(t)
+	defer other.Close()
+	must(other.ExecContext(t.Context(), "BEGIN IMMEDIATE"))(t)
+	defer other.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := s.Sessions().Delete(ctx, sha256.Sum256([]byte("made up"))); err != nil {
+		t.Error(err)
+	}
 }
