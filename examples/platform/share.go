@@ -14,7 +14,7 @@ import (
 // once. Others wait so long.
 const (
 	queriesEach   = 4
-	queriesPerOrg = 12 // of routeConnections: what is left is for other orgs
+	queriesPerOrg = 12 // of routeConnections: what one org leaves is for others, which two could take
 	queryWait     = time.Second
 )
 
