@@ -47,7 +47,7 @@ func inFields(err error, fields map[string]string) error {
 		}
 		return named
 	}
-	if e, ok := errors.AsType[*auth.Error](err); ok {
+	if e, ok := err.(*auth.Error); ok { // and none that a store's failure wraps
 		return pathsIn(e, fields)
 	}
 	return err
