@@ -231,6 +231,7 @@ func (c *call) observe(e *Error) {
 	c.mu.Lock()
 	event := Event{
 		Mechanism: c.principal.Mechanism,
+		Org:       c.tenant.Org.Code,
 		App:       c.principal.App,
 		Account:   c.principal.Account,
 		Allowed:   e == nil,
@@ -238,9 +239,6 @@ func (c *call) observe(e *Error) {
 	}
 	granted := c.principal.Scope
 	c.mu.Unlock()
-	if c.tenant.Org != nil {
-		event.Org = c.tenant.Org.Code
-	}
 	if e != nil {
 		event.Detail, event.Err = e.Fault().Detail, e
 	}

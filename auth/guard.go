@@ -46,7 +46,9 @@ type Guard struct {
 	// are set already.
 	Deny func(w http.ResponseWriter, r *http.Request, err *Error)
 
-	// Observe is told of each decision. It holds up the request.
+	// Observe is told of each decision. It holds up the request. The tenant of its
+	// context is that of an org without a code where the request was refused before
+	// its org was found.
 	Observe func(ctx context.Context, e Event)
 
 	// Timeout bounds the store calls of the tenant look-up, and those of the
@@ -186,6 +188,7 @@ func (g *Guard) Mount(next http.Handler) http.Handler {
 	g.mustBeValid()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Context: r.Context(), guard: g, mechanism: none}
+		c.tenant.guard, c.tenant.Org = g, &noOrg
 		w.Header()[g.names.serverTime] = g.stamps.at(g.now())
 		if g.Observe != nil {
 			c.began = time.Since(epoch)
@@ -235,7 +238,8 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	if !slices.Contains(g.names.versions, version) {
 		return "", &Error{Detail: DetailVersion}
 	}
-	if c.tenant.Org, err = g.org(c, org); err != nil {
+	found, err := g.org(c, org)
+	if err != nil {
 		return "", err
 	}
 	// One trailing slash is the same resource: it goes before routing and
@@ -243,8 +247,7 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	if rest = strings.TrimSuffix(rest, "/"); rest == "" {
 		rest = "/"
 	}
-	c.tenant.Version, c.tenant.Command = version, rest
-	c.tenant.guard = g
+	c.tenant.Org, c.tenant.Version, c.tenant.Command = found, version, rest
 	return rest, nil
 }
 

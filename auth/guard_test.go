@@ -488,12 +488,37 @@ func TestDenyReplacesTheWriter(t *testing.T) {
 	}
 }
 
+// TestObserversOfRequestsWithoutAnOrg use the tenant as they do of others: paths that
+// anybody may send end no server.
+func TestObserversOfRequestsWithoutAnOrg(t *testing.T) {
+	for _, path := range []string{"/", "/nowhere/v2/mine", "/off/v2/mine", "/acme/v9/mine", "/acme//v2", "/ACME/v2/mine"} {
+		g, seen := guard(), false
+		g.Observe = func(ctx context.Context, e auth.Event) {
+			tenant := auth.TenantFrom(ctx)
+			if seen = true; tenant.Org.Code != "" || e.Org != "" || tenant.Brand().Faults != "service" {
+				t.Errorf("%s: of %q, and an event of %q", path, tenant.Org.Code, e.Org)
+			}
+			_ = tenant.URL()
+			bound, cancel := tenant.Bound(ctx)
+			defer cancel()
+			if _, err := tenant.Account(bound, "ann"); !errors.Is(err, auth.ErrNotFound) {
+				t.Errorf("%s: an account, %v", path, err)
+			}
+		}
+		if do(g.Mux(), "GET", path); !seen {
+			t.Errorf("%s: not observed", path)
+		}
+	}
+}
+
 func TestObserveSeesEachDecision(t *testing.T) {
 	var events []auth.Event
 	g := guard()
 	g.Observe = func(ctx context.Context, e auth.Event) {
-		if auth.TenantFrom(ctx) == nil {
+		if tenant := auth.TenantFrom(ctx); tenant == nil {
 			t.Error("an observer without the request's context")
+		} else if tenant.Org.Code != e.Org || tenant.Brand().Faults == "" || e.Org != "" && tenant.URL() == "" {
+			t.Errorf("of org %q, and an event of %q", tenant.Org.Code, e.Org)
 		}
 		events = append(events, e)
 	}

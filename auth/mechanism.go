@@ -22,7 +22,8 @@ type Mechanism interface {
 	// records last, after everything that can be checked without recording.
 	// It looks accounts and apps up through t, whose org the principal must
 	// have. Its store calls use ctx, which ends with the Guard's Timeout; the
-	// request's own context does not.
+	// request's own context does not. It does not call Guard.Check, which waits
+	// for it.
 	Authenticate(ctx context.Context, r *http.Request, t *Tenant) (Principal, error)
 
 	// Challenge returns the WWW-Authenticate value of a refusal: err is the

@@ -51,7 +51,8 @@ type Principal struct {
 // OnAdmit returns p with what its mechanism does once the request has met the
 // need of its route, before the handler runs: what must not happen for a
 // request that is refused. It is called once per request, with the Guard's
-// Timeout upon ctx; its error refuses the request.
+// Timeout upon ctx; its error refuses the request. It does not call Guard.Check,
+// which waits for it.
 func (p Principal) OnAdmit(do func(ctx context.Context, r *http.Request) error) Principal {
 	p.onAdmit = do
 	return p

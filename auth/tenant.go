@@ -18,6 +18,10 @@ type Tenant struct {
 	dropped atomic.Pointer[dropped] // the latest that was left out, for the observer
 }
 
+// noOrg is the org of a request whose own has not been found: observers, and
+// directories that look for it, are called with such a one.
+var noOrg Org
+
 // Brand returns the Guard's own names on the wire.
 func (t *Tenant) Brand() Brand { return t.guard.Brand }
 

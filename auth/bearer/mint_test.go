@@ -227,6 +227,7 @@ func TestMintRefusals(t *testing.T) {
 		{"more uses than can be counted", root, wish("ann", uses(1<<53)), nothing, 400, auth.DetailOption, "", ""},
 		{"permanent, with a number of uses", root, wish("ann", permanent, uses(3)), nothing, 400, auth.DetailOption, "a permanent token has no use count", "maxUses"},
 		{"65 roles", root, wish("ann", func(w *bearer.Wish) { w.Roles = make([]string, 65) }), nothing, 400, auth.DetailOption, "at most 64", "roles"},
+		{"a role that no token can hold", session("ann"), wish("ann", roles(strings.Repeat("x", 513))), nothing, 400, auth.DetailOption, "at most 512 bytes each", "roles"},
 		{"for another environment", root, wish("ann", func(w *bearer.Wish) { w.Audience = "https://api.example.test/acme/v1" }), nothing, 400, auth.DetailOption, "", "aud"},
 		{"a chain that does not parse", root, wish("ann", permanent, chains("view", "object.raed")), nothing, 400, auth.DetailInvalidScope, "", "scope[1]"},
 		{"chains that can match nothing", root, wish("ann", chains("deployment.create", "view", "object.create.c_note."+note)), nothing, 400, auth.DetailInvalidScope, "", "scope[0] scope[2]"},

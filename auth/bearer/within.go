@@ -24,6 +24,10 @@ type Wish struct {
 	Permanent bool // with an id, until it is revoked
 }
 
+// maxRole is how many bytes a role in a token has at most. Refused before anything
+// else is decided: what is in excess is told by its name.
+const maxRole = 512
+
 func (w *Wish) ephemeral() bool { return !w.Permanent && w.MaxUses == 0 }
 
 // brief is how long an ephemeral token lasts whose maker can be ended sooner, by
@@ -148,6 +152,8 @@ func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error 
 		return &auth.Error{Detail: auth.DetailOption, Path: "maxUses", Reason: "a permanent token has no use count"}
 	case len(w.Roles) > token.MaxRoles:
 		return &auth.Error{Detail: auth.DetailOption, Path: "roles", Reason: fmt.Sprintf("at most %d", token.MaxRoles)}
+	case slices.ContainsFunc(w.Roles, func(role string) bool { return len(role) > maxRole }):
+		return &auth.Error{Detail: auth.DetailOption, Path: "roles", Reason: fmt.Sprintf("at most %d bytes each", maxRole)}
 	case w.Audience != "" && w.Audience != t.URL():
 		return &auth.Error{Detail: auth.DetailOption, Path: "aud"}
 	}

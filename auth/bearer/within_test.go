@@ -249,6 +249,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	root := auth.Principal{Org: "acme", Account: "root", Granted: compile(t, "view"), Authenticated: time.Now()}
 	for name, c := range map[string]token.Claims{
 		"beyond": {Subject: "root", Scope: chains}, "broken": {Subject: "root", Scope: broken},
+		"a long role": {Subject: "root", Roles: []string{strings.Repeat("<", 1<<20)}},
 	} {
 		rec := httptest.NewRecorder()
 		auth.Fail(rec, httptest.NewRequest("POST", "/", nil), bearer.Within(t.Context(), root, true, tenant, bearer.Wish{Claims: c}))

@@ -71,6 +71,20 @@ func TestAccess(t *testing.T) {
 			t.Errorf("c_author is %v", got["c_author"])
 		}
 	})
+	t.Run("a grant makes nobody the author", func(t *testing.T) {
+		one := create(t, s.TOTPAccountID)
+		own := `{"c_author":"` + s.AccountID + `"}`
+		for _, lifted := range []string{`,"grant":"update"`, `,"skipAcl":true`} {
+			token := s.mint(t, "", wish(s.AccountID, lifted))["token"].(string)
+			s.bearing(t, token, "PATCH", one, `{"c_text":"changed"}`).ok(t)
+			s.refused(t, s.bearing(t, token, "PATCH", one, own), 403, "accessDenied.unspecified")
+		}
+		if got := s.do(t, call{path: one}).ok(t); got["c_author"] != s.TOTPAccountID {
+			t.Errorf("c_author is %v", got["c_author"])
+		}
+		// Who is the author, or the owner, is so already.
+		s.do(t, call{method: "PATCH", path: create(t, s.AccountID), account: s.AccountID, body: own}).ok(t)
+	})
 	t.Run("S15 the account header names nobody of another org", func(t *testing.T) {
 		got := s.do(t, call{path: "/accounts/me", account: s.OtherAccountID})
 		s.refused(t, got, 403, "accessDenied.principal")

@@ -135,7 +135,7 @@ func (h apps) create(r *http.Request) (appReply, error) {
 	org := auth.From(r.Context()).Org
 	clientKey, secret := signing.Generate()
 	if err := mayGive(r.Context(), clientKey, nil, credential); err != nil {
-		return appReply{}, err
+		return appReply{}, inFields(err, credentialFields)
 	}
 	if err := h.credentials.Put(r.Context(), org, clientKey, secret, credential); err != nil {
 		return appReply{}, storeFailed(err)
@@ -261,7 +261,7 @@ func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 	err := h.credentials.Restrict(ctx, a.ClientKey, func(c *signature.Credential) error {
 		before := new(*c)
 		changes.restrict(c)
-		refused = mayGive(ctx, a.ClientKey, before, *c)
+		refused = inFields(mayGive(ctx, a.ClientKey, before, *c), credentialFields)
 		return refused
 	})
 	if refused != nil {
@@ -297,7 +297,7 @@ func mayGive(ctx context.Context, clientKey string, before *signature.Credential
 	}
 	err := signature.Within(p, p.HasRole(administrator), tenant, clientKey, before, after)
 	if err != nil {
-		return inFields(err, credentialFields)
+		return err
 	}
 	return mustBeFresh(p)
 }

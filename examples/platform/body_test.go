@@ -109,6 +109,19 @@ func TestBodyRefusals(t *testing.T) {
 			t.Errorf("%d bytes", len(got.text))
 		}
 	})
+	t.Run("a body of one long name, too", func(t *testing.T) {
+		for _, c := range []call{
+			{method: "POST", path: "/c_messages", body: `{"` + strings.Repeat("é", 400_000) + `":1}`},
+			{method: "POST", path: "/c_messages", body: `{"c_meta":{"` + strings.Repeat("<", 800_000) + `":1}}`},
+			{method: "POST", path: "/accounts/login", unsigned: true, body: `{"` + strings.Repeat("<", 16_000) + `":1}`},
+		} {
+			got := s.do(t, c)
+			s.refused(t, got, 400, "invalidArgument.body")
+			if len(got.text) > 2<<10 || !strings.Contains(got.text, "…") {
+				t.Errorf("%d bytes", len(got.text))
+			}
+		}
+	})
 	t.Run("a refused body has changed nothing", func(t *testing.T) {
 		if after := s.do(t, call{path: "/c_messages?skip=2400&limit=1000"}).text; after != before {
 			t.Errorf("before: %s\nafter: %s", before, after)

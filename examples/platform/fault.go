@@ -15,14 +15,25 @@ type invalid struct {
 	faults []*auth.Error
 }
 
-// maxFaults bounds what a body full of nonsense is answered with.
-const maxFaults = 32
+// What a body full of nonsense is answered with is bounded: so many faults, each
+// with so much of a name that may be as long as the body.
+const (
+	maxFaults = 32
+	maxShown  = 100 // bytes
+)
 
 // add notes what is wrong with one property.
 func (e *invalid) add(path, reason string) {
 	if len(e.faults) < maxFaults {
-		e.faults = append(e.faults, &auth.Error{Detail: e.detail, Path: path, Reason: reason})
+		e.faults = append(e.faults, &auth.Error{Detail: e.detail, Path: shown(path), Reason: reason})
 	}
+}
+
+func shown(path string) string {
+	if len(path) <= maxShown {
+		return path
+	}
+	return strings.ToValidUTF8(path[:maxShown], "") + "…"
 }
 
 // isFull tells that no more is noted.
@@ -47,7 +58,7 @@ func inFields(err error, fields map[string]string) error {
 		}
 		return named
 	}
-	if e, ok := errors.AsType[*auth.Error](err); ok {
+	if e, ok := err.(*auth.Error); ok { // and none that a store's failure wraps
 		return pathsIn(e, fields)
 	}
 	return err

@@ -178,6 +178,8 @@ func TestM03FormerSecrets(t *testing.T) {
 			s.refused(t, by.as(t, "", "POST", c[0], c[1]), 403, "accessDenied.delegation")
 		})
 	}
+	// No field of the request asked for it: it is the bound that is named.
+	s.beyond(t, by.as(t, "", "POST", one+"/secret", ""), map[string]string{"expires": ""})
 	for _, more := range []string{`,"expiresIn":60`, ``} {
 		data := by.as(t, "", "POST", one+"/tokens", wish(s.AdminAccountID, more)).ok(t)["data"].(value)
 		ends, err := time.Parse(dateLayout, data["expires"].(string))

@@ -140,13 +140,18 @@ func (h objects) update(r *http.Request) (objectReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	allowed := func(o *object) error { return mayUpdate(p, o) }
-	if err := allowed(o); err != nil {
+	if err := mayUpdate(p, o); err != nil {
 		return nil, err // before the body is read
 	}
 	q, changes, err := h.written(r, scope.Update, o.ID, h.views(r)(o).readable(h.schema))
 	if err != nil {
 		return nil, err
+	}
+	allowed := func(o *object) error {
+		if err := mayUpdate(p, o); err != nil {
+			return err
+		}
+		return mayTakeOver(p, o, changes)
 	}
 	if o, err = h.store.update(r.Context(), o.Org, h.schema, o.ID, changes, allowed); err != nil {
 		return nil, err

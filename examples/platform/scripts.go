@@ -128,7 +128,7 @@ func (h scripts) createAuthToken(r *http.Request, arguments map[string]json.RawM
 // createFields are the arguments of createAuthToken, by the names of a body that asks
 // for a token.
 var createFields = func() map[string]string {
-	fields := map[string]string{"sub": "accountId"}
+	fields := map[string]string{"sub": "accountId", "app": "clientKey"}
 	for _, i := range tokenOptions {
 		fields[i.Path] = "options." + i.Path
 	}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"net/url"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // scoped mints a token of the demo account with a scope.
@@ -143,6 +146,8 @@ func TestTokensOfScripts(t *testing.T) {
 		only := s.scoped(t, `"script.route.createAuthToken"`)
 		s.beyond(t, s.bearing(t, only, "POST", create, arguments(s.AccountID, `"scope":["object.read"],"expiresIn":60`)), map[string]string{"options.scope": "object.read"})
 		s.bearing(t, only, "POST", create, arguments(s.AccountID, `"scope":[],"expiresIn":60`)).ok(t)
+		another := `{"clientKey":"` + s.app(t, "")["_id"].(string) + `","accountId":"` + s.AccountID + `","options":{"scope":[]}}`
+		s.beyond(t, s.bearing(t, only, "POST", create, another), map[string]string{"clientKey": ""})
 		s.scopeRefused(t, s.bearing(t, s.NarrowToken, "POST", create, arguments(s.AccountID, `"scope":[]`)), "script.route.createAuthToken")
 	})
 	t.Run("M10 it ends no more than its caller may", func(t *testing.T) {
@@ -250,4 +255,17 @@ func TestViews(t *testing.T) {
 			t.Errorf("%v", claims)
 		}
 	})
+}
+
+// TestFieldsOfFailures: what a store says of its failure stays a failure, whatever
+// it wraps.
+func TestFieldsOfFailures(t *testing.T) {
+	missing := &auth.Error{Detail: auth.DetailNotFound, Path: "sub"}
+	failed := storeFailed(missing)
+	if got := inFields(failed, createFields); !errors.Is(got, auth.ErrUnavailable) {
+		t.Errorf("a store that failed: %v", got)
+	}
+	if got := inFields(missing, createFields); got.(*auth.Error).Path != "accountId" || missing.Path != "sub" {
+		t.Errorf("%v", got)
+	}
 }
