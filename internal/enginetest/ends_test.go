@@ -32,7 +32,10 @@ func TestSessionsEndInTheirMillisecond(t *testing.T) {
 				if i%2 == 1 {
 					old := s.Hash
 					s.Hash = aSession("ann").Hash
-					expect(t, "Replace", c.sessions.Replace(ctx, old, s), nil)
+					// On a busy machine the end may have come by now.
+					if err := c.sessions.Replace(ctx, old, s); time.Now().Before(s.Expires) {
+						expect(t, "Replace", err, nil)
+					}
 				}
 				waitFor(s.Expires)
 				_, err := c.sessions.Get(ctx, s.Hash)
@@ -64,7 +67,9 @@ func TestTokensEndInTheirSecond(t *testing.T) {
 			r := aToken()
 			r.Expires = time.Now().Truncate(time.Second).Add(2 * time.Second)
 			expect(t, "Issue", l.Issue(t.Context(), r, 10), nil)
-			expect(t, "before", spend(t.Context(), l, r), nil)
+			if err := spend(t.Context(), l, r); time.Now().Before(r.Expires) {
+				expect(t, "before", err, nil)
+			}
 			waitFor(r.Expires)
 			expect(t, "in the second", spend(t.Context(), l, r), token.ErrRevoked)
 		}
