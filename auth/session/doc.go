@@ -55,8 +55,8 @@
 // Hash stand in this one line. These rules keep it fair; who finds no place is answered
 // auth.DetailThrottled, and nothing is counted:
 //
-//   - A name has 4 places, whether there is such an account or not. The known devices of
-//     an account have 4 of their own.
+//   - A name has 5 places, whether there is such an account or not, and the sixth at once
+//     is auth.DetailLocked. The known devices of an account have 5 of their own.
 //   - An address, or a /64 of IPv6, has half of all places, and its known devices as many.
 //     This bounds how many log in at once, not how often: right logins are free. Of an
 //     office behind one address only those beyond that number, within the second or two

@@ -55,9 +55,9 @@ func TestF19NobodyTakesTheQueue(t *testing.T) {
 		rounds time.Duration // until the other is answered
 	}{
 		"F19 one account on 45 connections": {
-			func(n int) party { return party{"acme", "mallory", fmt.Sprint(n)} }, 4, newcomer, 2},
+			func(n int) party { return party{"acme", "mallory", fmt.Sprint(n)} }, 5, newcomer, 2},
 		"F19 one account, another of its org": {
-			func(n int) party { return party{"acme", "mallory", fmt.Sprint(n)} }, 4,
+			func(n int) party { return party{"acme", "mallory", fmt.Sprint(n)} }, 5,
 			func(n int) party { return party{"acme", "bob", "office"} }, 6},
 		"F19 one address, with names of one org": {
 			func(n int) party { return party{"acme", fmt.Sprint(n), "here"} }, 17, newcomer, 2},
@@ -162,7 +162,7 @@ func TestF19AnyCrowd(t *testing.T) {
 						most := parallel + queue
 						switch key[0] {
 						case 'n':
-							most = 4
+							most = 5
 						case 'a':
 							most /= 2
 						}
@@ -201,7 +201,7 @@ func TestF19RightPasswords(t *testing.T) {
 					switch got := w.browser().login("ann", annPassword); got.fault {
 					case "":
 						passed.Add(1)
-					case auth.DetailThrottled:
+					case auth.DetailLocked:
 						refused.Add(1)
 						time.Sleep(time.Second)
 					default:
@@ -247,7 +247,7 @@ func TestF19StrangersLeaveADeviceItsPlaces(t *testing.T) {
 			all.Go(func() { w.elsewhere(n).login("ann", annPassword) })
 		}
 		synctest.Wait()
-		want(t, w.browser().login("ann", annPassword), 429, auth.DetailThrottled)
+		want(t, w.browser().login("ann", annPassword), 429, auth.DetailLocked)
 		want(t, device.login("ann", annPassword), http.StatusOK, "")
 		all.Wait()
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -14,7 +15,7 @@ import (
 // few at a time, a bounded line behind them, and an error beyond it. Nobody can
 // have the line alone:
 //
-//   - A name has 4 places in it, running ones included, and an address half of all.
+//   - A name has 5 places in it, running ones included, and an address half of all.
 //   - The slots go round the orgs that wait, and within an org round its addresses.
 //   - Whoever comes when the line is full takes the place of the latest from the
 //     address with the most places, in the org with the most. That may be itself.
@@ -38,8 +39,8 @@ type hashing struct {
 	dummy  string // a record of a password that nobody knows
 }
 
-// perName is how many places a name has: who logs in is one person.
-const perName = 4
+// perName is how many places a name has: as many as tries that pass without a delay.
+const perName = freeLogins
 
 // party is whom a password is hashed for. An empty name or address has no bound of
 // its own.
@@ -73,8 +74,12 @@ const (
 	gone                      // has left, or was turned away
 )
 
-// errQueueFull means that as many hashes wait as may, in all or for this party.
-var errQueueFull = errors.New("session: too many passwords are waiting to be hashed")
+// errQueueFull means that as many hashes wait as may, in all or for this party;
+// errNameFull, which wraps it, for this name.
+var (
+	errQueueFull = errors.New("session: too many passwords are waiting to be hashed")
+	errNameFull  = fmt.Errorf("%w for one name", errQueueFull)
+)
 
 // enter takes a place in the line, or returns errQueueFull. It does not wait, so
 // that it can come before anything that costs. Whoever enters leaves.
@@ -91,7 +96,10 @@ func (h *hashing) enter(by party) (*place, error) {
 			addresses++
 		}
 	}
-	if by.name != "" && names >= perName || by.address != "" && addresses >= most/2 {
+	switch {
+	case by.name != "" && names >= perName:
+		return nil, errNameFull
+	case by.address != "" && addresses >= most/2:
 		return nil, errQueueFull
 	}
 	p := &place{in: h, by: by, ready: make(chan struct{})}

@@ -94,9 +94,13 @@ func (m *Manager) hashes() *hashing {
 	return &m.hashing
 }
 
-// throttled answers a line that has no place for this one. Other errors stay.
+// throttled answers a line that has no place for this one: a name that has all of
+// its own waits, as one with too many wrong tries does. Other errors stay.
 func throttled(err error) error {
-	if errors.Is(err, errQueueFull) {
+	switch {
+	case errors.Is(err, errNameFull):
+		return locked(time.Second)
+	case errors.Is(err, errQueueFull):
 		return &auth.Error{Detail: auth.DetailThrottled, Err: err}
 	}
 	return err
@@ -110,8 +114,9 @@ func throttled(err error) error {
 // 1024 bytes, for logins by names of 1 to 256: Login refuses others as wrong,
 // whatever was kept.
 //
-// The error has the detail auth.DetailThrottled if too many are waiting, and is
-// that of ctx if it ends meanwhile, or the Hasher's.
+// The error has the detail auth.DetailThrottled if too many are waiting, or
+// auth.DetailLocked if too many of the account are; it is that of ctx if it ends
+// meanwhile, or the Hasher's.
 func (m *Manager) Hash(ctx context.Context, password string) (encoded string, err error) {
 	var by party
 	if t := auth.TenantFrom(ctx); t != nil {
