@@ -35,9 +35,9 @@ type Principal struct {
 	SessionID string // public id of a session, never its secret
 
 	// Expires and Networks bound the credential: the end of a token, or of the
-	// secret that signed, also of one that was rotated away (zero: none), and where requests may come from (nil:
-	// anywhere). They bound what the request may make, too: see MayMake. A session
-	// has neither.
+	// secret that signed, also of one that was rotated away (zero: none), and where
+	// requests may come from (nil: anywhere). They bound what the request may make,
+	// too: see MayMake. A session has neither.
 	Expires  time.Time
 	Networks []netip.Prefix
 

@@ -20,7 +20,8 @@ import (
 // claims use it again or give it back.
 //
 // The zero Memory is a store for a million requests, made with its first claim,
-// which is therefore stale unless it was signed in that millisecond. A Memory must not be copied after first use.
+// which is therefore stale unless it was signed in that millisecond. A Memory must
+// not be copied after first use.
 //
 // # Clock
 //

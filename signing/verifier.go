@@ -54,8 +54,9 @@ var (
 )
 
 // Verify decides whether r is signed as its command demands, records it, and
-// returns the key that signed it, see Key.Ends. Keys, Admit and Replays get ctx. The command is what [Command] returns, or what
-// the caller's router has cut from the same escaped path.
+// returns the key that signed it, see Key.Ends. The command is what [Command]
+// returns, or what the caller's router has cut from the same escaped path. Keys,
+// Admit and Replays get ctx.
 //
 // It works in this order and stops at the first refusal: method, shape of the
 // headers, length of the command, timestamp, key, MAC, Admit, replay. A refusal

@@ -14,9 +14,9 @@ import (
 // that only narrows the credential, or ends it, is never refused.
 //
 // To show a secret of a credential is to make it anew: before is nil then. To enable
-// an app again brings back its tokens, too, and is auth.Everything. The application says whether the principal is an
-// administrator. The error is an *auth.BeyondError, or that of Tenant.Vet for a
-// scope that cannot be granted.
+// an app again brings back its tokens, too, and is auth.Everything. The application
+// says whether the principal is an administrator. The error is an *auth.BeyondError,
+// or that of Tenant.Vet for a scope that cannot be granted.
 func Within(by auth.Principal, admin bool, t *auth.Tenant, clientKey string, before *Credential, after Credential) error {
 	if before == nil || !slices.Equal(before.Scope, after.Scope) {
 		// A root that is not known yet permits nothing, and could do so later.

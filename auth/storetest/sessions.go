@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -223,40 +222,6 @@ func (t *sessionTest) unknown() {
 	t.deletesOrg(0, t.org)
 }
 
-func (t *sessionTest) expiry() {
-	first, second, later := t.one("ann"), t.ticket("ann"), t.one("ann")
-	bob := t.one("bob") // whom no verb has looked at before he is counted, nor cay
-	short, long := t.one("cay"), t.one("cay")
-	end := t.now().UTC().Truncate(time.Millisecond).Add(brief)
-	first.Expires, second.Expires, bob.Expires, short.Expires = end, end, end, end
-	t.create(0, first, second, later, bob, short, long)
-	t.lives(first, second, later)
-	t.pass(brief + 200*time.Millisecond)
-	t.lists(t.org, "ann", later)
-	t.nothing(first)
-	t.nothing(second)
-	t.deletesAll(1, t.org, "ann", "")
-	t.deletesAll(0, t.org, "bob", "")
-	t.deletesAll(1, t.org, "cay", "")
-}
-
-func (t *sessionTest) expiryAndLimit() {
-	short, ended, kept, latest := t.one("ann"), t.one("ann"), t.one("ann"), t.one("ann")
-	end := t.now().UTC().Truncate(time.Millisecond).Add(brief)
-	short.Created, ended.Expires = latest.Created.Add(time.Millisecond), end
-	short.Expires = end
-	t.create(3, kept, ended, short)
-	t.create(2, latest) // ends kept, the oldest; then ended
-	t.ends(session.ErrReplaced, kept, ended)
-	t.lives(short)
-	t.pass(brief + 200*time.Millisecond)
-	t.ends(session.ErrReplaced, kept)
-	t.ends(auth.ErrNotFound, ended, short) // ended is forgotten at its end
-	next := t.one("ann")
-	t.create(2, next) // short is over: there is room
-	t.lives(latest, next)
-}
-
 func (t *sessionTest) touch() {
 	s, other := t.one("ann"), t.one("ann")
 	t.create(0, s, other)
@@ -305,25 +270,6 @@ func (t *sessionTest) replace() {
 	t.ends(auth.ErrNotFound, before)
 }
 
-func (t *sessionTest) deletePrevious() {
-	first, other := t.one("ann"), t.one("ann")
-	t.create(0, first, other)
-	second, third := first, first
-	second.Hash, third.Hash = newHash(), newHash()
-	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), first.Hash, second) })
-	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), second.Hash, third) })
-	t.is(nil, "Delete by the hash before the last two", func() error { return t.store.Delete(t.Context(), first.Hash) })
-	t.lives(third, other)
-	t.is(nil, "Delete by the hash before", func() error { return t.store.Delete(t.Context(), second.Hash) })
-	t.nothing(first)
-	t.nothing(second)
-	t.nothing(third)
-	t.lists(t.org, "ann", other)
-	t.is(nil, "Delete", func() error { return t.store.Delete(t.Context(), other.Hash) })
-	t.nothing(other)
-	t.lists(t.org, "ann")
-}
-
 func (t *sessionTest) hashTaken() {
 	old, other, before := t.one("ann"), t.one("bob"), t.one("cay")
 	after := t.one("cay")
@@ -357,81 +303,6 @@ func (t *sessionTest) hashTaken() {
 	t.lists(t.org, "bob", other)
 }
 
-func (t *sessionTest) deleteID() {
-	s, other, bob := t.one("ann"), t.one("ann"), t.one("bob")
-	t.create(0, s, other, bob)
-	for _, c := range [][3]string{
-		{t.org, "bob", s.ID}, {t.org + "-2", "ann", s.ID}, {t.org, "", s.ID}, {"", "ann", s.ID},
-		{t.org, "ann", ""}, {t.org, "ann", s.ID[:31]}, {t.org, "ann", "%"}, {t.org, "ann", newID()},
-	} {
-		t.is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.store.DeleteID(t.Context(), c[0], c[1], c[2]) })
-	}
-	t.lives(s, other, bob)
-	t.is(nil, "DeleteID", func() error { return t.store.DeleteID(t.Context(), t.org, "ann", s.ID) })
-	t.nothing(s)
-	t.lives(other, bob)
-}
-
-func (t *sessionTest) deleteAccount() {
-	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("ann"), t.one("bob")
-	foreign := t.one("ann")
-	foreign.Org += "-2"
-	t.create(0, a, b, code, bob, foreign)
-	t.deletesAll(1, t.org, "ann", a.ID)
-	t.nothing(b)
-	t.nothing(code)
-	t.lives(a, bob, foreign)
-	t.deletesAll(1, t.org, "ann", bob.ID)
-	t.nothing(a)
-	t.deletesAll(0, t.org, "ann", "")
-	t.lives(bob, foreign)
-}
-
-// deleteWithoutID has a record that no Manager makes: a store may refuse it.
-func (t *sessionTest) deleteWithoutID() {
-	s, other := t.one("ann"), t.one("ann")
-	s.ID = ""
-	if err := t.store.Create(t.Context(), s, 0); err != nil {
-		return
-	}
-	t.create(0, other)
-	t.deletesAll(1, t.org, "ann", other.ID)
-	t.nothing(s)
-	t.create(0, s)
-	t.deletesAll(2, t.org, "ann", "")
-	t.nothing(s)
-	t.nothing(other)
-}
-
-func (t *sessionTest) deleteOrg() {
-	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("cay"), t.one("bob")
-	t.create(0, a, b, code, bob)
-	var foreign []session.Session
-	for _, org := range []string{t.org + "-2", t.org + "%", t.org + " ", ":" + t.org, strings.ToLower(t.org), t.org[:len(t.org)-1]} {
-		s := t.one("ann")
-		s.Org = org
-		t.create(0, s)
-		foreign = append(foreign, s)
-	}
-	before, after := t.one("dan"), t.one("dan")
-	t.create(1, before, after)
-	t.deletesOrg(4, t.org)
-	t.ends(session.ErrReplaced, before) // as with any other end of what came after it
-	for _, s := range []session.Session{a, b, code, bob, after} {
-		t.nothing(s)
-		t.lists(t.org, s.Account)
-	}
-	t.lives(foreign...)
-	t.deletesOrg(0, t.org)
-	t.create(0, a) // nothing of it is left
-	t.lives(a)
-	t.deletesOrg(1, t.org)
-	for _, s := range foreign {
-		t.deletesOrg(1, s.Org)
-		t.nothing(s)
-	}
-}
-
 func (t *sessionTest) createNameless() {
 	account, org, both := t.one(""), t.one("ann"), t.one("")
 	org.Org, both.Org = "", ""
@@ -447,31 +318,6 @@ func (t *sessionTest) createNameless() {
 		t.lists(s.Org, s.Account)
 	}
 	t.lives(kept)
-}
-
-// nameless has what a caller asks for that has nobody's name: the zero principal's
-// org and account are empty. It must not be taken for everybody's.
-func (t *sessionTest) nameless() {
-	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("ann"), t.one("bob")
-	t.create(0, a, b, code, bob)
-	for name, end := range map[string]func() (int, error){
-		"DeleteAll without an account":              func() (int, error) { return t.store.DeleteAll(t.Context(), t.org, "", "") },
-		"DeleteAll without an account, but for one": func() (int, error) { return t.store.DeleteAll(t.Context(), t.org, "", a.ID) },
-		"DeleteAll without org and account":         func() (int, error) { return t.store.DeleteAll(t.Context(), "", "", "") },
-		"DeleteOrg without an org":                  func() (int, error) { return t.store.DeleteOrg(t.Context(), "") },
-	} {
-		if n, err := end(); n != 0 || err == nil || errors.Is(err, auth.ErrNotFound) {
-			t.Errorf("%s = %d, %v; want an error", name, n, err)
-		}
-		t.lives(a, b, code, bob)
-	}
-	t.deletesAll(0, "", "ann", "")
-	t.is(auth.ErrNotFound, "DeleteID without an account", func() error { return t.store.DeleteID(t.Context(), t.org, "", a.ID) })
-	t.is(auth.ErrNotFound, "DeleteID without an org", func() error { return t.store.DeleteID(t.Context(), "", "ann", a.ID) })
-	t.is(auth.ErrNotFound, "DeleteID without an id", func() error { return t.store.DeleteID(t.Context(), t.org, "ann", "") })
-	t.lists(t.org, "")
-	t.lists("", "ann")
-	t.lives(a, b, code, bob)
 }
 
 func (t *sessionTest) list() {

@@ -70,20 +70,17 @@ func (h provisioning) update(r *http.Request) (managedReply, error) {
 // and the tokens that are in a ledger at once, whatever else names it once they no
 // longer remember it as enabled.
 func (h provisioning) deactivate(r *http.Request) (managedReply, error) {
-	a, err := h.change(r, false, func(a *account) error {
-		a.Disabled = true
-		return nil
-	})
-	if err != nil {
-		return managedReply{}, err
-	}
-	return managed(a), nil
+	return h.disable(r, true)
 }
 
 // activate lets an account in again. What had ended stays ended.
 func (h provisioning) activate(r *http.Request) (managedReply, error) {
+	return h.disable(r, false)
+}
+
+func (h provisioning) disable(r *http.Request, disabled bool) (managedReply, error) {
 	a, err := h.change(r, false, func(a *account) error {
-		a.Disabled = false
+		a.Disabled = disabled
 		return nil
 	})
 	if err != nil {
