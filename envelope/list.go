@@ -1,8 +1,10 @@
 package envelope
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // List is one page of a list response (section 2.1 of the interface). On the
@@ -45,8 +47,12 @@ func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.wire()) }
 // servers send, and by nothing else. An object that is not "list" wraps
 // ErrShape.
 func (l *List[T]) UnmarshalJSON(body []byte) error {
-	var w wireList[T]
-	if err := decodeAs("list", body, &w, &w.Object); err != nil {
+	w, err := listIn(body, room[T](body))
+	if err == nil && len(w.Data) == 0 {
+		// Room hides whether there was data at all.
+		w, err = listIn[T](body, nil)
+	}
+	if err != nil {
 		return err
 	}
 	if w.Data == nil {
@@ -56,6 +62,23 @@ func (l *List[T]) UnmarshalJSON(body []byte) error {
 	*l = List[T]{Data: w.Data, HasMore: bool(w.HasMore)}
 	return nil
 }
+
+// listIn decodes a list, with its items in room for as many as that holds.
+func listIn[T any](body []byte, room []T) (wireList[T], error) {
+	w := wireList[T]{Data: room}
+	err := decodeAs("list", body, &w, &w.Object)
+	return w, err
+}
+
+// room returns an empty slice for the items of a list. A slice that grows while it
+// is decoded costs as much memory again. Ids are counted, as every item has one.
+// Items may hold more of them: the room is no larger than the body.
+func room[T any](body []byte) []T {
+	size := max(1, int(reflect.TypeFor[T]().Size()))
+	return make([]T, 0, min(bytes.Count(body, itemID), len(body)/size))
+}
+
+var itemID = []byte(`"_id":`)
 
 type more bool
 
