@@ -103,12 +103,12 @@ func (c *call) meet(r *http.Request, n rule) error {
 
 // settle does what the mechanism has left for a request that met its need, once.
 func (c *call) settle(r *http.Request) error {
+	if c.principal.onAdmit == nil {
+		return nil // as for most requests
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.principal.onAdmit == nil:
-		return nil
-	case c.settled != nil:
+	if c.settled != nil {
 		return c.settled.err
 	}
 	s := &settlement{err: errUnfinished}

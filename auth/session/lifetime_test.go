@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -82,6 +83,23 @@ func TestF04SessionsEnd(t *testing.T) {
 		w.clock.Advance(time.Millisecond)
 		want(t, b.get("/me"), 401, expired)
 	})
+	t.Run("F04 idle for too long once the store has answered", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		w.stores.before["Get"] = func() { w.clock.Advance(30 * time.Minute) }
+		want(t, b.get("/me"), 401, expired)
+	})
+	t.Run("F04 its use is no later than what it was judged by", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		w.clock.Advance(10 * time.Minute)
+		judged := w.now()
+		w.guard.Directory = slowAccounts{w.directory, func() { w.clock.Advance(20 * time.Minute) }}
+		want(t, b.get("/me"), 200, "")
+		if seen := w.sessions("ann")[0].Seen; seen.After(judged) || judged.Sub(seen) >= step {
+			t.Errorf("used %v after it was judged", seen.Sub(judged))
+		}
+	})
 	t.Run("F04 touched 1 ms after its end", func(t *testing.T) {
 		w := newWorld(t, org(func(o *auth.Org) { o.Session.Idle = 24 * time.Hour }))
 		b := w.ann()
@@ -92,6 +110,17 @@ func TestF04SessionsEnd(t *testing.T) {
 			t.Error("the session came back")
 		}
 	})
+}
+
+// slowAccounts is a directory that lets time pass while it looks an account up.
+type slowAccounts struct {
+	auth.Directory
+	pass func()
+}
+
+func (s slowAccounts) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+	s.pass()
+	return s.Directory.Account(ctx, org, id)
 }
 
 func TestF09WhatEndsSessions(t *testing.T) {

@@ -37,8 +37,9 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	}
 	hash := token.hash()
 	s, err := m.Store.Get(ctx, hash)
+	now := m.now() // after the look-up, which may have been slow
 	if err == nil {
-		err = s.open(t.Org, m.now())
+		err = s.open(t.Org, now)
 	}
 	if err != nil {
 		return auth.Principal{}, m.refusal(t, err)
@@ -50,15 +51,15 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	if err != nil {
 		return auth.Principal{}, m.refusal(t, err)
 	}
-	p, seen, crossOrigin := principal(&s, account), m.seen(t.Org), m.SameOrigin(r)
-	if crossOrigin == nil && !seen.After(s.Seen) {
+	p, used, crossOrigin := principal(&s, account), seen(t.Org, now), m.SameOrigin(r)
+	if crossOrigin == nil && !used.After(s.Seen) {
 		return p, nil // as of most requests: nothing is left to do
 	}
 	return p.OnAdmit(func(ctx context.Context, _ *http.Request) error {
 		if crossOrigin != nil {
 			return crossOrigin // only now: that the need is not met is said first
 		}
-		return m.touch(ctx, t, hash, seen)
+		return m.touch(ctx, t, hash, used)
 	}), nil
 }
 
@@ -115,11 +116,10 @@ func (m *Manager) touch(ctx context.Context, t *auth.Tenant, hash [32]byte, seen
 	return nil
 }
 
-// seen is the present time in steps of idle/20. All requests within a step
-// write the same time, which a store has to write once; a session ends at most
-// that step early.
-func (m *Manager) seen(org *auth.Org) time.Time {
-	now, step := m.now().UnixMilli(), max(1, (idle(org)/20).Milliseconds())
+// seen is a time in steps of idle/20. All requests within a step write the same
+// time, which a store has to write once; a session ends at most that step early.
+func seen(org *auth.Org, at time.Time) time.Time {
+	now, step := at.UnixMilli(), max(1, (idle(org)/20).Milliseconds())
 	return time.UnixMilli(now - now%step).UTC()
 }
 
