@@ -84,7 +84,7 @@ var rows = slices.Concat([]row{
 				{name: ours, note: "Guard.Require of object.read.c_message.{id}, around an empty handler"},
 				{name: "tenantkit authenticated", accepts: []string{"another instance", "a star", "a longer id"},
 					note: "Guard.Require of nothing but a principal: what a Require costs without the need"},
-				{name: "map of texts", note: "the path value put behind the rest of the text, and one look-up"},
+				{name: "map of texts", note: "the path value put behind the rest of the text, and one look-up; knows no wildcards"},
 				{name: "NATS sublist", module: modNATS, note: "the path value put behind the rest of the text; gsl.SimpleSublist, which keeps no answers"},
 			},
 		},
@@ -126,7 +126,7 @@ var rows = slices.Concat([]row{
 				peer{name: "context value", floor: true, note: "a middleware that sets one value"},
 				peer{name: "authn-go", module: modAuthn, accepts: []string{"a credential the route is not for"},
 					note: "the least that can be asked of it: a bearer token looked up in a map"},
-				"a request signed anew each time, its claim in a memory store included"),
+				"a request signed anew each time, its claim in a memory store that grows to 32768 included"),
 		},
 		{
 			name: "Loopback", title: "A request over loopback",
