@@ -1,25 +1,26 @@
 package tenantkit_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestFigures holds the README's table of figures to the table that was
-// measured, so that one thing has one figure.
+// TestFigures holds the README's table of figures, and what CAPACITY.md repeats
+// of it, to the tables that were measured, so that one thing has one figure.
 func TestFigures(t *testing.T) {
 	const results = "internal/peerbench/RESULTS.md"
 	measured := map[string]struct{ section, peer string }{
-		"request signature, verified":                {"Request signature, verified without a store", "tenantkit"},
-		"replay claim, a million live, 43 B each":    {"Replay claim in memory", "tenantkit"},
-		"bearer token, first sight":                  {"Bearer token, first sight", "tenantkit"},
-		"bearer token, seen before":                  {"Bearer token, seen before", "tenantkit"},
-		"scope check of a route's need, 1 chain":     {"Scope check, chains: 1", "tenantkit need"},
-		"scope check of a route's need, 1000 chains": {"Scope check, chains: 1000", "tenantkit need"},
-		"`where` of 211 bytes":                       {"Parse a where of 211 bytes", "tenantkit"},
-		"guard, signature":                           {"Guard and need, whole chain", "tenantkit signature"},
-		"guard, token seen before":                   {"Guard and need, whole chain", "tenantkit"},
-		"guard, session":                             {"Guard and need, whole chain", "tenantkit session"},
+		"request signature, verified":                  {"Request signature, verified without a store", "tenantkit"},
+		"replay claim in a growing store of a million": {"Replay claim in memory", "tenantkit"},
+		"bearer token, first sight":                    {"Bearer token, first sight", "tenantkit"},
+		"bearer token, seen before":                    {"Bearer token, seen before", "tenantkit"},
+		"scope check of a route's need, 1 chain":       {"Scope check, chains: 1", "tenantkit need"},
+		"scope check of a route's need, 1000 chains":   {"Scope check, chains: 1000", "tenantkit need"},
+		"`where` of 211 bytes":                         {"Parse a where of 211 bytes", "tenantkit"},
+		"guard, signature":                             {"Guard and need, whole chain", "tenantkit signature"},
+		"guard, token seen before":                     {"Guard and need, whole chain", "tenantkit"},
+		"guard, session":                               {"Guard and need, whole chain", "tenantkit session"},
 	}
 	told := map[string]string{}
 	for _, r := range rows(t, "README.md", "Figures", 4) {
@@ -30,7 +31,8 @@ func TestFigures(t *testing.T) {
 			continue
 		}
 		told[operation] = time
-		cells := figures(read(t, results), m.section, "**"+m.peer+"**")
+		section := sectionOf(read(t, results), m.section)
+		cells := figures(section, "**"+m.peer+"**")
 		if cells == nil {
 			t.Errorf("%s has no %s in %s", results, m.peer, m.section)
 			continue
@@ -38,23 +40,41 @@ func TestFigures(t *testing.T) {
 		if cells[1] != time || cells[3] != allocs {
 			t.Errorf("%s: the README has %s and %s allocations, measured were %s and %s", operation, time, allocs, cells[1], cells[3])
 		}
+		for _, beside := range figure.FindAllString(r.cells[3], -1) {
+			if !strings.Contains(section, "| "+beside+" |") {
+				t.Errorf("%s: the README has %s beside it, which was not measured", operation, beside)
+			}
+		}
 	}
 	if len(told) != len(measured) {
 		t.Errorf("%d figures, want %d", len(told), len(measured))
 	}
 	capacity := read(t, "CAPACITY.md")
-	for _, operation := range []string{"guard, signature", "guard, token seen before", "bearer token, first sight"} {
+	for _, operation := range []string{
+		"guard, signature", "guard, token seen before", "bearer token, first sight", "replay claim in a growing store of a million",
+	} {
 		if !strings.Contains(capacity, told[operation]) {
 			t.Errorf("CAPACITY.md does not have %s for %s", told[operation], operation)
 		}
 	}
+	kept := figures(sectionOf(read(t, results), "Replay claim in memory"), "**tenantkit**")[7]
+	if !strings.Contains(capacity, "| × "+kept+" B = ") || !strings.Contains(capacity, "| "+kept+" · ") {
+		t.Errorf("CAPACITY.md does not have the %s B of an accepted request", kept)
+	}
+}
+
+// figure is a ratio, a count or a time.
+var figure = regexp.MustCompile(`\b\d+(\.\d+)?( (ns|µs|ms))?\b`)
+
+func sectionOf(results, title string) string {
+	_, below, _ := strings.Cut(results, "\n## "+title+"\n")
+	section, _, _ := strings.Cut(below, "\n## ")
+	return section
 }
 
 // figures returns the cells of a peer in a section of the results.
-func figures(results, section, peer string) []string {
-	_, below, _ := strings.Cut(results, "\n## "+section+"\n")
-	below, _, _ = strings.Cut(below, "\n## ")
-	for line := range strings.Lines(below) {
+func figures(section, peer string) []string {
+	for line := range strings.Lines(section) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "| "+peer+" |") {
 			return cellsOf(line)

@@ -34,19 +34,24 @@ func (e effort) turns() int { return 2 * e.passes }
 // machine does meanwhile meets all peers alike, as it would not if each had its
 // samples in a row. Each row has a process of its own, so that none pays for
 // the garbage and the memory of another.
-func (e effort) measure(binary string) (*measured, error) {
-	own := []string{"-live", strconv.Itoa(e.live), "-rows", strconv.Itoa(e.rows)}
-	if err := execute(binary, append(own, "-test.timeout=10m"), os.Stderr); err != nil {
-		return nil, fmt.Errorf("what the report says about the peers is not so: %w", err)
+//
+// Binaries are by toolchain.
+func (e effort) measure(binaries map[string]string) (*measured, error) {
+	own := []string{"-live", strconv.Itoa(e.live), "-rows", strconv.Itoa(e.rows), "-test.timeout=10m"}
+	for _, binary := range binaries {
+		if err := execute(binary, own, os.Stderr); err != nil {
+			return nil, fmt.Errorf("what the report says about the peers is not so: %w", err)
+		}
 	}
-	own = append(own, "-test.run=^$", "-test.timeout=10m", "-test.benchtime="+e.benchtime.String())
 	m := newMeasured()
 	for range e.passes {
-		for _, pattern := range processes() {
+		for _, p := range e.processes() {
 			var text bytes.Buffer
-			args := append(slices.Clone(own), "-test.bench="+pattern)
-			if err := execute(binary, args, io.MultiWriter(&text, os.Stderr)); err != nil {
-				return nil, fmt.Errorf("%s: %w", pattern, err)
+			both := io.MultiWriter(&text, os.Stderr)
+			fmt.Fprintf(both, "toolchain: %s\n", p.toolchain)
+			args := append(slices.Clone(own), "-test.run=^$", "-test.bench="+p.pattern, "-test.benchtime="+p.benchtime)
+			if err := execute(binaries[p.toolchain], args, both); err != nil {
+				return nil, fmt.Errorf("%s: %w", p.pattern, err)
 			}
 			if err := m.read(&text); err != nil {
 				return nil, err

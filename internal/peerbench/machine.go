@@ -57,7 +57,7 @@ func (m machine) disturbances() (all []string) {
 // machineOf is the machine of a run, which has printed its CPU.
 func machineOf(cpu string, start moment) (machine, error) {
 	versions := map[string]string{}
-	list, err := goCommand("list", "-m", "-f", "{{.Path}} {{.Version}}", "all")
+	list, err := goCommand("", "list", "-m", "-f", "{{.Path}} {{.Version}}", "all")
 	if err != nil {
 		return machine{}, err
 	}

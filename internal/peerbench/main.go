@@ -1,5 +1,5 @@
 // Command peerbench times this module beside others that do the same, in one
-// run on one machine, and writes the report RESULTS.md with its two plots.
+// run on one machine, and writes the report RESULTS.md with its plots.
 //
 //	GOWORK=off go run . -o RESULTS.md
 //
@@ -35,11 +35,15 @@ func run(out string, quick bool) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	binary := filepath.Join(folder, "peerbench.test")
-	if _, err := goCommand("test", "-c", "-o", binary, "."); err != nil {
-		return err
+	binaries := map[string]string{}
+	for _, toolchain := range toolchains() {
+		binary := filepath.Join(folder, "peerbench"+toolchain+".test")
+		if _, err := goCommand(toolchain, "test", "-c", "-o", binary, "."); err != nil {
+			return err
+		}
+		binaries[toolchain] = binary
 	}
-	measured, err := e.measure(binary)
+	measured, err := e.measure(binaries)
 	if err != nil {
 		return err
 	}
@@ -50,15 +54,20 @@ func run(out string, quick bool) error {
 	beside := func(name string) string { return filepath.Join(filepath.Dir(out), name) }
 	return errors.Join(
 		os.WriteFile(out, report{e, m, measured}.markdown(), 0o644),
-		os.WriteFile(beside("scope.svg"), scopePlot(measured).svg(), 0o644),
+		os.WriteFile(beside("scope.svg"), scopePlot(measured, "Scope check", scopePrefix).svg(), 0o644),
+		os.WriteFile(beside("scopetext.svg"), scopePlot(measured, "Scope check by text", scopeTextPrefix).svg(), 0o644),
 		os.WriteFile(beside("paging.svg"), pagingPlot(measured, e.rows).svg(), 0o644),
 	)
 }
 
-// goCommand runs the go command on this module alone.
-func goCommand(args ...string) (string, error) {
+// goCommand runs the go command on this module alone, and with a toolchain, if
+// one is named.
+func goCommand(toolchain string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
+	if toolchain != "" {
+		cmd.Env = append(cmd.Env, "GOTOOLCHAIN="+toolchain)
+	}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

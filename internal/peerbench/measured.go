@@ -36,7 +36,8 @@ type sampleKey struct{ row, peer, unit string }
 func newMeasured() *measured { return &measured{samples: map[sampleKey][]float64{}} }
 
 var (
-	cpuLine = regexp.MustCompile(`^cpu: (.*)`)
+	cpuLine       = regexp.MustCompile(`^cpu: (.*)`)
+	toolchainLine = regexp.MustCompile(`^toolchain: (.*)`) // written by the process's parent
 	// benchmarkLine has the row, the peer, a number if it is not the peer's first
 	// turn, the number of processors if there is more than one, the iterations,
 	// and pairs of value and unit.
@@ -45,8 +46,11 @@ var (
 
 // read takes what one pass has printed.
 func (m *measured) read(r io.Reader) error {
-	lines := bufio.NewScanner(r)
+	lines, of := bufio.NewScanner(r), ""
 	for lines.Scan() {
+		if match := toolchainLine.FindStringSubmatch(lines.Text()); match != nil {
+			of = suffix(match[1])
+		}
 		if match := cpuLine.FindStringSubmatch(lines.Text()); match != nil {
 			m.cpu = match[1]
 		}
@@ -54,7 +58,7 @@ func (m *measured) read(r io.Reader) error {
 		if match == nil {
 			continue
 		}
-		if err := m.add(match[1], match[2], strings.Fields(match[3])); err != nil {
+		if err := m.add(match[1]+of, match[2], strings.Fields(match[3])); err != nil {
 			return fmt.Errorf("%q: %w", lines.Text(), err)
 		}
 	}
@@ -134,7 +138,7 @@ func (m *measured) complete(samples int) error {
 		}
 	}
 	for _, t := range targets {
-		for _, f := range []figure{t.figure, t.per} {
+		for _, f := range []figure{t.figure, t.less, t.per} {
 			if _, ok := m.figure(f); !ok && f != (figure{}) {
 				return fmt.Errorf("no %s of %s in %s", unitNames[f.unit], f.peer, f.row)
 			}

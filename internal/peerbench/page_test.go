@@ -64,30 +64,41 @@ func counted(n int, err error) error {
 func TestPageDecode(t *testing.T)      { check(t, "PageDecode", decoders(t)) }
 func BenchmarkPageDecode(b *testing.B) { race(b, decoders(b)) }
 
+// stream hides all but Read, as the body of a reply does.
+type stream struct{ io.Reader }
+
+// decoders all read the same stream, whose length they are not told.
 func decoders(t testing.TB) []contender {
 	const limit = 1 << 20
 	good := page(t, nil)
-	of := func(name string, decode func(body []byte, limit int64) error) contender {
-		return contender{name: name, good: func() error { return decode(good, limit) }, bad: map[string]func() error{
-			"cut":                     func() error { return decode(good[:len(good)-2], limit) },
-			"a body beyond the limit": func() error { return decode(good, 1<<10) },
-			"a fault":                 func() error { return notCounted(decode((&envelope.Fault{Detail: "x", Status: 403}).Encode(""), limit)) },
+	of := func(name string, decode func(body io.Reader, limit int64) error) contender {
+		from := func(body []byte, limit int64) error { return decode(stream{bytes.NewReader(body)}, limit) }
+		return contender{name: name, good: func() error { return from(good, limit) }, bad: map[string]func() error{
+			"cut":                     func() error { return from(good[:len(good)-2], limit) },
+			"text behind it":          func() error { return from(append(bytes.Clone(good), "<br>"...), limit) },
+			"a body beyond the limit": func() error { return from(good, 1<<10) },
+			"a fault":                 func() error { return notCounted(from((&envelope.Fault{Detail: "x", Status: 403}).Encode(""), limit)) },
 		}}
 	}
 	return []contender{
-		of("json.Unmarshal", func(body []byte, _ int64) error {
+		of("json.Unmarshal", func(body io.Reader, _ int64) error {
 			var p plainPage
-			err := json.Unmarshal(body, &p)
+			err := unmarshal(body, &p)
 			return counted(len(p.Data), err)
 		}),
-		of(ours, func(body []byte, limit int64) error {
+		of(ours, func(body io.Reader, limit int64) error {
 			var l envelope.List[message]
-			err := envelope.Decode(bytes.NewReader(body), limit, &l)
+			err := envelope.Decode(body, limit, &l)
 			return counted(len(l.Data), err)
 		}),
-		of("RawMessage first", func(body []byte, _ int64) error {
+		of("json.Decoder", func(body io.Reader, _ int64) error {
+			var p plainPage
+			err := json.NewDecoder(body).Decode(&p)
+			return counted(len(p.Data), err)
+		}),
+		of("RawMessage first", func(body io.Reader, _ int64) error {
 			var p struct{ Data []json.RawMessage }
-			if err := json.Unmarshal(body, &p); err != nil {
+			if err := unmarshal(body, &p); err != nil {
 				return err
 			}
 			items := make([]message, len(p.Data))
@@ -99,6 +110,14 @@ func decoders(t testing.TB) []contender {
 			return counted(len(items), nil)
 		}),
 	}
+}
+
+func unmarshal(r io.Reader, v any) error {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, v)
 }
 
 // notCounted takes "no items" for an answer: that a page has all its items is
@@ -152,11 +171,7 @@ func fetch(client *http.Client, v any) error {
 		return err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(body, v)
+	return unmarshal(response.Body, v)
 }
 
 func plainWalk(client *http.Client) (n int, err error) {

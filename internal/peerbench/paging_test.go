@@ -83,10 +83,10 @@ var notes = sync.OnceValues(func() (*sql.DB, []note) {
 
 // place is where a page begins, and what it has.
 type place struct {
-	skip  int
-	last  note // before the page; none if skip is 0
-	want  []string
-	query func(text string, args ...any) error
+	skip int
+	last note // before the page; none if skip is 0
+	want []string
+	db   *sql.DB
 }
 
 func placeOf(t testing.TB, d depth) place {
@@ -95,67 +95,73 @@ func placeOf(t testing.TB, d depth) place {
 		t.Fatal(err)
 	}
 	db, all := notes()
-	p := place{skip: min(len(all)*perMille/1000, len(all)-pageLimit)}
+	p := place{db: db, skip: min(len(all)*perMille/1000, len(all)-pageLimit)}
 	if p.skip > 0 {
 		p.last = all[p.skip-1]
 	}
 	for _, n := range all[p.skip : p.skip+pageLimit] {
 		p.want = append(p.want, n.id)
 	}
-	p.query = func(text string, args ...any) error {
-		rows, err := db.Query(text, args...)
-		if err != nil {
+	return p
+}
+
+// read is the page that a query has begun, held to what is wanted.
+func (p place) read(rows *sql.Rows, err error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	got := make([]string, 0, pageLimit+1)
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return err
 		}
-		defer rows.Close()
-		got := make([]string, 0, pageLimit+1)
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&id); err != nil {
-				return err
-			}
-			got = append(got, id)
-		}
-		if got, _ = paging.Trim(got, pageLimit); !slices.Equal(got, p.want) {
-			return errRefused
-		}
-		return rows.Err()
+		got = append(got, id)
 	}
-	return p
+	if got, _ = paging.Trim(got, pageLimit); !slices.Equal(got, p.want) {
+		return errRefused
+	}
+	return rows.Err()
+}
+
+// byHand is a statement that is written and prepared once, as who writes it by
+// hand would.
+func (p place) byHand(t testing.TB, text string, args ...any) func() error {
+	statement, err := p.db.Prepare(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { statement.Close() })
+	return func() error { return p.read(statement.Query(args...)) }
 }
 
 func pagers(t testing.TB, d depth) []contender {
 	p := placeOf(t, d)
 	return []contender{
-		{name: "row comparison", good: p.rowComparison()},
+		{name: "row comparison", good: p.rowComparison(t)},
 		{name: ours, good: p.ours(t)},
-		{name: "OFFSET", good: func() error {
-			return p.query("SELECT id FROM notes ORDER BY likes, id LIMIT $1 OFFSET $2", pageLimit+1, p.skip)
-		}},
-		{name: "OR expansion", good: p.expansion()},
+		{name: "OFFSET", good: p.byHand(t, "SELECT id FROM notes ORDER BY likes, id LIMIT $1 OFFSET $2", pageLimit+1, p.skip)},
+		{name: "OR expansion", good: p.expansion(t)},
 	}
 }
 
 const firstPage = "SELECT id FROM notes ORDER BY likes, id LIMIT $1"
 
-func (p place) rowComparison() func() error {
+func (p place) rowComparison(t testing.TB) func() error {
 	if p.skip == 0 {
-		return func() error { return p.query(firstPage, pageLimit+1) }
+		return p.byHand(t, firstPage, pageLimit+1)
 	}
-	return func() error {
-		return p.query("SELECT id FROM notes WHERE (likes, id) > ($1, $2) ORDER BY likes, id LIMIT $3",
-			p.last.likes, p.last.id, pageLimit+1)
-	}
+	return p.byHand(t, "SELECT id FROM notes WHERE (likes, id) > ($1, $2) ORDER BY likes, id LIMIT $3",
+		p.last.likes, p.last.id, pageLimit+1)
 }
 
-func (p place) expansion() func() error {
+func (p place) expansion(t testing.TB) func() error {
 	if p.skip == 0 {
-		return p.rowComparison()
+		return p.rowComparison(t)
 	}
-	return func() error {
-		return p.query("SELECT id FROM notes WHERE likes > $1 OR (likes = $1 AND id > $2) ORDER BY likes, id LIMIT $3",
-			p.last.likes, p.last.id, pageLimit+1)
-	}
+	return p.byHand(t, "SELECT id FROM notes WHERE likes > $1 OR (likes = $1 AND id > $2) ORDER BY likes, id LIMIT $3",
+		p.last.likes, p.last.id, pageLimit+1)
 }
 
 // ours compiles the statement with each page, as a server does.
@@ -172,6 +178,6 @@ func (p place) ours(t testing.TB) func() error {
 		if err != nil {
 			return err
 		}
-		return p.query(text, args...)
+		return p.read(p.db.Query(text, args...))
 	}
 }

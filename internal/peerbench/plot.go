@@ -27,8 +27,8 @@ type line struct {
 type point struct{ x, y float64 }
 
 // scopePlot is time against the number of chains.
-func scopePlot(m *measured) plot {
-	return plot{"Scope check", "chains in the list (logarithmic)", "time of a check (logarithmic)", true, m.linesOf(scopePrefix, func(n float64) float64 { return n })}
+func scopePlot(m *measured, title, prefix string) plot {
+	return plot{title, "chains in the list (logarithmic)", "time of a check (logarithmic)", true, m.linesOf(prefix, func(n float64) float64 { return n })}
 }
 
 // pagingPlot is time against the row that a page begins behind.

@@ -17,7 +17,7 @@ import (
 )
 
 // live is a million for the figures that are quoted.
-var live = flag.Int("live", 1_000_000, "claims that a replay store holds before it is timed")
+var live = flag.Int("live", 1_000_000, "claims that a replay store grows to while it is timed")
 
 const keep = 10 * time.Minute
 
@@ -128,9 +128,10 @@ func use(i uint64) signing.Use {
 	return u
 }
 
-// BenchmarkReplay fills each store beforehand, and goes on with requests that
-// are new to it. B/request and the time of a full garbage collection are of the
-// store as it is filled.
+// BenchmarkReplay times the second half of -live claims, each of a request that
+// is new to the store: whatever a store grows by, such a doubling has its share
+// of it, no more and no less. B/request and the time of a full garbage collection
+// are of the store when it has grown.
 func BenchmarkReplay(b *testing.B) {
 	b.Run("cache misses", cacheMisses)
 	for _, s := range thereAndBack(stores) {
@@ -139,58 +140,85 @@ func BenchmarkReplay(b *testing.B) {
 	b.Run("cache misses", cacheMisses)
 }
 
-func cacheMisses(b *testing.B) {
-	memory := make([]uint64, *live*55/8)
-	for i := range memory {
-		memory[i] = uint64(i)
+// misses records nothing: it reads twice from somewhere in its memory, the
+// second time from where the first read says.
+type misses struct {
+	memory []uint64
+	x, sum uint64
+}
+
+func newMisses(bytes int) claims {
+	m := &misses{memory: make([]uint64, bytes/8), x: 1}
+	for i := range m.memory {
+		m.memory[i] = uint64(i)
 	}
-	x, sum := uint64(1), uint64(0)
+	return m
+}
+
+func (m *misses) claim(signing.Use) error {
+	for range 2 {
+		m.x = m.x*6364136223846793005 + 1442695040888963407
+		m.sum = m.memory[(m.x>>20+m.sum)%uint64(len(m.memory))]
+	}
+	return nil
+}
+
+func (*misses) end() {}
+
+// cacheMisses makes its requests as the stores' are made.
+func cacheMisses(b *testing.B) {
+	c := claimer{b: b, claims: newMisses(*live * 55)}
 	b.ReportAllocs()
 	for b.Loop() {
-		for range 2 {
-			x = x*6364136223846793005 + 1442695040888963407
-			sum = memory[(x>>20+sum)%uint64(len(memory))]
-		}
+		c.next()
 	}
 }
 
-// benchmarkStore claims from -live requests on, until there are twice as many;
-// then it goes on with a new store.
-func benchmarkStore(b *testing.B, stored func(int) claims) {
-	most := 2 * *live
-	var s claims
-	next := 0
-	claim := func() {
-		if err := s.claim(use(uint64(next))); err != nil {
-			b.Fatalf("request %d: %v", next, err)
-		}
-		next++
+// claimer claims one new request after the other.
+type claimer struct {
+	claims
+	b *testing.B
+	n int
+}
+
+func (c *claimer) next() {
+	if err := c.claim(use(uint64(c.n))); err != nil {
+		c.b.Fatalf("request %d: %v", c.n, err)
 	}
-	fill := func() {
-		if s != nil {
-			s.end()
-		}
-		s, next = stored(most), 0
-		for next < *live {
-			claim()
-		}
+	c.n++
+}
+
+func (c *claimer) fill(n int) {
+	for c.n < n {
+		c.next()
+	}
+}
+
+// benchmarkStore goes on with a new store where b asks for more than the second
+// half of the claims.
+func benchmarkStore(b *testing.B, stored func(int) claims) {
+	half := func() *claimer {
+		c := &claimer{b: b, claims: stored(2 * *live)}
+		c.fill(*live / 2)
+		return c
 	}
 	before := heap()
-	fill()
-	perRequest, gc := float64(heap()-before)/float64(next), collection()
+	c := half()
 
 	b.ReportAllocs()
 	for b.Loop() {
-		if next == most {
+		if c.n == *live {
 			b.StopTimer()
-			fill()
+			c.end()
+			c = half()
 			b.StartTimer()
 		}
-		claim()
+		c.next()
 	}
-	b.ReportMetric(perRequest, unitRequest)
-	b.ReportMetric(gc, unitGC)
-	s.end()
+	c.fill(*live)
+	b.ReportMetric(float64(heap()-before)/float64(c.n), unitRequest)
+	b.ReportMetric(collection(), unitGC)
+	c.end()
 }
 
 func heap() uint64 {

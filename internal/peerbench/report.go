@@ -26,6 +26,8 @@ func (p report) markdown() []byte {
 		switch r.name {
 		case scopePrefix + counts[len(counts)-1]:
 			b.WriteString("![Time of a scope check against the number of chains](scope.svg)\n\n")
+		case scopeTextPrefix + counts[len(counts)-1]:
+			b.WriteString("![Time of a scope check by text against the number of chains](scopetext.svg)\n\n")
 		case pagingPrefix + depths[len(depths)-1].perMille:
 			b.WriteString("![Time of a page against the row it begins behind](paging.svg)\n\n")
 		}
@@ -53,7 +55,8 @@ func (p report) head(b *bytes.Buffer) {
 	fmt.Fprintf(b, "- Medians of %d samples of at least %v. Passes: %d, each with a process for each row, in which all peers are\n"+
 		"  timed in turn and then once more in reverse. ± is half the distance of the quartiles, %s for the median figure\n",
 		p.turns(), p.benchtime, p.passes, percent(p.usualSpread()/2))
-	fmt.Fprintf(b, "- Replay stores hold %d requests when they are timed; the table that is paged has %d rows\n\n", p.live, p.rows)
+	fmt.Fprintf(b, "- Replay stores grow from %d requests to %d while they are timed; the table that is paged has %d rows\n", p.live/2, p.live, p.rows)
+	fmt.Fprintf(b, "- Rows that say so are of a binary that was built with %s\n\n", nextGo)
 	b.WriteString("A ratio below 1 is faster than tenantkit, or than the floor. A floor is no implementation but a step that none\n" +
 		"can do without. What a peer lets pass was tried before it was timed, and is work it does not do. All times have the\n" +
 		"call of a closure or two in them, floors as well.\n\n")

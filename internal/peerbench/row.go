@@ -1,16 +1,20 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
 
 // row is one table of the report: one operation, and all who can do it.
 type row struct {
-	name  string // of the benchmark, without Benchmark: Scope, or Scope/1000 for a part of it
+	name  string // of the benchmark, without Benchmark: Scope, or Scope/1000 for a part of it; and its toolchain, if it has one
 	title string
 	text  string // what is timed
 	peers []peer
+
+	// toolchain is what the row is timed with, "" is the go command's own.
+	toolchain string
 
 	// because is why another needs less than ours, or why ours misses a target:
 	// what a profile has shown. It is printed where that is so.
@@ -62,9 +66,25 @@ func (r row) others() (peers []peer) {
 	return peers
 }
 
+// with is the row timed with another toolchain. What profiles have shown was of
+// the go command's own.
+func (r row) with(toolchain string) row {
+	r.name, r.title = r.name+suffix(toolchain), r.title+", "+toolchain
+	r.toolchain, r.because = toolchain, ""
+	return r
+}
+
+// suffix ends the names of the rows that are timed with a toolchain.
+func suffix(toolchain string) string {
+	if toolchain == "" {
+		return ""
+	}
+	return "@" + toolchain
+}
+
 // group is the benchmark that the row is a part of.
 func (r row) group() string {
-	name, _, _ := strings.Cut(r.name, "/")
+	name, _, _ := strings.Cut(strings.TrimSuffix(r.name, suffix(r.toolchain)), "/")
 	return name
 }
 
@@ -77,18 +97,31 @@ func find(name string) (row, bool) {
 	return rows[i], true
 }
 
-// processes are the benchmarks that share a process each, as patterns and in the
-// order of the report. Replay stores have one each: some that are done with leave
-// goroutines and memory behind, for which the next one's collections would pay.
-func processes() (patterns []string) {
+// process is what runs some benchmarks.
+type process struct{ toolchain, pattern, benchtime string }
+
+// processes are the benchmarks that share a process each, in the order of the
+// report. Replay stores have one each, which times the growth by so many claims:
+// some that are done with leave goroutines and memory behind, for which the next
+// one's collections would pay.
+func (e effort) processes() (all []process) {
 	for _, r := range rows {
 		if r.group() != "Replay" {
-			patterns = append(patterns, "^Benchmark"+r.group()+"$")
+			all = append(all, process{r.toolchain, "^Benchmark" + r.group() + "$", e.benchtime.String()})
 			continue
 		}
 		for _, p := range r.peers {
-			patterns = append(patterns, "^BenchmarkReplay$/^"+p.benchmark()+"(#01)?$")
+			all = append(all, process{"", "^BenchmarkReplay$/^" + p.benchmark() + "(#01)?$", fmt.Sprintf("%dx", e.live/2)})
 		}
 	}
-	return slices.Compact(patterns)
+	return slices.Compact(all)
+}
+
+// toolchains are those that rows are timed with, the go command's own first.
+func toolchains() (all []string) {
+	for _, r := range rows {
+		all = append(all, r.toolchain)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -17,15 +17,20 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-func TestScope(t *testing.T) {
+func TestScope(t *testing.T)          { testScopes(t, scopePrefix, byParts) }
+func TestScopeText(t *testing.T)      { testScopes(t, scopeTextPrefix, byText) }
+func BenchmarkScope(b *testing.B)     { benchmarkScopes(b, byParts) }
+func BenchmarkScopeText(b *testing.B) { benchmarkScopes(b, byText) }
+
+func testScopes(t *testing.T, prefix string, all []scoped) {
 	for _, n := range counts {
-		t.Run(n, func(t *testing.T) { check(t, scopePrefix+n, scopes(t, n)) })
+		t.Run(n, func(t *testing.T) { check(t, prefix+n, scopes(t, n, all)) })
 	}
 }
 
-func BenchmarkScope(b *testing.B) {
+func benchmarkScopes(b *testing.B, all []scoped) {
 	for _, n := range counts {
-		b.Run(n, func(b *testing.B) { race(b, scopes(b, n)) })
+		b.Run(n, func(b *testing.B) { race(b, scopes(b, n, all)) })
 	}
 }
 
@@ -52,7 +57,27 @@ func instances(n int) []operation {
 // decider makes of a list a check, and of an operation a call of it.
 type decider func(t testing.TB, list []operation) func(operation) func() bool
 
-func scopes(t testing.TB, count string) []contender {
+type scoped struct {
+	name    string
+	compile decider
+}
+
+// byParts are asked for an operation in parts, and make their own form of it with
+// each check, where no note says otherwise; byText are asked for its finished text.
+var (
+	byParts = []scoped{
+		{"map", mapScope}, {ours, typedScope}, {"tenantkit need", needScope},
+		{"casbin", casbinScope}, {"casbin cached", casbinCached}, {"cedar-go", cedarScope},
+	}
+	byText = []scoped{
+		{"map", mapScope}, {ours, textScope},
+		{"fosite wildcard", listScope(fosite.WildcardScopeStrategy)},
+		{"fosite hierarchic", listScope(fosite.HierarchicScopeStrategy)},
+		{"minio wildcard", listScope(minioScope)}, {"NATS sublist", natsScope},
+	}
+)
+
+func scopes(t testing.TB, count string, all []scoped) (contenders []contender) {
 	n, err := strconv.Atoi(count)
 	if err != nil {
 		t.Fatal(err)
@@ -65,8 +90,8 @@ func scopes(t testing.TB, count string) []contender {
 		"another object":   {good.verb, "c_other", good.id},
 		"a longer id":      {good.verb, good.object, good.id + "0"},
 	}
-	of := func(name string, compile decider) contender {
-		decide := compile(t, list)
+	for _, s := range all {
+		decide := s.compile(t, list)
 		call := func(o operation) func() error {
 			allowed := decide(o)
 			return func() error {
@@ -76,19 +101,13 @@ func scopes(t testing.TB, count string) []contender {
 				return nil
 			}
 		}
-		c := contender{name: name, good: call(good), bad: map[string]func() error{}}
+		c := contender{name: s.name, good: call(good), bad: map[string]func() error{}}
 		for name, o := range bad {
 			c.bad[name] = call(o)
 		}
-		return c
+		contenders = append(contenders, c)
 	}
-	return []contender{
-		of("map", mapScope), of(ours, typedScope), of("tenantkit text", textScope), of("tenantkit need", needScope),
-		of("fosite wildcard", listScope(fosite.WildcardScopeStrategy)),
-		of("fosite hierarchic", listScope(fosite.HierarchicScopeStrategy)),
-		of("minio wildcard", listScope(minioScope)),
-		of("NATS sublist", natsScope), of("casbin", casbinScope), of("casbin cached", casbinCached), of("cedar-go", cedarScope),
-	}
+	return contenders
 }
 
 func texts(list []operation) []string {
@@ -187,19 +206,19 @@ func natsScope(t testing.TB, list []operation) func(operation) func() bool {
 
 const casbinModel = `
 [request_definition]
-r = obj, act
+r = obj, id, act
 [policy_definition]
-p = obj, act
+p = obj, id, act
 [policy_effect]
 e = some(where (p.eft == allow))
 [matchers]
-m = r.act == p.act && r.obj == p.obj
+m = r.act == p.act && r.obj == p.obj && r.id == p.id
 `
 
 func casbinRules(list []operation) [][]string {
 	rules := make([][]string, len(list))
 	for i, o := range list {
-		rules[i] = []string{o.object + "/" + o.id, string(o.verb)}
+		rules[i] = []string{o.object, o.id, string(o.verb)}
 	}
 	return rules
 }
@@ -242,9 +261,8 @@ func casbinCached(t testing.TB, list []operation) func(operation) func() bool {
 
 func casbinDecides(enforce func(...any) (bool, error)) func(operation) func() bool {
 	return func(o operation) func() bool {
-		object, verb := any(o.object+"/"+o.id), any(string(o.verb))
 		return func() bool {
-			allowed, err := enforce(object, verb)
+			allowed, err := enforce(o.object, o.id, string(o.verb))
 			return err == nil && allowed
 		}
 	}
@@ -266,13 +284,12 @@ func cedarScope(t testing.TB, list []operation) func(operation) func() bool {
 	}
 	entities := cedar.EntityMap{}
 	return func(o operation) func() bool {
-		r := cedar.Request{
-			Principal: cedar.NewEntityUID("Account", subject),
-			Action:    cedar.NewEntityUID("Action", cedar.String(o.verb)),
-			Resource:  cedar.NewEntityUID(cedar.EntityType(o.object), cedar.String(o.id)),
-		}
 		return func() bool {
-			decision, _ := cedar.Authorize(policies, entities, r)
+			decision, _ := cedar.Authorize(policies, entities, cedar.Request{
+				Principal: cedar.NewEntityUID("Account", subject),
+				Action:    cedar.NewEntityUID("Action", cedar.String(o.verb)),
+				Resource:  cedar.NewEntityUID(cedar.EntityType(o.object), cedar.String(o.id)),
+			})
 			return decision == cedar.Allow
 		}
 	}
