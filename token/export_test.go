@@ -50,6 +50,13 @@ func (m *MemoryLedger) Len() (records, subjects int) {
 	return len(m.records), len(m.subjects)
 }
 
+// Children is how many records are kept as made by a record.
+func (m *MemoryLedger) Children(r Record) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.records[recordKey{r.ClientKey, r.ID}].children)
+}
+
 // SetParent makes of a record's lineage what no Issue accepts.
 func (m *MemoryLedger) SetParent(r Record, parent string) {
 	m.mu.Lock()
