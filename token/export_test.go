@@ -37,11 +37,7 @@ func (c *Cache) Len() (entries, bytes int) {
 	return len(c.found), c.bytes
 }
 
-func (c *CachedKeys) Len() int {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return len(c.found)
-}
+func (c *CachedKeys) Len() int { return c.found.Len() }
 
 // Len is how many records are kept, and of how many subjects.
 func (m *MemoryLedger) Len() (records, subjects int) {
