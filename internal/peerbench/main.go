@@ -1,5 +1,5 @@
 // Command peerbench times this module beside others that do the same, in one
-// run on one machine, and writes the report RESULTS.md with its two plots.
+// run on one machine, and writes the report RESULTS.md with its plots.
 //
 //	GOWORK=off go run . -o RESULTS.md
 //
@@ -52,6 +52,7 @@ func run(out string, quick bool) error {
 		os.WriteFile(out, report{e, m, measured}.markdown(), 0o644),
 		os.WriteFile(beside("scope.svg"), scopePlot(measured).svg(), 0o644),
 		os.WriteFile(beside("paging.svg"), pagingPlot(measured, e.rows).svg(), 0o644),
+		os.WriteFile(beside("growth.svg"), growthPlot(measured, e.live).svg(), 0o644),
 	)
 }
 

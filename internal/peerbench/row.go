@@ -90,5 +90,5 @@ func processes() (patterns []string) {
 			patterns = append(patterns, "^BenchmarkReplay$/^"+p.benchmark()+"(#01)?$")
 		}
 	}
-	return slices.Compact(patterns)
+	return append(slices.Compact(patterns), "^Benchmark"+growthBenchmark+"$", "^Benchmark"+coresBenchmark+"$")
 }
