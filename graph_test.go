@@ -29,14 +29,14 @@ var arrows = map[string]string{
 	"envelope": "",
 	"scope":    "",
 	"signing":  "internal/baseurl internal/urlpath",
-	"token":    "internal/baseurl scope " + jwt + " " + jose,
+	"token":    "internal/baseurl internal/recent scope " + jwt + " " + jose,
 
 	"paging":         "envelope",
 	"paging/mempage": "paging",
 	"paging/sqlpage": "paging",
 	"paging/walk":    "envelope paging",
 
-	"auth":            "envelope internal/baseurl internal/urlpath scope",
+	"auth":            "envelope internal/baseurl internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
 	"auth/bearer":     "auth scope token",
 	"auth/session":    "auth scope",
@@ -46,6 +46,7 @@ var arrows = map[string]string{
 	"auth/authtest":   "auth signing",
 
 	"internal/baseurl": "",
+	"internal/recent":  "",
 	"internal/urlpath": "",
 	"internal/rawhttp": "",
 	"internal/printed": "",

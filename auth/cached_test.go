@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"testing"
@@ -284,6 +285,9 @@ func BenchmarkCached(b *testing.B) {
 			}
 		})
 	}
+	for kind, accounts := range map[string]int{"inside its limit": 10_000, "past its limit": 20_000} {
+		b.Run(kind, func(b *testing.B) { benchmarkAccounts(b, accounts) })
+	}
 	b.Run("Invalidate", func(b *testing.B) {
 		memory := auth.NewMemory()
 		full := auth.Cached(memory, time.Hour, 0)
@@ -297,6 +301,31 @@ func BenchmarkCached(b *testing.B) {
 		for b.Loop() {
 			full.Org(b.Context(), "o1")
 			full.Invalidate("o1")
+		}
+	})
+}
+
+// benchmarkAccounts asks a cache of 10,000 for so many accounts in turn, by
+// several goroutines.
+func benchmarkAccounts(b *testing.B, accounts int) {
+	memory := auth.NewMemory()
+	ids := make([]string, accounts)
+	for i := range ids {
+		ids[i] = "account-" + strconv.Itoa(i)
+		memory.PutAccount(auth.Account{ID: ids[i], Org: "acme"})
+	}
+	d := auth.Cached(memory, time.Hour, 10_000)
+	for _, id := range ids {
+		d.Account(b.Context(), "acme", id)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(p *testing.PB) {
+		for i := rand.IntN(accounts); p.Next(); i++ {
+			if _, err := d.Account(b.Context(), "acme", ids[i%accounts]); err != nil {
+				b.Error(err)
+				return
+			}
 		}
 	})
 }

@@ -37,17 +37,20 @@ func (c *Cache) Len() (entries, bytes int) {
 	return len(c.found), c.bytes
 }
 
-func (c *CachedKeys) Len() int {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return len(c.found)
-}
+func (c *CachedKeys) Len() int { return c.found.Len() }
 
 // Len is how many records are kept, and of how many subjects.
 func (m *MemoryLedger) Len() (records, subjects int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.records), len(m.subjects)
+}
+
+// Children is how many records are kept as made by a record.
+func (m *MemoryLedger) Children(r Record) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.records[recordKey{r.ClientKey, r.ID}].children)
 }
 
 // SetParent makes of a record's lineage what no Issue accepts.

@@ -208,3 +208,15 @@ func TestCachedKeysOfAnotherProcess(t *testing.T) {
 		}
 	})
 }
+
+// noAnswer are keys that say nothing at all.
+type noAnswer struct{}
+
+func (noAnswer) Public(context.Context, string) (*token.PublicKey, error) { return nil, nil }
+
+func TestKeysThatDoNotAnswerAreNotTakenForAnAbsence(t *testing.T) {
+	cached := token.Cached(noAnswer{}, time.Minute)
+	if key, err := cached.Public(t.Context(), "a key"); key != nil || err == nil || errors.Is(err, token.ErrNotFound) {
+		t.Errorf("got %v, %v, want an error that is no absence", key, err)
+	}
+}

@@ -2,8 +2,11 @@ package token
 
 import (
 	"cmp"
+	"container/heap"
+	"container/list"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -12,30 +15,71 @@ import (
 // MemoryLedger is a Ledger in this process: when the process ends, every
 // permanent and limited-use token ends with it. The zero MemoryLedger is empty
 // and ready; it must not be copied.
+//
+// Issue takes as long for a subject with many records as for one with few.
 type MemoryLedger struct {
 	Now func() time.Time // nil: time.Now
 
 	mu       sync.Mutex
-	records  map[recordKey]*Record
-	subjects map[subjectKey][]*Record // in the order of issue
+	records  map[recordKey]*kept
+	subjects map[subjectKey]*holdings
+	expiries expiries
+	spent    []*kept // since the last Issue
 }
 
 type recordKey struct{ clientKey, id string }
 
 type subjectKey struct{ clientKey, subject string }
 
+// kept is a record with all that changes when it is removed.
+type kept struct {
+	Record
+	parent   *kept              // nil: it has none
+	children map[*kept]struct{} // records that it is the parent of
+	place    *list.Element      // in its holdings
+	expiry   int                // its index in expiries
+}
+
+// holdings are the records of one subject.
+type holdings struct {
+	records list.List      // of *kept, in the order of issue
+	ofKey   map[string]int // how many of them there are, by KeyID
+}
+
+// all goes through the records in the order of issue. None may be removed meanwhile.
+func (h *holdings) all() iter.Seq[*kept] {
+	return func(yield func(*kept) bool) {
+		if h == nil {
+			return
+		}
+		for e := h.records.Front(); e != nil; e = e.Next() {
+			if !yield(e.Value.(*kept)) {
+				return
+			}
+		}
+	}
+}
+
+// count returns how many records of a key there are.
+func (h *holdings) count(kid string) int {
+	if h == nil {
+		return 0
+	}
+	return h.ofKey[kid]
+}
+
 var _ Ledger = (*MemoryLedger)(nil)
 
 // isUsable reports whether a record is live, its ancestors aside. A record that
 // is kept has not been revoked.
-func (r *Record) isUsable(now time.Time) bool {
+func (r *kept) isUsable(now time.Time) bool {
 	return (r.Expires.IsZero() || now.Before(r.Expires)) && (r.MaxUses == 0 || r.Uses < r.MaxUses)
 }
 
 // ancestors returns whether a record is live, and how many ancestors it has
 // then. A nil record is not live. The walk ends after MaxAncestors, also where
 // records form a circle.
-func (m *MemoryLedger) ancestors(r *Record, now time.Time) (n int, live bool) {
+func (m *MemoryLedger) ancestors(r *kept, now time.Time) (n int, live bool) {
 	for n := range MaxAncestors + 1 {
 		if r == nil || !r.isUsable(now) {
 			return 0, false
@@ -48,7 +92,7 @@ func (m *MemoryLedger) ancestors(r *Record, now time.Time) (n int, live bool) {
 	return 0, false
 }
 
-func (m *MemoryLedger) isLive(r *Record, now time.Time) bool {
+func (m *MemoryLedger) isLive(r *kept, now time.Time) bool {
 	_, live := m.ancestors(r, now)
 	return live
 }
@@ -58,88 +102,129 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, limit int) error {
 	now := current(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sweep(now)
-	key, subject := recordKey{r.ClientKey, r.ID}, subjectKey{r.ClientKey, r.Subject}
-	if m.records[key] != nil {
+	m.dropDead(now)
+	if m.records[recordKey{r.ClientKey, r.ID}] != nil {
 		return errors.New("token: id was issued before")
 	}
-	if err := m.vetParent(&r, now); err != nil {
+	parent, err := m.parentOf(&r, now)
+	if err != nil {
 		return err
 	}
-	same := 0
-	for _, old := range m.subjects[subject] {
-		if old.KeyID == r.KeyID && m.isLive(old, now) {
-			same++
-		}
-	}
-	if same >= limit {
+	// All that are left are live, so that counting them needs no look at each.
+	if m.subjects[subjectKey{r.ClientKey, r.Subject}].count(r.KeyID) >= limit {
 		return ErrTooMany
 	}
-	m.prune(subject, r.KeyID, limit, now)
-	if m.records == nil {
-		m.records, m.subjects = map[recordKey]*Record{}, map[subjectKey][]*Record{}
-	}
 	r.Uses = 0
-	m.records[key] = &r
-	m.subjects[subject] = append(m.subjects[subject], &r)
+	m.add(&kept{Record: r, parent: parent})
+	m.prune(r, limit)
 	return nil
 }
 
-// vetParent returns why a record may not descend from its parent.
-func (m *MemoryLedger) vetParent(r *Record, now time.Time) error {
+// parentOf returns the parent of a record, nil if it has none, or why the record
+// may not descend from it.
+func (m *MemoryLedger) parentOf(r *Record, now time.Time) (*kept, error) {
 	if r.Parent == "" {
-		return nil
+		return nil, nil
 	}
-	ancestors, live := m.ancestors(m.records[recordKey{r.ClientKey, r.Parent}], now)
+	parent := m.records[recordKey{r.ClientKey, r.Parent}]
+	ancestors, live := m.ancestors(parent, now)
 	switch {
 	case !live:
-		return ErrRevoked
+		return nil, ErrRevoked
 	case ancestors >= MaxAncestors:
-		return ErrTooDeep
+		return nil, ErrTooDeep
 	}
-	return nil
+	return parent, nil
 }
 
-// prune drops a subject's dead records and, of those of other keys, all but
-// the latest: a replaced key's records are dead too, which only Keys knows. An
-// Issue that still holds a key replaced meanwhile prunes none of the new one's,
-// as there are never more of them than limit, and they are the latest.
-func (m *MemoryLedger) prune(subject subjectKey, kid string, limit int, now time.Time) {
-	others := 0
-	for _, r := range slices.Backward(slices.Clone(m.subjects[subject])) {
-		if r.KeyID != kid {
-			others++
-		}
-		if !m.isLive(r, now) || r.KeyID != kid && others > limit {
-			m.remove(r)
-		}
+// dropDead removes each record that has expired or was spent since the last
+// Issue, and all that descends from it. What was revoked is gone already. Each
+// record is removed once, so that no Issue looks at the living.
+func (m *MemoryLedger) dropDead(now time.Time) {
+	for len(m.expiries) > 0 && !m.expiries[0].isUsable(now) {
+		m.remove(m.expiries[0])
 	}
+	for _, r := range m.spent {
+		m.remove(r)
+	}
+	m.spent = nil
 }
 
-// sweep looks at a few records, whichever the map gives first, and drops those
-// that are dead. Each Issue adds one and looks at several, so that the dead
-// never outgrow the living.
-func (m *MemoryLedger) sweep(now time.Time) {
-	looks := 4
-	for _, r := range m.records {
-		if !m.isLive(r, now) {
-			m.remove(r)
-		}
-		if looks--; looks == 0 {
-			return
-		}
-	}
-}
-
-func (m *MemoryLedger) remove(r *Record) {
-	delete(m.records, recordKey{r.ClientKey, r.ID})
-	key := subjectKey{r.ClientKey, r.Subject}
-	rest := slices.DeleteFunc(m.subjects[key], func(other *Record) bool { return other == r })
-	if len(rest) == 0 {
-		delete(m.subjects, key)
+// prune drops of a subject's records of other keys all but the latest: a
+// replaced key's records are dead too, which only Keys knows. An Issue that
+// still holds a key replaced meanwhile prunes none of the new one's, as there
+// are never more of them than limit, and they are the latest.
+func (m *MemoryLedger) prune(issued Record, limit int) {
+	h := m.subjects[subjectKey{issued.ClientKey, issued.Subject}]
+	excess := h.records.Len() - h.count(issued.KeyID) - limit
+	if excess <= 0 {
 		return
 	}
-	m.subjects[key] = rest
+	// Chosen before any is gone: one may be the parent of another.
+	oldest := make([]*kept, 0, excess)
+	for r := range h.all() {
+		if len(oldest) == excess {
+			break
+		}
+		if r.KeyID != issued.KeyID {
+			oldest = append(oldest, r)
+		}
+	}
+	for _, r := range oldest {
+		m.remove(r)
+	}
+}
+
+func (m *MemoryLedger) add(r *kept) {
+	if m.records == nil {
+		m.records, m.subjects = map[recordKey]*kept{}, map[subjectKey]*holdings{}
+	}
+	m.records[recordKey{r.ClientKey, r.ID}] = r
+	subject := subjectKey{r.ClientKey, r.Subject}
+	h := m.subjects[subject]
+	if h == nil {
+		h = &holdings{ofKey: map[string]int{}}
+		m.subjects[subject] = h
+	}
+	r.place = h.records.PushBack(r)
+	h.ofKey[r.KeyID]++
+	if !r.Expires.IsZero() {
+		heap.Push(&m.expiries, r)
+	}
+	if r.parent == nil {
+		return
+	}
+	if r.parent.children == nil {
+		r.parent.children = map[*kept]struct{}{}
+	}
+	r.parent.children[r] = struct{}{}
+}
+
+// remove drops a record and all that descends from it. A record that is gone
+// already stays so.
+func (m *MemoryLedger) remove(r *kept) {
+	key, subject := recordKey{r.ClientKey, r.ID}, subjectKey{r.ClientKey, r.Subject}
+	if m.records[key] != r {
+		return
+	}
+	delete(m.records, key)
+	h := m.subjects[subject]
+	h.records.Remove(r.place)
+	if h.ofKey[r.KeyID]--; h.ofKey[r.KeyID] == 0 {
+		delete(h.ofKey, r.KeyID)
+	}
+	if h.records.Len() == 0 {
+		delete(m.subjects, subject)
+	}
+	if !r.Expires.IsZero() {
+		heap.Remove(&m.expiries, r.expiry)
+	}
+	if r.parent != nil {
+		delete(r.parent.children, r)
+	}
+	for child := range r.children {
+		m.remove(child)
+	}
 }
 
 // Spend implements Spender.
@@ -152,7 +237,9 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 	case issued == nil, issued.Subject != r.Subject, issued.KeyID != r.KeyID, issued.MaxUses != r.MaxUses:
 		return Lineage{}, ErrRevoked
 	case m.isLive(issued, now):
-		issued.Uses++
+		if issued.Uses++; issued.Uses == issued.MaxUses {
+			m.spent = append(m.spent, issued)
+		}
 		return issued.Lineage, nil
 	case issued.MaxUses > 0 && issued.Uses >= issued.MaxUses:
 		return Lineage{}, ErrExhausted
@@ -181,17 +268,16 @@ func (m *MemoryLedger) RevokeSubject(ctx context.Context, clientKey, subject str
 	now := current(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key, live := subjectKey{clientKey, subject}, 0
+	h, live := m.subjects[subjectKey{clientKey, subject}], 0
 	// Counted before any is gone: one may be the parent of another.
-	for _, r := range m.subjects[key] {
+	for r := range h.all() {
 		if m.isLive(r, now) {
 			live++
 		}
 	}
-	for _, r := range m.subjects[key] {
-		delete(m.records, recordKey{r.ClientKey, r.ID})
+	for h != nil && h.records.Len() > 0 {
+		m.remove(h.records.Front().Value.(*kept))
 	}
-	delete(m.subjects, key)
 	return live, nil
 }
 
@@ -201,9 +287,9 @@ func (m *MemoryLedger) List(ctx context.Context, clientKey, subject string) ([]R
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := []Record{}
-	for _, r := range m.subjects[subjectKey{clientKey, subject}] {
+	for r := range m.subjects[subjectKey{clientKey, subject}].all() {
 		if m.isLive(r, now) {
-			list = append(list, *r)
+			list = append(list, r.Record)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Record) int {

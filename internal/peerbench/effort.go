@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,7 +59,7 @@ func (e effort) measure(binaries map[string]string) (*measured, error) {
 			}
 		}
 	}
-	return m, m.complete(e.turns())
+	return m, errors.Join(m.complete(e.turns()), m.grew(e.turns(), e.live))
 }
 
 // execute runs the benchmarks' binary with the runtime as it is by default.

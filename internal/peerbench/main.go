@@ -57,6 +57,7 @@ func run(out string, quick bool) error {
 		os.WriteFile(beside("scope.svg"), scopePlot(measured, "Scope check", scopePrefix).svg(), 0o644),
 		os.WriteFile(beside("scopetext.svg"), scopePlot(measured, "Scope check by text", scopeTextPrefix).svg(), 0o644),
 		os.WriteFile(beside("paging.svg"), pagingPlot(measured, e.rows).svg(), 0o644),
+		os.WriteFile(beside("growth.svg"), growthPlot(measured, e.live).svg(), 0o644),
 	)
 }
 

@@ -32,6 +32,8 @@ func (p report) markdown() []byte {
 			b.WriteString("![Time of a page against the row it begins behind](paging.svg)\n\n")
 		}
 	}
+	p.growthTable(&b)
+	p.coresTable(&b)
 	p.foot(&b)
 	return b.Bytes()
 }

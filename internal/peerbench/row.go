@@ -114,6 +114,9 @@ func (e effort) processes() (all []process) {
 			all = append(all, process{"", "^BenchmarkReplay$/^" + p.benchmark() + "(#01)?$", fmt.Sprintf("%dx", e.live/2)})
 		}
 	}
+	for _, benchmark := range []string{growthBenchmark, coresBenchmark} {
+		all = append(all, process{"", "^Benchmark" + benchmark + "$", e.benchtime.String()})
+	}
 	return slices.Compact(all)
 }
 

@@ -306,6 +306,8 @@ var elsewhere = []struct{ operation, target, where string }{
 		"`go test -run '^$' -bench ClaimBesideInsert ./internal/enginetest`"},
 	{"List page in PostgreSQL, first, last and by hand", "≤ 1.0 × the same prepared by hand, at any depth",
 		"`go test -run '^$' -bench Page -rows 1000000 ./internal/enginetest`"},
+	{"Growth in PostgreSQL, and of SQLite on a disk", "flat but for the depth of an index",
+		"`go test -run '^$' -bench Growth -entries 10,1000,100000,1000000 ./internal/enginetest`"},
 	{"Replay claim in memory, ten million live", "exact: none accepted twice, none refused that is new",
 		"`go test -run MemoryIsExact -live 10000000 ./signing`"},
 	{"Iterator of decoded items", "≤ 5 ns per item", "`go test -run '^$' -bench Iterator ./paging/walk`"},

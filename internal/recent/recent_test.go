@@ -1,0 +1,225 @@
+package recent_test
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/recent"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// cache is Answers about numbers, each in the group of its last digit. An answer
+// is how often the source was asked.
+type cache struct {
+	groups  recent.Groups
+	answers recent.Answers[int, int64]
+	asked   atomic.Int64
+}
+
+func newCache(limit int) *cache {
+	return &cache{groups: recent.Groups{Stale: time.Minute, Limit: limit}}
+}
+
+func group(n int) string { return string(rune('0' + n%10)) }
+
+// get reports whether the answer was at hand.
+func (c *cache) get(now time.Time, n int) (hit bool) {
+	hit = true
+	c.answers.Get(&c.groups, now, n, func() (int64, string, error) {
+		hit = false
+		return c.asked.Add(1), group(n), nil
+	})
+	return hit
+}
+
+// hits counts the answers at hand, and keeps no other.
+func (c *cache) hits(now time.Time, from, to int) (hits int) {
+	for n := from; n < to; n++ {
+		_, err := c.answers.Get(&c.groups, now, n, func() (int64, string, error) { return 0, "", errors.New("not at hand") })
+		if err == nil {
+			hits++
+		}
+	}
+	return hits
+}
+
+func (c *cache) fill(now time.Time, from, to int) {
+	for n := from; n < to; n++ {
+		c.get(now, n)
+	}
+}
+
+func TestAllAnswersWithinTheLimitAreKept(t *testing.T) {
+	for _, limit := range []int{1, 2, 16, 17, 1000} {
+		c := newCache(limit)
+		c.fill(start, 0, limit)
+		if hits := c.hits(start, 0, limit); hits != limit || c.answers.Len() != limit {
+			t.Errorf("%d of %d are at hand, %d kept", hits, limit, c.answers.Len())
+		}
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	c := newCache(100)
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for n := range 5000 {
+				c.get(start, n*4+g)
+				if kept := c.answers.Len(); kept > 100 {
+					t.Errorf("%d kept", kept)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if hits := c.hits(start, 0, 20_000); hits != 100 || c.answers.Len() != 100 {
+		t.Errorf("%d are at hand, %d are counted, want 100", hits, c.answers.Len())
+	}
+}
+
+func TestNamesThatAreAskedForOncePushFewOut(t *testing.T) {
+	c := newCache(1000)
+	c.fill(start, 0, 1000)
+	c.fill(start, 1000, 2000)
+	// An eighth of a thousand is expected.
+	if hits := c.hits(start, 0, 1000); hits < 750 {
+		t.Errorf("%d of 1000 answers are left", hits)
+	}
+}
+
+func TestANameThatIsAskedForOftenFindsRoom(t *testing.T) {
+	c := newCache(1000)
+	c.fill(start, 0, 1000)
+	for range 1000 {
+		if c.get(start, 1000) {
+			return
+		}
+	}
+	t.Error("it was turned away a thousand times")
+}
+
+func TestAnswersThatAreNoLongerGoodGiveRoom(t *testing.T) {
+	c := newCache(1000)
+	c.fill(start, 0, 1000)
+	later := start.Add(time.Minute)
+	c.fill(later, 1000, 1500)
+	// Three fifths have one in their list; an eighth is expected without.
+	if hits := c.hits(later, 1000, 1500); hits < 200 {
+		t.Errorf("%d of 500 answers found room", hits)
+	}
+	if hits := c.hits(later, 0, 1000); hits != 0 {
+		t.Errorf("%d answers outlived their time", hits)
+	}
+}
+
+func TestForgetLeavesOtherGroups(t *testing.T) {
+	c := newCache(1000)
+	c.fill(start, 0, 1000)
+	c.groups.Forget(group(3))
+	for n := range 1000 {
+		if hit := c.hits(start, n, n+1) == 1; hit == (group(n) == group(3)) {
+			t.Errorf("%d is at hand: %v", n, hit)
+		}
+	}
+}
+
+// Where there are more groups than it keeps, one makes room for another, and the
+// rest keep their answers.
+func TestAGroupPushesOneOut(t *testing.T) {
+	c := newCache(10)
+	c.fill(start, 0, 10)
+	c.groups.Forget("another")
+	if hits := c.hits(start, 0, 10); hits != 9 {
+		t.Errorf("%d of 10 answers are left, want 9", hits)
+	}
+}
+
+// during has something happen while a look-up is under way.
+func (c *cache) during(now time.Time, n int, happens func()) {
+	c.answers.Get(&c.groups, now, n, func() (int64, string, error) {
+		happens()
+		return 0, group(n), nil
+	})
+}
+
+func TestASlowLookupPutsNoOlderAnswerBack(t *testing.T) {
+	c := newCache(10)
+	c.during(start, 1, func() { c.get(start.Add(30*time.Second), 1) })
+	if c.hits(start.Add(70*time.Second), 1, 2) == 0 {
+		t.Error("the later answer is gone")
+	}
+}
+
+func TestAnAnswerThatIsForgottenGivesRoomToOneOfAnEarlierClock(t *testing.T) {
+	c := newCache(10)
+	c.get(start.Add(30*time.Second), 1)
+	c.groups.Forget(group(1))
+	c.get(start, 1)
+	if c.hits(start, 1, 2) == 0 {
+		t.Error("it was not kept")
+	}
+}
+
+func TestForgetOutrunsALookupOfAGroupThatIsPushedOut(t *testing.T) {
+	c := newCache(1)
+	c.during(start, 1, func() {
+		c.groups.Forget(group(1))
+		c.groups.Forget(group(2))
+	})
+	if c.hits(start, 1, 2) != 0 {
+		t.Error("what was found before is at hand")
+	}
+}
+
+// TestForgetBesideLookups has writers that change a record and then forget it,
+// beside readers. Nobody may see what was there before a change that had been
+// forgotten when the look-up started.
+func TestForgetBesideLookups(t *testing.T) {
+	for _, limit := range []int{2, 5, 8, 1000} { // of 8 groups with 4 records each
+		c := newCache(limit)
+		var record, forgotten [8]atomic.Int64
+		var readers, writers sync.WaitGroup
+		var done atomic.Bool
+		for range 4 {
+			readers.Go(func() {
+				for i := 0; !done.Load(); i++ {
+					key := i * 7 % 32
+					least := forgotten[key%8].Load()
+					got, err := c.answers.Get(&c.groups, start, key, func() (int64, string, error) {
+						return record[key%8].Load(), group(key % 8), nil
+					})
+					if got < least || err != nil {
+						t.Errorf("limit %d: version %d, after %d was forgotten; %v", limit, got, least, err)
+						return
+					}
+				}
+			})
+		}
+		for g := range 8 {
+			writers.Go(func() {
+				for range 500 {
+					n := record[g].Add(1)
+					c.groups.Forget(group(g))
+					forgotten[g].Store(n)
+				}
+			})
+		}
+		writers.Wait()
+		done.Store(true)
+		readers.Wait()
+	}
+}
+
+func TestHitsAllocateNothing(t *testing.T) {
+	c := newCache(10)
+	c.get(start, 1)
+	if n := testing.AllocsPerRun(100, func() { c.hits(start, 1, 2) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,272 @@
+package token_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// plainLedger is the contract of a Ledger as it reads: each Issue looks at every
+// record.
+type plainLedger struct {
+	now     func() time.Time
+	records []*token.Record // in the order of issue
+}
+
+func (p *plainLedger) find(clientKey, id string) *token.Record {
+	for _, r := range p.records {
+		if r.ClientKey == clientKey && r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// ancestors returns how many a live record has, and false for a dead one.
+func (p *plainLedger) ancestors(r *token.Record) (n int, live bool) {
+	for r != nil {
+		if !r.Expires.IsZero() && !p.now().Before(r.Expires) || r.MaxUses > 0 && r.Uses >= r.MaxUses {
+			return 0, false
+		}
+		if r.Parent == "" {
+			return n, true
+		}
+		r = p.find(r.ClientKey, r.Parent)
+		n++
+	}
+	return 0, false
+}
+
+func (p *plainLedger) isLive(r *token.Record) bool {
+	_, live := p.ancestors(r)
+	return live
+}
+
+// sweep drops the dead. Each is looked at before any is gone.
+func (p *plainLedger) sweep() {
+	var live []*token.Record
+	for _, r := range p.records {
+		if p.isLive(r) {
+			live = append(live, r)
+		}
+	}
+	p.records = live
+}
+
+func (p *plainLedger) of(clientKey, subject string) (of []*token.Record) {
+	for _, r := range p.records {
+		if r.ClientKey == clientKey && r.Subject == subject {
+			of = append(of, r)
+		}
+	}
+	return of
+}
+
+var errTwice = errors.New("issued before")
+
+func (p *plainLedger) Issue(_ context.Context, r token.Record, limit int) error {
+	p.sweep()
+	if p.find(r.ClientKey, r.ID) != nil {
+		return errTwice
+	}
+	if r.Parent != "" {
+		switch n, live := p.ancestors(p.find(r.ClientKey, r.Parent)); {
+		case !live:
+			return token.ErrRevoked
+		case n >= token.MaxAncestors:
+			return token.ErrTooDeep
+		}
+	}
+	same, others := 0, 0
+	var dropped []*token.Record
+	for _, old := range slices.Backward(p.of(r.ClientKey, r.Subject)) {
+		if old.KeyID == r.KeyID {
+			same++
+		} else if others++; others > limit {
+			dropped = append(dropped, old)
+		}
+	}
+	if same >= limit {
+		return token.ErrTooMany
+	}
+	p.records = slices.DeleteFunc(p.records, func(old *token.Record) bool { return slices.Contains(dropped, old) })
+	r.Uses = 0
+	p.records = append(p.records, &r)
+	return nil
+}
+
+func (p *plainLedger) Spend(_ context.Context, r token.Record) (token.Lineage, error) {
+	issued := p.find(r.ClientKey, r.ID)
+	if issued == nil || issued.Subject != r.Subject || issued.KeyID != r.KeyID || issued.MaxUses != r.MaxUses || !p.isLive(issued) {
+		return token.Lineage{}, token.ErrRevoked
+	}
+	issued.Uses++
+	return issued.Lineage, nil
+}
+
+func (p *plainLedger) Revoke(_ context.Context, clientKey, id string) error {
+	r := p.find(clientKey, id)
+	if !p.isLive(r) {
+		return token.ErrNotFound
+	}
+	p.records = slices.DeleteFunc(p.records, func(old *token.Record) bool { return old == r })
+	return nil
+}
+
+func (p *plainLedger) RevokeSubject(_ context.Context, clientKey, subject string) (int, error) {
+	p.sweep()
+	gone := p.of(clientKey, subject)
+	p.records = slices.DeleteFunc(p.records, func(old *token.Record) bool { return slices.Contains(gone, old) })
+	return len(gone), nil
+}
+
+func (p *plainLedger) List(_ context.Context, clientKey, subject string) ([]token.Record, error) {
+	list := []token.Record{}
+	for _, r := range p.of(clientKey, subject) {
+		if p.isLive(r) {
+			list = append(list, *r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b token.Record) int { return a.Issued.Compare(b.Issued) })
+	return list, nil
+}
+
+// pair is a ledger beside the plain one, which go through the same.
+type pair struct {
+	t       *testing.T
+	rand    *rand.Rand
+	now     func() time.Time
+	memory  *token.MemoryLedger
+	plain   *plainLedger
+	issued  []token.Record
+	refused map[string]int // by the error
+}
+
+func (p *pair) pick(of ...string) string { return of[p.rand.IntN(len(of))] }
+
+// any returns a record that was issued at some time, or one that never was.
+func (p *pair) any() token.Record {
+	// Mostly a late one: most others are dead.
+	if n := len(p.issued); n > 0 {
+		return p.issued[n-1-p.rand.IntN(min(n, 12))]
+	}
+	return aRecord("never")
+}
+
+func (p *pair) same(what string, got, want error) {
+	p.t.Helper()
+	if errors.Is(got, token.ErrExhausted) {
+		got = token.ErrRevoked // the plain one forgets why
+	}
+	if errors.Is(got, want) || errors.Is(want, errTwice) && got != nil {
+		p.refused[fmt.Sprint(want)]++
+		return
+	}
+	p.t.Fatalf("%s: %v, want %v", what, got, want)
+}
+
+func (p *pair) issue() {
+	r := token.Record{
+		ID: fmt.Sprintf("%06d", len(p.issued)), ClientKey: p.pick(appA, appA, appB), Subject: p.pick("ann", "bob"), KeyID: p.pick("k1", "k1", "k2", "k3"),
+		MaxUses: max(0, int64(p.rand.IntN(6)-2)), Uses: int64(p.rand.IntN(3)), Issued: p.now().Truncate(time.Second),
+	}
+	if p.rand.IntN(2) == 0 {
+		r.Expires = r.Issued.Add(time.Duration(p.rand.IntN(30)) * time.Second)
+	}
+	if p.rand.IntN(4) > 0 {
+		parent := p.any()
+		r.Parent, r.Maker = parent.ID, "ann"
+		if p.rand.IntN(8) > 0 {
+			r.ClientKey = parent.ClientKey
+		}
+	}
+	if again := p.any(); p.rand.IntN(20) == 0 && p.plain.isLive(p.plain.find(again.ClientKey, again.ID)) {
+		r.ID, r.ClientKey = again.ID, again.ClientKey
+	}
+	limit := p.rand.IntN(6)
+	want := p.plain.Issue(p.t.Context(), r, limit)
+	p.same("Issue", p.memory.Issue(p.t.Context(), r, limit), want)
+	if want == nil {
+		p.issued = append(p.issued, r)
+	}
+	if kept, _ := p.memory.Len(); kept > len(p.plain.records) {
+		p.t.Fatalf("%d records kept, more than the %d that have not been found dead", kept, len(p.plain.records))
+	}
+}
+
+func (p *pair) spend() {
+	r := p.any()
+	if p.rand.IntN(10) == 0 {
+		r.Subject = p.pick("ann", "bob")
+	}
+	lineage, want := p.plain.Spend(p.t.Context(), r)
+	got, err := p.memory.Spend(p.t.Context(), r)
+	p.same("Spend", err, want)
+	if got != lineage {
+		p.t.Fatalf("spent by %v, want %v", got, lineage)
+	}
+}
+
+func (p *pair) revoke() {
+	r := p.any()
+	p.same("Revoke", p.memory.Revoke(p.t.Context(), r.ClientKey, r.ID), p.plain.Revoke(p.t.Context(), r.ClientKey, r.ID))
+}
+
+func (p *pair) revokeSubject() {
+	app, subject := p.pick(appA, appB), p.pick("ann", "bob")
+	want, _ := p.plain.RevokeSubject(p.t.Context(), app, subject)
+	if got, err := p.memory.RevokeSubject(p.t.Context(), app, subject); got != want || err != nil {
+		p.t.Fatalf("RevokeSubject: %d, %v, want %d", got, err, want)
+	}
+}
+
+func (p *pair) list() {
+	for _, app := range []string{appA, appB} {
+		for _, subject := range []string{"ann", "bob"} {
+			got, err := p.memory.List(p.t.Context(), app, subject)
+			want, _ := p.plain.List(p.t.Context(), app, subject)
+			if err != nil || !slices.Equal(got, want) {
+				p.t.Fatalf("List: %v\n%s", err, cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+func TestMemoryLedgerIsThePlainOne(t *testing.T) {
+	refused := map[string]int{}
+	for seed := range uint64(500) {
+		now, advance := clockAt(someTime)
+		p := &pair{
+			t: t, rand: rand.New(rand.NewPCG(seed, 0)), now: now, refused: refused,
+			memory: &token.MemoryLedger{Now: now}, plain: &plainLedger{now: now},
+		}
+		for range 300 {
+			switch n := p.rand.IntN(100); {
+			case n < 45:
+				p.issue()
+			case n < 85:
+				p.spend()
+			case n < 90:
+				p.revoke()
+			case n < 91:
+				p.revokeSubject()
+			default:
+				advance(time.Duration(p.rand.IntN(4)) * 500 * time.Millisecond)
+			}
+			p.list()
+		}
+	}
+	for _, err := range []error{nil, errTwice, token.ErrRevoked, token.ErrTooDeep, token.ErrTooMany, token.ErrNotFound} {
+		if refused[fmt.Sprint(err)] < 20 {
+			t.Errorf("%v came %d times", err, refused[fmt.Sprint(err)])
+		}
+	}
+}
