@@ -28,7 +28,7 @@ var arrows = map[string]string{
 
 	"envelope": "",
 	"scope":    "",
-	"signing":  "internal/baseurl internal/urlpath",
+	"signing":  "internal/baseurl internal/replaytable internal/urlpath",
 	"token":    "internal/baseurl internal/recent scope " + jwt + " " + jose,
 
 	"paging":         "envelope",
@@ -45,12 +45,13 @@ var arrows = map[string]string{
 	"auth/storetest":  "auth auth/session auth/signature signing token",
 	"auth/authtest":   "auth signing",
 
-	"internal/baseurl": "",
-	"internal/recent":  "",
-	"internal/urlpath": "",
-	"internal/rawhttp": "",
-	"internal/printed": "",
-	"internal/api":     "", // tests alone
+	"internal/baseurl":     "",
+	"internal/recent":      "",
+	"internal/urlpath":     "",
+	"internal/replaytable": "",
+	"internal/rawhttp":     "",
+	"internal/printed":     "",
+	"internal/api":         "", // tests alone
 }
 
 // stdlibOnly are the packages that compile no third-party code, however far

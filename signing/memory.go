@@ -7,16 +7,21 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/replaytable"
 )
 
 // Memory is a Replays in the memory of one process. It is exact: no claim is
-// forgotten before its time, and none is dropped to make room.
+// forgotten before its time, and none is dropped to make room. Requests are known
+// by keyed hashes of 64 bits. With a million remembered, one good claim in 3 * 10^14
+// is refused as replayed, as its hash is that of another. No replay is accepted.
 //
 // It is bounded. Claim returns ErrFull when as many requests are remembered as
 // the store was made for, or as PerKey allows of the client key, so that one
-// key cannot take the room of the others. An accepted request takes about 45
-// bytes until its Use.Keep, and up to 17 seconds longer; each client key with
-// any takes about 200 more. Memory is allocated as it is needed, and later
+// key cannot take the room of the others. Both bounds are exact, however many
+// goroutines claim at once. An accepted request takes about 45 bytes until its
+// Use.Keep, and up to 17 seconds longer; each client key with any takes about
+// 200 more, or 400 where half of the keys have ended. Memory is allocated as it is needed, and later
 // claims use it again or give it back.
 //
 // The zero Memory is a store for a million requests, made with its first claim,
@@ -54,11 +59,18 @@ type Memory struct {
 	once     sync.Once
 	start    time.Time // with its monotonic reading
 	wall     time.Time // the same without
-	tagger   *tagger
+	seed     replaytable.Seed
 
 	shards [shardCount]shard
-	total  total
-	swept  atomic.Uint32 // the last tick in which sweep ran
+	live   atomic.Int64 // requests that are remembered
+	swept  sweeps
+}
+
+// sweeps is how far a store has been swept. Claims that come meanwhile wait, so
+// that none is refused for want of room that has just come back.
+type sweeps struct {
+	sync.Mutex
+	tick atomic.Uint32 // the last one in which sweep ran
 }
 
 // shard holds what is remembered of some client keys. One lock for all that
@@ -66,19 +78,15 @@ type Memory struct {
 // the rate of a key far below what one lock can serve.
 type shard struct {
 	sync.Mutex
-	keys       table[tally]
-	nonces     []table[struct{}]
-	signatures []table[sight]
+	keys  tallies
+	table *replaytable.Table // of nonces and signatures
+	total total
+	_     [64]byte // keeps two locks out of one line of the cache
 }
 
 const (
 	defaultRequests = 1_000_000
 	shardCount      = 64
-
-	// tableRequests is how many requests of one key fall into one table, if the
-	// key uses up its share. It bounds how long a table takes to grow: about a
-	// millisecond.
-	tableRequests = 1 << 14
 
 	// tickBits makes a tick 1<<34 ns, 17 seconds. Claims end with ticks.
 	tickBits = 34
@@ -99,11 +107,10 @@ func (m *Memory) init() {
 	if m.requests <= 0 {
 		m.requests = defaultRequests
 	}
-	m.requests = min(m.requests, math.MaxUint32) // as far as a tally counts
+	m.requests = int(min(int64(m.requests), math.MaxUint32)) // as far as a tally counts
 	m.start = time.Now()
 	m.wall = m.start.Round(0)
-	m.tagger = newTagger()
-	m.total.ends = make(map[uint32]int)
+	m.seed = replaytable.NewSeed()
 }
 
 // Claim implements Replays: it returns nil, ErrReplayed, ErrStale or ErrFull, or
@@ -121,66 +128,87 @@ func (m *Memory) Claim(ctx context.Context, u Use) error {
 	if u.Signed.UnixMilli() < m.wall.UnixMilli() {
 		return ErrStale
 	}
-	now, err := m.claim(&u)
-	m.sweep(began(now))
-	return err
+	return m.claim(&u)
 }
 
-// claim also returns the time by the store's clock. It records all that a
-// request needs, or nothing.
-func (m *Memory) claim(u *Use) (now time.Duration, err error) {
-	key, nonce, signature := m.tagger.macs(u)
-	s := &m.shards[key.pick(shardCount)]
-	s.Lock()
+// claim records all that a request needs, or nothing.
+func (m *Memory) claim(u *Use) error {
+	key := m.seed.Key(u.ClientKey)
+	nonce, signature := m.seed.Nonce(key, u.Nonce), m.seed.Signature(key, &u.Signature)
+	s := &m.shards[key.Pick(shardCount)]
+	now := m.lock(s)
 	defer s.Unlock()
 
-	// Read under the lock. By an earlier reading, what another call has just
-	// overwritten as ended would be missed, and u not be stale.
-	now = time.Since(m.start)
 	keep := u.Keep.Sub(m.wall)
 	if keep <= now {
-		return now, ErrStale
+		return ErrStale
 	}
 	tick, end := began(now), ended(keep)
 
 	// Everything is looked up before anything is decided, so that the waiting for
 	// one place of memory passes while another is waited for.
-	nonces, signatures := s.tables(&nonce, &signature, m.perKey())
-	used := nonces.find(nonce.tag(), tick)
-	seen := signatures.find(signature.tag(), tick)
-	count := s.keys.find(key.tag(), tick)
-	switch {
-	case used != nil, seen != nil && !seen.val.admits(u, now):
-		return now, ErrReplayed
-	case count != nil && count.val.at(tick) >= m.perKey() && m.perKey() < m.requests:
-		return now, ErrFull
-	case !m.total.add(tick, end, m.requests):
-		return now, ErrFull
+	table := s.requests(m.perKey())
+	used, seen := table.Find(nonce, tick), table.Find(signature, tick)
+	if used != nil || seen != nil && !sight(seen.Value).admits(u, now) {
+		return ErrReplayed
+	}
+	count := s.keys.of(key, tick)
+	if count != nil && count.at(tick) >= m.perKey() && m.perKey() < m.requests {
+		return ErrFull
+	}
+	if !m.reserve() {
+		return ErrFull
 	}
 
-	nonces.add(nonce.tag(), tick, end)
-	if seen == nil {
-		signatures.add(signature.tag(), tick, end).val = newSight(u, now, keep-now)
+	if seen != nil { // first, as seen is valid until the next Add
+		seen.Value = uint32(sight(seen.Value).again(keep - now))
+		table.Extend(seen, end)
 	} else {
-		signatures.extend(seen, end)
-		seen.val.again(keep - now)
+		table.Add(signature, uint32(newSight(u, now, keep-now)), tick, end)
 	}
+	table.Add(nonce, closed, tick, end)
 	if count == nil {
-		count = s.keys.add(key.tag(), tick, end)
-		count.val.past = tick
+		count = s.keys.start(key, tick)
 	}
-	s.keys.extend(count, end)
-	count.val.add(end)
-	return now, nil
+	count.add(end)
+	s.total.add(end)
+	return nil
+}
+
+// lock locks a shard, and returns the time by the store's clock. It is read under
+// the lock. By an earlier reading, what another call has just overwritten as
+// ended would be missed, and the claim not be stale.
+func (m *Memory) lock(s *shard) (now time.Duration) {
+	for {
+		s.Lock()
+		now = time.Since(m.start)
+		if began(now) <= m.swept.tick.Load() {
+			return now
+		}
+		s.Unlock()
+		m.sweep(began(now))
+	}
+}
+
+// reserve counts one request more, unless the store is full.
+func (m *Memory) reserve() bool {
+	for {
+		n := m.live.Load()
+		if n >= int64(m.requests) {
+			return false
+		}
+		if m.live.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
 }
 
 // Len returns how many requests are remembered: what to watch, as claims are
 // refused when it reaches the number the store was made for.
 func (m *Memory) Len() int {
 	m.once.Do(m.init)
-	m.total.Lock()
-	defer m.total.Unlock()
-	return m.total.at(began(time.Since(m.start)))
+	m.sweep(began(time.Since(m.start)))
+	return int(m.live.Load())
 }
 
 func (m *Memory) perKey() int {
@@ -190,36 +218,40 @@ func (m *Memory) perKey() int {
 	return min(m.PerKey, m.requests)
 }
 
-// sweep, once in a tick, gives back the tables in which everything has ended:
-// the client keys that filled them may never come back.
+// sweep, once in a tick, takes off what has ended, and gives back the memory of
+// shards in which everything has: the client keys that filled them may never
+// come back.
 func (m *Memory) sweep(tick uint32) {
-	last := m.swept.Load()
-	if tick <= last || !m.swept.CompareAndSwap(last, tick) {
+	if tick <= m.swept.tick.Load() {
+		return
+	}
+	m.swept.Lock()
+	defer m.swept.Unlock()
+	if tick <= m.swept.tick.Load() {
 		return
 	}
 	for i := range m.shards {
-		m.shards[i].sweep(tick)
+		m.live.Add(-m.shards[i].sweep(tick))
 	}
+	m.swept.tick.Store(tick)
 }
 
-func (s *shard) sweep(tick uint32) {
+// sweep returns how many requests have ended.
+func (s *shard) sweep(tick uint32) int64 {
 	s.Lock()
 	defer s.Unlock()
-	s.keys.sweep(tick)
-	for i := range s.nonces {
-		s.nonces[i].sweep(tick)
-		s.signatures[i].sweep(tick)
+	if s.table != nil && s.table.Ended(tick) {
+		s.table, s.keys = nil, tallies{}
 	}
+	return s.total.sweep(tick)
 }
 
-// tables returns those of a nonce and a signature.
-func (s *shard) tables(nonce, signature *mac, perKey int) (*table[struct{}], *table[sight]) {
-	if s.nonces == nil {
-		n := perKey/tableRequests + 1
-		s.nonces = make([]table[struct{}], n)
-		s.signatures = make([]table[sight], n)
+// requests returns the table, made for a key that uses up its share.
+func (s *shard) requests(perKey int) *replaytable.Table {
+	if s.table == nil {
+		s.table = replaytable.New(perKey)
 	}
-	return &s.nonces[nonce.pick(len(s.nonces))], &s.signatures[signature.pick(len(s.signatures))]
+	return s.table
 }
 
 // began returns the last tick that has begun.

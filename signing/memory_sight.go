@@ -8,7 +8,8 @@ import "time"
 type sight uint32
 
 const (
-	// closed is the count of a signature that is not accepted again.
+	// closed is the count of what is not accepted again: of each nonce, and of
+	// a signature that has no more siblings.
 	closed = 1<<8 - 1
 
 	// siblingTime bounds windows, and for how long a signature that may have
@@ -23,8 +24,7 @@ func newSight(u *Use, now, keep time.Duration) sight {
 	if u.single() {
 		return s | closed
 	}
-	s.again(keep)
-	return s
+	return s.again(keep)
 }
 
 // admits reports whether u may be accepted as a sibling.
@@ -36,12 +36,11 @@ func (s sight) admits(u *Use, now time.Duration) bool {
 }
 
 // again counts an acceptance that is to be remembered for keep.
-func (s *sight) again(keep time.Duration) {
+func (s sight) again(keep time.Duration) sight {
 	if keep >= siblingTime {
-		*s |= closed
-		return
+		return s | closed
 	}
-	*s++
+	return s + 1
 }
 
 // single reports whether the signature of u may be accepted only once.

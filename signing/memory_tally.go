@@ -1,40 +1,76 @@
 package signing
 
-import "sync"
+import "github.com/tenantkit/tenantkit/internal/replaytable"
 
-// total counts the requests a store remembers: for each tick, those that end
+// total counts the requests a shard remembers: for each tick, those that end
 // with it.
 type total struct {
-	sync.Mutex
-	live int
-	past uint32         // what ends with this tick or before is taken off
-	ends map[uint32]int // some thirty ticks, if all requests are kept for minutes
+	ends map[uint32]int64 // some thirty ticks, if all requests are kept for minutes
 }
 
-// at returns how many there are.
-func (t *total) at(now uint32) int {
-	if t.past < now {
-		t.past = now
-		for end, n := range t.ends {
-			if end <= now {
-				t.live -= n
-				delete(t.ends, end)
-			}
-		}
-	}
-	return t.live
-}
-
-// add counts one more, unless limit is reached.
-func (t *total) add(now, end uint32, limit int) bool {
-	t.Lock()
-	defer t.Unlock()
-	if t.at(now) >= limit {
-		return false
+// add counts one more.
+func (t *total) add(end uint32) {
+	if t.ends == nil {
+		t.ends = make(map[uint32]int64)
 	}
 	t.ends[end]++
-	t.live++
-	return true
+}
+
+// sweep takes off what has ended, and returns how many those are.
+func (t *total) sweep(now uint32) (ended int64) {
+	for end, n := range t.ends {
+		if end <= now {
+			ended += n
+			delete(t.ends, end)
+		}
+	}
+	return ended
+}
+
+// tallies counts the requests of each client key of a shard.
+type tallies struct {
+	keys   map[replaytable.Tag]*tally
+	pruned uint32
+}
+
+// of returns the tally of a key, or nil.
+func (t *tallies) of(key replaytable.Tag, now uint32) *tally {
+	if t.pruned != now {
+		t.prune(now)
+	}
+	return t.keys[key]
+}
+
+// start begins to count for a key that has no tally.
+func (t *tallies) start(key replaytable.Tag, now uint32) *tally {
+	if t.keys == nil {
+		t.keys = make(map[replaytable.Tag]*tally)
+	}
+	count := &tally{past: now}
+	t.keys[key] = count
+	return count
+}
+
+// prune drops the tallies that have ended, once they are half of all. It makes a
+// new map, as a map never becomes smaller.
+func (t *tallies) prune(now uint32) {
+	t.pruned = now
+	live := 0
+	for _, count := range t.keys {
+		if count.last > now {
+			live++
+		}
+	}
+	if live > len(t.keys)/2 {
+		return
+	}
+	old := t.keys
+	t.keys = make(map[replaytable.Tag]*tally, live)
+	for key, count := range old {
+		if count.last > now {
+			t.keys[key] = count
+		}
+	}
 }
 
 const tallyGroups = 32
@@ -45,13 +81,17 @@ const tallyGroups = 32
 // sixteenth of the longest time that any is.
 type tally struct {
 	live  uint32
+	last  uint32 // everything has ended with this tick
 	past  uint32 // what ends with this group or before is taken off
 	shift uint8  // a group has 1<<shift ticks
 	ends  [tallyGroups]uint32
 }
 
-// at returns how many there are, of a key that has any.
+// at returns how many there are.
 func (t *tally) at(now uint32) int {
+	if t.last <= now {
+		*t = tally{past: now}
+	}
 	for t.past < now>>t.shift {
 		t.past++
 		ended := &t.ends[t.past%tallyGroups]
@@ -63,6 +103,7 @@ func (t *tally) at(now uint32) int {
 
 // add counts one more. Its end lies after the time of the last at.
 func (t *tally) add(end uint32) {
+	t.last = max(t.last, end)
 	for t.group(end) > t.past+tallyGroups {
 		t.lengthen()
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -135,7 +136,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		requests, perKey, want int
 	}{
-		{10, 0, 1}, {9, 0, 1}, {1, 0, 1}, {50, 0, 5}, {50, -1, 5}, {50, 7, 7}, {50, 50, 50}, {50, 1 << 60, 50},
+		{10, 0, 1}, {9, 0, 1}, {1, 0, 1}, {50, 0, 5}, {50, -1, 5}, {50, 7, 7}, {50, 50, 50}, {50, math.MaxInt, 50},
 	} {
 		t.Run(fmt.Sprintf("%d requests, %d for each key", c.requests, c.perKey), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -153,6 +154,63 @@ func TestMemoryIsBounded(t *testing.T) {
 			}
 			expect(t, "claims", tally{accepted: 1_000_000, full: 1}, claims(t, &store, "key", 0, 1_000_001))
 		})
+	})
+}
+
+func TestMemoryBoundIsExactForManyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := signing.NewMemory(1000)
+		for round := range 3 {
+			got := make([]tally, 16)
+			var wg sync.WaitGroup
+			for i := range got {
+				wg.Go(func() {
+					for key := range 5 {
+						n := claims(t, store, fmt.Sprint("key ", i, " ", key), 1000*round, 30)
+						got[i].accepted += n.accepted
+						got[i].full += n.full
+					}
+				})
+			}
+			wg.Wait()
+			var all tally
+			for _, n := range got {
+				all.accepted += n.accepted
+				all.full += n.full
+			}
+			expect(t, fmt.Sprint("claims, round ", round), tally{accepted: 1000, full: 1400}, all)
+			expect(t, "Len", 1000, store.Len())
+			time.Sleep(tolerance + tick)
+		}
+		expect(t, "Len, in the end", 0, store.Len())
+	})
+}
+
+func TestMemoryRefusalsLeaveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := signing.NewMemory(64)
+		store.PerKey = 8
+		for i := range 8 {
+			expect(t, "claims", tally{accepted: 8, full: 1}, claims(t, store, fmt.Sprint("key ", i), 0, 9))
+		}
+		entries, used := store.Entries(), useOf("key 0", 0)
+		for i := range uint64(1000) {
+			claim(t, store, "by a key that is full", useOf("key 1", 100+i), signing.ErrFull)
+			claim(t, store, "by a new key", useOf(fmt.Sprint("new key ", i), 1), signing.ErrFull)
+			u := useOf("key 0", 100+i)
+			u.Signature = used.Signature
+			claim(t, store, "a signature again", u, signing.ErrReplayed)
+			u = useOf("key 0", 100+i)
+			u.Nonce = used.Nonce
+			claim(t, store, "a nonce again", u, signing.ErrReplayed)
+			u = useOf("key 0", 100+i)
+			u.Keep = time.Now()
+			claim(t, store, "past its retention", u, signing.ErrStale)
+		}
+		expect(t, "entries", entries, store.Entries())
+		expect(t, "Len", 64, store.Len())
+		time.Sleep(tolerance + tick)
+		expect(t, "what was refused, once there is room", tally{accepted: 8, full: 92}, claims(t, store, "key 1", 100, 100))
 	})
 }
 

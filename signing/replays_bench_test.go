@@ -3,6 +3,7 @@ package signing_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -18,12 +19,12 @@ const (
 	benchRetention = 5 * time.Minute
 	benchPause     = benchRetention / benchLive
 	benchBatch     = 1000
+	benchRound     = 100_000
 )
 
 // benchMemory is a Memory in steady use: with every batch of claims, so much
 // time passes that as many end.
 type benchMemory struct {
-	sync.RWMutex // of the clock
 	*signing.Memory
 	now  time.Time
 	next uint64
@@ -65,26 +66,43 @@ func newBenchMemory() *benchMemory {
 	return &benchMemory{Memory: signing.NewMemory(2 * benchLive), now: time.Now()}
 }
 
-// batch lets time pass, and returns the numbers of the requests to claim now.
-func (m *benchMemory) batch() (first, end uint64, now time.Time) {
-	m.Lock()
-	defer m.Unlock()
-	m.Elapse(benchBatch * benchPause)
-	m.now = m.now.Add(benchBatch * benchPause)
-	m.next += benchBatch
-	return m.next - benchBatch, m.next, m.now
+// batch lets time pass for so many claims, and returns the numbers of the
+// requests to claim now.
+func (m *benchMemory) batch(claims uint64) (first, end uint64) {
+	m.Elapse(time.Duration(claims) * benchPause)
+	m.now = m.now.Add(time.Duration(claims) * benchPause)
+	m.next += claims
+	return m.next - claims, m.next
 }
 
-func (m *benchMemory) claimBatch(ctx context.Context) error {
-	i, end, now := m.batch()
-	m.RLock()
-	defer m.RUnlock()
-	for ; i < end; i++ {
-		if err := m.Claim(ctx, benchUse(i, now)); err != nil {
+func (m *benchMemory) claim(ctx context.Context, first, end uint64) error {
+	for i := first; i < end; i++ {
+		if err := m.Claim(ctx, benchUse(i, m.now)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (m *benchMemory) claimBatch(ctx context.Context) error {
+	first, end := m.batch(benchBatch)
+	return m.claim(ctx, first, end)
+}
+
+// claimTogether lets time pass once, and then shares a round of claims among
+// the processors, which have nothing but the store in common.
+func (m *benchMemory) claimTogether(ctx context.Context) error {
+	first, _ := m.batch(benchRound)
+	shares := uint64(runtime.GOMAXPROCS(0))
+	errs := make([]error, shares)
+	var wg sync.WaitGroup
+	for i := range shares {
+		wg.Go(func() {
+			errs[i] = m.claim(ctx, first+benchRound*i/shares, first+benchRound*(i+1)/shares)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 func (m *benchMemory) fill(b *testing.B, requests int) {
@@ -95,9 +113,9 @@ func (m *benchMemory) fill(b *testing.B, requests int) {
 	}
 }
 
-// perClaim turns the time of batches into that of claims.
-func perClaim(b *testing.B) {
-	claims := float64(b.N) * benchBatch
+// perClaim turns the time of so many claims at once into that of one.
+func perClaim(b *testing.B, batch int) {
+	claims := float64(b.N) * float64(batch)
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/claims, "ns/claim")
 }
 
@@ -133,7 +151,7 @@ func BenchmarkMemory(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		perClaim(b)
+		perClaim(b, benchBatch)
 	})
 	m = newBenchMemory()
 	m.fill(b, 3*benchLive)
@@ -145,31 +163,26 @@ func BenchmarkMemory(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		perClaim(b)
+		perClaim(b, benchBatch)
 		b.ReportMetric(float64(heap()-before)/float64(m.Len()), "B/request")
 	})
 	b.Run("claim in parallel", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				if err := m.claimBatch(b.Context()); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-		perClaim(b)
-	})
-	b.Run("refused replay", func(b *testing.B) {
-		i, end, now := m.batch()
-		for ; i < end; i++ {
-			if err := m.Claim(b.Context(), benchUse(i, now)); err != nil {
+		for b.Loop() {
+			if err := m.claimTogether(b.Context()); err != nil {
 				b.Fatal(err)
 			}
+		}
+		perClaim(b, benchRound)
+	})
+	b.Run("refused replay", func(b *testing.B) {
+		first, end := m.batch(benchBatch)
+		if err := m.claim(b.Context(), first, end); err != nil {
+			b.Fatal(err)
 		}
 		var back uint64
 		for b.Loop() {
 			back = back%(benchLive/2) + 1
-			if m.Claim(b.Context(), benchUse(end-back, now)) == nil {
+			if m.Claim(b.Context(), benchUse(end-back, m.now)) == nil {
 				b.Fatal("accepted")
 			}
 		}
