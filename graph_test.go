@@ -33,19 +33,20 @@ var arrows = map[string]string{
 
 	"paging":         "envelope",
 	"paging/mempage": "paging",
-	"paging/sqlpage": "paging",
+	"paging/sqlpage": "internal/prepared paging",
 	"paging/walk":    "envelope paging",
 
 	"auth":            "envelope internal/baseurl internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
 	"auth/bearer":     "auth scope token",
 	"auth/session":    "auth scope",
-	"auth/sqlstore":   "auth auth/session auth/signature signing token",
+	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared signing token",
 	"auth/redisstore": "auth auth/session signing token",
 	"auth/storetest":  "auth auth/session auth/signature signing token",
 	"auth/authtest":   "auth signing",
 
 	"internal/baseurl":     "",
+	"internal/prepared":    "",
 	"internal/recent":      "",
 	"internal/urlpath":     "",
 	"internal/replaytable": "",

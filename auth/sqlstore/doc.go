@@ -40,6 +40,13 @@
 //
 //	file:service.db?_pragma=busy_timeout(250)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)
 //
+// # Prepared statements
+//
+// In SQLite the statements stay prepared, on each connection. In PostgreSQL that is
+// the driver's choice: pgx does so by itself. Behind a pooler that shares
+// connections between transactions and does not know prepared statements, tell the
+// driver to use none: default_query_exec_mode=exec in pgx.
+//
 // # Clock
 //
 // The clock is the engine's, so that those of the instances need not agree.

@@ -154,11 +154,7 @@ func (l *Ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 	}
 	text = l.store.text(text)
 	var made token.Lineage
-	err := run(ctx, func(querier) error {
-		q, err := l.store.kept(ctx, text)
-		if err != nil {
-			return err
-		}
+	err := run(ctx, func(q querier) error {
 		return one(ctx, q, text, sameArgs(r), &made.Maker, &made.MakerApp, &made.Parent)
 	})
 	if errors.Is(err, sql.ErrNoRows) {

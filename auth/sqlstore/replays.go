@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -260,13 +259,8 @@ func (r *Replays) look(ctx context.Context, c *claim) (begun bool, o outcome, er
 	if !s.begun.Load() {
 		return false, o, nil
 	}
-	text := s.text(lookText)
-	err = s.read(ctx, func(querier) error {
-		q, err := s.kept(ctx, text)
-		if err != nil {
-			return err
-		}
-		return one(ctx, q, text, []any{c.nonce, c.signature, c.signed, c.keep, c.siblings, c.withinMs}, &begun, &o.inTime, &o.accepted)
+	err = s.read(ctx, func(q querier) error {
+		return one(ctx, q, s.text(lookText), []any{c.nonce, c.signature, c.signed, c.keep, c.siblings, c.withinMs}, &begun, &o.inTime, &o.accepted)
 	})
 	o.accepted = o.accepted && o.inTime
 	return begun, o, err
@@ -293,35 +287,28 @@ func (r *Replays) beginSQLite(ctx context.Context) error {
 }
 
 // recordText writes both rows or none, as claimText does. It asks again what look
-// has found: that was before it had the lock. A row that is there and is no
-// signature with a place left gets no count of uses, which the table refuses: that
-// ends the statement, and takes back what it has written.
+// has found: that was before it had the lock. A nonce that is not in time gets no
+// count of uses, nor does a row that is there and is no signature with a place left.
+// The table refuses such a row: that ends the statement, and takes back what it has
+// written.
 const recordText = `
-INSERT INTO {replays} (id, keep, uses, began, engine)
-SELECT new.id, $4, new.uses, {now}, ''
-FROM {replays} e, (SELECT $1 AS id, 1 AS uses UNION ALL SELECT $2, $5) new
-WHERE e.id = x'' AND $3 > e.began AND $4 > {now}
+INSERT INTO {replays} (id, keep, uses, began, engine) VALUES
+	($1, $4, (SELECT 1 FROM {replays} WHERE id = x'' AND $3 > began AND $4 > {now}), {now}, ''),
+	($2, $4, $5, {now}, '')
 ON CONFLICT (id) DO UPDATE SET keep = max(keep, excluded.keep),
-	uses = CASE WHEN id = $2 AND uses < $6 AND abs(excluded.began - began) < $7 THEN uses + 1 END
-RETURNING 1`
+	uses = CASE WHEN id = $2 AND uses < $6 AND abs(excluded.began - began) < $7 THEN uses + 1 END`
 
 // noUses is what SQLite calls a row without a count, whichever driver says so.
 const noUses = "NOT NULL constraint failed"
 
-func (r *Replays) record(ctx context.Context, c *claim) (both bool, err error) {
-	s, written := r.store, 0
-	text := s.text(recordText)
-	err = s.write(ctx, func(querier) error {
-		q, err := s.kept(ctx, text)
-		if err != nil {
-			return err
-		}
-		written = 0
-		return each(ctx, q, text, []any{c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs},
-			func(*sql.Rows) error { written++; return nil })
+func (r *Replays) record(ctx context.Context, c *claim) (recorded bool, err error) {
+	s := r.store
+	err = s.write(ctx, func(q querier) error {
+		_, err := q.ExecContext(ctx, s.text(recordText), c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs)
+		return err
 	})
 	if err != nil && strings.Contains(err.Error(), noUses) {
 		return false, nil
 	}
-	return written == 2, err
+	return err == nil, err
 }

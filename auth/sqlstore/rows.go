@@ -9,7 +9,7 @@ import (
 
 // each calls f with each row of a statement. What the statement changes is
 // certain when it returns nil, which takes reading to the end.
-func each(ctx context.Context, q asker, text string, args []any, f func(*sql.Rows) error) error {
+func each(ctx context.Context, q querier, text string, args []any, f func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func each(ctx context.Context, q asker, text string, args []any, f func(*sql.Row
 
 // one reads the one row of a statement that changes something, to its end. It
 // returns sql.ErrNoRows if there is none.
-func one(ctx context.Context, q asker, text string, args []any, into ...any) error {
+func one(ctx context.Context, q querier, text string, args []any, into ...any) error {
 	found := false
 	err := each(ctx, q, text, args, func(rows *sql.Rows) error {
 		found = true

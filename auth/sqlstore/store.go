@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tenantkit/tenantkit/internal/prepared"
 )
 
 // Options say how a Store is opened. The zero Options suit Replays, Ledger,
@@ -33,6 +35,7 @@ type Options struct {
 // Store is a set of tables in a database. It is safe for concurrent use.
 type Store struct {
 	db      *sql.DB
+	single  querier // runs statements outside of transactions
 	dialect Dialect
 	prefix  string
 
@@ -44,10 +47,9 @@ type Store struct {
 	guarantee Guarantee
 
 	// Of SQLite only.
-	opened     int64         // by the engine's clock, Unix milliseconds
-	begun      atomic.Bool   // whether the epoch is not before that
-	writing    chan struct{} // who writes
-	statements sync.Map      // that are prepared, by text
+	opened  int64         // by the engine's clock, Unix milliseconds
+	begun   atomic.Bool   // whether the epoch is not before that
+	writing chan struct{} // who writes
 
 	writes atomic.Uint64
 }
@@ -82,11 +84,12 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 		return nil, errors.New("sqlstore: Sealer and UnsafeUnsealed contradict each other")
 	}
 	s := &Store{
-		db: db, dialect: dialect, prefix: o.Prefix,
+		db: db, single: db, dialect: dialect, prefix: o.Prefix,
 		sealer: o.Sealer, unsealed: o.UnsafeUnsealed,
 		words: dialect.replacer(o.Prefix),
 	}
 	if dialect == SQLite {
+		s.single = prepared.New(db) // the drivers of PostgreSQL do that themselves
 		s.writing = make(chan struct{}, 1)
 	}
 	return s, nil

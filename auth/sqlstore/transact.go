@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// querier is a *sql.DB, *sql.Tx or *sql.Conn.
+// querier is a *sql.DB, *sql.Tx, *sql.Conn or *prepared.DB.
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -20,7 +20,7 @@ type querier interface {
 
 // read runs statements that change nothing.
 func (s *Store) read(ctx context.Context, f func(querier) error) error {
-	return s.unlocked(ctx, func() error { return f(s.db) })
+	return s.unlocked(ctx, func() error { return f(s.single) })
 }
 
 // write runs one statement that is a step by itself.
@@ -30,7 +30,7 @@ func (s *Store) write(ctx context.Context, f func(querier) error) error {
 		return err
 	}
 	defer leave()
-	return s.unlocked(ctx, func() error { return f(s.db) })
+	return s.unlocked(ctx, func() error { return f(s.single) })
 }
 
 // transact runs f in a transaction, one at a time for each lock.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
@@ -42,7 +43,8 @@ func benchEngine(b *testing.B, dialect sqlpage.Dialect) *engine {
 		b.Skip("without -rows")
 	}
 	if dialect == sqlpage.PostgreSQL {
-		e := &engine{name: "PostgreSQL", db: postgres(b), dialect: dialect, table: benchTable}
+		db := postgres(b)
+		e := &engine{name: "PostgreSQL", db: db, dialect: dialect, table: benchTable, pages: &sqlpage.Pages{DB: db, Dialect: dialect}}
 		e.load(b, `CREATE TABLE bench (id text COLLATE "C" PRIMARY KEY, likes integer NOT NULL, rating integer, doc jsonb NOT NULL)`,
 			`INSERT INTO bench SELECT lpad(i::text, 9, '0'), i::bigint * 7919 % 1000, nullif(i % 5, 0), json_build_object('c_size', i * 31 % 5000)
 			FROM generate_series(0, $1::int - 1) AS i`, "VACUUM ANALYZE bench")
@@ -53,7 +55,7 @@ func benchEngine(b *testing.B, dialect sqlpage.Dialect) *engine {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { db.Close() })
-	e := &engine{name: "SQLite", db: db, dialect: dialect, table: benchTable}
+	e := &engine{name: "SQLite", db: db, dialect: dialect, table: benchTable, pages: &sqlpage.Pages{DB: db, Dialect: dialect}}
 	e.load(b, "CREATE TABLE bench (id TEXT PRIMARY KEY, likes INTEGER NOT NULL, rating INTEGER, doc TEXT NOT NULL)",
 		`WITH RECURSIVE s (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < $1 - 1)
 		INSERT INTO bench SELECT printf('%09d', i), i * 7919 % 1000, nullif(i % 5, 0), json_object('c_size', i * 31 % 5000) FROM s`, "ANALYZE")
@@ -112,7 +114,6 @@ func (e *engine) benchmarkPages(b *testing.B) {
 		position := goOn(q, e.position(b, sort, deep))
 		b.Run(name+", at 90 %", func(b *testing.B) { e.benchmark(b, position, limit) })
 	}
-	b.Run("likes, at 90 %, by hand", func(b *testing.B) { e.benchmarkByHand(b, deep, limit) })
 }
 
 // position returns the sort keys of the row that is so deep in the sort.
@@ -140,32 +141,61 @@ func (e *engine) benchmark(b *testing.B, q paging.Query, want int) {
 	}
 }
 
-// benchmarkByHand is the page behind a position as one would write it.
-func (e *engine) benchmarkByHand(b *testing.B, deep, limit int) {
-	sort := []paging.Key{{Path: "likes"}, {Path: "_id"}}
-	last := e.position(b, sort, deep)
-	likes, err := last["likes"].(json.Number).Int64()
-	if err != nil {
-		b.Fatal(err)
+// BenchmarkPageBesideHand takes turns with a page as one would write it, prepared
+// by hand, so that what else the machine does is in both. It reports medians:
+// target 1.0 times the one by hand, at every depth.
+func BenchmarkPageBesideHand(b *testing.B) {
+	for _, dialect := range []sqlpage.Dialect{sqlpage.SQLite, sqlpage.PostgreSQL} {
+		e := benchEngine(b, dialect)
+		for _, perCent := range []int{0, 50, 90} {
+			b.Run(fmt.Sprintf("%s/%d %%", e.name, perCent), func(b *testing.B) { e.besideHand(b, *rows*perCent/100) })
+		}
 	}
-	for b.Loop() {
-		rows, err := e.db.Query("SELECT id FROM bench WHERE (likes, id) > ($1, $2) ORDER BY likes, id LIMIT $3",
-			likes, last.id(), limit+1)
+}
+
+func (e *engine) besideHand(b *testing.B, deep int) {
+	const limit = 100
+	q := paging.Query{Sort: []paging.Key{{Path: "likes"}, {Path: "_id"}}, Limit: limit}
+	text, args := "SELECT id FROM bench ORDER BY likes, id LIMIT $1", []any{limit + 1}
+	if deep > 0 {
+		last := e.position(b, q.Sort, deep)
+		likes, err := last["likes"].(json.Number).Int64()
 		if err != nil {
 			b.Fatal(err)
 		}
-		var ids []string
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&id); err != nil {
-				b.Fatal(err)
-			}
-			ids = append(ids, id)
+		q = goOn(q, last)
+		text, args = "SELECT id FROM bench WHERE (likes, id) > ($1, $2) ORDER BY likes, id LIMIT $3", []any{likes, last.id(), limit + 1}
+	}
+	byHand, err := e.db.Prepare(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer byHand.Close()
+	page := func(rows *sql.Rows, err error) {
+		if err != nil {
+			b.Fatal(err)
 		}
-		if err := rows.Err(); err != nil || len(ids) != limit+1 {
-			b.Fatal(len(ids), err)
+		if ids := readIDs(b, rows); len(ids) != limit+1 {
+			b.Fatalf("%d rows", len(ids))
 		}
 	}
+	beside(b, func() { page(byHand.QueryContext(b.Context(), args...)) }, func() { page(e.pages.Query(b.Context(), q, e.table)) })
+}
+
+// beside runs two functions in turns, and reports how much longer the second takes.
+func beside(b *testing.B, bare, ours func()) {
+	var bares, all []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		bare()
+		between := time.Now()
+		ours()
+		bares, all = append(bares, between.Sub(start)), append(all, time.Since(between))
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(median(bares).Nanoseconds()), "ns/bare")
+	b.ReportMetric(float64(median(all))/float64(median(bares)), "ratio")
+	b.ReportMetric(float64(all[0])/float64(bares[0]), "ratio-of-minima") // median has sorted them
 }
 
 // BenchmarkWalk reads all rows of SQLite, a thousand at a time.

@@ -32,6 +32,7 @@ type engine struct {
 	db      *sql.DB
 	dialect sqlpage.Dialect
 	table   sqlpage.Table
+	pages   *sqlpage.Pages
 }
 
 // columns are the properties of items that have a column; all others are in
@@ -72,7 +73,7 @@ var schema = func() paging.Schema {
 
 func newEngine(t testing.TB, name string, db *sql.DB, dialect sqlpage.Dialect, table string) *engine {
 	t.Helper()
-	e := &engine{name: name, db: db, dialect: dialect}
+	e := &engine{name: name, db: db, dialect: dialect, pages: &sqlpage.Pages{DB: db, Dialect: dialect}}
 	e.table = sqlpage.Table{Name: table, Select: []string{"id"}, Properties: map[string]sqlpage.Column{}}
 	var create []string
 	for _, c := range columns {
@@ -227,14 +228,16 @@ func (i item) json() []byte {
 // page returns the _ids of a page.
 func (e *engine) page(t testing.TB, q paging.Query) (ids []string, more bool) {
 	t.Helper()
-	text, args, err := sqlpage.Statement(q, e.table, e.dialect)
+	rows, err := e.pages.Query(t.Context(), q, e.table)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %s: %v", e.name, q.Where, err)
 	}
-	rows, err := e.db.Query(text, args...)
-	if err != nil {
-		t.Fatalf("%s: %s: %v\n%s\n%v", e.name, q.Where, err, text, args)
-	}
+	return paging.Trim(readIDs(t, rows), q.Limit)
+}
+
+// readIDs reads and closes the rows of a page.
+func readIDs(t testing.TB, rows *sql.Rows) (ids []string) {
+	t.Helper()
 	defer rows.Close()
 	for rows.Next() {
 		var id string
@@ -244,9 +247,9 @@ func (e *engine) page(t testing.TB, q paging.Query) (ids []string, more bool) {
 		ids = append(ids, id)
 	}
 	if err := rows.Err(); err != nil {
-		t.Fatalf("%s: %s: %v\n%s\n%v", e.name, q.Where, err, text, args)
+		t.Fatal(err)
 	}
-	return paging.Trim(ids, q.Limit)
+	return ids
 }
 
 // inMemory returns the _ids of a page, by the plain statement of what it is.

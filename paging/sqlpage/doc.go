@@ -2,10 +2,12 @@
 // SQLite, over plain columns, JSON documents or both. It matches and orders
 // rows as package mempage does.
 //
-//	text, args, err := sqlpage.Statement(q, table, sqlpage.PostgreSQL)
-//	rows, err := db.QueryContext(ctx, text, args...)
+//	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.PostgreSQL} // once
+//	rows, err := pages.Query(ctx, q, table)
 //	… // scan them into notes
 //	notes, more := paging.Trim(notes, q.Limit)
+//
+// Statement returns the text and its arguments, for a program that runs it itself.
 //
 // Names are those of the Table, which the program writes; what comes with a
 // request is bound.
@@ -19,6 +21,21 @@
 // Where that would make a statement of more than 64 KiB, for each of the few
 // repeats the filter, it is compiled to one condition instead, which reads all rows
 // that the rest of the filter leaves.
+//
+// # Prepared statements
+//
+// In SQLite, Pages keeps the 128 statements prepared that were run last, on each
+// connection, and none whose text is longer than 8 KiB: clients write filters, and
+// no number of different ones must fill the memory. Statement, run by
+// sql.DB.QueryContext, is compiled for each page.
+//
+// In PostgreSQL, Pages prepares nothing, as drivers such as pgx do so for each
+// connection, and to prepare a statement twice gains nothing. Their bound is theirs:
+// 512 statements of a connection in pgx. Behind a pooler that shares connections
+// between transactions and does not know prepared statements, tell the driver to use
+// none: default_query_exec_mode=exec in pgx. After a change of a column's type,
+// pgx may return "cached plan must not change result type" once for each connection,
+// and then prepares the statement anew.
 //
 // # What the tables must have
 //
@@ -51,7 +68,7 @@
 //
 // What a Table says is believed, of columns, types and NOT NULL: rows that have
 // something else may be left out of pages, or the database refuses the statement.
-// The package opens no connection and knows no org: add the condition that rows
+// The package knows no org: add the condition that rows
 // belong to the caller's with Query.And, or every tenant gets all of them.
 //
 // # Compatibility

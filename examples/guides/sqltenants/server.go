@@ -11,6 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -57,6 +58,6 @@ func NewHandler(db *sql.DB, store *sqlstore.Store, baseURL string) (http.Handler
 		},
 	}
 	mux := guard.Mux()
-	mux.Handle("GET /users", auth.Some("object.read.user"), users{db})
+	mux.Handle("GET /users", auth.Some("object.read.user"), users{&sqlpage.Pages{DB: db, Dialect: sqlpage.SQLite}})
 	return mux, nil
 }

@@ -2,7 +2,6 @@ package sqltenants
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -53,7 +52,7 @@ type user struct {
 }
 
 // users answers GET /users: the caller's colleagues.
-type users struct{ db *sql.DB }
+type users struct{ pages *sqlpage.Pages }
 
 func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := auth.From(r.Context())
@@ -89,11 +88,7 @@ func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u users) page(ctx context.Context, q paging.Query) (page []user, more bool, err error) {
-	text, args, err := sqlpage.Statement(q, Table, sqlpage.SQLite)
-	if err != nil {
-		return nil, false, err
-	}
-	rows, err := u.db.QueryContext(ctx, text, args...)
+	rows, err := u.pages.Query(ctx, q, Table)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,0 +1,158 @@
+// Package prepared keeps statements of a sql.DB prepared, a bounded number of
+// them. SQLite takes longer to compile most statements than to run them.
+//
+// It is for SQLite. PostgreSQL's drivers keep statements for each connection by
+// themselves, and only they know whether a pooler allows it.
+package prepared
+
+import (
+	"container/list"
+	"context"
+	"database/sql"
+	"sync"
+)
+
+const (
+	// MaxStatements bounds how many statements a DB keeps, of each on every
+	// connection that has run it.
+	MaxStatements = 128
+
+	// MaxText bounds the text of a statement that is kept, in bytes. A client that
+	// writes filters must not fill the memory with a few long ones.
+	MaxText = 8 << 10
+)
+
+// DB runs statements in a sql.DB and keeps those prepared that were run last. It is
+// safe for concurrent use. It has nothing to close: the statements end with the
+// sql.DB.
+type DB struct {
+	db *sql.DB
+
+	mu     sync.Mutex
+	byText map[string]*list.Element // of latest
+	latest *list.List               // of *statement, the one that was run last first
+}
+
+// New returns a DB that keeps no statement yet.
+func New(db *sql.DB) *DB {
+	return &DB{db: db, byText: map[string]*list.Element{}, latest: list.New()}
+}
+
+// statement is kept until it is evicted, and open until its last user is done.
+type statement struct {
+	*sql.Stmt
+	text    string
+	users   int
+	evicted bool
+}
+
+// QueryContext is that of sql.DB.
+func (d *DB) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	s := d.acquire(ctx, text)
+	if s == nil {
+		return d.db.QueryContext(ctx, text, args...)
+	}
+	defer d.release(s) // rows that are still read keep it open
+	return s.QueryContext(ctx, args...)
+}
+
+// QueryRowContext is that of sql.DB.
+func (d *DB) QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row {
+	s := d.acquire(ctx, text)
+	if s == nil {
+		return d.db.QueryRowContext(ctx, text, args...)
+	}
+	defer d.release(s)
+	return s.QueryRowContext(ctx, args...)
+}
+
+// ExecContext is that of sql.DB.
+func (d *DB) ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	s := d.acquire(ctx, text)
+	if s == nil {
+		return d.db.ExecContext(ctx, text, args...)
+	}
+	defer d.release(s)
+	return s.ExecContext(ctx, args...)
+}
+
+// acquire returns a statement to release after use. It returns nil for one that is
+// not kept or cannot be prepared: whoever runs the text without gets the error.
+func (d *DB) acquire(ctx context.Context, text string) *statement {
+	if len(text) > MaxText {
+		return nil
+	}
+	if s := d.find(text); s != nil {
+		return s
+	}
+	made, err := d.db.PrepareContext(ctx, text)
+	if err != nil {
+		return nil
+	}
+	return d.keep(text, made)
+}
+
+func (d *DB) find(text string) *statement {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.use(text)
+}
+
+// use returns nil for a text that is not kept. The caller holds the lock.
+func (d *DB) use(text string) *statement {
+	at, ok := d.byText[text]
+	if !ok {
+		return nil
+	}
+	d.latest.MoveToFront(at)
+	s := at.Value.(*statement)
+	s.users++
+	return s
+}
+
+// keep keeps a statement, unless another caller has prepared the same meanwhile.
+func (d *DB) keep(text string, made *sql.Stmt) *statement {
+	d.mu.Lock()
+	s, unused := d.use(text), made
+	if s == nil {
+		s = &statement{Stmt: made, text: text, users: 1}
+		d.byText[text] = d.latest.PushFront(s)
+		unused = d.evict()
+	}
+	d.mu.Unlock()
+	closeUnused(unused)
+	return s
+}
+
+// evict drops the statement that was run longest ago if there are too many. It
+// returns the statement to close, nil if there is none or it is in use.
+func (d *DB) evict() *sql.Stmt {
+	if d.latest.Len() <= MaxStatements {
+		return nil
+	}
+	s := d.latest.Remove(d.latest.Back()).(*statement)
+	delete(d.byText, s.text)
+	s.evicted = true
+	if s.users > 0 {
+		return nil
+	}
+	return s.Stmt
+}
+
+func (d *DB) release(s *statement) {
+	d.mu.Lock()
+	s.users--
+	last := s.evicted && s.users == 0
+	d.mu.Unlock()
+	if last {
+		closeUnused(s.Stmt)
+	}
+}
+
+// closeUnused closes a statement, if there is one. An error says that its
+// connection has failed, and then the next user of that connection gets it.
+func closeUnused(s *sql.Stmt) {
+	if s != nil {
+		s.Close()
+	}
+}

@@ -1,0 +1,290 @@
+package prepared_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/internal/prepared"
+)
+
+// engine counts the statements that are open. Each statement returns its text in
+// two rows, or the error that there is for it.
+type engine struct {
+	open, made atomic.Int64
+	mu         sync.Mutex
+	fails      map[string]error // by text, when it is prepared
+	lost       bool             // the connections there are
+}
+
+func (e *engine) Connect(context.Context) (driver.Conn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lost = false
+	return &conn{engine: e}, nil
+}
+
+func (e *engine) Driver() driver.Driver { return nil }
+
+func (e *engine) failure(text string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.lost {
+		return driver.ErrBadConn
+	}
+	return e.fails[text]
+}
+
+func (e *engine) set(change func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	change()
+}
+
+type conn struct {
+	*engine
+	statements int64
+}
+
+func (c *conn) Begin() (driver.Tx, error) { return nil, errors.ErrUnsupported }
+
+func (c *conn) Close() error {
+	c.open.Add(-c.statements) // as they end with it
+	return nil
+}
+
+func (c *conn) Prepare(text string) (driver.Stmt, error) {
+	if err := c.failure(text); err != nil {
+		return nil, err
+	}
+	c.statements++
+	c.made.Add(1)
+	c.open.Add(1)
+	return &statement{conn: c, text: text}, nil
+}
+
+type statement struct {
+	*conn
+	text   string
+	closed bool
+}
+
+func (s *statement) NumInput() int { return -1 }
+
+func (s *statement) Close() error {
+	s.closed = true
+	s.statements--
+	s.open.Add(-1)
+	return nil
+}
+
+var errClosed = errors.New("a closed statement was run")
+
+func (s *statement) Query([]driver.Value) (driver.Rows, error) {
+	if s.closed {
+		return nil, errClosed
+	}
+	return &rows{statement: s, left: 2}, s.failure("")
+}
+
+func (s *statement) Exec([]driver.Value) (driver.Result, error) {
+	if s.closed {
+		return nil, errClosed
+	}
+	return driver.RowsAffected(1), s.failure("")
+}
+
+type rows struct {
+	*statement
+	left int
+}
+
+func (r *rows) Columns() []string { return []string{"text"} }
+func (r *rows) Close() error      { return nil }
+
+func (r *rows) Next(into []driver.Value) error {
+	switch {
+	case r.closed:
+		return errClosed
+	case r.left == 0:
+		return io.EOF
+	}
+	r.left--
+	into[0] = r.text
+	return nil
+}
+
+func start(t *testing.T, connections int) (*engine, *sql.DB, *prepared.DB) {
+	e := &engine{fails: map[string]error{}}
+	db := sql.OpenDB(e)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	t.Cleanup(func() { db.Close() })
+	return e, db, prepared.New(db)
+}
+
+// ask runs a text and reads both rows.
+func ask(d *prepared.DB, text string) error {
+	rows, err := d.QueryContext(context.Background(), text)
+	if err != nil {
+		return err
+	}
+	return read(rows, text)
+}
+
+func read(rows *sql.Rows, text string) error {
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		var got string
+		if err := rows.Scan(&got); err != nil {
+			return err
+		}
+		if n++; got != text {
+			return fmt.Errorf("%q is answered with %q", text, got)
+		}
+	}
+	if err := rows.Err(); err != nil || n != 2 {
+		return fmt.Errorf("%d rows: %w", n, err)
+	}
+	return nil
+}
+
+func TestATextIsPreparedOnce(t *testing.T) {
+	e, _, d := start(t, 1)
+	for range 3 {
+		var text string
+		_, failed := d.ExecContext(t.Context(), "a")
+		if err := errors.Join(failed, ask(d, "a"), d.QueryRowContext(t.Context(), "a").Scan(&text)); err != nil || text != "a" {
+			t.Fatal(text, err)
+		}
+	}
+	if n := e.made.Load(); n != 1 {
+		t.Errorf("prepared %d times", n)
+	}
+}
+
+func TestStatementsAreBounded(t *testing.T) {
+	e, _, d := start(t, 1)
+	for i := range 10_000 {
+		if err := ask(d, fmt.Sprint("text ", i)); err != nil {
+			t.Fatal(err)
+		}
+		if n := e.open.Load(); n > prepared.MaxStatements {
+			t.Fatalf("%d statements are open after %d texts", n, i+1)
+		}
+	}
+}
+
+func TestTheOneRunLongestAgoIsEvicted(t *testing.T) {
+	e, _, d := start(t, 1)
+	for i := range prepared.MaxStatements * 3 {
+		if err := errors.Join(ask(d, "often"), ask(d, fmt.Sprint("once ", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := e.made.Load(); n != prepared.MaxStatements*3+1 {
+		t.Errorf("prepared %d times, not each text once", n)
+	}
+}
+
+func TestALongTextIsNotKept(t *testing.T) {
+	e, _, d := start(t, 1)
+	if err := ask(d, strings.Repeat("x", prepared.MaxText+1)); err != nil {
+		t.Fatal(err)
+	}
+	if n := e.open.Load(); n != 0 {
+		t.Errorf("%d statements are open", n)
+	}
+}
+
+// TestRowsOutliveTheirStatement evicts the statement of rows that are half read.
+func TestRowsOutliveTheirStatement(t *testing.T) {
+	e, _, d := start(t, 2)
+	rows, err := d.QueryContext(t.Context(), "read slowly")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range prepared.MaxStatements {
+		if err := ask(d, fmt.Sprint("text ", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := read(rows, "read slowly"); err != nil {
+		t.Error(err)
+	}
+	if n := e.open.Load(); n != prepared.MaxStatements {
+		t.Errorf("%d statements are open when the rows are", n)
+	}
+}
+
+// TestEvictionFailsNoCall has many callers at once run more texts than are kept.
+func TestEvictionFailsNoCall(t *testing.T) {
+	const connections, texts = 4, prepared.MaxStatements + 8
+	e, _, d := start(t, connections)
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			for i := range 1000 {
+				if err := ask(d, fmt.Sprint("text ", (i*(caller+1))%texts)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if n := e.open.Load(); n > connections*prepared.MaxStatements {
+		t.Errorf("%d statements are open", n)
+	}
+}
+
+func TestAFailureIsNotKept(t *testing.T) {
+	e, _, d := start(t, 1)
+	failure := errors.New("no such table")
+	e.set(func() { e.fails["a"] = failure })
+	_, failed := d.ExecContext(t.Context(), "a")
+	for _, err := range []error{failed, ask(d, "a"), d.QueryRowContext(t.Context(), "a").Err()} {
+		if !errors.Is(err, failure) {
+			t.Errorf("error is %v", err)
+		}
+	}
+	e.set(func() { clear(e.fails) })
+	if err := ask(d, "a"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALostConnectionFailsNoCall(t *testing.T) {
+	e, _, d := start(t, 2)
+	for range 3 {
+		if err := ask(d, "a"); err != nil {
+			t.Fatal(err)
+		}
+		e.set(func() { e.lost = true })
+	}
+}
+
+func TestAClosedDatabaseIsAnError(t *testing.T) {
+	e, db, d := start(t, 1)
+	if err := ask(d, "a"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	if err := ask(d, "a"); err == nil {
+		t.Error("a statement of a closed database is run")
+	}
+	if err := ask(d, "b"); err == nil {
+		t.Error("a statement is prepared in a closed database")
+	}
+	if n := e.open.Load(); n != 0 {
+		t.Errorf("%d statements are open", n)
+	}
+}

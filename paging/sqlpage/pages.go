@@ -1,0 +1,40 @@
+package sqlpage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/tenantkit/tenantkit/internal/prepared"
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// Pages runs the statements of pages in one database. In SQLite it keeps those
+// prepared that were run last; see the package's comment. Pages is safe for
+// concurrent use, and must not be copied or changed once used. It has nothing to
+// close: the statements end with the DB.
+type Pages struct {
+	DB      *sql.DB // required
+	Dialect Dialect // required
+
+	once sync.Once
+	kept *prepared.DB // of SQLite
+}
+
+// Query runs the Statement for the page that q asks for. The error is that of
+// Statement or that of the driver. Close the rows, as those of sql.DB.
+func (p *Pages) Query(ctx context.Context, q paging.Query, table Table) (*sql.Rows, error) {
+	if p.DB == nil {
+		return nil, errors.New("sqlpage: no database")
+	}
+	text, args, err := Statement(q, table, p.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	if p.Dialect == PostgreSQL {
+		return p.DB.QueryContext(ctx, text, args...)
+	}
+	p.once.Do(func() { p.kept = prepared.New(p.DB) })
+	return p.kept.QueryContext(ctx, text, args...)
+}
