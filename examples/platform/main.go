@@ -55,7 +55,12 @@ func main() {
 
 // run is the server from its start to its end, which is that of ctx.
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	log := o.newLog(stderr)
+	lines := newLineLog(stderr)
+	defer lines.close() // before main may exit
+	log := o.newLog(lines)
+	lines.lose = func(n int) { log.Warn("the log's writer was too slow", "lost_lines", n) }
+	// A second signal ends the process without draining: nothing may wait then.
+	defer context.AfterFunc(ctx, lines.writeThrough)()
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
 		return err
