@@ -126,6 +126,7 @@ var rows = slices.Concat([]row{
 					note: "the least that can be asked of it: a bearer token looked up in a map"},
 				"the client signs each request, and its claim goes to a memory store"),
 		},
+		serverRow,
 		{
 			name: "Where", title: "Parse a where of 211 bytes", text: "From text to a checked filter. No other module parses this language; encoding/json is where one would begin.",
 			peers: []peer{

@@ -45,6 +45,7 @@ var targets = []target{
 	{figure: timeOf("Loopback", "plain handler"), per: timeOf("Loopback", ours), least: true, bound: 0.85},
 	{figure: timeOf("Loopback", "plain handler"), per: timeOf("Loopback", "tenantkit signature"), least: true, bound: 0.85},
 	{figure: timeOf("Loopback", "plain handler"), per: timeOf("Loopback", "tenantkit session"), least: true, bound: 0.85},
+	{figure: timeOf("Server", ours), per: timeOf("Server", "plain server"), bound: 5},
 	{figure: timeOf("Where", ours), bound: 4000},
 	{figure: timeOf("PageDecode", ours), per: timeOf("PageDecode", "json.Unmarshal"), bound: 1.05},
 	{figure: timeOf("Paging/900", ours), per: timeOf("Paging/900", "row comparison"), bound: 1.2},
