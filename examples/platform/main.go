@@ -15,7 +15,8 @@
 //   - tokens.go, minting.go, quota.go: tokens, and who may mint which
 //   - scripts.go, views.go, deployments.go: what stands for those of an org
 //   - clientaddr.go: where requests come from, behind a proxy
-//   - store.go, objectstore.go, share.go, stores.go: where it is all kept
+//   - store.go, pool.go, objectstore.go, document.go, share.go, stores.go: where it is all kept
+//   - log.go, linelog.go: a line for each request
 //   - demo.go: the demo orgs
 //
 // From the root of the repository:
