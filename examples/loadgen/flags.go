@@ -79,7 +79,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.Var(&o.expect, "expect", "fault `code` that is no failure, without the namespace: throttled.unspecified; repeat it for more")
 	flags.BoolVar(&o.remote, "remote", false, "allow a URL that is not of this machine; be sure that it is yours")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
-	flags.IntVar(&o.pid, "pid", 0, "`process` of this machine, the server say, whose memory to watch")
+	flags.IntVar(&o.pid, "pid", 0, "`process` of this machine, the server say, whose memory and CPU to watch")
 }
 
 func (o *options) validate() error {

@@ -231,7 +231,7 @@ func TestProgress(t *testing.T) {
 	if text := errs.String(); !strings.HasPrefix(text, "\r\x1b[K  ") || !strings.Contains(text, " s ") || !strings.HasSuffix(text, "\r\x1b[K") {
 		t.Errorf("%q", text)
 	}
-	if !strings.Contains(out.String(), "resident memory in MiB: first ") {
+	if !strings.Contains(out.String(), "resident memory in MiB: first ") || !strings.Contains(out.String(), "CPU of the process for each request in ms: ") {
 		t.Errorf("%s", out.String())
 	}
 }

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
-// memory is the resident memory of a process, in bytes, as Linux tells it in
-// /proc. A nil *memory watches nothing. It is safe for concurrent use.
+// memory is the resident memory of a process, in bytes, and the CPU that it uses, as
+// Linux tells them in /proc. A nil *memory watches nothing. It is safe for concurrent
+// use.
 type memory struct {
 	pid int
+	cpu time.Duration // at first
 	mu  sync.Mutex
 	rss resident
 }
@@ -34,7 +38,40 @@ func watch(pid int) (*memory, error) {
 		return nil, fmt.Errorf("-pid %d: %w", pid, err)
 	}
 	m.rss = resident{now, now, now}
-	return m, nil
+	m.cpu, err = cpuOf(pid)
+	return m, err
+}
+
+// cpuUsed is what the process has used since the first sample, in user and in system
+// mode. It is 0 where nothing is watched, or the process is gone.
+func (m *memory) cpuUsed() time.Duration {
+	if m == nil {
+		return 0
+	}
+	now, err := cpuOf(m.pid)
+	if err != nil {
+		return 0
+	}
+	return now - m.cpu
+}
+
+// cpuOf reads fields 14 and 15 of proc_pid_stat(5), in hundredths of a second. Before
+// them is a name, which may hold blanks and parentheses.
+func cpuOf(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("stat: %q", text)
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * time.Second / 100, err
 }
 
 // sample looks again. A process that is gone keeps what it had.

@@ -23,6 +23,7 @@ type report struct {
 	Latency    latency               `json:"latency_ms"`
 	Kinds      map[string]kindReport `json:"kinds"`
 	RSS        *resident             `json:"rss,omitempty"`
+	CPU        float64               `json:"cpu_ms,omitempty"` // of the watched process, for each request
 
 	all histogram
 }
@@ -74,6 +75,9 @@ func (l *load) report(m *memory) *report {
 		r.Failed += part.Failed
 	}
 	r.Rate = float64(r.Requests) / r.Seconds
+	if r.Requests > 0 {
+		r.CPU = float64(m.cpuUsed()) / float64(time.Millisecond) / float64(r.Requests)
+	}
 	r.Latency = r.all.latency()
 	// What could not be sent at all makes this less than it is, never more.
 	if sent := l.to.sent.Load() - l.before; sent > r.Requests {
@@ -118,6 +122,7 @@ func (r *report) write(w io.Writer) {
 		const MiB = 1 << 20
 		fmt.Fprintf(w, "\nresident memory in MiB: first %.1f, last %.1f, max %.1f\n",
 			float64(r.RSS.First)/MiB, float64(r.RSS.Last)/MiB, float64(r.RSS.Max)/MiB)
+		fmt.Fprintf(w, "CPU of the process for each request in ms: %.3f\n", r.CPU)
 	}
 }
 

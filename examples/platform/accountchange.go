@@ -219,7 +219,7 @@ func (s *store) changeAccount(ctx context.Context, org, id string, change func(*
 		return nil, err
 	}
 	defer leave()
-	tx, err := begin(ctx, s.db)
+	tx, err := begin(ctx, s.db.DB)
 	if err != nil {
 		return nil, storeFailed(err)
 	}

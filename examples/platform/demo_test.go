@@ -190,6 +190,7 @@ func TestTheLogHoldsNoSecret(t *testing.T) {
 	s.bearing(t, s.NarrowToken+"x", "GET", "/apps", "")
 	r := call{path: "/accounts/me", account: s.OtherAccountID}
 	s.refused(t, s.do(t, r), 403, "accessDenied.principal")
+	s.logged(t)
 	for _, secret := range []string{s.ClientSecret, s.OtherClientSecret, s.AccountPassword, s.AdminToken, s.NarrowToken, "in-the-query", "in-the-body", "Client-Signature"} {
 		if strings.Contains(s.log.String(), secret) {
 			t.Errorf("%s is in the log:\n%s", secret, s.log)

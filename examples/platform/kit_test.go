@@ -73,6 +73,18 @@ func (s *server) await(t *testing.T, file string) {
 	t.Fatalf("no facts after a minute; the log: %s", s.log)
 }
 
+// logged waits until everything that was asked before is in the log, whose lines are in
+// order.
+func (s *server) logged(t *testing.T) {
+	t.Helper()
+	id := s.do(t, call{path: "/schemas"}).header.Get("Request-Id")
+	for deadline := time.Now().Add(patience); !strings.Contains(s.log.String(), id); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("request %s is not in the log", id)
+		}
+	}
+}
+
 // parts are those of a platform that does not listen, in memory unless the flags
 // say otherwise. The test ends them.
 func parts(t *testing.T, log io.Writer, args ...string) *platform {

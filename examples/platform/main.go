@@ -15,7 +15,8 @@
 //   - tokens.go, minting.go, quota.go: tokens, and who may mint which
 //   - scripts.go, views.go, deployments.go: what stands for those of an org
 //   - clientaddr.go: where requests come from, behind a proxy
-//   - store.go, objectstore.go, share.go, stores.go: where it is all kept
+//   - store.go, pool.go, objectstore.go, document.go, share.go, stores.go: where it is all kept
+//   - log.go, linelog.go: a line for each request
 //   - demo.go: the demo orgs
 //
 // From the root of the repository:
@@ -55,7 +56,12 @@ func main() {
 
 // run is the server from its start to its end, which is that of ctx.
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	log := o.newLog(stderr)
+	lines := newLineLog(stderr)
+	defer lines.close() // before main may exit
+	log := o.newLog(lines)
+	lines.lose = func(n int) { log.Warn("the log's writer was too slow", "lost_lines", n) }
+	// A second signal ends the process without draining: nothing may wait then.
+	defer context.AfterFunc(ctx, lines.writeThrough)()
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
 		return err

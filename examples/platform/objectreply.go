@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -47,25 +47,30 @@ func (reply objectReply) at(path string) any {
 }
 
 // MarshalJSON writes a JSON object.
-func (reply objectReply) MarshalJSON() ([]byte, error) {
-	var text bytes.Buffer
-	text.WriteByte('{')
+func (reply objectReply) MarshalJSON() ([]byte, error) { return reply.appendJSON(nil) }
+
+// appendJSON is one pass for all objects in the reply. What they have from a database
+// is appended as it is: encoding/json, which asked for the JSON, makes it compact.
+func (reply objectReply) appendJSON(text []byte) (_ []byte, err error) {
+	text = append(text, '{')
 	for i, f := range reply {
 		if i > 0 {
-			text.WriteByte(',')
+			text = append(text, ',')
 		}
-		name, err := json.Marshal(f.name)
+		text = append(strconv.AppendQuote(text, f.name), ':') // names of a schema have nothing to escape
+		switch value := f.value.(type) {
+		case objectReply:
+			text, err = value.appendJSON(text)
+		case json.RawMessage:
+			text = append(text, value...)
+		default:
+			var encoded []byte
+			encoded, err = json.Marshal(value)
+			text = append(text, encoded...)
+		}
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(f.value)
-		if err != nil {
-			return nil, err
-		}
-		text.Write(name)
-		text.WriteByte(':')
-		text.Write(value)
 	}
-	text.WriteByte('}')
-	return text.Bytes(), nil
+	return append(text, '}'), nil
 }

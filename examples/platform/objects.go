@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -22,7 +23,30 @@ type object struct {
 	Owner  string         // id of the account that created it
 	Values map[string]any // by property path; what is missing has no value
 
-	version int64 // of its row
+	doc     document // what was read; the values of an object that is only shown stay in it
+	version int64    // of its row
+}
+
+// at returns the value at the path of a property, as JSON where it was not decoded.
+func (o *object) at(path string) (value any, ok bool) {
+	if o.Values == nil {
+		return o.doc.at(path)
+	}
+	value, ok = o.Values[path]
+	return value, ok
+}
+
+// items returns the ids of a list property.
+func (o *object) items(path string) (ids []string, err error) {
+	switch value, _ := o.at(path); value := value.(type) {
+	case []string:
+		return value, nil
+	case json.RawMessage:
+		if value != nil {
+			err = json.Unmarshal(value, &ids)
+		}
+	}
+	return ids, err
 }
 
 // Properties that the server knows by their names: it sets the first two where
@@ -235,7 +259,7 @@ func (h objects) reply(r *http.Request, o *object, q paging.Query, v view) (obje
 				return nil, err
 			}
 			reply = reply.with(p.Path, items)
-		} else if value, ok := o.Values[p.Path]; ok {
+		} else if value, ok := o.at(p.Path); ok {
 			reply = reply.with(p.Path, value)
 		}
 	}
@@ -246,9 +270,9 @@ func (h objects) reply(r *http.Request, o *object, q paging.Query, v view) (obje
 // its own. One without items is still a list.
 func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Query, v view) (envelope.List[objectReply], error) {
 	in := objects{schema: p.List, store: h.store}
-	ids, _ := o.Values[p.Path].([]string)
-	if len(ids) == 0 {
-		return envelope.List[objectReply]{}, nil
+	ids, err := o.items(p.Path)
+	if err != nil || len(ids) == 0 {
+		return envelope.List[objectReply]{}, err
 	}
 	return in.replies(r, q.And(paging.In("_id", ids...)), func(*object) view { return v })
 }

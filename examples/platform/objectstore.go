@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -71,7 +70,7 @@ func (s *store) page(ctx context.Context, org string, of *paging.Schema, q pagin
 	defer rows.Close()
 	for rows.Next() {
 		o := &object{Org: org, Type: of.Object}
-		if err := o.scan(rows, of); err != nil {
+		if err := o.scan(rows); err != nil {
 			return nil, false, err
 		}
 		page = append(page, o)
@@ -83,16 +82,27 @@ func (s *store) page(ctx context.Context, org string, of *paging.Schema, q pagin
 	return page, more, nil
 }
 
-// object returns one object of a type, or auth.ErrNotFound.
+// object returns one object of a type with its values, as whoever writes it needs them,
+// or auth.ErrNotFound.
 func (s *store) object(ctx context.Context, org string, of *paging.Schema, id string) (*object, error) {
+	o, err := s.read(ctx, org, of, id)
+	if err != nil {
+		return nil, err
+	}
+	o.Values, err = o.doc.values(of)
+	return o, err
+}
+
+// read returns one object of a type as it is kept, or auth.ErrNotFound.
+func (s *store) read(ctx context.Context, org string, of *paging.Schema, id string) (*object, error) {
 	row := s.objects.QueryRowContext(ctx,
 		"SELECT id, owner, doc, version FROM platform_objects WHERE org = $1 AND type = $2 AND id = $3", org, of.Object, id)
 	o := &object{Org: org, Type: of.Object}
-	return o, o.scan(row, of, &o.version)
+	return o, o.scan(row, &o.version)
 }
 
 // scan reads id, owner and document of a row, and what else there is.
-func (o *object) scan(row interface{ Scan(...any) error }, of *paging.Schema, rest ...any) error {
+func (o *object) scan(row interface{ Scan(...any) error }, rest ...any) error {
 	var doc []byte
 	err := row.Scan(append([]any{&o.ID, &o.Owner, &doc}, rest...)...)
 	switch {
@@ -101,7 +111,7 @@ func (o *object) scan(row interface{ Scan(...any) error }, of *paging.Schema, re
 	case err != nil:
 		return storeFailed(err)
 	}
-	o.Values, err = decodeValues(doc, of)
+	o.doc, err = cutDocument(doc)
 	return err
 }
 
@@ -217,35 +227,23 @@ func encodeValues(values map[string]any, of *paging.Schema) string {
 	return record(doc)
 }
 
-// decodeValues reads a document.
-func decodeValues(text []byte, of *paging.Schema) (map[string]any, error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // integers of 64 bits stay what they are
-	var doc map[string]any
-	if err := decoder.Decode(&doc); err != nil {
-		return nil, err
-	}
+// values decodes a document.
+func (d document) values(of *paging.Schema) (map[string]any, error) {
 	values := make(map[string]any)
 	for _, p := range of.Properties {
-		if value, ok := below(doc, p.Path); ok {
-			values[p.Path] = fromJSON(value)
+		text, ok := d.at(p.Path)
+		if !ok {
+			continue
 		}
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber() // integers of 64 bits stay what they are
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return nil, err
+		}
+		values[p.Path] = fromJSON(value)
 	}
 	return values, nil
-}
-
-// below returns what a document has at a path.
-func below(doc map[string]any, path string) (any, bool) {
-	name, rest, nested := strings.Cut(path, ".")
-	value, ok := doc[name]
-	if !nested || !ok {
-		return value, ok
-	}
-	inner, ok := value.(map[string]any)
-	if !ok {
-		return nil, false
-	}
-	return below(inner, rest)
 }
 
 // fromJSON gives a value the type that it has in this program.

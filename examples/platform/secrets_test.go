@@ -72,6 +72,7 @@ func TestNothingIsTold(t *testing.T) {
 	// A body that is refused.
 	note(b.send(t, "POST", "/accounts", `{"email":"x","password":"`+s.AccountPassword+`","password":""}`))
 
+	s.logged(t)
 	log := s.log.String()
 	if strings.Count(log, "\n") < 15 || strings.Count(faults.String(), "fault") < 8 {
 		t.Fatalf("too little was said:\n%s%s", log, &faults)

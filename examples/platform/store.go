@@ -24,9 +24,9 @@ import (
 // and objects. It is the auth.Directory, too. What the library keeps lies in
 // tables beside these, see stores.go.
 type store struct {
-	db      *sql.DB // what routes ask for
-	guarded *sql.DB // what the Guard and the library ask for, with connections of its own
-	objects *sql.DB // the objects: db, and in memory another database
+	db      *pool // what routes ask for
+	guarded *pool // what the Guard and the library ask for, with connections of its own
+	objects *pool // the objects: db, and in memory another database
 	dialect sqlpage.Dialect
 
 	found   *auth.CachedDirectory // what the Guard remembers of the records; see exec
@@ -88,19 +88,9 @@ func (s *store) open(driver, source string) (err error) {
 	return err
 }
 
-func openPool(driver, source string, connections int) (*sql.DB, error) {
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(connections)
-	db.SetMaxIdleConns(connections)
-	return db, nil
-}
-
 // pools are the store's databases, each once.
-func (s *store) pools() (all []*sql.DB) {
-	for _, db := range []*sql.DB{s.db, s.guarded, s.objects} {
+func (s *store) pools() (all []*pool) {
+	for _, db := range []*pool{s.db, s.guarded, s.objects} {
 		if db != nil && !slices.Contains(all, db) {
 			all = append(all, db)
 		}
@@ -224,7 +214,7 @@ func isBusy(err error) bool {
 
 // migrateAll makes the tables where they are used.
 func (s *store) migrateAll(ctx context.Context) error {
-	for _, db := range slices.Compact([]*sql.DB{s.db, s.objects}) {
+	for _, db := range slices.Compact([]*pool{s.db, s.objects}) {
 		conn, err := db.Conn(ctx)
 		if err != nil {
 			return err
@@ -238,8 +228,8 @@ func (s *store) migrateAll(ctx context.Context) error {
 }
 
 // migrate makes the tables of a database.
-func (s *store) migrate(ctx context.Context, db *sql.DB) error {
-	tx, err := begin(ctx, db) // the library may be making its own tables, for another instance
+func (s *store) migrate(ctx context.Context, db *pool) error {
+	tx, err := begin(ctx, db.DB) // the library may be making its own tables, for another instance
 	if err != nil {
 		return err
 	}
@@ -301,7 +291,7 @@ func (s *store) exec(ctx context.Context, org string, otherwise error, statement
 	return execIn(ctx, s.db, otherwise, statement, args...)
 }
 
-func execIn(ctx context.Context, db *sql.DB, otherwise error, statement string, args ...any) error {
+func execIn(ctx context.Context, db *pool, otherwise error, statement string, args ...any) error {
 	result, err := db.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return storeFailed(err)

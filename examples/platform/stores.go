@@ -56,7 +56,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	if err != nil {
 		return nil, err
 	}
-	kept, err := sqlstore.Open(ctx, s.guarded, s.engine(), sqlstore.Options{
+	kept, err := sqlstore.Open(ctx, s.guarded.DB, s.engine(), sqlstore.Options{
 		Sealer:           sealer,
 		UnsafeDurability: o.db == memoryDB, // whose name says as much
 	})

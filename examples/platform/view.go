@@ -53,7 +53,7 @@ func (h objects) read(r *http.Request) (*object, error) {
 	if ids, all := h.grant(r).IDs(); !all && !slices.Contains(ids, id) {
 		return nil, h.unreadable(id, "")
 	}
-	return h.find(r)
+	return h.store.read(r.Context(), auth.From(r.Context()).Org, h.schema, id)
 }
 
 func (h objects) unreadable(id, path string) error {

@@ -139,6 +139,7 @@ var rows = slices.Concat([]row{
 					note: "the least that can be asked of it: a bearer token looked up in a map"},
 				"the client signs each request, and its claim goes to a memory store"),
 		},
+		serverRow,
 	},
 	jsonRows(""), jsonRows(nextGo),
 	pagingRows())

@@ -54,6 +54,7 @@ var targets = slices.Concat([]target{
 	{figure: timeOf("Loopback", "plain handler"), per: timeOf("Loopback", ours), least: true, bound: 0.92},
 	{figure: timeOf("Loopback", "plain handler"), per: timeOf("Loopback", "tenantkit signature"), least: true, bound: 0.92},
 	{figure: timeOf("Loopback", "plain handler"), per: timeOf("Loopback", "tenantkit session"), least: true, bound: 0.92},
+	{figure: timeOf("Server", ours), per: timeOf("Server", "plain server"), bound: 5},
 },
 	jsonTargets(""), jsonTargets(nextGo), pagingTargets())
 

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+func TestServer(t *testing.T) {
+	all := servers(t)
+	plain := make([]contender, len(all))
+	for i, s := range all {
+		plain[i] = s.contender
+	}
+	check(t, "Server", plain)
+}
+
+// BenchmarkServer reports the CPU that the server's process takes for each request, in
+// place of the time: the client's share would hide what is compared.
+func BenchmarkServer(b *testing.B) {
+	all := servers(b)
+	for _, s := range all {
+		for range 200 { // connections, statements and caches are there
+			if err := s.good(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, s := range thereAndBack(all) {
+		b.Run(s.name, func(b *testing.B) {
+			b.SetParallelism(max(1, connections/runtime.GOMAXPROCS(0)))
+			before := cpuOf(b, s.pid)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if err := s.good(); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+			b.ReportMetric(float64(cpuOf(b, s.pid)-before)/float64(b.N), unitTime)
+		})
+	}
+}
+
+// aServer is a contender that is a process of its own.
+type aServer struct {
+	contender
+	pid int
+}
+
+// servers are the plain one, and the reference server once for each credential and once
+// for all of them in turn. They are sent the same.
+func servers(t testing.TB) []aServer {
+	transport := &http.Transport{MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, DisableCompression: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	without := &http.Client{Transport: transport}
+
+	address, plainPID := startPlain(t)
+	plain := contender{name: "plain server", good: asks(t, address, without)}
+	f, pid := startReference(t)
+	base := f.BaseURL + "/" + f.Org + "/v2"
+	bearer := func(value string) *http.Client {
+		return &http.Client{Transport: &token.Transport{BaseURL: base, Source: token.Token(value), Base: transport}}
+	}
+	each := []*http.Client{
+		{Transport: &signing.Transport{BaseURL: base, ClientKey: f.ClientKey, Secret: signing.Secret(f.ClientSecret), Base: transport}},
+		bearer(f.EphemeralToken),
+		loggedIn(t, transport, base, f),
+	}
+	refused := map[string]func() error{
+		"no credential":      asks(t, base, without),
+		"a wrong credential": asks(t, base, bearer("no.to.ken")),
+	}
+	all := []aServer{{plain, plainPID}, {contender{ours, asks(t, base, each...), refused}, pid}}
+	for i, name := range []string{"tenantkit signature", "tenantkit bearer", "tenantkit session"} {
+		all = append(all, aServer{contender{name, asks(t, base, each[i]), refused}, pid})
+	}
+	return all
+}
+
+// asks sends the next request by the next client: of ten requests five read an object,
+// four a page of ten, and one writes an object.
+func asks(t testing.TB, base string, clients ...*http.Client) func() error {
+	t.Helper()
+	sent := new(atomic.Int64)
+	return func() error {
+		n := sent.Add(1)
+		// Each client sends each kind.
+		client, kind := clients[n%int64(len(clients))], n/int64(len(clients))%10
+		switch {
+		case kind == 9:
+			return answered(client.Post(base+"/c_messages", "application/json", strings.NewReader(`{"c_text":"a new message","c_pinned":false}`)))
+		case kind%2 == 1:
+			return answered(client.Get(base + "/c_messages?limit=10"))
+		}
+		return answered(client.Get(base + "/c_messages/" + messageID(int(n%100))))
+	}
+}
+
+func answered(response *http.Response, err error) error {
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%w: %d %s", errRefused, response.StatusCode, body)
+	}
+	return err
+}
+
+// demoFacts are what the reference server says of its demo.
+type demoFacts struct {
+	BaseURL         string `json:"base_url"`
+	Org             string `json:"org"`
+	ClientKey       string `json:"client_key"`
+	ClientSecret    string `json:"client_secret"`
+	EphemeralToken  string `json:"ephemeral_token"`
+	AccountEmail    string `json:"account_email"`
+	AccountPassword string `json:"account_password"`
+}
+
+// startReference builds the reference server, which is a program and cannot be imported,
+// and starts it with everything in memory.
+func startReference(t testing.TB) (f demoFacts, pid int) {
+	t.Helper()
+	folder := t.TempDir()
+	program, file := filepath.Join(folder, "platform"), filepath.Join(folder, "facts.json")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = "../../examples/platform"
+	build.Env = append(os.Environ(), "GOWORK=") // in the workspace, which this module is outside of
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	log, err := os.Create(filepath.Join(folder, "log")) // a file, as a server has
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	command := exec.Command(program, "-db", "memory:", "-addr", "127.0.0.1:0", "-demo-json", file)
+	command.Stderr = log
+	pid = startProcess(t, command)
+	awaitJSON(t, file, &f)
+	return f, pid
+}
+
+// plainFile tells this program to be the plain server, and where to write its address.
+const plainFile = "PEERBENCH_PLAIN_SERVER"
+
+func startPlain(t testing.TB) (address string, pid int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "address.json")
+	command := exec.Command(os.Args[0], "-test.run", "^TestPlainServer$")
+	command.Env = append(os.Environ(), plainFile+"="+file)
+	pid = startProcess(t, command)
+	awaitJSON(t, file, &address)
+	return address, pid
+}
+
+func startProcess(t testing.TB, command *exec.Cmd) (pid int) {
+	t.Helper()
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		command.Process.Kill()
+		command.Wait()
+	})
+	return command.Process.Pid
+}
+
+// awaitJSON reads a file that a process writes once it listens.
+func awaitJSON(t testing.TB, file string, to any) {
+	t.Helper()
+	for range 6000 {
+		if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, to) == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("no %s after a minute", filepath.Base(file))
+}
+
+// loggedIn is a client with a session.
+func loggedIn(t testing.TB, transport http.RoundTripper, base string, f demoFacts) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: transport, Jar: jar}
+	body, err := json.Marshal(map[string]string{"email": f.AccountEmail, "password": f.AccountPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answered(client.Post(base+"/accounts/login", "application/json", bytes.NewReader(body))); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// cpuOf returns what all threads of a process have used. Its clock ticks in nanoseconds,
+// where that of getrusage ticks in hundredths of a second.
+func cpuOf(t testing.TB, pid int) (ns int64) {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(threads) == 0 {
+		t.Skip("this system does not tell the CPU of a process in /proc")
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it has just ended
+		}
+		used, _, _ := strings.Cut(string(text), " ")
+		n, err := strconv.ParseInt(used, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ns += n
+	}
+	return ns
+}
