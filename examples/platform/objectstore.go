@@ -54,16 +54,12 @@ func (s *store) indexes() (statements []string, err error) {
 func (s *store) page(ctx context.Context, org string, of *paging.Schema, q paging.Query) (page []*object, more bool, err error) {
 	// Last, and with And: what the client has written can only narrow it.
 	q = q.And(paging.And(paging.Eq("org", org), paging.Eq("object", of.Object)))
-	text, args, err := sqlpage.Statement(q, objectTable(of), s.dialect)
-	if err != nil {
-		return nil, false, err
-	}
 	leave, err := s.queries.enter(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer leave()
-	rows, err := s.objects.QueryContext(ctx, text, args...)
+	rows, err := s.pages.Query(ctx, q, objectTable(of))
 	if err != nil {
 		return nil, false, storeFailed(err)
 	}

@@ -27,6 +27,7 @@ type store struct {
 	db      *pool // what routes ask for
 	guarded *pool // what the Guard and the library ask for, with connections of its own
 	objects *pool // the objects: db, and in memory another database
+	pages   *sqlpage.Pages
 	dialect sqlpage.Dialect
 
 	found   *auth.CachedDirectory // what the Guard remembers of the records; see exec
@@ -75,6 +76,7 @@ func openStore(ctx context.Context, name string) (*store, error) {
 		s.close()
 		return nil, fmt.Errorf("-db: %w", err)
 	}
+	s.pages = &sqlpage.Pages{DB: s.objects.DB, Dialect: s.dialect}
 	s.found = auth.Cached(s.forGuard(), directoryStale, 0)
 	return s, nil
 }
