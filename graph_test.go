@@ -45,11 +45,12 @@ var arrows = map[string]string{
 	"auth/storetest":  "auth auth/session auth/signature signing token",
 	"auth/authtest":   "auth signing",
 
-	"internal/baseurl": "",
-	"internal/urlpath": "",
-	"internal/rawhttp": "",
-	"internal/printed": "",
-	"internal/api":     "", // tests alone
+	"internal/baseurl":    "",
+	"internal/urlpath":    "",
+	"internal/rawhttp":    "",
+	"internal/printed":    "",
+	"internal/strictjson": "",
+	"internal/api":        "", // tests alone
 }
 
 // stdlibOnly are the packages that compile no third-party code, however far
