@@ -29,7 +29,7 @@ var arrows = map[string]string{
 	"envelope": "",
 	"scope":    "",
 	"signing":  "internal/baseurl internal/urlpath",
-	"token":    "internal/baseurl scope " + jwt + " " + jose,
+	"token":    "internal/baseurl internal/strictjson scope " + jwt + " " + jose,
 
 	"paging":         "envelope",
 	"paging/mempage": "paging",
