@@ -31,7 +31,7 @@ var arrows = map[string]string{
 	"signing":  "internal/baseurl internal/urlpath",
 	"token":    "internal/baseurl internal/strictjson scope " + jwt + " " + jose,
 
-	"paging":         "envelope",
+	"paging":         "envelope internal/strictjson",
 	"paging/mempage": "paging",
 	"paging/sqlpage": "paging",
 	"paging/walk":    "envelope paging",

@@ -68,6 +68,8 @@ func New(text string, limits Limits) Reader {
 }
 
 // Fail refuses the text for a reason of the caller's. The first failure counts.
+//
+//go:noinline
 func (r *Reader) Fail(err error) {
 	if r.err == nil {
 		r.err, r.text = err, r.text[:r.pos]
@@ -107,7 +109,11 @@ func (r *Reader) Object(yield func(name string) bool) {
 	var room [16]string
 	seen := room[:0]
 	for more := !r.take('}'); more; more = r.more('}') {
-		name := r.name()
+		if r.peek() != '"' {
+			r.Fail(ErrName)
+			return
+		}
+		name := r.Text()
 		switch {
 		case slices.Contains(seen, name):
 			r.Fail(ErrDuplicate)
@@ -243,23 +249,17 @@ func (r *Reader) open(bracket byte) bool {
 // more stands behind a part: another one follows, or the end.
 func (r *Reader) more(end byte) bool {
 	r.space()
-	if r.take(end) {
-		return false
-	}
-	if !r.take(',') {
+	switch r.peek() {
+	case ',':
+		r.pos++
+		r.space()
+		return true
+	case end:
+		r.pos++
+	default:
 		r.Fail(ErrComma)
-		return false
 	}
-	r.space()
-	return true
-}
-
-func (r *Reader) name() string {
-	if r.peek() != '"' {
-		r.Fail(ErrName)
-		return ""
-	}
-	return r.Text()
+	return false
 }
 
 func (r *Reader) word(w string) bool {
