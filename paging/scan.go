@@ -84,7 +84,7 @@ func scan(text string) (document, error) {
 	}
 	s := scanner{
 		Reader: strictjson.New(text, strictjson.Limits{Depth: maxDepth, Members: maxTokens}),
-		tokens: make(document, 0, 4+len(text)/8),
+		tokens: make(document, 0, 4+len(text)/10),
 	}
 	s.value("")
 	switch err := s.End(); err {

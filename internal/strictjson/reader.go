@@ -152,18 +152,20 @@ func (r *Reader) Text() string {
 		r.unexpected()
 		return ""
 	}
-	start := r.pos
-	for ; r.pos < len(r.text); r.pos++ {
-		switch c := r.text[r.pos]; {
+	rest := r.text[r.pos:]
+	for i := range len(rest) {
+		switch c := rest[i]; {
 		case c == '"':
-			r.pos++
-			return r.text[start : r.pos-1]
+			r.pos += i + 1
+			return rest[:i]
 		case c == '\\':
-			return r.unescape(start)
+			return r.unescape(rest[:i])
 		case c < ' ':
+			r.pos += i
 			return r.unended()
 		}
 	}
+	r.pos = len(r.text)
 	return r.unended()
 }
 
@@ -279,9 +281,10 @@ func (r *Reader) digits() bool {
 	return r.pos > start
 }
 
-// unescape reads a string on from its first escape.
-func (r *Reader) unescape(start int) string {
-	text := []byte(r.text[start:r.pos])
+// unescape reads a string on from its first escape, which plain precedes.
+func (r *Reader) unescape(plain string) string {
+	r.pos += len(plain)
+	text := []byte(plain)
 	for {
 		switch c := r.peek(); {
 		case c == '"':
