@@ -29,9 +29,9 @@ var arrows = map[string]string{
 	"envelope": "",
 	"scope":    "",
 	"signing":  "internal/baseurl internal/replaytable internal/urlpath",
-	"token":    "internal/baseurl internal/recent scope " + jwt + " " + jose,
+	"token":    "internal/baseurl internal/recent internal/strictjson scope " + jwt + " " + jose,
 
-	"paging":         "envelope",
+	"paging":         "envelope internal/strictjson",
 	"paging/mempage": "paging",
 	"paging/sqlpage": "internal/prepared paging",
 	"paging/walk":    "envelope paging",
@@ -52,6 +52,7 @@ var arrows = map[string]string{
 	"internal/replaytable": "",
 	"internal/rawhttp":     "",
 	"internal/printed":     "",
+	"internal/strictjson":  "",
 	"internal/api":         "", // tests alone
 }
 

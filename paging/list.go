@@ -141,13 +141,11 @@ func (l listParser) skip() int {
 // parseInteger reads decimal digits and nothing else: no sign, blank, fraction
 // or leading zero.
 func parseInteger(text string) (int64, bool) {
-	if text == "" || digits(text) < len(text) || len(text) > 1 && text[0] == '0' {
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || len(text) > 1 && text[0] == '0' {
 		return 0, false
 	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n, true
-	}
-	return 0, false
+	return int64(n), true
 }
 
 // lists returns the queries of the list properties that were mentioned: those that

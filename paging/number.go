@@ -1,6 +1,11 @@
 package paging
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
+)
 
 // Bounds of a number: beyond them no type of a database is exact, and a short
 // text could stand for a number of millions of digits.
@@ -9,49 +14,19 @@ const (
 	maxExponent = 324 // of the smallest float64
 )
 
-// validNumber reports whether text is a JSON number (RFC 8259, section 6)
-// within the bounds.
-func validNumber(text string) bool {
-	if len(text) > maxNumber {
+// validNumber reports whether text is a JSON number within the bounds.
+func validNumber(text string) bool { return inRange(text) && strictjson.IsNumber(text) }
+
+// inRange reports whether a number is within the bounds.
+func inRange(number string) bool {
+	if len(number) > maxNumber {
 		return false
 	}
-	text = cut(text, "-")
-	whole := digits(text)
-	if whole == 0 || whole > 1 && text[0] == '0' {
-		return false
-	}
-	text = text[whole:]
-	if fraction := cut(text, "."); fraction != text {
-		n := digits(fraction)
-		if n == 0 {
-			return false
-		}
-		text = fraction[n:]
-	}
-	exponent := cut(text, "eE")
-	if exponent == text {
-		return text == ""
-	}
-	exponent = cut(exponent, "+-")
-	n := digits(exponent)
-	e, err := strconv.Atoi(exponent)
-	return err == nil && n == len(exponent) && e <= maxExponent
-}
-
-// cut removes the first character if it is one of set.
-func cut(text, set string) string {
-	if text != "" && (text[0] == set[0] || len(set) > 1 && text[0] == set[1]) {
-		return text[1:]
-	}
-	return text
-}
-
-// digits counts the digits that text begins with.
-func digits(text string) int {
-	for i, c := range []byte(text) {
-		if c < '0' || c > '9' {
-			return i
+	for i, c := range []byte(number) {
+		if c == 'e' || c == 'E' {
+			e, err := strconv.Atoi(strings.TrimLeft(number[i+1:], "+-"))
+			return err == nil && e <= maxExponent
 		}
 	}
-	return len(text)
+	return true
 }

@@ -114,7 +114,7 @@ func TestParseHasOneAnswerForWhatCannotBeSeen(t *testing.T) {
 		got := refused(t, sorted(`{"`+escaped+`":1}`))
 		want := []string{"sort " + pointer + " unknown property"}
 		if strings.Contains(path, "\x00") {
-			want = []string{"sort  a bad escape at byte 14"}
+			want = []string{"sort  NUL in a string at byte 14"}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("P07 C12 sort by %q:\n%s", path, diff)

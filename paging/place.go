@@ -1,6 +1,10 @@
 package paging
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
+)
 
 // where reads a where, and decides what of it is the place behind which the
 // caller goes on: what is last in it, in the form of Behind. What stands before
@@ -140,36 +144,15 @@ func conditionsOf(text string) (conditions []string) {
 	if !ok {
 		return []string{text}
 	}
-	start, depth := 0, 0
-	for i := 0; i < len(inner); i++ {
-		switch inner[i] {
-		case '"':
-			i = endOfString(inner, i)
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth < 0 {
-				if inner[i:] != "]}" {
-					return nil
-				}
-				return append(conditions, inner[start:i])
-			}
-		case ',':
-			if depth == 0 {
-				conditions = append(conditions, inner[start:i])
-				start = i + 1
-			}
+	for {
+		n := strictjson.Span(inner)
+		condition, rest := inner[:n], inner[n:]
+		conditions = append(conditions, condition)
+		if rest == "]}" {
+			return conditions
+		}
+		if inner, ok = strings.CutPrefix(rest, ","); !ok {
+			return nil
 		}
 	}
-	return nil
-}
-
-// endOfString returns where the string that begins at i ends, or the text does.
-func endOfString(text string, i int) int {
-	for i++; i < len(text) && text[i] != '"'; i++ {
-		if text[i] == '\\' {
-			i++
-		}
-	}
-	return i
 }

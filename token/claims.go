@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -18,6 +19,9 @@ const (
 	maxChains = 1024      // of one token, as package scope has it
 	maxCount  = 1<<53 - 1 // the largest integer that every JSON reader keeps
 )
+
+// limits are those of headers, payloads and keys.
+var limits = strictjson.Limits{Depth: 16, Members: 64, AllowNUL: true}
 
 // MaxRoles is how many roles a token can add to those of its subject.
 const MaxRoles = 64
@@ -56,6 +60,8 @@ var (
 	errText    = errors.New("claim is empty, longer than 512 bytes or has control characters")
 	errCount   = errors.New("claim cnt is not positive, or without jti")
 	errGrant   = errors.New("claim gnt is not an access level")
+	errRange   = errors.New("number out of range")
+	errLong    = errors.New("array with too many elements")
 )
 
 // extra is a claim this package does not know: its name and its JSON.
@@ -64,16 +70,13 @@ type extra struct{ name, raw string }
 // readClaims reads the payload of a token. The claims it does not know come
 // apart, in their order.
 func readClaims(payload, namespace string) (c Claims, extras []extra, err error) {
-	err = readObject(payload, func(r *reader, name string) error {
-		known, err := c.read(r, name, namespace)
-		if known || err != nil {
-			return err
+	r := strictjson.New(payload, limits)
+	for name := range r.Object {
+		if !c.read(&r, name, namespace) {
+			extras = append(extras, extra{name, r.Skip()})
 		}
-		raw, err := r.skip()
-		extras = append(extras, extra{name, raw})
-		return err
-	})
-	switch {
+	}
+	switch err := r.End(); {
 	case err != nil:
 		return Claims{}, nil, err
 	case c.Issuer == "" || c.Subject == "" || c.Audience == "" || c.IssuedAt.IsZero():
@@ -86,58 +89,58 @@ func readClaims(payload, namespace string) (c Claims, extras []extra, err error)
 
 // read reads the value of a claim, if it knows the name: the exact name, since
 // another spelling is another claim.
-func (c *Claims) read(r *reader, name, namespace string) (known bool, err error) {
+func (c *Claims) read(r *strictjson.Reader, name, namespace string) (known bool) {
 	switch name {
 	case "iss":
-		c.Issuer, err = readText(r)
+		c.Issuer = readText(r)
 	case "sub":
-		c.Subject, err = readText(r)
+		c.Subject = readText(r)
 	case "aud":
-		c.Audience, err = readText(r)
+		c.Audience = readText(r)
 	case "jti":
-		c.ID, err = readText(r)
+		c.ID = readText(r)
 	case "iat":
-		c.IssuedAt, err = readTime(r)
+		c.IssuedAt = readTime(r)
 	case "nbf":
-		c.NotBefore, err = readTime(r)
+		c.NotBefore = readTime(r)
 	case "exp":
-		c.Expires, err = readTime(r)
+		c.Expires = readTime(r)
 	default:
 		if rest, ok := strings.CutPrefix(name, namespace); ok {
 			return c.readOwn(r, rest)
 		}
-		return false, nil
+		return false
 	}
-	return true, err
+	return true
 }
 
 // readOwn is read for the claims of the namespace.
-func (c *Claims) readOwn(r *reader, name string) (known bool, err error) {
+func (c *Claims) readOwn(r *strictjson.Reader, name string) (known bool) {
 	switch name {
 	case "scp":
-		c.Scope, err = r.strings(maxChains)
+		c.Scope = readTexts(r, maxChains)
 	case "rls":
-		c.Roles, err = readRoles(r)
+		c.Roles = readRoles(r)
 	case "skp":
-		c.SkipACL, err = r.boolean()
+		c.SkipACL = r.Bool()
 	case "skc":
-		c.SkipCreateACL, err = r.boolean()
+		c.SkipCreateACL = r.Bool()
 	case "gnt":
-		c.Grant, err = readLevel(r)
+		c.Grant = readLevel(r)
 	case "cnt":
-		c.MaxUses, err = readCount(r)
+		c.MaxUses = readCount(r)
 	default:
-		return false, nil
+		return false
 	}
-	return true, err
+	return true
 }
 
-func readText(r *reader) (string, error) {
-	s, err := r.string()
-	if err == nil && !isText(s) {
-		err = errText
+func readText(r *strictjson.Reader) string {
+	s := r.Text()
+	if !isText(s) {
+		r.Fail(errText)
 	}
-	return s, err
+	return s
 }
 
 // isText accepts what may name somebody. Control characters are not in it:
@@ -151,37 +154,64 @@ func isText(s string) bool {
 	return 0 < len(s) && len(s) <= maxText
 }
 
-func readTime(r *reader) (time.Time, error) {
-	seconds, err := r.integer(maxTime)
-	return time.Unix(seconds, 0).UTC(), err
+// readTexts reads an array of no more than most strings.
+func readTexts(r *strictjson.Reader, most int) []string {
+	texts := []string{}
+	for range r.Array {
+		if text := r.Text(); len(texts) < most {
+			texts = append(texts, text)
+		} else {
+			r.Fail(errLong)
+		}
+	}
+	return texts
 }
 
-func readRoles(r *reader) ([]string, error) {
-	roles, err := r.strings(MaxRoles)
-	if err == nil && !all(roles, isText) {
-		err = errText
+// readInteger reads a number written in digits alone: 1.0 and 1e3 are other
+// types to half of the world's readers.
+func readInteger(r *strictjson.Reader, most int64) (n int64) {
+	for _, c := range []byte(r.Number()) {
+		if c < '0' || '9' < c {
+			r.Fail(strictjson.ErrType)
+			return 0
+		}
+		if n = n*10 + int64(c-'0'); n > most {
+			r.Fail(errRange)
+			return 0
+		}
 	}
-	return roles, err
+	return n
+}
+
+func readTime(r *strictjson.Reader) time.Time {
+	return time.Unix(readInteger(r, maxTime), 0).UTC()
+}
+
+func readRoles(r *strictjson.Reader) []string {
+	roles := readTexts(r, MaxRoles)
+	if !all(roles, isText) {
+		r.Fail(errText)
+	}
+	return roles
 }
 
 func all(list []string, ok func(string) bool) bool {
 	return !slices.ContainsFunc(list, func(s string) bool { return !ok(s) })
 }
 
-func readLevel(r *reader) (level scope.Level, err error) {
-	raw, err := r.skip()
-	if err == nil && level.UnmarshalJSON([]byte(raw)) != nil {
-		err = errGrant
+func readLevel(r *strictjson.Reader) (level scope.Level) {
+	if level.UnmarshalJSON([]byte(r.Skip())) != nil {
+		r.Fail(errGrant)
 	}
-	return level, err
+	return level
 }
 
-func readCount(r *reader) (int64, error) {
-	n, err := r.integer(maxCount)
-	if err == nil && n == 0 {
-		err = errCount
+func readCount(r *strictjson.Reader) int64 {
+	n := readInteger(r, maxCount)
+	if n == 0 {
+		r.Fail(errCount)
 	}
-	return n, err
+	return n
 }
 
 // record is what the ledger keeps of a token signed with the key.

@@ -68,17 +68,9 @@ var (
 	ROCAPrimes = rocaPrimes
 )
 
-// Why a JSON text is refused.
+// Why JSON is refused that strictjson accepts.
 var (
-	ErrSyntax    = errSyntax
-	ErrTrailing  = errTrailing
-	ErrUTF8      = errUTF8
-	ErrSurrogate = errSurrogate
-	ErrDuplicate = errDuplicate
-	ErrDepth     = errDepth
-	ErrMembers   = errMembers
-	ErrElements  = errElements
-	ErrType      = errType
+	ErrLong      = errLong
 	ErrRange     = errRange
 	ErrAlgorithm = errAlgorithm
 	ErrTyp       = errTyp

@@ -16,6 +16,7 @@ import (
 	josejson "github.com/go-jose/go-jose/v4/json"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -24,15 +25,23 @@ import (
 // the text then. A text that is refused for syntax is refused by the other
 // readers, too; the rest is where this package is narrower, on purpose.
 var refusals = map[error]func(text string) bool{
-	token.ErrSyntax:    func(s string) bool { return !json.Valid([]byte(s)) },
-	token.ErrTrailing:  func(s string) bool { return !json.Valid([]byte(s)) },
-	token.ErrUTF8:      func(s string) bool { return !utf8.ValidString(s) },
-	token.ErrSurrogate: func(s string) bool { return strings.Contains(strings.ToLower(s), `\ud`) },
-	token.ErrDuplicate: func(s string) bool { var v any; return josejson.Unmarshal([]byte(s), &v) != nil },
-	token.ErrDepth:     func(s string) bool { return strings.Count(s, "[")+strings.Count(s, "{") > 16 },
-	token.ErrMembers:   func(s string) bool { return strings.Count(s, ":") >= 64 },
-	token.ErrElements:  func(s string) bool { return strings.Count(s, ",") >= 64 },
-	token.ErrType:      anyText,
+	strictjson.ErrValue:     noJSON,
+	strictjson.ErrNumber:    noJSON,
+	strictjson.ErrString:    noJSON,
+	strictjson.ErrControl:   noJSON,
+	strictjson.ErrEscape:    noJSON,
+	strictjson.ErrName:      noJSON,
+	strictjson.ErrColon:     noJSON,
+	strictjson.ErrComma:     noJSON,
+	strictjson.ErrTrailing:  noJSON,
+	strictjson.ErrUTF8:      func(s string) bool { return !utf8.ValidString(s) },
+	strictjson.ErrSurrogate: func(s string) bool { return strings.Contains(strings.ToLower(s), `\ud`) },
+	strictjson.ErrDuplicate: func(s string) bool { var v any; return josejson.Unmarshal([]byte(s), &v) != nil },
+	strictjson.ErrDepth:     func(s string) bool { return strings.Count(s, "[")+strings.Count(s, "{") > 16 },
+	strictjson.ErrMembers:   func(s string) bool { return strings.Count(s, ":") >= 64 },
+	strictjson.ErrType:      anyText,
+
+	token.ErrLong:      func(s string) bool { return strings.Count(s, ",") >= 64 },
 	token.ErrRange:     func(s string) bool { return strings.ContainsAny(s, "123456789") },
 	token.ErrAlgorithm: anyText,
 	token.ErrTyp:       func(s string) bool { return strings.Contains(s, "t") || strings.Contains(s, `\u`) },
@@ -43,6 +52,8 @@ var refusals = map[error]func(text string) bool{
 	token.ErrCount:     anyText,
 	token.ErrGrant:     anyText,
 }
+
+func noJSON(text string) bool { return !json.Valid([]byte(text)) }
 
 func anyText(string) bool { return true }
 

@@ -1,6 +1,10 @@
 package token
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
+)
 
 // algorithm is the only one: a header chooses nothing.
 const algorithm = "RS256"
@@ -17,20 +21,21 @@ var (
 // (crit, b64, zip) are refused like any other.
 func readHeader(text string) (kid string, err error) {
 	rs256 := false
-	err = readObject(text, func(r *reader, name string) (err error) {
+	r := strictjson.New(text, limits)
+	for name := range r.Object {
 		switch name {
 		case "alg":
 			rs256 = true
-			return r.exactly(algorithm, errAlgorithm)
+			readExactly(&r, algorithm, errAlgorithm)
 		case "typ":
-			return r.exactly("JWT", errTyp)
+			readExactly(&r, "JWT", errTyp)
 		case "kid":
-			kid, err = r.string()
-			return err
+			kid = r.Text()
+		default:
+			r.Fail(errMember)
 		}
-		return errMember
-	})
-	switch {
+	}
+	switch err := r.End(); {
 	case err != nil:
 		return "", err
 	case !rs256:
@@ -41,15 +46,10 @@ func readHeader(text string) (kid string, err error) {
 	return kid, nil
 }
 
-func (r *reader) exactly(want string, otherwise error) error {
-	s, err := r.string()
-	if err != nil {
-		return err
+func readExactly(r *strictjson.Reader, want string, otherwise error) {
+	if r.Text() != want {
+		r.Fail(otherwise)
 	}
-	if s != want {
-		return otherwise
-	}
-	return nil
 }
 
 // keyIDLength is that of a SHA-256 thumbprint in base64url.

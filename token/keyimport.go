@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
 // maxKeyText is several times the text of the largest key that is fit. The
@@ -58,7 +60,7 @@ func ParsePairJWK(text []byte) (*KeyPair, error) {
 	if len(text) > maxKeyText {
 		return nil, badKey("text larger than 16 KiB")
 	}
-	if err := readObject(string(text), jwkPolicy); err != nil {
+	if err := jwkPolicy(string(text)); err != nil {
 		return nil, badKey(err.Error())
 	}
 	var jwk jose.JSONWebKey
@@ -69,23 +71,25 @@ func ParsePairJWK(text []byte) (*KeyPair, error) {
 }
 
 // jwkPolicy is what a JWK says about itself, which the parser leaves to others.
-func jwkPolicy(r *reader, name string) error {
-	switch name {
-	case "kty":
-		return r.exactly("RSA", errors.New("JWK kty is not RSA"))
-	case "use":
-		return r.exactly("sig", errors.New("JWK use is not sig"))
-	case "alg":
-		return r.exactly(algorithm, errors.New("JWK alg is not RS256"))
-	case "key_ops":
-		ops, err := r.strings(maxMembers)
-		if err == nil && !isSigning(ops) {
-			err = errors.New("JWK key_ops is not sign")
+func jwkPolicy(text string) error {
+	r := strictjson.New(text, limits)
+	for name := range r.Object {
+		switch name {
+		case "kty":
+			readExactly(&r, "RSA", errors.New("JWK kty is not RSA"))
+		case "use":
+			readExactly(&r, "sig", errors.New("JWK use is not sig"))
+		case "alg":
+			readExactly(&r, algorithm, errors.New("JWK alg is not RS256"))
+		case "key_ops":
+			if !isSigning(readTexts(&r, limits.Members)) {
+				r.Fail(errors.New("JWK key_ops is not sign"))
+			}
+		default:
+			r.Skip()
 		}
-		return err
 	}
-	_, err := r.skip()
-	return err
+	return r.End()
 }
 
 func isSigning(ops []string) bool {

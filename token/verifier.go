@@ -49,7 +49,7 @@ type Expect struct {
 	Spent func(context.Context, *Verified, Lineage) error
 }
 
-// Why a token is refused, beside what compact.go and json.go say.
+// Why a token is refused, beside what compact.go and claims.go say.
 var (
 	errUnknownKey = refuse("kid is unknown")
 	errSignature  = refuse("signature does not match")

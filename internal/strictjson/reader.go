@@ -1,0 +1,389 @@
+package strictjson
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Why a text is refused. The errors are values, so that refusing costs no memory.
+var (
+	// What encoding/json refuses, too.
+	ErrValue    = errors.New("not a JSON value")
+	ErrNumber   = errors.New("not a JSON number")
+	ErrString   = errors.New("a string does not end")
+	ErrControl  = errors.New("a control character in a string")
+	ErrEscape   = errors.New("a bad escape")
+	ErrName     = errors.New("a name is missing")
+	ErrColon    = errors.New("a colon is missing")
+	ErrComma    = errors.New("a comma is missing")
+	ErrTrailing = errors.New("something follows the value")
+
+	// What it does not refuse.
+	ErrUTF8      = errors.New("not UTF-8")
+	ErrSurrogate = errors.New("half of a surrogate pair")
+	ErrNUL       = errors.New("NUL in a string")
+	ErrDuplicate = errors.New("a name occurs twice")
+	ErrDepth     = errors.New("nested too deeply")
+	ErrMembers   = errors.New("an object with too many members")
+
+	// ErrType is a value of another type than the one asked for.
+	ErrType = errors.New("a value of the wrong type")
+)
+
+// Limits bound a text.
+type Limits struct {
+	Depth    int  // of objects and arrays inside each other
+	Members  int  // of one object; at most about 1000, as names are compared pair by pair
+	AllowNUL bool // in a string, where it is \u0000
+}
+
+// Reader reads one JSON text from its start to its end. It stands at a value,
+// and each method reads that value.
+//
+// The first failure ends the text: loops end, and whatever is read from then on
+// is of no use. Ask End before using anything. What a loop leaves unread is a
+// failure, too.
+//
+// Strings are parts of the text wherever they have no escape.
+type Reader struct {
+	text   string // up to the failure, if there was one
+	pos    int
+	depth  int
+	err    error
+	limits Limits
+}
+
+// New returns a Reader that stands at the value of text.
+func New(text string, limits Limits) Reader {
+	r := Reader{text: text, limits: limits}
+	if !utf8.ValidString(text) {
+		r.Fail(ErrUTF8)
+	}
+	r.space()
+	return r
+}
+
+// Fail refuses the text for a reason of the caller's. The first failure counts.
+//
+//go:noinline
+func (r *Reader) Fail(err error) {
+	if r.err == nil {
+		r.err, r.text = err, r.text[:r.pos]
+	}
+}
+
+// End returns why the text is refused, or nil if it was read to its end.
+func (r *Reader) End() error {
+	if r.space(); r.pos < len(r.text) {
+		r.Fail(ErrTrailing)
+	}
+	return r.err
+}
+
+// Offset returns how many bytes were read, up to the failure if there was one.
+// It is 0 for a text that is not UTF-8.
+func (r *Reader) Offset() int { return r.pos }
+
+// Kind returns what the value begins with, one of { [ " t f n, '0' for any
+// number, or 0 for what is no value.
+func (r *Reader) Kind() byte {
+	switch c := r.peek(); c {
+	case '{', '[', '"', 't', 'f', 'n':
+		return c
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return '0'
+	}
+	return 0
+}
+
+// Object reads an object: for name := range r.Object. The body of the loop must
+// read the value of each member.
+func (r *Reader) Object(yield func(name string) bool) {
+	if !r.open('{') {
+		return
+	}
+	var room [16]string
+	seen := room[:0]
+	for more := !r.take('}'); more; more = r.more('}') {
+		if r.peek() != '"' {
+			r.Fail(ErrName)
+			return
+		}
+		name := r.Text()
+		switch {
+		case slices.Contains(seen, name):
+			r.Fail(ErrDuplicate)
+		case len(seen) == r.limits.Members:
+			r.Fail(ErrMembers)
+		}
+		seen = append(seen, name)
+		if r.space(); !r.take(':') {
+			r.Fail(ErrColon)
+			return
+		}
+		if r.space(); !yield(name) {
+			return
+		}
+	}
+	r.depth--
+}
+
+// Array reads an array: for range r.Array. The body of the loop must read each
+// element.
+func (r *Reader) Array(yield func() bool) {
+	if !r.open('[') {
+		return
+	}
+	for more := !r.take(']'); more; more = r.more(']') {
+		if !yield() {
+			return
+		}
+	}
+	r.depth--
+}
+
+// Text reads a string.
+func (r *Reader) Text() string {
+	if !r.take('"') {
+		r.unexpected()
+		return ""
+	}
+	rest := r.text[r.pos:]
+	for i := range len(rest) {
+		switch c := rest[i]; {
+		case c == '"':
+			r.pos += i + 1
+			return rest[:i]
+		case c == '\\':
+			return r.unescape(rest[:i])
+		case c < ' ':
+			r.pos += i
+			return r.unended()
+		}
+	}
+	r.pos = len(r.text)
+	return r.unended()
+}
+
+// Number reads a number of any size and returns it as it is written.
+func (r *Reader) Number() string {
+	if r.Kind() != '0' {
+		r.unexpected()
+		return ""
+	}
+	start := r.pos
+	r.take('-')
+	if r.take('0') == r.digits() || r.take('.') && !r.digits() {
+		r.Fail(ErrNumber)
+	}
+	if r.take('e') || r.take('E') {
+		if _ = r.take('+') || r.take('-'); !r.digits() {
+			r.Fail(ErrNumber)
+		}
+	}
+	return r.text[start:r.pos]
+}
+
+// IsNumber reports whether text is a JSON number and nothing else.
+func IsNumber(text string) bool {
+	r := Reader{text: text}
+	r.Number()
+	return r.err == nil && r.pos == len(text)
+}
+
+// Bool reads true or false.
+func (r *Reader) Bool() bool {
+	switch r.peek() {
+	case 't':
+		return r.word("true")
+	case 'f':
+		r.word("false")
+	default:
+		r.unexpected()
+	}
+	return false
+}
+
+// Skip reads a value of any type and returns it as it is written.
+func (r *Reader) Skip() string {
+	start := r.pos
+	switch r.peek() {
+	case '{':
+		for range r.Object {
+			r.Skip()
+		}
+	case '[':
+		for range r.Array {
+			r.Skip()
+		}
+	case '"':
+		r.Text()
+	case 't', 'f':
+		r.Bool()
+	case 'n':
+		r.word("null")
+	default:
+		r.Number()
+	}
+	return r.text[start:r.pos]
+}
+
+// open enters an object or an array and stands at its first part.
+func (r *Reader) open(bracket byte) bool {
+	switch {
+	case r.peek() != bracket:
+		r.unexpected()
+	case r.depth == r.limits.Depth:
+		r.Fail(ErrDepth)
+	default:
+		r.pos++
+		r.depth++
+		r.space()
+		return true
+	}
+	return false
+}
+
+// more stands behind a part: another one follows, or the end.
+func (r *Reader) more(end byte) bool {
+	r.space()
+	switch r.peek() {
+	case ',':
+		r.pos++
+		r.space()
+		return true
+	case end:
+		r.pos++
+	default:
+		r.Fail(ErrComma)
+	}
+	return false
+}
+
+func (r *Reader) word(w string) bool {
+	if !strings.HasPrefix(r.text[r.pos:], w) {
+		r.Fail(ErrValue)
+		return false
+	}
+	r.pos += len(w)
+	return true
+}
+
+func (r *Reader) digits() bool {
+	start := r.pos
+	for r.pos < len(r.text) && '0' <= r.text[r.pos] && r.text[r.pos] <= '9' {
+		r.pos++
+	}
+	return r.pos > start
+}
+
+// unescape reads a string on from its first escape, which plain precedes.
+func (r *Reader) unescape(plain string) string {
+	r.pos += len(plain)
+	text := []byte(plain)
+	for {
+		switch c := r.peek(); {
+		case c == '"':
+			r.pos++
+			return string(text)
+		case c < ' ':
+			return r.unended()
+		case c == '\\':
+			r.pos++
+			text = utf8.AppendRune(text, r.escape())
+		default:
+			r.pos++
+			text = append(text, c)
+		}
+	}
+}
+
+func (r *Reader) unended() string {
+	if r.pos < len(r.text) {
+		r.Fail(ErrControl)
+	}
+	r.Fail(ErrString)
+	return ""
+}
+
+// escape reads what follows a backslash.
+func (r *Reader) escape() rune {
+	if r.take('u') {
+		return r.codePoint()
+	}
+	i := strings.IndexByte(`"\/bfnrt`, r.peek())
+	if i < 0 {
+		r.Fail(ErrEscape)
+		return 0
+	}
+	r.pos++
+	return rune("\"\\/\b\f\n\r\t"[i])
+}
+
+// codePoint reads the digits of \uXXXX, and the second half of a pair.
+func (r *Reader) codePoint() rune {
+	char := r.hex()
+	if utf16.IsSurrogate(char) {
+		if strings.HasPrefix(r.text[r.pos:], `\u`) {
+			r.pos += 2
+			char = utf16.DecodeRune(char, r.hex())
+		}
+		if utf16.IsSurrogate(char) || char == utf8.RuneError {
+			r.Fail(ErrSurrogate)
+		}
+	}
+	if char == 0 && !r.limits.AllowNUL {
+		r.Fail(ErrNUL)
+	}
+	return char
+}
+
+func (r *Reader) hex() rune {
+	digits := r.text[r.pos:min(r.pos+4, len(r.text))]
+	n, err := strconv.ParseUint(digits, 16, 16)
+	if err != nil || len(digits) < 4 {
+		r.Fail(ErrEscape)
+		return 0
+	}
+	r.pos += 4
+	return rune(n)
+}
+
+func (r *Reader) space() {
+	for r.pos < len(r.text) {
+		switch r.text[r.pos] {
+		case ' ', '\t', '\r', '\n':
+			r.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek returns the byte to come, 0 at the end: no JSON token holds one.
+func (r *Reader) peek() byte {
+	if r.pos < len(r.text) {
+		return r.text[r.pos]
+	}
+	return 0
+}
+
+func (r *Reader) take(c byte) bool {
+	if r.peek() != c {
+		return false
+	}
+	r.pos++
+	return true
+}
+
+// unexpected tells a value of another type from no value at all.
+func (r *Reader) unexpected() {
+	if r.Kind() != 0 {
+		r.Fail(ErrType)
+	}
+	r.Fail(ErrValue)
+}
