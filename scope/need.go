@@ -1,5 +1,17 @@
 package scope
 
+// Verb is what is done to an object: the second segment of an object or admin
+// chain. No verb implies another: who may update may not therefore read.
+type Verb string
+
+// The verbs of objects; admin chains know Read and Update.
+const (
+	Create Verb = "create"
+	Read   Verb = "read"
+	Update Verb = "update"
+	Delete Verb = "delete"
+)
+
 // Need is one operation that is asked for. The zero Need, and one made of
 // values outside the grammar, is not valid and never allowed, whatever the
 // Set. Needs are comparable within one process.
