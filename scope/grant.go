@@ -22,7 +22,7 @@ func (g Grant) IDs() (ids []string, all bool) {
 		if part.allowing(&g.need) != 0 {
 			return nil, true
 		}
-		for _, hop := range part.hops(id(g.need.root), uint64(g.need.root), g.need.head[0]) {
+		for _, hop := range part.hops(id(g.need.root), uint64(g.need.root), g.need.first) {
 			kind := &part.nodes[hop.at]
 			if part.nodes[kind.star].passes[g.need.column] != 0 {
 				return nil, true
@@ -43,18 +43,19 @@ func (g Grant) IDs() (ids []string, all bool) {
 // to be created; any other will do that could be one in some grammar. The path ""
 // is the whole of it. What is no identifier or no path makes the zero Need, and so
 // does the zero Grant.
-func (g Grant) Need(id, path string) Need {
+func (g Grant) Need(id, path string) (n Need) {
 	if g.need.root == rootNone || id != "" && !isToken(id) {
 		return Need{}
 	}
-	return objectNeed(g.need.column, g.need.head[0], id, path)
+	n.shape.object(g.need.column, g.need.first, id, path)
+	return n
 }
 
 // Property tells whether the path is permitted on every instance, so that a
 // list may be filtered and sorted by it. The path "" is the whole object.
 func (g Grant) Property(path string) bool {
 	need := g.need
-	need.head[1], need.rest = newSegment("*"), path
+	need.second, need.rest = "*", path
 	return isPath(path) && g.set.covers(&need)
 }
 
@@ -83,7 +84,7 @@ type place struct {
 
 func (g Grant) instance(id string) (i instance) {
 	i.need = g.need
-	i.need.head[1] = newSegment(id)
+	i.need.second = id
 	if !isToken(id) {
 		return instance{}
 	}
@@ -98,8 +99,8 @@ func (g Grant) instance(id string) (i instance) {
 
 // enter adds the nodes of the instance that chains of one list go on from.
 func (i *instance) enter(part *index) {
-	for _, kind := range part.hops(id(i.need.root), uint64(i.need.root), i.need.head[0]) {
-		for _, at := range part.hops(kind.at, kind.h, i.need.head[1]) {
+	for _, kind := range part.hops(id(i.need.root), uint64(i.need.root), i.need.first) {
+		for _, at := range part.hops(kind.at, kind.h, i.need.second) {
 			if at.at == 0 {
 				continue
 			}
@@ -132,5 +133,5 @@ func (i *instance) reaches(path string) bool {
 }
 
 func (p *place) reaches(need *shape, path string) bool {
-	return p.part.match(p.at, p.h, need, len(need.head), path) != 0
+	return p.part.match(p.at, p.h, need, head, path) != 0
 }

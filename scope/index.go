@@ -51,11 +51,6 @@ func newIndex(source string, chains int) *index {
 	return x
 }
 
-// way returns the hash of a node from that of its parent and the segment
-// between them. A walk computes it from the need alone, so that the processor
-// can load a node before it has finished with the one above.
-func way(parent, segment uint64) uint64 { return parent*0x9e3779b97f4a7c15 + segment }
-
 // edge returns the node that a segment other than * leads to.
 func (x *index) edge(parent id, h uint64, segment string) id {
 	mask := uint64(len(x.slots) - 1)
@@ -128,9 +123,9 @@ func (x *index) add(s *shape, text string) {
 	at, h := id(s.root), uint64(s.root)
 	x.pass(at, s, chain)
 	next, rest := s.step(0, s.rest)
-	for depth := 1; next.text != ""; depth++ {
-		h = way(h, next.hash)
-		at = x.lead(at, h, next.text)
+	for depth := 1; next != ""; depth++ {
+		h = way(h, next)
+		at = x.lead(at, h, next)
 		x.pass(at, s, chain)
 		next, rest = s.step(depth, rest)
 	}
@@ -161,34 +156,37 @@ func (x *index) allowing(need *shape) link {
 }
 
 // match returns the chain that covers what remains of the need, from the given
-// depth on, or 0.
+// depth on, or 0. It branches only where a star or a type may lead on as well.
 func (x *index) match(at id, h uint64, need *shape, depth int, rest string) link {
-	n := &x.nodes[at]
-	if end := n.ends[need.column]; end != 0 || at == 0 {
-		return end
-	}
-	s, rest := need.step(depth, rest)
-	if s.text == "" {
-		return 0
-	}
-	h2 := way(h, s.hash)
-	if end := x.match(x.edge(at, h2, s.text), h2, need, depth+1, rest); end != 0 {
-		return end
-	}
-	if i := strings.IndexByte(s.text, '#'); i >= 0 {
-		base := newSegment(s.text[:i])
-		h2 := way(h, base.hash)
-		if end := x.match(x.edge(at, h2, base.text), h2, need, depth+1, rest); end != 0 {
+	for at != 0 {
+		n := &x.nodes[at]
+		if end := n.ends[need.column]; end != 0 {
 			return end
 		}
+		var s string
+		if s, rest = need.step(depth, rest); s == "" {
+			return 0
+		}
+		depth++
+		literal := way(h, s)
+		next := x.edge(at, literal, s)
+		if n.star == 0 && (depth == 2 || strings.IndexByte(s, '#') < 0) { // an identifier has no type
+			at, h = next, literal
+			continue
+		}
+		if end := x.match(next, literal, need, depth, rest); end != 0 {
+			return end
+		}
+		if base, _, typed := cut(s, '#'); typed {
+			h2 := way(h, base)
+			if end := x.match(x.edge(at, h2, base), h2, need, depth, rest); end != 0 {
+				return end
+			}
+		}
+		at, h = n.star, way(h, "*")
 	}
-	if n.star == 0 {
-		return 0
-	}
-	return x.match(n.star, way(h, starHash), need, depth+1, rest)
+	return 0
 }
-
-var starHash = hash("*")
 
 // hop is a step of a walk: a node, 0 when there is none, and its hash.
 type hop struct {
@@ -197,11 +195,11 @@ type hop struct {
 }
 
 // hops returns the nodes whose edges cover the segment.
-func (x *index) hops(at id, h uint64, s segment) [3]hop {
-	literal, star := way(h, s.hash), way(h, starHash)
-	hops := [3]hop{{x.edge(at, literal, s.text), literal}, {x.nodes[at].star, star}}
-	if base, _, typed := cut(s.text, '#'); typed {
-		h = way(h, hash(base))
+func (x *index) hops(at id, h uint64, segment string) [3]hop {
+	literal, star := way(h, segment), way(h, "*")
+	hops := [3]hop{{x.edge(at, literal, segment), literal}, {x.nodes[at].star, star}}
+	if base, _, typed := cut(segment, '#'); typed {
+		h = way(h, base)
 		hops[2] = hop{x.edge(at, h, base), h}
 	}
 	return hops
@@ -253,7 +251,7 @@ func (x *index) meets(at id, h uint64, need *shape, c column, depth int, rest st
 		return false
 	}
 	s, rest := need.step(depth, rest)
-	if s.text == "" || n.ends[c] != 0 {
+	if s == "" || n.ends[c] != 0 {
 		return true
 	}
 	for _, hop := range x.hops(at, h, s) {
@@ -261,13 +259,13 @@ func (x *index) meets(at id, h uint64, need *shape, c column, depth int, rest st
 			return true
 		}
 	}
-	if s.text != "*" && !n.typed {
+	if s != "*" && !n.typed {
 		return false
 	}
 	// What the need's segment covers: every edge for *, and each x#t for x.
 	for child := n.child; child != 0; child = x.nodes[child].sibling {
 		below := &x.nodes[child]
-		if s.text != "*" && !strings.HasPrefix(below.segment, s.text+"#") {
+		if s != "*" && !strings.HasPrefix(below.segment, s+"#") {
 			continue
 		}
 		if x.meets(child, below.hash, need, c, depth+1, rest) {

@@ -30,29 +30,25 @@ func (n Need) String() string { return n.shape.text() }
 // c_note#c_short. The identifier "" means every instance, and the path "" the
 // whole of it; a path is dot-separated. Values outside the grammar, and the star
 // is one, make the zero Need.
-func (g *Grammar) Object(v Verb, name, id, path string) Need {
-	column, ok := columnOf(rootObject, string(v))
-	if !ok || v == "*" || !isObject(name) || id != "" && !g.isIdentifier(id) {
-		return Need{}
+func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
+	column, ok := objectColumn(string(v))
+	if ok && v != "*" && isObject(name) && (id == "" || g.isIdentifier(id)) {
+		n.shape.object(column, name, id, path)
 	}
-	return objectNeed(column, newSegment(name), id, path)
+	return n
 }
 
-// objectNeed is Object for a kind and an identifier of the grammar.
-func objectNeed(c column, name segment, id, path string) (n Need) {
-	if !isPath(path) {
-		return Need{}
-	}
+// object makes of the zero shape what Object means, of a kind and an identifier of
+// the grammar. It writes in place: to copy a shape that was just written is slow.
+func (s *shape) object(c column, name, id, path string) {
 	if id == "" && path != "" {
 		id = "*"
 	}
-	if len("object....")+len(columnNames[rootObject][c])+len(name.text)+len(id)+len(path) > maxLength {
-		return Need{}
+	if path != "" && !isPath(path) || len("object....")+len(columnNames[rootObject][c])+len(name)+len(id)+len(path) > maxLength {
+		return
 	}
-	n.shape.root, n.shape.column = rootObject, c
-	n.shape.head[0], n.shape.head[1] = name, newSegment(id)
-	n.shape.rest = path
-	return n
+	s.root, s.column = rootObject, c
+	s.first, s.second, s.rest = name, id, path
 }
 
 // Script needs to run one script route. What cannot be one makes the zero Need,
@@ -74,7 +70,7 @@ func (g *Grammar) named(r root, c column, id string) Need {
 	if !g.isNamed(id) || len(rootNames[r])+len(columnNames[r][c])+len(id)+2 > maxLength {
 		return Need{}
 	}
-	return Need{shape{root: r, column: c, head: [2]segment{newSegment(id)}}}
+	return Need{shape{root: r, column: c, first: id}}
 }
 
 // Object is Grammar.Object of the standard grammar.

@@ -65,6 +65,9 @@ func (p *parser) fail(at int, expected, hint string) *SyntaxError {
 // parse reads a chain into s, which must be zero. A root that the grammar does
 // not know is no error, but rootUnknown.
 func (g *Grammar) parse(text string, s *shape) *SyntaxError {
+	if g.instance(text, s) {
+		return nil
+	}
 	if len(text) >= minOversize {
 		if err := oversize(text); err != nil {
 			return err
@@ -89,6 +92,27 @@ func (g *Grammar) parse(text string, s *shape) *SyntaxError {
 		return p.own(own, at, s)
 	}
 	return p.unknown(name, at, s)
+}
+
+// instance reads a chain for one instance, object.verb.name.identifier with 24
+// digits, as nearly all are. It fails for any other, which parse then reads.
+func (g *Grammar) instance(text string, s *shape) bool {
+	const verb = len("object.")
+	end := len(text) - len(".") - 24
+	if end < verb+len("read.c") || text[:verb] != "object." || text[end] != '.' || g != nil && g.Identifier != nil {
+		return false
+	}
+	name := verb + len("read.")
+	if text[name-1] != '.' {
+		name = verb + len("create.") // and the others
+	}
+	c, ok := objectColumn(text[verb : name-1])
+	if !ok || name >= end || text[name-1] != '.' || !isWord(text[name:end], notLower) || !isIdentifier(text[end+1:]) {
+		return false
+	}
+	s.root, s.column = rootObject, c
+	s.first, s.second = text[name:end], text[end+1:]
+	return true
 }
 
 // A text of fewer bytes breaks no bound: segments take two bytes each.
@@ -122,7 +146,7 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	}
 	verb, nameAt := p.segment(at)
 	var ok bool
-	if s.column, ok = columnOf(rootObject, verb); !ok {
+	if s.column, ok = objectColumn(verb); !ok {
 		return p.fail(at, verbsOf(rootObject)+" or *", "")
 	}
 	if p.ended(nameAt) {
@@ -132,7 +156,7 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	if !isObject(name) && name != "*" {
 		return p.fail(nameAt, "an object name or *", "")
 	}
-	s.head[0] = newSegment(name)
+	s.first = name
 	if p.ended(idAt) {
 		return nil
 	}
@@ -140,7 +164,7 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	if !p.grammar.isIdentifier(id) && id != "*" {
 		return p.fail(idAt, "an identifier or *", identifierHint(s, id))
 	}
-	s.head[1] = newSegment(id)
+	s.second = id
 	if p.ended(at) {
 		return nil
 	}
@@ -205,7 +229,7 @@ func (p *parser) route(at int, s *shape) *SyntaxError {
 		}
 		return p.fail(at, "the identifier of a route", hint)
 	}
-	s.head[0] = newSegment(route)
+	s.first = route
 	return p.done(next, "")
 }
 
@@ -228,7 +252,7 @@ func (p *parser) simple(at int, s *shape) *SyntaxError {
 	if !p.grammar.isNamed(id) {
 		return p.fail(at, "a name or an identifier", "")
 	}
-	s.head[0] = newSegment(id)
+	s.first = id
 	return p.done(next, "")
 }
 
@@ -243,7 +267,7 @@ func verbsOf(r root) string {
 }
 
 func verbHint(r root, verb string) string {
-	if _, ok := columnOf(rootObject, verb); !ok || r != rootDeployment {
+	if _, ok := objectColumn(verb); !ok || r != rootDeployment {
 		return ""
 	}
 	return "deployments themselves are objects: object." + verb + ".deployment"

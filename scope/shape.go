@@ -51,6 +51,21 @@ var columnNames = [indexed][columns]string{
 	rootAdmin:      {"", "read", "update", "", "*"},
 }
 
+// objectColumn is columnOf for an object.
+func objectColumn(verb string) (column, bool) {
+	switch verb {
+	case "create":
+		return columnCreate, true
+	case "read":
+		return columnRead, true
+	case "update":
+		return columnUpdate, true
+	case "delete":
+		return columnDelete, true
+	}
+	return columnAny, verb == "*"
+}
+
 // columnOf returns the column of a verb under a standard root.
 func columnOf(r root, verb string) (column, bool) {
 	for c, name := range &columnNames[r] {
@@ -61,30 +76,33 @@ func columnOf(r root, verb string) (column, bool) {
 	return 0, false
 }
 
-// shape is a parsed chain in canonical form. The head of an object chain is the
-// object name and the identifier, the rest its property path; the head of the
+// shape is a parsed chain in canonical form. The first and second of an object
+// chain are its name and identifier, the rest its property path; the first of the
 // other standard roots is an identifier. A chain of an own root has no column,
 // and the root itself is the first segment. "*" stands for any segment, and
 // what is absent is empty.
 type shape struct {
 	root   root
 	column column
-	head   [2]segment // hashed beforehand: most needs end here
+	first  string
+	second string
 	rest   string
 }
 
-// step returns the segment at a depth behind the column, the zero segment at
-// the end, and what of the rest is left behind it. It begins with s.rest.
-func (s *shape) step(depth int, rest string) (segment, string) {
-	if depth < len(s.head) {
-		return s.head[depth], rest
-	}
-	return step(rest)
-}
+// head is the number of segments before the rest: the first and the second.
+const head = 2
 
-func step(path string) (segment, string) {
-	text, rest, _ := cut(path, '.')
-	return newSegment(text), rest
+// step returns the segment at a depth behind the column, none at the end, and
+// what of the rest is left behind it. It begins with s.rest.
+func (s *shape) step(depth int, rest string) (segment, left string) {
+	switch depth {
+	case 0:
+		return s.first, rest
+	case 1:
+		return s.second, rest
+	}
+	segment, left, _ = cut(rest, '.')
+	return segment, left
 }
 
 // columns yields the columns that s stands in as a grant.
@@ -112,7 +130,7 @@ func (s *shape) matchlessIn(c column) bool {
 	if s.root != rootObject {
 		return false
 	}
-	return c == columnCreate && s.head[1].text != "" && s.head[1].text != "*" || c == columnDelete && s.rest != ""
+	return c == columnCreate && s.second != "" && s.second != "*" || c == columnDelete && s.rest != ""
 }
 
 // text returns the canonical chain.
@@ -126,11 +144,11 @@ func (s *shape) text() string {
 	case rootOwn, rootUnknown:
 	default:
 		segments = append(segments, rootNames[s.root])
-		if s.column != columnAny || s.head[0].text != "" {
+		if s.column != columnAny || s.first != "" {
 			segments = append(segments, columnNames[s.root][s.column])
 		}
 	}
-	for _, segment := range []string{s.head[0].text, s.head[1].text, s.rest} {
+	for _, segment := range []string{s.first, s.second, s.rest} {
 		if segment != "" {
 			segments = append(segments, segment)
 		}
@@ -169,5 +187,5 @@ func shapeOf(text string) shape {
 func splitOff(r root, text string) shape {
 	first, rest, _ := cut(text, '.')
 	second, rest, _ := cut(rest, '.')
-	return shape{root: r, head: [2]segment{newSegment(first), newSegment(second)}, rest: rest}
+	return shape{root: r, first: first, second: second, rest: rest}
 }
