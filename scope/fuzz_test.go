@@ -240,6 +240,8 @@ func FuzzOwnRoots(f *testing.F) {
 	})
 }
 
+var standard *scope.Grammar
+
 // FuzzObject holds typed needs of any values against the text they would make.
 func FuzzObject(f *testing.F) {
 	for _, seed := range [][4]string{
@@ -264,6 +266,16 @@ func FuzzObject(f *testing.F) {
 		}
 		if got := scope.Object(scope.Verb(verb), name, id, path); got != want {
 			t.Fatalf("%q %q %q %q: %q, want %q", verb, name, id, path, got, want)
+		}
+		if path != "" || verb == "*" {
+			return
+		}
+		kind := scope.Object(scope.Verb(verb), name, "", "")
+		if id == "" || !kind.Valid() {
+			want = scope.Need{}
+		}
+		if got := standard.At(kind, id); got != want || standard.At(got, id).Valid() {
+			t.Fatalf("%q at %q: %q, want %q", kind, id, got, want)
 		}
 	})
 }

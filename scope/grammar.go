@@ -243,7 +243,7 @@ func (s *shape) vet() *SyntaxError {
 	whole.rest = ""
 	expected, hint := "no property", "an object is deleted whole: "
 	if s.column == columnCreate {
-		whole.second = ""
+		whole.head[1] = segment{}
 		expected, hint = "no identifier", "nothing has an identifier before it is created: "
 	}
 	p := parser{text: s.text()}

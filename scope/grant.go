@@ -22,7 +22,7 @@ func (g Grant) IDs() (ids []string, all bool) {
 		if part.allowing(&g.need) != 0 {
 			return nil, true
 		}
-		for _, hop := range part.hops(id(g.need.root), uint64(g.need.root), g.need.first) {
+		for _, hop := range part.hops(id(g.need.root), uint64(g.need.root), g.need.head[0]) {
 			kind := &part.nodes[hop.at]
 			if part.nodes[kind.star].passes[g.need.column] != 0 {
 				return nil, true
@@ -47,7 +47,8 @@ func (g Grant) Need(id, path string) (n Need) {
 	if g.need.root == rootNone || id != "" && !isToken(id) {
 		return Need{}
 	}
-	n.shape.object(g.need.column, g.need.first, id, path)
+	n.shape = g.need
+	n.shape.at(id, path)
 	return n
 }
 
@@ -55,7 +56,7 @@ func (g Grant) Need(id, path string) (n Need) {
 // list may be filtered and sorted by it. The path "" is the whole object.
 func (g Grant) Property(path string) bool {
 	need := g.need
-	need.second, need.rest = "*", path
+	need.head[1], need.rest = star, path
 	return isPath(path) && g.set.covers(&need)
 }
 
@@ -84,7 +85,7 @@ type place struct {
 
 func (g Grant) instance(id string) (i instance) {
 	i.need = g.need
-	i.need.second = id
+	i.need.head[1] = newSegment(id)
 	if !isToken(id) {
 		return instance{}
 	}
@@ -99,8 +100,8 @@ func (g Grant) instance(id string) (i instance) {
 
 // enter adds the nodes of the instance that chains of one list go on from.
 func (i *instance) enter(part *index) {
-	for _, kind := range part.hops(id(i.need.root), uint64(i.need.root), i.need.first) {
-		for _, at := range part.hops(kind.at, kind.h, i.need.second) {
+	for _, kind := range part.hops(id(i.need.root), uint64(i.need.root), i.need.head[0]) {
+		for _, at := range part.hops(kind.at, kind.h, i.need.head[1]) {
 			if at.at == 0 {
 				continue
 			}

@@ -123,9 +123,9 @@ func (x *index) add(s *shape, text string) {
 	at, h := id(s.root), uint64(s.root)
 	x.pass(at, s, chain)
 	next, rest := s.step(0, s.rest)
-	for depth := 1; next != ""; depth++ {
-		h = way(h, next)
-		at = x.lead(at, h, next)
+	for depth := 1; next.text != ""; depth++ {
+		h = way(h, next.hash)
+		at = x.lead(at, h, next.text)
 		x.pass(at, s, chain)
 		next, rest = s.step(depth, rest)
 	}
@@ -146,46 +146,54 @@ func (x *index) pass(at id, s *shape, chain link) {
 
 // allowing returns the chain that covers the need, or 0.
 func (x *index) allowing(need *shape) link {
+	root := need.root
 	switch {
-	case need.root == rootNone:
+	case root == rootNone:
 		return 0
-	case x.all != 0 || need.root >= indexed:
+	case x.all != 0 || root >= indexed:
 		return x.all
 	}
-	return x.match(id(need.root), uint64(need.root), need, 0, need.rest)
+	// Where neither a star nor a type can lead on as well, there is but one way.
+	at, h, s := id(root), uint64(root), &need.head[0]
+	for depth := range head {
+		n := &x.nodes[at]
+		if end := n.ends[need.column]; end != 0 || at == 0 {
+			return end
+		}
+		if s.text == "" || n.star != 0 || need.typed {
+			return x.match(at, h, need, depth, need.rest)
+		}
+		h = way(h, s.hash)
+		at, s = x.edge(at, h, s.text), &need.head[1]
+	}
+	if need.rest == "" {
+		return x.nodes[at].ends[need.column]
+	}
+	return x.match(at, h, need, head, need.rest)
 }
 
 // match returns the chain that covers what remains of the need, from the given
-// depth on, or 0. It branches only where a star or a type may lead on as well.
+// depth on, or 0.
 func (x *index) match(at id, h uint64, need *shape, depth int, rest string) link {
-	for at != 0 {
-		n := &x.nodes[at]
-		if end := n.ends[need.column]; end != 0 {
-			return end
-		}
-		var s string
-		if s, rest = need.step(depth, rest); s == "" {
-			return 0
-		}
-		depth++
-		literal := way(h, s)
-		next := x.edge(at, literal, s)
-		if n.star == 0 && (depth == 2 || strings.IndexByte(s, '#') < 0) { // an identifier has no type
-			at, h = next, literal
-			continue
-		}
-		if end := x.match(next, literal, need, depth, rest); end != 0 {
-			return end
-		}
-		if base, _, typed := cut(s, '#'); typed {
-			h2 := way(h, base)
-			if end := x.match(x.edge(at, h2, base), h2, need, depth, rest); end != 0 {
-				return end
-			}
-		}
-		at, h = n.star, way(h, "*")
+	n := &x.nodes[at]
+	if end := n.ends[need.column]; end != 0 || at == 0 {
+		return end
 	}
-	return 0
+	s, rest := need.step(depth, rest)
+	if s.text == "" {
+		return 0
+	}
+	literal := way(h, s.hash)
+	if end := x.match(x.edge(at, literal, s.text), literal, need, depth+1, rest); end != 0 {
+		return end
+	}
+	if base, _, found := cut(s.text, '#'); found {
+		h2 := way(h, hash(base))
+		if end := x.match(x.edge(at, h2, base), h2, need, depth+1, rest); end != 0 {
+			return end
+		}
+	}
+	return x.match(n.star, way(h, star.hash), need, depth+1, rest)
 }
 
 // hop is a step of a walk: a node, 0 when there is none, and its hash.
@@ -195,11 +203,11 @@ type hop struct {
 }
 
 // hops returns the nodes whose edges cover the segment.
-func (x *index) hops(at id, h uint64, segment string) [3]hop {
-	literal, star := way(h, segment), way(h, "*")
-	hops := [3]hop{{x.edge(at, literal, segment), literal}, {x.nodes[at].star, star}}
-	if base, _, typed := cut(segment, '#'); typed {
-		h = way(h, base)
+func (x *index) hops(at id, h uint64, s segment) [3]hop {
+	literal := way(h, s.hash)
+	hops := [3]hop{{x.edge(at, literal, s.text), literal}, {x.nodes[at].star, way(h, star.hash)}}
+	if base, _, found := cut(s.text, '#'); found {
+		h = way(h, hash(base))
 		hops[2] = hop{x.edge(at, h, base), h}
 	}
 	return hops
@@ -251,7 +259,7 @@ func (x *index) meets(at id, h uint64, need *shape, c column, depth int, rest st
 		return false
 	}
 	s, rest := need.step(depth, rest)
-	if s == "" || n.ends[c] != 0 {
+	if s.text == "" || n.ends[c] != 0 {
 		return true
 	}
 	for _, hop := range x.hops(at, h, s) {
@@ -259,13 +267,13 @@ func (x *index) meets(at id, h uint64, need *shape, c column, depth int, rest st
 			return true
 		}
 	}
-	if s != "*" && !n.typed {
+	if s.text != "*" && !n.typed {
 		return false
 	}
 	// What the need's segment covers: every edge for *, and each x#t for x.
 	for child := n.child; child != 0; child = x.nodes[child].sibling {
 		below := &x.nodes[child]
-		if s != "*" && !strings.HasPrefix(below.segment, s+"#") {
+		if s.text != "*" && !strings.HasPrefix(below.segment, s.text+"#") {
 			continue
 		}
 		if x.meets(child, below.hash, need, c, depth+1, rest) {

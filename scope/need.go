@@ -31,24 +31,50 @@ func (n Need) String() string { return n.shape.text() }
 // whole of it; a path is dot-separated. Values outside the grammar, and the star
 // is one, make the zero Need.
 func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
-	column, ok := objectColumn(string(v))
-	if ok && v != "*" && isObject(name) && (id == "" || g.isIdentifier(id)) {
-		n.shape.object(column, name, id, path)
-	}
+	g.object(&n.shape, v, name, id, path)
 	return n
 }
 
-// object makes of the zero shape what Object means, of a kind and an identifier of
-// the grammar. It writes in place: to copy a shape that was just written is slow.
-func (s *shape) object(c column, name, id, path string) {
+func (g *Grammar) object(s *shape, v Verb, name, id, path string) {
+	column, ok := objectColumn(string(v))
+	if !ok || v == "*" || id != "" && !g.isIdentifier(id) {
+		return
+	}
+	typed, ok := isObject(name)
+	if !ok {
+		return
+	}
+	s.root, s.column, s.typed, s.head[0] = rootObject, column, typed, newSegment(name)
+	s.at(id, path)
+}
+
+// At is the need of one instance, where kind is that of every instance of an object:
+// what Object and ParseNeed make, without reading the verb and the name again. Any
+// other kind, and what is no identifier, makes the zero Need.
+func (g *Grammar) At(kind Need, id string) Need {
+	g.instanceOf(&kind.shape, id)
+	return kind
+}
+
+func (g *Grammar) instanceOf(s *shape, id string) {
+	if s.root != rootObject || s.head[0].text == "" || s.head[1].text != "" || !g.isIdentifier(id) {
+		*s = shape{}
+		return
+	}
+	s.at(id, "")
+}
+
+// at goes on from a kind of object to an instance, and a path of it. It writes in
+// place: to copy a shape that was just written is slow.
+func (s *shape) at(id, path string) {
 	if id == "" && path != "" {
 		id = "*"
 	}
-	if path != "" && !isPath(path) || len("object....")+len(columnNames[rootObject][c])+len(name)+len(id)+len(path) > maxLength {
+	if path != "" && !isPath(path) || len("object....")+len(columnNames[rootObject][s.column])+len(s.head[0].text)+len(id)+len(path) > maxLength {
+		*s = shape{}
 		return
 	}
-	s.root, s.column = rootObject, c
-	s.first, s.second, s.rest = name, id, path
+	s.head[1], s.rest = newSegment(id), path
 }
 
 // Script needs to run one script route. What cannot be one makes the zero Need,
@@ -70,7 +96,7 @@ func (g *Grammar) named(r root, c column, id string) Need {
 	if !g.isNamed(id) || len(rootNames[r])+len(columnNames[r][c])+len(id)+2 > maxLength {
 		return Need{}
 	}
-	return Need{shape{root: r, column: c, first: id}}
+	return Need{shape{root: r, column: c, head: [2]segment{newSegment(id)}}}
 }
 
 // Object is Grammar.Object of the standard grammar.

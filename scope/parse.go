@@ -111,7 +111,7 @@ func (g *Grammar) instance(text string, s *shape) bool {
 		return false
 	}
 	s.root, s.column = rootObject, c
-	s.first, s.second = text[name:end], text[end+1:]
+	s.head[0], s.head[1] = newSegment(text[name:end]), newSegment(text[end+1:])
 	return true
 }
 
@@ -153,10 +153,10 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 		return nil
 	}
 	name, idAt := p.segment(nameAt)
-	if !isObject(name) && name != "*" {
+	if s.typed, ok = isObject(name); !ok && name != "*" {
 		return p.fail(nameAt, "an object name or *", "")
 	}
-	s.first = name
+	s.head[0] = newSegment(name)
 	if p.ended(idAt) {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	if !p.grammar.isIdentifier(id) && id != "*" {
 		return p.fail(idAt, "an identifier or *", identifierHint(s, id))
 	}
-	s.second = id
+	s.head[1] = newSegment(id)
 	if p.ended(at) {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (p *parser) route(at int, s *shape) *SyntaxError {
 		}
 		return p.fail(at, "the identifier of a route", hint)
 	}
-	s.first = route
+	s.head[0] = newSegment(route)
 	return p.done(next, "")
 }
 
@@ -252,7 +252,7 @@ func (p *parser) simple(at int, s *shape) *SyntaxError {
 	if !p.grammar.isNamed(id) {
 		return p.fail(at, "a name or an identifier", "")
 	}
-	s.first = id
+	s.head[0] = newSegment(id)
 	return p.done(next, "")
 }
 

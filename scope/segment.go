@@ -19,13 +19,32 @@ var secrets = func() (s [3]uint64) {
 	return s
 }()
 
-// way returns the hash of a node from that of its parent and the segment between
+// segment is one segment behind the verb, with its hash. The zero segment is
+// none.
+type segment struct {
+	text string
+	hash uint64
+}
+
+func newSegment(text string) segment {
+	if text == "" {
+		return segment{}
+	}
+	return segment{text, hash(text)}
+}
+
+var star = newSegment("*")
+
+// way returns the hash of a node from that of its parent and of the segment between
 // them. A walk computes it from the need alone, so that the processor can load a
-// node before it has finished with the one above. It is what Go's maps use where
-// the processor has no AES (wyhash), without the calls that maphash takes; and no
-// sum, in which segments could be exchanged for others without the secrets.
-func way(parent uint64, s string) uint64 {
-	h, n := parent^secrets[0], len(s)
+// node before it has finished with the one above. It is no sum, in which segments
+// could be exchanged for others without the secrets.
+func way(parent, segment uint64) uint64 { return mix(parent^secrets[1], segment^secrets[2]) }
+
+// hash is what Go's maps use where the processor has no AES (wyhash), without the
+// calls that maphash takes.
+func hash(s string) uint64 {
+	h, n := secrets[0], len(s)
 	var a, b uint64
 	switch {
 	case n > 16:
@@ -40,7 +59,7 @@ func way(parent uint64, s string) uint64 {
 	case n > 0:
 		a = uint64(s[0])<<16 | uint64(s[n/2])<<8 | uint64(s[n-1])
 	}
-	return mix(secrets[1]^uint64(n), mix(secrets[2]^a, h^b))
+	return mix(secrets[2]^a, h^b) ^ uint64(n) // not before: b could make up for it
 }
 
 func mix(a, b uint64) uint64 {
@@ -109,12 +128,12 @@ func isName(s string) bool { return isWord(s, notName) }
 func isRoot(s string) bool { return isWord(s, notLower) && 'a' <= s[0] && s[0] <= 'z' }
 
 // isObject accepts an object name and its type, if any: c_note, c_note#c_memo.
-func isObject(s string) bool {
+func isObject(s string) (withType, ok bool) {
 	if isWord(s, notLower) {
-		return true
+		return false, true
 	}
-	base, kind, typed := cut(s, '#')
-	return typed && isWord(base, notLower) && isWord(kind, notLower)
+	base, kind, found := cut(s, '#')
+	return found, found && isWord(base, notLower) && isWord(kind, notLower)
 }
 
 // isProperty accepts one segment of a property path: c_set, c_set[],

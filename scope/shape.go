@@ -81,11 +81,13 @@ func columnOf(r root, verb string) (column, bool) {
 // other standard roots is an identifier. A chain of an own root has no column,
 // and the root itself is the first segment. "*" stands for any segment, and
 // what is absent is empty.
+//
+// The head is hashed beforehand: most needs end there.
 type shape struct {
 	root   root
 	column column
-	first  string
-	second string
+	typed  bool // the first segment has a type
+	head   [2]segment
 	rest   string
 }
 
@@ -94,21 +96,25 @@ const head = 2
 
 // step returns the segment at a depth behind the column, none at the end, and
 // what of the rest is left behind it. It begins with s.rest.
-func (s *shape) step(depth int, rest string) (segment, left string) {
+func (s *shape) step(depth int, rest string) (segment, string) {
 	switch depth {
 	case 0:
-		return s.first, rest
+		return s.head[0], rest
 	case 1:
-		return s.second, rest
+		return s.head[1], rest
 	}
-	segment, left, _ = cut(rest, '.')
-	return segment, left
+	return step(rest)
+}
+
+func step(path string) (segment, string) {
+	text, rest, _ := cut(path, '.')
+	return newSegment(text), rest
 }
 
 // columns yields the columns that s stands in as a grant.
 func (s *shape) columns() iter.Seq[column] {
 	first, last := s.column, s.column
-	if s.column == columnAny {
+	if first == columnAny {
 		first = 0
 	}
 	return func(yield func(column) bool) {
@@ -130,7 +136,7 @@ func (s *shape) matchlessIn(c column) bool {
 	if s.root != rootObject {
 		return false
 	}
-	return c == columnCreate && s.second != "" && s.second != "*" || c == columnDelete && s.rest != ""
+	return c == columnCreate && s.head[1].text != "" && s.head[1].text != "*" || c == columnDelete && s.rest != ""
 }
 
 // text returns the canonical chain.
@@ -144,11 +150,11 @@ func (s *shape) text() string {
 	case rootOwn, rootUnknown:
 	default:
 		segments = append(segments, rootNames[s.root])
-		if s.column != columnAny || s.first != "" {
+		if s.column != columnAny || s.head[0].text != "" {
 			segments = append(segments, columnNames[s.root][s.column])
 		}
 	}
-	for _, segment := range []string{s.first, s.second, s.rest} {
+	for _, segment := range []string{s.head[0].text, s.head[1].text, s.rest} {
 		if segment != "" {
 			segments = append(segments, segment)
 		}
@@ -175,11 +181,12 @@ func shapeOf(text string) shape {
 		return splitOff(rootOwn, text)
 	}
 	verb, rest, _ := cut(rest, '.')
-	s := splitOff(r, rest)
-	s.column = columnAny
+	c := columnAny
 	if verb != "" {
-		s.column, _ = columnOf(r, verb)
+		c, _ = columnOf(r, verb)
 	}
+	s := splitOff(r, rest)
+	s.column = c
 	return s
 }
 
@@ -187,5 +194,6 @@ func shapeOf(text string) shape {
 func splitOff(r root, text string) shape {
 	first, rest, _ := cut(text, '.')
 	second, rest, _ := cut(rest, '.')
-	return shape{root: r, first: first, second: second, rest: rest}
+	typed := strings.IndexByte(first, '#') >= 0
+	return shape{root: r, typed: typed, head: [2]segment{newSegment(first), newSegment(second)}, rest: rest}
 }
