@@ -35,6 +35,8 @@ func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
 	return n
 }
 
+// object and instanceOf write in place, so that Object and At are inlined: to copy a
+// shape that was just written is slow.
 func (g *Grammar) object(s *shape, v Verb, name, id, path string) {
 	column, ok := objectColumn(string(v))
 	if !ok || v == "*" || id != "" && !g.isIdentifier(id) {
@@ -64,8 +66,7 @@ func (g *Grammar) instanceOf(s *shape, id string) {
 	s.at(id, "")
 }
 
-// at goes on from a kind of object to an instance, and a path of it. It writes in
-// place: to copy a shape that was just written is slow.
+// at goes on from a kind of object to an instance, and a path of it.
 func (s *shape) at(id, path string) {
 	if id == "" && path != "" {
 		id = "*"
