@@ -53,8 +53,8 @@ func (f Form) Read(r *http.Request, limit int64) (values map[string]any, named [
 	return f.Parse(text)
 }
 
-// Parse is Read for a JSON object that has been read. It does not bound its
-// length, nor its members.
+// Parse is Read for the text of a JSON object. It bounds the members of each object
+// in it, and leaves its length to the caller.
 func (f Form) Parse(text string) (values map[string]any, named []string, err error) {
 	// All of it first: no Kind sees what is not JSON.
 	if err := check(text, loose); err != nil {

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
@@ -50,9 +51,16 @@ type target struct {
 	fields map[string][]int // index of the field, by path
 }
 
+// targets are those of the types that were read before, by reflect.Type.
+var targets sync.Map
+
 func targetOf(t reflect.Type) *target {
+	if known, ok := targets.Load(t); ok {
+		return known.(*target)
+	}
 	to := &target{fields: make(map[string][]int)}
 	to.add(t, "", nil)
+	targets.Store(t, to)
 	return to
 }
 
