@@ -343,6 +343,16 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+func TestReadBoundsDepth(t *testing.T) {
+	for levels, want := range map[int]string{8: "is required", 9: "nested too deeply"} {
+		text := strings.Repeat(`{"article":"","parts":[`, levels-1) + `{}` + strings.Repeat(`]}`, levels-1)
+		_, err := envelope.Read(request(strings.NewReader(`{"_id":"","object":"","name":"","lines":[`+text+`]}`)), 1<<20, new(order))
+		if got := reasons(faultOf(t, err))["lines"]; !strings.HasSuffix(got, want) {
+			t.Errorf("%d levels: %s", levels, got)
+		}
+	}
+}
+
 func TestReadTellsNullFromAbsent(t *testing.T) {
 	before := "before"
 	for body, want := range map[string]*string{`{"_id":"","object":"","name":""}`: &before, `{"_id":"","object":"","name":"","note":null}`: nil} {

@@ -60,6 +60,11 @@ func (f Form) Parse(text string) (values map[string]any, named []string, err err
 	if err := check(text, loose); err != nil {
 		return nil, nil, wrongBody("malformed JSON: " + err.Error())
 	}
+	return f.parse(text)
+}
+
+// parse is Parse for text that is valid.
+func (f Form) parse(text string) (values map[string]any, named []string, err error) {
 	b := body{form: f, json: strictjson.New(text, loose), values: make(map[string]any), given: make(map[string]bool)}
 	if b.json.Kind() != '{' {
 		return nil, nil, wrongBody("must be a JSON object")

@@ -25,10 +25,11 @@ import (
 // absent: it holds the path of each member that the body names, such as
 // "address.city", and that of an object which is null or empty.
 //
-// Structs within the struct are read member by member. Pointers and slices are new:
-// they are not merged with what was there. In slices, the first thing that is wrong
-// stands for all, and in maps and arrays names match as encoding/json has it. Tag
-// options other than these two do nothing.
+// Structs within the struct are read member by member. Any other value has at most
+// 16 objects and arrays inside each other. Pointers and slices are new: they are not
+// merged with what was there. Of what is wrong in a slice only the first is told. In
+// maps and arrays names match as encoding/json has it. Tag options other than these
+// two do nothing.
 //
 // Read panics if v does not point to a struct.
 func Read(r *http.Request, limit int64, v any) (named []string, err error) {
@@ -110,8 +111,17 @@ func readsItself(t reflect.Type) bool {
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
+// maxDepth bounds the objects and arrays inside each other of one value, which is
+// read once for each of them.
+const maxDepth = 16
+
 func kindOf(t reflect.Type) Kind {
+	limits := loose
+	limits.Depth = maxDepth
 	return func(text string) (any, string) {
+		if err := check(text, limits); err != nil {
+			return nil, err.Error()
+		}
 		v := reflect.New(t).Elem()
 		refused := decode(text, v)
 		return v.Interface(), refused
@@ -141,7 +151,7 @@ func decode(text string, to reflect.Value) (refused string) {
 
 func decodeStruct(text string, to reflect.Value) (refused string) {
 	t := targetOf(to.Type())
-	values, _, err := t.form.Parse(text)
+	values, _, err := t.form.parse(text)
 	if e, ok := errors.AsType[*BodyError](err); ok {
 		if len(e.fault.Faults) == 0 {
 			return wanted(to.Type()) // valid, and no object
