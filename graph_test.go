@@ -26,7 +26,7 @@ const (
 var arrows = map[string]string{
 	".": "",
 
-	"envelope": "",
+	"envelope": "internal/strictjson",
 	"scope":    "",
 	"signing":  "internal/baseurl internal/replaytable internal/urlpath",
 	"token":    "internal/baseurl internal/recent internal/strictjson scope " + jwt + " " + jose,

@@ -11,14 +11,15 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
 )
 
-var accountPatch = form{
-	{Path: "name", Type: typeString, Null: true},
-	{Path: "roles", Type: typeStrings},
-	{Path: "disabled", Type: typeBoolean},
-	{Path: "resetSecondFactor", Type: typeBoolean},
-	{Path: "tokensFrom", Type: typeInstant},
+var accountPatch = envelope.Form{
+	{Path: "name", Kind: envelope.String, Null: true},
+	{Path: "roles", Kind: envelope.Strings},
+	{Path: "disabled", Kind: envelope.Boolean},
+	{Path: "resetSecondFactor", Kind: envelope.Boolean},
+	{Path: "tokensFrom", Kind: readInstant},
 }
 
 // maxAhead is how far tokensFrom may be ahead: as far as an iat may.

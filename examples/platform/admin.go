@@ -51,7 +51,7 @@ func (h provisioning) get(r *http.Request) (managedReply, error) {
 	return managed(a), nil
 }
 
-var provisioningForm = append(form{{Path: "roles", Type: typeStrings}}, registrationForm...)
+var provisioningForm = append(envelope.Form{{Path: "roles", Kind: envelope.Strings}}, registrationForm...)
 
 // create makes an account, without signing anybody in. One without a password
 // cannot sign in: it is for keys and tokens.

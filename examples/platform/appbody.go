@@ -11,24 +11,25 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/envelope"
 )
 
 // appBody is what can be said of an app, and of its signing key (section 5.3 of
 // the interface).
-var appBody = form{
-	{Path: "name", Type: typeString},
-	{Path: "exposeKeys", Type: typeBoolean, Null: true},
-	{Path: "credential.account", Type: typeString, Null: true},
-	{Path: "credential.accounts", Type: typeStrings, Null: true},
-	{Path: "credential.scope", Type: typeStrings, Null: true},
-	{Path: "credential.notBefore", Type: typeInstant, Null: true},
-	{Path: "credential.notAfter", Type: typeInstant, Null: true},
-	{Path: "credential.networks", Type: typeStrings, Null: true},
+var appBody = envelope.Form{
+	{Path: "name", Kind: envelope.String},
+	{Path: "exposeKeys", Kind: envelope.Boolean, Null: true},
+	{Path: "credential.account", Kind: envelope.String, Null: true},
+	{Path: "credential.accounts", Kind: envelope.Strings, Null: true},
+	{Path: "credential.scope", Kind: envelope.Strings, Null: true},
+	{Path: "credential.notBefore", Kind: readInstant, Null: true},
+	{Path: "credential.notAfter", Kind: readInstant, Null: true},
+	{Path: "credential.networks", Kind: envelope.Strings, Null: true},
 }
 
 // appPatch is appBody, and what cannot be said of a new app. It takes no null for
 // disabled: to enable an app has to be said.
-var appPatch = append(slices.Clone(appBody), input{Path: "disabled", Type: typeBoolean})
+var appPatch = append(slices.Clone(appBody), envelope.Field{Path: "disabled", Kind: envelope.Boolean})
 
 const (
 	maxName         = 200 // bytes

@@ -199,7 +199,7 @@ type secretReply struct {
 	Secret shownOnce `json:"secret"`
 }
 
-var rotationForm = form{{Path: "grace", Type: typeInteger}} // seconds
+var rotationForm = envelope.Form{{Path: "grace", Kind: envelope.Integer}} // seconds
 
 // rotate gives an app another secret, and tells it: whoever asks can then sign as
 // the app does.

@@ -7,12 +7,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/iotest"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
 )
 
 func TestBodyRefusals(t *testing.T) {
@@ -35,8 +33,8 @@ func TestBodyRefusals(t *testing.T) {
 		{"a missing colon", `{"c_text" "x"}`, nil},
 		{"a missing comma", `{"c_text":"x" "c_likes":1}`, nil},
 		{"wrong, and cut short", `{"c_nope":1,"c_text":"x"`, nil},
-		{"more members than a body may have", `{"c_nope":{` + manyMembers(maxMembers) + `}}`, nil},
-		{"more items than a body may have", `{"c_nope":[` + strings.Repeat("0,", maxMembers) + `0]}`, nil},
+		{"more members than a body may have", `{"c_nope":{` + manyMembers(1000) + `}}`, nil},
+		{"more items than a body may have", `{"c_nope":[` + strings.Repeat("0,", 1000) + `0]}`, nil},
 		{"nested without end", strings.Repeat(`{"c_meta":`, 20_000), nil},
 		{"an unknown field", `{"c_text":"x","c_nope":1}`, map[string]string{"c_nope": "unknown field"}},
 		{"a hidden field", `{"c_secret":"x"}`, map[string]string{"c_secret": "unknown field"}},
@@ -222,7 +220,7 @@ func TestHostileBodiesCostLittle(t *testing.T) {
 				body := strings.NewReader(test.body)
 				r := httptest.NewRequest("POST", "/", body)
 				r.Header.Set("Content-Type", "application/json")
-				if _, err := readValues(r, registrationForm); !errors.As(err, new(*auth.Error)) {
+				if _, err := readValues(r, registrationForm); !errors.As(err, new(*envelope.BodyError)) {
 					t.Errorf("error %v", err)
 				}
 				left = body.Len()
@@ -245,20 +243,6 @@ func BenchmarkHostileBody(b *testing.B) {
 		r.Header.Set("Content-Type", "application/json")
 		if _, err := readValues(r, registrationForm); err == nil {
 			b.Fatal("accepted")
-		}
-	}
-}
-
-// TestTextIsCheckedAcrossReads splits a text everywhere: it is UTF-8 or not
-// wherever it is split.
-func TestTextIsCheckedAcrossReads(t *testing.T) {
-	for _, text := range []string{"", "a", "é€😀", "a\u20acb", "\xe2\x82", "\xe2\x82a", "\xff", "😀\xf0\x9f\x98", "\xed\xa0\x80", "a\x80", "\xf4\x90\x80\x80"} {
-		for at := range len(text) + 1 {
-			parts := io.MultiReader(strings.NewReader(text[:at]), iotest.OneByteReader(strings.NewReader(text[at:])))
-			got, err := io.ReadAll(&boundedText{from: parts})
-			if valid := utf8.ValidString(text); valid != (err == nil) || valid && string(got) != text {
-				t.Errorf("%q split at %d: %q, %v", text, at, got, err)
-			}
 		}
 	}
 }
@@ -306,22 +290,5 @@ func TestBodiless(t *testing.T) {
 	for _, c := range routes {
 		c.body = `{}` // says nothing
 		s.do(t, c).ok(t)
-	}
-}
-
-func TestNamedOnce(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{}`: true, `[]`: true, `1e999`: true, `"a"`: true, `null`: true,
-		`{"a":1,"b":"a","c":{"a":{"a":null}},"d":[{"a":1},{"a":2}]}`: true,
-		`["a","a",["a","a"]]`:                                 true,
-		`{"a":1,"a":2}`:                                       false,
-		`{"a":1,"\u0061":2}`:                                  false,
-		`{"a":{"b":[],"c":{},"b":[]}}`:                        false,
-		`[[{"a":[{}],"b":[{"x":true,"y":0,"x":1}]}]]`:         false,
-		strings.Repeat("[", 9000) + strings.Repeat("]", 9000): true,
-	} {
-		if got := namedOnce([]byte(text)); got != want {
-			t.Errorf("%.60s: %t", text, got)
-		}
 	}
 }

@@ -20,9 +20,9 @@ const (
 	maxGrants   = 100
 )
 
-var scopeQuestion = form{
-	{Path: "grants", Type: typeStrings}, // as on the wire: "" is everything
-	{Path: "need", Type: typeString},
+var scopeQuestion = envelope.Form{
+	{Path: "grants", Kind: envelope.Strings}, // as on the wire: "" is everything
+	{Path: "need", Kind: envelope.String},
 }
 
 // scopeReply is a decision and what it rests on.

@@ -60,7 +60,7 @@ func (h secondFactor) remove(_ http.ResponseWriter, r *http.Request) (envelope.R
 	return envelope.Result[bool]{Data: err == nil}, err
 }
 
-var codeForm = form{{Path: "code", Type: typeString}}
+var codeForm = envelope.Form{{Path: "code", Kind: envelope.String, Required: true}}
 
 func readCode(r *http.Request) (string, error) {
 	values, err := readValues(r, codeForm)
@@ -68,5 +68,5 @@ func readCode(r *http.Request) (string, error) {
 		return "", err
 	}
 	code, _ := values["code"].(string)
-	return code, required(values, "code")
+	return code, nil
 }

@@ -15,29 +15,15 @@ type invalid struct {
 	faults []*auth.Error
 }
 
-// What a body full of nonsense is answered with is bounded: so many faults, each
-// with so much of a name that may be as long as the body.
-const (
-	maxFaults = 32
-	maxShown  = 100 // bytes
-)
+// maxFaults bounds what a body full of nonsense is answered with.
+const maxFaults = 32
 
 // add notes what is wrong with one property.
 func (e *invalid) add(path, reason string) {
 	if len(e.faults) < maxFaults {
-		e.faults = append(e.faults, &auth.Error{Detail: e.detail, Path: shown(path), Reason: reason})
+		e.faults = append(e.faults, &auth.Error{Detail: e.detail, Path: path, Reason: reason})
 	}
 }
-
-func shown(path string) string {
-	if len(path) <= maxShown {
-		return path
-	}
-	return strings.ToValidUTF8(path[:maxShown], "") + "…"
-}
-
-// isFull tells that no more is noted.
-func (e *invalid) isFull() bool { return len(e.faults) == maxFaults }
 
 // orNil is the error to return: nil if nothing is wrong.
 func (e *invalid) orNil() error {

@@ -6,7 +6,7 @@
 //   - platform.go: the parts, and how they are wired
 //   - server.go: limits, timeouts, panics, draining
 //   - directory.go: where the Guard looks things up
-//   - schema.go, objects.go, view.go, list.go, form.go, body.go, bodybounds.go: objects and their lists
+//   - schema.go, objects.go, view.go, list.go, form.go, body.go: objects and their lists
 //   - access.go: who may do what, beside scopes
 //   - accounts.go, signin.go, sessions.go, factor.go: people, who sign in and out
 //   - console.go: the page where they do

@@ -217,7 +217,7 @@ func (h objects) written(r *http.Request, v scope.Verb, id string, readable func
 	if v == scope.Update {
 		f = changesOf(h.schema)
 	}
-	values, names, err := readNamed(r, f)
+	values, names, err := f.Read(r, maxBody)
 	if err != nil {
 		return q, nil, err
 	}

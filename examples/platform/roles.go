@@ -36,17 +36,17 @@ func (h roles) list(r *http.Request) (envelope.List[roleReply], error) {
 }
 
 var (
-	rolePatch = form{{Path: "scope", Type: typeStrings}}
-	roleBody  = append(form{{Path: "name", Type: typeString}}, rolePatch...)
+	rolePatch = envelope.Form{{Path: "scope", Kind: envelope.Strings}}
+	roleBody  = envelope.Form{
+		{Path: "name", Kind: envelope.String, Required: true},
+		{Path: "scope", Kind: envelope.Strings, Required: true},
+	}
 
 	validRoleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 )
 
 func (h roles) create(r *http.Request) (roleReply, error) {
 	values, err := readValues(r, roleBody)
-	if err == nil {
-		err = required(values, "name", "scope")
-	}
 	if err != nil {
 		return roleReply{}, err
 	}

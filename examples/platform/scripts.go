@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 
@@ -24,11 +23,11 @@ type script struct {
 }
 
 var scriptTable = map[string]script{
-	"createAuthToken":     {scripts.createAuthToken, createArguments.names()},
+	"createAuthToken":     {scripts.createAuthToken, names(createArguments)},
 	"echo":                {scripts.echo, nil},
-	"mint_and_revoke":     {scripts.mintAndRevoke, mintArguments.names()},
-	"revokeAuthToken":     {scripts.revokeAuthToken, revokeArguments.names()},
-	"revokeSubjectTokens": {scripts.revokeSubjectTokens, subjectArguments.names()},
+	"mint_and_revoke":     {scripts.mintAndRevoke, names(mintArguments)},
+	"revokeAuthToken":     {scripts.revokeAuthToken, names(revokeArguments)},
+	"revokeSubjectTokens": {scripts.revokeSubjectTokens, names(subjectArguments)},
 	"whoami":              {scripts.whoami, nil},
 }
 
@@ -62,17 +61,14 @@ func (h scripts) route(r *http.Request) (envelope.Result[any], error) {
 }
 
 // runnerBody is the body of the runner: which script, and its arguments.
-var runnerBody = form{
-	{Path: "script", Type: typeString},
-	{Path: "arguments", Type: typeJSON},
+var runnerBody = envelope.Form{
+	{Path: "script", Kind: envelope.String, Required: true},
+	{Path: "arguments", Kind: envelope.Object},
 }
 
 // run runs the script that the body names.
 func (h scripts) run(r *http.Request) (envelope.Result[any], error) {
 	values, err := readValues(r, runnerBody)
-	if err == nil {
-		err = required(values, "script")
-	}
 	if err != nil {
 		return envelope.Result[any]{}, err
 	}
@@ -105,15 +101,15 @@ func (h scripts) whoami(r *http.Request, _ map[string]json.RawMessage) (any, err
 
 // createArguments are those of section 5.4.6 of the interface. The options are the
 // body of a token without its subject, which is an argument of its own.
-var createArguments = append(form{
-	{Path: "clientKey", Type: typeString},
-	{Path: "accountId", Type: typeString},
-}, tokenOptions.under("options")...)
+var createArguments = append(envelope.Form{
+	{Path: "clientKey", Kind: envelope.String, Required: true},
+	{Path: "accountId", Kind: envelope.String, Required: true},
+}, under("options", tokenOptions)...)
 
 // createAuthToken mints a token of an app for an account, as the route of tokens
 // does.
 func (h scripts) createAuthToken(r *http.Request, arguments map[string]json.RawMessage) (any, error) {
-	values, err := argumentsOf(arguments, createArguments, "clientKey", "accountId")
+	values, err := argumentsOf(arguments, createArguments)
 	if err != nil {
 		return nil, err
 	}
@@ -135,11 +131,14 @@ var createFields = func() map[string]string {
 	return fields
 }()
 
-var revokeArguments = form{{Path: "clientKey", Type: typeString}, {Path: "jti", Type: typeString}}
+var revokeArguments = envelope.Form{
+	{Path: "clientKey", Kind: envelope.String, Required: true},
+	{Path: "jti", Kind: envelope.String, Required: true},
+}
 
 // revokeAuthToken ends one token of an app (section 5.4.5 of the interface).
 func (h scripts) revokeAuthToken(r *http.Request, arguments map[string]json.RawMessage) (any, error) {
-	values, err := argumentsOf(arguments, revokeArguments, "clientKey", "jti")
+	values, err := argumentsOf(arguments, revokeArguments)
 	if err != nil {
 		return nil, err
 	}
@@ -151,19 +150,22 @@ func (h scripts) revokeAuthToken(r *http.Request, arguments map[string]json.RawM
 	return true, h.tokens.revokeFor(r.Context(), p, app.ClientKey, values["jti"].(string))
 }
 
-var subjectArguments = form{{Path: "clientKey", Type: typeString}, {Path: "accountId", Type: typeString}}
+var subjectArguments = envelope.Form{
+	{Path: "clientKey", Kind: envelope.String, Required: true},
+	{Path: "accountId", Kind: envelope.String, Required: true},
+}
 
 // revokeSubjectTokens ends all tokens with an id that an account has of an app, and
 // answers how many there were.
 func (h scripts) revokeSubjectTokens(r *http.Request, arguments map[string]json.RawMessage) (any, error) {
-	values, err := argumentsOf(arguments, subjectArguments, "clientKey", "accountId")
+	values, err := argumentsOf(arguments, subjectArguments)
 	if err != nil {
 		return nil, err
 	}
 	return h.tokens.revokeSubject(r.Context(), values["clientKey"].(string), values["accountId"].(string))
 }
 
-var mintArguments = append(form{{Path: "app", Type: typeString}}, tokenBody...)
+var mintArguments = append(envelope.Form{{Path: "app", Kind: envelope.String}}, tokenBody...)
 
 // mintAndRevoke is createAuthToken and revokeAuthToken in one: the arguments are the
 // options, the subject and the app, by default the caller's. It answers with the id
@@ -196,9 +198,8 @@ func (h scripts) mintAndRevoke(r *http.Request, arguments map[string]json.RawMes
 	return map[string]any{"jti": m.id, "revoked": true}, nil
 }
 
-// argumentsOf reads arguments as strictly as a body is read. Those that are needed
-// are there then.
-func argumentsOf(arguments map[string]json.RawMessage, f form, needed ...string) (map[string]any, error) {
+// argumentsOf reads arguments as strictly as a body is read.
+func argumentsOf(arguments map[string]json.RawMessage, f envelope.Form) (map[string]any, error) {
 	text := []byte("{}")
 	if arguments != nil {
 		var err error
@@ -206,11 +207,8 @@ func argumentsOf(arguments map[string]json.RawMessage, f form, needed ...string)
 			return nil, err
 		}
 	}
-	values, err := valuesOf(text, f)
-	if err != nil {
-		return nil, err
-	}
-	return values, required(values, needed...)
+	values, _, err := f.Parse(string(text))
+	return values, err
 }
 
 // readArguments reads a body that is an object of any members, or is not there.
@@ -218,13 +216,9 @@ func readArguments(r *http.Request) (map[string]json.RawMessage, error) {
 	if !hasBody(r) {
 		return nil, nil
 	}
-	body, err := readJSON(r)
+	values, err := readValues(r, envelope.Form{{Kind: envelope.Object}})
 	if err != nil {
 		return nil, err
 	}
-	arguments, refused := readMembers(bytes.TrimSpace(body))
-	if refused != "" {
-		return nil, &auth.Error{Detail: auth.DetailBody, Reason: refused}
-	}
-	return arguments.(map[string]json.RawMessage), nil
+	return values[""].(map[string]json.RawMessage), nil
 }

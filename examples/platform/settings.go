@@ -50,11 +50,11 @@ func (h settings) get(r *http.Request) (settingsReply, error) {
 	return replyOfSettings(o), nil
 }
 
-var settingsForm = form{
-	{Path: "idle", Type: typeInteger},
-	{Path: "maxSession", Type: typeInteger},
-	{Path: "requireSecondFactor", Type: typeBoolean},
-	{Path: "sessionsPerAccount", Type: typeInteger},
+var settingsForm = envelope.Form{
+	{Path: "idle", Kind: envelope.Integer},
+	{Path: "maxSession", Kind: envelope.Integer},
+	{Path: "requireSecondFactor", Kind: envelope.Boolean},
+	{Path: "sessionsPerAccount", Kind: envelope.Integer},
 }
 
 func (h settings) update(r *http.Request) (settingsReply, error) {

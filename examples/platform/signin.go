@@ -39,10 +39,10 @@ func ownPages(sessions *session.Manager, next http.HandlerFunc) http.HandlerFunc
 	}
 }
 
-var registrationForm = form{
-	{Path: "email", Type: typeString},
-	{Path: "password", Type: typeString},
-	{Path: "name", Type: typeString},
+var registrationForm = envelope.Form{
+	{Path: "email", Kind: envelope.String},
+	{Path: "password", Kind: envelope.String},
+	{Path: "name", Kind: envelope.String},
 }
 
 // register makes an account, as a member, and signs it in.
@@ -106,12 +106,12 @@ func validPassword(wrong *invalid, path, password string) {
 	}
 }
 
-var loginForm = form{
-	{Path: "email", Type: typeString},
-	{Path: "password", Type: typeString},
-	{Path: "location.verificationToken", Type: typeString},
-	{Path: "location.locationName", Type: typeString}, // taken, and unused
-	{Path: "location.singleUse", Type: typeBoolean},
+var loginForm = envelope.Form{
+	{Path: "email", Kind: envelope.String},
+	{Path: "password", Kind: envelope.String},
+	{Path: "location.verificationToken", Kind: envelope.String},
+	{Path: "location.locationName", Kind: envelope.String}, // taken, and unused
+	{Path: "location.singleUse", Kind: envelope.Boolean},
 }
 
 // login is one step or two: the second factor is asked for where there is one,
@@ -194,15 +194,12 @@ func (h signIn) logout(w http.ResponseWriter, r *http.Request) (none envelope.Re
 	return envelope.Result[bool]{Data: err == nil}, err
 }
 
-var passwordForm = form{{Path: "password", Type: typeString}}
+var passwordForm = envelope.Form{{Path: "password", Kind: envelope.String, Required: true}}
 
 // reauthenticate makes the session fresh for routes that ask for it.
 func (h signIn) reauthenticate(w http.ResponseWriter, r *http.Request) (accountReply, error) {
 	values, err := readValues(r, passwordForm)
 	if err != nil {
-		return accountReply{}, err
-	}
-	if err := required(values, "password"); err != nil {
 		return accountReply{}, err
 	}
 	password, _ := values["password"].(string)
@@ -216,14 +213,11 @@ func (h signIn) reauthenticate(w http.ResponseWriter, r *http.Request) (accountR
 	return replyOfAccount(a), nil
 }
 
-var changeForm = append(form{{Path: "newPassword", Type: typeString}}, passwordForm...)
+var changeForm = append(envelope.Form{{Path: "newPassword", Kind: envelope.String, Required: true}}, passwordForm...)
 
 // changePassword gives the account another password, and ends its other sessions.
 func (h signIn) changePassword(w http.ResponseWriter, r *http.Request) (accountReply, error) {
 	values, err := readValues(r, changeForm)
-	if err == nil {
-		err = required(values, "password", "newPassword")
-	}
 	if err != nil {
 		return accountReply{}, err
 	}

@@ -6,25 +6,26 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/token"
 )
 
 // tokenBody is a token that is asked for: whom it acts as, and its options.
-var tokenBody = append(form{{Path: "sub", Type: typeString}}, tokenOptions...)
+var tokenBody = append(envelope.Form{{Path: "sub", Kind: envelope.String}}, tokenOptions...)
 
 // tokenOptions are what a token can be asked to hold, by the names that scripts use
 // (section 5.4 of the interface).
-var tokenOptions = form{
-	{Path: "scope", Type: typeStrings},
-	{Path: "roles", Type: typeStrings},
-	{Path: "skipAcl", Type: typeBoolean},
-	{Path: "bypassCreateAcl", Type: typeBoolean},
-	{Path: "grant", Type: typeLevel},
-	{Path: "maxUses", Type: typeInteger},
-	{Path: "permanent", Type: typeBoolean},
-	{Path: "expiresIn", Type: typeInteger}, // seconds
-	{Path: "notBefore", Type: typeInteger}, // Unix seconds
-	{Path: "claims", Type: typeJSON},
+var tokenOptions = envelope.Form{
+	{Path: "scope", Kind: envelope.Strings},
+	{Path: "roles", Kind: envelope.Strings},
+	{Path: "skipAcl", Kind: envelope.Boolean},
+	{Path: "bypassCreateAcl", Kind: envelope.Boolean},
+	{Path: "grant", Kind: readLevel},
+	{Path: "maxUses", Kind: envelope.Integer},
+	{Path: "permanent", Kind: envelope.Boolean},
+	{Path: "expiresIn", Kind: envelope.Integer}, // seconds
+	{Path: "notBefore", Kind: envelope.Integer}, // Unix seconds
+	{Path: "claims", Kind: envelope.Object},
 }
 
 // tokenWish is a token that somebody asks for.

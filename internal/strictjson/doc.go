@@ -5,9 +5,9 @@
 // What a Reader accepts, encoding/json accepts with the same values. What it
 // refuses beyond encoding/json:
 //
-//   - a name twice in one object, however it is escaped. RFC 8259, section 4,
-//     leaves open which of them counts, and RFC 7493, section 2.3, forbids it: a
-//     check could see one and its user the other;
+//   - a name twice in one object, however it is escaped, unless the caller looks
+//     for it. RFC 8259, section 4, leaves open which of them counts, and RFC 7493,
+//     section 2.3, forbids it: a check could see one and its user the other;
 //   - bytes that are not UTF-8, and half of a surrogate pair. encoding/json makes
 //     U+FFFD of both, so that different texts become equal (RFC 7493, section 2.1);
 //   - NUL in a string, unless the caller allows it. Some databases cut a text

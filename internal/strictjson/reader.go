@@ -39,6 +39,9 @@ type Limits struct {
 	Depth    int  // of objects and arrays inside each other
 	Members  int  // of one object; at most about 1000, as names are compared pair by pair
 	AllowNUL bool // in a string, where it is \u0000
+
+	// AllowDuplicates is for a caller that finds a name which occurs twice itself.
+	AllowDuplicates bool
 }
 
 // Reader reads one JSON text from its start to its end. It stands at a value,
@@ -115,7 +118,7 @@ func (r *Reader) Object(yield func(name string) bool) {
 		}
 		name := r.Text()
 		switch {
-		case slices.Contains(seen, name):
+		case !r.limits.AllowDuplicates && slices.Contains(seen, name):
 			r.Fail(ErrDuplicate)
 		case len(seen) == r.limits.Members:
 			r.Fail(ErrMembers)

@@ -332,3 +332,17 @@ func TestSpan(t *testing.T) {
 		}
 	}
 }
+
+func TestDuplicatesAreLeftToTheCaller(t *testing.T) {
+	limits := limits
+	limits.AllowDuplicates = true
+	r := strictjson.New(`{"a":{"b":1,"b":2},"\u0061":3}`, limits)
+	var names []string
+	for name := range r.Object {
+		names = append(names, name)
+		r.Skip()
+	}
+	if err := r.End(); err != nil || !cmp.Equal(names, []string{"a", "a"}) {
+		t.Errorf("%v, %v", names, err)
+	}
+}

@@ -21,8 +21,6 @@
 package cors
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -77,14 +75,12 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		var ask struct{ Login, Password string }
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4<<10))
-		if err != nil {
-			auth.Fail(w, r, err) // 413 for one that is too large
-			return
+		var ask struct {
+			Login    string `json:"login"`
+			Password string `json:"password"`
 		}
-		if err := json.Unmarshal(body, &ask); err != nil {
-			auth.Fail(w, r, &auth.Error{Detail: auth.DetailBody, Err: err})
+		if _, err := envelope.Read(r, 4<<10, &ask); err != nil {
+			auth.Fail(w, r, err)
 			return
 		}
 		p, err := sessions.Login(w, r, ask.Login, ask.Password, "")

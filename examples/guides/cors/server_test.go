@@ -48,6 +48,9 @@ func from(origin, method, path, body string, cookies ...*http.Cookie) *http.Requ
 	r := httptest.NewRequest(method, "https://api.example.com/acme/v2"+path, strings.NewReader(body))
 	r.Header.Set("Origin", origin)
 	r.Header.Set("Sec-Fetch-Site", "same-site")
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	for _, c := range cookies {
 		r.AddCookie(c)
 	}

@@ -10,8 +10,6 @@
 package minting
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -26,16 +24,11 @@ func Register(mux *auth.Mux, signers token.Signers) {
 	minter := &token.Minter{Signers: signers}
 	mux.HandleFunc("POST /tokens", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
 		ask := struct {
-			Subject string   `json:"subject"`
-			Scope   []string `json:"scope"`
+			Subject string   `json:"subject,omitempty"`
+			Scope   []string `json:"scope,omitempty"`
 		}{Scope: []string{}} // a token without scope grants nothing
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 16<<10))
-		if err != nil {
-			auth.Fail(w, r, err) // 413 for one that is too large
-			return
-		}
-		if err := json.Unmarshal(body, &ask); err != nil {
-			auth.Fail(w, r, &auth.Error{Detail: auth.DetailBody, Err: err})
+		if _, err := envelope.Read(r, 16<<10, &ask); err != nil {
+			auth.Fail(w, r, err)
 			return
 		}
 		by, tenant := auth.From(r.Context()), auth.TenantFrom(r.Context())

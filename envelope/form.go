@@ -1,0 +1,291 @@
+package envelope
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
+)
+
+// Form is what the body of a request may hold, for servers that learn it while
+// they run, or that need their own Kinds. Others read into a struct with Read.
+// Several goroutines may use one Form.
+type Form []Field
+
+// Field is one value of a body.
+type Field struct {
+	// Path names the value: "name", or "address.city" for a member of an object.
+	// An empty Path, in a Form of one Field, is the whole body.
+	Path string
+
+	// Kind reads the value. A Field without one is an object whose members are the
+	// Fields below its Path. It needs a Field only to be Null or Required.
+	Kind Kind
+
+	Null     bool // null is allowed, and read as nil; of an object, for all below it
+	Required bool // of a member of an object: where the object is given
+}
+
+// Kind reads the JSON text of a value, which is valid and in UTF-8. Objects in it
+// may have a name twice, and its strings NUL. A value that it refuses it gives a
+// reason for, which clients are shown: "must be an integer".
+type Kind func(text string) (value any, refused string)
+
+// Read reads the body of r, a JSON object of at most limit bytes, and returns its
+// values by path. A value that is not in the body is not in the map; null is nil.
+// named are the paths that the body names, in its order. Of an object it is those of
+// its members, or its own if it is null or empty.
+//
+// Every error is a *BodyError, and tells all that is wrong, up to 32 things:
+// members that are unknown, given twice, of another type or missing. A body has at
+// most 1000 members and elements over all levels; nothing is read behind the last
+// of them, or behind limit. Half of a surrogate pair is refused, as are bytes that
+// are not UTF-8. Names are exact.
+func (f Form) Read(r *http.Request, limit int64) (values map[string]any, named []string, err error) {
+	text, err := bodyText(r, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.Parse(text)
+}
+
+// Parse is Read for the text of a JSON object. It bounds the members of each object
+// in it, and leaves its length to the caller.
+func (f Form) Parse(text string) (values map[string]any, named []string, err error) {
+	// All of it first: no Kind sees what is not JSON.
+	if err := check(text, loose); err != nil {
+		return nil, nil, wrongBody("malformed JSON: " + err.Error())
+	}
+	return f.parse(text)
+}
+
+// parse is Parse for text that is valid.
+func (f Form) parse(text string) (values map[string]any, named []string, err error) {
+	b := body{form: f, json: strictjson.New(text, loose), values: make(map[string]any), given: make(map[string]bool)}
+	if b.json.Kind() != '{' {
+		return nil, nil, wrongBody("must be a JSON object")
+	}
+	if whole, ok := f.field(""); ok {
+		return b.whole(whole)
+	}
+	if b.object(""); len(b.faults) > 0 {
+		refused := wrongBody("")
+		refused.fault.Faults = b.faults
+		return nil, nil, refused
+	}
+	return b.values, b.named, nil
+}
+
+// loose leaves to others what is wrong with one member, and strict does not.
+var (
+	loose  = strictjson.Limits{Depth: maxParts, Members: maxParts, AllowNUL: true, AllowDuplicates: true}
+	strict = strictjson.Limits{Depth: maxParts, Members: maxParts, AllowNUL: true}
+)
+
+func check(text string, limits strictjson.Limits) error {
+	r := strictjson.New(text, limits)
+	r.Skip()
+	return r.End()
+}
+
+func (f Form) field(path string) (Field, bool) {
+	i := slices.IndexFunc(f, func(field Field) bool { return field.Path == path })
+	if i < 0 {
+		return Field{}, false
+	}
+	return f[i], true
+}
+
+// below returns the Fields below a path, as address.city is below address.
+func (f Form) below(path string) (below Form) {
+	for _, field := range f {
+		if strings.HasPrefix(field.Path, path+".") {
+			below = append(below, field)
+		}
+	}
+	return below
+}
+
+// body is a body that is being read. Its text is valid JSON.
+type body struct {
+	form   Form
+	json   strictjson.Reader
+	values map[string]any
+	named  []string
+	given  map[string]bool // by path
+	faults []*Fault
+}
+
+// whole reads all of the body as one value.
+func (b *body) whole(f Field) (map[string]any, []string, error) {
+	value, refused := f.Kind(b.json.Skip())
+	if refused != "" {
+		return nil, nil, wrongBody(refused)
+	}
+	b.set("", value)
+	return b.values, b.named, nil
+}
+
+// object reads the members of an object, whose paths begin with at.
+func (b *body) object(at string) {
+	for name := range b.json.Object {
+		b.member(at+name, name)
+		if len(b.faults) == maxFaults {
+			return
+		}
+	}
+	b.requireBelow(at)
+}
+
+func (b *body) member(path, name string) {
+	field, known := b.form.field(path)
+	switch {
+	case b.given[path]:
+		// encoding/json would take the last one, another reader the first.
+		b.refuse(path, "given more than once")
+	case strings.Contains(name, "."): // would pass for the path of a field below
+		b.refuse(path, "unknown field")
+	case field.Kind != nil:
+		b.take(field)
+	case known || len(b.form.below(path)) > 0:
+		b.inner(path, field.Null)
+	default:
+		b.refuse(path, "unknown field")
+	}
+	b.given[path] = true
+}
+
+// refuse notes what is wrong with a member, and passes over its value.
+func (b *body) refuse(path, reason string) {
+	b.json.Skip()
+	b.wrong(path, reason)
+}
+
+func (b *body) wrong(path, reason string) {
+	b.faults = append(b.faults, invalidBody(path, reason))
+}
+
+func (b *body) take(f Field) {
+	text := b.json.Skip()
+	if f.Null && text == "null" {
+		b.set(f.Path, nil)
+		return
+	}
+	value, refused := f.Kind(text)
+	if refused != "" {
+		b.wrong(f.Path, refused)
+		return
+	}
+	b.set(f.Path, value)
+}
+
+func (b *body) set(path string, value any) {
+	b.values[path] = value
+	b.named = append(b.named, path)
+}
+
+// inner reads an object within the body.
+func (b *body) inner(path string, null bool) {
+	switch kind := b.json.Kind(); {
+	case kind == 'n' && null:
+		b.json.Skip()
+		for _, f := range b.form.below(path) {
+			if f.Kind != nil {
+				b.values[f.Path] = nil
+			}
+		}
+	case kind != '{':
+		b.refuse(path, "must be an object")
+		return
+	default:
+		before := len(b.named)
+		if b.object(path + "."); len(b.named) > before {
+			return
+		}
+	}
+	b.named = append(b.named, path)
+}
+
+// requireBelow asks for the required members of an object that has been read.
+func (b *body) requireBelow(at string) {
+	for _, f := range b.form {
+		name, within := strings.CutPrefix(f.Path, at)
+		if f.Required && within && !strings.Contains(name, ".") && !b.given[f.Path] && len(b.faults) < maxFaults {
+			b.wrong(f.Path, "is required")
+		}
+	}
+}
+
+// String is the Kind of a string without NUL, which PostgreSQL, for one, cannot
+// keep. Its value is a string.
+func String(text string) (value any, refused string) {
+	r := strictjson.New(text, strict)
+	if r.Kind() != '"' {
+		return nil, "must be a string"
+	}
+	s := r.Text()
+	if strings.Contains(s, "\x00") {
+		return nil, "must not contain NUL"
+	}
+	return strings.Clone(s), "" // a part of the text would keep all of it in memory
+}
+
+// Strings is the Kind of an array of such strings. Its value is a []string.
+func Strings(text string) (value any, refused string) {
+	r := strictjson.New(text, strict)
+	if r.Kind() != '[' {
+		return nil, "must be an array of strings"
+	}
+	all := []string{}
+	for range r.Array {
+		isString := r.Kind() == '"'
+		s, refused := String(r.Skip())
+		switch {
+		case !isString:
+			return nil, "must be an array of strings"
+		case refused != "":
+			return nil, fmt.Sprintf("[%d] %s", len(all), refused)
+		}
+		all = append(all, s.(string))
+	}
+	return all, ""
+}
+
+// Integer is the Kind of an integer without fraction and exponent. Its value is an
+// int64.
+func Integer(text string) (value any, refused string) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return nil, "must be an integer of 64 bits"
+	}
+	return n, ""
+}
+
+// Boolean is the Kind of true and false. Its value is a bool.
+func Boolean(text string) (value any, refused string) {
+	if text != "true" && text != "false" {
+		return nil, "must be true or false"
+	}
+	return text == "true", ""
+}
+
+// Object is the Kind of an object of any members. No object in it, however deep,
+// has a name twice. Its value is a map[string]json.RawMessage.
+func Object(text string) (value any, refused string) {
+	if text[0] != '{' {
+		return nil, "must be an object"
+	}
+	if check(text, strict) != nil {
+		return nil, "has a name more than once"
+	}
+	r := strictjson.New(text, strict)
+	members := make(map[string]json.RawMessage)
+	for name := range r.Object {
+		members[strings.Clone(name)] = json.RawMessage(r.Skip())
+	}
+	return members, ""
+}

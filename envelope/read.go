@@ -1,0 +1,214 @@
+package envelope
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
+)
+
+// Read reads the body of r, a JSON object of at most limit bytes, into the struct
+// that v points to. Limits and errors are those of Form.Read: every error is a
+// *BodyError for auth.Fail, and v is as it was then.
+//
+// Members are named by json tags, exactly as they are spelled there. One whose tag
+// has neither omitempty nor omitzero is required, unless its field is a pointer.
+// Only pointers and interfaces may be null. For a PATCH, named tells null from
+// absent: it holds the path of each member that the body names, such as
+// "address.city", and that of an object which is null or empty.
+//
+// Structs within the struct are read member by member. Any other value has at most
+// 16 objects and arrays inside each other. Pointers and slices are new: they are not
+// merged with what was there. Of what is wrong in a slice only the first is told. In
+// maps and arrays names match as encoding/json has it. Tag options other than these
+// two do nothing.
+//
+// Read panics if v does not point to a struct.
+func Read(r *http.Request, limit int64, v any) (named []string, err error) {
+	to := reflect.ValueOf(v)
+	if to.Kind() != reflect.Pointer || to.Elem().Kind() != reflect.Struct {
+		panic(fmt.Sprintf("envelope: Read into a %T, which is no pointer to a struct", v))
+	}
+	t := targetOf(to.Type().Elem())
+	values, named, err := t.form.Read(r, limit)
+	if err != nil {
+		return nil, err
+	}
+	t.set(to.Elem(), values)
+	return named, nil
+}
+
+// target is how a struct is read.
+type target struct {
+	form   Form
+	fields map[string][]int // index of the field, by path
+}
+
+// targets are those of the types that were read before, by reflect.Type.
+var targets sync.Map
+
+func targetOf(t reflect.Type) *target {
+	if known, ok := targets.Load(t); ok {
+		return known.(*target)
+	}
+	to := &target{fields: make(map[string][]int)}
+	to.add(t, "", nil)
+	targets.Store(t, to)
+	return to
+}
+
+// add adds the fields of a struct at an index, whose paths begin with at.
+func (to *target) add(t reflect.Type, at string, index []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := append(slices.Clone(index), i)
+		switch path := at + cmp.Or(name, f.Name); {
+		case f.Anonymous && name == "" && isObject(f.Type):
+			to.add(f.Type, at, inner)
+		case !f.IsExported() || f.Tag.Get("json") == "-":
+		case isObject(f.Type):
+			to.form = append(to.form, Field{Path: path, Required: isRequired(f.Type, options)})
+			to.add(f.Type, path+".", inner)
+		default:
+			to.form = append(to.form, Field{Path: path, Kind: kindOf(f.Type), Null: isNullable(f.Type), Required: isRequired(f.Type, options)})
+			to.fields[path] = inner
+		}
+	}
+}
+
+func (to *target) set(v reflect.Value, values map[string]any) {
+	for path, value := range values {
+		field := v.FieldByIndex(to.fields[path])
+		if field.SetZero(); value != nil {
+			field.Set(reflect.ValueOf(value))
+		}
+	}
+}
+
+func isRequired(t reflect.Type, options string) bool {
+	optional := func(option string) bool { return option == "omitempty" || option == "omitzero" }
+	return t.Kind() != reflect.Pointer && !slices.ContainsFunc(strings.Split(options, ","), optional)
+}
+
+func isNullable(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface
+}
+
+// isObject reports whether t is a struct that is read member by member.
+func isObject(t reflect.Type) bool { return t.Kind() == reflect.Struct && !readsItself(t) }
+
+func readsItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// maxDepth bounds the objects and arrays inside each other of one value, which is
+// read once for each of them.
+const maxDepth = 16
+
+func kindOf(t reflect.Type) Kind {
+	limits := loose
+	limits.Depth = maxDepth
+	return func(text string) (any, string) {
+		if err := check(text, limits); err != nil {
+			return nil, err.Error()
+		}
+		v := reflect.New(t).Elem()
+		refused := decode(text, v)
+		return v.Interface(), refused
+	}
+}
+
+// decode reads a value of the type of to.
+func decode(text string, to reflect.Value) (refused string) {
+	switch t := to.Type(); {
+	case text == "null":
+		if !isNullable(t) {
+			return wanted(t)
+		}
+		return ""
+	case readsItself(t):
+		return decodeAny(text, to, "is not valid")
+	case t.Kind() == reflect.Pointer:
+		to.Set(reflect.New(t.Elem()))
+		return decode(text, to.Elem())
+	case t.Kind() == reflect.Struct:
+		return decodeStruct(text, to)
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		return decodeSlice(text, to)
+	}
+	return decodeAny(text, to, wanted(to.Type()))
+}
+
+func decodeStruct(text string, to reflect.Value) (refused string) {
+	t := targetOf(to.Type())
+	values, _, err := t.form.parse(text)
+	if e, ok := errors.AsType[*BodyError](err); ok {
+		if len(e.fault.Faults) == 0 {
+			return wanted(to.Type()) // valid, and no object
+		}
+		first := e.fault.Faults[0]
+		return first.Path + " " + first.Reason
+	}
+	t.set(to, values)
+	return ""
+}
+
+func decodeSlice(text string, to reflect.Value) (refused string) {
+	r := strictjson.New(text, loose)
+	if r.Kind() != '[' {
+		return wanted(to.Type())
+	}
+	to.Set(reflect.MakeSlice(to.Type(), 0, 0))
+	for range r.Array {
+		v := reflect.New(to.Type().Elem()).Elem()
+		if refused := decode(r.Skip(), v); refused != "" {
+			return fmt.Sprintf("[%d] %s", to.Len(), refused)
+		}
+		to.Set(reflect.Append(to, v))
+	}
+	return ""
+}
+
+// decodeAny leaves a value to encoding/json, once it can only be read in one way.
+func decodeAny(text string, to reflect.Value, refused string) string {
+	if err := check(text, strictjson.Limits{Depth: maxParts, Members: maxParts}); err != nil {
+		return err.Error()
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(to.Addr().Interface()) != nil {
+		return refused
+	}
+	return ""
+}
+
+// wanted says what a value of a type must be.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "must be a string"
+	case reflect.Bool:
+		return "must be true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return fmt.Sprintf("must be an integer of %d bits", t.Bits())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return fmt.Sprintf("must be an integer of %d bits, 0 or more", t.Bits())
+	case reflect.Float32, reflect.Float64:
+		return "must be a number"
+	case reflect.Slice, reflect.Array:
+		return "must be an array"
+	case reflect.Struct, reflect.Map:
+		return "must be an object"
+	}
+	return "has another type"
+}
