@@ -140,6 +140,18 @@ func ExampleFail() {
 	// Output: 404 {"object":"fault","name":"error","code":"kNotFound","errCode":"service.notFound.unspecified","status":404,"message":"Not found.","faults":[]}
 }
 
+// A Directory over a cluster reports what its shards said, "not found" of one that
+// answered among it. As long as another did not answer, nobody knows.
+func ExampleIsNotFound() {
+	absent := fmt.Errorf("shard 1: %w", auth.ErrNotFound)
+	failed := fmt.Errorf("shard 2: %w", auth.ErrUnavailable)
+	fmt.Println(auth.IsNotFound(absent))
+	fmt.Println(auth.IsNotFound(errors.Join(absent, failed)))
+	// Output:
+	// true
+	// false
+}
+
 // What is wrong with a reply is found before anything is sent.
 func ExampleReply() {
 	mux := exampleGuard().Mux()

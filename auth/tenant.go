@@ -85,7 +85,7 @@ func lookup(what string, nothing bool, err error) error {
 		return nil
 	case err == nil:
 		err = errors.New("neither a result nor an error")
-	case errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnavailable):
+	case IsNotFound(err):
 		return err
 	}
 	return unavailable(what, err)
