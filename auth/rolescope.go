@@ -48,14 +48,10 @@ func ScopeError(path string, err error) error {
 		if i == maxExcess {
 			break
 		}
-		reason := fmt.Sprintf("segment %d: got %q, expected %s", problem.Segment+1, problem.Got, problem.Expected)
-		if problem.Hint != "" {
-			reason += "; " + problem.Hint
-		}
 		e.Faults = append(e.Faults, &Error{
 			Detail: DetailInvalidScope,
 			Path:   fmt.Sprintf("%s[%d]", path, problem.Index),
-			Reason: reason,
+			Reason: problem.Reason(),
 		})
 	}
 	return e
