@@ -10,20 +10,6 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Roles returns the roles of this org with exactly these names; unknown names are
-// left out. The error wraps ErrUnavailable.
-func (t *Tenant) Roles(ctx context.Context, names []string) ([]Role, error) {
-	roles, err := t.guard.Directory.Roles(ctx, t.Org.Code, names)
-	if err != nil {
-		return nil, unavailable("role", err)
-	}
-	other := func(r Role) bool { return !slices.Contains(names, r.Name) }
-	if slices.ContainsFunc(roles, other) {
-		roles = slices.DeleteFunc(slices.Clone(roles), other) // the directory's slice is shared
-	}
-	return roles, nil
-}
-
 // Compile makes a Set of chains, in the Guard's grammar.
 func (t *Tenant) Compile(source string, chains []string) (scope.Set, error) {
 	return t.guard.Scopes.Compile(source, chains...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 )
 
@@ -74,6 +75,20 @@ func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
 		return nil, fmt.Errorf("account of another org or id, or disabled: %w", ErrNotFound)
 	}
 	return account, nil
+}
+
+// Roles returns the roles of this org with exactly these names; unknown names are
+// left out. The error wraps ErrUnavailable.
+func (t *Tenant) Roles(ctx context.Context, names []string) ([]Role, error) {
+	roles, err := t.guard.Directory.Roles(ctx, t.Org.Code, names)
+	if err != nil {
+		return nil, unavailable("role", err)
+	}
+	other := func(r Role) bool { return !slices.Contains(names, r.Name) }
+	if slices.ContainsFunc(roles, other) {
+		roles = slices.DeleteFunc(slices.Clone(roles), other) // the directory's slice is shared
+	}
+	return roles, nil
 }
 
 // lookup keeps "there is none" apart from "the directory did not answer": the

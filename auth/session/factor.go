@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
@@ -44,6 +45,13 @@ type Factors interface {
 	// removed is saved without secrets: its version stays, so that no change that
 	// began before brings it back.
 	Save(ctx context.Context, org, account string, f Factor) error
+}
+
+// clone copies what a caller could still write to.
+func (f Factor) clone() Factor {
+	f.Secret, f.Pending = slices.Clone(f.Secret), slices.Clone(f.Pending)
+	f.Recovery = slices.Clone(f.Recovery)
+	return f
 }
 
 // ErrConflict means that a factor was changed meanwhile.
