@@ -17,7 +17,7 @@ import (
 
 // acmeOnly is a Directory of one org.
 func acmeOnly() *auth.Memory {
-	d := auth.NewMemory()
+	d := new(auth.Memory)
 	d.PutOrg(auth.Org{Code: "acme"})
 	d.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"member"}})
 	return d
@@ -276,8 +276,8 @@ func ExampleTenantFrom() {
 
 // A directory of a few fixed orgs; others are the application's own tables
 // behind auth.Directory.
-func ExampleNewMemory() {
-	directory := auth.NewMemory()
+func ExampleMemory() {
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	_, err := directory.Org(context.Background(), "globex")
 	fmt.Println(errors.Is(err, auth.ErrNotFound))
