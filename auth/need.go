@@ -116,7 +116,7 @@ func (n Need) compile(g *scope.Grammar) (rule, error) {
 
 // check decides for a principal that has been authenticated: first what it may
 // do, then whether it has to prove itself again for that.
-func (n rule) check(r *http.Request, p *Principal, now func() time.Time) error {
+func (n *rule) check(r *http.Request, p *Principal, now func() time.Time) error {
 	if err := n.permits(r, p); err != nil {
 		return err
 	}
@@ -127,19 +127,19 @@ func (n rule) check(r *http.Request, p *Principal, now func() time.Time) error {
 	return nil
 }
 
-func (n rule) asksFresh(mechanism string) bool {
+func (n *rule) asksFresh(mechanism string) bool {
 	return n.fresh > 0 && (len(n.freshFor) == 0 || slices.Contains(n.freshFor, mechanism))
 }
 
-func (n rule) permits(r *http.Request, p *Principal) error {
+func (n *rule) permits(r *http.Request, p *Principal) error {
 	if n.mechanisms != nil && !slices.Contains(n.mechanisms, p.Mechanism) {
 		return &Error{Detail: DetailForbidden, Reason: "another way of authentication is required"}
 	}
 	if n.operation == nil {
 		return nil
 	}
-	need, ok := n.operation.fill(r)
-	if !ok {
+	need := n.operation.fill(r)
+	if !need.Valid() {
 		return ErrNotFound
 	}
 	if p.Scope.Allows(need) || n.kind == needSome && p.Scope.Overlaps(need) {

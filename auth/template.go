@@ -15,15 +15,8 @@ var errZeroNeed = errors.New("auth: the zero Need: say Public for a route that n
 type template struct {
 	grammar *scope.Grammar
 	fixed   scope.Need // the operation, if there is no place
-	object  object     // of an operation that lacks an identifier alone
+	kind    scope.Need // the operation on every instance, if the identifier alone is a place
 	parts   []part
-}
-
-// object is the beginning of object.<verb>.<name>.{id}, which most places are in: the
-// need of such a route is made without a text.
-type object struct {
-	verb scope.Verb
-	name string
 }
 
 // part is a text, or a place for the path value of that name.
@@ -63,35 +56,25 @@ func parseTemplate(g *scope.Grammar, operation string) (*template, error) {
 	if sample == operation {
 		t.fixed = need
 	}
-	if len(t.parts) == 2 && t.parts[1].place && !t.parts[1].multi {
-		t.object = objectOf(t.parts[0].text)
+	if len(t.parts) == 2 && t.parts[1].place && !t.parts[1].multi && strings.Count(sample, ".") == 3 {
+		t.kind = need // if it is one: At refuses any other
 	}
 	return t, nil
 }
 
-// objectOf reads object.<verb>.<name>. and nothing else, a star neither.
-func objectOf(text string) object {
-	segments := strings.Split(text, ".")
-	if len(segments) != 4 || segments[0] != "object" || segments[3] != "" || strings.Contains(text, "*") {
-		return object{}
-	}
-	return object{scope.Verb(segments[1]), segments[2]}
-}
-
-// fill puts the request's path values into their places. It fails for a value
-// that names nothing: a star or a dot in it would make another operation, and a
-// number sign would choose a type that the route did not name.
-func (t *template) fill(r *http.Request) (scope.Need, bool) {
+// fill puts the request's path values into their places. The zero Need stands for a
+// value that names nothing: a star or a dot in it would make another operation, and
+// a number sign would choose a type that the route did not name.
+func (t *template) fill(r *http.Request) (need scope.Need) {
 	if t.fixed.Valid() {
-		return t.fixed, true
+		return t.fixed
 	}
-	if o := t.object; o.name != "" {
-		id, ok := t.parts[1].value(r)
-		if !ok {
-			return scope.Need{}, false
+	if t.kind.Valid() {
+		// No identifier of any grammar has such a byte.
+		need = t.grammar.At(t.kind, r.PathValue(t.parts[1].text))
+		if need.Valid() {
+			return need
 		}
-		need := t.grammar.Object(o.verb, o.name, id, "")
-		return need, need.Valid()
 	}
 	var operation strings.Builder
 	for _, p := range t.parts {
@@ -101,12 +84,12 @@ func (t *template) fill(r *http.Request) (scope.Need, bool) {
 		}
 		value, ok := p.value(r)
 		if !ok {
-			return scope.Need{}, false
+			return scope.Need{}
 		}
 		operation.WriteString(strings.ReplaceAll(value, "/", "."))
 	}
-	need, err := t.grammar.ParseNeed(operation.String())
-	return need, err == nil
+	need, _ = t.grammar.ParseNeed(operation.String())
+	return need
 }
 
 // value returns the path value for a place, unless it may not stand there.

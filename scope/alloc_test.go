@@ -15,6 +15,7 @@ func TestAllocations(t *testing.T) {
 	text := instance(500)
 	id := text[len("object.read.c_message."):]
 	granted, denied := need(t, text), need(t, "object.read.c_message."+id1+".name#x.last")
+	kind := need(t, "object.read.c_message")
 	for what, tt := range map[string]struct {
 		allocations float64
 		run         func()
@@ -23,6 +24,7 @@ func TestAllocations(t *testing.T) {
 		"a check that denies":     {0, func() { set.Allows(denied) }},
 		"an overlap":              {0, func() { set.Overlaps(denied) }},
 		"a typed need":            {0, func() { set.Allows(scope.Object(scope.Read, "c_message", id, "name.first")) }},
+		"a need of one instance":  {0, func() { set.Allows(standard.At(kind, id)) }},
 		"a need of a route":       {0, func() { set.Allows(scope.Script("r")) }},
 		"a need from text":        {0, func() { n, _ := scope.ParseNeed(text); set.Allows(n) }},
 		"a reason, allowed":       {0, func() { set.Explain(granted) }},

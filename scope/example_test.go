@@ -128,6 +128,16 @@ func ExampleObject() {
 	// object.read.c_note.*.title
 }
 
+func ExampleGrammar_At() {
+	var grammar scope.Grammar
+	notes, _ := grammar.ParseNeed("object.read.c_note") // once
+	fmt.Println(grammar.At(notes, "5f1e0c3a9b7d4e2f8a6c0b11"))
+	fmt.Println(grammar.At(notes, "*").Valid())
+	// Output:
+	// object.read.c_note.5f1e0c3a9b7d4e2f8a6c0b11
+	// false
+}
+
 func ExampleNeed_Valid() {
 	for _, id := range []string{"5f1e0c3a9b7d4e2f8a6c0b11", "5f1e0c3a9b7d4e2f8a6c0b11.title", "*"} {
 		fmt.Println(scope.Object(scope.Read, "c_note", id, "").Valid())

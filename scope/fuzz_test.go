@@ -30,6 +30,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(row.Need)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		checkQuick(t, text)
 		want, verdict := slowParse(text)
 		chain, err := scope.Parse(text)
 		if (err == nil) != (verdict == good) {
@@ -58,6 +59,39 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("Vet(%q) passes: %t", text, vetted)
 		}
 	})
+}
+
+// A star behind a chain says nothing, but a chain that ends with an identifier is
+// read at once, and one with a star segment by segment: whatever byte stands in
+// whichever place, both ways agree.
+func TestTheQuickParseAgreesWithTheFull(t *testing.T) {
+	for _, text := range []string{
+		"object.read.c_note." + id1, "object.create.c." + id1, "object.delete." + strings.Repeat("a", 40) + "." + id1,
+		"object.update." + strings.Repeat("a", 41) + "." + id1, "object.*.c_note." + id1, "object.read.." + id1,
+	} {
+		for at := range text {
+			for c := range 256 {
+				checkQuick(t, text[:at]+string([]byte{byte(c)})+text[at+1:])
+			}
+			checkQuick(t, text[:at]+text[at+1:])
+			checkQuick(t, text[:at]+"."+text[at:])
+		}
+	}
+	for _, row := range corpus(t) {
+		checkQuick(t, row.Need)
+	}
+}
+
+func checkQuick(t *testing.T, text string) {
+	t.Helper()
+	if len(text) > 510 || strings.Count(text, ".") > 30 {
+		return
+	}
+	quick, err := scope.ParseNeed(text)
+	full, fullErr := scope.ParseNeed(text + ".*")
+	if full != quick || (err == nil) != (fullErr == nil) {
+		t.Fatalf("%q: %s, %v at once, and %s, %v by segments", text, quick, err, full, fullErr)
+	}
 }
 
 // checkSyntaxError checks that the error points into the text.
@@ -206,6 +240,8 @@ func FuzzOwnRoots(f *testing.F) {
 	})
 }
 
+var standard *scope.Grammar
+
 // FuzzObject holds typed needs of any values against the text they would make.
 func FuzzObject(f *testing.F) {
 	for _, seed := range [][4]string{
@@ -230,6 +266,16 @@ func FuzzObject(f *testing.F) {
 		}
 		if got := scope.Object(scope.Verb(verb), name, id, path); got != want {
 			t.Fatalf("%q %q %q %q: %q, want %q", verb, name, id, path, got, want)
+		}
+		if path != "" || verb == "*" {
+			return
+		}
+		kind := scope.Object(scope.Verb(verb), name, "", "")
+		if id == "" || !kind.Valid() {
+			want = scope.Need{}
+		}
+		if got := standard.At(kind, id); got != want || standard.At(got, id).Valid() {
+			t.Fatalf("%q at %q: %q, want %q", kind, id, got, want)
 		}
 	})
 }

@@ -43,18 +43,20 @@ func (g Grant) IDs() (ids []string, all bool) {
 // to be created; any other will do that could be one in some grammar. The path ""
 // is the whole of it. What is no identifier or no path makes the zero Need, and so
 // does the zero Grant.
-func (g Grant) Need(id, path string) Need {
+func (g Grant) Need(id, path string) (n Need) {
 	if g.need.root == rootNone || id != "" && !isToken(id) {
 		return Need{}
 	}
-	return objectNeed(g.need.column, g.need.head[0], id, path)
+	n.shape = g.need
+	n.shape.at(id, path)
+	return n
 }
 
 // Property tells whether the path is permitted on every instance, so that a
 // list may be filtered and sorted by it. The path "" is the whole object.
 func (g Grant) Property(path string) bool {
 	need := g.need
-	need.head[1], need.rest = newSegment("*"), path
+	need.head[1], need.rest = star, path
 	return isPath(path) && g.set.covers(&need)
 }
 
@@ -132,5 +134,5 @@ func (i *instance) reaches(path string) bool {
 }
 
 func (p *place) reaches(need *shape, path string) bool {
-	return p.part.match(p.at, p.h, need, len(need.head), path) != 0
+	return p.part.match(p.at, p.h, need, head, path) != 0
 }

@@ -51,11 +51,6 @@ func newIndex(source string, chains int) *index {
 	return x
 }
 
-// way returns the hash of a node from that of its parent and the segment
-// between them. A walk computes it from the need alone, so that the processor
-// can load a node before it has finished with the one above.
-func way(parent, segment uint64) uint64 { return parent*0x9e3779b97f4a7c15 + segment }
-
 // edge returns the node that a segment other than * leads to.
 func (x *index) edge(parent id, h uint64, segment string) id {
 	mask := uint64(len(x.slots) - 1)
@@ -151,13 +146,30 @@ func (x *index) pass(at id, s *shape, chain link) {
 
 // allowing returns the chain that covers the need, or 0.
 func (x *index) allowing(need *shape) link {
+	root := need.root
 	switch {
-	case need.root == rootNone:
+	case root == rootNone:
 		return 0
-	case x.all != 0 || need.root >= indexed:
+	case x.all != 0 || root >= indexed:
 		return x.all
 	}
-	return x.match(id(need.root), uint64(need.root), need, 0, need.rest)
+	// Where neither a star nor a type can lead on as well, there is but one way.
+	at, h, s := id(root), uint64(root), &need.head[0]
+	for depth := range head {
+		n := &x.nodes[at]
+		if end := n.ends[need.column]; end != 0 || at == 0 {
+			return end
+		}
+		if s.text == "" || n.star != 0 || need.typed {
+			return x.match(at, h, need, depth, need.rest)
+		}
+		h = way(h, s.hash)
+		at, s = x.edge(at, h, s.text), &need.head[1]
+	}
+	if need.rest == "" {
+		return x.nodes[at].ends[need.column]
+	}
+	return x.match(at, h, need, head, need.rest)
 }
 
 // match returns the chain that covers what remains of the need, from the given
@@ -171,24 +183,18 @@ func (x *index) match(at id, h uint64, need *shape, depth int, rest string) link
 	if s.text == "" {
 		return 0
 	}
-	h2 := way(h, s.hash)
-	if end := x.match(x.edge(at, h2, s.text), h2, need, depth+1, rest); end != 0 {
+	literal := way(h, s.hash)
+	if end := x.match(x.edge(at, literal, s.text), literal, need, depth+1, rest); end != 0 {
 		return end
 	}
-	if i := strings.IndexByte(s.text, '#'); i >= 0 {
-		base := newSegment(s.text[:i])
-		h2 := way(h, base.hash)
-		if end := x.match(x.edge(at, h2, base.text), h2, need, depth+1, rest); end != 0 {
+	if base, _, found := cut(s.text, '#'); found {
+		h2 := way(h, hash(base))
+		if end := x.match(x.edge(at, h2, base), h2, need, depth+1, rest); end != 0 {
 			return end
 		}
 	}
-	if n.star == 0 {
-		return 0
-	}
-	return x.match(n.star, way(h, starHash), need, depth+1, rest)
+	return x.match(n.star, way(h, star.hash), need, depth+1, rest)
 }
-
-var starHash = hash("*")
 
 // hop is a step of a walk: a node, 0 when there is none, and its hash.
 type hop struct {
@@ -198,9 +204,9 @@ type hop struct {
 
 // hops returns the nodes whose edges cover the segment.
 func (x *index) hops(at id, h uint64, s segment) [3]hop {
-	literal, star := way(h, s.hash), way(h, starHash)
-	hops := [3]hop{{x.edge(at, literal, s.text), literal}, {x.nodes[at].star, star}}
-	if base, _, typed := cut(s.text, '#'); typed {
+	literal := way(h, s.hash)
+	hops := [3]hop{{x.edge(at, literal, s.text), literal}, {x.nodes[at].star, way(h, star.hash)}}
+	if base, _, found := cut(s.text, '#'); found {
 		h = way(h, hash(base))
 		hops[2] = hop{x.edge(at, h, base), h}
 	}

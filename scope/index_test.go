@@ -2,6 +2,7 @@ package scope_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/scope"
@@ -49,4 +50,50 @@ func TestOverlapsBelowATypedName(t *testing.T) {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
+}
+
+// Who writes a list must not choose the slots: each that nodes share costs a step
+// of a search.
+func TestChosenPathsShareNoSlotsBeyondChance(t *testing.T) {
+	for what, chains := range map[string][]string{"sums": equalSums(), "lengths": twoLengths()} {
+		pairs, nodes, slots := compile(t, chains...).Sharing()
+		if chance := nodes * (nodes - 1) / 2 / slots; len(chains) < 500 || pairs > 2*chance {
+			t.Errorf("%s: %d pairs of %d nodes share one of %d slots, by chance %d would", what, pairs, nodes, slots, chance)
+		}
+	}
+}
+
+func path(set, places int, a, b string) string {
+	var path strings.Builder
+	for at := range places {
+		path.WriteString([]string{a, b}[set>>at&1])
+	}
+	return "object.read.c_a." + id1 + path.String()
+}
+
+// equalSums returns paths of two segments, of which the second stands in places that
+// come to the same sum: to a hash that multiplies by the constant and adds, whatever
+// its key, their lower bits are equal.
+func equalSums() (chains []string) {
+	const constant, places, low = uint64(0x9e3779b97f4a7c15), 22, 1<<12 - 1
+	for set := range 1 << places {
+		sum := uint64(0)
+		for at := range places {
+			sum = sum*constant + uint64(set>>at&1)
+		}
+		if sum&low == 1 && len(chains) < 1000 {
+			chains = append(chains, path(set, places, ".a", ".b"))
+		}
+	}
+	return chains
+}
+
+// twoLengths returns paths of two segments whose first eight bytes are equal, and
+// whose last differ as their lengths do: to a hash that adds the length to them,
+// whatever its key, they are one.
+func twoLengths() (chains []string) {
+	for set := range 1000 {
+		chains = append(chains, path(set, 10, ".cabbbbbbb", ".cabbbbbbbb"))
+	}
+	return chains
 }

@@ -1,5 +1,17 @@
 package scope
 
+// Verb is what is done to an object: the second segment of an object or admin
+// chain. No verb implies another: who may update may not therefore read.
+type Verb string
+
+// The verbs of objects; admin chains know Read and Update.
+const (
+	Create Verb = "create"
+	Read   Verb = "read"
+	Update Verb = "update"
+	Delete Verb = "delete"
+)
+
 // Need is one operation that is asked for. The zero Need, and one made of
 // values outside the grammar, is not valid and never allowed, whatever the
 // Set. Needs are comparable within one process.
@@ -18,29 +30,52 @@ func (n Need) String() string { return n.shape.text() }
 // c_note#c_short. The identifier "" means every instance, and the path "" the
 // whole of it; a path is dot-separated. Values outside the grammar, and the star
 // is one, make the zero Need.
-func (g *Grammar) Object(v Verb, name, id, path string) Need {
-	column, ok := columnOf(rootObject, string(v))
-	if !ok || v == "*" || !isObject(name) || id != "" && !g.isIdentifier(id) {
-		return Need{}
-	}
-	return objectNeed(column, newSegment(name), id, path)
+func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
+	g.object(&n.shape, v, name, id, path)
+	return n
 }
 
-// objectNeed is Object for a kind and an identifier of the grammar.
-func objectNeed(c column, name segment, id, path string) (n Need) {
-	if !isPath(path) {
-		return Need{}
+// object and instanceOf write in place, so that Object and At are inlined: to copy a
+// shape that was just written is slow.
+func (g *Grammar) object(s *shape, v Verb, name, id, path string) {
+	column, ok := objectColumn(string(v))
+	if !ok || v == "*" || id != "" && !g.isIdentifier(id) {
+		return
 	}
+	typed, ok := isObject(name)
+	if !ok {
+		return
+	}
+	s.root, s.column, s.typed, s.head[0] = rootObject, column, typed, newSegment(name)
+	s.at(id, path)
+}
+
+// At is the need of one instance, where kind is that of every instance of an object:
+// what Object and ParseNeed make, without reading the verb and the name again. Any
+// other kind, and what is no identifier, makes the zero Need.
+func (g *Grammar) At(kind Need, id string) Need {
+	g.instanceOf(&kind.shape, id)
+	return kind
+}
+
+func (g *Grammar) instanceOf(s *shape, id string) {
+	if s.root != rootObject || s.head[0].text == "" || s.head[1].text != "" || !g.isIdentifier(id) {
+		*s = shape{}
+		return
+	}
+	s.at(id, "")
+}
+
+// at goes on from a kind of object to an instance, and a path of it.
+func (s *shape) at(id, path string) {
 	if id == "" && path != "" {
 		id = "*"
 	}
-	if len("object....")+len(columnNames[rootObject][c])+len(name.text)+len(id)+len(path) > maxLength {
-		return Need{}
+	if path != "" && !isPath(path) || len("object....")+len(columnNames[rootObject][s.column])+len(s.head[0].text)+len(id)+len(path) > maxLength {
+		*s = shape{}
+		return
 	}
-	n.shape.root, n.shape.column = rootObject, c
-	n.shape.head[0], n.shape.head[1] = name, newSegment(id)
-	n.shape.rest = path
-	return n
+	s.head[1], s.rest = newSegment(id), path
 }
 
 // Script needs to run one script route. What cannot be one makes the zero Need,

@@ -99,3 +99,40 @@ func TestTypedNeedsHaveTheBoundsOfTheText(t *testing.T) {
 		}
 	})
 }
+
+func TestAt(t *testing.T) {
+	colons := &scope.Grammar{Identifier: func(s string) bool { return strings.Contains(s, ":") }}
+	for _, tt := range []struct {
+		grammar        *scope.Grammar
+		kind, id, want string
+	}{
+		{nil, "object.read.c_a", id1, "object.read.c_a." + id1},
+		{nil, "object.*.c_a#t", id3, "object.*.c_a#t." + id3},
+		{colons, "object.read.c_a", "a:b", "object.read.c_a.a:b"},
+		{nil, "object.read.c_a", "", ""},
+		{colons, "object.read.c_a", "", ""},
+		{nil, "object.read.c_a", "*", ""},
+		{nil, "object.read.c_a", "name", ""},
+		{nil, "object.read.c_a", "a:b", ""},
+		{colons, "object.read.c_a", "a:b.c", ""},
+		{colons, "object.read.c_a", "a:" + strings.Repeat("b", 512), ""},
+		{nil, "object.read.c_a." + id1, id1, ""},
+		{nil, "object.read.c_a.*.name", id1, ""},
+		{nil, "object.read", id1, ""},
+		{nil, "view.execute", id1, ""},
+	} {
+		got := tt.grammar.At(need(t, tt.kind), tt.id)
+		if got.String() != tt.want || got.Valid() != (tt.want != "") {
+			t.Errorf("%s at %.20s: %q, want %q", tt.kind, tt.id, got, tt.want)
+		}
+		if !got.Valid() {
+			continue
+		}
+		if read, err := tt.grammar.ParseNeed(tt.want); err != nil || got != read {
+			t.Errorf("%s at %s is not what its text makes: %v", tt.kind, tt.id, err)
+		}
+	}
+	if standard.At(scope.Need{}, id1).Valid() {
+		t.Error("the zero Need is a kind")
+	}
+}

@@ -8,6 +8,30 @@ import (
 	"unicode/utf8"
 )
 
+// SyntaxError says where and why a chain does not parse.
+type SyntaxError struct {
+	Index    int    // of the chain in the list given; 0 for a single one
+	Segment  int    // counted from 0
+	Offset   int    // of the segment in the chain, in bytes
+	Got      string // the segment, cut after 64 bytes; empty when the chain ends too early
+	Expected string // what could have stood there
+	Hint     string // what was probably meant, or which control character stands there; often empty
+}
+
+// Reason says what is wrong in the chain, its segments counted from 1: the part of
+// Error that whoever wrote the chain needs, and may be shown.
+func (e *SyntaxError) Reason() string {
+	reason := fmt.Sprintf("segment %d: got %q, expected %s", e.Segment+1, e.Got, e.Expected)
+	if e.Hint != "" {
+		reason += "; " + e.Hint
+	}
+	return reason
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("scope: chain %d, %s", e.Index, e.Reason())
+}
+
 // parser reads one chain. Its methods take the place where a segment begins
 // and go on from there; behind the last segment is len(text)+1.
 type parser struct {
@@ -46,6 +70,9 @@ func (p *parser) fail(at int, expected, hint string) *SyntaxError {
 // parse reads a chain into s, which must be zero. A root that the grammar does
 // not know is no error, but rootUnknown.
 func (g *Grammar) parse(text string, s *shape) *SyntaxError {
+	if g.instance(text, s) {
+		return nil
+	}
 	if len(text) >= minOversize {
 		if err := oversize(text); err != nil {
 			return err
@@ -70,6 +97,27 @@ func (g *Grammar) parse(text string, s *shape) *SyntaxError {
 		return p.own(own, at, s)
 	}
 	return p.unknown(name, at, s)
+}
+
+// instance reads a chain for one instance, object.verb.name.identifier with 24
+// digits, as nearly all are. It fails for any other, which parse then reads.
+func (g *Grammar) instance(text string, s *shape) bool {
+	const verb = len("object.")
+	end := len(text) - len(".") - 24
+	if end < verb+len("read.c") || text[:verb] != "object." || text[end] != '.' || g != nil && g.Identifier != nil {
+		return false
+	}
+	name := verb + len("read.")
+	if text[name-1] != '.' {
+		name = verb + len("create.") // and the others
+	}
+	c, ok := objectColumn(text[verb : name-1])
+	if !ok || name >= end || text[name-1] != '.' || !isWord(text[name:end], notLower) || !isIdentifier(text[end+1:]) {
+		return false
+	}
+	s.root, s.column = rootObject, c
+	s.head[0], s.head[1] = newSegment(text[name:end]), newSegment(text[end+1:])
+	return true
 }
 
 // A text of fewer bytes breaks no bound: segments take two bytes each.
@@ -103,14 +151,14 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	}
 	verb, nameAt := p.segment(at)
 	var ok bool
-	if s.column, ok = columnOf(rootObject, verb); !ok {
+	if s.column, ok = objectColumn(verb); !ok {
 		return p.fail(at, verbsOf(rootObject)+" or *", "")
 	}
 	if p.ended(nameAt) {
 		return nil
 	}
 	name, idAt := p.segment(nameAt)
-	if !isObject(name) && name != "*" {
+	if s.typed, ok = isObject(name); !ok && name != "*" {
 		return p.fail(nameAt, "an object name or *", "")
 	}
 	s.head[0] = newSegment(name)
@@ -224,7 +272,7 @@ func verbsOf(r root) string {
 }
 
 func verbHint(r root, verb string) string {
-	if _, ok := columnOf(rootObject, verb); !ok || r != rootDeployment {
+	if _, ok := objectColumn(verb); !ok || r != rootDeployment {
 		return ""
 	}
 	return "deployments themselves are objects: object." + verb + ".deployment"

@@ -2,8 +2,22 @@ package scope
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"strings"
 )
+
+// secrets key the hash, drawn anew by each process. Chains come from others, who
+// could else write a list whose nodes all fall into one slot, so that to compile
+// it, and to check a need after it, takes the whole list at each step. Nobody
+// sees a hash, so that nothing tells of the secrets; who guessed them would make
+// checks slow, and gain no permission.
+var secrets = func() (s [3]uint64) {
+	seed := maphash.MakeSeed()
+	for i := range s {
+		s[i] = maphash.Comparable(seed, i)
+	}
+	return s
+}()
 
 // segment is one segment behind the verb, with its hash. The zero segment is
 // none.
@@ -12,16 +26,45 @@ type segment struct {
 	hash uint64
 }
 
-// seed is the process's own, so that nobody can choose segments that collide.
-var seed = maphash.MakeSeed()
-
-func hash(text string) uint64 { return maphash.String(seed, text) }
-
 func newSegment(text string) segment {
 	if text == "" {
 		return segment{}
 	}
 	return segment{text, hash(text)}
+}
+
+var star = newSegment("*")
+
+// way returns the hash of a node from that of its parent and of the segment between
+// them. A walk computes it from the need alone, so that the processor can load a
+// node before it has finished with the one above. It is no sum, in which segments
+// could be exchanged for others without the secrets.
+func way(parent, segment uint64) uint64 { return mix(parent^secrets[1], segment^secrets[2]) }
+
+// hash is what Go's maps use where the processor has no AES (wyhash), without the
+// calls that maphash takes.
+func hash(s string) uint64 {
+	h, n := secrets[0], len(s)
+	var a, b uint64
+	switch {
+	case n > 16:
+		for t := s; len(t) > 16; t = t[16:] {
+			h = mix(load8(t, 0)^secrets[1], load8(t, 8)^h)
+		}
+		a, b = load8(s, n-16), load8(s, n-8)
+	case n >= 8:
+		a, b = load8(s, 0), load8(s, n-8)
+	case n >= 4:
+		a, b = load4(s, 0), load4(s, n-4)
+	case n > 0:
+		a = uint64(s[0])<<16 | uint64(s[n/2])<<8 | uint64(s[n-1])
+	}
+	return mix(secrets[2]^a, h^b) ^ uint64(n) // not before: b could make up for it
+}
+
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
 }
 
 // cut splits a text at the first separator.
@@ -85,12 +128,12 @@ func isName(s string) bool { return isWord(s, notName) }
 func isRoot(s string) bool { return isWord(s, notLower) && 'a' <= s[0] && s[0] <= 'z' }
 
 // isObject accepts an object name and its type, if any: c_note, c_note#c_memo.
-func isObject(s string) bool {
+func isObject(s string) (withType, ok bool) {
 	if isWord(s, notLower) {
-		return true
+		return false, true
 	}
-	base, kind, typed := cut(s, '#')
-	return typed && isWord(base, notLower) && isWord(kind, notLower)
+	base, kind, found := cut(s, '#')
+	return found, found && isWord(base, notLower) && isWord(kind, notLower)
 }
 
 // isProperty accepts one segment of a property path: c_set, c_set[],
@@ -139,10 +182,34 @@ func isToken(s string) bool { return s != "" && classify(s)&notToken == 0 }
 func isIdentifier(s string) bool {
 	switch len(s) {
 	case 24:
-		return classify(s)&notHex == 0
+		return hex8(load8(s, 0))&hex8(load8(s, 8))&hex8(load8(s, 16)) == highs
 	case 36:
 		return s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' &&
-			(classify(s[:8])|classify(s[9:13])|classify(s[14:18])|classify(s[19:23])|classify(s[24:]))&notHex == 0
+			hex8(load8(s, 0))&hex8(load4(s, 9)|load4(s, 14)<<32)&hex8(load4(s, 19)|load4(s, 24)<<32)&hex8(load8(s, 28)) == highs
 	}
 	return false
+}
+
+const ones, highs = 0x0101010101010101, 0x8080808080808080
+
+// hex8 sets the high bit of each of eight bytes that is a hexadecimal digit, if all
+// are ASCII; if not, it clears the bit of one at least. To add 0x80 less c sets the
+// bit of those from c on.
+func hex8(w uint64) uint64 {
+	letter := w | ('a'^'A')*ones
+	digits := (w + (0x80-'0')*ones) &^ (w + (0x80-'9'-1)*ones)
+	letters := (letter + (0x80-'a')*ones) &^ (letter + (0x80-'f'-1)*ones)
+	return (digits | letters) & highs &^ w
+}
+
+// load8 reads eight bytes of s at once.
+func load8(s string, at int) uint64 {
+	s = s[at : at+8]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+func load4(s string, at int) uint64 {
+	s = s[at : at+4]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }

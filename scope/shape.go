@@ -51,6 +51,21 @@ var columnNames = [indexed][columns]string{
 	rootAdmin:      {"", "read", "update", "", "*"},
 }
 
+// objectColumn is columnOf for an object.
+func objectColumn(verb string) (column, bool) {
+	switch verb {
+	case "create":
+		return columnCreate, true
+	case "read":
+		return columnRead, true
+	case "update":
+		return columnUpdate, true
+	case "delete":
+		return columnDelete, true
+	}
+	return columnAny, verb == "*"
+}
+
 // columnOf returns the column of a verb under a standard root.
 func columnOf(r root, verb string) (column, bool) {
 	for c, name := range &columnNames[r] {
@@ -61,23 +76,32 @@ func columnOf(r root, verb string) (column, bool) {
 	return 0, false
 }
 
-// shape is a parsed chain in canonical form. The head of an object chain is the
-// object name and the identifier, the rest its property path; the head of the
+// shape is a parsed chain in canonical form. The first and second of an object
+// chain are its name and identifier, the rest its property path; the first of the
 // other standard roots is an identifier. A chain of an own root has no column,
 // and the root itself is the first segment. "*" stands for any segment, and
 // what is absent is empty.
+//
+// The head is hashed beforehand: most needs end there.
 type shape struct {
 	root   root
 	column column
-	head   [2]segment // hashed beforehand: most needs end here
+	typed  bool // the first segment has a type
+	head   [2]segment
 	rest   string
 }
 
-// step returns the segment at a depth behind the column, the zero segment at
-// the end, and what of the rest is left behind it. It begins with s.rest.
+// head is the number of segments before the rest: the first and the second.
+const head = 2
+
+// step returns the segment at a depth behind the column, none at the end, and
+// what of the rest is left behind it. It begins with s.rest.
 func (s *shape) step(depth int, rest string) (segment, string) {
-	if depth < len(s.head) {
-		return s.head[depth], rest
+	switch depth {
+	case 0:
+		return s.head[0], rest
+	case 1:
+		return s.head[1], rest
 	}
 	return step(rest)
 }
@@ -90,7 +114,7 @@ func step(path string) (segment, string) {
 // columns yields the columns that s stands in as a grant.
 func (s *shape) columns() iter.Seq[column] {
 	first, last := s.column, s.column
-	if s.column == columnAny {
+	if first == columnAny {
 		first = 0
 	}
 	return func(yield func(column) bool) {
@@ -157,11 +181,12 @@ func shapeOf(text string) shape {
 		return splitOff(rootOwn, text)
 	}
 	verb, rest, _ := cut(rest, '.')
-	s := splitOff(r, rest)
-	s.column = columnAny
+	c := columnAny
 	if verb != "" {
-		s.column, _ = columnOf(r, verb)
+		c, _ = columnOf(r, verb)
 	}
+	s := splitOff(r, rest)
+	s.column = c
 	return s
 }
 
@@ -169,5 +194,6 @@ func shapeOf(text string) shape {
 func splitOff(r root, text string) shape {
 	first, rest, _ := cut(text, '.')
 	second, rest, _ := cut(rest, '.')
-	return shape{root: r, head: [2]segment{newSegment(first), newSegment(second)}, rest: rest}
+	typed := strings.IndexByte(first, '#') >= 0
+	return shape{root: r, typed: typed, head: [2]segment{newSegment(first), newSegment(second)}, rest: rest}
 }

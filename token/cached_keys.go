@@ -37,7 +37,8 @@ func Cached(k Keys, stale time.Duration) *CachedKeys {
 	return &CachedKeys{keys: k, of: recent.Groups{Stale: stale, Limit: maxKeys}}
 }
 
-// Public implements Keys. Its errors are those of the Keys it asks.
+// Public implements Keys. Its errors are those of the Keys it asks. That these
+// return neither a key nor an error is one, too, and not ErrNotFound.
 func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error) {
 	return c.found.Get(&c.of, current(c.Now), kid, func() (*PublicKey, string, error) {
 		k, err := c.keys.Public(ctx, kid)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -218,6 +219,15 @@ func TestInterruptAtLogin(t *testing.T) {
 	_, _, err := loadgen(t, ctx, "-url", url+"/acme/v2", "-concurrency", "5")
 	if !errors.Is(err, context.Canceled) || s.logins != 1 || s.sessions != 0 {
 		t.Errorf("%v: %d logins, %d sessions left", err, s.logins, s.sessions)
+	}
+}
+
+func TestCPUIsOfTheRequestsThatOneInstanceGets(t *testing.T) {
+	for count, want := range map[int]float64{1: 2, 3: 6} {
+		to := &instances{at: make([]*url.URL, count)}
+		if got := to.perRequest(2*time.Second, 1000); got != want {
+			t.Errorf("%d instances: %v ms, want %v", count, got, want)
+		}
 	}
 }
 

@@ -76,7 +76,7 @@ func (l *load) report(m *memory) *report {
 	}
 	r.Rate = float64(r.Requests) / r.Seconds
 	if r.Requests > 0 {
-		r.CPU = float64(m.cpuUsed()) / float64(time.Millisecond) / float64(r.Requests)
+		r.CPU = l.to.perRequest(m.cpuUsed(), r.Requests)
 	}
 	r.Latency = r.all.latency()
 	// What could not be sent at all makes this less than it is, never more.
@@ -84,6 +84,12 @@ func (l *load) report(m *memory) *report {
 		r.SentAgain = sent - r.Requests
 	}
 	return r
+}
+
+// perRequest is what one instance uses for each request that it answers, in ms. All take
+// turns.
+func (to *instances) perRequest(used time.Duration, requests uint64) float64 {
+	return float64(used) / float64(time.Millisecond) / float64(requests) * float64(len(to.at))
 }
 
 func (p program) print(r *report, asJSON bool) error {

@@ -11,7 +11,7 @@ import (
 // and of anything else it makes no more than an error.
 func FuzzDocument(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"a":1}`, ` { "a" : [1, {"b": "}\"]"}] , "c" : null } `, `{"a":{"b":{"c":"\\"}}}`, `{"a":"\u003c","b":-1.5e3,"c":true}`,
+		`{}`, `{"a":1}`, ` { "a" : [1, {"b": "}\"]"}] , "c" : null } `, `{"a":{"b":{"c":"\\"}}}`, `{"a":"\u003c","b":-1.5e3,"c":true}`, `{"\u0061":1,"\\":2}`, `{"\u":1}`,
 		``, `{`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":[}`, `[1]`, `{"a":"`, `{"a":"\`, `{a:1}`, `{"a":1`, `}`,
 	} {
 		f.Add([]byte(seed))
@@ -30,8 +30,8 @@ func FuzzDocument(f *testing.F) {
 			seen[p.name] = p.value
 		}
 		for name, value := range want {
-			if bytes.ContainsRune(text, '\\') || !utf8.Valid(text) {
-				continue // names of schemas are plain
+			if !utf8.Valid(text) {
+				continue // no database keeps such a text
 			}
 			if !bytes.Equal(seen[name], value) {
 				t.Errorf("%q: %s is %q, want %q", text, name, seen[name], value)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"flag"
@@ -164,7 +165,7 @@ func (p place) expansion(t testing.TB) func() error {
 		p.last.likes, p.last.id, pageLimit+1)
 }
 
-// ours compiles the statement with each page, as a server does.
+// ours writes the statement anew with each page, as a server does, and runs it by Pages.
 func (p place) ours(t testing.TB) func() error {
 	q := paging.Query{Sort: []paging.Key{{Path: "likes"}, {Path: "_id"}}, Limit: pageLimit}
 	if p.skip > 0 {
@@ -173,11 +174,6 @@ func (p place) ours(t testing.TB) func() error {
 			t.Fatal(err)
 		}
 	}
-	return func() error {
-		text, args, err := sqlpage.Statement(q, notesTable, sqlpage.SQLite)
-		if err != nil {
-			return err
-		}
-		return p.read(p.db.Query(text, args...))
-	}
+	pages := &sqlpage.Pages{DB: p.db, Dialect: sqlpage.SQLite}
+	return func() error { return p.read(pages.Query(context.Background(), q, notesTable)) }
 }

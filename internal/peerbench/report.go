@@ -77,11 +77,21 @@ func (p report) scatter() []string {
 func (p report) summary(b *bytes.Buffer) {
 	b.WriteString("| operation | tenantkit | × floor | fastest peer | its time ÷ ours |\n|---|--:|--:|---|--:|\n")
 	for _, r := range rows {
-		us, fastest := p.time(r, r.ours()), p.fastest(r)
-		fmt.Fprintf(b, "| %s | %s | %s | %s %s | %s |\n", r.title, duration(us), p.overFloor(r, us),
-			fastest.name, duration(p.time(r, fastest)), ratio(p.time(r, fastest)/us))
+		us := p.time(r, r.ours())
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", r.title, duration(us), p.overFloor(r, us), p.beside(r, us))
 	}
 	b.WriteString("\n")
+}
+
+// beside is the fastest peer with its time, and with that by ours; both are empty for a
+// row of a floor and ours alone.
+func (p report) beside(r row, us float64) string {
+	if len(r.others()) == 0 {
+		return "|"
+	}
+	fastest := p.fastest(r)
+	ns := p.time(r, fastest)
+	return fmt.Sprintf("%s %s | %s", fastest.name, duration(ns), ratio(ns/us))
 }
 
 func (p report) fastest(r row) peer {

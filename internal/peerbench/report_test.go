@@ -143,6 +143,13 @@ func TestMissedTargetsAreLosses(t *testing.T) {
 	}
 }
 
+func TestTheSummaryLeavesOutAPeerThatIsNotThere(t *testing.T) {
+	text := string(report{measured: readAll(t, printed())}.markdown())
+	if want := "\n| CPU of a whole server for a request | 2.50 ns | 1.67 | | |\n"; !strings.Contains(text, want) {
+		t.Errorf("missing: %s", want)
+	}
+}
+
 func TestDisturbedRuns(t *testing.T) {
 	for _, c := range []struct {
 		name       string

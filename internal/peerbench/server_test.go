@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,6 +30,48 @@ func TestServer(t *testing.T) {
 		plain[i] = s.contender
 	}
 	check(t, "Server", plain)
+}
+
+// TestServersAnswerTheSame holds the plain server to the properties of the reference server's
+// replies: it must not be timed beside one that sends less, or more.
+func TestServersAnswerTheSame(t *testing.T) {
+	address, _ := startPlain(t)
+	f, _ := startReference(t)
+	base := f.BaseURL + "/" + f.Org + "/v2"
+	bearer := &http.Client{Transport: &token.Transport{BaseURL: base, Source: token.Token(f.EphemeralToken)}}
+	for _, path := range []string{tenMessages, "/c_messages/" + messageID(1)} {
+		plain, reference := membersOf(t, http.DefaultClient, address+path), membersOf(t, bearer, base+path)
+		if !slices.Equal(plain, reference) {
+			t.Errorf("%s: %q, and from the reference server %q", path, plain, reference)
+		}
+	}
+}
+
+// membersOf are the names of the members of an object, or of all objects of a list.
+func membersOf(t *testing.T, client *http.Client, address string) []string {
+	t.Helper()
+	response, err := client.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var reply map[string]json.RawMessage
+	if err := json.NewDecoder(response.Body).Decode(&reply); err != nil {
+		t.Fatal(err)
+	}
+	items := []map[string]json.RawMessage{reply}
+	if data, ok := reply["data"]; ok {
+		if err := json.Unmarshal(data, &items); err != nil || len(items) != 10 {
+			t.Fatalf("%d items: %v", len(items), err)
+		}
+	}
+	names := make(map[string]bool)
+	for _, item := range items {
+		for name := range item {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // BenchmarkServer reports the CPU that the server's process takes for each request, in
@@ -94,6 +138,10 @@ func servers(t testing.TB) []aServer {
 	return all
 }
 
+// tenMessages is a page of all that plainMessage has: without paths the reference server
+// would send identifiers alone.
+const tenMessages = "/c_messages?limit=10&paths[]=c_text&paths[]=c_author&paths[]=c_likes&paths[]=c_sent&paths[]=c_pinned&paths[]=c_meta.lang"
+
 // asks sends the next request by the next client: of ten requests five read an object,
 // four a page of ten, and one writes an object.
 func asks(t testing.TB, base string, clients ...*http.Client) func() error {
@@ -107,7 +155,7 @@ func asks(t testing.TB, base string, clients ...*http.Client) func() error {
 		case kind == 9:
 			return answered(client.Post(base+"/c_messages", "application/json", strings.NewReader(`{"c_text":"a new message","c_pinned":false}`)))
 		case kind%2 == 1:
-			return answered(client.Get(base + "/c_messages?limit=10"))
+			return answered(client.Get(base + tenMessages))
 		}
 		return answered(client.Get(base + "/c_messages/" + messageID(int(n%100))))
 	}

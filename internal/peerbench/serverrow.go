@@ -4,7 +4,7 @@ package main
 var serverRow = row{
 	name: "Server", title: "CPU of a whole server for a request",
 	text: "The CPU, user and system, that the process of a server takes for each request, of eight connections at once: " +
-		"of ten requests five read an object, four a page of ten, one writes an object. What is allocated is the client's.",
+		"of ten requests five read an object, four a page of ten of all properties, one writes an object.",
 	because: "It asks for credentials, keeps everything in SQL, in memory here, narrows replies to scopes, and logs each request.",
 	peers: []peer{
 		{name: "plain server", floor: true, note: "net/http, encoding/json and a map: no credentials, no scopes, no log, and nothing is kept"},

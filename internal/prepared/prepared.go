@@ -14,7 +14,7 @@ import (
 
 const (
 	// MaxStatements bounds how many statements a DB keeps, of each on every
-	// connection that has run it.
+	// connection that has run it. One that is not closed yet counts.
 	MaxStatements = 128
 
 	// MaxText bounds the text of a statement that is kept, in bytes. A client that
@@ -31,6 +31,7 @@ type DB struct {
 	mu     sync.Mutex
 	byText map[string]*list.Element // of latest
 	latest *list.List               // of *statement, the one that was run last first
+	open   int                      // statements that are not closed, and those being prepared
 }
 
 // New returns a DB that keeps no statement yet.
@@ -82,20 +83,28 @@ func (d *DB) acquire(ctx context.Context, text string) *statement {
 	if len(text) > MaxText {
 		return nil
 	}
-	if s := d.find(text); s != nil {
+	s, room := d.find(text)
+	if s != nil || !room {
 		return s
 	}
 	made, err := d.db.PrepareContext(ctx, text)
 	if err != nil {
+		d.closed()
 		return nil
 	}
 	return d.keep(text, made)
 }
 
-func (d *DB) find(text string) *statement {
+// find returns the statement of a text. If there is none it takes room for one, and
+// reports whether there was any.
+func (d *DB) find(text string) (s *statement, room bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.use(text)
+	if s = d.use(text); s != nil || d.open >= MaxStatements {
+		return s, false
+	}
+	d.open++
+	return nil, true
 }
 
 // use returns nil for a text that is not kept. The caller holds the lock.
@@ -113,46 +122,49 @@ func (d *DB) use(text string) *statement {
 // keep keeps a statement, unless another caller has prepared the same meanwhile.
 func (d *DB) keep(text string, made *sql.Stmt) *statement {
 	d.mu.Lock()
-	s, unused := d.use(text), made
-	if s == nil {
-		s = &statement{Stmt: made, text: text, users: 1}
-		d.byText[text] = d.latest.PushFront(s)
-		unused = d.evict()
+	defer d.mu.Unlock()
+	if s := d.use(text); s != nil {
+		go d.close(made)
+		return s
 	}
-	d.mu.Unlock()
-	closeUnused(unused)
+	s := &statement{Stmt: made, text: text, users: 1}
+	d.byText[text] = d.latest.PushFront(s)
+	if d.open >= MaxStatements {
+		d.evict() // now, so that the next one finds room
+	}
 	return s
 }
 
-// evict drops the statement that was run longest ago if there are too many. It
-// returns the statement to close, nil if there is none or it is in use.
-func (d *DB) evict() *sql.Stmt {
-	if d.latest.Len() <= MaxStatements {
-		return nil
-	}
+// evict drops the statement that was run longest ago.
+func (d *DB) evict() {
 	s := d.latest.Remove(d.latest.Back()).(*statement)
 	delete(d.byText, s.text)
 	s.evicted = true
-	if s.users > 0 {
-		return nil
+	if s.users == 0 {
+		go d.close(s.Stmt)
 	}
-	return s.Stmt
 }
 
 func (d *DB) release(s *statement) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	s.users--
-	last := s.evicted && s.users == 0
-	d.mu.Unlock()
-	if last {
-		closeUnused(s.Stmt)
+	if s.evicted && s.users == 0 {
+		go d.close(s.Stmt)
 	}
 }
 
-// closeUnused closes a statement, if there is one. An error says that its
-// connection has failed, and then the next user of that connection gets it.
-func closeUnused(s *sql.Stmt) {
-	if s != nil {
-		s.Close()
-	}
+// close closes a statement that nobody uses. It waits for each connection that has
+// run the statement, as long as that runs another one: no caller may wait for it.
+// Meanwhile there is no room, and the texts that are new run without. An error says
+// that a connection has failed, and then the next user of that connection gets it.
+func (d *DB) close(s *sql.Stmt) {
+	s.Close()
+	d.closed()
+}
+
+func (d *DB) closed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open--
 }

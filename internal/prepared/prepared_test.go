@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tenantkit/tenantkit/internal/prepared"
 )
@@ -22,6 +24,7 @@ type engine struct {
 	mu         sync.Mutex
 	fails      map[string]error // by text, when it is prepared
 	lost       bool             // the connections there are
+	slow       chan struct{}    // the text "slow" sends when it runs, and receives its end
 }
 
 func (e *engine) Connect(context.Context) (driver.Conn, error) {
@@ -91,6 +94,10 @@ func (s *statement) Query([]driver.Value) (driver.Rows, error) {
 	if s.closed {
 		return nil, errClosed
 	}
+	if s.text == "slow" {
+		s.slow <- struct{}{}
+		<-s.slow
+	}
 	return &rows{statement: s, left: 2}, s.failure("")
 }
 
@@ -122,7 +129,7 @@ func (r *rows) Next(into []driver.Value) error {
 }
 
 func start(t *testing.T, connections int) (*engine, *sql.DB, *prepared.DB) {
-	e := &engine{fails: map[string]error{}}
+	e := &engine{fails: map[string]error{}, slow: make(chan struct{})}
 	db := sql.OpenDB(e)
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
@@ -207,21 +214,58 @@ func TestALongTextIsNotKept(t *testing.T) {
 
 // TestRowsOutliveTheirStatement evicts the statement of rows that are half read.
 func TestRowsOutliveTheirStatement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, _, d := start(t, 2)
+		rows, err := d.QueryContext(t.Context(), "read slowly")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range prepared.MaxStatements {
+			if err := ask(d, fmt.Sprint("text ", i)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait() // for what is closed
+		}
+		if n := e.open.Load(); n != prepared.MaxStatements {
+			t.Errorf("%d statements are open with the rows", n)
+		}
+		if err := read(rows, "read slowly"); err != nil {
+			t.Error(err)
+		}
+		if n := e.open.Load(); n != prepared.MaxStatements-1 { // and room for the next
+			t.Errorf("%d statements are open when the rows are not", n)
+		}
+	})
+}
+
+// TestEvictionWaitsForNobody evicts statements of a connection that is busy.
+func TestEvictionWaitsForNobody(t *testing.T) {
 	e, _, d := start(t, 2)
-	rows, err := d.QueryContext(t.Context(), "read slowly")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range prepared.MaxStatements {
+	for i := range prepared.MaxStatements - 2 {
 		if err := ask(d, fmt.Sprint("text ", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := read(rows, "read slowly"); err != nil {
-		t.Error(err)
+	slow := make(chan error)
+	go func() { slow <- ask(d, "slow") }()
+	<-e.slow
+	end := sync.OnceFunc(func() { e.slow <- struct{}{} })
+	late := time.AfterFunc(time.Minute, func() {
+		t.Error("a call waits for the connection of another")
+		end()
+	})
+	for i := range 1000 {
+		if err := ask(d, fmt.Sprint("further ", i)); err != nil {
+			t.Fatal(err)
+		}
+		if n := e.open.Load(); n > prepared.MaxStatements {
+			t.Fatalf("%d statements are open", n)
+		}
 	}
-	if n := e.open.Load(); n != prepared.MaxStatements {
-		t.Errorf("%d statements are open when the rows are", n)
+	late.Stop()
+	end()
+	if err := <-slow; err != nil {
+		t.Error(err)
 	}
 }
 

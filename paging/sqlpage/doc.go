@@ -24,10 +24,11 @@
 //
 // # Prepared statements
 //
-// In SQLite, Pages keeps the 128 statements prepared that were run last, on each
-// connection, and none whose text is longer than 8 KiB: clients write filters, and
-// no number of different ones must fill the memory. Statement, run by
-// sql.DB.QueryContext, is compiled for each page.
+// In SQLite, Pages keeps the statements prepared that were run last, up to 128 on
+// each connection, and none whose text is longer than 8 KiB: clients write filters,
+// and no number of different ones must fill the memory. No page waits until another
+// one's statement is closed. Statement, run by sql.DB.QueryContext, is compiled for
+// each page.
 //
 // In PostgreSQL, Pages prepares nothing, as drivers such as pgx do so for each
 // connection, and to prepare a statement twice gains nothing. Their bound is theirs:

@@ -13,7 +13,7 @@ import (
 // Pages runs the statements of pages in one database. In SQLite it keeps those
 // prepared that were run last; see the package's comment. Pages is safe for
 // concurrent use, and must not be copied or changed once used. It has nothing to
-// close: the statements end with the DB.
+// close: the statements end with the DB. So make one for each DB, not for each page.
 type Pages struct {
 	DB      *sql.DB // required
 	Dialect Dialect // required
