@@ -56,7 +56,7 @@ func see(t *testing.T, d auth.Directory, org string) map[string]string {
 }
 
 func TestInvalidateForgetsAnOrg(t *testing.T) {
-	memory := auth.NewMemory()
+	memory := new(auth.Memory)
 	d := auth.Cached(memory, time.Hour, 0)
 	was := make(map[string]map[string]string)
 	for _, org := range []string{"acme", "globex"} {
@@ -115,7 +115,7 @@ func TestInvalidateOutrunsLookupsUnderWay(t *testing.T) {
 	for kind, look := range lookups {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				memory := auth.NewMemory()
+				memory := new(auth.Memory)
 				versioned(memory, "acme", 1)
 				slow := &blocking{memory, make(chan struct{})}
 				d := auth.Cached(slow, time.Hour, 0)
@@ -142,7 +142,7 @@ func TestInvalidateLeavesLookupsOfOthers(t *testing.T) {
 	for kind, look := range lookups {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				memory := auth.NewMemory()
+				memory := new(auth.Memory)
 				versioned(memory, "globex", 1)
 				slow := &blocking{memory, make(chan struct{})}
 				d := auth.Cached(slow, time.Hour, 0)
@@ -164,7 +164,7 @@ func TestInvalidateLeavesLookupsOfOthers(t *testing.T) {
 // Also where it knows of too many orgs to tell which one was forgotten.
 func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := auth.NewMemory()
+		memory := new(auth.Memory)
 		versioned(memory, "acme", 1)
 		slow := &blocking{memory, make(chan struct{})}
 		d := auth.Cached(slow, time.Hour, 4)
@@ -188,7 +188,7 @@ func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
 
 // Whoever has invalidated sees the change, however many look things up meanwhile.
 func TestInvalidateUnderLoad(t *testing.T) {
-	memory := auth.NewMemory()
+	memory := new(auth.Memory)
 	versioned(memory, "acme", 0)
 	d := auth.Cached(memory, time.Hour, 0)
 	done := make(chan struct{})
@@ -240,7 +240,7 @@ func TestCachedGoesByItsClock(t *testing.T) {
 
 // With more orgs than it keeps, all of them can still be told to be forgotten.
 func TestInvalidateAmongManyOrgs(t *testing.T) {
-	memory := auth.NewMemory()
+	memory := new(auth.Memory)
 	d := auth.Cached(memory, time.Hour, 10)
 	for i := range 100 {
 		org := "o" + strconv.Itoa(i)
@@ -289,7 +289,7 @@ func BenchmarkCached(b *testing.B) {
 		b.Run(kind, func(b *testing.B) { benchmarkAccounts(b, accounts) })
 	}
 	b.Run("Invalidate", func(b *testing.B) {
-		memory := auth.NewMemory()
+		memory := new(auth.Memory)
 		full := auth.Cached(memory, time.Hour, 0)
 		for i := range 10_000 {
 			org := "o" + strconv.Itoa(i)
@@ -308,7 +308,7 @@ func BenchmarkCached(b *testing.B) {
 // benchmarkAccounts asks a cache of 10,000 for so many accounts in turn, by
 // several goroutines.
 func benchmarkAccounts(b *testing.B, accounts int) {
-	memory := auth.NewMemory()
+	memory := new(auth.Memory)
 	ids := make([]string, accounts)
 	for i := range ids {
 		ids[i] = "account-" + strconv.Itoa(i)

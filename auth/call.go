@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,6 +74,22 @@ func callOf(ctx context.Context, g *Guard) *call {
 		return nil
 	}
 	return c
+}
+
+// under returns r as a handler below the mount sees it: the URL's path is rest,
+// the context is the call.
+func (c *call) under(r *http.Request, rest string) *http.Request {
+	c.url = *r.URL
+	u := &c.url
+	u.Path, u.RawPath = rest, ""
+	if strings.Contains(rest, "%") || r.URL.RawPath != "" {
+		// rest is part of a path that has been unescaped once.
+		u.Path, _ = url.PathUnescape(rest)
+		u.RawPath = rest
+	}
+	c.below = *r.WithContext(c)
+	c.below.URL = u
+	return &c.below
 }
 
 // check authenticates the request if the need asks for it, and decides.

@@ -169,7 +169,7 @@ func TestCachedKeepsNoFailure(t *testing.T) {
 }
 
 func TestCachedIsBounded(t *testing.T) {
-	memory := auth.NewMemory()
+	memory := new(auth.Memory)
 	for i := range 100 {
 		memory.PutOrg(auth.Org{Code: fmt.Sprint("org", i)})
 	}
@@ -188,7 +188,7 @@ func TestCachedIsBounded(t *testing.T) {
 }
 
 func TestCachedTellsRoleListsApart(t *testing.T) {
-	memory := auth.NewMemory()
+	memory := new(auth.Memory)
 	memory.PutRole("acme", auth.Role{Name: "a"})
 	memory.PutRole("acme", auth.Role{Name: "b"})
 	d := auth.Cached(memory, time.Hour, 0)

@@ -13,7 +13,7 @@ import (
 
 // A route that stores a role refuses chains that would be dropped later.
 func ExampleTenant_Vet() {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
 		BaseURL:    "https://api.example.com",

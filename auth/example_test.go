@@ -17,7 +17,7 @@ import (
 
 // acmeOnly is a Directory of one org.
 func acmeOnly() *auth.Memory {
-	d := auth.NewMemory()
+	d := new(auth.Memory)
 	d.PutOrg(auth.Org{Code: "acme"})
 	d.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"member"}})
 	return d
@@ -138,6 +138,18 @@ func ExampleFail() {
 	})
 	get(handler, "/")
 	// Output: 404 {"object":"fault","name":"error","code":"kNotFound","errCode":"service.notFound.unspecified","status":404,"message":"Not found.","faults":[]}
+}
+
+// A Directory over a cluster reports what its shards said, "not found" of one that
+// answered among it. As long as another did not answer, nobody knows.
+func ExampleIsNotFound() {
+	absent := fmt.Errorf("shard 1: %w", auth.ErrNotFound)
+	failed := fmt.Errorf("shard 2: %w", auth.ErrUnavailable)
+	fmt.Println(auth.IsNotFound(absent))
+	fmt.Println(auth.IsNotFound(errors.Join(absent, failed)))
+	// Output:
+	// true
+	// false
 }
 
 // What is wrong with a reply is found before anything is sent.
@@ -264,8 +276,8 @@ func ExampleTenantFrom() {
 
 // A directory of a few fixed orgs; others are the application's own tables
 // behind auth.Directory.
-func ExampleNewMemory() {
-	directory := auth.NewMemory()
+func ExampleMemory() {
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	_, err := directory.Org(context.Background(), "globex")
 	fmt.Println(errors.Is(err, auth.ErrNotFound))

@@ -111,6 +111,13 @@ var (
 	ErrUnavailable = errors.New("auth: store unavailable")
 )
 
+// IsNotFound reports whether a Directory or a store knows that there is no such thing.
+// One that wraps ErrUnavailable knows nothing, whatever else it wraps: its failure
+// must never read as an absence.
+func IsNotFound(err error) bool {
+	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnavailable)
+}
+
 // Error is a refusal with its place in the table of faults.
 type Error struct {
 	Detail     string        // one of the Detail constants; any other is answered as DetailInternal
@@ -204,7 +211,7 @@ func isTooLarge(err error) bool {
 
 func detailOf(err error) string {
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case IsNotFound(err):
 		return DetailNotFound
 	case errors.Is(err, ErrForbidden):
 		return DetailForbidden

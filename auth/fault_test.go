@@ -76,6 +76,27 @@ func TestFaultsAreWhatClientsKnow(t *testing.T) {
 	}
 }
 
+func TestAFailureIsNoAbsence(t *testing.T) {
+	tests := []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{auth.ErrNotFound, true},
+		{fmt.Errorf("row: %w", auth.ErrNotFound), true},
+		{auth.ErrUnavailable, false},
+		{fmt.Errorf("%w: %w", auth.ErrUnavailable, auth.ErrNotFound), false},
+		{fmt.Errorf("%w: %w", auth.ErrNotFound, auth.ErrUnavailable), false},
+		{errors.Join(auth.ErrNotFound, fmt.Errorf("shard: %w", auth.ErrUnavailable)), false},
+		{errors.New("not found"), false},
+	}
+	for _, test := range tests {
+		if got := auth.IsNotFound(test.err); got != test.want {
+			t.Errorf("IsNotFound(%v) = %t", test.err, got)
+		}
+	}
+}
+
 // shaped is a leaf's error that answers for itself.
 type shaped struct{}
 

@@ -284,6 +284,26 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 	return org, nil
 }
 
+// present returns the index of the mechanism a request presents a credential
+// for. Two of equal presence are refused before either has recorded anything.
+func (g *Guard) present(r *http.Request) (chosen int32, found Presence, err error) {
+	chosen = none
+	tie := false
+	for i, m := range g.Mechanisms {
+		switch presence := m.Presented(r); {
+		case presence == Absent || presence < found:
+		case presence == found:
+			tie = true
+		default:
+			chosen, found, tie = int32(i), presence, false
+		}
+	}
+	if tie {
+		return none, found, &Error{Detail: DetailAmbiguous}
+	}
+	return chosen, found, nil
+}
+
 // Require lets a request through to a handler once it meets the need. It must
 // stand below Mount; without it every request is refused. It panics on the
 // zero Need and on one whose operation does not parse.

@@ -76,7 +76,7 @@ func (m letter) Challenge(err error) string {
 // directory holds the orgs acme and globex with an account each, and one that
 // is switched off.
 func directory() *auth.Memory {
-	d := auth.NewMemory()
+	d := new(auth.Memory)
 	d.PutOrg(auth.Org{Code: "acme"})
 	d.PutOrg(auth.Org{Code: "globex"})
 	d.PutOrg(auth.Org{Code: "closed", Disabled: true})

@@ -44,23 +44,3 @@ const (
 
 // none is the index of no mechanism.
 const none int32 = -1
-
-// present returns the index of the mechanism a request presents a credential
-// for. Two of equal presence are refused before either has recorded anything.
-func (g *Guard) present(r *http.Request) (chosen int32, found Presence, err error) {
-	chosen = none
-	tie := false
-	for i, m := range g.Mechanisms {
-		switch presence := m.Presented(r); {
-		case presence == Absent || presence < found:
-		case presence == found:
-			tie = true
-		default:
-			chosen, found, tie = int32(i), presence, false
-		}
-	}
-	if tie {
-		return none, found, &Error{Detail: DetailAmbiguous}
-	}
-	return chosen, found, nil
-}

@@ -20,9 +20,6 @@ type Memory struct {
 // inOrg names what is unique within an org.
 type inOrg struct{ org, name string }
 
-// NewMemory returns an empty Memory.
-func NewMemory() *Memory { return new(Memory) }
-
 // PutOrg adds or replaces an org, by its code.
 func (m *Memory) PutOrg(o Org) {
 	m.mu.Lock()

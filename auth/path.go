@@ -1,8 +1,6 @@
 package auth
 
 import (
-	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -34,20 +32,4 @@ func isOrg(code string) bool {
 // 9.1), and a signature covers them in upper case.
 func isMethod(method string) bool {
 	return !strings.ContainsFunc(method, func(r rune) bool { return (r < 'A' || r > 'Z') && r != '-' })
-}
-
-// under returns r as a handler below the mount sees it: the URL's path is rest,
-// the context is the call.
-func (c *call) under(r *http.Request, rest string) *http.Request {
-	c.url = *r.URL
-	u := &c.url
-	u.Path, u.RawPath = rest, ""
-	if strings.Contains(rest, "%") || r.URL.RawPath != "" {
-		// rest is part of a path that has been unescaped once.
-		u.Path, _ = url.PathUnescape(rest)
-		u.RawPath = rest
-	}
-	c.below = *r.WithContext(c)
-	c.below.URL = u
-	return &c.below
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 )
 
@@ -76,6 +77,20 @@ func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
 	return account, nil
 }
 
+// Roles returns the roles of this org with exactly these names; unknown names are
+// left out. The error wraps ErrUnavailable.
+func (t *Tenant) Roles(ctx context.Context, names []string) ([]Role, error) {
+	roles, err := t.guard.Directory.Roles(ctx, t.Org.Code, names)
+	if err != nil {
+		return nil, unavailable("role", err)
+	}
+	other := func(r Role) bool { return !slices.Contains(names, r.Name) }
+	if slices.ContainsFunc(roles, other) {
+		roles = slices.DeleteFunc(slices.Clone(roles), other) // the directory's slice is shared
+	}
+	return roles, nil
+}
+
 // lookup keeps "there is none" apart from "the directory did not answer": the
 // second must never read as the first. Neither a result nor an error is no
 // answer.
@@ -85,7 +100,7 @@ func lookup(what string, nothing bool, err error) error {
 		return nil
 	case err == nil:
 		err = errors.New("neither a result nor an error")
-	case errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnavailable):
+	case IsNotFound(err):
 		return err
 	}
 	return unavailable(what, err)

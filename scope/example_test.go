@@ -39,7 +39,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// script.route.c_report
-	// scope: chain 0, segment 3 at byte 20: got "name", expected an identifier or *; an identifier or * stands before a property: object.read.account.*.name
+	// scope: chain 0, segment 4: got "name", expected an identifier or *; an identifier or * stands before a property: object.read.account.*.name
 }
 
 func ExampleMustParse() {
@@ -63,7 +63,7 @@ func ExampleChain_UnmarshalText() {
 	fmt.Println(chain.UnmarshalText(nil))
 	fmt.Println(chain.UnmarshalText([]byte("*")), chain)
 	// Output:
-	// scope: chain 0, segment 0 at byte 0: got "", expected a chain; everything is *
+	// scope: chain 0, segment 1: got "", expected a chain; everything is *
 	// <nil> *
 }
 
@@ -72,6 +72,14 @@ func ExampleChain_MarshalText() {
 	text, _ := json.Marshal(chains)
 	fmt.Println(string(text))
 	// Output: ["*","object.read"]
+}
+
+func ExampleSyntaxError_Reason() {
+	_, err := scope.Parse("object.raed.c_note")
+	if problem, ok := errors.AsType[*scope.SyntaxError](err); ok {
+		fmt.Println(problem.Reason())
+	}
+	// Output: segment 2: got "raed", expected create, read, update, delete or *
 }
 
 func ExampleCompile() {
@@ -98,8 +106,8 @@ func ExampleVet() {
 	err := scope.Vet("object.read.c_note", "billing.read", "object.delete.c_note.*.title")
 	fmt.Println(err)
 	// Output:
-	// scope: chain 1, segment 0 at byte 0: got "billing", expected a root of the grammar
-	// scope: chain 2, segment 4 at byte 23: got "title", expected no property; an object is deleted whole: object.delete.c_note
+	// scope: chain 1, segment 1: got "billing", expected a root of the grammar
+	// scope: chain 2, segment 5: got "title", expected no property; an object is deleted whole: object.delete.c_note
 }
 
 func ExampleParseNeed() {

@@ -18,13 +18,18 @@ type SyntaxError struct {
 	Hint     string // what was probably meant, or which control character stands there; often empty
 }
 
-func (e *SyntaxError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "scope: chain %d, segment %d at byte %d: got %q, expected %s", e.Index, e.Segment, e.Offset, e.Got, e.Expected)
+// Reason says what is wrong in the chain, its segments counted from 1: the part of
+// Error that whoever wrote the chain needs, and may be shown.
+func (e *SyntaxError) Reason() string {
+	reason := fmt.Sprintf("segment %d: got %q, expected %s", e.Segment+1, e.Got, e.Expected)
 	if e.Hint != "" {
-		b.WriteString("; " + e.Hint)
+		reason += "; " + e.Hint
 	}
-	return b.String()
+	return reason
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("scope: chain %d, %s", e.Index, e.Reason())
 }
 
 // parser reads one chain. Its methods take the place where a segment begins

@@ -153,8 +153,8 @@ func TestSyntaxErrors(t *testing.T) {
 
 func TestSyntaxErrorReadsWell(t *testing.T) {
 	_, err := scope.Compile("token", "object", "object.read.account.name\n", "deployment.create")
-	want := `scope: chain 1, segment 3 at byte 20: got "name\n", expected an identifier or *; U+000A is a control character
-scope: chain 2, segment 1 at byte 11: got "create", expected execute or *; deployments themselves are objects: object.create.deployment`
+	want := `scope: chain 1, segment 4: got "name\n", expected an identifier or *; U+000A is a control character
+scope: chain 2, segment 2: got "create", expected execute or *; deployments themselves are objects: object.create.deployment`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)
 	}
@@ -201,11 +201,11 @@ func TestListsOfTooManyChains(t *testing.T) {
 func TestVet(t *testing.T) {
 	err := scope.Vet("object.read.c_a", "object.create.c_a."+id1+".x", "object.delete.c_a."+id1+".x.y", "object.delete.c_a.*.x", "billing.read", "object.", "*")
 	want := []string{
-		`scope: chain 1, segment 3 at byte 18: got "` + id1 + `", expected no identifier; nothing has an identifier before it is created: object.create.c_a`,
-		`scope: chain 2, segment 4 at byte 43: got "x", expected no property; an object is deleted whole: object.delete.c_a.` + id1,
-		`scope: chain 3, segment 4 at byte 20: got "x", expected no property; an object is deleted whole: object.delete.c_a`,
-		`scope: chain 4, segment 0 at byte 0: got "billing", expected a root of the grammar`,
-		`scope: chain 5, segment 1 at byte 7: got "", expected create, read, update, delete or *`,
+		`scope: chain 1, segment 4: got "` + id1 + `", expected no identifier; nothing has an identifier before it is created: object.create.c_a`,
+		`scope: chain 2, segment 5: got "x", expected no property; an object is deleted whole: object.delete.c_a.` + id1,
+		`scope: chain 3, segment 5: got "x", expected no property; an object is deleted whole: object.delete.c_a`,
+		`scope: chain 4, segment 1: got "billing", expected a root of the grammar`,
+		`scope: chain 5, segment 2: got "", expected create, read, update, delete or *`,
 	}
 	if diff := cmp.Diff(strings.Join(want, "\n"), err.Error()); diff != "" {
 		t.Error(diff)

@@ -91,6 +91,10 @@ func ExampleVerifier_Handler() {
 	verifier := &signing.Verifier{
 		Keys:    directory{key},
 		Replays: signing.NewMemory(100_000),
+		Deny: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"error":"access denied"}`)
+		},
 	}
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") })
 	server := httptest.NewServer(verifier.Handler(hello))
@@ -100,8 +104,12 @@ func ExampleVerifier_Handler() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
 	res.Body.Close()
-	fmt.Println(res.StatusCode)
+	fmt.Printf("%d %s\n", res.StatusCode, body)
 
 	client := &http.Client{Transport: &signing.Transport{
 		BaseURL:   server.URL,
@@ -115,7 +123,7 @@ func ExampleVerifier_Handler() {
 	res.Body.Close()
 	fmt.Println(res.StatusCode)
 	// Output:
-	// 401
+	// 401 {"error":"access denied"}
 	// 200
 }
 

@@ -14,16 +14,16 @@ const storeTimeout = 500 * time.Millisecond
 // the command; behind http.StripPrefix it is the rest. Afterwards the client key
 // header names the verified key.
 //
-// Every reply carries the server's time. A refusal is a JSON fault: 400, 401 or
-// 405 for what the client can mend, 503 with Retry-After when a store is full,
-// fails, or does not answer within 500 ms. Handler knows no orgs and no
-// accounts; a request with an account header is passed on with it.
+// Every reply carries the server's time. A refusal is a 400, 401 or 405 for what the
+// client can mend, and a 503 with Retry-After when a store is full, fails, or does not
+// answer within 500 ms; Deny writes its body. Handler knows no orgs and no accounts; a
+// request with an account header is passed on with it.
 func (v *Verifier) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		now := v.Policy.now().UnixMilli()
 		w.Header().Set(headersFor(v.Policy.Header).ServerTime, strconv.FormatInt(now, 10))
 		if err := v.check(r); err != nil {
-			faultOf(err).write(w)
+			v.deny(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r)

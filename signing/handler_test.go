@@ -3,10 +3,10 @@ package signing_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -28,11 +28,13 @@ import (
 type site struct {
 	*server
 	*httptest.Server
-	served atomic.Int64
+	served  atomic.Int64
+	refused chan error // what Deny got
 }
 
 func newSite(t *testing.T) *site {
-	s := &site{server: newServer(t)}
+	s := &site{server: newServer(t), refused: make(chan error, 16)}
+	s.Deny = func(_ http.ResponseWriter, _ *http.Request, err error) { s.refused <- err }
 	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.served.Add(1)
 		fmt.Fprint(w, r.Method, " ", strings.TrimSuffix(r.URL.Path, "/"), " by ", r.Header.Get(names.ClientKey))
@@ -78,14 +80,13 @@ func headers(r *http.Request) []string {
 	return lines
 }
 
-// errCode reads the fault of a refusal.
-func errCode(t *testing.T, body string) string {
+// isRefused expects the latest refusal to be for a reason.
+func (s *site) isRefused(t *testing.T, want error) {
 	t.Helper()
-	var fault struct{ ErrCode string }
-	if err := json.Unmarshal([]byte(body), &fault); err != nil {
-		t.Fatalf("body %q: %v", body, err)
+	err := <-s.refused
+	if !errors.Is(err, want) || errors.Is(err, signing.ErrAmbiguous) != (want == signing.ErrAmbiguous) {
+		t.Errorf("refused for %v, want %v", err, want)
 	}
-	return fault.ErrCode
 }
 
 func TestHandlerOverHTTP(t *testing.T) {
@@ -102,21 +103,21 @@ func TestHandlerOverHTTP(t *testing.T) {
 		line    string
 		headers func() []string
 		status  int
-		errCode string
+		refused error
 	}{
-		{"an honest request", "GET /acme/v2/connections?limit=5 HTTP/1.1", honest, 200, ""},
-		{"a trailing slash", "GET /acme/v2/connections/ HTTP/1.1", honest, 200, ""},
-		{"S01 nonce missing", "GET /acme/v2/connections HTTP/1.1", with(drop(names.Nonce)), 400, "service.invalidArgument.malformedRequestSignature"},
+		{"an honest request", "GET /acme/v2/connections?limit=5 HTTP/1.1", honest, 200, nil},
+		{"a trailing slash", "GET /acme/v2/connections/ HTTP/1.1", honest, 200, nil},
+		{"S01 nonce missing", "GET /acme/v2/connections HTTP/1.1", with(drop(names.Nonce)), 400, signing.ErrMalformed},
 		{"S01b client key alone", "GET /acme/v2/connections HTTP/1.1",
-			with(drop(names.Nonce, names.Timestamp, names.Signature)), 401, "service.accessDenied.noCredentialsSupplied"},
-		{"S04 unknown client key", "GET /acme/v2/connections HTTP/1.1", with(set(names.ClientKey, "nobody")), 401, "service.accessDenied.invalidRequestSignature"},
-		{"S07 request method get", "get /acme/v2/connections HTTP/1.1", honest, 405, "service.invalidArgument.method"},
-		{"S08 another method", "DELETE /acme/v2/connections HTTP/1.1", honest, 401, "service.accessDenied.invalidRequestSignature"},
-		{"S13 another query", "GET /acme/v2/connections?limit=1000 HTTP/1.1", honest, 200, ""},
+			with(drop(names.Nonce, names.Timestamp, names.Signature)), 401, signing.ErrNoSignature},
+		{"S04 unknown client key", "GET /acme/v2/connections HTTP/1.1", with(set(names.ClientKey, "nobody")), 401, signing.ErrMismatch},
+		{"S07 request method get", "get /acme/v2/connections HTTP/1.1", honest, 405, signing.ErrMethod},
+		{"S08 another method", "DELETE /acme/v2/connections HTTP/1.1", honest, 401, signing.ErrMismatch},
+		{"S13 another query", "GET /acme/v2/connections?limit=1000 HTTP/1.1", honest, 200, nil},
 		{"S15b an account without a signature", "GET /acme/v2/connections HTTP/1.1",
-			func() []string { return []string{names.Account + ": a"} }, 400, "service.invalidArgument.ambiguousCredentials"},
+			func() []string { return []string{names.Account + ": a"} }, 400, signing.ErrAmbiguous},
 		{"S16 a nonce twice, in mixed case", "GET /acme/v2/connections HTTP/1.1",
-			func() []string { return append(honest(), "sErViCe-cLiEnT-nOnCe: 0123456789abcdef") }, 400, "service.invalidArgument.ambiguousCredentials"},
+			func() []string { return append(honest(), "sErViCe-cLiEnT-nOnCe: 0123456789abcdef") }, 400, signing.ErrAmbiguous},
 		{"S16 header names in lower case", "GET /acme/v2/connections HTTP/1.1", func() []string {
 			lines := honest()
 			for i, line := range lines {
@@ -124,15 +125,15 @@ func TestHandlerOverHTTP(t *testing.T) {
 				lines[i] = strings.ToLower(name) + ": " + value
 			}
 			return lines
-		}, 200, ""},
+		}, 200, nil},
 		{"S17 a nonce folded over two lines", "GET /acme/v2/connections HTTP/1.1", func() []string {
 			return append(with(drop(names.Nonce))(), names.Nonce+": 01234567\r\n 89abcdef")
-		}, 400, "service.invalidArgument.malformedRequestSignature"},
+		}, 400, signing.ErrMalformed},
 		{"S17 a client key of 8 KiB", "GET /acme/v2/connections HTTP/1.1",
-			with(set(names.ClientKey, strings.Repeat("a", 8<<10))), 400, "service.invalidArgument.malformedRequestSignature"},
+			with(set(names.ClientKey, strings.Repeat("a", 8<<10))), 400, signing.ErrMalformed},
 		{"S17 a nonce that is not ASCII", "GET /acme/v2/connections HTTP/1.1",
-			with(set(names.Nonce, "aaaaaaaaaaaaaé")), 400, "service.invalidArgument.malformedRequestSignature"},
-		{"N05 stale", "GET /acme/v2/connections HTTP/1.1", with(at("1780000000000")), 401, "service.invalidArgument.staleRequestSignature"},
+			with(set(names.Nonce, "aaaaaaaaaaaaaé")), 400, signing.ErrMalformed},
+		{"N05 stale", "GET /acme/v2/connections HTTP/1.1", with(at("1780000000000")), 401, signing.ErrStale},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -153,9 +154,7 @@ func TestHandlerOverHTTP(t *testing.T) {
 			if s.served.Load() != 0 || len(s.replays.claimed()) != 0 {
 				t.Error("served or recorded")
 			}
-			if got := errCode(t, body); got != test.errCode {
-				t.Errorf("errCode %s, want %s", got, test.errCode)
-			}
+			s.isRefused(t, test.refused)
 			if res, body := s.send(t, append([]string{"GET /acme/v2/connections HTTP/1.1"}, honest()...)...); res.StatusCode != 200 {
 				t.Errorf("an honest request afterwards: %s", body)
 			}
@@ -168,13 +167,13 @@ func TestHandlerRefusesUncleanPaths(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			r := signed(http.MethodGet, target, noon)
-			res, body := s.send(t, append([]string{"GET /acme/v2" + target + " HTTP/1.1"}, headers(r)...)...)
+			res, _ := s.send(t, append([]string{"GET /acme/v2" + target + " HTTP/1.1"}, headers(r)...)...)
 			if res.StatusCode != 400 || res.Header.Get("Location") != "" {
 				t.Errorf("status %d, Location %q", res.StatusCode, res.Header.Get("Location"))
 			}
 			// net/http itself refuses what is no request line at all.
-			if res.Header.Get(names.ServerTime) != "" && errCode(t, body) != "service.invalidArgument.path" {
-				t.Errorf("body %s", body)
+			if res.Header.Get(names.ServerTime) != "" {
+				s.isRefused(t, signing.ErrPath)
 			}
 			if s.served.Load() != 0 {
 				t.Error("served")
@@ -210,70 +209,91 @@ func TestHandlerTellsStrangersNothing(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
-	tests := []struct {
-		err    error
-		status int
-		code   string
-		detail string
-		header http.Header
-	}{
-		{signing.ErrReplayed, 401, "kInvalidRequestSignature", "accessDenied.replayedRequest",
-			http.Header{"Www-Authenticate": {`Signature error="replayed"`}}},
-		{signing.ErrStale, 401, "kStaleRequestSignature", "invalidArgument.staleRequestSignature",
-			http.Header{"Www-Authenticate": {`Signature error="stale"`}}},
-		{signing.ErrMismatch, 401, "kInvalidRequestSignature", "accessDenied.invalidRequestSignature",
-			http.Header{"Www-Authenticate": {"Signature"}}},
-		{signing.ErrNoSignature, 401, "kNoCredentialsSupplied", "accessDenied.noCredentialsSupplied",
-			http.Header{"Www-Authenticate": {"Signature"}}},
-		{signing.ErrMalformed, 400, "kInvalidRequestSignature", "invalidArgument.malformedRequestSignature", nil},
-		{signing.ErrAmbiguous, 400, "kInvalidArgument", "invalidArgument.ambiguousCredentials", nil},
-		{signing.ErrPath, 400, "kInvalidArgument", "invalidArgument.path", nil},
-		{signing.ErrMethod, 405, "kInvalidArgument", "invalidArgument.method",
-			http.Header{"Allow": {"GET, HEAD, POST, PUT, PATCH, DELETE"}}},
-		{signing.ErrFull, 503, "kTooBusy", "tooBusy.storeFull", http.Header{"Retry-After": {"1"}}},
-		{errors.New("the disk is on fire"), 503, "kError", "error.storeUnavailable", http.Header{"Retry-After": {"1"}}},
-	}
-	for _, test := range tests {
-		t.Run(test.detail, func(t *testing.T) {
-			s := newServer(t)
-			s.Replays = replaysFunc(func(context.Context, signing.Use) error { return fmt.Errorf("store: %w", test.err) })
-			served := false
-			w := httptest.NewRecorder()
-			s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true })).ServeHTTP(w, base())
-			if served || w.Code != test.status {
-				t.Errorf("served %t, status %d, want %d", served, w.Code, test.status)
-			}
+// refusals are what Verify may return, and what of it a client sees.
+var refusals = []struct {
+	err    error
+	status int
+	header http.Header
+}{
+	{signing.ErrReplayed, 401, http.Header{"Www-Authenticate": {`Signature error="replayed"`}}},
+	{signing.ErrStale, 401, http.Header{"Www-Authenticate": {`Signature error="stale"`}}},
+	{signing.ErrMismatch, 401, http.Header{"Www-Authenticate": {"Signature"}}},
+	{signing.ErrNoSignature, 401, http.Header{"Www-Authenticate": {"Signature"}}},
+	{signing.ErrMalformed, 400, nil},
+	{signing.ErrAmbiguous, 400, nil},
+	{signing.ErrPath, 400, nil},
+	{signing.ErrMethod, 405, http.Header{"Allow": {"GET, HEAD, POST, PUT, PATCH, DELETE"}}},
+	{signing.ErrFull, 503, http.Header{"Retry-After": {"1"}}},
+	{errors.New("the disk is on fire"), 503, http.Header{"Retry-After": {"1"}}},
+}
+
+func TestRefusals(t *testing.T) {
+	for _, test := range refusals {
+		t.Run(test.err.Error(), func(t *testing.T) {
+			w := refuseFor(t, test.err, nil)
 			header := http.Header{
-				"Content-Type":           {"application/json; charset=utf-8"},
+				"Content-Type":           {"text/plain; charset=utf-8"},
 				"Cache-Control":          {"no-store"},
 				"X-Content-Type-Options": {"nosniff"},
 				"Service-Server-Time":    {"1790000000000"},
 			}
-			for name, values := range test.header {
-				header[name] = values
-			}
+			maps.Copy(header, test.header)
 			if diff := cmp.Diff(header, w.Header()); diff != "" {
 				t.Errorf("headers (-want +got):\n%s", diff)
 			}
-			var body map[string]any
-			if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
-				t.Fatal(err)
-			}
-			message, _ := body["message"].(string)
-			if message == "" || strings.Contains(message, "fire") {
-				t.Errorf("message %q", message)
-			}
-			delete(body, "message")
-			want := map[string]any{
-				"object": "fault", "name": "error", "code": test.code, "errCode": "service." + test.detail,
-				"status": float64(test.status), "faults": []any{},
-			}
-			if diff := cmp.Diff(want, body); diff != "" {
-				t.Errorf("body (-want +got):\n%s", diff)
+			if want := http.StatusText(test.status) + "\n"; w.Code != test.status || w.Body.String() != want {
+				t.Errorf("%d %q, want %d %q", w.Code, w.Body, test.status, want)
 			}
 		})
 	}
+}
+
+func TestDenyWritesTheBodyAndNoOtherStatus(t *testing.T) {
+	type deny = func(http.ResponseWriter, *http.Request, error)
+	hooks := map[string]struct {
+		deny deny
+		body string
+	}{
+		"with nothing":      {func(http.ResponseWriter, *http.Request, error) {}, ""},
+		"with a body":       {func(w http.ResponseWriter, _ *http.Request, _ error) { io.WriteString(w, "no") }, "no"},
+		"with status 200":   {func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(200); io.WriteString(w, "no") }, "no"},
+		"with two statuses": {func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(100); w.WriteHeader(302) }, ""},
+		"in two writes":     {func(w http.ResponseWriter, _ *http.Request, _ error) { io.WriteString(w, "n"); io.WriteString(w, "o") }, "no"},
+	}
+	for _, test := range refusals {
+		for name, hook := range hooks {
+			w := refuseFor(t, test.err, func(w http.ResponseWriter, r *http.Request, err error) {
+				if !errors.Is(err, test.err) || r.URL.Path != "/connections" {
+					t.Errorf("%s: Deny got %v for %s", name, err, r.URL.Path)
+				}
+				w.Header().Set("Content-Type", "application/problem+json")
+				hook.deny(w, r, err)
+			})
+			res := w.Result()
+			if res.StatusCode != test.status || w.Body.String() != hook.body {
+				t.Errorf("%s: %d %q, want %d %q", name, res.StatusCode, w.Body, test.status, hook.body)
+			}
+			if got := res.Header.Get("Content-Type"); got != "application/problem+json" {
+				t.Errorf("%s: Content-Type %q", name, got)
+			}
+			for header := range test.header {
+				if res.Header.Get(header) != test.header.Get(header) {
+					t.Errorf("%s: %s %q", name, header, res.Header.Get(header))
+				}
+			}
+		}
+	}
+}
+
+// refuseFor sends an honest request to a Handler whose store answers with an error.
+func refuseFor(t *testing.T, err error, deny func(http.ResponseWriter, *http.Request, error)) *httptest.ResponseRecorder {
+	t.Helper()
+	s := newServer(t)
+	s.Deny = deny
+	s.Replays = replaysFunc(func(context.Context, signing.Use) error { return fmt.Errorf("store: %w", err) })
+	w := httptest.NewRecorder()
+	s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("served") })).ServeHTTP(w, base())
+	return w
 }
 
 func TestHandlerDoesNotWaitForStores(t *testing.T) {
@@ -367,14 +387,11 @@ func TestCredentialsLostOnTheWay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer res.Body.Close()
-			body, err := io.ReadAll(res.Body)
-			if err != nil {
-				t.Fatal(err)
+			res.Body.Close()
+			if res.StatusCode != 401 {
+				t.Fatalf("status %d", res.StatusCode)
 			}
-			if res.StatusCode != 401 || errCode(t, string(body)) != "service.accessDenied.noCredentialsSupplied" {
-				t.Errorf("status %d: %s", res.StatusCode, body)
-			}
+			s.isRefused(t, signing.ErrNoSignature)
 			if s.served.Load() != 0 {
 				t.Error("served")
 			}

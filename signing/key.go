@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/binary"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"hash"
@@ -169,14 +169,5 @@ func (m *keyedMAC) equals(signature *[sha256.Size]byte, command, method, timesta
 	m.hash.Reset()
 	m.hash.Write(m.message)
 	m.hash.Sum(m.sum[:0])
-	return equal(&m.sum, signature)
-}
-
-// equal compares in constant time, as hmac.Equal does, but eight bytes at once.
-func equal(a, b *[sha256.Size]byte) bool {
-	var differ uint64
-	for i := 0; i < len(a); i += 8 {
-		differ |= binary.NativeEndian.Uint64(a[i:]) ^ binary.NativeEndian.Uint64(b[i:])
-	}
-	return differ == 0
+	return subtle.ConstantTimeCompare(m.sum[:], signature[:]) == 1
 }

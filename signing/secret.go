@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
 // Secret is a client secret. However it is printed, logged or encoded, it reads
@@ -12,16 +14,16 @@ import (
 // does not, as fmt asks no method there.
 type Secret string
 
-const redacted = "REDACTED"
+type hidden = redacted.Value // embedded, it is no field of the exported surface
 
-func (Secret) String() string                 { return redacted }
-func (Secret) GoString() string               { return redacted }
-func (Secret) LogValue() slog.Value           { return slog.StringValue(redacted) }
-func (Secret) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
-func (Secret) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
+func (Secret) String() string                 { return redacted.Text }
+func (Secret) GoString() string               { return redacted.Text }
+func (Secret) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
+func (Secret) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
+func (Secret) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob asks for it
 
 // Format covers the verbs that never ask String, such as %d and %x.
-func (Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
+func (Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
 
 // The lengths of what Generate makes. That every client key has the same length
 // keeps clientKey + secret from being split in two ways.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -36,8 +35,11 @@ import (
 // that use one client key know nothing of each other: of two equal unsafe requests
 // signed in one millisecond the second is refused as replayed.
 //
-// Its fields must not change while it is in use; it is safe for concurrent use.
+// Its fields must not change while it is in use; it is safe for concurrent use. It
+// prints REDACTED.
 type Transport struct {
+	hidden
+
 	// Clock learns the server's time and hands out timestamps. If nil, Transports
 	// with the same client key, and the same host in BaseURL, share one for as long
 	// as any of them is referenced. Set it to share one further, where one service
@@ -70,16 +72,6 @@ type Transport struct {
 	own  Clock                     // where Now is set
 	held atomic.Pointer[siteClock] // the shared clock
 }
-
-// Printed, logged or encoded it reads REDACTED: with a verb that is none for pointers,
-// fmt goes through one in a struct's field without asking its fields. gob, which
-// knows no encoders of pointers, asks the fields.
-func (*Transport) String() string               { return redacted }
-func (*Transport) GoString() string             { return redacted }
-func (*Transport) Format(f fmt.State, _ rune)   { io.WriteString(f, redacted) }
-func (*Transport) LogValue() slog.Value         { return slog.StringValue(redacted) }
-func (*Transport) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
-func (*Transport) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // ErrOutside is returned by Transport for a request outside its BaseURL.
 var ErrOutside = errors.New("signing: request is outside the base URL")

@@ -23,6 +23,12 @@ type Verifier struct {
 	// error ends Verify and is returned as it is; an error that wraps ErrMismatch
 	// is answered like a wrong signature.
 	Admit func(ctx context.Context, r *http.Request, k *Key) error
+
+	// Deny writes the body of what Handler refuses, and its Content-Type; nil: the
+	// text of the status. The headers that a refusal needs are set already, and no
+	// other status than that of the refusal is sent. err is what Verify returned: it
+	// is for the log, and no client may see it.
+	Deny func(w http.ResponseWriter, r *http.Request, err error)
 }
 
 // What Verify returns, beside ErrPath, ErrReplayed, ErrStale and ErrFull. An error that

@@ -7,10 +7,10 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"fmt"
-	"io"
-	"log/slog"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
 // Moduli in bits. Shorter ones are within reach of an attacker, longer ones
@@ -110,8 +110,9 @@ func Thumbprint(k *rsa.PublicKey) (string, error) {
 	return encode(sum), nil
 }
 
-// KeyPair is what an app's tokens are signed with. Printed, it shows nothing.
+// KeyPair is what an app's tokens are signed with. It prints REDACTED.
 type KeyPair struct {
+	hidden
 	PublicKey
 	Signer crypto.Signer // an *rsa.PrivateKey, or one that stays in a KMS
 }
@@ -140,6 +141,8 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 	}
 	return &KeyPair{PublicKey: PublicKey{KeyID: kid, Key: key}, Signer: signer}, nil
 }
+
+type hidden = redacted.Value // embedded, it is no field of the exported surface
 
 var errROCA = badKey("modulus can be factored (ROCA, CVE-2017-15361)")
 
@@ -189,16 +192,6 @@ func (p *KeyPair) Validate() error {
 	}
 	return nil
 }
-
-const redacted = "REDACTED"
-
-func (KeyPair) String() string                 { return redacted }
-func (KeyPair) GoString() string               { return redacted }
-func (KeyPair) Format(s fmt.State, _ rune)     { io.WriteString(s, redacted) }
-func (KeyPair) LogValue() slog.Value           { return slog.StringValue(redacted) }
-func (KeyPair) MarshalJSON() ([]byte, error)   { return []byte(`"` + redacted + `"`), nil }
-func (KeyPair) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
-func (KeyPair) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
 
 // Keys finds the public key a token was signed with.
 //

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
 // Token is a signed token. Whoever has it can use it, so it prints as
@@ -16,12 +18,12 @@ type Token string
 // Token implements Source.
 func (t Token) Token(context.Context) (Token, error) { return t, nil }
 
-func (Token) String() string                 { return redacted }
-func (Token) GoString() string               { return redacted }
-func (Token) Format(s fmt.State, _ rune)     { io.WriteString(s, redacted) }
-func (Token) LogValue() slog.Value           { return slog.StringValue(redacted) }
-func (Token) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
-func (Token) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
+func (Token) String() string                 { return redacted.Text }
+func (Token) GoString() string               { return redacted.Text }
+func (Token) Format(s fmt.State, _ rune)     { io.WriteString(s, redacted.Text) }
+func (Token) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
+func (Token) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
+func (Token) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob asks for it
 
 // Source is where a client takes its token from, once per request. It may
 // renew it. Implementations are safe for concurrent use.

@@ -3,8 +3,6 @@ package token
 import (
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,8 +16,10 @@ import (
 //
 // Requests outside BaseURL fail with ErrOutside and are not sent, also when a
 // redirect leads there: the token never leaves it. Its fields must not change
-// while it is in use; it is safe for concurrent use.
+// while it is in use; it is safe for concurrent use. It prints REDACTED.
 type Transport struct {
+	hidden
+
 	// BaseURL is the address of the service with its mount, such as
 	// "https://api.example.com/acme/v2". Required. Over plain http whoever is
 	// on the way can take the token.
@@ -28,16 +28,6 @@ type Transport struct {
 	Source Source            // required
 	Base   http.RoundTripper // nil: http.DefaultTransport
 }
-
-// Printed, logged or encoded it reads REDACTED: with a verb that is none for pointers,
-// fmt goes through one in a struct's field without asking its fields.
-func (Transport) String() string                 { return redacted }
-func (Transport) GoString() string               { return redacted }
-func (Transport) Format(f fmt.State, _ rune)     { io.WriteString(f, redacted) }
-func (Transport) LogValue() slog.Value           { return slog.StringValue(redacted) }
-func (Transport) MarshalJSON() ([]byte, error)   { return []byte(`"` + redacted + `"`), nil }
-func (Transport) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
-func (Transport) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
 
 // ErrOutside is returned by Transport for a request outside its BaseURL.
 var ErrOutside = errors.New("token: request is outside the base URL")

@@ -41,20 +41,11 @@ func (t *Verified) Org() string { return t.key.Org }
 // Subject is the account the token authenticates as.
 func (t *Verified) Subject() string { return t.claims.Subject }
 
-// Audience is the environment the token is for.
-func (t *Verified) Audience() string { return t.claims.Audience }
-
 // ID is the jti; an ephemeral token has none.
 func (t *Verified) ID() string { return t.claims.ID }
 
-// KeyID is the kid the token was signed with.
-func (t *Verified) KeyID() string { return t.key.KeyID }
-
 // IssuedAt is the iat.
 func (t *Verified) IssuedAt() time.Time { return t.claims.IssuedAt }
-
-// NotBefore is the nbf, zero when the token has none.
-func (t *Verified) NotBefore() time.Time { return t.claims.NotBefore }
 
 // Expires is the exp, zero when the token has none.
 func (t *Verified) Expires() time.Time { return t.claims.Expires }

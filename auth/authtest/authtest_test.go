@@ -17,7 +17,7 @@ import (
 )
 
 func directory() *auth.Memory {
-	d := auth.NewMemory()
+	d := new(auth.Memory)
 	d.PutOrg(auth.Org{Code: "acme"})
 	d.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	return d

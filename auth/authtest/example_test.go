@@ -22,7 +22,7 @@ func ExampleRequest() {
 }
 
 func ExampleAs() {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
 		BaseURL:    "https://api.example.com",
@@ -63,7 +63,7 @@ func ExampleClock() {
 }
 
 func ExampleCheckRoutes() {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
 		BaseURL:    "https://api.example.com",

@@ -161,7 +161,7 @@ func withRoles(ctx context.Context, t *auth.Tenant, claim scope.Set, roles []str
 
 // refuse keeps "there is none" apart from "the directory did not answer".
 func refuse(err error) error {
-	if errors.Is(err, auth.ErrNotFound) {
+	if auth.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	return err

@@ -167,7 +167,7 @@ func (hangingKeys) Exposed(ctx context.Context, _ string) ([]token.PublicKey, er
 
 func TestAKeyStoreHasTheGuardsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		directory := auth.NewMemory()
+		directory := new(auth.Memory)
 		directory.PutOrg(auth.Org{Code: "acme"})
 		g := &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Timeout: 3 * time.Second,
 			Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann"})}}

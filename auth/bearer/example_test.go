@@ -19,7 +19,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	const app = "acmeKey000000000000001"
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: app, Org: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
@@ -59,7 +59,7 @@ func Example() {
 
 // What an account asks for is held against what it has, before it is minted.
 func ExampleWithin() {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	guard := &auth.Guard{
@@ -80,7 +80,7 @@ func ExampleWithin() {
 // A route that mints: one call decides and signs.
 func ExampleMint() {
 	const app = "acmeKey000000000000001"
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: app, Org: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
@@ -111,7 +111,7 @@ func ExampleMint() {
 
 // The public keys of the apps that expose them, for others who verify.
 func ExampleCerts() {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	var keys token.MemoryKeys
 	guard := &auth.Guard{
@@ -133,7 +133,7 @@ func ExampleCerts() {
 // What a token would be able to do, before it is minted: to show it to whoever
 // asks for it.
 func ExampleEffective() {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"editor"}})
 	directory.PutRole("acme", auth.Role{Name: "editor", Scope: []string{"object.update.c_note"}})
@@ -162,7 +162,7 @@ func ExampleEffective() {
 
 // A list of tokens leaves out those whose maker is gone: they are refused.
 func ExampleMade() {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ada", Org: "acme"})
 	directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Disabled: true})

@@ -61,7 +61,7 @@ func TestALateTokenIsJudgedByThePresentTime(t *testing.T) {
 					if err := memory.Put(t.Context(), pair); err != nil {
 						t.Fatal(err)
 					}
-					directory := auth.NewMemory()
+					directory := new(auth.Memory)
 					directory.PutOrg(auth.Org{Code: "acme"})
 					directory.PutApp(auth.App{ClientKey: appA, Org: "acme"})
 					directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})

@@ -60,7 +60,7 @@ func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, 
 		if err == nil {
 			continue
 		}
-		if errors.Is(err, auth.ErrNotFound) {
+		if auth.IsNotFound(err) {
 			err = ledger.Revoke(ctx, r.ClientKey, r.ID)
 		}
 		if err != nil && !errors.Is(err, token.ErrNotFound) {

@@ -2,7 +2,6 @@ package bearer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -135,7 +134,7 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 
 // unknown says of what was not found which option named it.
 func unknown(option string, err error) error {
-	if errors.Is(err, auth.ErrNotFound) && !errors.Is(err, auth.ErrUnavailable) {
+	if auth.IsNotFound(err) {
 		return &auth.Error{Detail: auth.DetailNotFound, Path: option, Err: err}
 	}
 	return err
@@ -197,7 +196,7 @@ func (w *Wish) vet(ctx context.Context, t *auth.Tenant) error {
 	if w.Issuer == "" {
 		return nil // a Minter does not sign it
 	}
-	if _, err := t.App(ctx, w.Issuer); errors.Is(err, auth.ErrNotFound) {
+	if _, err := t.App(ctx, w.Issuer); auth.IsNotFound(err) {
 		return &auth.Error{Detail: auth.DetailUnknownApp, Err: err}
 	} else if err != nil {
 		return err

@@ -17,10 +17,10 @@ type Attempts struct{ store *Store }
 
 var _ session.Attempts = (*Attempts)(nil)
 
-//go:embed try.lua
+//go:embed lua/try.lua
 var tryText string
 
-//go:embed return.lua
+//go:embed lua/return.lua
 var returnText string
 
 var (

@@ -24,22 +24,22 @@ type Ledger struct{ store *Store }
 
 var _ token.Ledger = (*Ledger)(nil)
 
-//go:embed live.lua
+//go:embed lua/live.lua
 var liveText string
 
-//go:embed issue.lua
+//go:embed lua/issue.lua
 var issueText string
 
-//go:embed spend.lua
+//go:embed lua/spend.lua
 var spendText string
 
-//go:embed revoke.lua
+//go:embed lua/revoke.lua
 var revokeText string
 
-//go:embed revokesubject.lua
+//go:embed lua/revokesubject.lua
 var revokeSubjectText string
 
-//go:embed tokens.lua
+//go:embed lua/tokens.lua
 var tokensText string
 
 var (

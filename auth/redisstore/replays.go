@@ -57,10 +57,10 @@ type Replays struct{ store *Store }
 
 var _ signing.Replays = (*Replays)(nil)
 
-//go:embed epoch.lua
+//go:embed lua/epoch.lua
 var epochText string
 
-//go:embed claim.lua
+//go:embed lua/claim.lua
 var claimText string
 
 var (

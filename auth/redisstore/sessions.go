@@ -24,34 +24,34 @@ type Sessions struct{ store *Store }
 
 var _ session.Store = (*Sessions)(nil)
 
-//go:embed session.lua
+//go:embed lua/session.lua
 var sessionText string
 
-//go:embed create.lua
+//go:embed lua/create.lua
 var createText string
 
-//go:embed touch.lua
+//go:embed lua/touch.lua
 var touchText string
 
-//go:embed replace.lua
+//go:embed lua/replace.lua
 var replaceText string
 
-//go:embed delete.lua
+//go:embed lua/delete.lua
 var deleteText string
 
-//go:embed deleteid.lua
+//go:embed lua/deleteid.lua
 var deleteIDText string
 
-//go:embed endaccount.lua
+//go:embed lua/endaccount.lua
 var endAccountText string
 
-//go:embed deleteall.lua
+//go:embed lua/deleteall.lua
 var deleteAllText string
 
-//go:embed deleteorg.lua
+//go:embed lua/deleteorg.lua
 var deleteOrgText string
 
-//go:embed sessions.lua
+//go:embed lua/sessions.lua
 var sessionsText string
 
 var (

@@ -18,11 +18,11 @@ const (
 	orgMark    = "{org}"
 )
 
-func (m *Manager) sessionCookie() cookieName { return named(m.Cookie, "session-"+orgMark) }
+func (m *Manager) sessionCookie() cookieName { return named(m.SessionCookie, "session-"+orgMark) }
 
-func (m *Manager) ticketCookie() cookieName { return named(m.Ticket, "ticket-"+orgMark) }
+func (m *Manager) ticketCookie() cookieName { return named(m.TicketCookie, "ticket-"+orgMark) }
 
-func (m *Manager) deviceCookie() cookieName { return named(m.Device, "device-"+orgMark) }
+func (m *Manager) deviceCookie() cookieName { return named(m.DeviceCookie, "device-"+orgMark) }
 
 func named(name, otherwise string) cookieName {
 	if name == "" {

@@ -171,21 +171,21 @@ func TestCookieNames(t *testing.T) {
 		"the defaults":                {"", "", ""},
 		"of an application's own":     {"sid", "{org}-pending", ""},
 		"with the prefix written out": {"__Host-sid-{org}", "__Host-t-{org}", ""},
-		"no name":                     {"a b", "", "Cookie is not"},
-		"a separator":                 {"", "a;b", "Ticket is not"},
-		"two orgs":                    {"{org}{org}", "", "Cookie is not"},
+		"no name":                     {"a b", "", "SessionCookie is not"},
+		"a separator":                 {"", "a;b", "TicketCookie is not"},
+		"two orgs":                    {"{org}{org}", "", "SessionCookie is not"},
 		"one name for both":           {"same", "__Host-same", "must differ"},
 		"that of the device":          {"device-{org}", "", "must differ"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &session.Manager{Store: session.NewMemory(), Cookie: c.cookie, Ticket: c.ticket}
+			m := &session.Manager{Store: new(session.Memory), SessionCookie: c.cookie, TicketCookie: c.ticket}
 			err := m.Validate()
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	w := newWorld(t, func(w *world) { w.manager.Cookie = "sid-{org}x" })
+	w := newWorld(t, func(w *world) { w.manager.SessionCookie = "sid-{org}x" })
 	b := w.browser()
 	want(t, b.login("ann", annPassword), 200, "")
 	if b.cookie("__Host-sid-acmex") == "" {
@@ -195,7 +195,7 @@ func TestCookieNames(t *testing.T) {
 
 	// One name for all orgs is one cookie for all of them, and no session of one
 	// is any in another.
-	w = newWorld(t, func(w *world) { w.manager.Cookie = "sid" })
+	w = newWorld(t, func(w *world) { w.manager.SessionCookie = "sid" })
 	b = w.browser()
 	want(t, b.login("ann", annPassword), 200, "")
 	want(t, b.get("/me", "Cookie", "__Host-sid2=x; __Host-si=x; sid=x"), 200, "")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
 // DeviceKey is the key of the cookies that Manager.DeviceKey is about: at least 32
@@ -23,16 +24,14 @@ import (
 // REDACTED.
 type DeviceKey []byte
 
-func (DeviceKey) String() string               { return redacted }
-func (DeviceKey) GoString() string             { return redacted }
-func (DeviceKey) LogValue() slog.Value         { return slog.StringValue(redacted) }
-func (DeviceKey) MarshalText() ([]byte, error) { return []byte(redacted), nil }
-
-// GobEncode keeps gob from writing the bytes, which does not ask MarshalText.
-func (DeviceKey) GobEncode() ([]byte, error) { return []byte(redacted), nil }
+func (DeviceKey) String() string                 { return redacted.Text }
+func (DeviceKey) GoString() string               { return redacted.Text }
+func (DeviceKey) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
+func (DeviceKey) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
+func (DeviceKey) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob asks for it
 
 // Format covers the verbs that never ask String, such as %d and %x.
-func (DeviceKey) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
+func (DeviceKey) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
 
 func (k DeviceKey) validate() error {
 	if k != nil && len(k) < sha256.Size {

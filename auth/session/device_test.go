@@ -74,7 +74,7 @@ func TestDeviceCookie(t *testing.T) {
 		want(t, b.login("ann", annPassword), 200, "")
 	})
 	t.Run("under a name of the application's own", func(t *testing.T) {
-		w := newWorld(t, knowsDevices, func(w *world) { w.manager.Device = "known" })
+		w := newWorld(t, knowsDevices, func(w *world) { w.manager.DeviceCookie = "known" })
 		b := w.ann()
 		w.guess("ann", 5)
 		want(t, b.login("ann", annPassword), 200, "")

@@ -40,10 +40,10 @@ type application struct {
 
 // newApplication has an account, ann, whose password is "open sesame".
 func newApplication() *application {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
-	memory := session.NewMemory()
+	memory := new(session.Memory)
 	manager := &session.Manager{Store: memory, Attempts: memory, Factors: memory,
 		Hasher: session.PBKDF2{Iterations: 1000}} // few, for an example's sake
 	encoded, err := manager.Hash(context.Background(), "open sesame")
@@ -89,6 +89,14 @@ func (a *application) send(path string, pairs ...string) {
 	}
 	reply.Body.Close()
 	fmt.Println(path, reply.StatusCode)
+}
+
+// One Memory is all three stores of a server of one process.
+func ExampleMemory() {
+	memory := new(session.Memory)
+	manager := &session.Manager{Store: memory, Attempts: memory, Factors: memory}
+	fmt.Println(manager.Validate())
+	// Output: <nil>
 }
 
 func ExampleManager_Login() {

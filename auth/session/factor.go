@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+
+	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
 // Factor is the second factor of an account: a time-based one-time password
@@ -44,6 +47,13 @@ type Factors interface {
 	Save(ctx context.Context, org, account string, f Factor) error
 }
 
+// clone copies what a caller could still write to.
+func (f Factor) clone() Factor {
+	f.Secret, f.Pending = slices.Clone(f.Secret), slices.Clone(f.Pending)
+	f.Recovery = slices.Clone(f.Recovery)
+	return f
+}
+
 // ErrConflict means that a factor was changed meanwhile.
 var ErrConflict = errors.New("session: the second factor was changed meanwhile")
 
@@ -56,13 +66,11 @@ func (s FactorSecret) Base32() string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(s)
 }
 
-const redacted = "REDACTED"
-
-func (FactorSecret) String() string                 { return redacted }
-func (FactorSecret) GoString() string               { return redacted }
-func (FactorSecret) LogValue() slog.Value           { return slog.StringValue(redacted) }
-func (FactorSecret) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
-func (FactorSecret) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
+func (FactorSecret) String() string                 { return redacted.Text }
+func (FactorSecret) GoString() string               { return redacted.Text }
+func (FactorSecret) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
+func (FactorSecret) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
+func (FactorSecret) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob asks for it
 
 // Format covers the verbs that never ask String, such as %d and %x.
-func (FactorSecret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
+func (FactorSecret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }

@@ -45,7 +45,7 @@ type world struct {
 
 func newWorld(t testing.TB, alter ...func(*world)) *world {
 	t.Helper()
-	w := &world{t: t, directory: auth.NewMemory(), memory: session.NewMemory(), hasher: &counter{},
+	w := &world{t: t, directory: new(auth.Memory), memory: new(session.Memory), hasher: &counter{},
 		clock: authtest.NewClock(time.UnixMilli(1_790_000_000_000))}
 	w.outage.Directory = w.directory
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {

@@ -180,7 +180,7 @@ func (m *Manager) makeRoom(ctx context.Context, t *auth.Tenant, account *auth.Ac
 			continue
 		}
 		err := m.Store.DeleteID(ctx, s.Org, s.Account, s.ID)
-		if err != nil && !isMissing(err) {
+		if err != nil && !auth.IsNotFound(err) {
 			return unavailable(err)
 		}
 	}
@@ -190,7 +190,7 @@ func (m *Manager) makeRoom(ctx context.Context, t *auth.Tenant, account *auth.Ac
 // enabled returns the account that has proved itself.
 func enabled(ctx context.Context, t *auth.Tenant, id string) (*auth.Account, error) {
 	account, err := t.Account(ctx, id)
-	if isMissing(err) {
+	if auth.IsNotFound(err) {
 		return nil, errCredentials // disabled: the same answer as a wrong password
 	}
 	return account, err
@@ -236,7 +236,7 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session,
 	defer cancel()
 	s, err := m.Store.Get(ctx, hash)
 	switch {
-	case isMissing(err), errors.Is(err, ErrReplaced):
+	case auth.IsNotFound(err), errors.Is(err, ErrReplaced):
 		return Session{}, errCode
 	case err != nil:
 		return Session{}, unavailable(err)
@@ -253,7 +253,7 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session,
 func (m *Manager) unchanged(ctx context.Context, t *auth.Tenant, s Session) error {
 	account, err := t.Account(ctx, s.Account)
 	switch {
-	case isMissing(err):
+	case auth.IsNotFound(err):
 		return errCode
 	case err != nil:
 		return err
@@ -274,7 +274,7 @@ func (m *Manager) redeem(r *http.Request, t *auth.Tenant, s Session) error {
 	defer cancel()
 	err := m.Store.DeleteID(ctx, s.Org, s.Account, s.ID)
 	switch {
-	case isMissing(err):
+	case auth.IsNotFound(err):
 		return errCode
 	case err != nil:
 		return unavailable(err)

@@ -149,7 +149,7 @@ func (m *Manager) Revoke(ctx context.Context, org, account, id string) error {
 	ctx, cancel := bound(ctx)
 	defer cancel()
 	err := m.Store.DeleteID(ctx, org, account, id)
-	if err == nil || isMissing(err) {
+	if err == nil || auth.IsNotFound(err) {
 		return err
 	}
 	return unavailable(err)

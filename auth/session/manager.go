@@ -38,12 +38,12 @@ type Manager struct {
 	// nil: no device is known, and whoever guesses at a name keeps its owner waiting.
 	DeviceKey DeviceKey
 
-	// Cookie, Ticket and Device are the names of the cookies; "": session-{org},
-	// ticket-{org} and device-{org}, where {org} stands for the org's code. Each is sent with the
-	// prefix __Host-, Secure, HttpOnly, SameSite=Lax and the path /, so that no other host
-	// can set or read it (RFC 6265bis, section 4.1.3). The prefix and Secure go only
-	// where the Guard's BaseURL is http on a loopback host.
-	Cookie, Ticket, Device string
+	// SessionCookie, TicketCookie and DeviceCookie are the names of the cookies; "":
+	// session-{org}, ticket-{org} and device-{org}, where {org} stands for the org's
+	// code. Each is sent with the prefix __Host-, Secure, HttpOnly, SameSite=Lax and the
+	// path /, so that no other host can set or read it (RFC 6265bis, section 4.1.3). The
+	// prefix and Secure go only where the Guard's BaseURL is http on a loopback host.
+	SessionCookie, TicketCookie, DeviceCookie string
 
 	// CrossOrigin decides which requests of browsers count as cross-origin.
 	// nil: all but those of the server's own origin. Give trusted origins here
@@ -82,13 +82,14 @@ func (m *Manager) Validate() error {
 		problems = append(problems, err)
 	}
 	session, ticket, device := m.sessionCookie(), m.ticketCookie(), m.deviceCookie()
-	for field, name := range map[string]cookieName{"Cookie": session, "Ticket": ticket, "Device": device} {
+	names := map[string]cookieName{"SessionCookie": session, "TicketCookie": ticket, "DeviceCookie": device}
+	for field, name := range names {
 		if err := name.validate(); err != nil {
 			problems = append(problems, fmt.Errorf("session: Manager.%s %w", field, err))
 		}
 	}
 	if session == ticket || session == device || ticket == device {
-		problems = append(problems, errors.New("session: Manager.Cookie, Ticket and Device must differ"))
+		problems = append(problems, errors.New("session: Manager.SessionCookie, TicketCookie and DeviceCookie must differ"))
 	}
 	return errors.Join(problems...)
 }

@@ -127,10 +127,10 @@ func seen(org *auth.Org, at time.Time) time.Time {
 func (m *Manager) refusal(t *auth.Tenant, err error) error {
 	switch {
 	case errors.Is(err, auth.ErrUnavailable):
-		return unavailable(err) // first: see isMissing
+		return unavailable(err) // first: see auth.IsNotFound
 	case errors.Is(err, ErrReplaced) && t.Org.Session.PerAccount == 1:
 		return m.ended(t, auth.DetailLoggedInElsewhere, err)
-	case errors.Is(err, ErrReplaced), errors.Is(err, auth.ErrNotFound):
+	case errors.Is(err, ErrReplaced), auth.IsNotFound(err):
 		return m.ended(t, auth.DetailSessionExpired, err)
 	}
 	return unavailable(err)
@@ -139,12 +139,6 @@ func (m *Manager) refusal(t *auth.Tenant, err error) error {
 // ended refuses for good, and lets the browser forget the cookie.
 func (m *Manager) ended(t *auth.Tenant, detail string, err error) error {
 	return &auth.Error{Detail: detail, Cookie: m.sessionCookie().cleared(t), Err: err}
-}
-
-// isMissing tells whether a store or the directory knows that there is no such
-// thing. Whatever one that did not answer wraps, it knows nothing.
-func isMissing(err error) bool {
-	return errors.Is(err, auth.ErrNotFound) && !errors.Is(err, auth.ErrUnavailable)
 }
 
 // unavailable hides an absence that a store which did not answer wraps: whoever

@@ -27,9 +27,6 @@ var (
 	_ Factors  = (*Memory)(nil)
 )
 
-// NewMemory returns an empty Memory.
-func NewMemory() *Memory { return new(Memory) }
-
 func (m *Memory) now() time.Time {
 	if m.Now == nil {
 		return time.Now()

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"slices"
 	"sync"
 )
 
@@ -10,13 +9,6 @@ import (
 type factorTable struct {
 	mu      sync.RWMutex
 	records map[inOrg]Factor
-}
-
-// clone copies what a caller could still write to.
-func (f Factor) clone() Factor {
-	f.Secret, f.Pending = slices.Clone(f.Secret), slices.Clone(f.Pending)
-	f.Recovery = slices.Clone(f.Recovery)
-	return f
 }
 
 // Factor implements Factors.

@@ -39,7 +39,7 @@ func TestMemory(t *testing.T) {
 		memory   *session.Memory
 		features storetest.Features
 	}{
-		{"on the wall clock", session.NewMemory(), storetest.Features{}},
+		{"on the wall clock", new(session.Memory), storetest.Features{}},
 		{"on a clock of its own", &session.Memory{Now: clock.Now}, storetest.Features{Now: clock.Now, Pass: clock.Pass}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func numbered(n int, now time.Time) session.Session {
 
 func TestMemoryForgetsSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := session.NewMemory()
+		m := new(session.Memory)
 		for i := range 10_000 {
 			s := numbered(i, time.Now())
 			s.Account = "ann" // all but three are replaced
@@ -85,7 +85,7 @@ func TestMemoryForgetsSessions(t *testing.T) {
 
 func TestMemoryForgetsHashesAndAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := session.NewMemory()
+		m := new(session.Memory)
 		for i := range 5000 {
 			s := numbered(i, time.Now())
 			if err := m.Create(t.Context(), s, 0); err != nil {
@@ -111,7 +111,7 @@ func TestMemoryForgetsHashesAndAccounts(t *testing.T) {
 }
 
 func TestMemoryForgetsAttemptsAfterADay(t *testing.T) {
-	m := session.NewMemory()
+	m := new(session.Memory)
 	start := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
 	try := func(key string, at time.Time, want int) {
 		t.Helper()
@@ -133,7 +133,7 @@ func TestMemoryForgetsAttemptsAfterADay(t *testing.T) {
 }
 
 func TestMemoryCreateRefusesWhatIsNotNew(t *testing.T) {
-	m, now := session.NewMemory(), time.Now()
+	m, now := new(session.Memory), time.Now()
 	first := numbered(1, now.Add(time.Hour))
 	if err := m.Create(t.Context(), first, 0); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestMemoryCreateRefusesWhatIsNotNew(t *testing.T) {
 }
 
 func TestMemoryGetAllocatesNothing(t *testing.T) {
-	m := session.NewMemory()
+	m := new(session.Memory)
 	s := numbered(1, time.Now().Add(time.Hour))
 	s.Agent = strings.Repeat("a", 256)
 	if err := m.Create(t.Context(), s, 0); err != nil {
@@ -167,7 +167,7 @@ func TestMemoryGetAllocatesNothing(t *testing.T) {
 }
 
 func ExampleNewMemory() {
-	memory := session.NewMemory() // one value for all three
+	memory := new(session.Memory) // one value for all three
 	var (
 		_ session.Store    = memory
 		_ session.Attempts = memory

@@ -49,7 +49,7 @@ func (m *Manager) password(r *http.Request, t *auth.Tenant, login, password stri
 func (m *Manager) compare(ctx context.Context, t *auth.Tenant, place *place, login, password string) (account string, err error) {
 	account, encoded, err := m.lookUp(ctx, t, login)
 	switch {
-	case isMissing(err):
+	case auth.IsNotFound(err):
 		encoded = "" // hashed all the same, against a password nobody has
 	case err != nil:
 		return "", unavailable(err)

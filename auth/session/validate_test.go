@@ -12,7 +12,7 @@ import (
 )
 
 func TestValidate(t *testing.T) {
-	memory := session.NewMemory()
+	memory := new(session.Memory)
 	for name, c := range map[string]struct {
 		manager *session.Manager
 		err     string

@@ -30,7 +30,7 @@ type attempt struct {
 func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, error) {
 	c, err := a.mechanism.Credentials.Credential(ctx, clientKey)
 	switch {
-	case errors.Is(err, auth.ErrNotFound) && !errors.Is(err, auth.ErrUnavailable):
+	case auth.IsNotFound(err):
 		return nil, signing.ErrUnknownKey
 	case err != nil:
 		return nil, err
@@ -84,7 +84,7 @@ func (a *attempt) decideOverride(ctx context.Context, name string) error {
 		return nil
 	}
 	account, err := a.tenant.Account(ctx, name)
-	if errors.Is(err, auth.ErrNotFound) {
+	if auth.IsNotFound(err) {
 		a.override = err
 		return nil
 	}
@@ -123,7 +123,7 @@ func earlier(a, b time.Time) time.Time {
 
 // refuse keeps "there is none" apart from "the directory did not answer".
 func refuse(err error) error {
-	if errors.Is(err, auth.ErrNotFound) {
+	if auth.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	return err

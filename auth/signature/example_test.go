@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})

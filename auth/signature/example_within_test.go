@@ -20,7 +20,7 @@ func ExampleWithin() {
 		fmt.Println(err)
 		return
 	}
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
 		BaseURL:   "https://api.example.com",

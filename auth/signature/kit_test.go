@@ -50,7 +50,7 @@ type world struct {
 // newWorld starts a server; its replay store is older than any window.
 func newWorld(t testing.TB, alter ...func(*world)) *world {
 	t.Helper()
-	w := &world{directory: auth.NewMemory()}
+	w := &world{directory: new(auth.Memory)}
 	for _, org := range []string{"acme", "globex"} {
 		w.directory.PutOrg(auth.Org{Code: org})
 	}

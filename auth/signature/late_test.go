@@ -90,7 +90,7 @@ func TestALateRequestIsJudgedByThePresentTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			key := mustKey(t, acmeKey, acmeSecret)
 			synctest.Test(t, func(t *testing.T) {
-				directory := auth.NewMemory()
+				directory := new(auth.Memory)
 				directory.PutOrg(auth.Org{Code: "acme"})
 				directory.PutApp(auth.App{ClientKey: acmeKey, Org: "acme"})
 				directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})

@@ -8,8 +8,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
+
+	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
 // Sealer encrypts secrets at rest with AES-256-GCM. What it has sealed opens
@@ -19,6 +19,7 @@ import (
 //
 // Nonces are random: replace a key before it has sealed four billion times.
 type Sealer struct {
+	hidden
 	keys []sealKey // the first one seals
 }
 
@@ -74,15 +75,7 @@ func NewSealer(current []byte, old ...[]byte) (*Sealer, error) {
 	return s, nil
 }
 
-const redacted = "REDACTED"
-
-func (Sealer) String() string                 { return redacted }
-func (Sealer) GoString() string               { return redacted }
-func (Sealer) Format(f fmt.State, _ rune)     { io.WriteString(f, redacted) }
-func (Sealer) LogValue() slog.Value           { return slog.StringValue(redacted) }
-func (Sealer) MarshalJSON() ([]byte, error)   { return []byte(`"` + redacted + `"`), nil }
-func (Sealer) MarshalText() ([]byte, error)   { return []byte(redacted), nil }
-func (Sealer) MarshalBinary() ([]byte, error) { return []byte(redacted), nil } // gob asks for it
+type hidden = redacted.Value // embedded, it is no field of the exported surface
 
 // place is where a secret is kept.
 type place struct{ kind, org, id string }

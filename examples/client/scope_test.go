@@ -125,19 +125,19 @@ The need has "view" there, and not "admin".
 func TestScopeSyntax(t *testing.T) {
 	for _, command := range []string{"check", "explain"} {
 		_, errs, status := scoped(t, command, "admin", "object.read.account.name", "view.execute", "billing", "object.read.\x1b[2J")
-		want := `client: -grant: scope: chain 0, segment 3 at byte 20: got "name", expected an identifier or *; an identifier or * stands before a property: object.read.account.*.name
+		want := `client: -grant: scope: chain 0, segment 4: got "name", expected an identifier or *; an identifier or * stands before a property: object.read.account.*.name
     object.read.account.name
                         ^^^^
--grant: scope: chain 2, segment 0 at byte 0: got "billing", expected a root of the grammar
+-grant: scope: chain 2, segment 1: got "billing", expected a root of the grammar
     billing
     ^^^^^^^
--grant: scope: chain 3, segment 2 at byte 12: got "\x1b[2J", expected an object name or *; U+001B is a control character
+-grant: scope: chain 3, segment 3: got "\x1b[2J", expected an object name or *; U+001B is a control character
 `
 		if errs != want || status != 2 {
 			t.Errorf("%s: status %d\n%s", command, status, errs)
 		}
 		_, errs, status = scoped(t, command, "view.", "*")
-		want = `client: the need: scope: chain 0, segment 1 at byte 5: got "", expected execute or *
+		want = `client: the need: scope: chain 0, segment 2: got "", expected execute or *
     view.
          ^
 `
@@ -210,8 +210,8 @@ func TestScopeBatch(t *testing.T) {
 		{"an empty need", `{"grants":[""],"need":""}`, "need: scope: "},
 		{"a need that does not parse", `{"grants":[""],"need":"object.READ"}`, "need: scope: "},
 		{"a need of an unknown root", `{"grants":[""],"need":"billing"}`, "need: scope: "},
-		{"a chain that does not parse", `{"grants":["","object.READ"],"need":"admin"}`, "grants: scope: chain 1, segment 1 at byte 7"},
-		{"a chain of an unknown root", `{"grants":["","billing"],"need":"admin"}`, "grants: scope: chain 1, segment 0 at byte 0"},
+		{"a chain that does not parse", `{"grants":["","object.READ"],"need":"admin"}`, "grants: scope: chain 1, segment 2"},
+		{"a chain of an unknown root", `{"grants":["","billing"],"need":"admin"}`, "grants: scope: chain 1, segment 1"},
 		{"a member in other letters", `{"Grants":[""],"need":"admin"}`, `member \"Grants\"`},
 		{"an unknown member", `{"grant":[""],"need":"admin"}`, `member \"grant\"`},
 		{"a member that stands twice", `{"grants":[],"need":"admin","grants":[""]}`, "twice"},

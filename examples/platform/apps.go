@@ -318,7 +318,7 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 	if err != nil {
 		return envelope.Result[bool]{}, err
 	}
-	if err := h.credentials.Delete(r.Context(), a.ClientKey); err != nil && !errors.Is(err, auth.ErrNotFound) {
+	if err := h.credentials.Delete(r.Context(), a.ClientKey); err != nil && !auth.IsNotFound(err) {
 		return envelope.Result[bool]{}, storeFailed(err)
 	}
 	if err := h.keys.remove(r.Context(), a.ClientKey); err != nil {
@@ -350,7 +350,7 @@ func (h apps) find(r *http.Request) (*app, error) {
 
 // unknownApp says of what was not found that it is an app.
 func unknownApp(err error) error {
-	if errors.Is(err, auth.ErrNotFound) {
+	if auth.IsNotFound(err) {
 		return &auth.Error{Detail: auth.DetailUnknownApp, Err: err}
 	}
 	return err

@@ -105,11 +105,7 @@ func syntaxReason(err error) string {
 	if !ok {
 		return "does not parse"
 	}
-	reason := fmt.Sprintf("segment %d: got %q, expected %s", problem.Segment+1, problem.Got, problem.Expected)
-	if problem.Hint != "" {
-		reason += "; " + problem.Hint
-	}
-	return reason
+	return problem.Reason()
 }
 
 func explain(set scope.Set, need scope.Need, warnings []scopeWarning) scopeReply {

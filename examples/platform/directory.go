@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
@@ -42,7 +41,7 @@ func (s *store) Roles(ctx context.Context, org string, names []string) ([]auth.R
 		switch {
 		case err == nil:
 			roles = append(roles, *role)
-		case !errors.Is(err, auth.ErrNotFound):
+		case !auth.IsNotFound(err):
 			return nil, err
 		}
 	}

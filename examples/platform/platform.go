@@ -41,15 +41,15 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	p.keys = newKeyPairs(p.stores.keys)
 	p.tokens = newTokens(p.store, p.keys, p.stores.ledger, o.brand.Claims)
 	p.sessions = &session.Manager{
-		Store:     p.stores.sessions,
-		Attempts:  p.stores.attempts,
-		Factors:   p.stores.factors,
-		Passwords: p.store.forGuard(),
-		Hasher:    argon2{},
-		DeviceKey: p.stores.devices,
-		Cookie:    o.cookie,
-		Ticket:    o.ticket,
-		Device:    o.device,
+		Store:         p.stores.sessions,
+		Attempts:      p.stores.attempts,
+		Factors:       p.stores.factors,
+		Passwords:     p.store.forGuard(),
+		Hasher:        argon2{},
+		DeviceKey:     p.stores.devices,
+		SessionCookie: o.cookie,
+		TicketCookie:  o.ticket,
+		DeviceCookie:  o.device,
 
 		ClientAddr: p.proxies.addr,
 	}

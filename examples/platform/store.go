@@ -311,7 +311,7 @@ func execIn(ctx context.Context, db *pool, otherwise error, statement string, ar
 // storeFailed makes a 503 of what a store reports beside "not found": nobody
 // knows.
 func storeFailed(err error) error {
-	if err == nil || errors.Is(err, auth.ErrNotFound) {
+	if err == nil || auth.IsNotFound(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)

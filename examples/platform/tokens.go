@@ -121,7 +121,7 @@ func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.V
 	var live []token.Record
 	for _, record := range records {
 		err := bearer.Made(ctx, auth.TenantFrom(ctx), record)
-		if err != nil && !errors.Is(err, auth.ErrNotFound) {
+		if err != nil && !auth.IsNotFound(err) {
 			return nil, err
 		}
 		if err == nil && record.KeyID == kid {

@@ -35,7 +35,7 @@ func main() {
 }
 
 func newHandler(baseURL, clientKey string, secret signing.Secret) (http.Handler, error) {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
 	directory.PutAccount(auth.Account{ID: "ada", Org: "acme"})

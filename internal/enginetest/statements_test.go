@@ -27,7 +27,7 @@ import (
 //
 //	SABOTAGE_STATEMENTS=. go test -v -timeout 5h -run StatementsUnderSabotage ./internal/enginetest
 //
-// The value is an expression for places, such as redisstore/issue.lua:48. Whether
+// The value is an expression for places, such as redisstore/lua/issue.lua:48. Whether
 // a survivor is a gap of the tests or changes nothing is for a reader to say.
 func TestStatementsUnderSabotage(t *testing.T) {
 	wanted := os.Getenv("SABOTAGE_STATEMENTS")
@@ -97,26 +97,26 @@ var suitesOf = []struct {
 	{"sqlstore/factors.go", sqlSteps("TestSQLFactors", "TestSecretsAre|TestSealing|TestAltered|TestRowsThat")},
 	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf")},
 	{"sqlstore/reseal.go", sqlSteps("TestSealing", "TestSecretsAre|TestReseal")},
-	{"redisstore/claim.lua", redisSteps("Replays", epochTests)},
-	{"redisstore/epoch.lua", redisSteps("Replays", epochTests)},
-	{"redisstore/issue.lua", redisSteps("Ledger", recordTests)},
-	{"redisstore/live.lua", redisSteps("Ledger", recordTests)},
-	{"redisstore/spend.lua", redisSteps("Ledger", recordTests)},
-	{"redisstore/revoke.lua", redisSteps("Ledger", recordTests)},
-	{"redisstore/revokesubject.lua", redisSteps("Ledger", recordTests)},
-	{"redisstore/tokens.lua", redisSteps("Ledger", recordTests)},
-	{"redisstore/create.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/delete.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/deleteall.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/deleteid.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/deleteorg.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/endaccount.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/replace.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/session.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/sessions.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/touch.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/return.lua", redisSteps("Attempts", triesTests)},
-	{"redisstore/try.lua", redisSteps("Attempts", triesTests)},
+	{"redisstore/lua/claim.lua", redisSteps("Replays", epochTests)},
+	{"redisstore/lua/epoch.lua", redisSteps("Replays", epochTests)},
+	{"redisstore/lua/issue.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/live.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/spend.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/revoke.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/revokesubject.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/tokens.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/create.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/delete.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/deleteall.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/deleteid.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/deleteorg.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/endaccount.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/replace.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/session.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/sessions.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/touch.lua", redisSteps("Sessions", sessionTests)},
+	{"redisstore/lua/return.lua", redisSteps("Attempts", triesTests)},
+	{"redisstore/lua/try.lua", redisSteps("Attempts", triesTests)},
 }
 
 const (

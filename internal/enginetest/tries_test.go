@@ -162,7 +162,7 @@ type logins struct {
 
 func newLogins(c counted) *logins {
 	w, now := new(logins), time.Now()
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	manager := &session.Manager{

@@ -41,7 +41,7 @@ type shared struct {
 }
 
 func sharedInMemory() shared {
-	m, credentials := session.NewMemory(), signature.Memory{}
+	m, credentials := new(session.Memory), signature.Memory{}
 	return shared{
 		signing.NewMemory(100_000), new(token.MemoryLedger), m, m, m, new(token.MemoryKeys),
 		func(_ *testing.T, _ string, _ signing.Secret, c *signature.Credential) signature.Credentials {
@@ -148,7 +148,7 @@ func (w *world) populate(t *testing.T, pair *token.KeyPair) {
 	t.Helper()
 	w.key, w.secret = signing.Generate()
 	rand.Read(w.factor)
-	w.directory = auth.NewMemory()
+	w.directory = new(auth.Memory)
 	w.directory.PutOrg(auth.Org{Code: w.org})
 	w.directory.PutApp(auth.App{ClientKey: w.key, Org: w.org})
 	w.directory.PutRole(w.org, auth.Role{Name: "reader"})

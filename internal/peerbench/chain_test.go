@@ -213,7 +213,7 @@ func newReplays(requests int) *signing.Memory {
 
 // sessionChain is passed by a session that it opens.
 func sessionChain(t testing.TB, end http.Handler) chain {
-	manager := &session.Manager{Store: session.NewMemory()}
+	manager := &session.Manager{Store: new(session.Memory)}
 	opened := httptest.NewRecorder()
 	start := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Mechanisms: []auth.Mechanism{manager}}
 	start.Mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

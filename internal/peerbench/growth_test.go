@@ -30,7 +30,7 @@ import (
 // grown are the operations of growthRows. Each makes a store of so many entries and
 // returns a request to it.
 var grown = map[string]func(t testing.TB, n int) func(i int) error{
-	"memory_session": func(t testing.TB, n int) func(int) error { return sessionsOf(t, session.NewMemory(), n, n) },
+	"memory_session": func(t testing.TB, n int) func(int) error { return sessionsOf(t, new(session.Memory), n, n) },
 	"memory_ledger":  func(t testing.TB, n int) func(int) error { return tokensOf(t, &token.MemoryLedger{}, n, n) },
 	"memory_issue":   issues,
 	"memory_claim": func(t testing.TB, n int) func(int) error {
@@ -268,7 +268,7 @@ func together(t testing.TB) map[string]func() func() error {
 
 // accountsOf asks a cache of 10,000 for so many accounts.
 func accountsOf(n int) func() func() error {
-	directory, ids := auth.NewMemory(), make([]string, n)
+	directory, ids := new(auth.Memory), make([]string, n)
 	for i := range ids {
 		ids[i] = "account-" + strconv.Itoa(i)
 		directory.PutAccount(auth.Account{ID: ids[i], Org: "acme"})

@@ -103,7 +103,7 @@ func floorSession() func() error {
 
 // newDirectory is an org with an app and an account.
 func newDirectory(idle time.Duration) *auth.Memory {
-	d := auth.NewMemory()
+	d := new(auth.Memory)
 	d.PutOrg(auth.Org{Code: "acme", Session: auth.SessionPolicy{Idle: idle}})
 	d.PutApp(auth.App{ClientKey: issuer, Org: "acme"})
 	d.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
@@ -115,7 +115,7 @@ func newDirectory(idle time.Duration) *auth.Memory {
 // whole Guard.
 func ourSession(t testing.TB, idle time.Duration, whole bool) signedIn {
 	directory := newDirectory(idle)
-	manager := &session.Manager{Store: session.NewMemory()}
+	manager := &session.Manager{Store: new(session.Memory)}
 	guard := &auth.Guard{BaseURL: baseURL, Directory: directory, Mechanisms: []auth.Mechanism{manager}}
 	var tenant *auth.Tenant
 	var principal auth.Principal

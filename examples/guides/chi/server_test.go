@@ -18,7 +18,7 @@ import (
 )
 
 func guard(m auth.Mechanism) *auth.Guard {
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	return &auth.Guard{BaseURL: "https://api.example.com", Directory: directory, Mechanisms: []auth.Mechanism{m}}
 }

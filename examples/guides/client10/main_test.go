@@ -57,7 +57,7 @@ func newHandler(clientKey string, secret signing.Secret) http.Handler {
 	if err != nil {
 		panic(err)
 	}
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
 	directory.PutAccount(auth.Account{ID: "ada", Org: "acme"})

@@ -61,7 +61,7 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 	if err := trusted.AddTrustedOrigin(app); err != nil {
 		return nil, err
 	}
-	memory := session.NewMemory()
+	memory := new(session.Memory)
 	sessions := &session.Manager{
 		Store:       memory,
 		Attempts:    memory,

@@ -29,7 +29,7 @@ func (p passwords) Password(_ context.Context, org, login string) (account, enco
 
 func newHandler(t *testing.T) http.Handler {
 	t.Helper()
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	encoded, err := session.PBKDF2{Iterations: 1}.Hash("correct horse") // fast; in earnest Manager.Hash

@@ -29,7 +29,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{clients: map[string]*http.Client{}}
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutRole("acme", auth.Role{Name: "administrator"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})

@@ -45,7 +45,7 @@ func newServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	reader, err := new(scope.Grammar).Compile("test", "object.read")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 func newServer(t *testing.T) (*httptest.Server, *bytes.Buffer) {
 	t.Helper()
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
 		BaseURL:    "https://api.example.com",

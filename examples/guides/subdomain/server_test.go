@@ -35,7 +35,7 @@ func newWorld(t *testing.T) *world {
 	if _, err := w.keys.Generate(t.Context(), "acme", w.clientKey); err != nil {
 		t.Fatal(err)
 	}
-	directory := auth.NewMemory()
+	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutOrg(auth.Org{Code: "globex"})
 	directory.PutApp(auth.App{ClientKey: w.clientKey, Org: "acme"})

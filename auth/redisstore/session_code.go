@@ -9,7 +9,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// encode makes of a session the text that session.lua describes.
+// encode makes of a session the text that lua/session.lua describes.
 func encode(s session.Session) string {
 	var b strings.Builder
 	b.WriteByte('S')

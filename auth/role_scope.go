@@ -10,20 +10,6 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Roles returns the roles of this org with exactly these names; unknown names are
-// left out. The error wraps ErrUnavailable.
-func (t *Tenant) Roles(ctx context.Context, names []string) ([]Role, error) {
-	roles, err := t.guard.Directory.Roles(ctx, t.Org.Code, names)
-	if err != nil {
-		return nil, unavailable("role", err)
-	}
-	other := func(r Role) bool { return !slices.Contains(names, r.Name) }
-	if slices.ContainsFunc(roles, other) {
-		roles = slices.DeleteFunc(slices.Clone(roles), other) // the directory's slice is shared
-	}
-	return roles, nil
-}
-
 // Compile makes a Set of chains, in the Guard's grammar.
 func (t *Tenant) Compile(source string, chains []string) (scope.Set, error) {
 	return t.guard.Scopes.Compile(source, chains...)
@@ -48,14 +34,10 @@ func ScopeError(path string, err error) error {
 		if i == maxExcess {
 			break
 		}
-		reason := fmt.Sprintf("segment %d: got %q, expected %s", problem.Segment+1, problem.Got, problem.Expected)
-		if problem.Hint != "" {
-			reason += "; " + problem.Hint
-		}
 		e.Faults = append(e.Faults, &Error{
 			Detail: DetailInvalidScope,
 			Path:   fmt.Sprintf("%s[%d]", path, problem.Index),
-			Reason: reason,
+			Reason: problem.Reason(),
 		})
 	}
 	return e
