@@ -21,7 +21,7 @@ type Filter struct {
 	value   operand   // of a comparison
 	values  []operand // of OpIn
 	filters []Filter
-	place   bool // where the caller goes on, or a part of that
+	cursor  bool // the cursor of a query, or a part of it
 }
 
 // operand is what a property is compared with: the zero operand is null.

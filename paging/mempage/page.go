@@ -19,7 +19,7 @@ import (
 // type is there, equals nothing and comes after all others.
 func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value any, ok bool)) (page []T, more bool) {
 	order := q.Order()
-	after, where, resumed := q.Position()
+	after, where, resumed := q.Cursor()
 	matches, position := compile(where), valuesOf(after)
 	var kept []sortable[T]
 	for _, row := range rows {

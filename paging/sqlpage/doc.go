@@ -16,8 +16,8 @@
 //
 // The last page of a list costs as much as the first when the client asks for
 // it by the keys of its last item, as package walk does, and the indexes that
-// Indexes prints are there. The place that Parse found in the where, or that
-// Query.Behind added, is compiled to one range of an index or to a union of a few.
+// Indexes prints are there. The cursor that Parse found in the where, or that
+// Query.After added, is compiled to one range of an index or to a union of a few.
 // Where that would make a statement of more than 64 KiB, for each of the few
 // repeats the filter, it is compiled to one condition instead, which reads all rows
 // that the rest of the filter leaves.

@@ -18,7 +18,7 @@ type keyset struct {
 // it asks for.
 func (s *statement) findKeyset(where paging.Filter) (*keyset, paging.Filter) {
 	q := paging.Query{Where: where, Sort: s.sort}
-	values, rest, ok := q.Position()
+	values, rest, ok := q.Cursor()
 	if !ok {
 		values, rest, ok = s.position(where)
 	}
@@ -53,7 +53,7 @@ func (s *statement) placeIn(f paging.Filter) (values []any, ok bool) {
 	for _, c := range conjuncts(alternatives[len(alternatives)-1]) {
 		values = append(values, c.Values()...)
 	}
-	q, err := paging.Query{Sort: s.sort}.Behind(values...)
+	q, err := paging.Query{Sort: s.sort}.After(values...)
 	return values, err == nil && q.Where.String() == f.String()
 }
 

@@ -43,11 +43,11 @@ func query(t *testing.T, where, sort string) paging.Query {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return placed(paging.Query{Where: f, Sort: sortKeys(sort), Limit: 10})
+	return withCursor(paging.Query{Where: f, Sort: sortKeys(sort), Limit: 10})
 }
 
-// placed takes the last condition for a place if it has that form, as Parse does.
-func placed(q paging.Query) paging.Query {
+// withCursor takes the last condition for a cursor if it has that form, as Parse does.
+func withCursor(q paging.Query) paging.Query {
 	conditions := conjuncts(q.Where)
 	own := len(conditions) - 1
 	if conditions[own].Op() != paging.OpOr {
@@ -58,13 +58,13 @@ func placed(q paging.Query) paging.Query {
 	for _, c := range conjuncts(alternatives[len(alternatives)-1]) {
 		values = append(values, c.Values()...)
 	}
-	behind := q
-	behind.Where = paging.And(conditions[:own]...)
-	behind, err := behind.Behind(values...)
-	if err != nil || behind.Where.String() != q.Where.String() {
+	next := q
+	next.Where = paging.And(conditions[:own]...)
+	next, err := next.After(values...)
+	if err != nil || next.Where.String() != q.Where.String() {
 		return q
 	}
-	return behind
+	return next
 }
 
 func conjuncts(f paging.Filter) []paging.Filter {
@@ -151,7 +151,7 @@ func TestDocumentID(t *testing.T) {
 	}
 }
 
-// TestWhatAServerAdds has conditions that are no place of a walk, but come to the
+// TestWhatAServerAdds has conditions that are no cursor of a walk, but come to the
 // same as one: they are compiled to a range of an index where all values are of
 // one type. In SQLite there may be a text, which is not greater than a number.
 func TestWhatAServerAdds(t *testing.T) {

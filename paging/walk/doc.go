@@ -37,7 +37,7 @@
 // _id does not. Only where a server has the order of a sort and yet compares within
 // one type alone, and no page has two types, a walk upwards ends unnoticed with the
 // first: servers that use this module's back ends, mempage and sqlpage, take the
-// condition for a place in the order.
+// condition for a cursor.
 //
 // # What it trusts
 //

@@ -76,7 +76,7 @@ func (k *keyset) narrow(q paging.Query) (paging.Query, error) {
 		return q, nil
 	}
 	q.Skip = 0
-	return q.Behind(k.values...)
+	return q.After(k.values...)
 }
 
 func (k *keyset) advance(page span) error {
@@ -175,7 +175,7 @@ func (k *keyset) follows(before, after []any) error {
 
 // moveTo sets the position, if it can be asked for.
 func (k *keyset) moveTo(values []any) error {
-	if _, err := (paging.Query{Sort: k.keys}).Behind(values...); err != nil {
+	if _, err := (paging.Query{Sort: k.keys}).After(values...); err != nil {
 		return err
 	}
 	k.values = values
