@@ -163,3 +163,20 @@ func ExampleTrim() {
 	// Output:
 	// [a b] true
 }
+
+func ExampleCompare() {
+	order, sameType := paging.Compare(json.Number("9.50"), 10)
+	fmt.Println(order, sameType)
+	order, sameType = paging.Compare("9", 10)
+	fmt.Println(order, sameType)
+	// Output:
+	// -1 true
+	// 1 false
+}
+
+func ExampleOp_Holds() {
+	order, sameType := paging.Compare(10, 9)
+	fmt.Println(sameType && paging.OpGte.Holds(order))
+	// Output:
+	// true
+}

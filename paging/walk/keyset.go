@@ -155,12 +155,12 @@ func (k *keyset) valuesOf(text json.RawMessage, id string) ([]any, error) {
 // keys.
 func (k *keyset) follows(before, after []any) error {
 	for i, key := range k.keys {
-		order, ok := compare(before[i], after[i])
+		order, _ := paging.Compare(before[i], after[i])
 		if key.Desc {
 			order = -order
 		}
 		switch {
-		case !ok:
+		case !comparable(before[i]) || !comparable(after[i]):
 			return fmt.Errorf("%w: values of %s cannot be compared", ErrStalled, key.Path)
 		case order < 0:
 			return nil
@@ -171,6 +171,17 @@ func (k *keyset) follows(before, after []any) error {
 		}
 	}
 	return fmt.Errorf("%w: %q again", ErrStalled, after[len(after)-1])
+}
+
+// comparable reports whether a filter can compare with a value, which is nil, a
+// bool, a string or a json.Number. Filters bound the exponent of a number.
+func comparable(value any) bool {
+	n, ok := value.(json.Number)
+	if !ok {
+		return true
+	}
+	_, err := paging.ParseFilter(`{"n":` + string(n) + `}`)
+	return err == nil
 }
 
 // moveTo sets the position, if it can be asked for.
