@@ -144,8 +144,8 @@ func (c column) isNull() string { return c.name + " IS NULL" }
 func (c column) exists() string { return c.name + " IS NOT NULL" }
 func (c column) keys() []key    { return []key{c.key()} }
 
-// places reports whether the column can have the value, and not as NULL.
-func (c column) places(value any) bool {
+// canHave reports whether the column can have the value, and not as NULL.
+func (c column) canHave(value any) bool {
 	_, ok := c.operand(value)
 	return ok
 }

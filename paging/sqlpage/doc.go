@@ -18,6 +18,7 @@
 // it by the keys of its last item, as package walk does, and the indexes that
 // Indexes prints are there. The cursor that Parse found in the where, or that
 // Query.After added, is compiled to one range of an index or to a union of a few.
+// Any other condition is compiled as it stands, also where it comes to the same.
 // Where that would make a statement of more than 64 KiB, for each of the few
 // repeats the filter, it is compiled to one condition instead, which reads all rows
 // that the rest of the filter leaves.
