@@ -281,6 +281,6 @@ func (c column) comparable(value any) error {
 // parseDate reads a date as filters have it. It is bound as a time, for
 // PostgreSQL reads no text of the year 0.
 func parseDate(text string) (time.Time, bool) {
-	t, err := time.Parse("2006-01-02T15:04:05.000Z", text)
+	t, err := time.Parse(paging.DateLayout, text)
 	return t, err == nil
 }

@@ -54,7 +54,7 @@
 // makes the float64 of the text, and where that has more than 17 digits not always
 // the nearest: so it makes one of what a filter compares with, too. A filter finds
 // what is spelled as it is, and may miss the same number in another spelling by the
-// last bit. What the float64 does not tell apart is one number in a sort, behind
+// last bit. What the float64 does not tell apart is one number in a sort, after
 // which comes _id: a list of such numbers package walk, which compares exactly,
 // ends with ErrStalled when they come in disorder. By _id it meets them all.
 //

@@ -63,7 +63,7 @@ func (s *scanner) blank() {
 	}
 }
 
-// skip goes behind c, if that is next.
+// skip goes past c, if that is next.
 func (s *scanner) skip(c byte) bool {
 	s.blank()
 	if s.i == len(s.text) || s.text[s.i] != c {
@@ -74,10 +74,10 @@ func (s *scanner) skip(c byte) bool {
 }
 
 // before reports whether there is something before the bracket that closes an
-// object or array, and goes behind that if not.
+// object or array, and goes past that if not.
 func (s *scanner) before(bracket byte) bool { return !s.skip(bracket) && s.i < len(s.text) }
 
-// value goes behind a value, or a name, and returns it.
+// value goes past a value, or a name, and returns it.
 func (s *scanner) value() []byte {
 	s.blank()
 	start, depth := s.i, 0
@@ -110,7 +110,7 @@ func (s *scanner) ended() bool {
 	return s.i == len(s.text) || strings.IndexByte(" \t\r\n,:]}", s.text[s.i]) >= 0
 }
 
-// string goes behind a string.
+// string goes past a string.
 func (s *scanner) string() {
 	for s.i++; ; {
 		n := bytes.IndexByte(s.text[s.i:], '"')

@@ -112,5 +112,5 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ErrStalled is about a page that does not get further: one that is empty and
 // says there is more, an item that is null or has no _id, items that are not
-// behind those before. The package comment says what is compared.
+// after those before. The package comment says what is compared.
 var ErrStalled = errors.New("the list does not advance")

@@ -101,7 +101,7 @@ func (w *walker[T]) endsOfFirst() (texts []json.RawMessage, err error) {
 	return texts, nil
 }
 
-// next asks for the next page and moves behind it.
+// next asks for the next page and moves the cursor after it.
 func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error) {
 	target, err := w.target()
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 	if err != nil {
 		return page, err
 	}
-	if err := w.behind(&page, texts); err != nil {
+	if err := w.moveAfter(&page, texts); err != nil {
 		return page, err
 	}
 	w.trim(&page)
@@ -130,9 +130,9 @@ var errNoID = fmt.Errorf("%w: an item has no _id", ErrStalled)
 
 var errEmpty = fmt.Errorf("%w: an empty page says there is more", ErrStalled)
 
-// behind moves the cursor behind a page, of whose items it has the texts where
-// it needs them.
-func (w *walker[T]) behind(page *envelope.List[T], texts []json.RawMessage) error {
+// moveAfter moves the cursor to the last item of a page. It has the texts of the
+// items where it needs them.
+func (w *walker[T]) moveAfter(page *envelope.List[T], texts []json.RawMessage) error {
 	ids, err := idsOf(page.Data)
 	switch {
 	case err != nil:
