@@ -228,7 +228,7 @@ func (w *walker[T]) limit() int {
 // decode reads a page and, where the cursor needs them, the texts of its first
 // and last item.
 func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (texts []json.RawMessage, err error) {
-	var text bytes.Buffer
+	var text strings.Builder
 	if w.property != "" {
 		list, err := listProperty(r, w.property)
 		if err != nil {
@@ -242,7 +242,7 @@ func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (texts []json.Ra
 	if err := envelope.Decode(r, maxPage, page); err != nil || !w.cursor.exact() {
 		return nil, err
 	}
-	if first, last := endsOf(text.Bytes()); first != nil {
+	if first, last := endsOf(text.String()); first != nil {
 		texts = []json.RawMessage{first, last}
 	}
 	return texts, nil
