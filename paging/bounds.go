@@ -9,8 +9,9 @@ import (
 // bounds are those of one where.
 type bounds struct {
 	text, depth, tokens int
-	nodes, values       int // conditions and logical operators; what properties are compared with
-	cursorValues        int // which of the values are the cursor's: the last
+	nodes               int // conditions and logical operators
+	values              int // what properties are compared with
+	cursorValues        int // how many of the values, the last ones, are the cursor's
 }
 
 const (
@@ -29,7 +30,7 @@ func scanWhere(text string) (document, error) {
 func (c *compiler) bounded(text string, f Filter, order []Key) (Filter, bounds) {
 	b := bounds{maxText, maxDepth, maxTokens, maxNodes, maxValues, 0}
 	joined := c.size(0) == 1 && c.document[1].name == "$and" && c.document[1].isArray()
-	elements := 1 // of the $and, that are the cursor's
+	elements := 1 // of the $and that the cursor takes
 	if joined && strings.HasSuffix(text, noCursor) {
 		b.text += len(noCursor) - len(andClose)
 	} else {
@@ -43,7 +44,7 @@ func (c *compiler) bounded(text string, f Filter, order []Key) (Filter, bounds) 
 		f = And(And(own...), And(cursor...).marked(true))
 		elements = n
 	}
-	b.tokens *= 2
+	b.tokens *= 2 // more than a cursor has
 	if joined && c.size(1) == elements+1 {
 		b.text += len(andOpen + andClose)
 		b.depth += 2

@@ -28,7 +28,7 @@
 //
 // A property may have values of several types, whatever the Schema says of it: a
 // text where others have numbers. A sort has them all the same, by type: null,
-// booleans, numbers, texts, arrays and objects.
+// booleans, numbers, texts, arrays and objects. Compare is that order.
 //
 // A cursor is the values of an item for the keys of a sort. A client that asks for
 // what follows the item sends them in the last condition of its where, in the form
