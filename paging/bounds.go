@@ -39,9 +39,14 @@ func (c *compiler) bounded(text string, f Filter, order []Key) (Filter, bounds) 
 		if n == 0 {
 			return f, b
 		}
-		own, cursor := conditions[:len(conditions)-n], conditions[len(conditions)-n:]
+		cursor := conditions[len(conditions)-n:]
 		b.allow(cursor, len(text))
-		f = And(And(own...), And(cursor...).marked(true))
+		for i := range cursor {
+			cursor[i].cursor = true // in f, whose filters nobody else has yet
+		}
+		if f.op != OpAnd {
+			f = cursor[0]
+		}
 		elements = n
 	}
 	b.tokens *= 2 // more than a cursor has

@@ -65,6 +65,9 @@ func finite(f float64) bool { return f-f == 0 }
 
 // compareNumbers returns false where one of the texts is no number.
 func compareNumbers(a, b string) (order int, ok bool) {
+	if isCount(a) && isCount(b) { // as nearly all are written
+		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)), true
+	}
 	x, ok := parseDecimal(a)
 	if !ok {
 		return 0, false
@@ -75,6 +78,9 @@ func compareNumbers(a, b string) (order int, ok bool) {
 	}
 	return x.compare(y), true
 }
+
+// isCount reports whether a number is a positive integer, written with digits alone.
+func isCount(text string) bool { return text != "" && text[0] != '0' && isDigits(text) }
 
 // comparand returns a value as an operand, of the kind '?' if it is of another
 // type. A json.Number may be beyond the bounds of operands.

@@ -186,7 +186,11 @@ func cursorAtEnd(order []Key, conditions []Filter) int {
 	if order == nil || n > len(conditions) {
 		return 0
 	}
-	if _, ok := cursorOf(order, And(conditions[len(conditions)-n:]...)); !ok {
+	f := conditions[len(conditions)-1]
+	if n > 1 {
+		f = Filter{op: OpAnd, filters: conditions[len(conditions)-n:]}
+	}
+	if _, ok := cursorOf(order, f); !ok {
 		return 0
 	}
 	return n
