@@ -34,7 +34,7 @@ var arrows = map[string]string{
 	"paging":         "envelope internal/strictjson",
 	"paging/mempage": "paging",
 	"paging/sqlpage": "internal/prepared paging",
-	"paging/walk":    "envelope paging",
+	"paging/walk":    "envelope internal/strictjson paging",
 
 	"auth":            "envelope internal/baseurl internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",

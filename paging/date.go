@@ -2,11 +2,11 @@ package paging
 
 import "time"
 
-// dateLayout is how dates are written: all of one length and in UTC, so that
-// their texts are in the order of time.
-const dateLayout = "2006-01-02T15:04:05.000Z"
+// DateLayout is how dates are written, in UTC: all of one length, so that their
+// texts are in the order of time.
+const DateLayout = "2006-01-02T15:04:05.000Z"
 
-func formatDate(t time.Time) string { return t.UTC().Format(dateLayout) }
+func formatDate(t time.Time) string { return t.UTC().Format(DateLayout) }
 
 // parseDate reads a date of RFC 3339, in any zone, and returns it as it is
 // written here. Finer than a millisecond is refused, as cutting it would change
@@ -17,5 +17,5 @@ func parseDate(text string) (string, bool) {
 		return "", false
 	}
 	date := formatDate(t)
-	return date, len(date) == len(dateLayout) // years 0 to 9999
+	return date, len(date) == len(DateLayout) // years 0 to 9999
 }

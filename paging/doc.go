@@ -15,7 +15,7 @@
 //
 // Package mempage pages a slice, package sqlpage compiles a statement, and the
 // JSON of a Filter is a MongoDB filter as it stands. Another back end walks the
-// filter by its Op and asks Position where the page begins. Package walk is the
+// filter by its Op and asks Query.Cursor where the page begins. Package walk is the
 // client.
 //
 // # What filters mean
@@ -28,16 +28,16 @@
 //
 // A property may have values of several types, whatever the Schema says of it: a
 // text where others have numbers. A sort has them all the same, by type: null,
-// booleans, numbers, texts, arrays and objects.
+// booleans, numbers, texts, arrays and objects. Compare is that order.
 //
-// A client that goes on behind an item says so in the last condition of its where,
-// in the form in which Query.Behind and package walk write it. Parse takes that for
-// a place in the sort. It may have a value of any type, so that a walk meets every
-// item once. Only a text in a Date that is no date is refused there, as in any
-// filter, and arrays and objects are no place from which package walk goes on. All
-// other conditions compare, also those of that form: what the server adds, and what
-// a walk was asked to filter by, which Query.Encode then ends with an empty
-// condition.
+// A cursor is the values of an item for the keys of a sort. A client that asks for
+// what follows the item sends them in the last condition of its where, in the form
+// in which Query.After and package walk write it. Parse takes that for a cursor. It
+// may have a value of any type, so that a walk meets every item once. Only a text in
+// a Date that is no date is refused there, as in any filter, and package walk does
+// not go on after arrays and objects. All other conditions compare, also those of
+// that form: what the server adds, and what a walk was asked to filter by, which
+// Query.Encode then ends with an empty condition.
 //
 // # Bounds
 //
@@ -47,9 +47,8 @@
 // both, and a condition of up to 8 levels with (k+1)(k+2)/2 values and 2k+1 logical
 // operators: by the 8 properties that a sort may have, 45 values and 62 conditions
 // and operators. The value of the first property is in it k+1 times, for which a
-// long text is a bad sort key. Where this is found at the end of the canonical
-// form, as Query.Encode writes it, the bounds hold for it and for the rest one by
-// one, so that a filter that was accepted for the first page is for all others.
+// long text is a bad sort key. The bounds hold for this cursor and for the rest one
+// by one, so that a filter that was accepted for the first page is for all others.
 // With both of them at their bounds a URL has 16 KiB before it is escaped, which
 // proxies and servers on the way must let through.
 //

@@ -119,20 +119,20 @@ func ExampleQuery_Order() {
 	// [{c_likes true} {_id false}]
 }
 
-func ExampleQuery_Position() {
+func ExampleQuery_Cursor() {
 	q, err := notes.Parse(`sort={"c_likes":-1}&where={"$or":[{"$nor":[{"c_likes":{"$gte":5}}]},{"$and":[{"c_likes":5},{"_id":{"$gt":"n7"}}]}]}`, everything)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	values, rest, ok := q.And(paging.Eq("org", "acme")).Position()
+	values, rest, ok := q.And(paging.Eq("org", "acme")).Cursor()
 	fmt.Println(q.Order(), values, rest, ok)
 	// Output:
 	// [{c_likes true} {_id false}] [5 n7] {"org":"acme"} true
 }
 
-func ExampleQuery_Behind() {
-	q, err := paging.Query{Sort: []paging.Key{{Path: "c_likes"}}}.Behind(json.Number("5"), "n7")
+func ExampleQuery_After() {
+	q, err := paging.Query{Sort: []paging.Key{{Path: "c_likes"}}}.After(json.Number("5"), "n7")
 	fmt.Println(q.Where, err)
 	// Output:
 	// {"$or":[{"c_likes":{"$gt":5}},{"$and":[{"c_likes":5},{"_id":{"$gt":"n7"}}]}]} <nil>
@@ -162,4 +162,21 @@ func ExampleTrim() {
 	fmt.Println(page, more)
 	// Output:
 	// [a b] true
+}
+
+func ExampleCompare() {
+	order, sameType := paging.Compare(json.Number("9.50"), 10)
+	fmt.Println(order, sameType)
+	order, sameType = paging.Compare("9", 10)
+	fmt.Println(order, sameType)
+	// Output:
+	// -1 true
+	// 1 false
+}
+
+func ExampleOp_Holds() {
+	order, sameType := paging.Compare(10, 9)
+	fmt.Println(sameType && paging.OpGte.Holds(order))
+	// Output:
+	// true
 }

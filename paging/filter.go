@@ -21,7 +21,7 @@ type Filter struct {
 	value   operand   // of a comparison
 	values  []operand // of OpIn
 	filters []Filter
-	place   bool // where the caller goes on, or a part of that
+	cursor  bool // the cursor of a query, or a part of it
 }
 
 // operand is what a property is compared with: the zero operand is null.
@@ -60,6 +60,24 @@ const (
 	OpIn               // Path equals one of Values, of which there may be none
 	OpExists           // Path is there, and may be null
 )
+
+// Holds reports whether a comparison holds for a value, given how Compare orders
+// that against the value of the filter. Only values of one type are in such an order.
+func (op Op) Holds(order int) bool {
+	switch op {
+	case OpEq:
+		return order == 0
+	case OpGt:
+		return order > 0
+	case OpGte:
+		return order >= 0
+	case OpLt:
+		return order < 0
+	case OpLte:
+		return order <= 0
+	}
+	return false
+}
 
 // Op returns the operator.
 func (f Filter) Op() Op { return f.op }
@@ -181,7 +199,8 @@ func compare[V Value](op Op, path string, v V) Filter {
 	return Filter{op: op, path: path, value: value}
 }
 
-// operandOf returns the operand that v is, or false for what is no number.
+// operandOf returns the operand that v is, or false for NaN and its like, and for
+// values of other types.
 func operandOf(v any) (operand, bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -200,10 +219,11 @@ func operandOf(v any) (operand, bool) {
 		return numberOperand(strconv.FormatInt(r.Int(), 10))
 	case r.CanUint():
 		return numberOperand(strconv.FormatUint(r.Uint(), 10))
-	default:
+	case r.CanFloat():
 		// Shortest, so that a float32 of 0.1 is 0.1.
 		return numberOperand(strconv.FormatFloat(r.Float(), 'g', -1, r.Type().Bits()))
 	}
+	return operand{}, false
 }
 
 func numberOperand(text string) (operand, bool) { return operand{'0', text}, validNumber(text) }

@@ -210,10 +210,10 @@ func FuzzParseFilter(f *testing.F) {
 	})
 }
 
-// FuzzPosition looks into what Parse makes of a where and a sort: it has nothing
+// FuzzCursor looks into what Parse makes of a where and a sort: it has nothing
 // that the caller may not compare, is the same when it is sent on, and what a
 // server adds stays a condition.
-func FuzzPosition(f *testing.F) {
+func FuzzCursor(f *testing.F) {
 	schema := &paging.Schema{Properties: []paging.Property{
 		{Path: "x", Type: paging.Number, Filter: true, Sort: true},
 		{Path: "d", Type: paging.Date, Filter: true, Sort: true, Null: true},
@@ -221,9 +221,9 @@ func FuzzPosition(f *testing.F) {
 		{Path: "h", Type: paging.String, Hidden: true, Filter: true, Sort: true},
 	}}
 	readable := func(path string) bool { return path == "x" || path == "d" }
-	place := `{"$or":[{"x":{"$gt":1}},{"$and":[{"x":1},{"_id":{"$gt":"n"}}]}]}`
+	cursor := `{"$or":[{"x":{"$gt":1}},{"$and":[{"x":1},{"_id":{"$gt":"n"}}]}]}`
 	for _, where := range []string{
-		place, `{"$and":[{"x":1},` + place + `]}`, `{"$and":[` + place + `,` + place + `]}`, `{"$and":[` + place + `,{}]}`,
+		cursor, `{"$and":[{"x":1},` + cursor + `]}`, `{"$and":[` + cursor + `,` + cursor + `]}`, `{"$and":[` + cursor + `,{}]}`,
 		`{"$and":[{"x":null},{"_id":{"$gt":"n"}}]}`, `{"$or":[{"d":{"$gt":"a"}},{"$and":[{"d":"a"},{"_id":{"$gt":"n"}}]}]}`,
 	} {
 		f.Add(where, `{"x":1}`)
@@ -245,7 +245,7 @@ func FuzzPosition(f *testing.F) {
 			return
 		}
 		check(t, q.Where)
-		values, rest, ok := q.Position()
+		values, rest, ok := q.Cursor()
 		if ok && len(values) != len(q.Order()) {
 			t.Fatalf("%d values for %v", len(values), q.Order())
 		}
@@ -255,18 +255,18 @@ func FuzzPosition(f *testing.F) {
 		case err != nil:
 			t.Fatalf("sent on: %v", err)
 		default:
-			valuesAgain, restAgain, okAgain := again.Position()
+			valuesAgain, restAgain, okAgain := again.Cursor()
 			if !cmp.Equal(values, valuesAgain) || ok != okAgain || rest.String() != restAgain.String() {
-				t.Fatalf("sent on: %v behind %v, and were %v behind %v", restAgain, valuesAgain, rest, values)
+				t.Fatalf("sent on: %v after %v, and were %v after %v", restAgain, valuesAgain, rest, values)
 			}
 		}
-		server, err := paging.ParseFilter(place)
+		server, err := paging.ParseFilter(cursor)
 		if err != nil {
 			t.Fatal(err)
 		}
-		valuesThen, restThen, okThen := q.And(server).Position()
+		valuesThen, restThen, okThen := q.And(server).Cursor()
 		if !cmp.Equal(values, valuesThen) || ok != okThen || restThen.String() != paging.And(rest, server).String() {
-			t.Fatalf("with what the server adds: %v behind %v", restThen, valuesThen)
+			t.Fatalf("with what the server adds: %v after %v", restThen, valuesThen)
 		}
 	})
 }

@@ -19,6 +19,24 @@ func (l listParser) wrong(argument, pointer, text string) {
 	l.add(joinPath(l.prefix, argument), pointer, text)
 }
 
+// filterAndSort reads where and sort: only the sort says what a cursor looks like.
+func (l listParser) filterAndSort() (Filter, []Key) {
+	earlier := l.problems
+	l.problems = nil
+	sort, order := l.sort(), []Key(nil)
+	wrong := l.problems
+	if wrong == nil {
+		order = Query{Sort: sort}.Order()
+	}
+	l.problems = earlier
+	var where Filter
+	if text, ok := l.sent["where"]; ok {
+		where = parseWhere(text, joinPath(l.prefix, "where"), l.filterable, order, &l.problems)
+	}
+	l.problems = append(l.problems, wrong...)[:min(len(l.problems)+len(wrong), maxProblems)]
+	return where, sort
+}
+
 // paths returns what of the paths is below this list.
 func (l listParser) paths() []string {
 	var paths []string

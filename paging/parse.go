@@ -116,10 +116,11 @@ func (p *parser) addPaths(list string, values []string) {
 func (p *parser) query(s *Schema, prefix string) Query {
 	list := listParser{p, s, prefix, p.lists[prefix]}
 	delete(p.lists, prefix)
+	where, sort := list.filterAndSort()
 	return Query{
 		Paths: list.paths(),
-		Where: list.where(),
-		Sort:  list.sort(),
+		Where: where,
+		Sort:  sort,
 		Skip:  list.skip(),
 		Limit: list.limit(),
 		Lists: list.lists(),

@@ -34,9 +34,9 @@ type Key struct {
 }
 
 // And returns the query with f as a further condition: what the server adds to
-// what the caller sent. It can only match less, and is never taken for a place
-// in the order, whatever its form: a page behind a place is found by its index
-// when the place was given to Behind, and by reading all before it otherwise.
+// what the caller sent. It can only match less, and is never taken for a cursor,
+// whatever its form. A page is found by its index when its cursor was given to
+// After, and by reading all before it otherwise.
 func (q Query) And(f Filter) Query {
 	q.Where = And(q.Where, f.marked(false))
 	return q

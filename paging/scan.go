@@ -15,11 +15,13 @@ type document []token
 
 // token is one value of a document.
 type token struct {
-	name string // of a member, unescaped
-	text string // of a string, unescaped, or of a number, as it stands
-	end  int32  // index of the token after the value's last part
-	size int16  // number of parts
-	kind byte   // as strictjson has it: its first character, '0' for any number
+	name  string // of a member, unescaped
+	text  string // of a string, unescaped, or of a number, as it stands
+	end   int16  // index of the token after the value's last part
+	size  int16  // number of parts
+	start int16  // its first byte
+	level uint8  // of objects and arrays, itself included
+	kind  byte   // as strictjson has it: its first character, '0' for any number
 }
 
 func (t *token) isObject() bool { return t.kind == '{' }
@@ -79,46 +81,54 @@ var (
 
 // scan reads a text that is one value, within the bounds above.
 func scan(text string) (document, error) {
-	if len(text) > maxText {
+	return scanWithin(text, maxText, maxDepth, maxTokens)
+}
+
+func scanWithin(text string, bytes, depth, tokens int) (document, error) {
+	if len(text) > bytes {
 		return nil, errTextSize
 	}
 	s := scanner{
-		Reader: strictjson.New(text, strictjson.Limits{Depth: maxDepth, Members: maxTokens}),
+		Reader: strictjson.New(text, strictjson.Limits{Depth: depth, Members: maxTokens}),
 		tokens: make(document, 0, 4+len(text)/10),
+		most:   tokens,
 	}
-	s.value("")
+	s.value("", 1)
 	switch err := s.End(); err {
 	case nil:
 		return s.tokens, nil
 	case strictjson.ErrUTF8:
 		return nil, err
 	default:
-		return nil, fmt.Errorf("%w at byte %d", err, s.Offset())
+		return nil, atByte(err, s.Offset())
 	}
 }
+
+func atByte(err error, offset int) error { return fmt.Errorf("%w at byte %d", err, offset) }
 
 type scanner struct {
 	strictjson.Reader
 	tokens document
+	most   int // of them
 }
 
 // value reads a value, the member of that name or an element.
-func (s *scanner) value(name string) {
-	if len(s.tokens) == maxTokens {
+func (s *scanner) value(name string, level uint8) {
+	if len(s.tokens) == s.most {
 		s.Fail(errTokens)
 		return
 	}
 	at, kind := len(s.tokens), s.Kind()
-	s.tokens = append(s.tokens, token{name: name, kind: kind})
+	s.tokens = append(s.tokens, token{name: name, start: int16(s.Offset()), level: level, kind: kind})
 	switch kind {
 	case '{':
 		for name := range s.Object {
-			s.value(name)
+			s.value(name, level+1)
 			s.tokens[at].size++
 		}
 	case '[':
 		for range s.Array {
-			s.value("")
+			s.value("", level+1)
 			s.tokens[at].size++
 		}
 	case '"':
@@ -128,7 +138,7 @@ func (s *scanner) value(name string) {
 	default:
 		s.Skip()
 	}
-	s.tokens[at].end = int32(len(s.tokens))
+	s.tokens[at].end = int16(len(s.tokens))
 }
 
 func (s *scanner) number() string {

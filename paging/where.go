@@ -2,12 +2,6 @@ package paging
 
 import "strings"
 
-// Bounds of a filter.
-const (
-	maxNodes  = 256 // conditions and logical operators
-	maxValues = 200 // what properties are compared with
-)
-
 // ParseFilter reads a filter as section 4.1 of the interface has it in where:
 // {"c_likes":{"$gte":5},"name.last":"King"}. The operators are $eq $ne $gt $gte
 // $lt $lte $in $nin $exists $not below a property, and $and $or $nor beside
@@ -18,7 +12,7 @@ const (
 // that is wrong.
 func ParseFilter(text string) (Filter, error) {
 	var wrong problems
-	f := parseWhere(text, "where", anyProperty, &wrong)
+	f := parseWhere(text, "where", anyProperty, nil, &wrong)
 	if err := wrong.err(); err != nil {
 		return Filter{}, err
 	}
@@ -42,14 +36,10 @@ var untyped = Property{Null: true}
 // that nobody learns which there are.
 const unknownProperty = "unknown property"
 
-func parseWhere(text, argument string, properties lookup, wrong *problems) Filter {
-	return parseFilter(text, argument, properties, wrong, false)
-}
-
-// parseFilter reads a filter; mixed is for one that compares with values as
-// items have them, be they of the property's type or not.
-func parseFilter(text, argument string, properties lookup, wrong *problems, mixed bool) Filter {
-	doc, err := scan(text)
+// parseWhere reads a filter. What is last in it and has the form of a cursor in
+// the order is marked as one. A nil order has no cursors.
+func parseWhere(text, argument string, properties lookup, order []Key, wrong *problems) Filter {
+	doc, err := scanWhere(text)
 	if err != nil {
 		wrong.add(argument, "", err.Error())
 		return Filter{}
@@ -58,29 +48,45 @@ func parseFilter(text, argument string, properties lookup, wrong *problems, mixe
 		wrong.add(argument, "", "must be a JSON object")
 		return Filter{}
 	}
-	c := compiler{document: doc, properties: properties, argument: argument, problems: wrong, mixed: mixed}
-	f := c.object(0)
+	c := compiler{document: doc, properties: properties}
+	f, bounds := c.bounded(text, c.object(0), order)
+	if err := doc.within(text, bounds); err != nil {
+		wrong.add(argument, "", err.Error())
+		return Filter{}
+	}
+	for _, m := range c.mistakes {
+		if m.value <= c.values-bounds.cursorValues {
+			wrong.add(argument, c.pointer(m.token), m.text)
+		}
+	}
 	switch {
-	case c.nodes > maxNodes:
+	case c.nodes > bounds.nodes:
 		wrong.add(argument, "", "more than 256 conditions")
-	case c.values > maxValues:
+	case c.values > bounds.values:
 		wrong.add(argument, "", "more than 200 values")
 	}
 	return f
 }
 
-// compiler makes a filter of a document. It goes on after a problem to find
+// compiler makes a filter of a document. It goes on after a mistake to find
 // the others, and what it returns is then of no use.
 type compiler struct {
 	document
 	properties    lookup
-	argument      string
-	problems      *problems
-	mixed         bool
+	mistakes      []mistake
 	nodes, values int
 }
 
-func (c *compiler) wrong(i int, text string) { c.problems.add(c.argument, c.pointer(i), text) }
+// mistake is what is wrong with a token.
+type mistake struct {
+	token int
+	text  string
+	value int // which of the values has another type than its property, from 1; else 0
+}
+
+func (c *compiler) wrong(i int, text string) {
+	c.mistakes = append(c.mistakes, mistake{token: i, text: text})
+}
 
 // object reads {"name":…,"$or":[…]}: all of its members hold.
 func (c *compiler) object(i int) Filter {
@@ -234,46 +240,53 @@ func (s subject) not(i int) Filter {
 // value reads what the property is compared with.
 func (s subject) value(i int) operand {
 	s.values++
-	property, t := s.property, &s.document[i]
-	if s.mixed && (property.Type != Date || t.kind != '"') {
-		property = &untyped
+	t := &s.document[i]
+	switch t.kind {
+	case '{', '[':
+		s.wrong(i, "must be a string, number, boolean or null")
+		return operand{}
+	case '"':
+		if s.property.Type == Date {
+			value, problem := dateOperand(t.text)
+			if problem != "" {
+				s.wrong(i, problem)
+			}
+			return value
+		}
 	}
-	value, problem := property.operand(t)
-	if problem != "" {
-		s.wrong(i, problem)
+	if problem := s.property.mismatch(t.kind); problem != "" {
+		s.mistakes = append(s.mistakes, mistake{i, problem, s.values})
 	}
-	return value
+	if t.kind == 'n' {
+		return operand{}
+	}
+	return operand{t.kind, t.text}
 }
 
-// operand returns the value of t, if it fits the property. A property of type
-// Any takes all of them.
-func (p *Property) operand(t *token) (value operand, problem string) {
+// mismatch returns what is wrong with values of that kind for the property. In a
+// cursor they are not wrong: it has the values of an item, whatever their types.
+func (p *Property) mismatch(kind byte) string {
 	var fits bool
-	switch t.kind {
+	switch kind {
 	case 'n':
 		if !p.Null {
-			return operand{}, "is never null"
+			return "is never null"
 		}
-		return operand{}, ""
+		return ""
 	case 't', 'f':
 		fits = p.Type == Boolean
 	case '0':
 		fits = p.Type == Number || p.Type == Integer
 	case '"':
-		if p.Type == Date {
-			return dateOperand(t.text)
-		}
 		fits = p.Type == String
-	default:
-		return operand{}, "must be a string, number, boolean or null"
 	}
 	switch {
 	case fits || p.Type == Any:
-		return operand{t.kind, t.text}, ""
+		return ""
 	case p.Type == Date:
-		return operand{}, wantsDate
+		return wantsDate
 	}
-	return operand{}, "must be of type " + p.Type.String()
+	return "must be of type " + p.Type.String()
 }
 
 const wantsDate = "must be a date like 2026-01-02T03:04:05.000Z"

@@ -277,7 +277,7 @@ func TestListRefusals(t *testing.T) {
 		{"an order of 2", `-sort {"c_likes":2} /notes`, true, "c_likes must be 1 or -1"},
 		{"a negative number", "-max -1 /notes", true, "-max"},
 		{"a property that the server does not know", `-where {"c_nope":1} /notes`, false, "/c_nope: unknown property"},
-		{"a position of another order", "-sort c_likes -resume 0199 /notes", false, "not a position"},
+		{"a cursor of another order", "-sort c_likes -resume 0199 /notes", false, "not a cursor"},
 		{"a list property that is none", "-rest c_nope /book", false, "unknown property"},
 		{"a list that is none", "/book", false, "object"},
 	} {

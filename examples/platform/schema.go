@@ -12,8 +12,8 @@ type schema struct {
 	plural string // segment of its routes
 }
 
-// dateLayout is RFC 3339 in UTC with milliseconds: as text it sorts by time.
-const dateLayout = "2006-01-02T15:04:05.000Z"
+// dateLayout is how dates are written, here and in filters.
+const dateLayout = paging.DateLayout
 
 // What a client may leave out when it creates an object is Null: missing, it is
 // equal to null. Only the language can be null itself, see formOf.

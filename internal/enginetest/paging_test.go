@@ -332,7 +332,7 @@ func TestWalkOfTheLargestFilter(t *testing.T) {
 }
 
 // TestWalkOfWhatLooksLikeAPlace is P13 where the caller's own filter has the
-// form of a place in the sort by which it walks.
+// form of a cursor in the sort by which it walks.
 func TestWalkOfWhatLooksLikeAPlace(t *testing.T) {
 	for _, e := range engines(t, "like_a_place") {
 		t.Run("P13 "+e.name, func(t *testing.T) {

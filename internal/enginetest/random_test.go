@@ -99,13 +99,13 @@ func (r random) mixed(n int, dialect sqlpage.Dialect) []item {
 	return items
 }
 
-// goOn returns the query with which a client goes on behind an item.
+// goOn returns the query with which a client goes on after an item.
 func goOn(q paging.Query, i item) paging.Query {
 	var values []any
 	for _, key := range q.Order() {
 		values = append(values, i[key.Path])
 	}
-	q, err := q.Behind(values...)
+	q, err := q.After(values...)
 	if err != nil {
 		panic(err)
 	}
@@ -220,7 +220,7 @@ func (r random) sort(paths []string) []paging.Key {
 	return append(keys, paging.Key{Path: "_id", Desc: r.IntN(2) == 0})
 }
 
-// resume returns the query that goes on behind any values, or with a condition
+// resume returns the query that goes on after any values, or with a condition
 // that only looks like this.
 func (r random) resume(q paging.Query) paging.Query {
 	if r.IntN(3) == 0 {

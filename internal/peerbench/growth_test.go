@@ -212,7 +212,7 @@ func pageOf(t testing.TB, n int) func(int) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q, err = q.Behind(json.Number(strconv.FormatInt(last.likes, 10)), last.id); err != nil {
+	if q, err = q.After(json.Number(strconv.FormatInt(last.likes, 10)), last.id); err != nil {
 		t.Fatal(err)
 	}
 	return func(int) error {

@@ -170,7 +170,7 @@ func (p place) ours(t testing.TB) func() error {
 	q := paging.Query{Sort: []paging.Key{{Path: "likes"}, {Path: "_id"}}, Limit: pageLimit}
 	if p.skip > 0 {
 		var err error
-		if q, err = q.Behind(json.Number(strconv.FormatInt(p.last.likes, 10)), p.last.id); err != nil {
+		if q, err = q.After(json.Number(strconv.FormatInt(p.last.likes, 10)), p.last.id); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// property returns a property of the row at hand.
-type property func(path string) value
+// property returns a property of the row at hand, nil and false if it is missing.
+type property func(path string) (value any, ok bool)
 
 // matcher is a compiled filter.
 type matcher func(property) bool
@@ -25,35 +25,35 @@ func compile(f paging.Filter) matcher {
 		inner := compile(f.Filters()[0])
 		return func(p property) bool { return !inner(p) }
 	case paging.OpExists:
-		return func(p property) bool { return p(path).kind != missing }
+		return func(p property) bool {
+			_, ok := p(path)
+			return ok
+		}
 	case paging.OpIn:
-		operands := operands(f)
-		return func(p property) bool { return slices.ContainsFunc(operands, p(path).equals) }
+		return in(path, f.Values())
+	case paging.OpEq, paging.OpGt, paging.OpGte, paging.OpLt, paging.OpLte:
+		return compared(f.Op(), path, f.Values()[0])
 	}
-	return ordered(f.Op(), path, operands(f)[0])
+	panic("mempage: a filter of an unknown operator")
 }
 
-// ordered compiles a comparison with one value.
-func ordered(op paging.Op, path string, operand value) matcher {
-	var holds func(order int) bool
-	switch op {
-	case paging.OpEq:
-		return func(p property) bool { return p(path).equals(operand) }
-	case paging.OpGt:
-		holds = func(order int) bool { return order > 0 }
-	case paging.OpGte:
-		holds = func(order int) bool { return order >= 0 }
-	case paging.OpLt:
-		holds = func(order int) bool { return order < 0 }
-	case paging.OpLte:
-		holds = func(order int) bool { return order <= 0 }
-	default:
-		panic("mempage: a filter of an unknown operator")
-	}
+func in(path string, values []any) matcher {
 	return func(p property) bool {
-		v := p(path)
-		return v.kind == operand.kind && holds(v.order(operand))
+		v, _ := p(path)
+		return slices.ContainsFunc(values, func(value any) bool { return holds(paging.OpEq, v, value) })
 	}
+}
+
+func compared(op paging.Op, path string, value any) matcher {
+	return func(p property) bool {
+		v, _ := p(path)
+		return holds(op, v, value)
+	}
+}
+
+func holds(op paging.Op, v, value any) bool {
+	order, sameType := paging.Compare(v, value)
+	return sameType && op.Holds(order)
 }
 
 func all(filters []paging.Filter) matcher {
@@ -77,5 +77,3 @@ func compileAll(filters []paging.Filter) []matcher {
 	}
 	return matchers
 }
-
-func operands(f paging.Filter) []value { return valuesOf(f.Values()) }

@@ -1,7 +1,6 @@
 package mempage
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -11,27 +10,27 @@ import (
 // after it. The rows are left as they are, and must not change meanwhile. A sort
 // that does not end with _id is ended with it.
 //
-// get returns a property of a row, and false when the row does not have it. A
-// value is nil, a bool, a string, a number of any Go type, a json.Number or a
-// time.Time, which counts as the text 2026-01-02T03:04:05.000Z that it is on the
-// wire; what is finer than a millisecond is cut off. A date that is a string is
-// compared as it stands, so it should be written like that. A value of another
-// type is there, equals nothing and comes after all others.
+// get returns a property of a row, and false when the row does not have it. Values
+// are those of paging.Compare. A date that is a string is compared as it stands, so
+// it should be written as a time.Time is. A value of another type is there, equals
+// nothing and comes after all others.
 func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value any, ok bool)) (page []T, more bool) {
 	order := q.Order()
-	after, where, resumed := q.Position()
-	matches, position := compile(where), valuesOf(after)
+	after, where, resumed := q.Cursor()
+	matches := compile(where)
 	var kept []sortable[T]
 	for _, row := range rows {
-		property := func(path string) value {
-			v, ok := get(row, path)
-			return valueOf(v, ok)
+		property := func(path string) (value any, ok bool) {
+			if value, ok = get(row, path); !ok {
+				return nil, false
+			}
+			return value, true
 		}
 		if !matches(property) {
 			continue
 		}
 		keys := keysOf(order, property)
-		if !resumed || compare(keys, position, order) > 0 {
+		if !resumed || compare(keys, after, order) > 0 {
 			kept = append(kept, sortable[T]{row, keys})
 		}
 	}
@@ -49,20 +48,20 @@ func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value a
 // sortable is a row with what it is sorted by.
 type sortable[T any] struct {
 	row  T
-	keys []value
+	keys []any
 }
 
-func keysOf(order []paging.Key, property property) []value {
-	keys := make([]value, len(order))
+func keysOf(order []paging.Key, property property) []any {
+	keys := make([]any, len(order))
 	for i, key := range order {
-		keys[i] = property(key.Path)
+		keys[i], _ = property(key.Path)
 	}
 	return keys
 }
 
-func compare(a, b []value, keys []paging.Key) int {
+func compare(a, b []any, keys []paging.Key) int {
 	for i, key := range keys {
-		order := a[i].compare(b[i])
+		order, _ := paging.Compare(a[i], b[i])
 		if key.Desc {
 			order = -order
 		}
@@ -71,12 +70,4 @@ func compare(a, b []value, keys []paging.Key) int {
 		}
 	}
 	return 0
-}
-
-// compare orders values of any types: null and missing first, then by type.
-func (v value) compare(w value) int {
-	if v.kind.isNull() && w.kind.isNull() {
-		return 0
-	}
-	return cmp.Or(cmp.Compare(v.kind, w.kind), v.order(w))
 }

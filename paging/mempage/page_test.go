@@ -190,9 +190,9 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestBehind begins pages behind each row of a sort by values of all types: what
+// TestAfter begins pages after each row of a sort by values of all types: what
 // follows is the rest of the sort.
-func TestBehind(t *testing.T) {
+func TestAfter(t *testing.T) {
 	rows := []row{
 		{"_id": "1"}, {"_id": "2", "a": nil}, {"_id": "3", "a": false}, {"_id": "4", "a": true},
 		{"_id": "5", "a": json.Number("1")}, {"_id": "6", "a": json.Number("1.0")}, {"_id": "7", "a": json.Number("10")},
@@ -208,13 +208,13 @@ func TestBehind(t *testing.T) {
 			if sort[0].Path == "a" {
 				values = []any{r["a"], r["_id"]}
 			}
-			next, err := q.Behind(values...)
+			next, err := q.After(values...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			page, _ := mempage.Page(rows, next, get)
 			if diff := cmp.Diff(ids(all[i+1:]), ids(page)); diff != "" {
-				t.Errorf("P13 by %v behind %v:\n%s", sort, values, diff)
+				t.Errorf("P13 by %v after %v:\n%s", sort, values, diff)
 			}
 		}
 	}
@@ -327,7 +327,7 @@ func TestNumbersAsBigRat(t *testing.T) {
 	}
 }
 
-// TestWhatAServerAdds has a condition of the form of a place in the sort, which
+// TestWhatAServerAdds has a condition of the form of a cursor, which
 // compares all the same: a text is not greater than a number.
 func TestWhatAServerAdds(t *testing.T) {
 	type row struct {

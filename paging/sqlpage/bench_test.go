@@ -14,7 +14,7 @@ func BenchmarkStatement(b *testing.B) {
 	}
 	for name, q := range map[string]paging.Query{
 		"by _id": {Where: paging.Gt("_id", "n7"), Sort: []paging.Key{{Path: "_id"}}, Limit: 100},
-		"keyset": placed(paging.Query{Where: keyset, Sort: []paging.Key{{Path: "likes"}, {Path: "_id"}}, Limit: 100}),
+		"keyset": withCursor(paging.Query{Where: keyset, Sort: []paging.Key{{Path: "likes"}, {Path: "_id"}}, Limit: 100}),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

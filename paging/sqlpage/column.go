@@ -144,8 +144,8 @@ func (c column) isNull() string { return c.name + " IS NULL" }
 func (c column) exists() string { return c.name + " IS NOT NULL" }
 func (c column) keys() []key    { return []key{c.key()} }
 
-// places reports whether the column can have the value, and not as NULL.
-func (c column) places(value any) bool {
+// canHave reports whether the column can have the value, and not as NULL.
+func (c column) canHave(value any) bool {
 	_, ok := c.operand(value)
 	return ok
 }
@@ -281,6 +281,6 @@ func (c column) comparable(value any) error {
 // parseDate reads a date as filters have it. It is bound as a time, for
 // PostgreSQL reads no text of the year 0.
 func parseDate(text string) (time.Time, bool) {
-	t, err := time.Parse("2006-01-02T15:04:05.000Z", text)
+	t, err := time.Parse(paging.DateLayout, text)
 	return t, err == nil
 }

@@ -16,8 +16,9 @@
 //
 // The last page of a list costs as much as the first when the client asks for
 // it by the keys of its last item, as package walk does, and the indexes that
-// Indexes prints are there. The place that Parse found in the where, or that
-// Query.Behind added, is compiled to one range of an index or to a union of a few.
+// Indexes prints are there. The cursor that Parse found in the where, or that
+// Query.After added, is compiled to one range of an index or to a union of a few.
+// Any other condition is compiled as it stands, also where it comes to the same.
 // Where that would make a statement of more than 64 KiB, for each of the few
 // repeats the filter, it is compiled to one condition instead, which reads all rows
 // that the rest of the filter leaves.
@@ -54,7 +55,7 @@
 // makes the float64 of the text, and where that has more than 17 digits not always
 // the nearest: so it makes one of what a filter compares with, too. A filter finds
 // what is spelled as it is, and may miss the same number in another spelling by the
-// last bit. What the float64 does not tell apart is one number in a sort, behind
+// last bit. What the float64 does not tell apart is one number in a sort, after
 // which comes _id: a list of such numbers package walk, which compares exactly,
 // ends with ErrStalled when they come in disorder. By _id it meets them all.
 //

@@ -81,7 +81,9 @@ func (d document) ranks(symbol string, rank int) string {
 }
 
 func (d document) compareBoolean(op paging.Op, value bool) string {
-	switch isFalse, isTrue := holds(op, false, value), holds(op, true, value); {
+	ofFalse, _ := paging.Compare(false, value)
+	ofTrue, _ := paging.Compare(true, value)
+	switch isFalse, isTrue := op.Holds(ofFalse), op.Holds(ofTrue); {
 	case isFalse && isTrue:
 		return d.rank.expression + " IN (1, 2)"
 	case isFalse:
@@ -90,21 +92,6 @@ func (d document) compareBoolean(op paging.Op, value bool) string {
 		return d.ranks(" = ", rankTrue)
 	}
 	return "FALSE"
-}
-
-// holds compares booleans.
-func holds(op paging.Op, a, b bool) bool {
-	switch op {
-	case paging.OpGt:
-		return a && !b
-	case paging.OpGte:
-		return a || !b
-	case paging.OpLt:
-		return !a && b
-	case paging.OpLte:
-		return !a || b
-	}
-	return a == b
 }
 
 func (d document) in(s *statement, values []any) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// wide is a table of documents with n sort keys, and a place in a sort by them.
+// wide is a table of documents with n sort keys, and a cursor in a sort by them.
 func wide(n int) (sqlpage.Table, paging.Query) {
 	table := sqlpage.Table{Name: "t", Select: []string{"id"}, Properties: map[string]sqlpage.Column{
 		"_id": {Name: "id", Type: paging.String, NotNull: true},
@@ -24,7 +24,7 @@ func wide(n int) (sqlpage.Table, paging.Query) {
 		q.Sort = append(q.Sort, paging.Key{Path: path, Desc: true})
 		values = append(values, json.Number("5"))
 	}
-	q, err := q.Behind(append(values, "n")...)
+	q, err := q.After(append(values, "n")...)
 	if err != nil {
 		panic(err)
 	}
@@ -40,7 +40,7 @@ func filterOf(n int, path string) paging.Filter {
 	return paging.Not(paging.Or(parts...))
 }
 
-// TestRangesAreBounded has a place of two ranges for each of eight keys, before and
+// TestRangesAreBounded has a cursor of two ranges for each of eight keys, before and
 // among null.
 func TestRangesAreBounded(t *testing.T) {
 	table, q := wide(8)

@@ -100,12 +100,13 @@ func (s *statement) bindOnce(o operand) string {
 }
 
 func (s *statement) page(q paging.Query) string {
-	k, rest := s.findKeyset(q.Where)
+	values, rest, resumed := q.Cursor()
 	where := s.filter(rest)
 	limit, skip := bounds(q)
-	if k == nil {
+	if !resumed {
 		return s.single(where) + s.limit(limit, skip)
 	}
+	k := keyset{s.sort, s.sortProperties, values}
 	if condition, ok := k.inOneRow(s); ok {
 		return s.single(and(where, condition)) + s.limit(limit, skip)
 	}

@@ -43,11 +43,11 @@ func query(t *testing.T, where, sort string) paging.Query {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return placed(paging.Query{Where: f, Sort: sortKeys(sort), Limit: 10})
+	return withCursor(paging.Query{Where: f, Sort: sortKeys(sort), Limit: 10})
 }
 
-// placed takes the last condition for a place if it has that form, as Parse does.
-func placed(q paging.Query) paging.Query {
+// withCursor takes the last condition for a cursor if it has that form, as Parse does.
+func withCursor(q paging.Query) paging.Query {
 	conditions := conjuncts(q.Where)
 	own := len(conditions) - 1
 	if conditions[own].Op() != paging.OpOr {
@@ -58,13 +58,13 @@ func placed(q paging.Query) paging.Query {
 	for _, c := range conjuncts(alternatives[len(alternatives)-1]) {
 		values = append(values, c.Values()...)
 	}
-	behind := q
-	behind.Where = paging.And(conditions[:own]...)
-	behind, err := behind.Behind(values...)
-	if err != nil || behind.Where.String() != q.Where.String() {
+	next := q
+	next.Where = paging.And(conditions[:own]...)
+	next, err := next.After(values...)
+	if err != nil || next.Where.String() != q.Where.String() {
 		return q
 	}
-	return behind
+	return next
 }
 
 func conjuncts(f paging.Filter) []paging.Filter {
@@ -106,7 +106,7 @@ func checkPlaceholders(t *testing.T, text string, args []any, dialect sqlpage.Di
 }
 
 func TestSkip(t *testing.T) {
-	keyset := `{"$or":[{"likes":{"$lt":5}},{"likes":5,"_id":{"$gt":"n7"}}]}`
+	keyset := `{"$or":[{"$nor":[{"likes":{"$gte":5}}]},{"likes":5,"_id":{"$gt":"n7"}}]}`
 	for _, where := range []string{`{}`, keyset} {
 		q := query(t, where, `{"likes":-1}`)
 		q.Skip = 30
@@ -151,17 +151,14 @@ func TestDocumentID(t *testing.T) {
 	}
 }
 
-// TestWhatAServerAdds has conditions that are no place of a walk, but come to the
-// same as one: they are compiled to a range of an index where all values are of
-// one type. In SQLite there may be a text, which is not greater than a number.
+// TestWhatAServerAdds has conditions that come to the same as a cursor, and are
+// compiled as they stand.
 func TestWhatAServerAdds(t *testing.T) {
-	for name, tc := range map[string]struct {
-		where, sort string
-		ranges      map[string]bool
-	}{
-		"greater":      {`{"$or":[{"likes":{"$gt":5}},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":1}`, map[string]bool{"postgresql": true, "sqlite": false}},
-		"less":         {`{"$or":[{"likes":{"$lt":5}},{"likes":5,"_id":{"$lt":"n7"}}]}`, `{"likes":-1,"_id":-1}`, map[string]bool{"postgresql": true, "sqlite": true}},
-		"less of null": {`{"$or":[{"rank":{"$lt":5}},{"rank":5,"_id":{"$lt":"n7"}}]}`, `{"rank":-1,"_id":-1}`, map[string]bool{}},
+	for name, tc := range map[string]struct{ where, sort string }{
+		"greater":      {`{"$or":[{"likes":{"$gt":5}},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":1}`},
+		"not less":     {`{"$or":[{"$nor":[{"likes":{"$gte":5}}]},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":-1}`},
+		"less":         {`{"$or":[{"likes":{"$lt":5}},{"likes":5,"_id":{"$lt":"n7"}}]}`, `{"likes":-1,"_id":-1}`},
+		"less of null": {`{"$or":[{"rank":{"$lt":5}},{"rank":5,"_id":{"$lt":"n7"}}]}`, `{"rank":-1,"_id":-1}`},
 	} {
 		f, err := paging.ParseFilter(tc.where)
 		if err != nil {
@@ -173,7 +170,7 @@ func TestWhatAServerAdds(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkPlaceholders(t, text, args, dialect)
-			if ranges := !strings.Contains(text, " OR "); ranges != tc.ranges[dialectName] {
+			if !strings.Contains(text, " OR ") || strings.Contains(text, "UNION") {
 				t.Errorf("%s in %s: %s", name, dialectName, text)
 			}
 		}

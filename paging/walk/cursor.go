@@ -10,21 +10,21 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// cursor is a position in a list.
+// cursor is where a walk is in a list.
 type cursor interface {
 	// resume moves to what an earlier String returned, or stays if that is
 	// empty.
 	resume(after string) error
 	// narrow makes a query one for what follows.
 	narrow(q paging.Query) (paging.Query, error)
-	// advance moves behind a page that gets further. On an error it stays.
+	// advance moves to the end of a page that gets further. On an error it stays.
 	advance(page span) error
 	// end returns an error where a page without items, which says that nothing
 	// follows, cannot be the end of the list.
 	end() error
 	// exact reports whether advance needs the texts of a page.
 	exact() bool
-	// String returns the position as List.After has it.
+	// String returns the cursor as List.After has it.
 	String() string
 }
 
@@ -34,7 +34,7 @@ type span struct {
 	first, last json.RawMessage // the texts of these items, where the cursor is exact
 }
 
-var errAfter = errors.New("not a position in a list of this sort")
+var errAfter = errors.New("not a cursor of this sort")
 
 func newCursor(q paging.Query, counted bool) cursor {
 	if counted {
@@ -47,7 +47,7 @@ func newCursor(q paging.Query, counted bool) cursor {
 // library skip, and what ends a walk through pages made up without end.
 const maxSkip = 10_000
 
-// count is the position behind so many items.
+// count is a cursor that counts items.
 type count struct {
 	keys    []paging.Key
 	skipped int

@@ -37,14 +37,14 @@
 // _id does not. Only where a server has the order of a sort and yet compares within
 // one type alone, and no page has two types, a walk upwards ends unnoticed with the
 // first: servers that use this module's back ends, mempage and sqlpage, take the
-// condition for a place in the order.
+// condition for a cursor.
 //
 // # What it trusts
 //
 // A page that does not get further ends the walk with ErrStalled, and before
-// any item of it is given out. By _id each item must be behind the one before.
-// By other keys the first item of a page must be behind the last of the page
-// before, and the last behind the first. By counting a page must have an item
+// any item of it is given out. By _id each item must come after the one before.
+// By other keys the first item of a page must come after the last of the page
+// before, and the last after the first. By counting a page must have an item
 // that no page before had, and no more than 10,000 items are skipped. A list
 // that grows as fast as it is walked has no end: List.Max is a bound.
 //
@@ -68,7 +68,7 @@
 //
 // List.After goes on where an Error ended. A walk that ends by itself, because
 // it has given out List.Max items or because the caller broke off, returns no
-// position, and the caller makes one of the last item it had: its _id; or, where
+// cursor, and the caller makes one of the last item it had: its _id; or, where
 // the list has another Sort, the JSON array of its values of the keys, _id last,
 // like [12,null,"5f"]; or with Skip the number of items so far, Query.Skip
 // included.
@@ -77,5 +77,5 @@
 //
 // Structs only gain fields: write their literals with field names. Error and
 // ErrStalled stay what they are; the texts of errors are not part of the API.
-// What is a position now will be one for later versions.
+// What is a cursor now will be one for later versions.
 package walk

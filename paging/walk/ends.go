@@ -1,130 +1,62 @@
 package walk
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
 // endsOf returns the texts of the first and the last item of a page, nil where it
 // has none. The page is known to be valid JSON, which it is not checked for again:
 // to decode it a second time would take as long as the first, and this takes a
-// fourteenth of that, nearly all of it to find where strings end.
-func endsOf(page []byte) (first, last json.RawMessage) {
-	s := scanner{text: page}
-	s.skip('{')
-	for s.before('}') {
-		name := s.value()
-		s.skip(':')
-		if isData(name) {
-			first, last = s.elements() // of several the last, as in encoding/json
-		} else {
-			s.value()
+// fourteenth of that, nearly all of it to find where strings end. It comes to an
+// end in any other text, too.
+func endsOf(page string) (first, last json.RawMessage) {
+	rest := strings.TrimLeft(page, " \t\r\n{")
+	for rest != "" {
+		var name string
+		name, rest, _ = cut(rest)
+		if array, ok := strings.CutPrefix(strings.TrimLeft(rest, " \t\r\n"), "["); ok && isData(name) {
+			first, last, rest = elements(array) // of several the last, as in encoding/json
+		} else if isData(name) {
+			first, last = nil, nil // null
 		}
+		_, rest, _ = cut(rest)
 	}
 	return first, last
 }
 
 // isData reports whether encoding/json takes a member for data.
-func isData(name []byte) bool {
-	if string(name) == `"data"` {
+func isData(name string) bool {
+	if name == `"data"` {
 		return true
 	}
 	var text string
-	return json.Unmarshal(name, &text) == nil && strings.EqualFold(text, "data")
+	return json.Unmarshal([]byte(name), &text) == nil && strings.EqualFold(text, "data")
 }
 
-// scanner goes through the text of valid JSON. It comes to an end in any other
-// text, too.
-type scanner struct {
-	text []byte
-	i    int
-}
-
-// elements returns the first and the last element of an array; null has none.
-func (s *scanner) elements() (first, last json.RawMessage) {
-	if !s.skip('[') {
-		s.value()
-		return nil, nil
+// elements returns the first and the last element of an array whose bracket was
+// read, and what follows it.
+func elements(array string) (first, last json.RawMessage, rest string) {
+	head, array, more := cut(array)
+	tail := head
+	for more {
+		tail, array, more = cut(array)
 	}
-	for s.before(']') {
-		last = s.value()
-		if first == nil {
-			first = last
-		}
+	if head == "" {
+		return nil, nil, array
 	}
-	return first, last
+	return json.RawMessage(head), json.RawMessage(tail), array
 }
 
-// blank goes to what is neither white space nor a comma.
-func (s *scanner) blank() {
-	for s.i < len(s.text) && strings.IndexByte(" \t\r\n,", s.text[s.i]) >= 0 {
-		s.i++
+// cut returns the value or name that text begins with, and what follows the
+// comma, colon or bracket after it. It reports whether that was no bracket.
+func cut(text string) (value, rest string, more bool) {
+	n := strictjson.Span(text)
+	value = strings.Trim(text[:n], " \t\r\n")
+	if n == len(text) {
+		return value, "", false
 	}
-}
-
-// skip goes behind c, if that is next.
-func (s *scanner) skip(c byte) bool {
-	s.blank()
-	if s.i == len(s.text) || s.text[s.i] != c {
-		return false
-	}
-	s.i++
-	return true
-}
-
-// before reports whether there is something before the bracket that closes an
-// object or array, and goes behind that if not.
-func (s *scanner) before(bracket byte) bool { return !s.skip(bracket) && s.i < len(s.text) }
-
-// value goes behind a value, or a name, and returns it.
-func (s *scanner) value() []byte {
-	s.blank()
-	start, depth := s.i, 0
-	for s.i < len(s.text) {
-		switch s.text[s.i] {
-		case '"':
-			s.string()
-		case '{', '[':
-			depth++
-			s.i++
-			continue
-		case '}', ']':
-			depth--
-			s.i++
-		default:
-			s.i++
-			if depth > 0 || !s.ended() {
-				continue
-			}
-		}
-		if depth <= 0 {
-			return s.text[start:s.i]
-		}
-	}
-	return s.text[start:]
-}
-
-// ended reports whether a number or word ends here.
-func (s *scanner) ended() bool {
-	return s.i == len(s.text) || strings.IndexByte(" \t\r\n,:]}", s.text[s.i]) >= 0
-}
-
-// string goes behind a string.
-func (s *scanner) string() {
-	for s.i++; ; {
-		n := bytes.IndexByte(s.text[s.i:], '"')
-		if n < 0 {
-			s.i = len(s.text)
-			return
-		}
-		inside := s.text[s.i : s.i+n]
-		s.i += n + 1
-		if n == 0 || inside[n-1] != '\\' {
-			return // as nearly all end
-		}
-		if escapes := n - len(bytes.TrimRight(inside, `\`)); escapes%2 == 0 {
-			return
-		}
-	}
+	return value, text[n+1:], text[n] == ',' || text[n] == ':'
 }

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"encoding/json"
 	"iter"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -10,7 +11,7 @@ import (
 func Items[T any](pages iter.Seq2[envelope.List[T], error]) iter.Seq2[T, error] { return items(pages) }
 
 // EndsOf is tested apart, against encoding/json.
-var EndsOf = endsOf
+func EndsOf(page []byte) (first, last json.RawMessage) { return endsOf(string(page)) }
 
 // RetryAfter is tested apart, on headers that no script has.
 var RetryAfter = retryAfter

@@ -49,7 +49,7 @@ func FuzzEndsOf(f *testing.F) {
 }
 
 // FuzzAfter goes on at any position: what is none is refused unasked, and what is
-// one is the place that the server is asked to go on behind.
+// one is the cursor that the server is asked to go on after.
 func FuzzAfter(f *testing.F) {
 	for _, seed := range []string{
 		"5f", "10000", "10001", "-1", "+5", "2147483648", `["a",1,"5f"]`, `[null,null,"5f"]`, `[true,9007199254740993,"5f"]`, `["a",1e400,"5f"]`,
@@ -93,9 +93,9 @@ func positionIn(t *testing.T, q paging.Query, list walk.List[envelope.Item]) any
 	case list.Query.Sort == nil:
 		return q.Where.Values()[0]
 	}
-	values, rest, ok := q.Position()
+	values, rest, ok := q.Cursor()
 	if !ok || rest.Op() != paging.OpAll {
-		t.Fatalf("no place in %s", q.Where)
+		t.Fatalf("no cursor in %s", q.Where)
 	}
 	return values
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// keyset is the position behind the item whose sort keys have these values.
+// keyset is a cursor of the values that the last item has for the keys of the sort.
 type keyset struct {
 	keys   []paging.Key // the last of them is _id
 	values []any        // of keys; nil at the beginning
@@ -32,9 +32,9 @@ func (k *keyset) resume(after string) error {
 	return k.moveTo(values)
 }
 
-// end refuses an end behind an item whose key was not sent. It counted as null,
-// behind which a sort downwards has nothing: be it that the list ends there, or
-// that the server does not send what it sorts by.
+// end refuses an end after an item whose key was not sent. It counted as null,
+// after which a sort downwards has nothing: either the list ends there, or the
+// server does not send what it sorts by.
 func (k *keyset) end() error {
 	if k.unsent == "" {
 		return nil
@@ -76,7 +76,7 @@ func (k *keyset) narrow(q paging.Query) (paging.Query, error) {
 		return q, nil
 	}
 	q.Skip = 0
-	return q.Behind(k.values...)
+	return q.After(k.values...)
 }
 
 func (k *keyset) advance(page span) error {
@@ -121,8 +121,8 @@ func (k *keyset) unsentIn(text json.RawMessage) string {
 	return ""
 }
 
-// inOrder refuses ids of which one is not behind the one before, or the first
-// not behind the position.
+// inOrder refuses ids of which one does not come after the one before, or the
+// first not after the cursor.
 func (k *keyset) inOrder(ids []string) error {
 	before := k.id()
 	for _, id := range ids {
@@ -151,31 +151,42 @@ func (k *keyset) valuesOf(text json.RawMessage, id string) ([]any, error) {
 	return append(values, id), nil
 }
 
-// follows refuses values that are not behind those before, in the order of the
-// keys.
+// follows refuses values that do not come after those before, in the order of
+// the keys.
 func (k *keyset) follows(before, after []any) error {
 	for i, key := range k.keys {
-		order, ok := compare(before[i], after[i])
+		order, _ := paging.Compare(before[i], after[i])
 		if key.Desc {
 			order = -order
 		}
 		switch {
-		case !ok:
+		case !comparable(before[i]) || !comparable(after[i]):
 			return fmt.Errorf("%w: values of %s cannot be compared", ErrStalled, key.Path)
 		case order < 0:
 			return nil
 		case order > 0 && after[i] == nil:
 			return fmt.Errorf("%w: %q, whose %s is null or not sent, follows %q", ErrStalled, after[len(after)-1], key.Path, before[len(before)-1])
 		case order > 0:
-			return fmt.Errorf("%w: by %s, %q is not behind %q", ErrStalled, key.Path, after[len(after)-1], before[len(before)-1])
+			return fmt.Errorf("%w: by %s, %q is not after %q", ErrStalled, key.Path, after[len(after)-1], before[len(before)-1])
 		}
 	}
 	return fmt.Errorf("%w: %q again", ErrStalled, after[len(after)-1])
 }
 
-// moveTo sets the position, if it can be asked for.
+// comparable reports whether a filter can compare with a value, which is nil, a
+// bool, a string or a json.Number. Filters bound the exponent of a number.
+func comparable(value any) bool {
+	n, ok := value.(json.Number)
+	if !ok {
+		return true
+	}
+	_, err := paging.ParseFilter(`{"n":` + string(n) + `}`)
+	return err == nil
+}
+
+// moveTo sets the cursor, if it can be asked for.
 func (k *keyset) moveTo(values []any) error {
-	if _, err := (paging.Query{Sort: k.keys}).Behind(values...); err != nil {
+	if _, err := (paging.Query{Sort: k.keys}).After(values...); err != nil {
 		return err
 	}
 	k.values = values

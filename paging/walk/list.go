@@ -100,7 +100,7 @@ func items[T any](pages iter.Seq2[envelope.List[T], error]) iter.Seq2[T, error] 
 //   - an error of the Client or the context, without the URL
 //   - an error about the List itself: its URL or After, or a T that Rest cannot use
 type Error struct {
-	After string // the position behind the last item given out, for List.After
+	After string // the cursor of the last item given out, for List.After
 	Err   error
 }
 
@@ -112,5 +112,5 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ErrStalled is about a page that does not get further: one that is empty and
 // says there is more, an item that is null or has no _id, items that are not
-// behind those before. The package comment says what is compared.
+// after those before. The package comment says what is compared.
 var ErrStalled = errors.New("the list does not advance")

@@ -126,8 +126,8 @@ func TestStalled(t *testing.T) {
 		"upwards in a page instead of down": {down, []string{ranked("5", "6", "4")}, nil, "", `"6" follows "5"`},
 
 		"by keys, the same page again":              {rank, []string{ranked("1:1")}, []string{"1"}, `[1,"1"]`, `"1" again`},
-		"by keys, one and the other in turn":        {rank, []string{ranked("1:1"), ranked("2:1"), ranked("1:1")}, []string{"1", "2"}, `[1,"2"]`, `by _id, "1" is not behind "2"`},
-		"by keys, back to a lower value":            {rank, []string{ranked("1:1"), ranked("2:2"), ranked("3:1")}, []string{"1", "2"}, `[2,"2"]`, `by rank, "3" is not behind "2"`},
+		"by keys, one and the other in turn":        {rank, []string{ranked("1:1"), ranked("2:1"), ranked("1:1")}, []string{"1", "2"}, `[1,"2"]`, `by _id, "1" is not after "2"`},
+		"by keys, back to a lower value":            {rank, []string{ranked("1:1"), ranked("2:2"), ranked("3:1")}, []string{"1", "2"}, `[2,"2"]`, `by rank, "3" is not after "2"`},
 		"by keys, a page that begins with the last": {rank, []string{ranked("1:1", "2:2"), ranked("2:2", "3:3")}, []string{"1", "2"}, `[2,"2"]`, `"2" again`},
 		"by keys, a page that begins before it":     {rank, []string{ranked("1:2"), ranked("2:1", "3:3")}, []string{"1"}, `[2,"1"]`, "by rank"},
 		"by keys, a page that ends before it began": {rank, []string{ranked("1:2", "2:1")}, nil, "", "by rank"},
@@ -141,7 +141,7 @@ func TestStalled(t *testing.T) {
 		"by keys, texts in disorder":                {rank, []string{ranked(`1:"b"`), ranked(`2:"a"`)}, []string{"1"}, `["b","1"]`, "by rank"},
 		"by keys, false after true":                 {rank, []string{ranked(`1:true`), ranked(`2:false`)}, []string{"1"}, `[true,"1"]`, "by rank"},
 		"by keys, a number too large to compare":    {rank, []string{ranked("1:1"), ranked("2:1e999999999", "3:2")}, []string{"1"}, `[1,"1"]`, "values of rank cannot be compared"},
-		"by keys, one too large to go on behind":    {rank, []string{ranked("1:1"), ranked("2:2", "3:1e999999999")}, []string{"1"}, `[1,"1"]`, "values of rank cannot be compared"},
+		"by keys, one too large to go on after":     {rank, []string{ranked("1:1"), ranked("2:2", "3:1e999999999")}, []string{"1"}, `[1,"1"]`, "values of rank cannot be compared"},
 		"by keys, one too large to begin with":      {rank, []string{ranked("2:1e999999999", "3:2")}, nil, "", "values of rank cannot be compared"},
 		"by keys, a text before a number":           {rank, []string{ranked(`1:"a"`, `2:1`)}, nil, "", "by rank"},
 		"by keys, a number before true":             {rank, []string{ranked(`1:1`), ranked(`2:true`)}, []string{"1"}, `[1,"1"]`, "by rank"},
@@ -187,7 +187,7 @@ func TestNotStalled(t *testing.T) {
 		"numbers that are spelled in several ways": {byRank(false), []string{ranked("1:1", "2:1.0"), ranked("3:10e-1"), last("4:2")}},
 		"null and then values":                     {byRank(false), []string{ranked("5"), ranked("6:null"), last("1:0")}},
 		"values and then null":                     {byRank(true), []string{ranked("5:-1", "1:null"), last("6")}},
-		"null, and nothing behind it":              {byRank(true), []string{ranked("5:-1", "6:null"), `{"object":"list","data":[]}`}},
+		"null, and nothing after it":               {byRank(true), []string{ranked("5:-1", "6:null"), `{"object":"list","data":[]}`}},
 		"upwards, and what followed has gone":      {byRank(false), []string{ranked("5", "6"), `{"object":"list","data":[]}`}},
 		"pages by counting that overlap":           {walk.List[envelope.Item]{Skip: true}, []string{ranked("1", "2"), ranked("2", "3"), last("3", "4")}},
 	} {

@@ -101,7 +101,7 @@ func (w *walker[T]) endsOfFirst() (texts []json.RawMessage, err error) {
 	return texts, nil
 }
 
-// next asks for the next page and moves behind it.
+// next asks for the next page and moves the cursor after it.
 func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error) {
 	target, err := w.target()
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 	if err != nil {
 		return page, err
 	}
-	if err := w.behind(&page, texts); err != nil {
+	if err := w.moveAfter(&page, texts); err != nil {
 		return page, err
 	}
 	w.trim(&page)
@@ -130,9 +130,9 @@ var errNoID = fmt.Errorf("%w: an item has no _id", ErrStalled)
 
 var errEmpty = fmt.Errorf("%w: an empty page says there is more", ErrStalled)
 
-// behind moves the cursor behind a page, of whose items it has the texts where
-// it needs them.
-func (w *walker[T]) behind(page *envelope.List[T], texts []json.RawMessage) error {
+// moveAfter moves the cursor to the last item of a page. It has the texts of the
+// items where it needs them.
+func (w *walker[T]) moveAfter(page *envelope.List[T], texts []json.RawMessage) error {
 	ids, err := idsOf(page.Data)
 	switch {
 	case err != nil:
@@ -228,7 +228,7 @@ func (w *walker[T]) limit() int {
 // decode reads a page and, where the cursor needs them, the texts of its first
 // and last item.
 func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (texts []json.RawMessage, err error) {
-	var text bytes.Buffer
+	var text strings.Builder
 	if w.property != "" {
 		list, err := listProperty(r, w.property)
 		if err != nil {
@@ -242,7 +242,7 @@ func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (texts []json.Ra
 	if err := envelope.Decode(r, maxPage, page); err != nil || !w.cursor.exact() {
 		return nil, err
 	}
-	if first, last := endsOf(text.Bytes()); first != nil {
+	if first, last := endsOf(text.String()); first != nil {
 		texts = []json.RawMessage{first, last}
 	}
 	return texts, nil

@@ -161,7 +161,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// A page behind a position is a range of an index, through the view as well.
+// A page after a cursor is a range of an index, through the view as well.
 func TestPagesUseTheIndex(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "service.db"))
 	if err != nil {

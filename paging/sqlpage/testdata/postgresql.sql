@@ -214,15 +214,15 @@ SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS 
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."rank" > $1::bigint ORDER BY r."rank" NULLS FIRST, r."id" COLLATE "C" LIMIT $2::bigint) AS part) AS r ORDER BY "key 1" NULLS FIRST, "key 2" LIMIT $3::bigint;
 -- []interface {}{5, 11, 11}
 
--- keyset behind all texts
+-- keyset after all texts
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."title" IS NULL ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $1::bigint) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT $2::bigint;
 -- []interface {}{11, 11}
 
--- keyset behind all booleans
+-- keyset after all booleans
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE FALSE ORDER BY r."is_open" NULLS FIRST, r."id" COLLATE "C" LIMIT $1::bigint;
 -- []interface {}{11}
 
--- keyset behind all booleans down
+-- keyset after all booleans down
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."is_open" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."is_open" IS NOT NULL ORDER BY r."is_open" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $1::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."is_open" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."is_open" IS NULL ORDER BY r."is_open" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $1::bigint) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT $2::bigint;
 -- []interface {}{11, 11}
 
@@ -246,17 +246,13 @@ SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."likes" AS
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) > 1 ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C", r."id" COLLATE "C" LIMIT $2::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 1 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IS NULL AND r."id" COLLATE "C" > $1::text) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint) AS part) AS r ORDER BY "key 1", "key 2", "key 3", "key 4" LIMIT $3::bigint;
 -- []interface {}{"n7", 11, 11}
 
--- keyset that says less of a date
+-- keyset of a date down
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."created_at" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."created_at" < $1::timestamptz ORDER BY r."created_at" DESC, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."created_at" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE (r."created_at" = $1::timestamptz AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT $4::bigint;
 -- []interface {}{time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), "n7", 11, 11}
 
--- keyset that says less of a boolean
+-- keyset of a boolean down
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."is_pinned" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."is_pinned" < $1::boolean ORDER BY r."is_pinned" DESC, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."is_pinned" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE (r."is_pinned" = $1::boolean AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT $4::bigint;
 -- []interface {}{true, "n7", 11, 11}
-
--- less of no key of the sort
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" < $1::bigint OR (r."likes" = $2::bigint AND r."id" COLLATE "C" > $3::text)) ORDER BY r."title" COLLATE "C" NULLS FIRST, r."id" COLLATE "C" LIMIT $4::bigint;
--- []interface {}{5, 5, "n7", 11}
 
 -- not the keyset of this sort
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" > $1::bigint OR (r."likes" = $2::bigint AND r."id" COLLATE "C" > $3::text)) ORDER BY r."likes" DESC, r."id" COLLATE "C" LIMIT $4::bigint;
@@ -266,7 +262,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" > $1::bigint 
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" > $1::bigint OR (r."likes" = $2::bigint AND r."id" COLLATE "C" > $3::text)) ORDER BY r."likes", r."id" COLLATE "C" LIMIT $4::bigint;
 -- []interface {}{5, 6, "n7", 11}
 
--- where null is, $lt is not behind
+-- less, which is no keyset
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."title" COLLATE "C" < $1::text OR (r."title" COLLATE "C" = $2::text AND r."id" COLLATE "C" > $3::text)) ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $4::bigint;
 -- []interface {}{"a", "a", "n7", 11}
 

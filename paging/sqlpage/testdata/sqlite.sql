@@ -214,15 +214,15 @@ SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS 
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."rank", r."id") > ((+?1), ?2 COLLATE BINARY) ORDER BY r."rank", r."id" COLLATE BINARY LIMIT ?3;
 -- []interface {}{5.5, "n7", 11}
 
--- keyset behind all texts
+-- keyset after all texts
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE BINARY AS "key 1", r."id" COLLATE BINARY AS "key 2" FROM "public"."notes" AS r WHERE r."title" IS NULL ORDER BY r."title" COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?1) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT ?2;
 -- []interface {}{11, 11}
 
--- keyset behind all booleans
+-- keyset after all booleans
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."is_open" AS "key 1", r."id" COLLATE BINARY AS "key 2" FROM "public"."notes" AS r WHERE typeof(r."is_open") IN ('text', 'blob') ORDER BY r."is_open", r."id" COLLATE BINARY LIMIT ?1) AS part) AS r ORDER BY "key 1", "key 2" LIMIT ?2;
 -- []interface {}{11, 11}
 
--- keyset behind all booleans down
+-- keyset after all booleans down
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."is_open" AS "key 1", r."id" COLLATE BINARY AS "key 2" FROM "public"."notes" AS r WHERE typeof(r."is_open") IN ('integer', 'real') ORDER BY r."is_open" DESC, r."id" COLLATE BINARY LIMIT ?1) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."is_open" AS "key 1", r."id" COLLATE BINARY AS "key 2" FROM "public"."notes" AS r WHERE r."is_open" IS NULL ORDER BY r."is_open" DESC, r."id" COLLATE BINARY LIMIT ?1) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT ?2;
 -- []interface {}{11, 11}
 
@@ -246,17 +246,13 @@ SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."likes" AS
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) AS "key 2", (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY AS "key 3", r."id" COLLATE BINARY AS "key 4" FROM "public"."notes" AS r WHERE (CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) > 1 ORDER BY (CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END), (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END), (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY, r."id" COLLATE BINARY LIMIT ?2) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) AS "key 2", (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY AS "key 3", r."id" COLLATE BINARY AS "key 4" FROM "public"."notes" AS r WHERE ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 1 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IS NULL AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY IS NULL AND r."id" COLLATE BINARY > ?1) ORDER BY r."id" COLLATE BINARY LIMIT ?2) AS part) AS r ORDER BY "key 1", "key 2", "key 3", "key 4" LIMIT ?3;
 -- []interface {}{"n7", 11, 11}
 
--- keyset that says less of a date
+-- keyset of a date down
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."created_at" COLLATE BINARY AS "key 1", r."id" COLLATE BINARY AS "key 2" FROM "public"."notes" AS r WHERE r."created_at" COLLATE BINARY < ?1 ORDER BY r."created_at" COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?3) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."created_at" COLLATE BINARY AS "key 1", r."id" COLLATE BINARY AS "key 2" FROM "public"."notes" AS r WHERE (r."created_at" COLLATE BINARY = ?1 AND r."id" COLLATE BINARY > ?2) ORDER BY r."id" COLLATE BINARY LIMIT ?3) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT ?4;
 -- []interface {}{"2026-01-02T03:04:05.000Z", "n7", 11, 11}
 
--- keyset that says less of a boolean
+-- keyset of a boolean down
 SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."is_pinned" AS "key 1", r."id" COLLATE BINARY AS "key 2" FROM "public"."notes" AS r WHERE r."is_pinned" < ?1 ORDER BY r."is_pinned" DESC, r."id" COLLATE BINARY LIMIT ?3) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."is_pinned" AS "key 1", r."id" COLLATE BINARY AS "key 2" FROM "public"."notes" AS r WHERE (r."is_pinned" = ?1 AND r."id" COLLATE BINARY > ?2) ORDER BY r."id" COLLATE BINARY LIMIT ?3) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT ?4;
 -- []interface {}{1, "n7", 11, 11}
-
--- less of no key of the sort
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" < ?1 OR (r."likes" = ?2 AND r."id" COLLATE BINARY > ?3)) ORDER BY r."title" COLLATE BINARY, r."id" COLLATE BINARY LIMIT ?4;
--- []interface {}{5, 5, "n7", 11}
 
 -- not the keyset of this sort
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."likes" > ?1 AND typeof(r."likes") IN ('integer', 'real')) OR (r."likes" = ?2 AND r."id" COLLATE BINARY > ?3)) ORDER BY r."likes" DESC, r."id" COLLATE BINARY LIMIT ?4;
@@ -266,7 +262,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."likes" > ?1 AND typ
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."likes" > ?1 AND typeof(r."likes") IN ('integer', 'real')) OR (r."likes" = ?2 AND r."id" COLLATE BINARY > ?3)) ORDER BY r."likes", r."id" COLLATE BINARY LIMIT ?4;
 -- []interface {}{5, 6, "n7", 11}
 
--- where null is, $lt is not behind
+-- less, which is no keyset
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((r."title" COLLATE BINARY < ?1 AND typeof(r."title") = 'text') OR (r."title" COLLATE BINARY = ?2 AND r."id" COLLATE BINARY > ?3)) ORDER BY r."title" COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?4;
 -- []interface {}{"a", "a", "n7", 11}
 

@@ -12,7 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-func TestPosition(t *testing.T) {
+func TestCursor(t *testing.T) {
 	up, down := paging.Key{Path: "a"}, paging.Key{Path: "a", Desc: true}
 	id := paging.Key{Path: "_id"}
 	tests := map[string]struct {
@@ -43,7 +43,7 @@ func TestPosition(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			values, rest, ok := inLetters(t, f, tc.sort).Position()
+			values, rest, ok := inLetters(t, f, tc.sort).Cursor()
 			if tc.want == nil {
 				tc.rest = f.String()
 			}
@@ -94,43 +94,43 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestConditionsAreNoPlace has conditions of the form of a place that are none:
+// TestConditionsThatAreNoCursor has conditions of the form of a cursor that are none:
 // the server's, and the caller's own before it walks.
-func TestConditionsAreNoPlace(t *testing.T) {
+func TestConditionsThatAreNoCursor(t *testing.T) {
 	up := []paging.Key{{Path: "a"}}
 	looks := func(n int) paging.Filter {
 		return paging.Or(paging.Gt("a", n), paging.And(paging.Eq("a", n), paging.Gt("_id", "n")))
 	}
 	t.Run("what a server adds", func(t *testing.T) {
 		q := paging.Query{Sort: up}.And(looks(5))
-		if values, rest, ok := q.Position(); ok || rest.String() != looks(5).String() {
+		if values, rest, ok := q.Cursor(); ok || rest.String() != looks(5).String() {
 			t.Errorf("%v, the rest %s", values, rest)
 		}
 	})
-	t.Run("a place in another sort", func(t *testing.T) {
+	t.Run("a cursor in another sort", func(t *testing.T) {
 		q := inLetters(t, looks(1), up)
 		q.Sort = []paging.Key{{Path: "b"}}
-		if values, rest, ok := q.Position(); ok || rest.String() != looks(1).String() {
+		if values, rest, ok := q.Cursor(); ok || rest.String() != looks(1).String() {
 			t.Errorf("%v, the rest %s", values, rest)
 		}
 	})
 	t.Run("what a server adds of another query", func(t *testing.T) {
-		place, err := paging.Query{Sort: up, Where: paging.Eq("org", "acme")}.Behind(json.Number("5"), "n")
+		cursor, err := paging.Query{Sort: up, Where: paging.Eq("org", "acme")}.After(json.Number("5"), "n")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() {
-			if _, _, ok := place.Position(); !ok {
-				t.Error("it is no place any more in its own query")
+			if _, _, ok := cursor.Cursor(); !ok {
+				t.Error("it is no cursor any more in its own query")
 			}
 		}()
-		if values, _, ok := (paging.Query{Sort: up}).And(place.Where).Position(); ok {
+		if values, _, ok := (paging.Query{Sort: up}).And(cursor.Where).Cursor(); ok {
 			t.Error(values)
 		}
 	})
-	t.Run("what a server adds to a place", func(t *testing.T) {
+	t.Run("what a server adds to a cursor", func(t *testing.T) {
 		q := inLetters(t, looks(1), up).And(looks(5))
-		values, rest, ok := q.Position()
+		values, rest, ok := q.Cursor()
 		if diff := cmp.Diff([]any{json.Number("1"), "n"}, values); diff != "" || !ok || rest.String() != looks(5).String() {
 			t.Errorf("the rest %s\n%s", rest, diff)
 		}
@@ -138,7 +138,7 @@ func TestConditionsAreNoPlace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if values, _, _ := again.Position(); !cmp.Equal([]any{json.Number("1"), "n"}, values) {
+		if values, _, _ := again.Cursor(); !cmp.Equal([]any{json.Number("1"), "n"}, values) {
 			t.Errorf("sent on: %v", values)
 		}
 	})
@@ -156,12 +156,12 @@ func TestConditionsAreNoPlace(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if values, rest, ok := q.Position(); ok || rest.String() != own.String() {
+					if values, rest, ok := q.Cursor(); ok || rest.String() != own.String() {
 						t.Errorf("%v, the rest %s", values, rest)
 					}
 					sent = q // as a server sends it on
 				}
-				sent, err := sent.Behind(json.Number("7"), "m")
+				sent, err := sent.After(json.Number("7"), "m")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -169,7 +169,7 @@ func TestConditionsAreNoPlace(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				values, rest, _ := q.Position()
+				values, rest, _ := q.Cursor()
 				if diff := cmp.Diff([]any{json.Number("7"), "m"}, values); diff != "" || rest.String() != own.String() {
 					t.Errorf("the rest %s\n%s", rest, diff)
 				}
@@ -178,11 +178,11 @@ func TestConditionsAreNoPlace(t *testing.T) {
 	}
 }
 
-func TestBehind(t *testing.T) {
+func TestAfter(t *testing.T) {
 	sort := []paging.Key{{Path: "a", Desc: true}}
 	q := paging.Query{Where: paging.Eq("org", "acme"), Sort: sort}
-	for range 2 { // the second takes the place of the first
-		next, err := q.Behind(true, "n")
+	for range 2 { // the second replaces that of the first
+		next, err := q.After(true, "n")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestBehind(t *testing.T) {
 		q = next
 	}
 	for _, values := range [][]any{nil, {"n"}, {true, "n", "n"}, {true, nil}, {5, "n"}, {json.Number("x"), "n"}, {"\x00", "n"}, {"\xff", "n"}, {[]any{}, "n"}} {
-		if _, err := q.Behind(values...); err == nil {
+		if _, err := q.After(values...); err == nil {
 			t.Errorf("%v was taken", values)
 		}
 	}
@@ -202,29 +202,29 @@ func TestBehind(t *testing.T) {
 // TestParseWhereOfAWalk is P08 for what a walk adds: it says where an item is,
 // whose values may be of other types than the schema's.
 func TestParseWhereOfAWalk(t *testing.T) {
-	place := func(path, value string) string {
+	cursor := func(path, value string) string {
 		return fmt.Sprintf(`{"$or":[{%q:{"$gt":%s}},{"$and":[{%q:%s},{"_id":{"$gt":"n"}}]}]}`, path, value, path, value)
 	}
 	tests := map[string]struct{ where, sort, want string }{
-		"a text for a number":         {place("c_likes", `"x"`), `{"c_likes":1}`, ""},
-		"a number for a text":         {place("c_author", `5`), `{"c_author":1}`, ""},
-		"a boolean for a date":        {place("c_sent", `true`), `{"c_sent":1}`, ""},
+		"a text for a number":         {cursor("c_likes", `"x"`), `{"c_likes":1}`, ""},
+		"a number for a text":         {cursor("c_author", `5`), `{"c_author":1}`, ""},
+		"a boolean for a date":        {cursor("c_sent", `true`), `{"c_sent":1}`, ""},
 		"null where it should not be": {`{"$or":[{"c_author":{"$ne":null}},{"$and":[{"c_author":null},{"_id":{"$gt":"n"}}]}]}`, `{"c_author":1}`, ""},
 		"no alternative":              {`{"$and":[{"c_text":"a"},{"c_author":null},{"_id":{"$gt":"n"}}]}`, `{"c_author":-1}`, ""},
-		"beside a filter":             {`{"$and":[{"c_text":"a"},` + place("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, ""},
-		"beside several":              {`{"$and":[{"c_text":"],[\"}"},{"c_pinned":true},` + place("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, ""},
-		"of another sort":             {place("c_likes", `"x"`), `{"c_author":1}`, "where /$or/0/c_likes/$gt must be of type integer\nwhere /$or/1/$and/0/c_likes must be of type integer"},
-		"a text that is no date":      {place("c_sent", `"x"`), `{"c_sent":1}`, "where /$or/0/c_sent/$gt must be a date like 2026-01-02T03:04:05.000Z\nwhere /$or/1/$and/0/c_sent must be a date like 2026-01-02T03:04:05.000Z"},
+		"beside a filter":             {`{"$and":[{"c_text":"a"},` + cursor("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, ""},
+		"beside several":              {`{"$and":[{"c_text":"],[\"}"},{"c_pinned":true},` + cursor("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, ""},
+		"of another sort":             {cursor("c_likes", `"x"`), `{"c_author":1}`, "where /$or/0/c_likes/$gt must be of type integer\nwhere /$or/1/$and/0/c_likes must be of type integer"},
+		"a text that is no date":      {cursor("c_sent", `"x"`), `{"c_sent":1}`, "where /$or/0/c_sent/$gt must be a date like 2026-01-02T03:04:05.000Z\nwhere /$or/1/$and/0/c_sent must be a date like 2026-01-02T03:04:05.000Z"},
 		"a number for an _id":         {`{"$or":[{"c_likes":{"$gt":5}},{"$and":[{"c_likes":5},{"_id":{"$gt":7}}]}]}`, `{"c_likes":1}`, "where /$or/1/$and/1/_id/$gt must be of type string"},
-		"of a hidden property":        {place("c_secret", `"x"`), `{"c_secret":1}`, "where /$or/0/c_secret unknown property\nwhere /$or/1/$and/0/c_secret unknown property\nsort /c_secret unknown property"},
-		"in the filter beside":        {`{"$and":[{"c_text":5},` + place("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, "where /$and/0/c_text must be of type string"},
-		"in one of those beside":      {`{"$and":[{"c_text":"a"},{"c_text":5},` + place("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, "where /$and/1/c_text must be of type string"},
-		"not at the end":              {`{"$and":[` + place("c_likes", `"x"`) + `,{"c_text":"a"}]}`, `{"c_likes":1}`, "where /$and/0/$or/0/c_likes/$gt must be of type integer\nwhere /$and/0/$or/1/$and/0/c_likes must be of type integer"},
-		"trailing data":               {place("c_likes", `5`) + `]}`, `{"c_likes":1}`, "where  something follows the value at byte 76"},
-		"an empty condition":          {`{"$and":[,` + place("c_likes", `5`) + `]}`, `{"c_likes":1}`, "where /$and/0 not a JSON value at byte 0"},
-		"beside an $and":              {`{"$and":[` + place("c_likes", `"x"`) + `],"c_text":"a"}`, `{"c_likes":1}`, "where /$and/0/$or/0/c_likes/$gt must be of type integer\nwhere /$and/0/$or/1/$and/0/c_likes must be of type integer"},
-		"an $and that does not end":   {`{"$and":[` + place("c_likes", `"x"`), `{"c_likes":1}`, "where  a comma is missing at byte 89"},
-		"brackets that do not match":  {`{"$and":[{"c_text":"a"],` + place("c_likes", `5`) + `]}`, `{"c_likes":1}`, "where /$and/0 a comma is missing at byte 13"},
+		"of a hidden property":        {cursor("c_secret", `"x"`), `{"c_secret":1}`, "where /$or/0/c_secret unknown property\nwhere /$or/1/$and/0/c_secret unknown property\nsort /c_secret unknown property"},
+		"in the filter beside":        {`{"$and":[{"c_text":5},` + cursor("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, "where /$and/0/c_text must be of type string"},
+		"in one of those beside":      {`{"$and":[{"c_text":"a"},{"c_text":5},` + cursor("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, "where /$and/1/c_text must be of type string"},
+		"not at the end":              {`{"$and":[` + cursor("c_likes", `"x"`) + `,{"c_text":"a"}]}`, `{"c_likes":1}`, "where /$and/0/$or/0/c_likes/$gt must be of type integer\nwhere /$and/0/$or/1/$and/0/c_likes must be of type integer"},
+		"trailing data":               {cursor("c_likes", `5`) + `]}`, `{"c_likes":1}`, "where  something follows the value at byte 76"},
+		"an empty condition":          {`{"$and":[,` + cursor("c_likes", `5`) + `]}`, `{"c_likes":1}`, "where  not a JSON value at byte 9"},
+		"beside an $and":              {`{"$and":[` + cursor("c_likes", `"x"`) + `],"c_text":"a"}`, `{"c_likes":1}`, "where /$and/0/$or/0/c_likes/$gt must be of type integer\nwhere /$and/0/$or/1/$and/0/c_likes must be of type integer"},
+		"an $and that does not end":   {`{"$and":[` + cursor("c_likes", `"x"`), `{"c_likes":1}`, "where  a comma is missing at byte 89"},
+		"brackets that do not match":  {`{"$and":[{"c_text":"a"],` + cursor("c_likes", `5`) + `]}`, `{"c_likes":1}`, "where  a comma is missing at byte 22"},
 	}
 	for name, tc := range tests {
 		t.Run("P08 "+name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestParseWhereOfAWalk(t *testing.T) {
 	}
 }
 
-// TestParseWhereAtItsBoundsGoesOn has filters as large as any, and the place that
+// TestParseWhereAtItsBoundsGoesOn has filters as large as any, and the cursor that
 // a walk adds to them for the second page.
 func TestParseWhereAtItsBoundsGoesOn(t *testing.T) {
 	text := func(n int) paging.Filter { return paging.Eq("c_text", strings.Repeat("x", n-len(`{"c_text":""}`))) }
@@ -268,35 +268,35 @@ func TestParseWhereAtItsBoundsGoesOn(t *testing.T) {
 	}
 	like := paging.Or(paging.Gt("c_likes", 1), paging.And(paging.Eq("c_likes", 1), paging.Gt("_id", "a")))
 	filters := map[string]paging.Filter{
-		"8 KiB":                        text(8 << 10),
-		"8 KiB of two":                 paging.And(text(8<<10-len(`{"$and":[,{"c_likes":5}]}`)), paging.Eq("c_likes", 5)),
-		"256 conditions in an $and":    paging.And(many...),
-		"256 conditions in an $or":     paging.Or(many...),
-		"nothing":                      {},
-		"depth 16":                     deep,
-		"one that ends with an $or":    paging.And(paging.Eq("c_text", "a"), paging.Or(paging.Eq("c_likes", 1), paging.Eq("c_likes", 2))),
-		"one that looks like a place":  paging.Gt("_id", "a"),
-		"8 KiB that end like a place":  paging.And(text(8<<10-len(`{"$and":[,]}`)-len(like.String())), like),
-		"one that has a place already": paging.Or(paging.Gt("c_likes", 1), paging.And(paging.Eq("c_likes", 1), paging.Gt("_id", "a"))),
+		"8 KiB":                         text(8 << 10),
+		"8 KiB of two":                  paging.And(text(8<<10-len(`{"$and":[,{"c_likes":5}]}`)), paging.Eq("c_likes", 5)),
+		"256 conditions in an $and":     paging.And(many...),
+		"256 conditions in an $or":      paging.Or(many...),
+		"nothing":                       {},
+		"depth 16":                      deep,
+		"one that ends with an $or":     paging.And(paging.Eq("c_text", "a"), paging.Or(paging.Eq("c_likes", 1), paging.Eq("c_likes", 2))),
+		"one that looks like a cursor":  paging.Gt("_id", "a"),
+		"8 KiB that end like a cursor":  paging.And(text(8<<10-len(`{"$and":[,]}`)-len(like.String())), like),
+		"one that has a cursor already": paging.Or(paging.Gt("c_likes", 1), paging.And(paging.Eq("c_likes", 1), paging.Gt("_id", "a"))),
 	}
 	long := strings.Repeat("x", 500)
-	places := map[string]struct {
+	cursors := map[string]struct {
 		sort   []paging.Key
 		values []any
 	}{
 		"by _id":            {nil, []any{"n"}},
 		"by _id down":       {[]paging.Key{{Path: "_id", Desc: true}}, []any{"n"}},
 		"by a number":       {[]paging.Key{{Path: "c_likes"}}, []any{json.Number("5"), "n"}},
-		"behind null":       {[]paging.Key{{Path: "c_likes", Desc: true}}, []any{nil, "n"}},
+		"after null":        {[]paging.Key{{Path: "c_likes", Desc: true}}, []any{nil, "n"}},
 		"by a text":         {[]paging.Key{{Path: "c_author", Desc: true}}, []any{long, "n"}},
 		"by three, of null": {[]paging.Key{{Path: "c_likes", Desc: true}, {Path: "name.first"}, {Path: "_id"}}, []any{nil, "a", "n"}},
 	}
 	for name, filter := range filters {
-		for placeName, place := range places {
-			t.Run("P04 "+name+", "+placeName, func(t *testing.T) {
-				q := paging.Query{Where: filter, Sort: place.sort}
+		for cursorName, cursor := range cursors {
+			t.Run("P04 "+name+", "+cursorName, func(t *testing.T) {
+				q := paging.Query{Where: filter, Sort: cursor.sort}
 				accepted(t, q.Encode())
-				q, err := q.Behind(place.values...)
+				q, err := q.After(cursor.values...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -309,9 +309,9 @@ func TestParseWhereAtItsBoundsGoesOn(t *testing.T) {
 			})
 		}
 	}
-	t.Run("P04 a place longer than 8 KiB", func(t *testing.T) {
-		place := `{"$or":[{"c_author":{"$gt":"` + strings.Repeat("x", 4<<10) + `"}},{"$and":[{"c_author":"` + strings.Repeat("x", 4<<10) + `"},{"_id":{"$gt":"n"}}]}]}`
-		if diff := cmp.Diff([]string{"where  longer than 8192 bytes"}, refused(t, where(place)+"&"+sorted("c_author"))); diff != "" {
+	t.Run("P04 a cursor longer than 8 KiB", func(t *testing.T) {
+		cursor := `{"$or":[{"c_author":{"$gt":"` + strings.Repeat("x", 4<<10) + `"}},{"$and":[{"c_author":"` + strings.Repeat("x", 4<<10) + `"},{"_id":{"$gt":"n"}}]}]}`
+		if diff := cmp.Diff([]string{"where  longer than 8192 bytes"}, refused(t, where(cursor)+"&"+sorted("c_author"))); diff != "" {
 			t.Error(diff)
 		}
 	})
