@@ -62,8 +62,10 @@ type Memory struct {
 	seed     replaytable.Seed
 
 	shards [shardCount]shard
-	live   atomic.Int64 // requests that are remembered
 	swept  sweeps
+	_      [64]byte     // keeps live, which each claim writes, out of lines that are only read
+	live   atomic.Int64 // requests that are remembered
+	_      [64]byte
 }
 
 // sweeps is how far a store has been swept. Claims that come meanwhile wait, so

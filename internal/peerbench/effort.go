@@ -25,7 +25,7 @@ func effortOf(quick bool) effort {
 	if quick {
 		return effort{quick: true, passes: 1, benchtime: 10 * time.Millisecond, live: 100_000, rows: 10_000}
 	}
-	return effort{passes: 5, benchtime: 120 * time.Millisecond, live: 1_000_000, rows: 1_000_000}
+	return effort{passes: 3, benchtime: 120 * time.Millisecond, live: 1_000_000, rows: 1_000_000}
 }
 
 // turns is how often each peer is timed: twice in a pass.

@@ -22,7 +22,7 @@ var growthRows = []growthRow{
 	{"memory_session", "session look-up, memory", "ours", ""},
 	{"memory_ledger", "ledger look-up, memory", "other0", ""},
 	{"memory_issue", "ledger Issue, memory", "other1", "all entries are of one subject"},
-	{"memory_claim", "replay claim, memory", "other2", "making the request is in the time"},
+	{"memory_claim", "replay refused, memory", "other2", "a claim of a request that is known; making it is in the time"},
 	{"SQLite_session", "session look-up, SQLite", "other3", ""},
 	{"SQLite_ledger", "ledger look-up, SQLite", "other4", ""},
 	{"SQLite_claim", "replay claim, SQLite", "other5", "in the memory of the process, so without a disk"},
