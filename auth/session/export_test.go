@@ -47,6 +47,7 @@ func (h *Hashing) VerifyBy(ctx context.Context, by Party, encoded, password stri
 	if err != nil {
 		return false, false, err
 	}
+	defer p.leave()
 	return p.verify(ctx, encoded, password)
 }
 

@@ -68,10 +68,11 @@ type place struct {
 type placeState int
 
 const (
-	taken   placeState = iota // its password is not at hand yet
-	waiting                   // for a slot
-	running                   // has one
-	gone                      // has left, or was turned away
+	taken    placeState = iota // its password is not at hand yet
+	waiting                    // for a slot
+	running                    // has one
+	finished                   // gave it back; its try is not settled yet
+	gone                       // has left, or was turned away
 )
 
 // errQueueFull means that as many hashes wait as may, in all or for this party;
@@ -122,7 +123,7 @@ func (h *hashing) turnAway() {
 	}
 	var last *place
 	for _, p := range h.line {
-		if p.state != running && (last == nil || cmp.Or(
+		if p.state < running && (last == nil || cmp.Or(
 			cmp.Compare(orgs[p.by.org], orgs[last.by.org]),
 			cmp.Compare(addresses[p.by.address], addresses[last.by.address])) >= 0) {
 			last = p
@@ -178,25 +179,33 @@ func (p *place) start(ctx context.Context) error {
 	return nil
 }
 
-// leave gives the place and the slot to others. It may be called again.
-func (p *place) leave() {
-	h := p.in
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// finish gives the slot to others, and keeps the place: a name has no more tries that
+// are not settled than places.
+func (p *place) finish() {
+	p.in.mu.Lock()
+	defer p.in.mu.Unlock()
 	if p.state == running {
-		h.running--
+		p.state = finished
+		p.in.running--
+		p.in.next()
 	}
-	h.remove(p)
-	h.next()
 }
 
-// verify is Verify of the Hasher, and leaves. An empty record stands for an account
+// leave gives the place and the slot to others. It may be called again.
+func (p *place) leave() {
+	p.finish()
+	p.in.mu.Lock()
+	defer p.in.mu.Unlock()
+	p.in.remove(p)
+}
+
+// verify is Verify of the Hasher, and finishes. An empty record stands for an account
 // that is unknown or has no password: it costs a verification as well, and is of no
 // password.
 //
 // It returns the errors of start, or that of the Hasher.
 func (p *place) verify(ctx context.Context, encoded, password string) (ok, rehash bool, err error) {
-	defer p.leave()
+	defer p.finish()
 	if err := p.start(ctx); err != nil {
 		return false, false, err
 	}
