@@ -15,7 +15,7 @@ import (
 // few at a time, a bounded line behind them, and an error beyond it. Nobody can
 // have the line alone:
 //
-//   - A name has 5 places in it, running ones included, and an address half of all.
+//   - A name has 5 places in it, kept until the try is settled, and an address half of all.
 //   - The slots go round the orgs that wait, and within an org round its addresses.
 //   - Whoever comes when the line is full takes the place of the latest from the
 //     address with the most places, in the org with the most. That may be itself.
