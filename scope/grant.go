@@ -68,8 +68,8 @@ func (g Grant) Of(id string) func(path string) bool {
 	return i.permits
 }
 
-// instance is where the walks for one instance have come to, so that its paths
-// go on from there.
+// instance caches the nodes reached for one identifier; checks of its paths
+// continue there.
 type instance struct {
 	whole  bool
 	need   shape

@@ -21,12 +21,12 @@ import (
 // key cannot take the room of the others. Both bounds are exact, however many
 // goroutines claim at once. An accepted request takes about 45 bytes until its
 // Use.Keep, and up to 17 seconds longer; each client key with any takes about
-// 200 more, or 400 where half of the keys have ended. Memory is allocated as it is needed, and later
-// claims use it again or give it back.
+// 200 more, or 400 where half of the keys have ended. Memory is allocated as it
+// is needed, and later claims use it again or give it back.
 //
-// The zero Memory is a store for a million requests, made with its first claim,
-// which is therefore stale unless it was signed in that millisecond. A Memory must
-// not be copied after first use.
+// The zero Memory is a store for a million requests. It starts with its first
+// claim, and refuses that as stale unless it was signed in the same millisecond:
+// use NewMemory. A Memory must not be copied after first use.
 //
 // # Clock
 //
@@ -40,9 +40,9 @@ import (
 // # Restart
 //
 // What was signed before the millisecond in which the store was made is stale,
-// as an earlier process may have accepted it. That leaves what was signed ahead of the clock, and
-// accepted just before the restart: it can be replayed once, within the time
-// it was ahead, which is at most the verifier's FutureTolerance.
+// as an earlier process may have accepted it. That leaves what was signed ahead
+// of the clock, and accepted just before the restart: it can be replayed once,
+// within the time it was ahead, which is at most the verifier's FutureTolerance.
 //
 // # Siblings
 //

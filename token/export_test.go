@@ -57,7 +57,7 @@ func (m *MemoryLedger) Children(r Record) int {
 func (m *MemoryLedger) SetParent(r Record, parent string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records[recordKey{r.ClientKey, r.ID}].Parent = parent
+	m.records[recordKey{r.ClientKey, r.ID}].parent = m.records[recordKey{r.ClientKey, parent}]
 }
 
 const MaxKeys = maxKeys

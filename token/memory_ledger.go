@@ -34,7 +34,7 @@ type subjectKey struct{ clientKey, subject string }
 // kept is a record with all that changes when it is removed.
 type kept struct {
 	Record
-	parent   *kept              // nil: it has none
+	parent   *kept              // nil: it has none; a record is removed with its parent
 	children map[*kept]struct{} // records that it is the parent of
 	place    *list.Element      // in its holdings
 	expiry   int                // its index in expiries
@@ -70,30 +70,29 @@ func (h *holdings) count(kid string) int {
 
 var _ Ledger = (*MemoryLedger)(nil)
 
-// isUsable reports whether a record is live, its ancestors aside. A record that
-// is kept has not been revoked.
+// isUsable reports whether a record is live, its ancestors aside: a kept record
+// has not been revoked.
 func (r *kept) isUsable(now time.Time) bool {
 	return (r.Expires.IsZero() || now.Before(r.Expires)) && (r.MaxUses == 0 || r.Uses < r.MaxUses)
 }
 
-// ancestors returns whether a record is live, and how many ancestors it has
-// then. A nil record is not live. The walk ends after MaxAncestors, also where
-// records form a circle.
-func (m *MemoryLedger) ancestors(r *kept, now time.Time) (n int, live bool) {
+// ancestors returns how many ancestors a live record has. A nil record is not
+// live. The walk ends after MaxAncestors, also where records form a circle.
+func (r *kept) ancestors(now time.Time) (n int, live bool) {
 	for n := range MaxAncestors + 1 {
 		if r == nil || !r.isUsable(now) {
 			return 0, false
 		}
-		if r.Parent == "" {
+		if r.parent == nil {
 			return n, true
 		}
-		r = m.records[recordKey{r.ClientKey, r.Parent}]
+		r = r.parent
 	}
 	return 0, false
 }
 
-func (m *MemoryLedger) isLive(r *kept, now time.Time) bool {
-	_, live := m.ancestors(r, now)
+func (r *kept) isLive(now time.Time) bool {
+	_, live := r.ancestors(now)
 	return live
 }
 
@@ -127,7 +126,7 @@ func (m *MemoryLedger) parentOf(r *Record, now time.Time) (*kept, error) {
 		return nil, nil
 	}
 	parent := m.records[recordKey{r.ClientKey, r.Parent}]
-	ancestors, live := m.ancestors(parent, now)
+	ancestors, live := parent.ancestors(now)
 	switch {
 	case !live:
 		return nil, ErrRevoked
@@ -236,7 +235,7 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 	switch {
 	case issued == nil, issued.Subject != r.Subject, issued.KeyID != r.KeyID, issued.MaxUses != r.MaxUses:
 		return Lineage{}, ErrRevoked
-	case m.isLive(issued, now):
+	case issued.isLive(now):
 		if issued.Uses++; issued.Uses == issued.MaxUses {
 			m.spent = append(m.spent, issued)
 		}
@@ -256,7 +255,7 @@ func (m *MemoryLedger) Revoke(ctx context.Context, clientKey, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.records[recordKey{clientKey, id}]
-	if !m.isLive(r, now) {
+	if !r.isLive(now) {
 		return ErrNotFound
 	}
 	m.remove(r)
@@ -271,7 +270,7 @@ func (m *MemoryLedger) RevokeSubject(ctx context.Context, clientKey, subject str
 	h, live := m.subjects[subjectKey{clientKey, subject}], 0
 	// Counted before any is gone: one may be the parent of another.
 	for r := range h.all() {
-		if m.isLive(r, now) {
+		if r.isLive(now) {
 			live++
 		}
 	}
@@ -288,7 +287,7 @@ func (m *MemoryLedger) List(ctx context.Context, clientKey, subject string) ([]R
 	defer m.mu.Unlock()
 	list := []Record{}
 	for r := range m.subjects[subjectKey{clientKey, subject}].all() {
-		if m.isLive(r, now) {
+		if r.isLive(now) {
 			list = append(list, r.Record)
 		}
 	}

@@ -39,12 +39,12 @@ func New(db *sql.DB) *DB {
 	return &DB{db: db, byText: map[string]*list.Element{}, latest: list.New()}
 }
 
-// statement is kept until it is evicted, and open until its last user is done.
+// statement is open until its last user is done. The DB is one of them while it
+// keeps the statement.
 type statement struct {
 	*sql.Stmt
-	text    string
-	users   int
-	evicted bool
+	text  string
+	users int
 }
 
 // QueryContext is that of sql.DB.
@@ -127,7 +127,7 @@ func (d *DB) keep(text string, made *sql.Stmt) *statement {
 		go d.close(made)
 		return s
 	}
-	s := &statement{Stmt: made, text: text, users: 1}
+	s := &statement{Stmt: made, text: text, users: 2} // the DB and the caller
 	d.byText[text] = d.latest.PushFront(s)
 	if d.open >= MaxStatements {
 		d.evict() // now, so that the next one finds room
@@ -139,17 +139,19 @@ func (d *DB) keep(text string, made *sql.Stmt) *statement {
 func (d *DB) evict() {
 	s := d.latest.Remove(d.latest.Back()).(*statement)
 	delete(d.byText, s.text)
-	s.evicted = true
-	if s.users == 0 {
-		go d.close(s.Stmt)
-	}
+	d.leave(s)
 }
 
 func (d *DB) release(s *statement) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.leave(s)
+}
+
+// leave takes one user off a statement. The caller holds the lock.
+func (d *DB) leave(s *statement) {
 	s.users--
-	if s.evicted && s.users == 0 {
+	if s.users == 0 {
 		go d.close(s.Stmt)
 	}
 }

@@ -18,15 +18,15 @@ type Groups struct {
 	Stale time.Duration // how long an answer is kept
 	Limit int           // how many groups there are at most, and how many answers of a kind
 
-	forgets atomic.Uint64 // counts calls of Forget
+	forgets atomic.Uint64 // counts calls of Forget, of any group
 	mu      sync.Mutex
 	current map[string]*generation
-	floor   uint64 // before that count any group without a generation may have been forgotten
+	floor   uint64 // forgets when a group was last pushed out: what was forgotten of it is not known
 }
 
 // generation is all that was found of a group between two calls of Forget.
 type generation struct {
-	since uint64 // how many calls there were, of any group; none but of this one count
+	since uint64 // forgets when it began
 	over  atomic.Bool
 }
 

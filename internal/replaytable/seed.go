@@ -51,8 +51,9 @@ func (s Seed) Signature(key Tag, signature *[32]byte) Tag {
 // Pick maps a tag to one of n, by its highest bits.
 func (t Tag) Pick(n int) int { return scale(uint32(t>>32), n) }
 
-// part, home and otherHome map a tag to one of n as well. Each of the four
-// reads other bits, up to n of 1<<16.
+// part, home and otherHome map a tag to one of n as well. Each of the three
+// reads other bits, up to n of 1<<16. Pick shares those of home: it is for tags
+// of client keys, which are in no table.
 func (t Tag) part(n int) int      { return scale(uint32(t>>16), n) }
 func (t Tag) home(n int) int      { return scale(uint32(t>>32), n) }
 func (t Tag) otherHome(n int) int { return scale(uint32(t), n) }
