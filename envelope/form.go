@@ -42,8 +42,8 @@ type Kind func(text string) (value any, refused string)
 //
 // Every error is a *BodyError, and tells all that is wrong, up to 32 things:
 // members that are unknown, given twice, of another type or missing. A body has at
-// most 1000 members and elements over all levels; nothing is read behind the last
-// of them, or behind limit. Half of a surrogate pair is refused, as are bytes that
+// most 1000 members and elements over all levels; nothing is read after the last
+// of them, or beyond limit. Half of a surrogate pair is refused, as are bytes that
 // are not UTF-8. Names are exact.
 func (f Form) Read(r *http.Request, limit int64) (values map[string]any, named []string, err error) {
 	text, err := bodyText(r, limit)
