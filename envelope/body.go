@@ -86,7 +86,7 @@ func bodyText(r *http.Request, limit int64) (string, error) {
 	}
 	var text strings.Builder
 	var seen parts
-	// In small steps, so that little is read behind the last part that is allowed.
+	// In small steps, so that little is read after the last part that is allowed.
 	_, err := io.CopyBuffer(io.MultiWriter(&text, &seen), io.LimitReader(r.Body, min(limit, math.MaxInt64-1)+1), make([]byte, 1<<10))
 	switch {
 	case errors.Is(err, errParts):
@@ -129,7 +129,7 @@ var errParts = errors.New("too many members")
 type parts struct {
 	count   int  // commas and opening brackets outside of strings
 	quoted  bool // within a string
-	escaped bool // behind its backslash
+	escaped bool // after a backslash in it
 }
 
 func (p *parts) Write(text []byte) (int, error) {

@@ -116,7 +116,7 @@ var refusedBodies = []struct {
 	{"a trailing comma", `{"text":"x",}`, nil},
 	{"a missing colon", `{"text" "x"}`, nil},
 	{"not UTF-8", "{\"text\":\"\xff\"}", nil},
-	{"not UTF-8 behind the object", `{"text":"x"}` + "\xff", nil},
+	{"not UTF-8 after the object", `{"text":"x"}` + "\xff", nil},
 	{"half of a surrogate pair", `{"text":"\ud800"}`, nil},
 	{"too many members", `{"extra":{` + strings.Repeat(`"a":1,`, 1000) + `"a":1}}`, nil},
 	{"too many elements", `{"tags":[` + strings.Repeat(`"a",`, 1000) + `"a"]}`, nil},
@@ -221,7 +221,7 @@ func TestBodyLength(t *testing.T) {
 			t.Errorf("%v, %d bytes left", err, body.Len())
 		}
 	})
-	t.Run("nothing is read behind the last member", func(t *testing.T) {
+	t.Run("nothing is read after the last member", func(t *testing.T) {
 		for _, part := range []string{`"a":1,`, `"a":{`, `[`, `,`} {
 			body := &counted{from: strings.NewReader("{" + strings.Repeat(part, 500_000))}
 			if _, _, err := noteForm.Read(request(body), 1<<30); err == nil || body.read > 8<<10 {
@@ -377,8 +377,8 @@ func TestReadNeedsAStruct(t *testing.T) {
 	}
 }
 
-// FuzzRead compares what Form.Read and Read accept with encoding/json: it accepts
-// all of that, with the same values. No body is read further than one byte behind
+// FuzzRead compares Form.Read and Read with encoding/json, which must accept what
+// they accept, with the same values. No body is read further than one byte beyond
 // its bound.
 func FuzzRead(f *testing.F) {
 	f.Add(wholeOrder, int64(len(wholeOrder)))

@@ -42,8 +42,8 @@ type Kind func(text string) (value any, refused string)
 //
 // Every error is a *BodyError, and tells all that is wrong, up to 32 things:
 // members that are unknown, given twice, of another type or missing. A body has at
-// most 1000 members and elements over all levels; nothing is read behind the last
-// of them, or behind limit. Half of a surrogate pair is refused, as are bytes that
+// most 1000 members and elements over all levels; nothing is read after the last
+// of them, or beyond limit. Half of a surrogate pair is refused, as are bytes that
 // are not UTF-8. Names are exact.
 func (f Form) Read(r *http.Request, limit int64) (values map[string]any, named []string, err error) {
 	text, err := bodyText(r, limit)
@@ -80,11 +80,8 @@ func (f Form) parse(text string) (values map[string]any, named []string, err err
 	return b.values, b.named, nil
 }
 
-// loose leaves to others what is wrong with one member, and strict does not.
-var (
-	loose  = strictjson.Limits{Depth: maxParts, Members: maxParts, AllowNUL: true, AllowDuplicates: true}
-	strict = strictjson.Limits{Depth: maxParts, Members: maxParts, AllowNUL: true}
-)
+// loose leaves NUL and names that occur twice to the Kinds, which can say where.
+var loose = strictjson.Limits{Depth: maxParts, Members: maxParts, AllowNUL: true, AllowDuplicates: true}
 
 func check(text string, limits strictjson.Limits) error {
 	r := strictjson.New(text, limits)
@@ -223,7 +220,7 @@ func (b *body) requireBelow(at string) {
 // String is the Kind of a string without NUL, which PostgreSQL, for one, cannot
 // keep. Its value is a string.
 func String(text string) (value any, refused string) {
-	r := strictjson.New(text, strict)
+	r := strictjson.New(text, loose)
 	if r.Kind() != '"' {
 		return nil, "must be a string"
 	}
@@ -236,7 +233,7 @@ func String(text string) (value any, refused string) {
 
 // Strings is the Kind of an array of such strings. Its value is a []string.
 func Strings(text string) (value any, refused string) {
-	r := strictjson.New(text, strict)
+	r := strictjson.New(text, loose)
 	if r.Kind() != '[' {
 		return nil, "must be an array of strings"
 	}
@@ -279,13 +276,15 @@ func Object(text string) (value any, refused string) {
 	if text[0] != '{' {
 		return nil, "must be an object"
 	}
-	if check(text, strict) != nil {
-		return nil, "has a name more than once"
-	}
-	r := strictjson.New(text, strict)
+	limits := loose
+	limits.AllowDuplicates = false
+	r := strictjson.New(text, limits)
 	members := make(map[string]json.RawMessage)
 	for name := range r.Object {
 		members[strings.Clone(name)] = json.RawMessage(r.Skip())
+	}
+	if r.End() != nil {
+		return nil, "has a name more than once"
 	}
 	return members, ""
 }

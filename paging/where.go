@@ -19,8 +19,7 @@ func ParseFilter(text string) (Filter, error) {
 	return f, nil
 }
 
-// lookup returns the type of a property that may be filtered by and whether it
-// may be null, or else says why not.
+// lookup returns a property that may be filtered by, or says why it may not be.
 type lookup func(path string) (p *Property, problem string)
 
 func anyProperty(path string) (*Property, string) {
@@ -247,11 +246,11 @@ func (s subject) value(i int) operand {
 		return operand{}
 	case '"':
 		if s.property.Type == Date {
-			value, problem := dateOperand(t.text)
-			if problem != "" {
-				s.wrong(i, problem)
+			date, ok := parseDate(t.text)
+			if !ok {
+				s.wrong(i, wantsDate)
 			}
-			return value
+			return operand{'"', date}
 		}
 	}
 	if problem := s.property.mismatch(t.kind); problem != "" {
@@ -290,11 +289,3 @@ func (p *Property) mismatch(kind byte) string {
 }
 
 const wantsDate = "must be a date like 2026-01-02T03:04:05.000Z"
-
-func dateOperand(text string) (value operand, problem string) {
-	date, ok := parseDate(text)
-	if !ok {
-		return operand{}, wantsDate
-	}
-	return operand{'"', date}, ""
-}

@@ -111,7 +111,7 @@ func FuzzSpan(f *testing.F) {
 		if json.Unmarshal([]byte(text), &want) != nil || len(want) == 0 {
 			return // it came to an end
 		}
-		// Behind the last element comes its bracket, and nothing.
+		// After the last element comes its bracket, and nothing.
 		for len(got) > len(want) && len(got[len(got)-1]) == 0 {
 			got = got[:len(got)-1]
 		}

@@ -251,7 +251,7 @@ func (r *Reader) open(bracket byte) bool {
 	return false
 }
 
-// more stands behind a part: another one follows, or the end.
+// more reads what follows a part, and reports whether it is another part.
 func (r *Reader) more(end byte) bool {
 	r.space()
 	switch r.peek() {

@@ -2,10 +2,10 @@ package strictjson
 
 import "strings"
 
-// Span returns how much of text comes before the comma, colon or closing bracket
-// behind the value that it begins with, blanks included; all of it where there
-// is none. It checks nothing: it is for text that was checked before, or whose
-// parts will be.
+// Span returns the length of the value that text begins with, up to the comma,
+// colon or closing bracket after it. Blanks count. Where none of these follows, it
+// is the length of text. Span checks nothing: it is for text that was checked
+// before, or whose parts will be.
 func Span(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// TestGoingOnAfterMax makes positions of the last item that was given out, as
+// TestGoingOnAfterMax makes cursors of the last item that was given out, as
 // the package comment says.
 func TestGoingOnAfterMax(t *testing.T) {
 	sort := []paging.Key{{Path: "group", Desc: true}, {Path: "rank"}}
@@ -24,7 +24,7 @@ func TestGoingOnAfterMax(t *testing.T) {
 		"by _id":           {walk.List[record]{}, func(_ int, last record) string { return last.ID }},
 		"by _id, a skip":   {walk.List[record]{Query: paging.Query{Skip: 3}}, func(_ int, last record) string { return last.ID }},
 		"by counting":      {walk.List[record]{Skip: true}, func(given int, _ record) string { return fmt.Sprint(given) }},
-		"by other keys":    {walk.List[record]{Query: paging.Query{Sort: sort}}, positionOf},
+		"by other keys":    {walk.List[record]{Query: paging.Query{Sort: sort}}, cursorOf},
 		"by keys, counted": {walk.List[record]{Skip: true, Query: paging.Query{Sort: sort, Skip: 3}}, func(given int, _ record) string { return fmt.Sprint(3 + given) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestGoingOnAfterMax(t *testing.T) {
 	}
 }
 
-func positionOf(_ int, last record) string {
+func cursorOf(_ int, last record) string {
 	text, err := json.Marshal([]any{last.Group, last.Rank, last.ID})
 	if err != nil {
 		panic(err)

@@ -48,8 +48,8 @@ func FuzzEndsOf(f *testing.F) {
 	})
 }
 
-// FuzzAfter goes on at any position: what is none is refused unasked, and what is
-// one is the cursor that the server is asked to go on after.
+// FuzzAfter goes on after any text: one that is no cursor is refused before the
+// server is asked, and one that is a cursor is what the server is asked for.
 func FuzzAfter(f *testing.F) {
 	for _, seed := range []string{
 		"5f", "10000", "10001", "-1", "+5", "2147483648", `["a",1,"5f"]`, `[null,null,"5f"]`, `[true,9007199254740993,"5f"]`, `["a",1e400,"5f"]`,
@@ -77,16 +77,16 @@ func FuzzAfter(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%q: %v", after, err)
 			}
-			if got := positionIn(t, q, list); !cmp.Equal(got, positionOfText(after, list)) {
+			if got := cursorIn(t, q, list); !cmp.Equal(got, cursorOfText(after, list)) {
 				t.Fatalf("%q became %v", after, got)
 			}
 		}
 	})
 }
 
-// positionIn returns where a query goes on, and positionOfText what a position
-// asks for: a number to skip, an _id or the values of a sort.
-func positionIn(t *testing.T, q paging.Query, list walk.List[envelope.Item]) any {
+// cursorIn returns where a query goes on, and cursorOfText where a text asks to go
+// on: a number to skip, an _id or the values of a sort.
+func cursorIn(t *testing.T, q paging.Query, list walk.List[envelope.Item]) any {
 	switch {
 	case list.Skip:
 		return q.Skip
@@ -100,7 +100,7 @@ func positionIn(t *testing.T, q paging.Query, list walk.List[envelope.Item]) any
 	return values
 }
 
-func positionOfText(after string, list walk.List[envelope.Item]) any {
+func cursorOfText(after string, list walk.List[envelope.Item]) any {
 	switch {
 	case list.Skip:
 		n, _ := strconv.Atoi(after)
