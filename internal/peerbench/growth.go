@@ -43,14 +43,6 @@ func (m *measured) grown(r growthRow, n int) float64 {
 	return median(m.samples[sampleKey{growthBenchmark + "/" + r.name, strconv.Itoa(n), unitTime}])
 }
 
-func median(samples []float64) float64 {
-	if len(samples) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(samples))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
-}
-
 // growthTable is the table of growth, for stores of up to so many entries.
 func (p report) growthTable(b *bytes.Buffer) {
 	sizes := growthSizes(p.live)

@@ -85,14 +85,15 @@ func (m *measured) of(r row, p peer, unit string) []float64 {
 // median is the middle sample, 0 and false if there is none.
 func (m *measured) median(r row, p peer, unit string) (float64, bool) {
 	samples := m.of(r, p, unit)
+	return median(samples), len(samples) > 0
+}
+
+func median(samples []float64) float64 {
 	if len(samples) == 0 {
-		return 0, false
+		return 0
 	}
-	half := len(samples) / 2
-	if len(samples)%2 == 0 {
-		return (samples[half-1] + samples[half]) / 2, true
-	}
-	return samples[half], true
+	sorted := slices.Sorted(slices.Values(samples))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // time is the median of the time, which complete has seen.

@@ -167,7 +167,7 @@ func (*misses) end() {}
 
 // cacheMisses makes its requests as the stores' are made.
 func cacheMisses(b *testing.B) {
-	c := claimer{b: b, claims: newMisses(*live * 43)}
+	c := claimer{b: b, claims: newMisses(*live * 41)}
 	b.ReportAllocs()
 	for b.Loop() {
 		c.next()
