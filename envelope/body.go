@@ -11,8 +11,8 @@ import (
 )
 
 // BodyError is why the body of a request was refused. auth.Fail answers with its
-// Fault. It is not a *Fault itself: a Fault may also have come from another
-// server, and is not for this server's clients then.
+// Fault. It is not a *Fault itself: a *Fault may have come from another server,
+// and must not reach this server's clients.
 type BodyError struct {
 	fault *Fault
 	cause error
@@ -62,11 +62,11 @@ func invalidBody(path, reason string) *Fault {
 	}
 }
 
-// What a body full of nonsense is answered with is bounded: so many children,
-// each with so much of a name that may be as long as the body.
+// Bounds of the reply to a body that is refused. A name in the body may be as long
+// as the body.
 const (
-	maxFaults = 32
-	maxShown  = 100 // bytes
+	maxFaults = 32  // children
+	maxShown  = 100 // bytes of the path in each
 )
 
 func shown(path string) string {
@@ -112,7 +112,7 @@ func checkHeader(h http.Header) error {
 	if charset, said := parameters["charset"]; said && !strings.EqualFold(charset, "utf-8") {
 		return wrongType("application/json in UTF-8")
 	}
-	// A packed body would be taken for what it is not, or unpacked beyond the limit.
+	// Nothing unpacks a body here, and unpacked it could exceed the limit.
 	if h.Get("Content-Encoding") != "" {
 		return wrongType("no Content-Encoding")
 	}

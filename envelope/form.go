@@ -31,20 +31,19 @@ type Field struct {
 }
 
 // Kind reads the JSON text of a value, which is valid and in UTF-8. Objects in it
-// may have a name twice, and its strings NUL. A value that it refuses it gives a
-// reason for, which clients are shown: "must be an integer".
+// may have a name twice, and its strings NUL. refused is why the value is refused,
+// like "must be an integer", and is shown to clients; it is empty otherwise.
 type Kind func(text string) (value any, refused string)
 
 // Read reads the body of r, a JSON object of at most limit bytes, and returns its
 // values by path. A value that is not in the body is not in the map; null is nil.
-// named are the paths that the body names, in its order. Of an object it is those of
-// its members, or its own if it is null or empty.
+// named are the paths of the members that the body names, in its order. An object's
+// own path is among them only if the object is null or empty.
 //
-// Every error is a *BodyError, and tells all that is wrong, up to 32 things:
-// members that are unknown, given twice, of another type or missing. A body has at
-// most 1000 members and elements over all levels; nothing is read after the last
-// of them, or beyond limit. Half of a surrogate pair is refused, as are bytes that
-// are not UTF-8. Names are exact.
+// Every error is a *BodyError. It lists up to 32 members that are unknown, given
+// twice, of another type or missing. A body has at most 1000 members and elements
+// over all levels; nothing is read after the last of them, or beyond limit. Half of
+// a surrogate pair is refused, as are bytes that are not UTF-8. Names are exact.
 func (f Form) Read(r *http.Request, limit int64) (values map[string]any, named []string, err error) {
 	text, err := bodyText(r, limit)
 	if err != nil {

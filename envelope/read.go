@@ -17,7 +17,7 @@ import (
 
 // Read reads the body of r, a JSON object of at most limit bytes, into the struct
 // that v points to. Limits and errors are those of Form.Read: every error is a
-// *BodyError for auth.Fail, and v is as it was then.
+// *BodyError for auth.Fail, and leaves v as it was.
 //
 // Members are named by json tags, exactly as they are spelled there. One whose tag
 // has neither omitempty nor omitzero is required, unless its field is a pointer.
@@ -27,7 +27,7 @@ import (
 //
 // Structs within the struct are read member by member. Any other value has at most
 // 16 objects and arrays inside each other. Pointers and slices are new: they are not
-// merged with what was there. Of what is wrong in a slice only the first is told. In
+// merged with what was there. Of a slice only the first mistake is reported. In
 // maps and arrays names match as encoding/json has it. Tag options other than these
 // two do nothing.
 //

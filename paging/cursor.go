@@ -19,8 +19,8 @@ func (q Query) Order() []Key {
 
 // Cursor returns the cursor of the query: the values that the last item of the
 // page before has for the keys of Order. The rest is what else Where asks for.
-// Cursor returns false where Where has no cursor, or one that its comparisons
-// describe as they stand.
+// Cursor returns false where Where has no cursor, and where the comparisons of the
+// cursor alone match what follows it, as in a sort by _id.
 //
 // A cursor is what Parse found at the end of the caller's where, or what After
 // added. No other condition is taken for one, whatever its form. A back end must

@@ -46,11 +46,11 @@
 // properties and _id adds, from the second page on, an $and of two levels around
 // both, and a condition of up to 8 levels with (k+1)(k+2)/2 values and 2k+1 logical
 // operators: by the 8 properties that a sort may have, 45 values and 62 conditions
-// and operators. The value of the first property is in it k+1 times, for which a
-// long text is a bad sort key. The bounds hold for this cursor and for the rest one
-// by one, so that a filter that was accepted for the first page is for all others.
-// With both of them at their bounds a URL has 16 KiB before it is escaped, which
-// proxies and servers on the way must let through.
+// and operators. It has the value of the first property k+1 times, so a long text
+// is a bad sort key. The bounds hold for this cursor and for the rest one by one, so
+// that a filter that was accepted for the first page is for all others. With both of
+// them at their bounds a URL has 16 KiB before it is escaped, which proxies and
+// servers on the way must let through.
 //
 // A sort has at most 8 properties, paths[] 100 paths, skip goes to 10,000, and
 // one request has the arguments of at most 8 list properties.

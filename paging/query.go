@@ -35,8 +35,8 @@ type Key struct {
 
 // And returns the query with f as a further condition: what the server adds to
 // what the caller sent. It can only match less, and is never taken for a cursor,
-// whatever its form. A page is found by its index when its cursor was given to
-// After, and by reading all before it otherwise.
+// whatever its form. Give a cursor to After: a back end then finds the page by an
+// index, and would otherwise read all items before it.
 func (q Query) And(f Filter) Query {
 	q.Where = And(q.Where, f.marked(false))
 	return q

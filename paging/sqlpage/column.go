@@ -88,8 +88,8 @@ func (c column) integer(op paging.Op, n json.Number, bind func(operand) string) 
 	return "FALSE"
 }
 
-// guarded keeps SQLite from finding a text that is greater than a number, and
-// all else that is in no order with a value. An _id is a text in every row.
+// guarded limits a comparison in SQLite to values of the column's type: SQLite
+// orders every text after every number. An _id is a text in every row.
 func (c column) guarded(op paging.Op, condition string) string {
 	less := op == paging.OpLt || op == paging.OpLte
 	switch {

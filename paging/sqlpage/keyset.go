@@ -57,8 +57,8 @@ func hidden(placeholder string, i int) string {
 	return "(+" + placeholder + ")"
 }
 
-// ranges returns what follows the cursor as conditions, no two of which hold for the same
-// row, each of one range of an index.
+// ranges returns what follows the cursor as conditions, each of one range of an
+// index. No two of them hold for the same row.
 func (k *keyset) ranges(s *statement) []indexRange {
 	var ranges []indexRange
 	var equal []string
