@@ -23,11 +23,10 @@ type CachedDirectory struct {
 }
 
 // Cached wraps a Directory so that a look-up which succeeded is answered from
-// memory for the given time: 2 s if stale is 0. That time is the promise: every
-// request that starts more than stale after a change in d, a disabled account say,
-// sees it, whichever process made the change. The process that made it calls
-// Invalidate, and its next request sees it. Failures are not kept, "not found"
-// neither.
+// memory for the given time: 2 s if stale is 0. Every request that starts more
+// than stale after a change in d, a disabled account say, sees it, whichever
+// process made the change. The process that made it calls Invalidate, and its next
+// request sees it. Failures are not kept, "not found" neither.
 //
 // It keeps up to entries answers of each of the four kinds, 10,000 if entries
 // is 0. When it is full, few of the new answers take the place of others: a name

@@ -111,9 +111,9 @@ var (
 	ErrUnavailable = errors.New("auth: store unavailable")
 )
 
-// IsNotFound reports whether a Directory or a store knows that there is no such thing.
-// One that wraps ErrUnavailable knows nothing, whatever else it wraps: its failure
-// must never read as an absence.
+// IsNotFound reports whether an error of a Directory or a store says that there is no
+// such thing. One that wraps ErrUnavailable does not, whatever else it wraps: a
+// failure must never read as an absence.
 func IsNotFound(err error) bool {
 	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnavailable)
 }

@@ -1,8 +1,6 @@
 package auth
 
-import (
-	"strings"
-)
+import "strings"
 
 // splitMount takes org and version from the first two segments of a clean path.
 func splitMount(path string) (org, version, rest string, ok bool) {

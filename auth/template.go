@@ -70,7 +70,7 @@ func (t *template) fill(r *http.Request) (need scope.Need) {
 		return t.fixed
 	}
 	if t.kind.Valid() {
-		// No identifier of any grammar has such a byte.
+		// At takes identifiers alone, and none has a star, a dot or a number sign.
 		need = t.grammar.At(t.kind, r.PathValue(t.parts[1].text))
 		if need.Valid() {
 			return need

@@ -100,7 +100,8 @@ func (g *Grammar) parse(text string, s *shape) *SyntaxError {
 }
 
 // instance reads a chain for one instance, object.verb.name.identifier with 24
-// digits, as nearly all are. It fails for any other, which parse then reads.
+// digits, as nearly all are. It reports whether the chain is one; parse reads any
+// other.
 func (g *Grammar) instance(text string, s *shape) bool {
 	const verb = len("object.")
 	end := len(text) - len(".") - 24

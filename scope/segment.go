@@ -59,7 +59,7 @@ func hash(s string) uint64 {
 	case n > 0:
 		a = uint64(s[0])<<16 | uint64(s[n/2])<<8 | uint64(s[n-1])
 	}
-	return mix(secrets[2]^a, h^b) ^ uint64(n) // not before: b could make up for it
+	return mix(secrets[2]^a, h^b) ^ uint64(n) // last: before the mix, b could cancel the length
 }
 
 func mix(a, b uint64) uint64 {

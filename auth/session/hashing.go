@@ -179,8 +179,8 @@ func (p *place) start(ctx context.Context) error {
 	return nil
 }
 
-// finish gives the slot to others, and keeps the place: a name has no more tries that
-// are not settled than places.
+// finish gives the slot to others, and keeps the place until the try is settled: so
+// perName bounds the unsettled tries of a name, too.
 func (p *place) finish() {
 	p.in.mu.Lock()
 	defer p.in.mu.Unlock()

@@ -23,11 +23,11 @@ import (
 //
 // A refused claim leaves no row, but that of the epoch if it is the first. Of claims
 // of one signature at once, the statement of one that loses ends with an error, which
-// takes back what it has written. In PostgreSQL that leaves a line "division by zero" in the server's log, of level
-// ERROR, and a dead row until the next vacuum. The line has neither nonce nor client
-// key, unless the server is told to log parameters. For each claim that is accepted
-// there are at most as many of them as connections: who comes later is refused by a
-// look.
+// takes back what it has written. In PostgreSQL that leaves a line "division by zero"
+// in the server's log, of level ERROR, and a dead row until the next vacuum. The line
+// has neither nonce nor client key, unless the server is told to log parameters. For
+// each claim that is accepted there are at most as many of them as connections: who
+// comes later is refused by a look.
 //
 // # Epoch
 //

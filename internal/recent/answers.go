@@ -126,8 +126,7 @@ func (a *Answers[K, V]) put(n *answer[K, V], now time.Time, g *Groups) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	list := a.roomy().list(n.key)
-	for at := list; at.Load() != nil; at = &at.Load().next {
-		known := at.Load()
+	for at, known := list, list.Load(); known != nil; at, known = &known.next, known.next.Load() {
 		if known.key != n.key {
 			continue
 		}

@@ -26,7 +26,7 @@ type Groups struct {
 
 // generation is all that was found of a group between two calls of Forget.
 type generation struct {
-	since uint64 // forgets when it began
+	since uint64 // no Forget after so many was of this group
 	over  atomic.Bool
 }
 
