@@ -2,16 +2,13 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"unicode/utf8"
 
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -63,105 +60,42 @@ func verdictOn(line []byte, err error) verdict {
 	return verdict{Allowed: &allowed}
 }
 
+// question is a line of input. Its chains stand as on the wire: "" is everything,
+// and a list that is empty or missing grants nothing.
+var question = envelope.Form{
+	{Path: "grants", Kind: envelope.Strings},
+	{Path: "need", Kind: envelope.String, Required: true},
+}
+
 func decideLine(line []byte) (bool, error) {
-	q, err := readQuestion(line)
+	values, _, err := question.Parse(string(line))
 	if err != nil {
-		return false, err
+		return false, lineError(err)
 	}
-	set, err := compile(q.grants)
+	grants, _ := values["grants"].([]string)
+	set, err := compile(grants)
 	if err != nil {
 		return false, fmt.Errorf("grants: %w", err)
 	}
-	need, err := scope.ParseNeed(q.need)
+	need, err := scope.ParseNeed(values["need"].(string))
 	if err != nil {
 		return false, fmt.Errorf("need: %w", err)
 	}
 	return set.Allows(need), nil
 }
 
-// question is a line of input. Its chains stand as on the wire: "" is
-// everything, and a list that is empty or missing grants nothing.
-type question struct {
-	grants []string
-	need   string
-}
-
-// readQuestion is strict, as a line that is misread could be allowed: the names
-// are exact and stand once, others are refused, and so is null, which
-// encoding/json would take for the empty chain.
-func readQuestion(line []byte) (q question, err error) {
-	members, err := readMembers(line)
-	if err != nil {
-		return q, err
+// lineError tells what is wrong with a line first, and not that it is no body of a
+// request.
+func lineError(err error) error {
+	refused, ok := errors.AsType[*envelope.BodyError](err)
+	if !ok {
+		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		ok := false
-		switch name {
-		case "grants":
-			q.grants, ok = readTexts(members[name])
-		case "need":
-			q.need, ok = readText(members[name])
-		}
-		if !ok {
-			return q, fmt.Errorf("member %q is unknown, or not of its type", name)
-		}
+	fault := refused.Fault()
+	if len(fault.Faults) == 0 {
+		return errors.New(fault.Reason)
 	}
-	if _, ok := members["need"]; !ok {
-		return q, errors.New("no need")
-	}
-	return q, nil
-}
-
-// readMembers reads one JSON object in UTF-8, whose members have different
-// names, and nothing else.
-func readMembers(line []byte) (map[string]json.RawMessage, error) {
-	if !utf8.Valid(line) {
-		return nil, errors.New("not UTF-8")
-	}
-	// All of it at once: the decoder that comes next stops where the object ends.
-	if err := json.Unmarshal(line, new(json.RawMessage)); err != nil {
-		return nil, fmt.Errorf("malformed JSON: %w", err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	if brace, err := decoder.Token(); err != nil || brace != json.Delim('{') {
-		return nil, errors.New("not a JSON object")
-	}
-	members := make(map[string]json.RawMessage, 2)
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, err
-		}
-		if _, twice := members[name.(string)]; twice {
-			return nil, fmt.Errorf("member %q stands twice", name)
-		}
-		members[name.(string)] = value
-	}
-	return members, nil
-}
-
-func readTexts(value json.RawMessage) (texts []string, ok bool) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(value, &list); err != nil || list == nil {
-		return nil, false
-	}
-	for _, value := range list {
-		text, ok := readText(value)
-		if !ok {
-			return nil, false
-		}
-		texts = append(texts, text)
-	}
-	return texts, true
-}
-
-func readText(value json.RawMessage) (text string, ok bool) {
-	ok = value[0] == '"' && json.Unmarshal(value, &text) == nil
-	return text, ok
+	return fmt.Errorf("%s: %s", fault.Faults[0].Path, fault.Faults[0].Reason)
 }
 
 var errLongLine = fmt.Errorf("a line of more than %d bytes", maxLine)

@@ -45,18 +45,19 @@ func newLineLog(to io.Writer) *lineLog {
 
 // Write takes one line, or several whole ones. It never fails: nobody could be told.
 func (l *lineLog) Write(line []byte) (int, error) {
-	var end int64
-	added := func() (ok bool) {
-		end, ok = l.add(line)
-		return ok
-	}
-	switch {
-	case !l.await(added):
-		l.mu.Lock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.await(func() bool { return l.hasRoom(len(line)) }) {
 		l.lost++
-		l.mu.Unlock()
-	case l.isDirect():
-		l.await(func() bool { return l.isWritten(end) })
+		return len(line), nil
+	}
+	l.lines = append(l.lines, line...)
+	l.in += int64(len(line))
+	if len(l.lines) > lineLogSize/4 {
+		l.hurry()
+	}
+	if l.direct {
+		l.awaitWritten()
 	}
 	return len(line), nil
 }
@@ -64,10 +65,9 @@ func (l *lineLog) Write(line []byte) (int, error) {
 // writeThrough writes what waits, and from then on each line at once.
 func (l *lineLog) writeThrough() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.direct = true
-	end := l.in
-	l.mu.Unlock()
-	l.await(func() bool { return l.isWritten(end) })
+	l.awaitWritten()
 }
 
 // close writes what waits, as far as the writer takes it in time, and ends the log.
@@ -76,32 +76,11 @@ func (l *lineLog) close() {
 	close(l.ended)
 }
 
-// add adds a line if there is room, and returns where it ends.
-func (l *lineLog) add(line []byte) (end int64, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// hasRoom reports whether so many bytes more may wait. A line that is longer than all
+// may, too, if it is alone. The caller holds the lock.
+func (l *lineLog) hasRoom(n int) bool {
 	waiting := l.in - l.out
-	if waiting > 0 && waiting+int64(len(line)) > lineLogSize {
-		return 0, false
-	}
-	l.lines = append(l.lines, line...)
-	l.in += int64(len(line))
-	if len(l.lines) > lineLogSize/4 {
-		l.hurry()
-	}
-	return l.in, true
-}
-
-func (l *lineLog) isWritten(end int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out >= end
-}
-
-func (l *lineLog) isDirect() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.direct
+	return waiting == 0 || waiting+int64(n) <= lineLogSize
 }
 
 // hurry has lines written now.
@@ -112,33 +91,43 @@ func (l *lineLog) hurry() {
 	}
 }
 
+// awaitWritten waits for what has been added by now. The caller holds the lock.
+func (l *lineLog) awaitWritten() {
+	end := l.in
+	l.await(func() bool { return l.out >= end })
+}
+
 // await reports whether done has come true in time. It is asked again whenever lines
-// have been written.
+// have been written. The caller holds the lock, which is free while await waits.
 func (l *lineLog) await(done func() bool) bool {
-	if done() {
-		return true
-	}
-	timer := time.NewTimer(lineLogPatience)
-	defer timer.Stop()
-	for {
-		l.mu.Lock()
-		passed, stuck := l.passed, l.stuck
-		l.mu.Unlock()
-		if done() {
-			return true
-		}
-		if stuck {
+	var late <-chan time.Time
+	for !done() {
+		if l.stuck {
 			return false
 		}
-		l.hurry()
-		select {
-		case <-passed:
-		case <-timer.C:
-			l.mu.Lock()
+		if late == nil {
+			late = time.After(lineLogPatience)
+		}
+		if !l.pause(late) {
 			l.stuck = true
-			l.mu.Unlock()
 			return false
 		}
+	}
+	return true
+}
+
+// pause waits until lines have been written, and reports whether that came first. It
+// gives the lock back meanwhile.
+func (l *lineLog) pause(late <-chan time.Time) bool {
+	passed := l.passed
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	l.hurry()
+	select {
+	case <-passed:
+		return true
+	case <-late:
+		return false
 	}
 }
 

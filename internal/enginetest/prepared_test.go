@@ -76,6 +76,9 @@ func TestStatementsOfManyFilters(t *testing.T) {
 			t.Fatalf("%d statements are open after %d filters", n, i+1)
 		}
 	}
+	if h.open.Load() == 0 {
+		t.Error("no statement is kept, or none was counted")
+	}
 }
 
 // TestStatementsOfManyFiltersInPostgres counts those that the server has, which
