@@ -15,7 +15,7 @@ import (
 )
 
 // call is one request inside a Guard, and the context its handler gets. It is
-// that context, and holds the requests that carry it, so that they are one
+// that context, and holds the request that carries it, so that they are one
 // allocation.
 type call struct {
 	context.Context
