@@ -320,7 +320,7 @@ var elsewhere = []struct{ operation, target, where string }{
 		"`go test -run '^$' -bench ClaimBesideInsert ./internal/enginetest`"},
 	{"Reads of sessions, tokens and keys in SQLite", "≤ 1.3 × a SELECT prepared by hand",
 		"`go test -run '^$' -bench ReadBesideSelect ./internal/enginetest`"},
-	{"List page in PostgreSQL, first, last and by hand", "≤ 1.0 × the same prepared by hand, at any depth",
+	{"List page in PostgreSQL, first and in the depth, beside one by hand", "≤ 1.0 × the same prepared by hand, at any depth",
 		"`go test -run '^$' -bench Page -rows 1000000 ./internal/enginetest`"},
 	{"Growth in PostgreSQL, and of SQLite on a disk", "flat but for the depth of an index",
 		"`go test -run '^$' -bench Growth -entries 10,1000,100000,1000000 ./internal/enginetest`"},
