@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// BodyError is why the body of a request was refused. auth.Fail answers with its
-// Fault. It is not a *Fault itself: a *Fault may have come from another server,
-// and must not reach this server's clients.
+// BodyError reports why the body of a request was refused. auth.Fail answers with its
+// Fault. It is not a *Fault itself, because a *Fault may come from another server and
+// must not reach the clients of this server.
 type BodyError struct {
 	fault *Fault
 	cause error
 }
 
-// Error gives what the fault says, and the cause.
+// Error returns the text of the fault, and that of the cause.
 func (e *BodyError) Error() string {
 	if e.cause != nil {
 		return fmt.Sprintf("envelope: %v: %v", e.fault, e.cause)
@@ -31,10 +31,10 @@ func (e *BodyError) Unwrap() error { return e.cause }
 
 // Fault returns the reply, one of
 //
-//   - 415 unsupportedMediaType.unspecified, for a body that is not JSON in UTF-8;
+//   - 415 unsupportedMediaType.unspecified, if the body is not JSON in UTF-8;
 //   - 413 tooLarge.unspecified;
-//   - 400 invalidArgument.body, with a child for each thing that is wrong, or with
-//     a reason where the body as a whole is.
+//   - 400 invalidArgument.body, with a child for each thing that is wrong, or with a
+//     reason if the body as a whole is wrong.
 func (e *BodyError) Fault() *Fault { return e.fault }
 
 func wrongType(reason string) error {
@@ -62,13 +62,14 @@ func invalidBody(path, reason string) *Fault {
 	}
 }
 
-// Bounds of the reply to a body that is refused. A name in the body may be as long
-// as the body.
+// These limit the reply to a refused body. A name in the body may be as long as the
+// body.
 const (
-	maxFaults = 32  // children
+	maxFaults = 32  // children of the fault
 	maxShown  = 100 // bytes of the path in each
 )
 
+// shown cuts a path to maxShown bytes.
 func shown(path string) string {
 	if len(path) <= maxShown {
 		return path
@@ -76,17 +77,17 @@ func shown(path string) string {
 	return strings.ToValidUTF8(path[:maxShown], "") + "…"
 }
 
-// bodyText reads the body of r, which must say that it is JSON in UTF-8.
+// bodyText reads the body of r. The header must say that it is JSON in UTF-8.
 func bodyText(r *http.Request, limit int64) (string, error) {
 	if err := checkHeader(r.Header); err != nil {
 		return "", err
 	}
 	if r.ContentLength > limit {
-		return "", tooLarge(nil) // before anything is read
+		return "", tooLarge(nil) // before reading
 	}
 	var text strings.Builder
-	var seen parts
-	// In small steps, so that little is read after the last part that is allowed.
+	var seen partCounter
+	// The buffer is small, so that little is read after the last allowed part.
 	_, err := io.CopyBuffer(io.MultiWriter(&text, &seen), io.LimitReader(r.Body, min(limit, math.MaxInt64-1)+1), make([]byte, 1<<10))
 	switch {
 	case errors.Is(err, errParts):
@@ -108,31 +109,31 @@ func checkHeader(h http.Header) error {
 	if err != nil || mediaType != "application/json" {
 		return wrongType("application/json")
 	}
-	// JSON is UTF-8: a body that says otherwise means other characters.
+	// JSON is UTF-8. In another charset the same bytes mean other characters.
 	if charset, said := parameters["charset"]; said && !strings.EqualFold(charset, "utf-8") {
 		return wrongType("application/json in UTF-8")
 	}
-	// Nothing unpacks a body here, and unpacked it could exceed the limit.
+	// Nothing decompresses a body here, and decompressed it could exceed the limit.
 	if h.Get("Content-Encoding") != "" {
 		return wrongType("no Content-Encoding")
 	}
 	return nil
 }
 
-// maxParts bounds the members and elements of a body, over all levels, and so its
+// maxParts limits the members and elements of a body over all levels, and so its
 // depth. A million small ones would cost far more than their bytes.
 const maxParts = 1000
 
 var errParts = errors.New("too many members")
 
-// parts counts the members and elements of JSON text as it comes in.
-type parts struct {
+// partCounter counts the members and elements of a JSON text while it is read.
+type partCounter struct {
 	count   int  // commas and opening brackets outside of strings
-	quoted  bool // within a string
-	escaped bool // after a backslash in it
+	quoted  bool // inside a string
+	escaped bool // after a backslash in a string
 }
 
-func (p *parts) Write(text []byte) (int, error) {
+func (p *partCounter) Write(text []byte) (int, error) {
 	for _, c := range text {
 		switch {
 		case p.escaped:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +18,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// request is one that sends a body as JSON.
+// request returns a request with a JSON body.
 func request(body io.Reader) *http.Request {
 	r := httptest.NewRequest("POST", "/", body)
 	r.Header.Set("Content-Type", "application/json")
@@ -33,7 +34,7 @@ func faultOf(t *testing.T, err error) *envelope.Fault {
 	return refused.Fault()
 }
 
-// reasons are those of a fault's children by path, or its own at "".
+// reasons returns the reasons of a fault's children by path, or its own reason at "".
 func reasons(f *envelope.Fault) map[string]string {
 	if len(f.Faults) == 0 {
 		return map[string]string{"": f.Reason}
@@ -100,10 +101,10 @@ func TestFormTakes(t *testing.T) {
 	})
 }
 
-// refusedBodies are refused by noteForm, for the reasons by path.
+// refusedBodies are bodies that noteForm refuses, with the reasons by path.
 var refusedBodies = []struct {
 	name, body string
-	want       map[string]string // nil: malformed as a whole
+	want       map[string]string // nil: the body is no valid JSON
 }{
 	{"not JSON", `text`, nil},
 	{"nothing", ``, nil},
@@ -164,6 +165,16 @@ func TestFormRefuses(t *testing.T) {
 			t.Errorf("%d children, %d bytes", len(f.Faults), len(f.Encode("")))
 		}
 	})
+	t.Run("much that is missing has a short answer", func(t *testing.T) {
+		var form envelope.Form
+		for i := range 40 {
+			form = append(form, envelope.Field{Path: fmt.Sprint("c", i), Kind: envelope.String, Required: true})
+		}
+		_, _, err := form.Parse(`{}`)
+		if f := faultOf(t, err); len(f.Faults) != 32 {
+			t.Errorf("%d children", len(f.Faults))
+		}
+	})
 }
 
 func TestBodyFrame(t *testing.T) {
@@ -193,7 +204,7 @@ func TestBodyFrame(t *testing.T) {
 	}
 }
 
-// counted counts what is read of a body, and does not tell how long it is.
+// counted counts the bytes that are read of a body. It does not tell its length.
 type counted struct {
 	from io.Reader
 	read int64
@@ -249,7 +260,8 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// TestBodyFaultsAreThoseOfAuth holds the faults of this package to the one table.
+// TestBodyFaultsAreThoseOfAuth compares the faults of this package with the table of
+// package auth.
 func TestBodyFaultsAreThoseOfAuth(t *testing.T) {
 	other := request(strings.NewReader(""))
 	other.Header.Del("Content-Type")
@@ -273,7 +285,7 @@ func TestBodyFaultsAreThoseOfAuth(t *testing.T) {
 }
 
 type order struct {
-	envelope.Item // embedded members are the struct's own
+	envelope.Item // embedded members count as members of the struct
 
 	Name    string            `json:"name"`
 	Count   uint8             `json:"count,omitempty"`
@@ -377,9 +389,9 @@ func TestReadNeedsAStruct(t *testing.T) {
 	}
 }
 
-// FuzzRead compares Form.Read and Read with encoding/json, which must accept what
-// they accept, with the same values. No body is read further than one byte beyond
-// its bound.
+// FuzzRead compares Form.Read and Read with encoding/json. It must accept what they
+// accept, with the same values. No body is read further than one byte beyond its
+// limit.
 func FuzzRead(f *testing.F) {
 	f.Add(wholeOrder, int64(len(wholeOrder)))
 	for _, test := range refusedBodies {
@@ -455,7 +467,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// set sets what a pointer points to, if it does.
+// set sets all[path] to the value of a pointer, or to nil if the pointer is nil.
 func set[T any](all map[string]any, path string, value *T) {
 	if all[path] = nil; value != nil {
 		all[path] = *value

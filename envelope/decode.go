@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// What Decode refuses, besides a fault.
+// These are the errors of Decode, besides a fault and the errors of the reader.
 var (
 	ErrTooLarge  = errors.New("envelope: body is larger than the limit")
 	ErrTruncated = errors.New("envelope: body ends early")
@@ -18,14 +18,14 @@ var (
 	ErrShape     = errors.New("envelope: JSON of another shape")
 )
 
-// Decode reads a whole reply of at most limit bytes into v, which points to a
-// List, a Result or a struct of the caller's. A reply whose object is "fault"
-// is the error, a *Fault, whatever v is and whatever the HTTP status was.
+// Decode reads a whole reply of at most limit bytes into v, which points to a List, a
+// Result or a struct of the caller's. If the object of the reply is "fault", the
+// error is a *Fault, whatever v is and whatever the HTTP status was.
 //
-// Other errors wrap ErrTooLarge, ErrTruncated, ErrNotJSON, ErrShape, or the
-// error of r. After any error a List or Result is as it was; another v may be
-// partly filled. The bytes that an UnmarshalJSON of v gets are used again after
-// Decode: as encoding/json asks of it, it must copy what it keeps.
+// Other errors wrap ErrTooLarge, ErrTruncated, ErrNotJSON, ErrShape or the error of
+// r. After an error, a List or Result is unchanged. Any other v may be partly filled.
+// Decode uses the bytes that it passes to an UnmarshalJSON of v again. As
+// encoding/json requires, UnmarshalJSON must copy what it keeps.
 func Decode(r io.Reader, limit int64, v any) error {
 	b := bodies.Get().(*bytes.Buffer)
 	defer release(b)
@@ -34,7 +34,7 @@ func Decode(r io.Reader, limit int64, v any) error {
 		return err
 	}
 	if bytes.Equal(bytes.TrimSpace(body), null) {
-		return fmt.Errorf("%w: null", ErrShape) // to encoding/json it is anything, and empty
+		return fmt.Errorf("%w: null", ErrShape) // encoding/json accepts null for any v and changes nothing
 	}
 	if known, ok := v.(shape); ok {
 		// Called here and not through json.Unmarshal, which would scan the
@@ -51,18 +51,18 @@ func Decode(r io.Reader, limit int64, v any) error {
 
 var null = []byte("null")
 
-// shape is a List or a Result: it refuses any object but its own, and so a
-// fault too.
+// shape is a List or a Result. It refuses every object except its own, and therefore
+// a fault too.
 type shape interface {
 	json.Unmarshaler
 	wire() any
 }
 
-// bodies are what replies are read into.
+// bodies holds the buffers that replies are read into.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxKept is how large a buffer of the pool may be. One huge reply must not stay
-// in memory for the small ones after it.
+// maxKept is the largest capacity of a buffer in the pool. The buffer of one huge
+// reply must not stay in memory for the small replies after it.
 const maxKept = 1 << 20
 
 func release(b *bytes.Buffer) {
@@ -86,8 +86,8 @@ func readAll(b *bytes.Buffer, r io.Reader, limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// explain turns the error of decoding body into one that says what the body
-// was instead.
+// explain returns the error for a body that could not be decoded. It says what the
+// body was instead.
 func explain(body []byte, err error) error {
 	if !json.Valid(body) {
 		return syntax(body)
@@ -113,23 +113,19 @@ func syntax(body []byte) error {
 	return fmt.Errorf("%w: %w", ErrNotJSON, err)
 }
 
-// faultIn returns the fault that body is, or nil.
+// faultIn returns the fault in body, or nil if body is no fault.
 func faultIn(body []byte) error {
-	var probe struct {
-		Object string `json:"object"`
-	}
-	_ = json.Unmarshal(body, &probe)
-	if probe.Object != "fault" {
-		return nil
-	}
-	// A field of another type stays zero: a fault that is spelled a little
-	// differently is no less a refusal.
+	// A field of another type stays zero. A fault with unusual fields is
+	// still a refusal.
 	var w wireFault
 	_ = json.Unmarshal(body, &w)
+	if w.Object != "fault" {
+		return nil
+	}
 	return w.fault()
 }
 
-// decodeAs decodes body into v, whose object is at got.
+// decodeAs decodes body into v. got points to the object of v, which must be object.
 func decodeAs(object string, body []byte, v any, got *string) error {
 	if err := json.Unmarshal(body, v); err != nil {
 		return err

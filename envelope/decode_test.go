@@ -26,7 +26,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// chunk never ends: a body that does not stop must not fill the memory.
+// chunk is a body without end. It must not fill the memory.
 type chunk struct{ read int }
 
 func (c *chunk) Read(p []byte) (int, error) {
@@ -132,8 +132,8 @@ func TestDecodeTakesAFaultWithFieldsOfOtherTypes(t *testing.T) {
 	}
 }
 
-// What is read into is used again for the next reply, and must not be a part of
-// this one.
+// The buffer of a reply is used again for the next one. A decoded value must not
+// share its memory.
 func TestDecodedKeepsNothingOfTheBody(t *testing.T) {
 	decode := func(text string, v any) error {
 		return envelope.Decode(strings.NewReader(text), int64(len(text)), v)
@@ -141,7 +141,7 @@ func TestDecodedKeepsNothingOfTheBody(t *testing.T) {
 	const list = `{"object":"list","data":[{"_id":"1","object":"c_note","c_text":"a"},"b",3],"hasMore":true}`
 	const result = `{"object":"result","data":{"a":["b"]}}`
 	const fault = `{"object":"fault","errCode":"service.notFound.x","code":"x","path":"a.b","reason":"r","status":404,"message":"m"}`
-	for range 100 { // whichever buffer is had, and whatever the collector takes away
+	for range 100 { // the pool may return any buffer, and the collector may take some away
 		var l envelope.List[json.RawMessage]
 		var r envelope.Result[json.RawMessage]
 		var plain struct{ Data json.RawMessage }

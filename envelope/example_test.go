@@ -73,7 +73,7 @@ func ExampleRead() {
 	type order struct {
 		Article string  `json:"article"`
 		Count   int     `json:"count,omitempty"`
-		Note    *string `json:"note"` // null takes it away
+		Note    *string `json:"note"` // null removes the note
 	}
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		ask := order{Count: 1}

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// DefaultNamespace is the first segment of errCode where no other is given.
+// DefaultNamespace is the first segment of errCode if no other is given.
 const DefaultNamespace = "service"
 
-// Fault is a refusal: an error on the server that answers with it, and the
-// error a client gets back. All of it is fit for strangers; the cause, and
-// whatever else must stay on the server, is never part of it.
+// Fault is a refusal: an error in the server that answers with it, and the error that
+// a client gets. Every field may be sent to strangers. The cause, and everything else
+// that must stay on the server, is never part of it.
 type Fault struct {
 	Detail  string   // stable code without the namespace: "accessDenied.scope"
 	Code    string   // short legacy code: "kAccessDenied"
 	Status  int      // HTTP status
 	Message string   // fixed text of the code
 	Reason  string   // safe detail; may be empty
-	Path    string   // the parameter or property it is about; may be empty
-	Faults  []*Fault // children, where several things are wrong at once
+	Path    string   // the parameter or property that is wrong; may be empty
+	Faults  []*Fault // children, if several things are wrong at once
 }
 
-// wireFault is a Fault as it is spelled on the wire, children included, so
-// that encoding/json reads and writes the whole tree in one pass.
+// wireFault is the wire form of a Fault and its children, so that encoding/json reads
+// and writes the whole tree in one pass.
 type wireFault struct {
 	Object  string       `json:"object"`
 	Name    string       `json:"name"`
@@ -38,9 +38,9 @@ type wireFault struct {
 	Faults  []*wireFault `json:"faults"`
 }
 
-// Error gives status, code, path and reason of the fault, and of its first
-// children. The text is one printable line, also when a server sent anything
-// else.
+// Error returns the status, code, path and reason of the fault, and the path and
+// reason of its first children. The text is always one printable line, whatever a
+// server sent.
 func (f *Fault) Error() string {
 	const shown = 3
 	var text strings.Builder
@@ -67,24 +67,25 @@ func (f *Fault) describe(text *strings.Builder) {
 	}
 }
 
-// printable shortens s and escapes what would break or forge a line of a log.
+// printable shortens s and escapes characters that would break or forge a line of a
+// log.
 func printable(s string) string {
 	quoted := strconv.Quote(s[:min(len(s), 200)])
 	return quoted[1 : len(quoted)-1]
 }
 
-// Encode returns the JSON body of the fault. Its errCode is Detail below
-// namespace, a single segment without a dot; empty is DefaultNamespace.
+// Encode returns the JSON body of the fault. Its errCode is Detail after namespace, a
+// single segment without a dot. An empty namespace is DefaultNamespace.
 func (f *Fault) Encode(namespace string) []byte {
 	body, _ := json.Marshal(f.wire(cmp.Or(namespace, DefaultNamespace))) // strings and numbers always marshal
 	return body
 }
 
-// MarshalJSON encodes the fault below DefaultNamespace.
+// MarshalJSON encodes the fault in DefaultNamespace.
 func (f *Fault) MarshalJSON() ([]byte, error) { return f.Encode(""), nil }
 
-// UnmarshalJSON reads a fault of any namespace. An object that is not "fault"
-// wraps ErrShape.
+// UnmarshalJSON reads a fault of any namespace. If the object is not "fault", the
+// error wraps ErrShape.
 func (f *Fault) UnmarshalJSON(body []byte) error {
 	var w wireFault
 	if err := decodeAs("fault", body, &w, &w.Object); err != nil {

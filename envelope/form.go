@@ -11,9 +11,9 @@ import (
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
-// Form is what the body of a request may hold, for servers that learn it while
-// they run, or that need their own Kinds. Others read into a struct with Read.
-// Several goroutines may use one Form.
+// Form describes the body of a request. It is for servers that learn the members
+// while they run, or that need their own Kinds. Other servers read into a struct with
+// Read. Several goroutines may use one Form.
 type Form []Field
 
 // Field is one value of a body.
@@ -22,28 +22,31 @@ type Field struct {
 	// An empty Path, in a Form of one Field, is the whole body.
 	Path string
 
-	// Kind reads the value. A Field without one is an object whose members are the
-	// Fields below its Path. It needs a Field only to be Null or Required.
+	// Kind reads the value. A Field without a Kind is an object, and the Fields below
+	// its Path are its members. An object needs a Field only if it is Null or
+	// Required.
 	Kind Kind
 
-	Null     bool // null is allowed, and read as nil; of an object, for all below it
-	Required bool // of a member of an object: where the object is given
+	Null     bool // null is allowed and read as nil; a null object sets all Fields below it to nil
+	Required bool // the member must be given; in an inner object, only if the body has that object
 }
 
-// Kind reads the JSON text of a value, which is valid and in UTF-8. Objects in it
-// may have a name twice, and its strings NUL. refused is why the value is refused,
-// like "must be an integer", and is shown to clients; it is empty otherwise.
+// Kind reads the JSON text of a value. The text is valid and in UTF-8. An object in
+// it may have a name twice, and a string may contain NUL. refused is the reason why
+// the value is refused, such as "must be an integer". Clients see it. It is empty if
+// the value is accepted.
 type Kind func(text string) (value any, refused string)
 
 // Read reads the body of r, a JSON object of at most limit bytes, and returns its
-// values by path. A value that is not in the body is not in the map; null is nil.
-// named are the paths of the members that the body names, in its order. An object's
-// own path is among them only if the object is null or empty.
+// values by path. A value that is not in the body is not in the map. null is nil.
+// named holds the paths of the members that the body names, in the order of the body.
+// It holds the path of an object only if the object is null or empty.
 //
 // Every error is a *BodyError. It lists up to 32 members that are unknown, given
 // twice, of another type or missing. A body has at most 1000 members and elements
-// over all levels; nothing is read after the last of them, or beyond limit. Half of
-// a surrogate pair is refused, as are bytes that are not UTF-8. Names are exact.
+// over all levels. Reading stops soon after the last that is allowed, or once the
+// body exceeds limit. Read refuses half of a surrogate pair, and bytes that are not
+// UTF-8. Names must match exactly.
 func (f Form) Read(r *http.Request, limit int64) (values map[string]any, named []string, err error) {
 	text, err := bodyText(r, limit)
 	if err != nil {
@@ -52,17 +55,17 @@ func (f Form) Read(r *http.Request, limit int64) (values map[string]any, named [
 	return f.Parse(text)
 }
 
-// Parse is Read for the text of a JSON object. It bounds the members of each object
-// in it, and leaves its length to the caller.
+// Parse is Read for the text of a JSON object. It limits the members of each object,
+// but not the length of the text.
 func (f Form) Parse(text string) (values map[string]any, named []string, err error) {
-	// All of it first: no Kind sees what is not JSON.
+	// The whole text is checked first, so that every Kind gets valid JSON.
 	if err := check(text, loose); err != nil {
 		return nil, nil, wrongBody("malformed JSON: " + err.Error())
 	}
 	return f.parse(text)
 }
 
-// parse is Parse for text that is valid.
+// parse is Parse for a text that is known to be valid.
 func (f Form) parse(text string) (values map[string]any, named []string, err error) {
 	b := body{form: f, json: strictjson.New(text, loose), values: make(map[string]any), given: make(map[string]bool)}
 	if b.json.Kind() != '{' {
@@ -79,7 +82,8 @@ func (f Form) parse(text string) (values map[string]any, named []string, err err
 	return b.values, b.named, nil
 }
 
-// loose leaves NUL and names that occur twice to the Kinds, which can say where.
+// loose are limits that allow NUL and repeated names. The Kinds check these, because
+// they can say where.
 var loose = strictjson.Limits{Depth: maxParts, Members: maxParts, AllowNUL: true, AllowDuplicates: true}
 
 func check(text string, limits strictjson.Limits) error {
@@ -96,7 +100,7 @@ func (f Form) field(path string) (Field, bool) {
 	return f[i], true
 }
 
-// below returns the Fields below a path, as address.city is below address.
+// below returns the Fields below a path, like address.city below address.
 func (f Form) below(path string) (below Form) {
 	for _, field := range f {
 		if strings.HasPrefix(field.Path, path+".") {
@@ -116,7 +120,7 @@ type body struct {
 	faults []*Fault
 }
 
-// whole reads all of the body as one value.
+// whole reads the body as one value.
 func (b *body) whole(f Field) (map[string]any, []string, error) {
 	value, refused := f.Kind(b.json.Skip())
 	if refused != "" {
@@ -126,7 +130,7 @@ func (b *body) whole(f Field) (map[string]any, []string, error) {
 	return b.values, b.named, nil
 }
 
-// object reads the members of an object, whose paths begin with at.
+// object reads the members of an object. Their paths begin with at.
 func (b *body) object(at string) {
 	for name := range b.json.Object {
 		b.member(at+name, name)
@@ -141,9 +145,9 @@ func (b *body) member(path, name string) {
 	field, known := b.form.field(path)
 	switch {
 	case b.given[path]:
-		// encoding/json would take the last one, another reader the first.
+		// encoding/json would use the last one, another reader the first.
 		b.refuse(path, "given more than once")
-	case strings.Contains(name, "."): // would pass for the path of a field below
+	case strings.Contains(name, "."): // looks like the path of an inner field
 		b.refuse(path, "unknown field")
 	case field.Kind != nil:
 		b.take(field)
@@ -155,7 +159,7 @@ func (b *body) member(path, name string) {
 	b.given[path] = true
 }
 
-// refuse notes what is wrong with a member, and passes over its value.
+// refuse records what is wrong with a member and skips its value.
 func (b *body) refuse(path, reason string) {
 	b.json.Skip()
 	b.wrong(path, reason)
@@ -184,7 +188,7 @@ func (b *body) set(path string, value any) {
 	b.named = append(b.named, path)
 }
 
-// inner reads an object within the body.
+// inner reads an object inside the body.
 func (b *body) inner(path string, null bool) {
 	switch kind := b.json.Kind(); {
 	case kind == 'n' && null:
@@ -206,7 +210,7 @@ func (b *body) inner(path string, null bool) {
 	b.named = append(b.named, path)
 }
 
-// requireBelow asks for the required members of an object that has been read.
+// requireBelow refuses an object that lacks required members.
 func (b *body) requireBelow(at string) {
 	for _, f := range b.form {
 		name, within := strings.CutPrefix(f.Path, at)
@@ -216,8 +220,8 @@ func (b *body) requireBelow(at string) {
 	}
 }
 
-// String is the Kind of a string without NUL, which PostgreSQL, for one, cannot
-// keep. Its value is a string.
+// String is the Kind of a string without NUL. Some databases, such as PostgreSQL,
+// cannot store NUL. Its value is a string.
 func String(text string) (value any, refused string) {
 	r := strictjson.New(text, loose)
 	if r.Kind() != '"' {
@@ -227,7 +231,7 @@ func String(text string) (value any, refused string) {
 	if strings.Contains(s, "\x00") {
 		return nil, "must not contain NUL"
 	}
-	return strings.Clone(s), "" // a part of the text would keep all of it in memory
+	return strings.Clone(s), "" // a substring would keep the whole text in memory
 }
 
 // Strings is the Kind of an array of such strings. Its value is a []string.
@@ -238,12 +242,11 @@ func Strings(text string) (value any, refused string) {
 	}
 	all := []string{}
 	for range r.Array {
-		isString := r.Kind() == '"'
-		s, refused := String(r.Skip())
-		switch {
-		case !isString:
+		if r.Kind() != '"' {
 			return nil, "must be an array of strings"
-		case refused != "":
+		}
+		s, refused := String(r.Skip())
+		if refused != "" {
 			return nil, fmt.Sprintf("[%d] %s", len(all), refused)
 		}
 		all = append(all, s.(string))
@@ -269,8 +272,8 @@ func Boolean(text string) (value any, refused string) {
 	return text == "true", ""
 }
 
-// Object is the Kind of an object of any members. No object in it, however deep,
-// has a name twice. Its value is a map[string]json.RawMessage.
+// Object is the Kind of an object with any members. No object in it, at any level,
+// may have a name twice. Its value is a map[string]json.RawMessage.
 func Object(text string) (value any, refused string) {
 	if text[0] != '{' {
 		return nil, "must be an object"

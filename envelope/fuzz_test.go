@@ -25,7 +25,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, limit int64) {
 		var list envelope.List[json.RawMessage]
 		err := envelope.Decode(bytes.NewReader(body), limit, &list)
-		other := envelope.Decode(bytes.NewReader(body), limit, new(json.RawMessage)) // as any, a number may be too large
+		other := envelope.Decode(bytes.NewReader(body), limit, new(json.RawMessage)) // decoded into any, a number may be too large
 
 		_, fault := errors.AsType[*envelope.Fault](err)
 		if _, also := errors.AsType[*envelope.Fault](other); fault != also {

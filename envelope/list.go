@@ -14,8 +14,8 @@ type List[T any] struct {
 	HasMore bool // further results exist beyond this page
 }
 
-// Item is what every item of a list carries. A struct that embeds it has both
-// fields, and the ItemID by which a list is walked.
+// Item has the members that every item of a list has. A struct that embeds it has
+// both fields, and the method ItemID, by which package walk pages.
 type Item struct {
 	ID     string `json:"_id"`
 	Object string `json:"object"`
@@ -24,8 +24,8 @@ type Item struct {
 // ItemID returns the item's identifier.
 func (i Item) ItemID() string { return i.ID }
 
-// wireList is a List as it is spelled on the wire, without methods, so that
-// encoding/json reads and writes it in one pass.
+// wireList is the wire form of a List. It has no methods, so that encoding/json reads
+// and writes it in one pass.
 type wireList[T any] struct {
 	Object  string `json:"object"`
 	Data    []T    `json:"data"`
@@ -40,39 +40,38 @@ func (l List[T]) wire() any {
 	return wireList[T]{Object: "list", Data: data, HasMore: more(l.HasMore)}
 }
 
-// MarshalJSON writes the list as section 2.1 of the interface has it.
+// MarshalJSON writes the list in the form of section 2.1 of the interface.
 func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.wire()) }
 
-// UnmarshalJSON reads a list. HasMore is set by true and by "true", which some
-// servers send, and by nothing else. An object that is not "list" wraps
-// ErrShape.
+// UnmarshalJSON reads a list. Only true and "true", which some servers send, set
+// HasMore. If the object is not "list", the error wraps ErrShape.
 func (l *List[T]) UnmarshalJSON(body []byte) error {
 	w, err := listIn(body, room[T](body))
 	if err == nil && len(w.Data) == 0 {
-		// Room hides whether there was data at all.
+		// With room, missing data looks like empty data.
 		w, err = listIn[T](body, nil)
 	}
 	if err != nil {
 		return err
 	}
 	if w.Data == nil {
-		// Cut short on the way: as the last page it would end a walk early.
+		// The reply is incomplete. As a last page it would end a walk early.
 		return fmt.Errorf("%w: a list without data", ErrShape)
 	}
 	*l = List[T]{Data: w.Data, HasMore: bool(w.HasMore)}
 	return nil
 }
 
-// listIn decodes a list, with its items in room for as many as that holds.
+// listIn decodes a list. It appends the items to room.
 func listIn[T any](body []byte, room []T) (wireList[T], error) {
 	w := wireList[T]{Data: room}
 	err := decodeAs("list", body, &w, &w.Object)
 	return w, err
 }
 
-// room returns an empty slice for the items of a list. A slice that grows while it
-// is decoded costs as much memory again. Ids are counted, as every item has one.
-// Items may hold more of them: the room is no larger than the body.
+// room returns an empty slice with capacity for the items of a list. A slice that
+// grows during decoding costs as much memory again. It counts ids, because every item
+// has one. Items may contain further ids, so the slice is never larger than the body.
 func room[T any](body []byte) []T {
 	size := max(1, int(reflect.TypeFor[T]().Size()))
 	return make([]T, 0, min(bytes.Count(body, itemID), len(body)/size))

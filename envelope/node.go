@@ -5,24 +5,23 @@ import (
 	"encoding/json"
 )
 
-// node is one JSON value: its text as it stands and, of an object or array,
-// its parts.
+// node is one JSON value: its text and, for an object or array, its parts.
 type node struct {
 	text  []byte
 	parts []part
 }
 
-// part is a member of an object, or an element of an array, which has no name.
+// part is a member of an object, or an element of an array. An element has no name.
 type part struct {
 	name string
-	key  []byte // the name as it stands, with its quotes
+	key  []byte // the text of the name, with its quotes
 	node
 }
 
 func (n *node) isObject() bool { return n.text[0] == '{' }
 func (n *node) isArray() bool  { return n.text[0] == '[' }
 
-// member returns the member of that name, or nil.
+// member returns the member with that name, or nil.
 func (n *node) member(name string) *part {
 	if !n.isObject() {
 		return nil
@@ -35,9 +34,9 @@ func (n *node) member(name string) *part {
 	return nil
 }
 
-// object returns what a string member "object" says, or nothing. Of several
-// members it is the first that is a string: Select may drop others, and what it
-// returns must be the same object.
+// object returns the value of the member "object" if it is a string, else "". Of
+// several such members the first string counts. Select may drop the others, and its
+// result must be the same object.
 func (n *node) object() string {
 	if !n.isObject() {
 		return ""
@@ -50,8 +49,8 @@ func (n *node) object() string {
 	return ""
 }
 
-// parse reads the value at the start of text, which json.Marshal has written:
-// valid, compact and of bounded depth. It returns what follows.
+// parse reads the value at the start of text and returns the text after it.
+// json.Marshal has written the text, so it is valid, compact and of limited depth.
 func parse(text []byte) (node, []byte) {
 	switch text[0] {
 	case '{', '[':
@@ -77,7 +76,7 @@ func parseParts(text []byte) (node, []byte) {
 		var p part
 		if n.isObject() {
 			end := stringEnd(rest)
-			p.key, rest = rest[:end], rest[end+1:] // the colon
+			p.key, rest = rest[:end], rest[end+1:] // without the colon
 			p.name = unquote(p.key)
 		}
 		p.node, rest = parse(rest)
@@ -105,6 +104,6 @@ func unquote(literal []byte) string {
 		return string(literal[1 : len(literal)-1])
 	}
 	var s string
-	_ = json.Unmarshal(literal, &s) // part of a text that is valid
+	_ = json.Unmarshal(literal, &s) // the text is valid
 	return s
 }

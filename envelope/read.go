@@ -16,20 +16,19 @@ import (
 )
 
 // Read reads the body of r, a JSON object of at most limit bytes, into the struct
-// that v points to. Limits and errors are those of Form.Read: every error is a
-// *BodyError for auth.Fail, and leaves v as it was.
+// that v points to. Its limits and errors are those of Form.Read. Every error is a
+// *BodyError for auth.Fail and leaves v unchanged.
 //
-// Members are named by json tags, exactly as they are spelled there. One whose tag
-// has neither omitempty nor omitzero is required, unless its field is a pointer.
-// Only pointers and interfaces may be null. For a PATCH, named tells null from
-// absent: it holds the path of each member that the body names, such as
-// "address.city", and that of an object which is null or empty.
+// The json tags name the members. The spelling must be exact. A member is required
+// unless its tag has omitempty or omitzero or its field is a pointer. Only pointers
+// and interfaces may be null. For a PATCH, named tells null from absent. It holds the
+// path of each member that the body names, such as "address.city". An object that is
+// null or empty has its own path in named.
 //
-// Structs within the struct are read member by member. Any other value has at most
-// 16 objects and arrays inside each other. Pointers and slices are new: they are not
-// merged with what was there. Of a slice only the first mistake is reported. In
-// maps and arrays names match as encoding/json has it. Tag options other than these
-// two do nothing.
+// Read reads structs in the struct member by member. Any other value has at most 16
+// nested objects and arrays. Read replaces pointers and slices and does not merge
+// them with old values. It reports only the first mistake in a slice. In maps and
+// arrays, names match as in encoding/json. Other tag options have no effect.
 //
 // Read panics if v does not point to a struct.
 func Read(r *http.Request, limit int64, v any) (named []string, err error) {
@@ -46,13 +45,13 @@ func Read(r *http.Request, limit int64, v any) (named []string, err error) {
 	return named, nil
 }
 
-// target is how a struct is read.
+// target says how a struct is read.
 type target struct {
 	form   Form
-	fields map[string][]int // index of the field, by path
+	fields map[string][]int // index of each field, by path
 }
 
-// targets are those of the types that were read before, by reflect.Type.
+// targets caches the target of each type that was read, by reflect.Type.
 var targets sync.Map
 
 func targetOf(t reflect.Type) *target {
@@ -65,7 +64,7 @@ func targetOf(t reflect.Type) *target {
 	return to
 }
 
-// add adds the fields of a struct at an index, whose paths begin with at.
+// add adds the fields of the struct at index. Their paths begin with at.
 func (to *target) add(t reflect.Type, at string, index []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -111,10 +110,11 @@ func readsItself(t reflect.Type) bool {
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// maxDepth bounds the objects and arrays inside each other of one value, which is
-// read once for each of them.
+// maxDepth limits the nested objects and arrays of one value. The value is read once
+// for each level.
 const maxDepth = 16
 
+// kindOf returns the Kind that reads a value of type t.
 func kindOf(t reflect.Type) Kind {
 	limits := loose
 	limits.Depth = maxDepth
@@ -128,7 +128,7 @@ func kindOf(t reflect.Type) Kind {
 	}
 }
 
-// decode reads a value of the type of to.
+// decode reads a value into to.
 func decode(text string, to reflect.Value) (refused string) {
 	switch t := to.Type(); {
 	case text == "null":
@@ -154,7 +154,7 @@ func decodeStruct(text string, to reflect.Value) (refused string) {
 	values, _, err := t.form.parse(text)
 	if e, ok := errors.AsType[*BodyError](err); ok {
 		if len(e.fault.Faults) == 0 {
-			return wanted(to.Type()) // valid, and no object
+			return wanted(to.Type()) // valid JSON, but no object
 		}
 		first := e.fault.Faults[0]
 		return first.Path + " " + first.Reason
@@ -179,7 +179,8 @@ func decodeSlice(text string, to reflect.Value) (refused string) {
 	return ""
 }
 
-// decodeAny leaves a value to encoding/json, once it can only be read in one way.
+// decodeAny reads a value with encoding/json, after it has checked that only one
+// reading is possible.
 func decodeAny(text string, to reflect.Value, refused string) string {
 	if err := check(text, strictjson.Limits{Depth: maxParts, Members: maxParts}); err != nil {
 		return err.Error()
@@ -192,7 +193,7 @@ func decodeAny(text string, to reflect.Value, refused string) string {
 	return ""
 }
 
-// wanted says what a value of a type must be.
+// wanted returns what a value of a type must be.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

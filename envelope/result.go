@@ -18,7 +18,8 @@ func (r Result[T]) wire() any { return wireResult[T]{Object: "result", Data: r.D
 // MarshalJSON writes the result with its object name.
 func (r Result[T]) MarshalJSON() ([]byte, error) { return json.Marshal(r.wire()) }
 
-// UnmarshalJSON reads a result. An object that is not "result" wraps ErrShape.
+// UnmarshalJSON reads a result. If the object is not "result", the error wraps
+// ErrShape.
 func (r *Result[T]) UnmarshalJSON(body []byte) error {
 	var w wireResult[T]
 	if err := decodeAs("result", body, &w, &w.Object); err != nil {

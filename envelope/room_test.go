@@ -13,7 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// plain is a list as encoding/json reads it without any preparation.
+// plain is a list that encoding/json reads without a prepared slice.
 type plain struct {
 	Object  string `json:"object"`
 	Data    []note `json:"data"`
@@ -97,8 +97,8 @@ func TestAListHasRoomForItsItemsAlone(t *testing.T) {
 	}
 }
 
-// What a reply says of ids must not make its reader reserve more memory than the
-// reply had.
+// Many ids in a reply must not make its reader reserve more memory than the reply
+// has.
 func TestRoomIsBoundedByTheBody(t *testing.T) {
 	type wide struct{ _ [1024]byte }
 	body := `{"object":"list","data":[{}],"c_x":[` + strings.Repeat(`{"_id":0},`, 5000) + `0],"hasMore":false}`

@@ -6,32 +6,31 @@ import (
 	"strings"
 )
 
-// Select encodes v, which must be a JSON object, and keeps of it the
-// properties for which keep is true. Values keep their text, so that no number
-// is rounded. The members _id and object of v always stay. A nil keep keeps
-// nothing else.
+// Select encodes v, which must be a JSON object, and keeps the properties for which
+// keep returns true. Values keep their text, so that no number is rounded. The
+// members _id and object of v always stay. A nil keep keeps nothing else.
 //
-// keep is asked for leaves only: strings, numbers, booleans, null, {} and [].
-// It is asked with the whole path, so a keep that means a property with all
-// that is below it must answer true for the longer paths as well. An object or
-// array with nothing left in it is dropped.
+// Select asks keep for leaves only: strings, numbers, booleans, null, {} and []. It
+// passes the whole path. A keep that permits a property with everything below it must
+// therefore return true for the longer paths too. Select drops an object or array in
+// which nothing is kept.
 //
-//   - A member of an object is asked as name.first.
-//   - An element of an array is asked as c_set[], and also when arrays nest.
-//     An element that names its type in object adds it: c_set[]#c_foo.c_text.
-//   - The members _id and object of an inner object are asked like others, and
-//     stay besides wherever something beside them is kept.
-//   - A list (section 2.1 of the interface, hasMore a boolean) as the value of
-//     a property is asked by the path of the property, connections, and its
-//     items by connections.access. It stays when its own path is kept or
-//     anything of an item is. Then no item is dropped, and each has its _id and
-//     object. A list as v always stays, and its items are asked as objects are.
-//   - What has a path of more than 512 bytes, the most a scope chain can have,
-//     is a leaf, whatever is in it.
-//   - In a name the characters % . [ ] # are written %25 %2E %5B %5D %23, and
-//     an empty name is %, so that no name can pass for a path.
+//   - The path of a member of an object is name.first.
+//   - The path of an element of an array is c_set[], also in nested arrays. If an
+//     element names its type in object, the type is added: c_set[]#c_foo.c_text.
+//   - Select asks for the members _id and object of an inner object like for others.
+//     They also stay if anything beside them is kept.
+//   - A property may have a list as its value (section 2.1 of the interface, hasMore
+//     a boolean). Its path is that of the property, connections. The path of its
+//     items is connections.access. The list stays if its own path or anything of an
+//     item is kept. Then no item is dropped, and each keeps its _id and object.
+//   - A list as v always stays. Its items have paths like objects.
+//   - A value with a path of more than 512 bytes, the longest that a scope chain can
+//     have, is a leaf, whatever it contains.
+//   - In a name the characters % . [ ] # are written %25 %2E %5B %5D %23, and an
+//     empty name is %. So no name can be taken for a path.
 //
-// The error is that of encoding v, or wraps ErrShape when v is no object.
+// The error is that of encoding v, or wraps ErrShape if v is no object.
 func Select(v any, keep func(path string) bool) (json.RawMessage, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -53,11 +52,11 @@ func Select(v any, keep func(path string) bool) (json.RawMessage, error) {
 	return s.out, nil
 }
 
-// maxPath bounds what one object can cost: without it a long name above many
-// leaves would be copied for each of them.
+// maxPath limits the cost of one object. Without it, a long name above many leaves
+// would be copied for each of them.
 const maxPath = 512
 
-// selection writes what is kept. Its methods say whether anything was.
+// selection writes what is kept. Its methods report whether anything was kept.
 type selection struct {
 	keep func(path string) bool
 	out  []byte
@@ -76,7 +75,7 @@ func (s *selection) value(path string, n *node) bool {
 	}
 }
 
-// orNothing takes back what write wrote when none of it was kept.
+// orNothing removes what write wrote if nothing of it was kept.
 func (s *selection) orNothing(write func() bool) bool {
 	mark := len(s.out)
 	kept := write()
@@ -97,7 +96,7 @@ func (s *selection) leaf(path string, n *node) bool {
 	return true
 }
 
-// members writes an object, at least with what identifies it.
+// members writes an object. It always keeps _id and object.
 func (s *selection) members(path string, n *node) (kept bool) {
 	s.out = append(s.out, '{')
 	for i := range n.parts {
@@ -138,7 +137,7 @@ func (s *selection) listProperty(path string, n *node) bool {
 	})
 }
 
-// list writes a list envelope with all of its items, whatever is left of them.
+// list writes a list with all of its items, whatever is left of them.
 func (s *selection) list(path string, n *node) (kept bool) {
 	s.out = append(s.out, '{')
 	for i := range n.parts {
@@ -175,19 +174,21 @@ func (s *selection) name(m *part) {
 	s.out = append(s.out, ':')
 }
 
-// separate writes the comma before all but the first part.
+// separate writes a comma, except before the first part.
 func (s *selection) separate() {
 	if last := s.out[len(s.out)-1]; last != '{' && last != '[' {
 		s.out = append(s.out, ',')
 	}
 }
 
-// identifies reports whether the member is one that says which object this is.
+// identifies reports whether the member is a plain _id or object, which says which
+// object this is.
 func (m *part) identifies() bool {
 	return (m.name == "_id" || m.name == "object") && !m.isObject() && !m.isArray()
 }
 
-// isList is strict, as what else the object held would stay unasked.
+// isList reports whether n is a list. It is strict, because Select does not ask keep
+// about the object and hasMore of a list.
 func (n *node) isList() bool {
 	data, more := n.member("data"), n.member("hasMore")
 	return data != nil && data.isArray() &&
@@ -222,8 +223,8 @@ func elementPath(path string, e *node) string {
 	return path
 }
 
-// isTypeName keeps out a stored value that would lengthen the path by more
-// than a type.
+// isTypeName reports whether s can be the name of a type. It keeps stored values of
+// another form or length out of paths.
 func isTypeName(s string) bool {
 	for _, c := range []byte(s) {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {

@@ -13,8 +13,8 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// below keeps the given paths and what is below them, as a grant of a scope
-// does.
+// below returns a keep that permits the given paths and the paths below them, like a
+// grant of a scope.
 func below(paths ...string) func(string) bool {
 	return func(path string) bool {
 		return slices.ContainsFunc(paths, func(p string) bool {

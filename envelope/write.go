@@ -5,13 +5,12 @@ import (
 	"net/http"
 )
 
-// Write answers 200 with v as JSON, and with headers that keep the reply out
-// of caches and its type from being guessed. Handlers behind an auth.Guard call
-// auth.Reply instead.
+// Write answers 200 with v as JSON. Its headers keep the reply out of caches and its
+// type from being guessed. Handlers behind an auth.Guard call auth.Reply instead.
 //
-// v is encoded before anything is sent. A v that cannot be encoded is answered
-// with a 500 fault, error.unspecified below DefaultNamespace, which does not
-// say why. To know why, call Encode.
+// Write encodes v before it sends anything. If v cannot be encoded, it answers with a
+// 500 fault: error.unspecified in DefaultNamespace. The fault does not say why. To
+// know why, call Encode.
 func Write(w http.ResponseWriter, v any) {
 	body, err := Encode(v)
 	if err != nil {
@@ -21,11 +20,10 @@ func Write(w http.ResponseWriter, v any) {
 	writeBody(w, http.StatusOK, body)
 }
 
-// Encode returns v as the JSON of a reply: what Write sends. The error is that of
-// json.Marshal.
+// Encode returns v as the JSON that Write sends. The error is that of json.Marshal.
 func Encode(v any) ([]byte, error) {
 	if known, ok := v.(interface{ wire() any }); ok {
-		v = known.wire() // spares the second pass over what MarshalJSON returns
+		v = known.wire() // avoids a second pass over the JSON of MarshalJSON
 	}
 	return json.Marshal(v)
 }
@@ -44,5 +42,5 @@ func writeBody(w http.ResponseWriter, status int, body []byte) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has gone is not an error of ours
+	_, _ = w.Write(body) // an error means that the client has gone
 }

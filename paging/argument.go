@@ -1,40 +1,43 @@
 package paging
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// arguments are those of one list as they were sent, by name: of the list
-// itself or, under its name, of a list property.
+// arguments holds the arguments of one list as they were sent, by name. They are
+// those of the list itself, or of a list property under its name.
 type arguments map[string]string
 
-// isArgument reports whether name is an argument that may be given once. What
-// paths[] has is kept apart.
-func isArgument(name string) bool {
-	return name == "where" || name == "sort" || name == "skip" || name == "limit"
-}
+// argumentNames are the arguments that may be given once. paths[] may be repeated and
+// is kept apart.
+var argumentNames = []string{"where", "sort", "skip", "limit"}
 
-// split returns the list property that a parameter is prefixed with, and its
-// last segment, which says what argument it is.
-func split(parameter string) (list, name string) {
+func isArgument(name string) bool { return slices.Contains(argumentNames, name) }
+
+// splitParameter splits a parameter at its last dot. list is the list property before
+// the dot, or "" without one. name is the last segment, which names the argument.
+func splitParameter(parameter string) (list, name string) {
 	if dot := strings.LastIndexByte(parameter, '.'); dot >= 0 {
 		return parameter[:dot], parameter[dot+1:]
 	}
 	return "", parameter
 }
 
-// nearMiss returns the argument that some word of a parameter was probably
-// meant to be: one that is its name, in any case, with or without an s at its
-// end and with any _ and - around it; path only where there is a bracket, for
-// else it may well be the application's own. So it is where of Where, wheres,
-// _where, where[], where[a] and connections[where], and paths[] of paths and
-// path[0]. Other parameters are the application's, like q and where_from, but to
-// pass over one of these would answer more than was asked for.
+// nearMiss returns the argument that an unknown parameter probably misspells. It
+// looks at each word of the parameter. Case, a final s and surrounding _ or - do not
+// matter. path counts only if the parameter has a bracket, because an application may
+// have a path of its own.
+//
+// Examples: Where, wheres, _where, where[], where[a] and connections[where] misspell
+// where; paths and path[0] misspell paths[]. Other parameters, such as q and
+// where_from, belong to the application. Ignoring a misspelt argument would return
+// more than the caller asked for.
 func nearMiss(parameter string) (argument string, missed bool) {
-	for word := range strings.FieldsFuncSeq(parameter, isDecoration) {
+	for word := range strings.FieldsFuncSeq(parameter, isSeparator) {
 		word = strings.Trim(word, "_-")
-		for _, name := range []string{"where", "sort", "skip", "limit"} {
+		for _, name := range argumentNames {
 			if strings.EqualFold(word, name) || strings.EqualFold(word, name+"s") {
 				return name, true
 			}
@@ -46,10 +49,11 @@ func nearMiss(parameter string) (argument string, missed bool) {
 	return "", false
 }
 
-// hasArgument reports whether some word of a prefix is an argument's name, in
-// any case: where of where.limit. A list may well have a name close to one.
+// hasArgument reports whether a word of a prefix is the name of an argument, in any
+// case: where in where.limit. Unlike nearMiss it needs the exact name, because a list
+// property may have a similar name, such as limits.
 func hasArgument(prefix string) bool {
-	for word := range strings.FieldsFuncSeq(prefix, isDecoration) {
+	for word := range strings.FieldsFuncSeq(prefix, isSeparator) {
 		if word = strings.ToLower(word); isArgument(word) || word == "paths" {
 			return true
 		}
@@ -57,6 +61,8 @@ func hasArgument(prefix string) bool {
 	return false
 }
 
-func isDecoration(r rune) bool {
+// isSeparator reports whether r separates the words of a parameter: it is no letter,
+// no digit, no _ and no -.
+func isSeparator(r rune) bool {
 	return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }

@@ -38,7 +38,7 @@ func TestParseLeavesTheApplicationItsArguments(t *testing.T) {
 	}
 }
 
-// TestParseOfAListNamedLikeAnArgument: a list property may be called limits.
+// TestParseOfAListNamedLikeAnArgument: a list property may have the name limits.
 func TestParseOfAListNamedLikeAnArgument(t *testing.T) {
 	plan := paging.Schema{Properties: []paging.Property{{Path: "limits", List: &paging.Schema{}}, {Path: "path", List: &paging.Schema{}}}}
 	q, err := plan.Parse("limits.limit=3&path.limit=4&path.paths[]=_id", func(string) bool { return true })

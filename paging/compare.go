@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// Compare orders two values as a sort does: null, false, true, numbers, texts, and
-// then values of other types, which are in no order among each other. Texts
-// compare byte by byte, and numbers exactly. It also reports whether both values
-// are of one of these types, as the comparisons of a filter require.
+// Compare returns the order of two values in a sort: null, false, true, numbers,
+// strings, other types. Strings compare byte by byte, and numbers exactly. sameType
+// reports whether a and b have the same type, and is false for other types. Filters
+// compare only values of the same type. Values of other types have no order among
+// each other.
 //
 // A value is nil, a bool, a string, a number of any Go type, a json.Number or a
-// time.Time, which counts as the text that it is on the wire, like
-// 2026-01-02T03:04:05.000Z; what is finer than a millisecond is cut off. What is
-// no number, like NaN, is of another type.
+// time.Time. A time.Time counts as its text on the wire, like
+// 2026-01-02T03:04:05.000Z, cut to milliseconds. NaN and the infinities count as
+// values of another type.
 func Compare(a, b any) (order int, sameType bool) {
 	if order, ok := compareAlike(a, b); ok {
 		return order, true
@@ -28,13 +29,13 @@ func Compare(a, b any) (order int, sameType bool) {
 		}
 	}
 	r, s := x.rank(), y.rank()
-	if r == rankText && s == rankText {
+	if r == rankString && s == rankString {
 		return strings.Compare(x.text, y.text), true
 	}
 	return cmp.Compare(r, s), r.sameType(s)
 }
 
-// compareAlike compares values that are of one Go type, without converting them.
+// compareAlike compares two values of one Go type without converting them.
 func compareAlike(a, b any) (order int, ok bool) {
 	switch a := a.(type) {
 	case string:
@@ -63,9 +64,10 @@ func compareAlike(a, b any) (order int, ok bool) {
 
 func finite(f float64) bool { return f-f == 0 }
 
-// compareNumbers returns false where one of the texts is no number.
+// compareNumbers compares two numbers by their texts. ok is false if one of them is
+// no number.
 func compareNumbers(a, b string) (order int, ok bool) {
-	if isCount(a) && isCount(b) { // as nearly all are written
+	if isCount(a) && isCount(b) { // the usual form of a number
 		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)), true
 	}
 	x, ok := parseDecimal(a)
@@ -79,25 +81,23 @@ func compareNumbers(a, b string) (order int, ok bool) {
 	return x.compare(y), true
 }
 
-// isCount reports whether a number is a positive integer, written with digits alone.
+// isCount reports whether a number is a positive integer, written with digits only.
 func isCount(text string) bool { return text != "" && text[0] != '0' && isDigits(text) }
 
-// comparand returns a value as an operand, of the kind '?' if it is of another
-// type. A json.Number may be beyond the bounds of operands.
+// comparand returns v as an operand, with the kind '?' if it has another type. A
+// json.Number may exceed the limits of operands.
 func comparand(v any) operand {
-	switch v := v.(type) {
-	case nil:
+	if v == nil {
 		return operand{}
-	case json.Number:
-		return operand{'0', string(v)}
 	}
-	if o, ok := operandOf(v); ok {
-		return o
+	o, _ := operandOf(v)
+	if o.kind == 0 {
+		o.kind = '?'
 	}
-	return operand{kind: '?'}
+	return o
 }
 
-// rank is where a sort has the values of a type.
+// rank is the position of a type in a sort.
 type rank uint8
 
 const (
@@ -105,7 +105,7 @@ const (
 	rankFalse
 	rankTrue
 	rankNumber
-	rankText
+	rankString
 	rankOther
 )
 
@@ -118,7 +118,7 @@ func (o operand) rank() rank {
 	case 't':
 		return rankTrue
 	case '"':
-		return rankText
+		return rankString
 	case '0':
 		if _, ok := parseDecimal(o.text); ok {
 			return rankNumber
@@ -127,6 +127,7 @@ func (o operand) rank() rank {
 	return rankOther
 }
 
+// sameType reports whether both ranks are of one type that can be compared.
 func (r rank) sameType(s rank) bool {
 	booleans := r == rankFalse && s == rankTrue || r == rankTrue && s == rankFalse
 	return booleans || r == s && r != rankOther

@@ -12,7 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// ascending are values in the order of a sort; those of one line are equal.
+// ascending are values in the order of a sort. The values of one line are equal.
 var ascending = [][]any{
 	{nil},
 	{false},
@@ -33,7 +33,7 @@ var ascending = [][]any{
 	{time.Date(2026, 1, 2, 4, 4, 5, 678_999_999, time.FixedZone("", 3600)), "2026-01-02T03:04:05.678Z"},
 	{"a", label("a")},
 	{"é"},
-	{math.NaN(), math.Inf(-1), []any{1}, json.Number("x"), json.Number("1e99999999999"), struct{}{}},
+	{math.NaN(), math.Inf(-1), []any{1}, json.Number("x"), json.Number(""), json.Number(".5"), json.Number("1e99999999999"), struct{}{}},
 }
 
 type label string
@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 
 func sign(n int) int { return max(-1, min(n, 1)) }
 
-// typeOf names the type of a line of ascending.
+// typeOf returns the type of the values on a line of ascending.
 func typeOf(line int) string {
 	if line == len(ascending)-1 {
 		return "other"
@@ -72,7 +72,7 @@ func typeOf(line int) string {
 	return "number"
 }
 
-// TestCompareIsExact compares random numbers as big.Rat does.
+// TestCompareIsExact compares random numbers, with big.Rat as the reference.
 func TestCompareIsExact(t *testing.T) {
 	number := func() json.Number {
 		text := fmt.Sprint(rand.N(300) - 150)

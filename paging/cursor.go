@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Order returns the keys that items are sorted by: Sort, ended with _id where it
-// lacks that, and without what follows _id, which no two items share.
+// Order returns the keys that items are sorted by: Sort up to _id, or Sort and then
+// _id if Sort lacks it. Keys after _id are dropped, because no two items share an
+// _id.
 func (q Query) Order() []Key {
 	if i := slices.IndexFunc(q.Sort, func(k Key) bool { return k.Path == "_id" }); i >= 0 {
 		return q.Sort[:i+1]
@@ -18,23 +19,24 @@ func (q Query) Order() []Key {
 }
 
 // Cursor returns the cursor of the query: the values that the last item of the
-// page before has for the keys of Order. The rest is what else Where asks for.
-// Cursor returns false where Where has no cursor, and where the comparisons of the
-// cursor alone match what follows it, as in a sort by _id.
+// previous page has for the keys of Order. rest is the remaining filter. ok is false
+// if Where has no cursor or Sort was changed since. It is also false if the plain
+// filter is enough, as in a sort by _id. rest is then the whole Where.
 //
-// A cursor is what Parse found at the end of the caller's where, or what After
-// added. No other condition is taken for one, whatever its form. A back end must
-// return the items that follow these values in its own order. The comparisons
-// alone would lose or repeat items where a property has values of several types:
-// a sort has them one after the other, but none is greater or less than another.
+// A query has a cursor only if Parse found one at the end of the caller's where, or
+// if After set one. A back end takes no other condition for a cursor, whatever its
+// form. It must return the items that follow these values in its own order. The
+// comparisons of the condition are not enough if a property has values of several
+// types. A sort orders the types but a comparison does not, so items would be lost or
+// repeated.
 func (q Query) Cursor() (values []any, rest Filter, ok bool) {
-	marked, rest := q.Where.split()
+	marked, rest := q.Where.splitCursor()
 	if marked.op != OpOr {
 		return nil, q.Where, false
 	}
 	c, ok := cursorOf(q.Order(), marked)
 	if !ok {
-		return nil, q.Where, false // Sort was changed meanwhile
+		return nil, q.Where, false // Sort was changed since
 	}
 	for _, v := range c.values {
 		values = append(values, v.any())
@@ -42,12 +44,12 @@ func (q Query) Cursor() (values []any, rest Filter, ok bool) {
 	return values, rest, true
 }
 
-// After returns the query for the items that follow a cursor, given as Cursor
-// returns it: a value for each key of Order, nil, a bool, a string or a
-// json.Number, and for _id, which comes last, a string. It replaces the cursor
-// that the query has already.
+// After returns the query for the items after a cursor. It replaces the cursor of q,
+// if there is one. values are those that Query.Cursor returns: one for each key of
+// Order, and each is nil, a bool, a string or a json.Number. The last is the _id and
+// must be a string.
 //
-// The error is about values that are none of these, or too many or too few.
+// After returns an error if the number of values is wrong or if a value is not valid.
 func (q Query) After(values ...any) (Query, error) {
 	c := cursor{order: q.Order()}
 	if len(values) != len(c.order) {
@@ -60,7 +62,7 @@ func (q Query) After(values ...any) (Query, error) {
 		}
 		c.values = append(c.values, value)
 	}
-	_, rest := q.Where.split()
+	_, rest := q.Where.splitCursor()
 	q.Where = And(rest, c.filter().marked(true))
 	return q, nil
 }
@@ -69,7 +71,7 @@ func cursorOperand(v any) (value operand, ok bool) {
 	switch v := v.(type) {
 	case nil:
 		return operand{}, true
-	case string: // as scan takes one
+	case string: // scan accepts the same strings
 		return operand{'"', v}, utf8.ValidString(v) && !strings.Contains(v, "\x00")
 	case bool, json.Number:
 		return operandOf(v)
@@ -77,6 +79,7 @@ func cursorOperand(v any) (value operand, ok bool) {
 	return operand{}, false
 }
 
+// conjuncts returns the parts of a conjunction, or f itself if f is none.
 func (f Filter) conjuncts() []Filter {
 	if f.op == OpAnd {
 		return f.filters
@@ -84,21 +87,22 @@ func (f Filter) conjuncts() []Filter {
 	return []Filter{f}
 }
 
-// marked returns f marked as a cursor, or as none.
+// marked returns f with its cursor mark set or cleared.
 func (f Filter) marked(cursor bool) Filter {
 	if f.op != OpAnd {
 		f.cursor = cursor
 		return f
 	}
-	f.filters = slices.Clone(f.filters) // one by one, for another And takes them apart
+	f.filters = slices.Clone(f.filters) // each part, because a further And flattens f
 	for i := range f.filters {
 		f.filters[i].cursor = cursor
 	}
 	return f
 }
 
-// split returns what of f is marked as a cursor, and the rest.
-func (f Filter) split() (marked, rest Filter) {
+// splitCursor returns the parts of f that are marked as a cursor, and the other
+// parts.
+func (f Filter) splitCursor() (marked, rest Filter) {
 	var cursors, others []Filter
 	for _, part := range f.conjuncts() {
 		if part.cursor {
@@ -107,16 +111,16 @@ func (f Filter) split() (marked, rest Filter) {
 			others = append(others, part)
 		}
 	}
-	return all(cursors), all(others)
+	return allOf(cursors), allOf(others)
 }
 
-// cursor is the values of an item for the keys of an order.
+// cursor holds the values that one item has for the keys of an order.
 type cursor struct {
 	order  []Key
 	values []operand
 }
 
-// cursorOf returns the cursor that f is the filter of.
+// cursorOf returns the cursor whose filter is f. ok is false if there is none.
 func cursorOf(order []Key, f Filter) (c cursor, ok bool) {
 	last := f
 	if f.op == OpOr {
@@ -130,33 +134,34 @@ func cursorOf(order []Key, f Filter) (c cursor, ok bool) {
 	for _, condition := range conditions {
 		c.values = append(c.values, condition.value)
 	}
-	// Something can always follow an _id, which ends the order.
+	// The _id of a cursor is a string, as in After.
 	if c.values[len(order)-1].kind != '"' || !c.filter().equals(f) {
 		return cursor{}, false
 	}
 	return c, true
 }
 
-// filter matches what follows: it has an alternative for each key of which
-// something can follow the value.
+// filter matches the items after the cursor: a > x, or a = x and b > y, and so on. It
+// has an alternative for each key that can have a value after the cursor's.
 func (c cursor) filter() Filter {
 	var alternatives, equal []Filter
 	for i, key := range c.order {
 		if beyond, ok := c.beyond(i); ok {
-			alternatives = append(alternatives, all(append(slices.Clone(equal), beyond)))
+			alternatives = append(alternatives, allOf(append(slices.Clone(equal), beyond)))
 		}
 		equal = append(equal, Filter{op: OpEq, path: key.Path, value: c.values[i]})
 	}
-	return one(alternatives)
+	return anyOf(alternatives)
 }
 
-// beyond matches what follows the value of a key, if anything can.
+// beyond matches the items whose key comes after the cursor's value. ok is false if
+// no value comes after it.
 func (c cursor) beyond(i int) (f Filter, ok bool) {
 	key := c.order[i]
 	f = Filter{path: key.Path, value: c.values[i]}
 	switch {
 	case f.value.kind == 0 && key.Desc:
-		return Filter{}, false // null is the least
+		return Filter{}, false // null is the least value
 	case f.value.kind == 0:
 		f.op = OpEq
 		return Not(f), true
@@ -165,23 +170,24 @@ func (c cursor) beyond(i int) (f Filter, ok bool) {
 	case key.Path == "_id":
 		f.op = OpLt
 	default:
-		f.op = OpGte // not $lt, which would leave out what is null
+		f.op = OpGte // negated, because $lt would not match null
 		return Not(f), true
 	}
 	return f, true
 }
 
+// equals reports whether the filters are equal apart from their cursor marks.
 func (f Filter) equals(g Filter) bool {
 	return f.op == g.op && f.path == g.path && f.value == g.value &&
 		slices.Equal(f.values, g.values) && slices.EqualFunc(f.filters, g.filters, Filter.equals)
 }
 
-// cursorAtEnd returns how many of the last conditions are a cursor in the order,
-// which is nil where there is none.
+// cursorAtEnd returns how many of the last conditions form a cursor for order. It
+// returns 0 if order is nil.
 func cursorAtEnd(order []Key, conditions []Filter) int {
 	n := 1
 	if conditions[len(conditions)-1].op != OpOr {
-		n = len(order) // one alternative is no $or, and its parts are among the others
+		n = len(order) // a single alternative is flattened into the conditions
 	}
 	if order == nil || n > len(conditions) {
 		return 0
@@ -196,20 +202,21 @@ func cursorAtEnd(order []Key, conditions []Filter) int {
 	return n
 }
 
-// The canonical form of a conjunction.
+// These are the parts of the canonical form of a conjunction.
 const (
 	andOpen  = `{"$and":[`
 	andClose = `]}`
-	// noCursor is an empty condition at the end of a conjunction. It says that
-	// the condition before it only looks like a cursor.
+	// noCursor is an empty condition at the end of a conjunction. It tells Parse
+	// that the condition before it is no cursor, although it has the form of one.
 	noCursor = `,{}` + andClose
 )
 
-// whereText returns Where as Parse reads it back: with the cursor last and, where
-// the last condition only looks like one, an empty condition after it.
+// whereText returns Where in the form that Parse reads back. A cursor is the last
+// condition. If the last condition only has the form of a cursor, an empty condition
+// follows it.
 func (q Query) whereText() string {
 	order := q.Order()
-	marked, rest := q.Where.split()
+	marked, rest := q.Where.splitCursor()
 	if _, ok := cursorOf(order, marked); ok {
 		return And(rest, marked).String()
 	}

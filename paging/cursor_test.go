@@ -18,7 +18,7 @@ func TestCursor(t *testing.T) {
 	tests := map[string]struct {
 		where string
 		sort  []paging.Key
-		want  []any // nil where there is none
+		want  []any // nil without a cursor
 		rest  string
 	}{
 		"up":                      {`{"$or":[{"a":{"$gt":5}},{"a":5,"_id":{"$gt":"n"}}]}`, []paging.Key{up, id}, []any{json.Number("5"), "n"}, `{}`},
@@ -62,7 +62,7 @@ var letters = &paging.Schema{Properties: []paging.Property{
 	{Path: "org", Type: paging.String, Filter: true},
 }}
 
-// inLetters is what Parse makes of a where and a sort as another client sends them.
+// inLetters parses a where and a sort as another client sends them.
 func inLetters(t *testing.T, where paging.Filter, sort []paging.Key) paging.Query {
 	t.Helper()
 	values, err := url.ParseQuery(paging.Query{Sort: sort}.Encode())
@@ -94,8 +94,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestConditionsThatAreNoCursor has conditions of the form of a cursor that are none:
-// the server's, and the caller's own before it walks.
+// TestConditionsThatAreNoCursor has conditions that have the form of a cursor but are
+// none: those of the server, and those of the caller before its walk begins.
 func TestConditionsThatAreNoCursor(t *testing.T) {
 	up := []paging.Key{{Path: "a"}}
 	looks := func(n int) paging.Filter {
@@ -159,7 +159,7 @@ func TestConditionsThatAreNoCursor(t *testing.T) {
 					if values, rest, ok := q.Cursor(); ok || rest.String() != own.String() {
 						t.Errorf("%v, the rest %s", values, rest)
 					}
-					sent = q // as a server sends it on
+					sent = q // a server sends it to the next server
 				}
 				sent, err := sent.After(json.Number("7"), "m")
 				if err != nil {
@@ -181,7 +181,7 @@ func TestConditionsThatAreNoCursor(t *testing.T) {
 func TestAfter(t *testing.T) {
 	sort := []paging.Key{{Path: "a", Desc: true}}
 	q := paging.Query{Where: paging.Eq("org", "acme"), Sort: sort}
-	for range 2 { // the second replaces that of the first
+	for range 2 { // the second cursor replaces the first
 		next, err := q.After(true, "n")
 		if err != nil {
 			t.Fatal(err)
@@ -199,8 +199,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestParseWhereOfAWalk is P08 for what a walk adds: it says where an item is,
-// whose values may be of other types than the schema's.
+// TestParseWhereOfAWalk is P08 for the cursor of a walk. Its values may have other
+// types than those of the schema.
 func TestParseWhereOfAWalk(t *testing.T) {
 	cursor := func(path, value string) string {
 		return fmt.Sprintf(`{"$or":[{%q:{"$gt":%s}},{"$and":[{%q:%s},{"_id":{"$gt":"n"}}]}]}`, path, value, path, value)
@@ -246,8 +246,8 @@ func TestParseWhereOfAWalk(t *testing.T) {
 	}
 }
 
-// TestParseWhereAtItsBoundsGoesOn has filters as large as any, and the cursor that
-// a walk adds to them for the second page.
+// TestParseWhereAtItsBoundsGoesOn has filters at the limits, and the cursor that a
+// walk adds to them for the second page.
 func TestParseWhereAtItsBoundsGoesOn(t *testing.T) {
 	text := func(n int) paging.Filter { return paging.Eq("c_text", strings.Repeat("x", n-len(`{"c_text":""}`))) }
 	deep := paging.Or(paging.Gt("c_likes", 1), paging.Eq("c_likes", 2))
@@ -309,6 +309,21 @@ func TestParseWhereAtItsBoundsGoesOn(t *testing.T) {
 			})
 		}
 	}
+	t.Run("P04 one condition too many beside a cursor after null", func(t *testing.T) {
+		q := paging.Query{Where: paging.And(append(many, many[254])...), Sort: []paging.Key{{Path: "c_likes"}}}
+		q, err := q.After(nil, "n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"where  more than 256 conditions"}, refused(t, q.Encode())); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("P04 empty conditions", func(t *testing.T) {
+		rest := `{"$and":[` + strings.Repeat("{},", 1018) + `{"c_text":"a"}]}`
+		accepted(t, where(rest))
+		accepted(t, where(`{"$and":[`+rest+`,{"$or":[{"c_likes":{"$gt":5}},{"$and":[{"c_likes":5},{"_id":{"$gt":"n"}}]}]}]}`)+"&"+sorted("c_likes"))
+	})
 	t.Run("P04 a cursor longer than 8 KiB", func(t *testing.T) {
 		cursor := `{"$or":[{"c_author":{"$gt":"` + strings.Repeat("x", 4<<10) + `"}},{"$and":[{"c_author":"` + strings.Repeat("x", 4<<10) + `"},{"_id":{"$gt":"n"}}]}]}`
 		if diff := cmp.Diff([]string{"where  longer than 8192 bytes"}, refused(t, where(cursor)+"&"+sorted("c_author"))); diff != "" {

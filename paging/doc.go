@@ -1,80 +1,90 @@
 // Package paging reads and writes the query arguments of list calls: paths[],
-// limit, where, sort and skip, and the same under the name of a list property
-// (section 4.1 of the interface).
+// limit, where, sort and skip. A list property has the same arguments under its
+// name (section 4.1 of the interface).
 //
-// A Schema says what the items of a list look like; its Parse turns a raw
-// query into a Query or refuses it, with everything that is wrong at once. The
-// handler adds what the caller may see with And, and gives the Query to a back
-// end.
+// A Schema describes the items of a list. Its Parse turns a raw query into a Query,
+// or returns an error that lists everything that is wrong. The handler adds the
+// server's own conditions with Query.And and gives the Query to a back end.
 //
 // # Choosing
 //
-// Parse is for calls that answer a list, ParseObject for those that answer one
-// object, whose list properties have arguments too. ParseFilter reads a filter
-// that no caller sent: of a configuration, a job or a test.
+// Parse is for calls that answer a list. ParseObject is for calls that answer one
+// object, because the list properties of an object have arguments too. ParseFilter
+// reads a filter from a configuration, a job or a test, not from a caller.
 //
-// Package mempage pages a slice, package sqlpage compiles a statement, and the
-// JSON of a Filter is a MongoDB filter as it stands. Another back end walks the
-// filter by its Op and asks Query.Cursor where the page begins. Package walk is the
-// client.
+// Package mempage pages a slice. Package sqlpage compiles a Query to SQL. MongoDB
+// accepts the JSON of a Filter unchanged. Any other back end reads a Filter by its
+// Op and asks Query.Cursor where the page begins. Package walk is the client.
 //
 // # What filters mean
 //
-// A missing property and null are equal, and equal to null. Comparison is by
-// type: a number is neither greater nor less than a text, and not equal to one.
-// Texts compare byte by byte, numbers exactly, false is less than true, and in
-// a sort null comes first. Logic has two values: what does not match is matched
-// by its negation, so that $ne, $nin, $nor and $not match a missing property.
+// A missing property counts as null, and null equals null. Values of two types have
+// no order: a number is neither greater nor less than a string, and never equal to
+// one. Strings compare byte by byte and numbers exactly. False is less than true.
+// Logic has two values: a negation matches every item that its filter does not
+// match. So $ne, $nin, $nor and $not match items without the property.
 //
-// A property may have values of several types, whatever the Schema says of it: a
-// text where others have numbers. A sort has them all the same, by type: null,
-// booleans, numbers, texts, arrays and objects. Compare is that order.
+// A property may have values of several types, whatever the Schema says: a string in
+// one item, a number in another. A sort orders such values by type: null, booleans,
+// numbers, strings, then arrays and objects. Compare implements this order.
 //
-// A cursor is the values of an item for the keys of a sort. A client that asks for
-// what follows the item sends them in the last condition of its where, in the form
-// in which Query.After and package walk write it. Parse takes that for a cursor. It
-// may have a value of any type, so that a walk meets every item once. Only a text in
-// a Date that is no date is refused there, as in any filter, and package walk does
-// not go on after arrays and objects. All other conditions compare, also those of
-// that form: what the server adds, and what a walk was asked to filter by, which
-// Query.Encode then ends with an empty condition.
+// # Cursors
 //
-// # Bounds
+// A cursor holds the values that one item has for the keys of a sort. A client sends
+// it as the last condition of where to get the items after that item. Query.After
+// and package walk write this cursor condition, and Parse recognizes it.
+//
+// The values of a cursor may have any type, whatever the Schema says, so that a walk
+// meets every item once. There is one exception: as in any filter, Parse refuses a
+// string that is no date for a property of type Date. Package walk does not continue
+// after an array or an object.
+//
+// All other conditions only compare, even if they have the form of a cursor
+// condition. This holds for conditions that the server adds with Query.And. It also
+// holds for a filter of the caller that ends with such a condition: Query.Encode
+// then adds an empty condition after it.
+//
+// # Limits
 //
 // A where has at most 8 KiB, 16 levels of objects and arrays, 256 conditions and
-// logical operators, and 200 values. To the where of its first page a walk by k
-// properties and _id adds, from the second page on, an $and of two levels around
-// both, and a condition of up to 8 levels with (k+1)(k+2)/2 values and 2k+1 logical
-// operators: by the 8 properties that a sort may have, 45 values and 62 conditions
-// and operators. It has the value of the first property k+1 times, so a long text
-// is a bad sort key. The bounds hold for this cursor and for the rest one by one, so
-// that a filter that was accepted for the first page is for all others. With both of
-// them at their bounds a URL has 16 KiB before it is escaped, which proxies and
-// servers on the way must let through.
+// logical operators, and 200 values.
 //
-// A sort has at most 8 properties, paths[] 100 paths, skip goes to 10,000, and
-// one request has the arguments of at most 8 list properties.
+// From its second page on, a walk adds a cursor condition to the caller's where, and
+// one $and around both. The $and has two levels. With a sort by k properties and
+// _id, the cursor condition has up to 8 levels, (k+1)(k+2)/2 values and 2k+1 logical
+// operators. With 8 properties, the most that a sort may have, these are 45 values
+// and 62 conditions and operators. The value of the first property occurs k+1 times,
+// so a long string is a bad sort key.
+//
+// The cursor condition and the rest of the where each have the full limits.
+// Therefore a filter that is accepted for the first page is accepted for all pages.
+// If both are at their limits, the URL has 16 KiB before it is escaped. Proxies and
+// servers between client and handler must allow that length.
+//
+// A sort has at most 8 properties, and paths[] at most 100 paths. skip is at most
+// 10,000. One request has arguments for at most 8 list properties.
 //
 // # What is left to the handler
 //
-// Query.Paths says what the caller asks for, and not what it may read. Narrow
-// what is sent with envelope.Select, by Query.Wants, by Schema.Visible and by the
-// caller's scope on that instance.
+// Query.Paths says what the caller asks for, not what the caller may read. The
+// handler must limit the reply with envelope.Select: by Query.Wants, by
+// Schema.Visible and by the caller's scope on that instance.
 //
 // # What is not checked
 //
-// A Schema is taken as it is: a property whose Path is misspelt is one that no
-// caller can name. The paths and values given to Eq and its like are taken as they
-// are, too, and so is what a program changes in a Query after Parse: what comes
-// with a request goes through Parse.
+// The package does not check a Schema: if the Path of a property is misspelt, no
+// caller can name that property. It does not check the paths and values that are
+// given to Eq, Gt and the other constructors. It does not check what a program
+// changes in a Query after Parse. Everything that comes with a request must go
+// through Parse.
 //
-// All functions may be called by several goroutines at once, as long as nobody
-// changes the Schema or Query they were given.
+// Several goroutines may call all functions at once, as long as none of them changes
+// the Schema or Query in use.
 //
 // # Compatibility
 //
-// Structs only gain fields: write their literals with field names. That a refusal
-// is an *Error is part of the API of this package, and so are Argument and
-// Pointer of a Problem; its Text is not. The canonical form of a filter is, for
-// clients store it.
+// Structs only gain fields: write their literals with field names. Parse, ParseObject
+// and ParseFilter always refuse with an *Error. The Argument and Pointer of a Problem
+// are part of the API, its Text is not. The canonical form of a filter is part of the
+// API, because clients store it.
 package paging

@@ -8,17 +8,17 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// Error is why query arguments were refused: everything that is wrong with
-// them, or the first 20 of it.
+// Error lists what is wrong with the arguments of a query: everything, or the first
+// 20 problems.
 type Error struct {
 	Problems []Problem
 }
 
-// Problem is one thing that is wrong. All of it comes from the request or is
-// fixed, so that it can be sent to the caller.
+// Problem is one thing that is wrong. Its fields hold only fixed texts and parts of
+// the request, so it can be sent to the caller.
 type Problem struct {
-	Argument string // as it was sent: connections.where
-	Pointer  string // JSON pointer (RFC 6901) into the argument; "" for all of it
+	Argument string // name as it was sent: connections.where
+	Pointer  string // JSON pointer (RFC 6901) into the argument; "" for the whole argument
 	Text     string
 }
 
@@ -31,25 +31,21 @@ func (p Problem) reason() string {
 
 // Error lists the problems.
 func (e *Error) Error() string {
-	var text strings.Builder
-	text.WriteString("paging: ")
+	texts := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
-		if i > 0 {
-			text.WriteString("; ")
-		}
-		text.WriteString(printable(strings.TrimSpace(p.Argument + " " + p.reason())))
+		texts[i] = printable(strings.TrimSpace(p.Argument + " " + p.reason()))
 	}
-	return text.String()
+	return "paging: " + strings.Join(texts, "; ")
 }
 
-// printable escapes what would break a line of a log.
+// printable escapes characters that would break a line of a log.
 func printable(s string) string {
 	quoted := strconv.Quote(s)
 	return quoted[1 : len(quoted)-1]
 }
 
-// Fault returns the reply: 400 invalidArgument.query with a child for each
-// problem.
+// Fault returns the reply to the caller: 400 invalidArgument.query with a child for
+// each problem.
 func (e *Error) Fault() *envelope.Fault {
 	fault := invalidQuery()
 	for _, p := range e.Problems {
@@ -70,7 +66,7 @@ func invalidQuery() *envelope.Fault {
 // problems collects what is wrong with a query.
 type problems []Problem
 
-// maxProblems bounds what a hostile query can have written back.
+// maxProblems limits how much a hostile query can have written into the reply.
 const maxProblems = 20
 
 func (p *problems) add(argument, pointer, text string) {
@@ -87,7 +83,7 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// err returns the problems as an error, or nil where there are none.
+// err returns the problems as an error, or nil if there are none.
 func (p problems) err() error {
 	if len(p) == 0 {
 		return nil

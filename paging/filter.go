@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Filter is a condition on the items of a list. The zero Filter matches all of
-// them. A Filter is a value and cannot be altered; filters are combined with
-// And, Or and Not.
+// Filter is a condition on the items of a list. The zero Filter matches all items. A
+// Filter is an immutable value. Combine filters with And, Or and Not.
 //
-// Its JSON form is canonical: what ParseFilter reads, and what MongoDB takes.
+// Its JSON form is canonical. ParseFilter and MongoDB read it.
 //
-// A back end walks a filter by its Op, which says what else it has.
+// A back end reads a filter by its Op. The Op says which of Path, Values and Filters
+// the filter has.
 type Filter struct {
 	op      Op
 	path    string
 	value   operand   // of a comparison
 	values  []operand // of OpIn
 	filters []Filter
-	cursor  bool // the cursor of a query, or a part of it
+	cursor  bool // part of the cursor of a query
 }
 
-// operand is what a property is compared with: the zero operand is null.
+// operand is a value that a property is compared with. The zero operand is null.
 type operand struct {
-	kind byte   // as of a token
+	kind byte   // of a token; 0 for null
 	text string // of a string or number
 }
 
@@ -45,24 +45,25 @@ func (o operand) any() any {
 // Op is the operator of a Filter.
 type Op uint8
 
-// The operators. All others of the interface are read as these: $ne, $nin and
-// $nor are the negations of OpEq, OpIn and OpOr.
+// These are the operators. Other operators of the interface become one of them: $ne,
+// $nin and $nor are OpNot of OpEq, OpIn and OpOr.
 const (
-	OpAll    Op = iota // everything; of Filters, Path and Values it has none
-	OpAnd              // all of Filters, of which there are two or more
-	OpOr               // one of Filters, of which there are two or more
-	OpNot              // not the only one of Filters
+	OpAll    Op = iota // matches every item; has no Filters, Path or Values
+	OpAnd              // all Filters match; there are two or more
+	OpOr               // at least one of Filters matches; there are two or more
+	OpNot              // the only one of Filters does not match
 	OpEq               // Path equals Values[0]; null equals a missing property
 	OpGt               // Path is greater than Values[0], of the same type and not null
 	OpGte              // … or equal
 	OpLt               // Path is less than Values[0], of the same type and not null
 	OpLte              // … or equal
-	OpIn               // Path equals one of Values, of which there may be none
-	OpExists           // Path is there, and may be null
+	OpIn               // Path equals one of Values; there may be none
+	OpExists           // Path is not missing; it may be null
 )
 
-// Holds reports whether a comparison holds for a value, given how Compare orders
-// that against the value of the filter. Only values of one type are in such an order.
+// Holds reports whether a comparison holds, given the order of the property's value
+// and the filter's value as Compare returns it. Call it only if both values have the
+// same type.
 func (op Op) Holds(order int) bool {
 	switch op {
 	case OpEq:
@@ -82,11 +83,11 @@ func (op Op) Holds(order int) bool {
 // Op returns the operator.
 func (f Filter) Op() Op { return f.op }
 
-// Path returns the property that the filter is about.
+// Path returns the property that the filter compares or tests.
 func (f Filter) Path() string { return f.path }
 
-// Values returns what the property is compared with: each is nil, a bool, a
-// string or a json.Number. A date is a string like 2026-01-02T03:04:05.000Z.
+// Values returns the values that the property is compared with. Each is nil, a bool,
+// a string or a json.Number. A date is a string like 2026-01-02T03:04:05.000Z.
 func (f Filter) Values() []any {
 	switch f.op {
 	case OpEq, OpGt, OpGte, OpLt, OpLte:
@@ -99,39 +100,40 @@ func (f Filter) Values() []any {
 	return values
 }
 
-// Filters returns the operands of OpAnd, OpOr and OpNot.
+// Filters returns the filters that OpAnd, OpOr or OpNot applies to.
 func (f Filter) Filters() []Filter { return slices.Clone(f.filters) }
 
-// Value is what a property can be compared with. A time.Time is cut to the
-// millisecond, as dates are on the wire. A json.Number is a number, and keeps
-// its digits. What is no number, like NaN, equals nothing.
+// Value is a type that a property can be compared with. A time.Time is cut to
+// milliseconds, like dates on the wire. A json.Number is a number and keeps its
+// digits. NaN, the infinities and an invalid json.Number equal nothing and have no
+// order.
 type Value interface {
 	~bool | ~string | ~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | time.Time
 }
 
-// Eq matches items whose property is v.
+// Eq matches items whose property is equal to v.
 func Eq[V Value](path string, v V) Filter { return compare(OpEq, path, v) }
 
-// Ne matches all other items, also those without the property.
+// Ne matches items whose property is not equal to v, and items without the property.
 func Ne[V Value](path string, v V) Filter { return Not(Eq(path, v)) }
 
 // Gt matches items whose property is greater than v.
 func Gt[V Value](path string, v V) Filter { return compare(OpGt, path, v) }
 
-// Gte matches items whose property is v or greater.
+// Gte matches items whose property is greater than or equal to v.
 func Gte[V Value](path string, v V) Filter { return compare(OpGte, path, v) }
 
 // Lt matches items whose property is less than v.
 func Lt[V Value](path string, v V) Filter { return compare(OpLt, path, v) }
 
-// Lte matches items whose property is v or less.
+// Lte matches items whose property is less than or equal to v.
 func Lte[V Value](path string, v V) Filter { return compare(OpLte, path, v) }
 
 // Null matches items whose property is null or missing.
 func Null(path string) Filter { return Filter{op: OpEq, path: path} }
 
-// In matches items whose property is one of v; none of them if there is no v.
+// In matches items whose property equals one of v. Without any v it matches nothing.
 func In[V Value](path string, v ...V) Filter {
 	f := Filter{op: OpIn, path: path}
 	for _, one := range v {
@@ -142,13 +144,14 @@ func In[V Value](path string, v ...V) Filter {
 	return f
 }
 
-// And matches what all of the filters match; without any, everything.
-func And(f ...Filter) Filter { return all(slices.Clone(f)) }
+// And matches items that all filters match. Without filters it matches every item.
+func And(f ...Filter) Filter { return allOf(slices.Clone(f)) }
 
-// Or matches what one of the filters matches; without any, nothing.
-func Or(f ...Filter) Filter { return one(slices.Clone(f)) }
+// Or matches items that at least one filter matches. Without filters it matches
+// nothing.
+func Or(f ...Filter) Filter { return anyOf(slices.Clone(f)) }
 
-// Not matches what f does not match.
+// Not matches items that f does not match.
 func Not(f Filter) Filter {
 	if f.op == OpNot {
 		return f.filters[0]
@@ -158,35 +161,36 @@ func Not(f Filter) Filter {
 
 var nothing = Not(Filter{})
 
-func all(filters []Filter) Filter { return join(OpAnd, Filter{}, filters) }
-func one(filters []Filter) Filter { return join(OpOr, nothing, filters) }
+func allOf(filters []Filter) Filter { return join(OpAnd, Filter{}, filters) }
+func anyOf(filters []Filter) Filter { return join(OpOr, nothing, filters) }
 
-// join combines filters, in the memory of the slice: empty changes nothing among
-// them, and its opposite decides alone.
-func join(op Op, empty Filter, filters []Filter) Filter {
+// join combines filters with op and reuses their slice. neutral is the filter that
+// changes nothing: everything for OpAnd, nothing for OpOr. join drops it. If a filter
+// is the opposite constant, that filter is the whole result.
+func join(op Op, neutral Filter, filters []Filter) Filter {
 	parts := filters[:0]
 	for _, f := range filters {
 		switch {
-		case f.constant() && f.op == empty.op:
+		case f.constant() && f.op == neutral.op:
 			continue
 		case f.constant():
 			return f
 		case f.op == op:
-			parts = append(slices.Clip(parts), f.filters...) // and not over those still to come
+			parts = append(slices.Clip(parts), f.filters...) // copied, so as not to overwrite filters
 		default:
 			parts = append(parts, f)
 		}
 	}
 	switch len(parts) {
 	case 0:
-		return empty
+		return neutral
 	case 1:
 		return parts[0]
 	}
 	return Filter{op: op, filters: parts}
 }
 
-// constant reports whether f is everything or nothing.
+// constant reports whether f matches everything or nothing.
 func (f Filter) constant() bool {
 	return f.op == OpAll || f.op == OpNot && f.filters[0].op == OpAll
 }
@@ -199,9 +203,9 @@ func compare[V Value](op Op, path string, v V) Filter {
 	return Filter{op: op, path: path, value: value}
 }
 
-// operandOf returns the operand that v is, or false for NaN and its like, and for
-// values of other types.
-func operandOf(v any) (operand, bool) {
+// operandOf returns v as an operand. ok is false for NaN and the infinities, for
+// numbers out of range, and for values of other types.
+func operandOf(v any) (value operand, ok bool) {
 	switch v := v.(type) {
 	case json.Number:
 		return numberOperand(string(v))
@@ -220,7 +224,7 @@ func operandOf(v any) (operand, bool) {
 	case r.CanUint():
 		return numberOperand(strconv.FormatUint(r.Uint(), 10))
 	case r.CanFloat():
-		// Shortest, so that a float32 of 0.1 is 0.1.
+		// The shortest form, so that a float32 of 0.1 is 0.1.
 		return numberOperand(strconv.FormatFloat(r.Float(), 'g', -1, r.Type().Bits()))
 	}
 	return operand{}, false

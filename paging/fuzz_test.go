@@ -12,7 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// FuzzParse looks for an argument that is passed over.
+// FuzzParse looks for an argument that Parse ignores.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`limit=5&skip=3&sort={"c_sent":-1}&where={"_id":{"$gt":"5f"}}&paths[]=c_text`,
@@ -74,7 +74,7 @@ var hostileQueries = []string{
 	`paths[]=c_secret`, `paths[]=c_private`, `a.a.a.a.a.limit=1`, `c_private_list.limit=1`, `nosuch.where={}`, `connections..limit=1`,
 }
 
-// FuzzParseObject looks for an argument of a list that one object takes.
+// FuzzParseObject looks for an argument of a list that ParseObject accepts.
 func FuzzParseObject(f *testing.F) {
 	for _, seed := range hostileQueries {
 		f.Add(seed)
@@ -108,7 +108,7 @@ func FuzzParseObject(f *testing.F) {
 	})
 }
 
-// FuzzDate compares what a date is read as with what package time makes of it.
+// FuzzDate compares the date that Parse reads with that of package time.
 func FuzzDate(f *testing.F) {
 	for _, seed := range []string{
 		"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.6+02:00", "2026-01-02T03:04:05.123000000Z", "2026-01-02T03:04:05.0001Z", "2026-01-02",
@@ -137,12 +137,12 @@ func FuzzDate(f *testing.F) {
 	})
 }
 
-// argumentKept reports whether a parameter that was sent is there when the
-// query is written again, or is none of the arguments.
+// argumentKept reports whether an encoded query still has a parameter that was sent,
+// or whether the parameter is no argument.
 func argumentKept(name string, values []string, read url.Values) bool {
 	switch last := name[strings.LastIndexByte(name, '.')+1:]; last {
 	case "where":
-		if len(values[0]) > 8<<10 { // with what a walk adds, which ParseFilter does not know
+		if len(values[0]) > 8<<10 { // includes a cursor, which ParseFilter does not know
 			return len(values) == 1 && read.Has(name)
 		}
 		f, err := paging.ParseFilter(values[0])
@@ -159,8 +159,8 @@ func argumentKept(name string, values []string, read url.Values) bool {
 	}
 }
 
-// beyondBounds reports whether the canonical form of a filter, which spells out
-// what was implied, is the only thing too large.
+// beyondBounds reports whether a filter is only refused because its canonical form is
+// too large. That form spells out what the filter implied.
 func beyondBounds(err error) bool {
 	for _, p := range err.(*paging.Error).Problems {
 		if !strings.Contains(p.Text, "deeply") && !strings.Contains(p.Text, "longer than") && !strings.Contains(p.Text, "more than 256") {
@@ -170,8 +170,8 @@ func beyondBounds(err error) bool {
 	return true
 }
 
-// FuzzParseFilter compares the scanner with encoding/json, and a filter with
-// what its canonical form is read as.
+// FuzzParseFilter compares the scanner with encoding/json, and a filter with the
+// filter that its canonical form gives.
 func FuzzParseFilter(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":{"$gt":1,"$not":{"$in":[null,"x",1e5,-0.0]}},"$nor":[{"b":true},{}]}`,
@@ -210,9 +210,9 @@ func FuzzParseFilter(f *testing.F) {
 	})
 }
 
-// FuzzCursor looks into what Parse makes of a where and a sort: it has nothing
-// that the caller may not compare, is the same when it is sent on, and what a
-// server adds stays a condition.
+// FuzzCursor checks what Parse makes of a where and a sort. It compares nothing that
+// the caller may not compare, and stays the same when it is sent on. What a server
+// adds stays a condition.
 func FuzzCursor(f *testing.F) {
 	schema := &paging.Schema{Properties: []paging.Property{
 		{Path: "x", Type: paging.Number, Filter: true, Sort: true},

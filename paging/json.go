@@ -29,12 +29,12 @@ func (f Filter) appendJSON(text []byte) []byte {
 	case OpExists:
 		return appendCondition(text, f.path, "$exists", operand{kind: 't'})
 	}
-	return appendCondition(text, f.path, orderName[f.op], f.value)
+	return appendCondition(text, f.path, operatorNames[f.op], f.value)
 }
 
-var orderName = [...]string{OpGt: "$gt", OpGte: "$gte", OpLt: "$lt", OpLte: "$lte"}
+var operatorNames = [...]string{OpGt: "$gt", OpGte: "$gte", OpLt: "$lt", OpLte: "$lte"}
 
-// appendNegated writes not f.
+// appendNegated appends the negation of f.
 func (f Filter) appendNegated(text []byte) []byte {
 	switch f.op {
 	case OpEq:
@@ -51,18 +51,11 @@ func (f Filter) appendNegated(text []byte) []byte {
 
 func appendFilters(text []byte, operator string, filters []Filter) []byte {
 	text = appendString(append(text, '{'), operator)
-	text = append(text, ":["...)
-	for i, f := range filters {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = f.appendJSON(text)
-	}
-	return append(text, "]}"...)
+	return append(appendArray(append(text, ':'), filters), '}')
 }
 
-// appendCondition writes {"path":{"operator":value}}; $in and $nin have an
-// array for a value.
+// appendCondition appends {"path":{"operator":value}}. For $in and $nin the value is
+// an array.
 func appendCondition(text []byte, path, operator string, values ...operand) []byte {
 	text = appendString(append(text, '{'), path)
 	text = appendString(append(text, ":{"...), operator)
@@ -70,14 +63,18 @@ func appendCondition(text []byte, path, operator string, values ...operand) []by
 		text = values[0].appendJSON(append(text, ':'))
 		return append(text, "}}"...)
 	}
-	text = append(text, ":["...)
-	for i, v := range values {
+	return append(appendArray(append(text, ':'), values), "}}"...)
+}
+
+func appendArray[T interface{ appendJSON([]byte) []byte }](text []byte, elements []T) []byte {
+	text = append(text, '[')
+	for i, element := range elements {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = v.appendJSON(text)
+		text = element.appendJSON(text)
 	}
-	return append(text, "]}}"...)
+	return append(text, ']')
 }
 
 func (o operand) appendJSON(text []byte) []byte {
@@ -92,11 +89,11 @@ func (o operand) appendJSON(text []byte) []byte {
 	return append(text, "null"...)
 }
 
-// appendString writes s as a JSON string. Unlike encoding/json it leaves < > &
-// as they are, since the text becomes part of a URL and not of a page.
+// appendString appends s as a JSON string. It leaves < > & unescaped, unlike
+// encoding/json, because the text becomes part of a URL, not of a page.
 func appendString(text []byte, s string) []byte {
 	text = append(text, '"')
-	for _, r := range s { // what is not UTF-8 becomes U+FFFD
+	for _, r := range s { // bytes that are not UTF-8 become U+FFFD
 		switch {
 		case r == '"' || r == '\\':
 			text = append(text, '\\', byte(r))
@@ -112,7 +109,7 @@ func appendString(text []byte, s string) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendSort writes a sort in the order of its keys.
+// appendSort appends a sort as a JSON object, in the order of its keys.
 func appendSort(text []byte, keys []Key) []byte {
 	text = append(text, '{')
 	for i, key := range keys {

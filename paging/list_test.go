@@ -51,10 +51,19 @@ func TestParseGoesFourListsDeep(t *testing.T) {
 	}
 }
 
-// TestParseHasEachListThatIsWanted asks for lists in all spellings that
-// Query.Wants takes: one that Lists lacked would be sent as if it were empty.
+// TestParseListsOfSimilarNames has a list whose name begins with the name of another.
+func TestParseListsOfSimilarNames(t *testing.T) {
+	schema := &paging.Schema{Properties: []paging.Property{{Path: "c_a", List: connections}, {Path: "c_ab", List: connections}}}
+	q, err := schema.Parse("c_ab.limit=3", readable)
+	if err != nil || len(q.Lists) != 1 || q.Sub("c_ab").Limit != 3 {
+		t.Errorf("%v, %v", q.Lists, err)
+	}
+}
+
+// TestParseHasEachListThatIsWanted asks for lists in all spellings that Query.Wants
+// accepts. A list that Lists lacks would be sent as if it were empty.
 func TestParseHasEachListThatIsWanted(t *testing.T) {
-	for path, want := range map[string]map[string][]string{ // the lists, and what their items are asked for
+	for path, want := range map[string]map[string][]string{ // the lists, and the paths of their items
 		"connections":                                     {"connections": nil},
 		"connections[]":                                   {"connections": nil},
 		"connections#c_connection":                        {"connections": nil},

@@ -8,38 +8,36 @@ import (
 	"strings"
 )
 
-// Parse reads the query arguments of a list call from a raw query, as
-// url.URL.RawQuery has it. Take that and not url.URL.Query, which drops what is
-// malformed, and with it a filter.
+// Parse reads the query arguments of a list call. rawQuery is url.URL.RawQuery. Do
+// not use url.URL.Query, which drops malformed parameters, and a filter could be one
+// of them.
 //
-// A property can be filtered and sorted by if the schema says so and readable
-// returns true for its path, which begins with the list property's where it is
-// below one: by comparing, a caller would otherwise read it. Pass what the
-// caller's scope says of every instance. The properties _id and object need no
-// reading; a nil readable permits nothing but them.
+// A property can be filtered and sorted by if the schema allows it and readable
+// returns true for its path. The path includes the prefix of the list property that
+// contains it. A filter or sort reveals the values it compares. So readable must
+// return true only for properties that the caller may read on every instance. It is
+// not asked about _id and object. A nil readable permits only these two.
 //
-// A limit above the schema's maximum is cut down to it. Parameters that are not
-// arguments of list calls are the application's, and ignored unless they look
-// like one that was misspelt. Paths that are unknown or hidden are left out;
-// where that leaves none of those given, Paths is _id.
+// A limit above the schema's maximum is lowered to the maximum. Unknown parameters
+// belong to the application and are ignored, unless they look like a misspelt
+// argument. Unknown and hidden paths are left out. If no given path is left, Paths is
+// _id.
 //
-// The error is an *Error with everything that is wrong, and the Query then
-// zero.
+// The error is an *Error that lists everything that is wrong. The Query is then zero.
 func (s *Schema) Parse(rawQuery string, readable func(path string) bool) (Query, error) {
 	return parse(rawQuery, readable, func(p *parser) Query { return p.query(s, "") })
 }
 
-// ParseObject reads the query arguments of a call that answers one object, as
-// Parse does those of a list: paths[], and the arguments of list properties
-// under their names. The arguments of a list itself, limit, where, sort and
-// skip, are refused: the object would be sent whether or not a where matches it.
+// ParseObject reads the query arguments of a call that answers one object: paths[],
+// and the arguments of list properties under their names. It refuses the arguments of
+// a list itself: limit, where, sort and skip. The handler sends the object whether or
+// not it matches a where.
 //
-// Where, Sort, Skip and Limit of the Query are zero; those of Lists are as after
-// Parse. Where Paths is nil the caller named none, and gets all that it may
-// read but list properties.
+// Where, Sort, Skip and Limit of the Query are zero. The queries in Lists are as
+// after Parse. If the caller named no paths, Paths is nil: send everything that the
+// caller may read, except list properties.
 //
-// The error is an *Error with everything that is wrong, and the Query then
-// zero.
+// The error is an *Error that lists everything that is wrong. The Query is then zero.
 func (s *Schema) ParseObject(rawQuery string, readable func(path string) bool) (Query, error) {
 	return parse(rawQuery, readable, func(p *parser) Query { return p.object(s) })
 }
@@ -48,26 +46,27 @@ func parse(rawQuery string, readable func(path string) bool, read func(*parser) 
 	if readable == nil {
 		readable = func(string) bool { return false }
 	}
-	p := parser{readable: readable, lists: map[string]arguments{}}
+	p := parser{readable: readable, unread: map[string]arguments{}}
 	p.collect(rawQuery)
 	q := read(&p)
-	p.leftovers()
+	p.refuseUnread()
 	if err := p.err(); err != nil {
 		return Query{}, err
 	}
 	return q, nil
 }
 
+// parser reads the arguments of one request.
 type parser struct {
 	problems
-	readable func(path string) bool
-	lists    map[string]arguments // by prefix; taken out once read
-	paths    []string             // of all lists, with their prefix
-	named    int                  // how many paths were sent
-	listed   int                  // how many list properties they name
+	readable  func(path string) bool
+	unread    map[string]arguments // by prefix; query deletes the lists that it has read
+	sentPaths []string             // of all lists, with the prefix of the list
+	pathCount int                  // paths that were sent, valid or not
+	listCount int                  // list properties that a path or an argument mentions
 }
 
-// collect sorts the parameters by list and argument.
+// collect stores the parameters by list and argument.
 func (p *parser) collect(rawQuery string) {
 	values, err := url.ParseQuery(rawQuery)
 	if err != nil {
@@ -77,13 +76,13 @@ func (p *parser) collect(rawQuery string) {
 	for _, parameter := range slices.Sorted(maps.Keys(values)) {
 		p.parameter(parameter, values[parameter])
 	}
-	if p.named > maxPaths {
+	if p.pathCount > maxPaths {
 		p.add("paths[]", "", "more than "+strconv.Itoa(maxPaths)+" paths")
 	}
 }
 
 func (p *parser) parameter(parameter string, values []string) {
-	list, name := split(parameter)
+	list, name := splitParameter(parameter)
 	misplaced := hasArgument(list) || strings.HasPrefix(parameter, ".")
 	switch {
 	case misplaced || !isArgument(name) && name != "paths[]":
@@ -96,26 +95,27 @@ func (p *parser) parameter(parameter string, values []string) {
 		p.addPaths(list, values)
 	case len(values) > 1:
 		p.add(parameter, "", "given more than once")
-	case p.lists[list] == nil:
-		p.lists[list] = arguments{name: values[0]}
+	case p.unread[list] == nil:
+		p.unread[list] = arguments{name: values[0]}
 	default:
-		p.lists[list][name] = values[0]
+		p.unread[list][name] = values[0]
 	}
 }
 
 func (p *parser) addPaths(list string, values []string) {
-	p.named += len(values)
+	p.pathCount += len(values)
 	for _, path := range values {
 		if path = joinPath(list, path); validPath(path) {
-			p.paths = append(p.paths, path)
+			p.sentPaths = append(p.sentPaths, path)
 		}
 	}
 }
 
-// query reads the arguments of the list at prefix, and of those below it.
+// query reads the arguments of the list at prefix, and of the list properties below
+// it.
 func (p *parser) query(s *Schema, prefix string) Query {
-	list := listParser{p, s, prefix, p.lists[prefix]}
-	delete(p.lists, prefix)
+	list := listParser{p, s, prefix, p.unread[prefix]}
+	delete(p.unread, prefix)
 	where, sort := list.filterAndSort()
 	return Query{
 		Paths: list.paths(),
@@ -127,21 +127,21 @@ func (p *parser) query(s *Schema, prefix string) Query {
 	}
 }
 
-// object reads the arguments of one object, and of its list properties.
+// object reads paths[] and the arguments of list properties for one object.
 func (p *parser) object(s *Schema) Query {
-	for _, name := range slices.Sorted(maps.Keys(p.lists[""])) {
+	for _, name := range slices.Sorted(maps.Keys(p.unread[""])) {
 		p.add(name, "", "is for lists, and this is one object")
 	}
-	delete(p.lists, "")
+	delete(p.unread, "")
 	list := listParser{parser: p, schema: s}
 	return Query{Paths: list.paths(), Lists: list.lists()}
 }
 
-// leftovers refuses arguments of lists that are not there, or not for this
-// caller: to pass over them would drop a filter.
-func (p *parser) leftovers() {
-	for _, prefix := range slices.Sorted(maps.Keys(p.lists)) {
-		for _, name := range slices.Sorted(maps.Keys(p.lists[prefix])) {
+// refuseUnread refuses the arguments of lists that do not exist or that the caller
+// may not see. Ignoring them would drop a filter.
+func (p *parser) refuseUnread() {
+	for _, prefix := range slices.Sorted(maps.Keys(p.unread)) {
+		for _, name := range slices.Sorted(maps.Keys(p.unread[prefix])) {
 			p.add(joinPath(prefix, name), "", unknownProperty)
 		}
 	}

@@ -51,7 +51,7 @@ func init() {
 	messages.Properties = append(messages.Properties, paging.Property{Path: "a", List: messages})
 }
 
-// readable is a scope without c_private and what begins like it.
+// readable is a scope without c_private and the properties below it.
 func readable(path string) bool { return !strings.HasPrefix(path, "c_private") }
 
 // where encodes a where argument.
@@ -61,7 +61,7 @@ func sorted(sort string) string { return url.Values{"sort": {sort}}.Encode() }
 
 var sameFilter = cmp.Comparer(func(a, b paging.Filter) bool { return a.String() == b.String() })
 
-// refused returns the problems of a query that must be refused, one line each.
+// refused returns the problems of a query that must be refused, one on each line.
 func refused(t *testing.T, query string) []string {
 	t.Helper()
 	q, err := messages.Parse(query, readable)

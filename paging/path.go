@@ -2,11 +2,11 @@ package paging
 
 import "strings"
 
-const maxPathLength = 512 // as in a scope chain
+const maxPathLength = 512 // bytes, as in a scope chain
 
-// validPath reports whether path can be that of a property: segments of
-// letters, digits, _ and -, each perhaps with [] for an array and #type for
-// the type of its elements.
+// validPath reports whether path has the form of a property path. Its segments are
+// letters, digits, _ and -. A segment may end with [] for an array, and with #type
+// for the type of the array's elements.
 func validPath(path string) bool {
 	if len(path) > maxPathLength {
 		return false
@@ -33,9 +33,8 @@ func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
 
-// covers reports whether path is outer or lies below it. A [] or a #type that
-// only one of the two has does not matter: callers ask for c_set as well as for
-// c_set[]#c_foo.
+// covers reports whether path is outer or lies below it. A [] or a #type that only
+// one of the paths has does not matter: callers ask for c_set and for c_set[]#c_foo.
 func covers(outer, path string) bool {
 	for {
 		a, outerRest, more := strings.Cut(outer, ".")
@@ -63,7 +62,7 @@ func sameSegment(a, b string) bool {
 		(!typedA || !typedB || typeA == typeB)
 }
 
-// below returns what path, covered by outer, adds to it.
+// below returns the part of path after outer. outer must cover path.
 func below(outer, path string) string {
 	for range strings.Count(outer, ".") + 1 {
 		_, path, _ = strings.Cut(path, ".")

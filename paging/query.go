@@ -6,24 +6,24 @@ import (
 	"strconv"
 )
 
-// Query is what a caller asks of a list. Parse makes one of a request, Encode a
-// request of one. A back end applies Where, Sort, Skip and Limit in this order.
+// Query is a request for one page of a list. Parse reads one from a URL query, and
+// Encode writes one. A back end applies Where, Sort, Skip and Limit in this order.
 //
-// The zero Query asks for no items.
+// The zero Query returns no items.
 type Query struct {
-	// Paths are the properties to include in each item beside _id and object;
-	// nil when the caller named none. It says what is asked for, not what may
-	// be read.
+	// Paths are the properties to include in each item, besides _id and object. It is
+	// nil if the caller named none. It says what the caller asks for, not what the
+	// caller may read.
 	Paths []string
 	Where Filter
-	// Sort orders the items; after Parse it ends with a key that no two items
-	// share.
+	// Sort orders the items. After Parse it contains _id, which no two items share.
 	Sort  []Key
 	Skip  int
-	Limit int // of items on a page
-	// Lists has the arguments of list properties, by property: after Parse, of
-	// those that paths[] or another argument names, at most 8 with those of lists
-	// in lists. A back end is asked for each of them once for every item.
+	Limit int // the most items on a page
+	// Lists has the arguments of list properties, by property. After Parse it has the
+	// list properties that paths[] or another argument names. At most 8 are allowed,
+	// including lists in lists. A back end is asked for each of them once for every
+	// item.
 	Lists map[string]Query
 }
 
@@ -33,23 +33,24 @@ type Key struct {
 	Desc bool
 }
 
-// And returns the query with f as a further condition: what the server adds to
-// what the caller sent. It can only match less, and is never taken for a cursor,
-// whatever its form. Give a cursor to After: a back end then finds the page by an
-// index, and would otherwise read all items before it.
+// And returns the query with f as an additional condition. Use it for what the server
+// adds to the caller's where: the result never matches more items. A back end never
+// takes f for a cursor, whatever its form. To continue after an item, use After
+// instead: a back end then finds the page by an index. With And it reads all items
+// before the page.
 func (q Query) And(f Filter) Query {
 	q.Where = And(q.Where, f.marked(false))
 	return q
 }
 
-// Sub returns the query of a list property: what to give to a back end for the
-// items that the property has in one object, with the condition that they belong
-// to it added by And. Its Paths begin below the property, and its own list
-// properties are in its Lists.
+// Sub returns the query of a list property. A back end pages with it the items that
+// one object has in the property. Use And to add the condition that the items belong
+// to that object. Paths of the result are relative to the property, and its Lists are
+// the list properties of the items.
 //
-// The query of a property that Lists does not have has limit 0 and matches
-// nothing, so that one that is misspelt or was not asked for is not sent whole.
-// Ask Lists itself to tell this from one that was asked for.
+// If Lists does not have the property, Sub returns a query with limit 0 that matches
+// nothing. So a list that is misspelt or was not requested is not sent whole. Read
+// Lists itself to tell a missing list from one that was requested.
 func (q Query) Sub(property string) Query {
 	if sub, ok := q.Lists[property]; ok {
 		return sub
@@ -57,18 +58,18 @@ func (q Query) Sub(property string) Query {
 	return Query{Where: nothing}
 }
 
-// Wants reports whether a property was asked for, is part of one that was, or
-// has a part that was. The properties _id and object always are. An array or
-// element may be named with or without its [] and #type.
+// Wants reports whether the caller asked for the property, for one that contains it,
+// or for a part of it. It is always true for _id and object. [] and #type of an array
+// or element may be left out in either path.
 func (q Query) Wants(path string) bool {
 	return identifies(path) || slices.ContainsFunc(q.Paths, func(wanted string) bool {
 		return covers(wanted, path) || covers(path, wanted)
 	})
 }
 
-// Encode returns the query as a raw URL query, which Parse reads back. What is
-// zero is left out. The Paths of Lists are asked for as well; a list of which
-// only the items' _id and object are wanted is named in q.Paths.
+// Encode returns the query as a raw URL query, which Parse reads back. It leaves out
+// zero fields. The Paths of Lists are sent as part of paths[]. If only _id and object
+// of a list's items are wanted, name the list in q.Paths.
 func (q Query) Encode() string {
 	values := url.Values{}
 	q.encode(values, "")
@@ -96,7 +97,7 @@ func (q Query) encode(values url.Values, prefix string) {
 	}
 }
 
-// allPaths returns the paths of the query and of its lists, each once.
+// allPaths returns the paths of the query and of its lists, without duplicates.
 func (q Query) allPaths() []string {
 	paths := slices.Clone(q.Paths)
 	for property, sub := range q.Lists {

@@ -27,7 +27,7 @@ func TestQueryEncode(t *testing.T) {
 		t.Error(diff)
 	}
 	byID, err := url.QueryUnescape(paging.Query{Where: paging.Gt("_id", "5f")}.Encode())
-	if err != nil || byID != `where={"_id":{"$gt":"5f"}}` { // and no empty condition: by _id both are one
+	if err != nil || byID != `where={"_id":{"$gt":"5f"}}` { // without an empty condition: by _id a condition and a cursor mean the same
 		t.Errorf("%s, %v", byID, err)
 	}
 	if got := (paging.Query{}).Encode(); got != "" {

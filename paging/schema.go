@@ -1,39 +1,41 @@
 package paging
 
-// Schema describes the items of one list, as far as callers may page through
-// them. It must not be changed once used.
+import "cmp"
+
+// Schema describes the items of one list as far as callers may page through them. It
+// must not be changed once used.
 //
-// Every item has the strings _id and object; they can be filtered and sorted by
-// and are not listed in Properties.
+// Every item has the strings _id and object. Callers can filter and sort by them.
+// They are not listed in Properties.
 type Schema struct {
-	Object     string // of the items, like c_message; Parse has no use for it
+	Object     string // object name of the items, like c_message; Parse does not use it
 	Properties []Property
-	Default    int // limit where the caller gives none; 0: 100
-	Max        int // what a larger limit is cut down to; 0: 1000
+	Default    int // limit if the caller gives none; 0: 100
+	Max        int // the largest limit; larger ones are lowered to it; 0: 1000
 }
 
-// Property is one property of an item. The zero Property can be asked for, and
-// neither filtered nor sorted by.
+// Property is one property of an item. Callers can ask for the zero Property, but not
+// filter or sort by it.
 //
-// Null only decides whether {"a":null}, {"a":{"$ne":null}} and null in $in and
-// $nin are accepted. Where it is false they are refused, since they match no item
-// or all of them and are likely a mistake; items in which the property is missing
-// all the same are filtered and sorted as any other.
+// Null decides only whether {"a":null}, {"a":{"$ne":null}} and null in $in and $nin
+// are accepted. If Null is false, they are refused: they would match no item or all
+// items and are likely a mistake. Filters and sorts still treat an item without the
+// property like any other.
 type Property struct {
 	Path   string  // fully-qualified property path: name.first, c_tags[]
-	Type   Type    // of its value, and of what it is compared with
+	Type   Type    // of its values, and of the values in a where
 	Filter bool    // where may name it
 	Sort   bool    // sort may name it
-	Null   bool    // may be null or missing: where may compare it with null, as $exists always may
-	Hidden bool    // never returned, filtered or sorted by, with all below it
-	List   *Schema // set for a list property: of the items of that list
+	Null   bool    // may be null or missing: where may compare it with null; $exists is always allowed
+	Hidden bool    // never returned, filtered or sorted by; nor is any property below it
+	List   *Schema // of the items, if this is a list property
 }
 
 // Type is the type of a property's value.
 type Type uint8
 
-// The types of properties. A property of type Any cannot be filtered or sorted
-// by, whatever else its Property says.
+// These are the types of properties. No caller can filter or sort by a property of
+// type Any, whatever its Filter and Sort say.
 const (
 	Any Type = iota
 	String
@@ -53,32 +55,24 @@ func (t Type) String() string {
 	return typeNames[Any]
 }
 
-// What a Schema has where it says nothing, and what no schema can change.
+// These are the defaults of a Schema and the limits that no Schema can change.
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
 	maxSkip      = 10_000
 	maxPaths     = 100
 	maxSortKeys  = 8
-	maxPrefix    = 4 // segments before an argument's name
-	maxLists     = 8 // list properties of one request: each is a query for every item
+	maxPrefix    = 4 // segments before the name of an argument
+	maxLists     = 8 // list properties of one request; each costs a query for every item
 )
 
 func (s *Schema) limits() (initial, most int) {
-	most = s.Max
-	if most <= 0 {
-		most = maxLimit
-	}
-	initial = s.Default
-	if initial <= 0 {
-		initial = defaultLimit
-	}
-	return min(initial, most), most
+	most = cmp.Or(max(s.Max, 0), maxLimit)
+	return min(cmp.Or(max(s.Default, 0), defaultLimit), most), most
 }
 
-// Visible reports whether a path is a declared property, below one or above
-// one, and not hidden. Give it to envelope.Select together with the caller's
-// scope.
+// Visible reports whether a path is a declared property, below one or above one, and
+// not hidden. Pass it to envelope.Select together with the caller's scope.
 func (s *Schema) Visible(path string) bool {
 	if identifies(path) {
 		return true
@@ -104,12 +98,13 @@ func (p *Property) showsInList(path string) bool {
 	return rest == "" || p.List.Visible(rest)
 }
 
-// identity is what each property _id and object is.
+// identity is the property of both _id and object.
 var identity = Property{Type: String, Filter: true, Sort: true}
 
 func identifies(path string) bool { return path == "_id" || path == "object" }
 
-// property returns the property of exactly that path, if it can be seen.
+// property returns the property with exactly that path, or nil if there is none or it
+// is hidden.
 func (s *Schema) property(path string) *Property {
 	if identifies(path) {
 		return &identity

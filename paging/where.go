@@ -2,13 +2,12 @@ package paging
 
 import "strings"
 
-// ParseFilter reads a filter as section 4.1 of the interface has it in where:
-// {"c_likes":{"$gte":5},"name.last":"King"}. The operators are $eq $ne $gt $gte
-// $lt $lte $in $nin $exists $not below a property, and $and $or $nor beside
-// properties.
+// ParseFilter reads a filter in the form of where in section 4.1 of the interface:
+// {"c_likes":{"$gte":5},"name.last":"King"}. The operators below a property are $eq
+// $ne $gt $gte $lt $lte $in $nin $exists $not. $and $or $nor stand beside properties.
 //
-// Which properties there are and of what types is not checked: for what a
-// caller sends there is Schema.Parse. The error is an *Error with everything
+// ParseFilter does not check which properties exist and which types they have. Use
+// Schema.Parse for what a caller sends. The error is an *Error that lists everything
 // that is wrong.
 func ParseFilter(text string) (Filter, error) {
 	var wrong problems
@@ -19,7 +18,7 @@ func ParseFilter(text string) (Filter, error) {
 	return f, nil
 }
 
-// lookup returns a property that may be filtered by, or says why it may not be.
+// lookup returns the property at path, or the reason why it may not be filtered by.
 type lookup func(path string) (p *Property, problem string)
 
 func anyProperty(path string) (*Property, string) {
@@ -31,12 +30,12 @@ func anyProperty(path string) (*Property, string) {
 
 var untyped = Property{Null: true}
 
-// unknownProperty is also said of properties that the caller may not see, so
-// that nobody learns which there are.
+// unknownProperty is also the reason for properties that the caller may not see, so
+// that a caller cannot find out which properties exist.
 const unknownProperty = "unknown property"
 
-// parseWhere reads a filter. What is last in it and has the form of a cursor in
-// the order is marked as one. A nil order has no cursors.
+// parseWhere reads a filter. It marks the last condition as a cursor if it has the
+// form of one for the sort order. Without an order (nil) there is no cursor.
 func parseWhere(text, argument string, properties lookup, order []Key, wrong *problems) Filter {
 	doc, err := scanWhere(text)
 	if err != nil {
@@ -48,27 +47,27 @@ func parseWhere(text, argument string, properties lookup, order []Key, wrong *pr
 		return Filter{}
 	}
 	c := compiler{document: doc, properties: properties}
-	f, bounds := c.bounded(text, c.object(0), order)
-	if err := doc.within(text, bounds); err != nil {
+	f, limits := c.markCursor(text, c.object(0), order)
+	if err := doc.checkLimits(text, limits); err != nil {
 		wrong.add(argument, "", err.Error())
 		return Filter{}
 	}
 	for _, m := range c.mistakes {
-		if m.value <= c.values-bounds.cursorValues {
+		if m.value <= c.values-limits.cursorValues {
 			wrong.add(argument, c.pointer(m.token), m.text)
 		}
 	}
 	switch {
-	case c.nodes > bounds.nodes:
+	case c.nodes > limits.nodes:
 		wrong.add(argument, "", "more than 256 conditions")
-	case c.values > bounds.values:
+	case c.values > limits.values:
 		wrong.add(argument, "", "more than 200 values")
 	}
 	return f
 }
 
-// compiler makes a filter of a document. It goes on after a mistake to find
-// the others, and what it returns is then of no use.
+// compiler turns a JSON document into a filter. It continues after a mistake to find
+// the others. Its filter must not be used if there are mistakes.
 type compiler struct {
 	document
 	properties    lookup
@@ -76,34 +75,34 @@ type compiler struct {
 	nodes, values int
 }
 
-// mistake is what is wrong with a token.
+// mistake is what is wrong with one token.
 type mistake struct {
 	token int
 	text  string
-	value int // which of the values has another type than its property, from 1; else 0
+	value int // number of the value, from 1, if the mistake is its type; else 0
 }
 
 func (c *compiler) wrong(i int, text string) {
 	c.mistakes = append(c.mistakes, mistake{token: i, text: text})
 }
 
-// object reads {"name":…,"$or":[…]}: all of its members hold.
+// object reads {"name":…,"$or":[…]}, in which all members must hold.
 func (c *compiler) object(i int) Filter {
 	filters := make([]Filter, 0, c.size(i))
 	for part := range c.parts(i) {
 		filters = append(filters, c.member(part))
 	}
-	return all(filters)
+	return allOf(filters)
 }
 
 func (c *compiler) member(i int) Filter {
 	switch name := c.document[i].name; {
 	case name == "$and":
-		return all(c.objects(i))
+		return allOf(c.objects(i))
 	case name == "$or":
-		return one(c.objects(i))
+		return anyOf(c.objects(i))
 	case name == "$nor":
-		return Not(one(c.objects(i)))
+		return Not(anyOf(c.objects(i)))
 	case name == "$not":
 		c.wrong(i, "$not belongs below a property; $nor can stand here")
 	case strings.HasPrefix(name, "$"):
@@ -114,7 +113,7 @@ func (c *compiler) member(i int) Filter {
 	return Filter{}
 }
 
-// objects reads what a logical operator combines.
+// objects reads the array of objects below a logical operator.
 func (c *compiler) objects(i int) []Filter {
 	c.nodes++
 	if !c.document[i].isArray() || c.size(i) == 0 {
@@ -146,7 +145,7 @@ func (c *compiler) condition(i int, path string) Filter {
 	return s.compare(OpEq, i)
 }
 
-// subject is the property that conditions are about.
+// subject compiles the conditions on one property.
 type subject struct {
 	*compiler
 	path     string
@@ -161,7 +160,7 @@ func (s subject) operators(i int) Filter {
 	for part := range s.parts(i) {
 		filters = append(filters, s.operator(part))
 	}
-	return all(filters)
+	return allOf(filters)
 }
 
 func (s subject) operator(i int) Filter {
@@ -236,7 +235,7 @@ func (s subject) not(i int) Filter {
 	return Not(s.operators(i))
 }
 
-// value reads what the property is compared with.
+// value reads a value that the property is compared with.
 func (s subject) value(i int) operand {
 	s.values++
 	t := &s.document[i]
@@ -262,8 +261,8 @@ func (s subject) value(i int) operand {
 	return operand{t.kind, t.text}
 }
 
-// mismatch returns what is wrong with values of that kind for the property. In a
-// cursor they are not wrong: it has the values of an item, whatever their types.
+// mismatch returns why a value of that JSON kind has the wrong type for the property,
+// or "". The caller ignores a mismatch in a cursor, whose values may have any type.
 func (p *Property) mismatch(kind byte) string {
 	var fits bool
 	switch kind {

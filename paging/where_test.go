@@ -81,7 +81,7 @@ func TestParseFilter(t *testing.T) {
 	}
 }
 
-// refusedFilters are filters that are no where, and what is said of them.
+// refusedFilters are texts that are no filter, with the problems that are reported.
 var refusedFilters = map[string]struct{ where, want string }{
 	"P04 9 KiB":                        {`{"c_text":"` + strings.Repeat("x", 9<<10) + `"}`, " longer than 8192 bytes"},
 	"P04 depth 17":                     {strings.Repeat(`{"$and":[`, 7) + `{"c_likes":{"$in":[1]}}` + strings.Repeat(`]}`, 7), " nested too deeply at byte 81"},
@@ -176,7 +176,7 @@ var refusedFilters = map[string]struct{ where, want string }{
 	"a pointer into the middle":   {`{"c_text":"a","$or":[{"c_likes":1},{"c_likes":{"$in":[1,2,"x"]}}]}`, "/$or/1/c_likes/$in/2 must be of type integer"},
 }
 
-// repeated is an item n times, with commas between.
+// repeated returns n copies of an item, separated by commas.
 func repeated(n int, item string) string {
 	return strings.TrimSuffix(strings.Repeat(item+",", n), ",")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// properties runs a property over many generated cases.
+// properties checks a property in many generated cases.
 func properties(t *testing.T, property func(t *testing.T, r *rand.Rand)) {
 	t.Helper()
 	for seed := range uint64(3000) {
@@ -115,8 +115,8 @@ func TestDroppingCoveredChainsChangesNoDecision(t *testing.T) {
 	})
 }
 
-// A set covers a chain exactly when it allows it with symbols in place of its
-// stars and its open end that occur nowhere else.
+// A set covers a chain exactly if it allows the chain after a replacement: symbols that
+// occur nowhere else stand for its stars and its open end.
 func TestMissingIsWhatFreshSymbolsAreDenied(t *testing.T) {
 	properties(t, func(t *testing.T, r *rand.Rand) {
 		grants, text := randomChains(r, 1+r.IntN(5)), randomChain(r)
@@ -131,8 +131,8 @@ func TestMissingIsWhatFreshSymbolsAreDenied(t *testing.T) {
 	})
 }
 
-// fresh puts symbols that no other chain holds into a chain. There is no fresh
-// verb: * in a need is one.
+// fresh replaces stars by symbols that no other chain holds. The verb has no fresh symbol,
+// so a * stays there.
 func fresh(chain string) string {
 	segments := strings.Split(chain, ".")
 	if segments[0] != "object" {
@@ -152,7 +152,7 @@ func fresh(chain string) string {
 		segments = append(segments, symbols[i])
 	}
 	if segments[1] == "create" && len(segments) > 4 {
-		segments[3] = "*" // a fresh instance has no identifier
+		segments[3] = "*" // an object that is about to be created has no identifier
 	}
 	return strings.Join(segments, ".")
 }
@@ -183,7 +183,7 @@ func TestMissingNamesEachChainOnce(t *testing.T) {
 	}
 }
 
-// A root alone is every verb of it, and not the first.
+// A chain that is only a root covers every verb of the root, not only the first.
 func TestMissingOfAWholeRoot(t *testing.T) {
 	for held, asked := range map[string]string{
 		"object.create": "object", "script.route": "script", "admin.read": "admin", "object.create.c_a": "object.*.c_a",

@@ -7,7 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// The bad inputs to scopes, by their numbers in THREATS.md.
+// The attacks on scopes, by their numbers in THREATS.md.
 func TestAttacks(t *testing.T) {
 	admin := need(t, "admin")
 

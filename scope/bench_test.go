@@ -18,9 +18,9 @@ func instances(n int) []string {
 	return list
 }
 
-// BenchmarkAllows checks needs against lists of instances, beside a map with
-// the same keys: what any check costs at least. The time must not depend on the
-// number of chains.
+// BenchmarkAllows checks needs against lists of instances. A map with the same keys is the
+// baseline: the least that any check costs. The time must not depend on the number of
+// chains.
 func BenchmarkAllows(b *testing.B) {
 	for _, n := range []int{1, 8, 10, 100, 1000} {
 		list := instances(n)
@@ -49,8 +49,8 @@ func BenchmarkAllows(b *testing.B) {
 	}
 }
 
-// BenchmarkAllowsEach asks for another instance each time, so that no cache
-// line stays warm.
+// BenchmarkAllowsEach asks for another instance each time, so that no cache line stays
+// warm.
 func BenchmarkAllowsEach(b *testing.B) {
 	for _, n := range []int{1, 1000} {
 		set := compile(b, instances(n)...)
@@ -72,7 +72,7 @@ func BenchmarkAllowsEach(b *testing.B) {
 	}
 }
 
-// BenchmarkAllowsKind checks a need for every instance of one kind.
+// BenchmarkAllowsKind checks a need for every instance of one object name.
 func BenchmarkAllowsKind(b *testing.B) {
 	set := compile(b, "object.read.c_message", "object.read.c_note", "script")
 	granted := need(b, "object.read.c_message")
@@ -107,8 +107,8 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// hostile returns n chains as long as they may be, with as many stars and
-// types as the grammar allows, that share long ways.
+// hostile returns n chains of the greatest length, with as many stars and types as the
+// grammar allows, that share long prefixes.
 func hostile(n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -187,8 +187,8 @@ func BenchmarkOverlaps(b *testing.B) {
 	}
 }
 
-// BenchmarkOf asks about 600 paths of one instance, a third of them nested, as
-// the reply to a list does.
+// BenchmarkOf checks about 600 paths of one instance, a third of them nested, as the reply
+// to a list does.
 func BenchmarkOf(b *testing.B) {
 	paths := make([]string, 600)
 	var some []string

@@ -2,26 +2,26 @@ package scope
 
 import "errors"
 
-// Chain is one scope chain in canonical form: trailing stars are cut and the
-// aliases of script chains resolved, so that chains of equal effect compare
-// equal. It is made by Parse, and comparable. The zero Chain covers nothing.
+// Chain is one scope chain in canonical form: trailing stars are cut and the aliases of
+// script chains resolved. Chains of equal effect therefore compare equal. Parse makes a
+// Chain. The zero Chain covers nothing.
 type Chain struct {
 	text string // canonical; "*" is everything, "" the zero Chain
 }
 
-// String returns the canonical text. The empty chain, which is everything,
-// prints as *; the zero Chain prints as nothing.
+// String returns the canonical text. For the empty chain, which covers everything, it
+// returns *; for the zero Chain it returns "".
 func (c Chain) String() string { return c.text }
 
-// Covers tells whether c allows all that d allows: c is a prefix of d by
-// segments, where * in c matches any one segment, and x also matches x#t. A
-// chain that can match nothing covers nothing.
+// Covers reports whether c allows all that d allows. It does if c is a prefix of d by
+// segments, where * in c matches any one segment, and x also matches x#t. A chain that
+// can match nothing covers nothing.
 func (c Chain) Covers(d Chain) bool {
 	if c.text == "" || d.text == "" {
 		return false
 	}
 	grant := shapeOf(c.text)
-	return !grant.matchless() && covers(c.text, d.text)
+	return !grant.matchesNothing() && covers(c.text, d.text)
 }
 
 func covers(c, d string) bool {
@@ -37,13 +37,14 @@ func covers(c, d string) bool {
 	return true
 }
 
-// segmentCovers: the same, any for *, and x for every x#t.
+// segmentCovers reports whether granted is equal to asked, is *, or is asked without its
+// type.
 func segmentCovers(granted, asked string) bool {
 	base, _, _ := cut(asked, '#')
 	return granted == "*" || granted == asked || granted == base
 }
 
-// MarshalText returns the canonical text. The zero Chain has none, which is an
+// MarshalText returns the canonical text. The zero Chain has no text, so it returns an
 // error.
 func (c Chain) MarshalText() ([]byte, error) {
 	if c.text == "" {
@@ -52,9 +53,9 @@ func (c Chain) MarshalText() ([]byte, error) {
 	return []byte(c.text), nil
 }
 
-// UnmarshalText parses a chain of the standard grammar from a flag, a variable
-// or a file, where no text means that nothing was said: everything must be
-// asked for as *. The error is a *SyntaxError, and c is then as it was.
+// UnmarshalText parses a chain of the standard grammar from a flag, a variable or a file.
+// An empty text there means that nothing was set, so it is refused: write everything as
+// *. The error is a *SyntaxError, and c is then unchanged.
 func (c *Chain) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return &SyntaxError{Expected: "a chain", Hint: "everything is *"}

@@ -8,7 +8,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// corpusRow is one row of testdata/corpus.json; see the README beside it.
+// corpusRow is one row of scope.json; see the README beside it.
 type corpusRow struct {
 	Rule    string   `json:"rule"`
 	Grants  []string `json:"grants"`
@@ -20,18 +20,21 @@ type corpusRow struct {
 
 func corpus(t testing.TB) []corpusRow {
 	t.Helper()
-	text, err := os.ReadFile("testdata/corpus.json")
+	text, err := os.ReadFile("../testdata/conformance/v1/scope.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []corpusRow
-	if err := json.Unmarshal(text, &rows); err != nil {
+	var file struct {
+		Version int
+		Rows    []corpusRow
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) < 400 {
-		t.Fatalf("only %d rows", len(rows))
+	if file.Version != 1 || len(file.Rows) < 685 {
+		t.Fatalf("version %d with %d rows", file.Version, len(file.Rows))
 	}
-	return rows
+	return file.Rows
 }
 
 func TestCorpus(t *testing.T) {
@@ -46,8 +49,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// decide replays a row as a command line of this package would: an unknown
-// root is an error there.
+// decide evaluates a row as a command line of this package would. An unknown root is an
+// error there.
 func decide(grants []string, text string) (allowed, ok bool) {
 	set, err := scope.Compile("corpus", grants...)
 	if err != nil || len(collect(set.Unknown())) > 0 {

@@ -85,7 +85,7 @@ func ExampleSyntaxError_Reason() {
 func ExampleCompile() {
 	set, err := scope.Compile("token", "object.read.c_note", "deployment.create", "billing.read")
 
-	// Every chain that does not parse, each with its place.
+	// Show the index and the reason of each chain that does not parse.
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
 			if e, ok := errors.AsType[*scope.SyntaxError](err); ok {
@@ -118,7 +118,7 @@ func ExampleParseNeed() {
 }
 
 func ExampleObject() {
-	// A value that no object can have makes a need that nothing allows.
+	// A value that no object can have gives a need that nothing allows.
 	need := scope.Object(scope.Read, "c_note", "../admin", "")
 	fmt.Println(need.Valid(), scope.Unscoped().Allows(need))
 
@@ -245,7 +245,7 @@ func ExampleSet_On() {
 	// body of one: true of another: false
 }
 
-// What is asked of one property of one instance, and how a refusal names it.
+// Check one property of one instance, and name it in a refusal.
 func ExampleGrant_Need() {
 	set, _ := scope.Compile("token", "object.update.c_note.*.title")
 	grant := set.On(scope.Update, "c_note")

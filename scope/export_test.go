@@ -1,7 +1,7 @@
 package scope
 
-// Sharing counts the pairs of nodes whose search begins at one slot, of how many
-// nodes and slots.
+// Sharing counts the pairs of nodes whose search begins at the same slot. It also returns
+// the numbers of nodes and slots.
 func (s Set) Sharing() (pairs, nodes, slots int) {
 	x := s.parts[0]
 	at := map[uint64]int{}

@@ -16,7 +16,7 @@ const (
 	id3 = "0e8cd18a-42f5-4cc2-9a3d-6b1c9f2e7d01"
 )
 
-// FuzzParse holds the parser against the plain one, on any bytes.
+// FuzzParse compares the parser with the slow one, on any bytes.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "*", "*.*", ".*", "object", "object.read.c_a#t." + id1 + ".c_set[]#c_foo.c_string_arr[]",
@@ -61,9 +61,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A star behind a chain says nothing, but a chain that ends with an identifier is
-// read at once, and one with a star segment by segment: whatever byte stands in
-// whichever place, both ways agree.
+// A trailing star has no effect. A chain that ends with an identifier is parsed at once,
+// but the same chain with a trailing star segment by segment. Both must agree, whatever
+// byte stands at any offset.
 func TestTheQuickParseAgreesWithTheFull(t *testing.T) {
 	for _, text := range []string{
 		"object.read.c_note." + id1, "object.create.c." + id1, "object.delete." + strings.Repeat("a", 40) + "." + id1,
@@ -109,7 +109,7 @@ func checkSyntaxError(t *testing.T, text string, err error) {
 	}
 }
 
-// FuzzAllows holds the decision against the plain one, on lists of any lines.
+// FuzzAllows compares the decision with the slow matcher, on lists of any lines.
 func FuzzAllows(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"object.read.c_a\nobject.*.*." + id1 + ".name", "object.read.c_ab." + id1 + ".name2"},
@@ -129,7 +129,7 @@ func FuzzAllows(f *testing.F) {
 	})
 }
 
-// checkDecision compares every decision on a need with the plain matcher.
+// checkDecision compares every decision on a need with the slow matcher.
 func checkDecision(t *testing.T, grants []string, text string) {
 	t.Helper()
 	if len(grants) > 1024 {
@@ -166,8 +166,8 @@ func checkDecision(t *testing.T, grants []string, text string) {
 	}
 }
 
-// checkReason checks that the reason names a chain of the list, and that none
-// comes nearer.
+// checkReason checks that the reason names a chain of the list, and that no other chain is
+// nearer.
 func checkReason(t *testing.T, live []string, need string, r scope.Reason) {
 	t.Helper()
 	if len(live) == 0 || need == "" {
@@ -190,8 +190,8 @@ func checkReason(t *testing.T, live []string, need string, r scope.Reason) {
 	}
 }
 
-// slowShared counts the leading segments of a grant that the need satisfies;
-// behind its end a need means *.
+// slowShared counts the leading segments of a grant that the need satisfies. After its end
+// a need means *.
 func slowShared(grant, need string) int {
 	g, n := strings.Split(grant, "."), strings.Split(need, ".")
 	for i := range g {
@@ -205,8 +205,8 @@ func slowShared(grant, need string) int {
 	return len(g)
 }
 
-// FuzzOwnRoots checks that a grammar with roots and identifiers of its own has
-// one opinion of a text, whoever is asked.
+// FuzzOwnRoots checks that all functions agree on a text, in a grammar with its own roots
+// and identifiers.
 func FuzzOwnRoots(f *testing.F) {
 	for _, seed := range []string{
 		"queue", "queue.publish.mail.7.x", "queue.*.*.7", "queue.delete", "queue.publish.a b", "queue.publish.mail.7.x.y", "metrics", "metrics.read",
@@ -242,7 +242,7 @@ func FuzzOwnRoots(f *testing.F) {
 
 var standard *scope.Grammar
 
-// FuzzObject holds typed needs of any values against the text they would make.
+// FuzzObject compares typed needs of any values with the text that they would make.
 func FuzzObject(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"read", "c_a#t", id1, "c_set[]#c_foo.c_arr[]"}, {"*", "*", "*", "*"}, {"update", "c_a", "", "name"}, {"read", "c_a", "name", ""},
@@ -259,7 +259,7 @@ func FuzzObject(f *testing.F) {
 			segments = append(segments, strings.Split(path, ".")...)
 		}
 		want, err := scope.ParseNeed(strings.Join(segments, "."))
-		// A value is never more than a segment, and never a star.
+		// A value is never more than one segment, and never a star.
 		valid := err == nil && verb != "*" && name != "*" && id != "*" && !strings.Contains(path, "*") && !strings.Contains(verb+name+id, ".")
 		if !valid {
 			want = scope.Need{}
@@ -280,7 +280,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// FuzzLevel checks that what is read as a level is one, and is written as its
+// FuzzLevel checks that each text that parses gives a valid level, which is written as its
 // number.
 func FuzzLevel(f *testing.F) {
 	for _, seed := range []string{`4`, `"read"`, `"4"`, `9`, `null`, `4.0`, `"Read"`, `""`, `"`, ``} {

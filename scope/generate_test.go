@@ -9,8 +9,8 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Alphabets of near collisions: prefixes of each other, the same with a type,
-// with brackets, with another case.
+// Alphabets of texts that nearly collide: prefixes of each other, and texts that differ
+// only in a type, brackets or case.
 var (
 	someRoots      = []string{"object", "object", "object", "object", "script", "view", "deployment", "admin"}
 	someVerbs      = []string{"*", "create", "read", "update", "delete"}
@@ -51,7 +51,7 @@ func randomChains(r *rand.Rand, n int) []string {
 	return chains
 }
 
-// FuzzRandom runs the comparison over generated lists.
+// FuzzRandom compares the decisions over generated lists.
 func FuzzRandom(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(seed)

@@ -5,39 +5,39 @@ import (
 	"fmt"
 )
 
-// Bounds of what is parsed, so that hostile input costs little.
+// Limits of what is parsed, so that hostile input costs little.
 const (
 	maxLength   = 512 // bytes of a chain
-	maxSegments = 32  // of a chain
+	maxSegments = 32  // segments of a chain
 	maxPath     = maxSegments - 4
-	maxChains   = 1024 // of a list
+	maxChains   = 1024 // chains of a list
 )
 
-// Grammar says which chains there are. The zero Grammar, and a nil one, is the
-// standard grammar of section 5.5 of the interface. A Grammar must not be
-// changed once used; it is safe for concurrent use if its Identifier is.
+// Grammar defines which chains exist. The zero Grammar and a nil *Grammar are the
+// standard grammar of section 5.5 of the interface. A Grammar must not be changed once
+// used. It is safe for concurrent use if its Identifier is.
 type Grammar struct {
-	// Identifier accepts the identifiers of objects. Nil: 24 hexadecimal
-	// digits, or a UUID.
+	// Identifier reports whether a text is the identifier of an object. If it is nil, an
+	// identifier is 24 hexadecimal digits or a UUID.
 	//
-	// It is asked about segments of letters, digits and any of _-~:@+= only.
-	// It must refuse every property name, or a chain that forgot the
-	// identifier reads a property as one.
+	// It is only called with segments of letters, digits and any of _-~:@+=. It must
+	// refuse every property name. Otherwise a chain that lacks the identifier has its
+	// property read as the identifier.
 	Identifier func(string) bool
 
-	// Roots are an embedder's own, beside the standard ones.
+	// Roots are the application's own roots, in addition to the standard ones.
 	Roots map[string]Root
 }
 
-// Root is a root of an embedder's own. Its chains are the root itself, a verb,
-// and the segments, in this order; a chain may stop anywhere, and * may stand
-// for the verb and for each segment. The zero Root has chains of one segment.
+// Root is one of the application's own roots. Its chains are the root itself, a verb, and
+// the segments, in this order. A chain may stop anywhere, and * may stand for the verb
+// and for each segment. The zero Root has only the chain that is the root itself.
 type Root struct {
 	Verbs    []Verb
 	Segments []Segment
 }
 
-// Segment is the kind of segment that may stand in one place.
+// Segment is the kind of segment that may stand at one position of a chain.
 type Segment uint8
 
 // The kinds of segments.
@@ -46,7 +46,7 @@ const (
 	Identifier                    // what Grammar.Identifier accepts
 )
 
-// String says what the segment may be, as errors do.
+// String describes the kind of segment as error texts do.
 func (k Segment) String() string {
 	if k == Name {
 		return "a name or an identifier"
@@ -54,10 +54,14 @@ func (k Segment) String() string {
 	return "an identifier"
 }
 
-// Validate reports roots that could never be used: a name outside
-// [a-z][a-z0-9_-]{0,39} or one of the standard roots, verbs that are not such
-// words, segments without verbs or of no known kind. Chains of such a root do
-// not parse. The error joins one for each of them.
+// Validate reports roots that could never be used. Chains of such a root do not parse. A
+// root cannot be used for one of these reasons:
+//
+//   - its name is outside [a-z][a-z0-9_-]{0,39}, or is a standard root;
+//   - one of its verbs is not such a word;
+//   - it has segments without verbs, or a segment of an unknown kind.
+//
+// The error joins one error for each such root.
 func (g *Grammar) Validate() error {
 	if g == nil {
 		return nil
@@ -107,7 +111,8 @@ func rootOf(s string) root {
 	return rootNone
 }
 
-// own returns the embedder's root of the name, if it can be used.
+// own returns the application's root of the name. It returns false for a root that
+// Validate reports.
 func (g *Grammar) own(name string) (Root, bool) {
 	if g == nil {
 		return Root{}, false
@@ -123,20 +128,20 @@ func (g *Grammar) isIdentifier(s string) bool {
 	return isToken(s) && g.Identifier(s)
 }
 
-// isNamed accepts what identifies a view or a deployment.
+// isNamed reports whether s can identify a view or a deployment.
 func (g *Grammar) isNamed(s string) bool { return isName(s) || g.isIdentifier(s) }
 
-// isRoute accepts what identifies a script route.
+// isRoute reports whether s can identify a script route.
 func (g *Grammar) isRoute(s string) bool { return s != "route" && s != "runner" && g.isNamed(s) }
 
 func (g *Grammar) isKind(k Segment, s string) bool {
 	return g.isIdentifier(s) || k == Name && isName(s)
 }
 
-// Parse reads one chain as it stands on the wire, where the empty text is the
-// empty chain: everything. For text from a flag or a file use
-// Chain.UnmarshalText, to which nothing is not everything. The error is a
-// *SyntaxError; a root that the grammar does not know is one.
+// Parse reads one chain as it stands on the wire, where the empty text is the empty
+// chain, which covers everything. For text from a flag or a file use Chain.UnmarshalText,
+// which refuses the empty text. The error is a *SyntaxError. A root that the grammar does
+// not know is an error, too.
 func (g *Grammar) Parse(chain string) (Chain, error) {
 	var s shape
 	if err := g.parseKnown(chain, &s); err != nil {
@@ -145,11 +150,11 @@ func (g *Grammar) Parse(chain string) (Chain, error) {
 	return Chain{s.canonical(chain)}, nil
 }
 
-// ParseNeed reads a need from text: a chain in the standard or an own root. A
-// need without identifier means every instance, and one with * in a place
-// means whatever could stand there. Refused with a *SyntaxError: what does not
-// parse, a root that the grammar does not know, and the empty chain, since
-// nobody needs everything.
+// ParseNeed reads a need from text: a chain of a standard root or of the application's
+// own. A need without an identifier means every instance. A * in a need means everything
+// that could stand there. ParseNeed returns a *SyntaxError for a text that does not
+// parse, and for a root that the grammar does not know. It also refuses the empty chain,
+// since nobody needs everything.
 func (g *Grammar) ParseNeed(chain string) (n Need, err error) {
 	problem := g.parseKnown(chain, &n.shape)
 	if problem == nil && n.shape.root == rootAll {
@@ -161,7 +166,7 @@ func (g *Grammar) ParseNeed(chain string) (n Need, err error) {
 	return n, nil
 }
 
-// parseKnown is parse for those who must know every root.
+// parseKnown is parse, but returns an error for a root that the grammar does not know.
 func (g *Grammar) parseKnown(chain string, s *shape) *SyntaxError {
 	err := g.parse(chain, s)
 	if err == nil && s.root == rootUnknown {
@@ -171,16 +176,16 @@ func (g *Grammar) parseKnown(chain string, s *shape) *SyntaxError {
 	return err
 }
 
-// Compile makes a Set from a list of chains as it stands on the wire. The
-// source, such as "token" or "role editor", is what Explain and Chains name.
+// Compile makes a Set from a list of chains as it stands on the wire. The source, such as
+// "token" or "role editor", is the name that Explain and Chains give.
 //
-// A nil or empty list grants nothing; the empty chain in it, or *, grants
-// everything. Chains of roots that the grammar does not know grant nothing and
-// are listed by Set.Unknown; Vet reports them as errors.
+// A nil or empty list grants nothing. The empty chain in a list, or *, grants everything.
+// Chains of roots that the grammar does not know grant nothing. Set.Unknown lists them,
+// and Vet reports them as errors.
 //
-// The error joins a *SyntaxError for each chain that does not parse, and the
-// Set holds the others: refuse a token on any error; a role may keep the rest.
-// A list of more than 1024 chains is refused whole, by one *SyntaxError.
+// The error joins a *SyntaxError for each chain that does not parse, and the Set holds
+// the others. Refuse a token on any error; a role may keep the rest. A list of more than
+// 1024 chains is refused whole, with one *SyntaxError.
 func (g *Grammar) Compile(source string, chains ...string) (Set, error) {
 	if len(chains) > maxChains {
 		return Set{}, tooMany()
@@ -209,12 +214,11 @@ func tooMany() *SyntaxError {
 	return &SyntaxError{Index: maxChains, Expected: fmt.Sprintf("at most %d chains", maxChains)}
 }
 
-// Vet reports, for those who write chains (minting a token, storing a role),
-// everything that is wrong with a list: what does not parse, and what would
-// silently grant nothing, because the grammar does not know its root or
-// because it can match nothing, such as a property of objects to be deleted.
-// The error joins one *SyntaxError for each such chain, or is one for a list of
-// more than 1024.
+// Vet reports everything that is wrong with a list of chains that is about to be put into
+// a token or stored with a role. It reports each chain that does not parse, and each that
+// would silently grant nothing. Such a chain has a root that the grammar does not know,
+// or it can match nothing, like object.delete.c_note.*.title. The error joins one
+// *SyntaxError for each such chain. A list of more than 1024 chains gets one error.
 func (g *Grammar) Vet(chains ...string) error {
 	if len(chains) > maxChains {
 		return tooMany()
@@ -234,9 +238,9 @@ func (g *Grammar) Vet(chains ...string) error {
 	return errors.Join(problems...)
 }
 
-// vet tells where s, if it can match nothing, goes beyond what can.
+// vet returns where s exceeds what can match, or nil if s can match something.
 func (s *shape) vet() *SyntaxError {
-	if !s.matchless() {
+	if !s.matchesNothing() {
 		return nil
 	}
 	whole := *s
@@ -247,10 +251,10 @@ func (s *shape) vet() *SyntaxError {
 		expected, hint = "no identifier", "nothing has an identifier before it is created: "
 	}
 	p := parser{text: s.text()}
-	return p.fail(len(whole.text())+1, expected, hint+fold(whole.text()))
+	return p.fail(len(whole.text())+1, expected, hint+cutStars(whole.text()))
 }
 
-// standard is the grammar of the functions that have no receiver.
+// standard is the grammar of the functions without a receiver.
 var standard *Grammar
 
 // Parse is Grammar.Parse of the standard grammar.

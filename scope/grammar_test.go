@@ -9,7 +9,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// ours has numbers for identifiers and two roots of its own.
+// ours is a grammar with numbers for identifiers and two roots of its own.
 var ours = &scope.Grammar{
 	Identifier: func(s string) bool { return strings.Trim(s, "0123456789:") == "" },
 	Roots: map[string]scope.Root{
@@ -45,7 +45,7 @@ func TestOwnIdentifiers(t *testing.T) {
 	}
 }
 
-// Whatever the function accepts, an identifier is one segment.
+// Whatever Grammar.Identifier accepts, an identifier is one segment.
 func TestOwnIdentifiersAreNeverAskedAboutMoreThanASegment(t *testing.T) {
 	anything := &scope.Grammar{Identifier: func(string) bool { return true }}
 	for _, id := range []string{"", "*", "a.b", "a#b", "a[]", "a b", "a/b", "a%2eb", "a\x00", "é", "a,b"} {
@@ -177,7 +177,7 @@ func TestGrammarValidate(t *testing.T) {
 	}
 }
 
-// Two grammars may give one root other verbs, or the same in another order: a
+// Two grammars may give one root different verbs, or the same verbs in another order. A
 // need is matched by its text, not by a number.
 func TestNeedsOfAnotherGrammar(t *testing.T) {
 	other := &scope.Grammar{Roots: map[string]scope.Root{"queue": {Verbs: []scope.Verb{"consume", "publish"}}}}

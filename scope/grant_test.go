@@ -49,7 +49,7 @@ func randomPath(r *rand.Rand) string {
 	return strings.Join(segments, ".")
 }
 
-// slowIDs: the identifiers in chains that match something of the kind.
+// slowIDs returns the identifiers in chains that can match something of the object name.
 func slowIDs(grants []string, verb, name string) (ids []string, all bool) {
 	kind := "object." + verb + "." + name
 	for _, grant := range grants {

@@ -2,42 +2,41 @@ package scope
 
 import "strings"
 
-// index is one compiled list of chains: a trie with a level for each segment
-// behind the verb, its edges in one hash table.
+// index is one compiled list of chains: a trie with one depth for each segment after the
+// verb. One hash table holds the edges of all nodes.
 //
-// A check is two probes at best (object name, identifier), whatever the number
-// of chains, and a map for each node would cost twice the time. The verb is
-// not a level but a column of each node, which halves the probes where grants
-// name verbs and *; and since a node names the chain that ends at it and one
-// that passes through it, Explain and Overlaps are the same walk as Allows.
-// Where literals, stars and types lead on together a walk branches, but it
-// stays within the trie, and so within the size of the list.
+// A check takes two probes at best (object name, identifier), whatever the number of
+// chains. A map for each node would take twice the time. The verb is not an edge but a
+// column of each node, which halves the probes where grants name both verbs and *. Each
+// node names a chain that ends at it and a chain that passes through it. So Explain and
+// Overlaps walk the trie as Allows does. A walk branches where a literal, a star and a
+// type all match. It visits only nodes of the trie, so the size of the list limits it.
 type index struct {
 	source  string
 	chains  []Chain
 	unknown []string
-	live    link   // the first chain that can match
-	all     link   // one that is everything
-	nodes   []node // the first are the roots, by number; 0 is none
-	slots   []id   // open addressing, a power of two, at most half full
+	live    link     // the first chain that can match
+	all     link     // a chain that covers everything
+	nodes   []node   // the roots first, by number; 0 is no node
+	slots   []nodeID // open addressing, a power of two, at most half full
 }
 
-// link is a number of a chain counted from 1; 0 is none.
+// link is the number of a chain, counted from 1; 0 is no chain.
 type link uint16
 
-// id is a place in nodes. A list has at most maxChains·maxSegments of them.
-type id uint16
+// nodeID is an index into nodes. A list has at most maxChains·maxSegments of them.
+type nodeID uint16
 
 type node struct {
 	segment string
-	hash    uint64 // of parent and segment together
-	parent  id
-	star    id // the edge *
-	child   id // the first of the other edges; the next is its sibling
-	sibling id
+	hash    uint64 // of the parent and the segment together
+	parent  nodeID
+	star    nodeID // the edge *
+	child   nodeID // the first edge other than *; the next one is its sibling
+	sibling nodeID
 	typed   bool          // some child has a type
-	ends    [columns]link // the first chain that ends here
-	passes  [columns]link // the first that ends here or below and can match
+	ends    [columns]link // the first chain that ends here, by column
+	passes  [columns]link // the first chain that ends here or below and can match, by column
 }
 
 func newIndex(source string, chains int) *index {
@@ -47,23 +46,23 @@ func newIndex(source string, chains int) *index {
 	for size < 2*cap(x.nodes) {
 		size *= 2
 	}
-	x.slots = make([]id, size)
+	x.slots = make([]nodeID, size)
 	return x
 }
 
-// edge returns the node that a segment other than * leads to.
-func (x *index) edge(parent id, h uint64, segment string) id {
+// edge returns the node that the edge of a segment other than * leads to, or 0.
+func (x *index) edge(parent nodeID, h uint64, segment string) nodeID {
 	mask := uint64(len(x.slots) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
 		at := x.slots[i]
-		// The hash only finds: what grants is the segment itself.
+		// The hash only finds the node. The comparison of the segment decides.
 		if n := &x.nodes[at]; at == 0 || n.hash == h && n.parent == parent && n.segment == segment {
 			return at
 		}
 	}
 }
 
-func (x *index) insert(n id) {
+func (x *index) insert(n nodeID) {
 	mask := uint64(len(x.slots) - 1)
 	i := x.nodes[n].hash & mask
 	for x.slots[i] != 0 {
@@ -73,27 +72,28 @@ func (x *index) insert(n id) {
 }
 
 func (x *index) grow() {
-	x.slots = make([]id, 2*len(x.slots))
+	x.slots = make([]nodeID, 2*len(x.slots))
 	for n := int(indexed); n < len(x.nodes); n++ {
 		if x.nodes[n].segment != "*" {
-			x.insert(id(n))
+			x.insert(nodeID(n))
 		}
 	}
 }
 
-// lead returns the node that the segment leads to, and makes it if need be.
-func (x *index) lead(parent id, h uint64, segment string) id {
+// ensureEdge returns the node that the segment leads to. It adds the node if it is
+// missing.
+func (x *index) ensureEdge(parent nodeID, h uint64, segment string) nodeID {
 	if segment == "*" {
 		if x.nodes[parent].star == 0 {
 			x.nodes = append(x.nodes, node{segment: segment, hash: h, parent: parent})
-			x.nodes[parent].star = id(len(x.nodes) - 1)
+			x.nodes[parent].star = nodeID(len(x.nodes) - 1)
 		}
 		return x.nodes[parent].star
 	}
 	if n := x.edge(parent, h, segment); n != 0 {
 		return n
 	}
-	n := id(len(x.nodes))
+	n := nodeID(len(x.nodes))
 	up := &x.nodes[parent]
 	made := node{segment: segment, hash: h, parent: parent, sibling: up.child}
 	up.child = n
@@ -109,7 +109,7 @@ func (x *index) lead(parent id, h uint64, segment string) id {
 
 func (x *index) add(s *shape, text string) {
 	x.chains = append(x.chains, Chain{text})
-	if s.matchless() {
+	if s.matchesNothing() {
 		return
 	}
 	chain := link(len(x.chains))
@@ -120,12 +120,12 @@ func (x *index) add(s *shape, text string) {
 		x.all = chain
 		return
 	}
-	at, h := id(s.root), uint64(s.root)
+	at, h := nodeID(s.root), uint64(s.root)
 	x.pass(at, s, chain)
 	next, rest := s.step(0, s.rest)
 	for depth := 1; next.text != ""; depth++ {
-		h = way(h, next.hash)
-		at = x.lead(at, h, next.text)
+		h = childHash(h, next.hash)
+		at = x.ensureEdge(at, h, next.text)
 		x.pass(at, s, chain)
 		next, rest = s.step(depth, rest)
 	}
@@ -136,15 +136,15 @@ func (x *index) add(s *shape, text string) {
 	}
 }
 
-func (x *index) pass(at id, s *shape, chain link) {
+func (x *index) pass(at nodeID, s *shape, chain link) {
 	for c := range s.columns() {
-		if passes := &x.nodes[at].passes[c]; *passes == 0 && !s.matchlessIn(c) {
+		if passes := &x.nodes[at].passes[c]; *passes == 0 && !s.matchesNothingIn(c) {
 			*passes = chain
 		}
 	}
 }
 
-// allowing returns the chain that covers the need, or 0.
+// allowing returns a chain that covers the need, or 0.
 func (x *index) allowing(need *shape) link {
 	root := need.root
 	switch {
@@ -153,8 +153,8 @@ func (x *index) allowing(need *shape) link {
 	case x.all != 0 || root >= indexed:
 		return x.all
 	}
-	// Where neither a star nor a type can lead on as well, there is but one way.
-	at, h, s := id(root), uint64(root), &need.head[0]
+	// Without a star edge and without a type, only one path through the trie can match.
+	at, h, s := nodeID(root), uint64(root), &need.head[0]
 	for depth := range head {
 		n := &x.nodes[at]
 		if end := n.ends[need.column]; end != 0 || at == 0 {
@@ -163,7 +163,7 @@ func (x *index) allowing(need *shape) link {
 		if s.text == "" || n.star != 0 || need.typed {
 			return x.match(at, h, need, depth, need.rest)
 		}
-		h = way(h, s.hash)
+		h = childHash(h, s.hash)
 		at, s = x.edge(at, h, s.text), &need.head[1]
 	}
 	if need.rest == "" {
@@ -172,9 +172,8 @@ func (x *index) allowing(need *shape) link {
 	return x.match(at, h, need, head, need.rest)
 }
 
-// match returns the chain that covers what remains of the need, from the given
-// depth on, or 0.
-func (x *index) match(at id, h uint64, need *shape, depth int, rest string) link {
+// match returns a chain that covers the rest of the need from the given depth on, or 0.
+func (x *index) match(at nodeID, h uint64, need *shape, depth int, rest string) link {
 	n := &x.nodes[at]
 	if end := n.ends[need.column]; end != 0 || at == 0 {
 		return end
@@ -183,44 +182,44 @@ func (x *index) match(at id, h uint64, need *shape, depth int, rest string) link
 	if s.text == "" {
 		return 0
 	}
-	literal := way(h, s.hash)
+	literal := childHash(h, s.hash)
 	if end := x.match(x.edge(at, literal, s.text), literal, need, depth+1, rest); end != 0 {
 		return end
 	}
 	if base, _, found := cut(s.text, '#'); found {
-		h2 := way(h, hash(base))
+		h2 := childHash(h, hash(base))
 		if end := x.match(x.edge(at, h2, base), h2, need, depth+1, rest); end != 0 {
 			return end
 		}
 	}
-	return x.match(n.star, way(h, star.hash), need, depth+1, rest)
+	return x.match(n.star, childHash(h, star.hash), need, depth+1, rest)
 }
 
-// hop is a step of a walk: a node, 0 when there is none, and its hash.
+// hop is one step of a walk: a node, or 0 for none, and its hash.
 type hop struct {
-	at id
+	at nodeID
 	h  uint64
 }
 
 // hops returns the nodes whose edges cover the segment.
-func (x *index) hops(at id, h uint64, s segment) [3]hop {
-	literal := way(h, s.hash)
-	hops := [3]hop{{x.edge(at, literal, s.text), literal}, {x.nodes[at].star, way(h, star.hash)}}
+func (x *index) hops(at nodeID, h uint64, s segment) [3]hop {
+	literal := childHash(h, s.hash)
+	hops := [3]hop{{x.edge(at, literal, s.text), literal}, {x.nodes[at].star, childHash(h, star.hash)}}
 	if base, _, found := cut(s.text, '#'); found {
-		h = way(h, hash(base))
+		h = childHash(h, hash(base))
 		hops[2] = hop{x.edge(at, h, base), h}
 	}
 	return hops
 }
 
-// nearest returns the chain that shares the longest way with the need, and the
-// depth up to which it does; -1 when no chain comes by.
-func (x *index) nearest(at id, h uint64, need *shape, depth int, rest string) (link, int) {
+// nearest returns the chain that shares the longest prefix with the need, and the length
+// of that prefix in segments. The length is -1 if no chain shares a prefix.
+func (x *index) nearest(at nodeID, h uint64, need *shape, depth int, rest string) (link, int) {
 	chain := x.nodes[at].passing(need.column)
 	if chain == 0 {
 		return 0, -1
 	}
-	s, rest := need.step(depth, rest) // behind its end a need means *, and takes those edges only
+	s, rest := need.step(depth, rest) // after its end a need means *, and takes only star edges
 	reached := depth
 	for _, hop := range x.hops(at, h, s) {
 		if c, d := x.nearest(hop.at, hop.h, need, depth+1, rest); d > reached {
@@ -230,8 +229,8 @@ func (x *index) nearest(at id, h uint64, need *shape, depth int, rest string) (l
 	return chain, reached
 }
 
-// passing is passes, but also sees chains under * that can match nothing in
-// the column: they come near all the same.
+// passing returns the chain of passes. It also returns a chain with the verb * that can
+// match nothing in the column: such a chain may still be the nearest.
 func (n *node) passing(c column) link {
 	if n.passes[c] != 0 {
 		return n.passes[c]
@@ -239,21 +238,20 @@ func (n *node) passing(c column) link {
 	return n.passes[columnAny]
 }
 
-// overlapping tells whether some chain and the need have an operation in
-// common.
+// overlapping reports whether some chain and the need have an operation in common.
 func (x *index) overlapping(need *shape) bool {
 	if x.allowing(need) != 0 {
 		return true
 	}
 	for c := range need.columns() {
-		if !need.matchlessIn(c) && x.meets(id(need.root), uint64(need.root), need, c, 0, need.rest) {
+		if !need.matchesNothingIn(c) && x.overlaps(nodeID(need.root), uint64(need.root), need, c, 0, need.rest) {
 			return true
 		}
 	}
 	return false
 }
 
-func (x *index) meets(at id, h uint64, need *shape, c column, depth int, rest string) bool {
+func (x *index) overlaps(at nodeID, h uint64, need *shape, c column, depth int, rest string) bool {
 	n := &x.nodes[at]
 	if n.passes[c] == 0 {
 		return false
@@ -263,20 +261,21 @@ func (x *index) meets(at id, h uint64, need *shape, c column, depth int, rest st
 		return true
 	}
 	for _, hop := range x.hops(at, h, s) {
-		if x.meets(hop.at, hop.h, need, c, depth+1, rest) {
+		if x.overlaps(hop.at, hop.h, need, c, depth+1, rest) {
 			return true
 		}
 	}
 	if s.text != "*" && !n.typed {
 		return false
 	}
-	// What the need's segment covers: every edge for *, and each x#t for x.
+	// Follow the edges that the need's segment covers: every edge for *, and each x#t for
+	// x.
 	for child := n.child; child != 0; child = x.nodes[child].sibling {
 		below := &x.nodes[child]
 		if s.text != "*" && !strings.HasPrefix(below.segment, s.text+"#") {
 			continue
 		}
-		if x.meets(child, below.hash, need, c, depth+1, rest) {
+		if x.overlaps(child, below.hash, need, c, depth+1, rest) {
 			return true
 		}
 	}

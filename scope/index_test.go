@@ -8,8 +8,8 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// One table holds the segments of all places: a segment is granted where it was
-// granted, and not below another name.
+// One table holds the segments of all depths. A segment is granted only where a chain has
+// it, and not below another name.
 func TestEqualSegmentsInOtherPlaces(t *testing.T) {
 	var chains []string
 	for i := range 500 {
@@ -24,7 +24,7 @@ func TestEqualSegmentsInOtherPlaces(t *testing.T) {
 	}
 }
 
-// The table grows with the segments, of which a list has far more than chains.
+// The table grows with the segments. A list has far more segments than chains.
 func TestLongChainsOfFewLetters(t *testing.T) {
 	chains := hostile(64)
 	set := compile(t, chains...)
@@ -52,7 +52,7 @@ func TestOverlapsBelowATypedName(t *testing.T) {
 	}
 }
 
-// Who writes a list must not choose the slots: each that nodes share costs a step
+// The author of a list must not choose the slots: each slot that nodes share costs one step
 // of a search.
 func TestChosenPathsShareNoSlotsBeyondChance(t *testing.T) {
 	for what, chains := range map[string][]string{"sums": equalSums(), "lengths": twoLengths()} {
@@ -71,9 +71,9 @@ func path(set, places int, a, b string) string {
 	return "object.read.c_a." + id1 + path.String()
 }
 
-// equalSums returns paths of two segments, of which the second stands in places that
-// come to the same sum: to a hash that multiplies by the constant and adds, whatever
-// its key, their lower bits are equal.
+// equalSums returns paths that consist of two different segments. The second segment stands
+// at depths that give the same sum. A hash that multiplies by the constant and adds gives
+// all of them equal lower bits, whatever its key.
 func equalSums() (chains []string) {
 	const constant, places, low = uint64(0x9e3779b97f4a7c15), 22, 1<<12 - 1
 	for set := range 1 << places {
@@ -88,9 +88,9 @@ func equalSums() (chains []string) {
 	return chains
 }
 
-// twoLengths returns paths of two segments whose first eight bytes are equal, and
-// whose last differ as their lengths do: to a hash that adds the length to them,
-// whatever its key, they are one.
+// twoLengths returns paths that consist of two different segments. Both have the same first
+// eight bytes, and their last eight bytes differ as their lengths do. A hash that adds the
+// length to those bytes gives one value for both, whatever its key.
 func twoLengths() (chains []string) {
 	for set := range 1000 {
 		chains = append(chains, path(set, 10, ".cabbbbbbb", ".cabbbbbbbb"))

@@ -7,10 +7,9 @@ import (
 	"strconv"
 )
 
-// Level is an access level on an object; each includes those before it. The
-// zero Level is none at all: a claim that holds it is left out, with omitzero
-// for instance. In JSON a level is written as a number, and read as a number
-// or a name.
+// Level is an access level on an object. Each level includes those before it. The zero
+// Level is no level: leave such a claim out, for instance with omitzero. In JSON a level
+// is written as a number, and read as a number or a name.
 type Level uint8
 
 // The access levels.
@@ -25,8 +24,8 @@ const (
 	LevelScript    Level = 8
 )
 
-// ErrLevel is wrapped by every refusal of an access level: a number outside 1
-// to 8, an unknown name, another JSON type.
+// ErrLevel is wrapped by every error about an access level: a number outside 1 to 8, an
+// unknown name, or another JSON type.
 var ErrLevel = errors.New("scope: not an access level")
 
 var levelNames = []string{"none", "public", "connected", "reserved", "read", "share", "update", "delete", "script"}
@@ -51,8 +50,8 @@ func ParseLevel(s string) (Level, error) {
 	return 0, fmt.Errorf("%w: %.40q", ErrLevel, s)
 }
 
-// MarshalJSON writes the level as a number. What is no level, the zero Level
-// included, is an error that wraps ErrLevel.
+// MarshalJSON writes the level as a number. For a value that is no level, such as the
+// zero Level, it returns an error that wraps ErrLevel.
 func (l Level) MarshalJSON() ([]byte, error) {
 	if l < LevelPublic || l > LevelScript {
 		return nil, fmt.Errorf("%w: %d", ErrLevel, l)
@@ -60,8 +59,8 @@ func (l Level) MarshalJSON() ([]byte, error) {
 	return []byte{'0' + byte(l)}, nil
 }
 
-// UnmarshalJSON reads a number or a name. Null is refused: a claim is set or
-// left out. Its error wraps ErrLevel.
+// UnmarshalJSON reads a number or a name. It refuses null: leave the claim out instead.
+// Its error wraps ErrLevel.
 func (l *Level) UnmarshalJSON(b []byte) error {
 	text := string(b)
 	if len(b) >= 2 && b[0] == '"' {

@@ -50,7 +50,7 @@ func TestLevelsOutOfRangeAreRefused(t *testing.T) {
 			t.Errorf("%d: %s, %v", level, out, err)
 		}
 	}
-	// Callers other than encoding/json may hand over anything.
+	// Callers other than encoding/json may pass anything.
 	for _, text := range []string{"", `"`, `""`, "44", "xreadx", `"read`, `read"`} {
 		level := scope.LevelPublic
 		if err := level.UnmarshalJSON([]byte(text)); !errors.Is(err, scope.ErrLevel) || level != scope.LevelPublic {

@@ -1,10 +1,10 @@
 package scope
 
-// Verb is what is done to an object: the second segment of an object or admin
-// chain. No verb implies another: who may update may not therefore read.
+// Verb is what is done to an object: the second segment of an object or admin chain. No
+// verb implies another: the right to update does not include the right to read.
 type Verb string
 
-// The verbs of objects; admin chains know Read and Update.
+// The verbs of objects. Admin chains have only Read and Update.
 const (
 	Create Verb = "create"
 	Read   Verb = "read"
@@ -12,31 +12,29 @@ const (
 	Delete Verb = "delete"
 )
 
-// Need is one operation that is asked for. The zero Need, and one made of
-// values outside the grammar, is not valid and never allowed, whatever the
-// Set. Needs are comparable within one process.
+// Need is one requested operation. The zero Need is not valid, and no Set allows it.
+// Values outside the grammar give the zero Need. Needs are comparable within one process.
 type Need struct {
 	shape shape
 }
 
-// Valid tells whether n was made of values of the grammar. A Guard answers 404
-// when it is not: an object with such an identifier cannot exist.
+// Valid reports whether n was made of values of the grammar. A Guard answers 404 if it
+// was not: an object with such an identifier cannot exist.
 func (n Need) Valid() bool { return n.shape.root != rootNone }
 
 // String returns the need as a chain.
 func (n Need) String() string { return n.shape.text() }
 
-// Object needs verb v on objects of the name, which may carry a type as in
-// c_note#c_short. The identifier "" means every instance, and the path "" the
-// whole of it; a path is dot-separated. Values outside the grammar, and the star
-// is one, make the zero Need.
+// Object returns the need for verb v on objects of the name, which may carry a type as in
+// c_note#c_short. The identifier "" means every instance. The path is dot-separated; ""
+// means the whole object. Values outside the grammar, such as *, give the zero Need.
 func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
 	g.object(&n.shape, v, name, id, path)
 	return n
 }
 
-// object and instanceOf write in place, so that Object and At are inlined: to copy a
-// shape that was just written is slow.
+// object and instanceOf write in place, so that Object and At are inlined. Copying a
+// shape just after it was written is slow.
 func (g *Grammar) object(s *shape, v Verb, name, id, path string) {
 	column, ok := objectColumn(string(v))
 	if !ok || v == "*" || id != "" && !g.isIdentifier(id) {
@@ -47,12 +45,12 @@ func (g *Grammar) object(s *shape, v Verb, name, id, path string) {
 		return
 	}
 	s.root, s.column, s.typed, s.head[0] = rootObject, column, typed, newSegment(name)
-	s.at(id, path)
+	s.setInstance(id, path)
 }
 
-// At is the need of one instance, where kind is that of every instance of an object:
-// what Object and ParseNeed make, without reading the verb and the name again. Any
-// other kind, and what is no identifier, makes the zero Need.
+// At returns the need for one instance. kind is the need for every instance of an object
+// name, as Object and ParseNeed make it. At does not read its verb and name again. Any
+// other kind, or a text that is no identifier, gives the zero Need.
 func (g *Grammar) At(kind Need, id string) Need {
 	g.instanceOf(&kind.shape, id)
 	return kind
@@ -63,11 +61,11 @@ func (g *Grammar) instanceOf(s *shape, id string) {
 		*s = shape{}
 		return
 	}
-	s.at(id, "")
+	s.setInstance(id, "")
 }
 
-// at goes on from a kind of object to an instance, and a path of it.
-func (s *shape) at(id, path string) {
+// setInstance makes a need for every instance one for an instance, and a path of it.
+func (s *shape) setInstance(id, path string) {
 	if id == "" && path != "" {
 		id = "*"
 	}
@@ -78,8 +76,8 @@ func (s *shape) at(id, path string) {
 	s.head[1], s.rest = newSegment(id), path
 }
 
-// Script needs to run one script route. What cannot be one makes the zero Need,
-// here and in View and Deployment.
+// Script returns the need to run one script route. Script, View and Deployment return the
+// zero Need for a text that cannot be a name or an identifier.
 func (g *Grammar) Script(route string) Need {
 	if !g.isRoute(route) {
 		return Need{}
@@ -87,10 +85,10 @@ func (g *Grammar) Script(route string) Need {
 	return g.named(rootScript, columnRoute, route)
 }
 
-// View needs to run one view.
+// View returns the need to run one view.
 func (g *Grammar) View(name string) Need { return g.named(rootView, columnExecute, name) }
 
-// Deployment needs to run one deployment.
+// Deployment returns the need to run one deployment.
 func (g *Grammar) Deployment(id string) Need { return g.named(rootDeployment, columnExecute, id) }
 
 func (g *Grammar) named(r root, c column, id string) Need {
@@ -106,7 +104,7 @@ func Object(v Verb, name, id, path string) Need { return standard.Object(v, name
 // Script is Grammar.Script of the standard grammar.
 func Script(route string) Need { return standard.Script(route) }
 
-// Runner needs to run ad-hoc scripts.
+// Runner returns the need to run ad-hoc scripts.
 func Runner() Need { return Need{shape{root: rootScript, column: columnRunner}} }
 
 // View is Grammar.View of the standard grammar.
@@ -115,8 +113,8 @@ func View(name string) Need { return standard.View(name) }
 // Deployment is Grammar.Deployment of the standard grammar.
 func Deployment(id string) Need { return standard.Deployment(id) }
 
-// Admin needs administrative routes; v is Read or Update, and any other makes
-// the zero Need.
+// Admin returns the need for administrative routes. v is Read or Update; any other verb
+// gives the zero Need.
 func Admin(v Verb) Need {
 	switch v {
 	case Read:

@@ -74,7 +74,7 @@ func TestNeedsOfValuesOutsideTheGrammarAreNotValid(t *testing.T) {
 	}
 }
 
-// A need is as long as a chain may be, and no longer.
+// A need is as long as a chain may be, and not longer.
 func TestNeedsOf512Bytes(t *testing.T) {
 	text := "object.update.c_a." + id1 + strings.Repeat("."+strings.Repeat("p", 39), 11)
 	text += "." + strings.Repeat("p", 512-len(text)-1)
@@ -87,7 +87,7 @@ func TestNeedsOf512Bytes(t *testing.T) {
 	}
 }
 
-// What a typed need accepts is what its text accepts.
+// A typed need accepts a value exactly if ParseNeed accepts its text.
 func TestTypedNeedsHaveTheBoundsOfTheText(t *testing.T) {
 	properties(t, func(t *testing.T, r *rand.Rand) {
 		name := strings.Repeat("n", 38+r.IntN(4))

@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says where and why a chain does not parse.
+// SyntaxError describes where and why a chain does not parse.
 type SyntaxError struct {
-	Index    int    // of the chain in the list given; 0 for a single one
+	Index    int    // of the chain in the list given; 0 for a single chain
 	Segment  int    // counted from 0
 	Offset   int    // of the segment in the chain, in bytes
-	Got      string // the segment, cut after 64 bytes; empty when the chain ends too early
-	Expected string // what could have stood there
-	Hint     string // what was probably meant, or which control character stands there; often empty
+	Got      string // the segment, cut after 64 bytes; empty if the chain ends too early
+	Expected string // what could stand there
+	Hint     string // what was probably meant, or the control character found; often empty
 }
 
-// Reason says what is wrong in the chain, its segments counted from 1: the part of
-// Error that whoever wrote the chain needs, and may be shown.
+// Reason describes the error within the chain. It counts segments from 1. This part of
+// Error may be shown to the author of the chain.
 func (e *SyntaxError) Reason() string {
 	reason := fmt.Sprintf("segment %d: got %q, expected %s", e.Segment+1, e.Got, e.Expected)
 	if e.Hint != "" {
@@ -32,15 +32,14 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("scope: chain %d, %s", e.Index, e.Reason())
 }
 
-// parser reads one chain. Its methods take the place where a segment begins
-// and go on from there; behind the last segment is len(text)+1.
+// parser reads one chain. Its methods take the offset at which a segment begins, and
+// continue from there. The offset after the last segment is len(text)+1.
 type parser struct {
 	grammar *Grammar
 	text    string // without trailing stars
 }
 
-// segment returns the segment that begins at a place, and where the next one
-// does.
+// segment returns the segment that begins at an offset, and the offset of the next one.
 func (p *parser) segment(at int) (segment string, next int) {
 	rest := p.text[at:]
 	if i := strings.IndexByte(rest, '.'); i >= 0 {
@@ -54,7 +53,8 @@ func (p *parser) ended(at int) bool { return at > len(p.text) }
 func (p *parser) fail(at int, expected, hint string) *SyntaxError {
 	got, _ := p.segment(at)
 	if i := strings.IndexFunc(got, unicode.IsControl); i >= 0 {
-		// Named: nobody sees it where the chain is shown.
+		// The hint names it, because a control character is invisible where the chain is
+		// shown.
 		r, _ := utf8.DecodeRuneInString(got[i:])
 		hint = fmt.Sprintf("%U is a control character", r)
 	}
@@ -67,8 +67,8 @@ func (p *parser) fail(at int, expected, hint string) *SyntaxError {
 	}
 }
 
-// parse reads a chain into s, which must be zero. A root that the grammar does
-// not know is no error, but rootUnknown.
+// parse reads a chain into s, which must be zero. A root that the grammar does not know
+// gives rootUnknown, not an error.
 func (g *Grammar) parse(text string, s *shape) *SyntaxError {
 	if g.instance(text, s) {
 		return nil
@@ -78,7 +78,7 @@ func (g *Grammar) parse(text string, s *shape) *SyntaxError {
 			return err
 		}
 	}
-	p := parser{g, fold(text)}
+	p := parser{g, cutStars(text)}
 	if p.text == "" || p.text == "*" {
 		s.root = rootAll
 		return nil
@@ -99,9 +99,9 @@ func (g *Grammar) parse(text string, s *shape) *SyntaxError {
 	return p.unknown(name, at, s)
 }
 
-// instance reads a chain for one instance, object.verb.name.identifier with 24
-// digits, as nearly all are. It reports whether the chain is one; parse reads any
-// other.
+// instance parses a chain for one instance with 24 digits, object.verb.name.identifier.
+// Nearly all chains have this form. It reports whether the chain has it; parse reads any
+// other chain.
 func (g *Grammar) instance(text string, s *shape) bool {
 	const verb = len("object.")
 	end := len(text) - len(".") - 24
@@ -110,7 +110,7 @@ func (g *Grammar) instance(text string, s *shape) bool {
 	}
 	name := verb + len("read.")
 	if text[name-1] != '.' {
-		name = verb + len("create.") // and the others
+		name = verb + len("create.") // and all other verbs, which have six letters
 	}
 	c, ok := objectColumn(text[verb : name-1])
 	if !ok || name >= end || text[name-1] != '.' || !isWord(text[name:end], notLower) || !isIdentifier(text[end+1:]) {
@@ -121,7 +121,7 @@ func (g *Grammar) instance(text string, s *shape) bool {
 	return true
 }
 
-// A text of fewer bytes breaks no bound: segments take two bytes each.
+// minOversize is the least length that can exceed a limit: a segment takes two bytes.
 const minOversize = 2 * maxSegments
 
 func oversize(text string) *SyntaxError {
@@ -137,8 +137,8 @@ func oversize(text string) *SyntaxError {
 	return p.fail(at, "at most 32 segments", "")
 }
 
-// fold cuts trailing stars: a chain covers by prefix, so they say nothing.
-func fold(text string) string {
+// cutStars cuts trailing stars. They have no effect, because a chain covers by prefix.
+func cutStars(text string) string {
 	for len(text) > 2 && text[len(text)-1] == '*' && text[len(text)-2] == '.' {
 		text = text[:len(text)-2]
 	}
@@ -279,7 +279,7 @@ func verbHint(r root, verb string) string {
 	return "deployments themselves are objects: object." + verb + ".deployment"
 }
 
-// done refuses a further segment.
+// done returns an error if there is a further segment.
 func (p *parser) done(at int, hint string) *SyntaxError {
 	if p.ended(at) {
 		return nil

@@ -1,15 +1,15 @@
 package scope
 
-// Reason says why a need is permitted or not.
+// Reason explains why a need is permitted or not.
 type Reason struct {
 	Allowed bool
-	Chain   Chain  // the one that allows; else one that comes nearest, zero when none can match anything
+	Chain   Chain  // the one that allows, or else a nearest one; zero if no chain can match anything
 	Source  string // of that chain
-	Segment int    // unless allowed: the first segment of Chain that the need does not satisfy, from 0
+	Segment int    // if not allowed: the first segment of Chain that the need does not satisfy, from 0
 }
 
-// Explain decides as Allows does, and says why. Of chains that come equally
-// near it names one. A need that is not valid gets the zero Reason.
+// Explain decides as Allows does, and gives the reason. If several chains are equally
+// near, it names one of them. A need that is not valid gets the zero Reason.
 func (s Set) Explain(n Need) Reason {
 	var best Reason
 	if !n.Valid() {
@@ -31,7 +31,7 @@ func (x *index) explain(need *shape) Reason {
 	if chain := x.allowing(need); chain != 0 {
 		return x.reason(true, chain, 0)
 	}
-	if chain, depth := x.nearest(id(need.root), uint64(need.root), need, 0, need.rest); chain != 0 {
+	if chain, depth := x.nearest(nodeID(need.root), uint64(need.root), need, 0, need.rest); chain != 0 {
 		return x.reason(false, chain, need.ahead()+depth)
 	}
 	if chain := x.nodes[need.root].anyPassing(); chain != 0 {
@@ -47,7 +47,7 @@ func (x *index) reason(allowed bool, chain link, segment int) Reason {
 	return Reason{Allowed: allowed, Chain: x.chains[chain-1], Source: x.source, Segment: segment}
 }
 
-// ahead is the number of segments before the first step.
+// ahead is the number of segments before the first step of a walk.
 func (s *shape) ahead() int {
 	if s.root == rootOwn {
 		return 0
@@ -55,7 +55,7 @@ func (s *shape) ahead() int {
 	return 2
 }
 
-// anyPassing returns a chain that passes in whichever column.
+// anyPassing returns a chain that passes through n in any column, or 0.
 func (n *node) anyPassing() link {
 	for _, chain := range n.passes {
 		if chain != 0 {

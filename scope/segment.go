@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// secrets key the hash, drawn anew by each process. Chains come from others, who
-// could else write a list whose nodes all fall into one slot, so that to compile
-// it, and to check a need after it, takes the whole list at each step. Nobody
-// sees a hash, so that nothing tells of the secrets; who guessed them would make
-// checks slow, and gain no permission.
+// secrets key the hash. Each process draws new ones. Chains come from others: without a
+// key, they could write a list whose nodes all collide in one slot. Compiling such a
+// list, and each check against it, would search the whole list at every step. No hash
+// leaves the process, so nothing reveals the secrets. Whoever guessed them could make
+// checks slow, but would gain no permission.
 var secrets = func() (s [3]uint64) {
 	seed := maphash.MakeSeed()
 	for i := range s {
@@ -19,8 +19,7 @@ var secrets = func() (s [3]uint64) {
 	return s
 }()
 
-// segment is one segment behind the verb, with its hash. The zero segment is
-// none.
+// segment is one segment after the verb, with its hash. The zero segment is no segment.
 type segment struct {
 	text string
 	hash uint64
@@ -35,14 +34,14 @@ func newSegment(text string) segment {
 
 var star = newSegment("*")
 
-// way returns the hash of a node from that of its parent and of the segment between
-// them. A walk computes it from the need alone, so that the processor can load a
-// node before it has finished with the one above. It is no sum, in which segments
-// could be exchanged for others without the secrets.
-func way(parent, segment uint64) uint64 { return mix(parent^secrets[1], segment^secrets[2]) }
+// childHash returns the hash of a node from the hashes of its parent and of the segment
+// between them. A walk computes it from the need alone, so that the processor can load a
+// node before it has finished with its parent. A sum would be weaker: segments could be
+// exchanged for others without knowledge of the secrets.
+func childHash(parent, segment uint64) uint64 { return mix(parent^secrets[1], segment^secrets[2]) }
 
-// hash is what Go's maps use where the processor has no AES (wyhash), without the
-// calls that maphash takes.
+// hash is wyhash, which Go's maps use where the processor has no AES. It avoids the
+// function calls of maphash.
 func hash(s string) uint64 {
 	h, n := secrets[0], len(s)
 	var a, b uint64
@@ -75,8 +74,7 @@ func cut(s string, separator byte) (before, after string, found bool) {
 	return s, "", false
 }
 
-// class says of a byte, or of all bytes of a text together, which alphabets it
-// falls outside of.
+// class is a set of alphabets that a byte, or some byte of a text, is outside of.
 type class uint8
 
 const (
@@ -124,10 +122,11 @@ func isWord(s string, not class) bool {
 
 func isName(s string) bool { return isWord(s, notName) }
 
-// isRoot accepts the names of roots and verbs.
+// isRoot reports whether s has the form of a root or a verb.
 func isRoot(s string) bool { return isWord(s, notLower) && 'a' <= s[0] && s[0] <= 'z' }
 
-// isObject accepts an object name and its type, if any: c_note, c_note#c_memo.
+// isObject reports whether s is an object name, with or without a type: c_note,
+// c_note#c_memo.
 func isObject(s string) (withType, ok bool) {
 	if isWord(s, notLower) {
 		return false, true
@@ -136,19 +135,19 @@ func isObject(s string) (withType, ok bool) {
 	return found, found && isWord(base, notLower) && isWord(kind, notLower)
 }
 
-// isProperty accepts one segment of a property path: c_set, c_set[],
+// isProperty reports whether s is one segment of a property path: c_set, c_set[],
 // c_set[]#c_foo, c_set#c_foo.
 func isProperty(s string) bool {
 	return s != "" && isPath(s) && strings.IndexByte(s, '.') < 0
 }
 
-// isPath accepts a property path; none at all is one.
+// isPath reports whether s is a property path. The empty text is one.
 func isPath(s string) bool {
 	if s == "" {
 		return true
 	}
-	// Nearly every path is a short one of plain names, which a list handler
-	// asks about for each property of each item.
+	// Nearly every path is short and has plain names. A list handler checks one for each
+	// property of each item, so this case is fast.
 	if len(s) <= maxName && classify(s)&notPlain == 0 {
 		return strings.IndexByte(s, '.') < 0 || s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
 	}
@@ -174,10 +173,10 @@ func isPath(s string) bool {
 	return run > 0 && segments <= maxPath
 }
 
-// isToken accepts what may be an identifier of some grammar.
+// isToken reports whether some grammar could have s as an identifier.
 func isToken(s string) bool { return s != "" && classify(s)&notToken == 0 }
 
-// isIdentifier accepts the identifiers of the standard grammar: 24 hexadecimal
+// isIdentifier reports whether s is an identifier of the standard grammar: 24 hexadecimal
 // digits, or a UUID.
 func isIdentifier(s string) bool {
 	switch len(s) {
@@ -192,9 +191,9 @@ func isIdentifier(s string) bool {
 
 const ones, highs = 0x0101010101010101, 0x8080808080808080
 
-// hex8 sets the high bit of each of eight bytes that is a hexadecimal digit, if all
-// are ASCII; if not, it clears the bit of one at least. To add 0x80 less c sets the
-// bit of those from c on.
+// hex8 sets the high bit of each of the eight bytes that is a hexadecimal digit. If some
+// byte is not ASCII, at least one high bit is clear. Adding 0x80-c sets the high bit of
+// each ASCII byte that is at least c.
 func hex8(w uint64) uint64 {
 	letter := w | ('a'^'A')*ones
 	digits := (w + (0x80-'0')*ones) &^ (w + (0x80-'9'-1)*ones)

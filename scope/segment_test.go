@@ -12,7 +12,7 @@ func parses(text string) bool {
 	return err == nil
 }
 
-// Each byte of a segment counts, wherever it stands.
+// Each byte of a segment counts, at every offset.
 func TestEachByteOfASegmentIsLookedAt(t *testing.T) {
 	for what, segment := range map[string]struct{ before, good, bad string }{
 		"an object name":       {"object.read.", "c_message-0", "A .*/é"},

@@ -5,21 +5,19 @@ import (
 	"slices"
 )
 
-// Set is a compiled list of chains, or several of them seen as one. It cannot
-// be altered, is cheap to copy and safe for concurrent use. The zero Set
-// permits nothing.
+// Set is a compiled list of chains, or the union of several such lists. It is immutable,
+// cheap to copy and safe for concurrent use. The zero Set permits nothing.
 type Set struct {
 	parts []*index
 }
 
-// Unscoped returns the Set of a caller that no scope limits, such as a session
-// or a signed request. Its one chain has the source "unscoped".
+// Unscoped returns the Set of a caller that no scope limits, such as a session or a
+// signed request. Its one chain has the source "unscoped".
 func Unscoped() Set { return unscoped }
 
 var unscoped, _ = Compile("unscoped", "*")
 
-// Union returns a Set that permits what s or t permits. It is a view: nothing
-// is compiled again.
+// Union returns a Set that permits what s or t permits. It compiles nothing again.
 func (s Set) Union(t Set) Set {
 	if len(s.parts) == 0 {
 		return t
@@ -37,7 +35,7 @@ func (s Set) Union(t Set) Set {
 	return Set{parts}
 }
 
-// Allows tells whether one chain permits the whole of n. It does not allocate.
+// Allows reports whether one chain permits the whole of n. It does not allocate.
 func (s Set) Allows(n Need) bool { return s.covers(&n.shape) }
 
 func (s Set) covers(n *shape) bool {
@@ -49,8 +47,8 @@ func (s Set) covers(n *shape) bool {
 	return false
 }
 
-// Overlaps tells whether any part of n is permitted: one instance of many, one
-// property of an object. It is true whenever Allows is.
+// Overlaps reports whether any part of n is permitted, such as one instance of many or
+// one property of an object. It is true whenever Allows is.
 func (s Set) Overlaps(n Need) bool {
 	for _, part := range s.parts {
 		if part.overlapping(&n.shape) {
@@ -60,15 +58,15 @@ func (s Set) Overlaps(n Need) bool {
 	return false
 }
 
-// Missing returns the chains of t that no chain of s covers, each once: by
-// them a token would exceed its minter. Chains that can match nothing permit
-// nothing and are never missing.
+// Missing returns the chains of t that no chain of s covers, each once. A minter whose
+// scope is s may not give them to a token. Chains that can match nothing permit nothing
+// and are never missing.
 func (s Set) Missing(t Set) []Chain {
 	var missing []Chain
 	seen := map[Chain]bool{}
 	for c := range t.Chains() {
 		grant := shapeOf(c.text)
-		if grant.matchless() || s.covers(&grant) || seen[c] {
+		if grant.matchesNothing() || s.covers(&grant) || seen[c] {
 			continue
 		}
 		seen[c] = true
@@ -79,24 +77,22 @@ func (s Set) Missing(t Set) []Chain {
 
 // Chains yields each chain with its source, in the order given.
 func (s Set) Chains() iter.Seq2[Chain, string] {
-	return func(yield func(Chain, string) bool) {
-		for _, part := range s.parts {
-			for _, c := range part.chains {
-				if !yield(c, part.source) {
-					return
-				}
-			}
-		}
-	}
+	return sourced(s.parts, func(x *index) []Chain { return x.chains })
 }
 
-// Unknown yields each chain that was dropped because the grammar does not know
-// its root, as it was given, with its source.
+// Unknown yields each chain that was dropped because the grammar does not know its root,
+// with its source. The chain is as it was given.
 func (s Set) Unknown() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for _, part := range s.parts {
-			for _, c := range part.unknown {
-				if !yield(c, part.source) {
+	return sourced(s.parts, func(x *index) []string { return x.unknown })
+}
+
+// sourced yields the elements that list returns for each part, with the source of the
+// part.
+func sourced[T any](parts []*index, list func(*index) []T) iter.Seq2[T, string] {
+	return func(yield func(T, string) bool) {
+		for _, part := range parts {
+			for _, each := range list(part) {
+				if !yield(each, part.source) {
 					return
 				}
 			}

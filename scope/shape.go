@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// root is the first segment of a chain, and what stands for it.
+// root is the first segment of a chain, or one of the special cases.
 type root uint8
 
 const (
-	rootNone root = iota // the zero value: nothing
-	rootOwn              // from Grammar.Roots
+	rootNone root = iota // the zero value: no chain
+	rootOwn              // a root of Grammar.Roots
 	rootObject
 	rootScript
 	rootView
 	rootDeployment
 	rootAdmin
-	indexed     // the roots above have a node each in an index
+	indexed     // each root above has a node in an index
 	rootAll     // the empty chain: everything
-	rootUnknown // well-formed, not in the grammar
+	rootUnknown // well-formed, but not in the grammar
 )
 
 var rootNames = [indexed]string{
@@ -26,8 +26,8 @@ var rootNames = [indexed]string{
 	rootDeployment: "deployment", rootAdmin: "admin",
 }
 
-// column is the second segment of a chain under a standard root. Roots share
-// the numbers, since columns of different roots never meet.
+// column is the second segment of a chain under a standard root. Different roots share
+// the numbers, since their columns never meet.
 type column uint8
 
 const (
@@ -76,13 +76,13 @@ func columnOf(r root, verb string) (column, bool) {
 	return 0, false
 }
 
-// shape is a parsed chain in canonical form. The first and second of an object
-// chain are its name and identifier, the rest its property path; the first of the
-// other standard roots is an identifier. A chain of an own root has no column,
-// and the root itself is the first segment. "*" stands for any segment, and
-// what is absent is empty.
+// shape is a parsed chain in canonical form. The first two segments of an object chain
+// are its name and its identifier, and the rest is its property path. The first segment
+// of another standard root is an identifier. A chain of an own root has no column, and
+// its first segment is the root itself. "*" stands for any segment. An absent segment is
+// empty.
 //
-// The head is hashed beforehand: most needs end there.
+// The head is hashed beforehand, because most needs end there.
 type shape struct {
 	root   root
 	column column
@@ -91,11 +91,12 @@ type shape struct {
 	rest   string
 }
 
-// head is the number of segments before the rest: the first and the second.
+// head is the number of segments before the rest.
 const head = 2
 
-// step returns the segment at a depth behind the column, none at the end, and
-// what of the rest is left behind it. It begins with s.rest.
+// step returns the segment at a depth after the column, and what remains of rest after
+// it. At the end it returns the zero segment. Depths 0 and 1 do not consume rest; the
+// first call passes s.rest.
 func (s *shape) step(depth int, rest string) (segment, string) {
 	switch depth {
 	case 0:
@@ -111,7 +112,7 @@ func step(path string) (segment, string) {
 	return newSegment(text), rest
 }
 
-// columns yields the columns that s stands in as a grant.
+// columns yields the columns that s covers as a grant.
 func (s *shape) columns() iter.Seq[column] {
 	first, last := s.column, s.column
 	if first == columnAny {
@@ -126,13 +127,12 @@ func (s *shape) columns() iter.Seq[column] {
 	}
 }
 
-// matchless tells whether s, as a grant, can match nothing.
-func (s *shape) matchless() bool { return s.matchlessIn(s.column) }
+// matchesNothing reports whether s, as a grant, can match nothing.
+func (s *shape) matchesNothing() bool { return s.matchesNothingIn(s.column) }
 
-// matchlessIn tells whether s can match nothing when it stands in column c:
-// what is about to be created has no identifier yet, and what is deleted is
-// deleted whole.
-func (s *shape) matchlessIn(c column) bool {
+// matchesNothingIn reports whether s can match nothing in column c. An object that is
+// about to be created has no identifier yet, and an object is deleted whole.
+func (s *shape) matchesNothingIn(c column) bool {
 	if s.root != rootObject {
 		return false
 	}
@@ -162,15 +162,15 @@ func (s *shape) text() string {
 	return strings.Join(segments, ".")
 }
 
-// canonical returns s as text, given the text it was parsed from.
+// canonical returns the canonical text of s, which was parsed from chain.
 func (s *shape) canonical(chain string) string {
 	if s.root == rootAll || s.root == rootScript {
 		return s.text()
 	}
-	return fold(chain)
+	return cutStars(chain)
 }
 
-// shapeOf takes canonical text apart, of whatever grammar it is.
+// shapeOf splits canonical text of any grammar into a shape.
 func shapeOf(text string) shape {
 	if text == "*" {
 		return shape{root: rootAll}
@@ -190,7 +190,7 @@ func shapeOf(text string) shape {
 	return s
 }
 
-// splitOff makes a shape from the segments behind the column.
+// splitOff makes a shape from the segments after the column.
 func splitOff(r root, text string) shape {
 	first, rest, _ := cut(text, '.')
 	second, rest, _ := cut(rest, '.')

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// The language once more, slow and plain: the tests hold the package against
-// it. It shares nothing with the package and is short enough to be read
-// against section 5.5 of the interface.
+// A second implementation of the language, slow and plain. The tests compare the package
+// with it. It shares no code with the package, and is short enough to be read beside
+// section 5.5 of the interface.
 
 const (
 	reObject   = `[a-z0-9_-]{1,40}(?:#[a-z0-9_-]{1,40})?`
@@ -77,8 +77,8 @@ func slowScript(s string) string {
 	return strings.Replace(s, "script.*.", "script.route.", 1)
 }
 
-// slowCovers: a grant covers what it is a prefix of, by segments, unless it
-// can match nothing.
+// slowCovers reports whether a grant covers a need: it is a prefix of the need, by
+// segments, and it can match something.
 func slowCovers(grant, need string) bool {
 	if slowMatchless(grant) {
 		return false
@@ -106,8 +106,8 @@ func slowMatchless(chain string) bool {
 	return slowCreate.MatchString(chain) || slowDelete.MatchString(chain)
 }
 
-// slowAllows decides over lists as they stand on the wire; ok tells whether
-// everything parses and has a known root.
+// slowAllows decides over lists as they stand on the wire. ok reports whether everything
+// parses and has a known root.
 func slowAllows(grants []string, need string) (allowed, ok bool) {
 	need, verdict := slowParse(need)
 	ok = verdict == good && need != "*"
@@ -119,7 +119,7 @@ func slowAllows(grants []string, need string) (allowed, ok bool) {
 	return allowed && ok, ok
 }
 
-// slowOverlaps: what both match, segment by segment, is something.
+// slowOverlaps reports whether grant and need both match some operation.
 func slowOverlaps(grant, need string) bool {
 	if grant == "*" || slowCovers(grant, need) {
 		return true

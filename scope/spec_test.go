@@ -100,7 +100,7 @@ func TestRulesOfSection55(t *testing.T) {
 	})
 }
 
-// refused checks that the text does not parse, and how the error says so.
+// refused checks that the text does not parse, and compares the error with want.
 func refused(t *testing.T, text string, want scope.SyntaxError) {
 	t.Helper()
 	_, err := scope.Parse(text)

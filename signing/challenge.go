@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The challenge of a refused signature, in WWW-Authenticate, and what its error
-// parameter says when signing again can help.
+// The challenge of a refused signature, in WWW-Authenticate. Its error parameter is
+// set if the client can succeed by signing again.
 const (
 	challengeScheme = "Signature"
 	refusedStale    = "stale"
@@ -16,9 +16,9 @@ const (
 
 func challenge(reason string) string { return challengeScheme + ` error="` + reason + `"` }
 
-// refusal returns the error parameter of the Signature challenge of a reply, ""
-// if there is none. Challenges of several mechanisms may share one header line
-// (RFC 9110, section 11.6.1).
+// refusal returns the error parameter of the Signature challenge of a reply, or "" if
+// there is none. One header line may hold the challenges of several mechanisms (RFC
+// 9110, section 11.6.1).
 func refusal(res *http.Response) string {
 	if res.StatusCode != http.StatusUnauthorized {
 		return ""
@@ -31,8 +31,8 @@ func refusal(res *http.Response) string {
 	return ""
 }
 
-// signatureError reads one line: schemes and parameters between commas, where a
-// parameter belongs to the last scheme before it.
+// signatureError reads one line of schemes and parameters between commas. A parameter
+// belongs to the last scheme before it.
 func signatureError(line string) string {
 	scheme := ""
 	for element := range elements(line) {
@@ -48,7 +48,7 @@ func signatureError(line string) string {
 	return ""
 }
 
-// elements splits at the commas that are not inside a quoted string.
+// elements splits a line at the commas outside quoted strings.
 func elements(line string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		quoted, start := false, 0

@@ -37,7 +37,7 @@ func TestSignatureError(t *testing.T) {
 	}
 }
 
-// A line comes from a server, or from who stands in for it.
+// A line may come from an attacker who impersonates the server.
 func FuzzSignatureError(f *testing.F) {
 	for _, seed := range challengeLines {
 		f.Add(seed.line)

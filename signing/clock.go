@@ -4,15 +4,17 @@ import (
 	"hash/maphash"
 	"math"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
+	"weak"
 )
 
-// Clock knows the time of servers: it compares the Server-Time header of each
-// reply with the local clock, host by host. It also hands out the timestamps of
-// requests, so that no two of them get the same signature where that would be a
-// replay. Transports that use the same client key must therefore share one; those
-// without a Clock and a Now of their own do so anyway.
+// Clock estimates the time of servers. It compares the Server-Time header of each
+// reply with the local clock, separately for each host. It also hands out the
+// timestamps of requests, so that no two requests get the same signature where that
+// would be a replay. Transports with the same client key must therefore share one
+// Clock. Transports without a Clock and a Now of their own share one already.
 //
 // The zero Clock is ready to use, and safe for concurrent use.
 type Clock struct {
@@ -20,8 +22,8 @@ type Clock struct {
 	hosts map[string]*hostClock
 }
 
-// host returns the clock of a host. Hosts come from the BaseURLs of Transports,
-// so there are few.
+// host returns the clock of a host. Hosts come from the BaseURLs of Transports, so
+// there are few.
 func (c *Clock) host(name string) *hostClock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,23 +38,24 @@ func (c *Clock) host(name string) *hostClock {
 	return h
 }
 
-// Times and spans of hosts are in microseconds: nanoseconds would overflow with
-// the largest timestamp of the wire.
+// Times and spans of hosts are in microseconds. In nanoseconds, the largest
+// timestamp of the wire would overflow.
 const (
 	millisecond = int64(time.Millisecond / time.Microsecond)
 
-	// maxServerTime leaves room for the timestamps ahead of it, which have no
-	// more digits on the wire.
+	// maxServerTime is the latest server time that a Clock learns from. The
+	// timestamps ahead of it must have no more digits than the wire allows.
 	maxServerTime = 999_999_999_999_999 - 3_600_000
 
 	// maxLead is how far ahead of the host's time a timestamp may be.
 	maxLead = 1000 * millisecond
 
-	// maxSlew is how far the host's time is put back by running slower. Further
-	// ahead nothing was accepted, so that nothing can be replayed there.
+	// maxSlew is how far the host's time may be ahead of the estimate and still be
+	// corrected by running slower. The host has accepted nothing further ahead, so
+	// nothing there can be replayed: the time may then step back.
 	maxSlew = int64(defaultFutureTolerance / time.Microsecond)
 
-	// shared is how many GET or HEAD requests may have one timestamp: what the
+	// shared is how many GET or HEAD requests may have one timestamp. It is what the
 	// recommended Policy accepts.
 	shared = defaultSiblingMax
 )
@@ -69,13 +72,13 @@ type hostClock struct {
 
 func newHostClock() *hostClock { return &hostClock{offset: unknown, seed: maphash.MakeSeed()} }
 
-// span is what is known of the difference between the host's clock and the local
-// one: it lies between low and high.
+// span is the range of the difference between the host's clock and the local one: at
+// least low, at most high.
 type span struct{ low, high int64 }
 
 var unknown = span{math.MinInt64, math.MaxInt64}
 
-// middle of a span that has been learned; nothing learned is no difference.
+// middle returns the middle of the span, or 0 if nothing was learned.
 func (s span) middle() int64 {
 	if s == unknown {
 		return 0
@@ -83,9 +86,9 @@ func (s span) middle() int64 {
 	return s.low + (s.high-s.low)/2
 }
 
-// meet narrows s by another span. Spans that contradict each other mean that a
-// clock was set, or one reply was wrong: the later one holds.
-func (s span) meet(later span) span {
+// intersect narrows s by another span. If they contradict each other, a clock was set
+// or one reply was wrong, and the later span is taken.
+func (s span) intersect(later span) span {
 	both := span{max(s.low, later.low), min(s.high, later.high)}
 	if both.low > both.high {
 		return later
@@ -93,11 +96,12 @@ func (s span) meet(later span) span {
 	return both
 }
 
-// learn takes in the server time of a reply. The server read its clock some time
-// between sending and receiving, so slow replies teach little, and do no harm.
+// learn reads the server time of a reply. The server read its clock at some time
+// between sent and received. So a slow reply narrows the span little, but never makes
+// it wrong.
 func (h *hostClock) learn(header http.Header, name string, sent, received time.Time) {
 	stamp := header[name]
-	// A reply with Age was stored on the way; its time has passed.
+	// A reply with Age comes from a cache; its server time is old.
 	if len(stamp) != 1 || header["Age"] != nil {
 		return
 	}
@@ -109,7 +113,7 @@ func (h *hostClock) learn(header http.Header, name string, sent, received time.T
 	difference := ms*millisecond - received.UnixMicro()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.offset = h.offset.meet(span{
+	h.offset = h.offset.intersect(span{
 		low:  difference,
 		high: difference + took + millisecond, // server time is cut to milliseconds
 	})
@@ -118,10 +122,10 @@ func (h *hostClock) learn(header http.Header, name string, sent, received time.T
 
 func (h *hostClock) estimate(local time.Time) int64 { return local.UnixMicro() + h.offset.middle() }
 
-// now returns the host's time. Put back, it would come again through timestamps
-// that have been used: while it is ahead of the estimate it runs at three quarters
-// of its speed instead. So a local clock that is put back makes no difference
-// before a reply has told what to make of it.
+// now returns the host's time. It must not step back: the same timestamps would be
+// handed out again. While it is ahead of the estimate, it runs at three quarters of
+// its speed instead. So if the local clock is set back, the host's time continues
+// until a reply corrects the estimate.
 func (h *hostClock) now(local time.Time) int64 {
 	estimate := h.estimate(local)
 	if h.latest > estimate {
@@ -132,9 +136,9 @@ func (h *hostClock) now(local time.Time) int64 {
 	return h.latest
 }
 
-// follow puts the host's time back at once where it is too far ahead of the
-// estimate. Streams that have gone further go on above what the new time could
-// have given them before.
+// follow sets the host's time back to the estimate if it is more than tooFar ahead.
+// The new time allows timestamps up to maxLead ahead, and these may have been used.
+// So lanes that are past this bound continue right above it.
 func (h *hostClock) follow(local time.Time, tooFar int64) {
 	estimate := h.estimate(local)
 	if h.latest-estimate <= tooFar {
@@ -149,27 +153,27 @@ func (h *hostClock) follow(local time.Time, tooFar int64) {
 	}
 }
 
-// refused says that the host has found a timestamp stale.
+// refused corrects the time after the host has found a timestamp stale.
 func (h *hostClock) refused(local time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.follow(local, maxLead)
 }
 
-// stream is a series of requests that would have one signature if they had one
-// timestamp.
+// stream is a series of requests that would have the same signature if they had the
+// same timestamp.
 type stream struct{ clientKey, command, method string }
 
-// lane is what is known of the timestamps of a stream. There is a fixed number of
-// them; streams that meet in one are only kept apart a little more than needed.
+// lane holds the last timestamp of a stream. The number of lanes is fixed. Streams
+// that share a lane also get different timestamps, which costs little.
 type lane struct {
 	last int64 // the latest timestamp handed out, in milliseconds
 	uses int
 }
 
-// take reserves the next timestamp of a stream, in milliseconds, and says how
-// long to wait before it may be sent. Sharing lets several requests have one
-// timestamp when the stream has gone ahead of the clock as far as it may.
+// take reserves the next timestamp of a stream, in milliseconds, and returns how long
+// to wait before sending it. With sharing, several requests may have one timestamp
+// once the stream is as far ahead of the clock as it may be.
 func (h *hostClock) take(s stream, sharing bool, local time.Time) (ms int64, wait time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,4 +190,50 @@ func (h *hostClock) take(s stream, sharing bool, local time.Time) (ms int64, wai
 		*l = lane{last: next, uses: shared}
 	}
 	return l.last, time.Duration(max(0, l.last*millisecond-reach)) * time.Microsecond
+}
+
+// site is one client key at one service. All its requests from one process take their
+// timestamps from one clock. The signature covers neither the Transport nor the
+// mount, so the server cannot tell these apart.
+type site struct{ clientKey, origin string }
+
+// sites holds the clocks of the Transports that have none of their own. It keeps a
+// clock only while a Transport refers to it.
+type sites struct {
+	mu     sync.Mutex
+	clocks map[site]weak.Pointer[hostClock]
+}
+
+var processSites sites
+
+// clock returns the clock of a site. It makes a new one if no Transport holds one.
+func (s *sites) clock(at site) *hostClock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.clocks[at].Value(); c != nil {
+		return c
+	}
+	if s.clocks == nil {
+		s.clocks = make(map[site]weak.Pointer[hostClock])
+	}
+	c := newHostClock()
+	s.clocks[at] = weak.Make(c)
+	runtime.AddCleanup(c, s.forget, at)
+	return c
+}
+
+// forget removes a site whose clock was garbage collected, unless the site has a new
+// clock.
+func (s *sites) forget(at site) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clocks[at].Value() == nil {
+		delete(s.clocks, at)
+	}
+}
+
+// siteClock is the reference by which a Transport keeps the clock of its site.
+type siteClock struct {
+	site  site
+	clock *hostClock
 }

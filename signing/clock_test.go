@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,15 +20,15 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// network carries requests to a verifying handler without sockets, so that it
-// works inside a bubble of synctest. It remembers what happened.
+// network carries requests to a verifying handler without sockets, so that it works
+// inside a synctest bubble. It records what happened.
 type network struct {
 	handler http.Handler
 	latency func() time.Duration // one way, nil: none
 
 	mu       sync.Mutex
 	statuses map[int]int
-	lead     time.Duration // the furthest a timestamp was ahead of the server when it was sent
+	lead     time.Duration // the most that a timestamp was ahead of the server when sent
 }
 
 func newNetwork(t testing.TB, policy signing.Policy) *network {
@@ -64,8 +65,8 @@ func (n *network) travel() {
 	}
 }
 
-// transport returns a Transport over n whose local clock is wrong by skew, or
-// one like those of most programs if skew is nil.
+// transport returns a Transport over n whose local clock is wrong by skew. If skew is
+// nil, Now is not set, as in most programs.
 func (n *network) transport(skew *atomic.Int64) *signing.Transport {
 	t := &signing.Transport{
 		BaseURL:   "https://api.example.com/acme/v2",
@@ -79,7 +80,7 @@ func (n *network) transport(skew *atomic.Int64) *signing.Transport {
 	return t
 }
 
-// get sends a request for the connections and returns the status.
+// get requests the connections and returns the status.
 func send(ctx context.Context, t *signing.Transport, method string) (int, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "https://api.example.com/acme/v2/connections", nil)
 	if err != nil {
@@ -95,8 +96,8 @@ func send(ctx context.Context, t *signing.Transport, method string) (int, error)
 
 func wan() time.Duration { return time.Duration(1+rand.IntN(40)) * time.Millisecond }
 
-// N14: no request is refused and none is signed twice, while the client's clock
-// is put forward and back again.
+// N14: while the client's clock is set forward and back again, no request is refused
+// and none is signed twice.
 func TestHighRateOnOnePath(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -147,8 +148,8 @@ func TestHighRateOnOnePath(t *testing.T) {
 	}
 }
 
-// Steps beyond what servers accept are noticed by a refusal; callers must not see
-// it, at any rate.
+// A clock step beyond the window is noticed by a refusal. Callers must not see the
+// refusal.
 func TestLargeStepsAtHighRate(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		for _, step := range []time.Duration{-time.Hour, -2 * time.Minute, 2 * time.Minute, time.Hour} {
@@ -261,8 +262,8 @@ func (c *closing) Close() error {
 	return nil
 }
 
-// Two Transports that act as different accounts have equal signatures, which the
-// account keeps from being shared.
+// Two Transports that act as different accounts would make equal signatures. Requests
+// with an account must not share a timestamp.
 func TestTransportsOfOneKeyShareTimestamps(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		t.Run(method, func(t *testing.T) {
@@ -331,8 +332,8 @@ func TestClockHeals(t *testing.T) {
 	}
 }
 
-// A small FutureTolerance refuses what slewing allows; the refusal must make the
-// clock step.
+// With a small FutureTolerance, a server refuses timestamps that slewing allows. The
+// refusal must make the clock step.
 func TestClockStepsWhenRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, signing.Policy{FutureTolerance: 5 * time.Second})
@@ -352,8 +353,8 @@ func TestClockStepsWhenRefused(t *testing.T) {
 	})
 }
 
-// Slow replies say little about the server's clock, and must not spoil what quick
-// ones have said.
+// Slow replies say little about the server's clock. They must not undo what quick
+// replies have shown.
 func TestSlowRepliesDoNoHarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, signing.Policy{Tolerance: 2 * time.Second, FutureTolerance: 2 * time.Second})
@@ -376,4 +377,151 @@ func TestSlowRepliesDoNoHarm(t *testing.T) {
 			t.Errorf("by status: %v, want the first refused only", whole.statuses)
 		}
 	})
+}
+
+// A program may make a second Transport for a client key and not share the Clock.
+func TestTransportsOfOneKeyShareAClock(t *testing.T) {
+	tests := []struct{ name, method, other string }{
+		{"N14 GET", http.MethodGet, "https://api.example.com/acme/v2"},
+		{"N14 POST", http.MethodPost, "https://api.example.com/acme/v2"},
+		{"N14 one base URL has a slash at its end", http.MethodPost, "https://api.example.com/acme/v2/"},
+		{"N14 one base URL is spelled otherwise", http.MethodPost, "https://API.example.com:443/acme/v2"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			n := newNetwork(t, signing.Policy{})
+			var wg sync.WaitGroup
+			for i := range 4 {
+				client := n.transport(nil)
+				if i%2 == 1 {
+					client.BaseURL = test.other
+				}
+				for range 200 {
+					wg.Go(func() {
+						if status, err := send(t.Context(), client, test.method); err != nil || status != 200 {
+							t.Errorf("status %d, %v", status, err)
+						}
+					})
+				}
+			}
+			wg.Wait()
+			if n.statuses[200] != 800 || len(n.statuses) != 1 {
+				t.Errorf("by status: %v", n.statuses)
+			}
+		})
+	}
+}
+
+func TestASharedClockIsCorrectedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // its clock starts in another year
+		n := newNetwork(t, signing.Policy{})
+		first := n.transport(nil)
+		for range 3 {
+			if status, err := send(t.Context(), first, http.MethodPost); err != nil || status != 200 {
+				t.Fatalf("status %d, %v", status, err)
+			}
+		}
+		refused := n.statuses[401]
+		if status, err := send(t.Context(), n.transport(nil), http.MethodPost); err != nil || status != 200 {
+			t.Fatalf("a second Transport: status %d, %v", status, err)
+		}
+		if n.statuses[401] != refused {
+			t.Errorf("the second Transport did not know what the first had learned: %v", n.statuses)
+		}
+		runtime.KeepAlive(first)
+	})
+}
+
+// Transports with another host or client key have separate timestamps. A Transport
+// with another Now has another local clock. So their clocks are separate.
+func TestTransportsThatShareNoClock(t *testing.T) {
+	early := time.Now().Add(-time.Hour)
+	past := func() time.Time { return early }
+	tests := []struct {
+		name string
+		set  func(*signing.Transport)
+	}{
+		{"another host", func(t *signing.Transport) { t.BaseURL = "https://other.example.com/acme/v2" }},
+		{"another port", func(t *signing.Transport) { t.BaseURL = "https://api.example.com:8443/acme/v2" }},
+		{"another client key", func(t *signing.Transport) { t.ClientKey = "tkAnother" }},
+		{"a Clock of its own", func(t *signing.Transport) { t.Clock = new(signing.Clock) }},
+		{"a Now of its own", func(t *signing.Transport) { t.Now = past }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			first, second := &signing.Transport{}, &signing.Transport{}
+			for _, client := range []*signing.Transport{first, second} {
+				client.BaseURL, client.ClientKey, client.Secret = "https://api.example.com/acme/v2", "tkApart", secret
+			}
+			test.set(second)
+			if signing.SharesClock(first, second) {
+				t.Error("they share a clock")
+			}
+			if !signing.SharesClock(second, second) {
+				t.Error("a Transport has two clocks")
+			}
+		})
+	}
+}
+
+func TestASharedClockEndsWithItsTransports(t *testing.T) {
+	const key, origin = "tkCollected", "https://api.example.com"
+	n := newNetwork(t, signing.Policy{})
+	use := func() *signing.Transport {
+		client := n.transport(nil)
+		client.ClientKey = key
+		if _, err := send(t.Context(), client, http.MethodGet); err != nil {
+			t.Fatal(err)
+		}
+		return client
+	}
+	kept := use()
+	use()
+	for range 5 {
+		runtime.GC()
+	}
+	if !signing.KeepsSite(key, origin) {
+		t.Fatal("a clock that a Transport holds was collected")
+	}
+	runtime.KeepAlive(kept)
+	for deadline := time.Now().Add(10 * time.Second); signing.KeepsSite(key, origin); {
+		if time.Now().After(deadline) {
+			t.Fatal("the clock of no Transport is kept")
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Clocks are made, found and garbage collected concurrently.
+func TestSharedClocksUnderChurn(t *testing.T) {
+	n := newNetwork(t, signing.Policy{})
+	var failed atomic.Int64
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := range 100 {
+				client := n.transport(nil)
+				client.BaseURL = fmt.Sprintf("https://h%d.example.com/acme/v2", i%3)
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, fmt.Sprint(client.BaseURL, "/w", worker, "/", i), nil)
+				if err != nil {
+					failed.Add(1)
+					continue
+				}
+				res, err := client.RoundTrip(r)
+				if err != nil {
+					failed.Add(1)
+					continue
+				}
+				res.Body.Close()
+				if i%10 == 0 {
+					runtime.GC()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if failed.Load() != 0 || n.statuses[200] != 400 {
+		t.Errorf("%d failed, by status: %v", failed.Load(), n.statuses)
+	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
-// ErrPath is returned by Command for a path that two programs could read in two
-// ways, or that is not below the mount. Command and Verify return it for a
-// command of more than 2 KiB.
+// ErrPath is returned by Command for a path that two programs could read differently,
+// or that is not below the mount. Command and Verify return it for a command of more
+// than 2 KiB.
 var ErrPath = errors.New("signing: path is not clean")
 
 var (
@@ -19,22 +19,29 @@ var (
 	errLong  = fmt.Errorf("%w: command is longer than %d bytes", ErrPath, maxCommand)
 )
 
-// maxCommand and maxMethod bound what a MAC is computed over, for each live
-// secret of a key and for two spellings. No registered method is longer.
+// maxCommand and maxMethod bound the length of the message of a MAC. One MAC is
+// computed for each live secret of a key, and for two spellings of the command. No
+// registered method is longer than maxMethod.
 const (
 	maxCommand = 2 << 10
 	maxMethod  = 32
 )
 
-// Command returns the command of r, what a signature is made over: the escaped
-// path as it was sent, without the mount (such as "/acme/v2", or "" for none),
-// with a leading slash and without a trailing one; the root is "/". Nothing is
-// decoded and the query has no part in it.
+// Command returns the command of r, which is the part of the path that a signature
+// covers. It is the escaped path as it was sent, without the mount (such as
+// "/acme/v2", or "" for none). It has a leading slash and no trailing one; the root
+// is "/". Nothing is decoded, and the query is not part of it.
 //
-// Paths that are not clean are refused with an error that wraps ErrPath, and are
-// never repaired: bytes that should have been escaped, empty segments, dot
-// segments, escaped letters, digits, '-', '_' or '.', control characters,
-// backslashes, and escapes that are not UTF-8. So are commands of more than 2 KiB.
+// A path that is not clean is refused with an error that wraps ErrPath, and is never
+// repaired. A clean path has no
+//
+//   - empty segments or dot segments;
+//   - bytes that should have been escaped;
+//   - escaped letters, digits, '-', '_' or '.';
+//   - control characters or backslashes;
+//   - escapes that are not UTF-8.
+//
+// A command of more than 2 KiB is refused in the same way.
 func Command(r *http.Request, mount string) (string, error) {
 	escaped, ok := urlpath.Clean(r.URL)
 	if r.URL.Opaque != "" || !ok && r.URL.Path != "" {
@@ -43,7 +50,7 @@ func Command(r *http.Request, mount string) (string, error) {
 	return below(escaped, mount)
 }
 
-// below takes the mount off a clean escaped path.
+// below removes the mount from a clean escaped path.
 func below(escaped, mount string) (string, error) {
 	resource, ok := strings.CutPrefix(escaped, strings.TrimSuffix(mount, "/"))
 	switch {
@@ -59,12 +66,12 @@ func below(escaped, mount string) (string, error) {
 	return command, nil
 }
 
-// Clients built on the WHATWG URL rules may sign these three bare and send them
-// escaped.
+// Clients built on the WHATWG URL rules may sign these three characters bare but send
+// them escaped.
 var bareSpelling = strings.NewReplacer("%7C", "|", "%27", "'", "%5E", "^")
 
-// alternative returns the one other spelling a client may have signed, if there
-// is one.
+// alternative returns the one other spelling that a client may have signed, and
+// whether it differs.
 func alternative(command string) (string, bool) {
 	bare := bareSpelling.Replace(command)
 	return bare, bare != command

@@ -153,8 +153,8 @@ var (
 	plain      = regexp.MustCompile(`%(2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aA])`)
 )
 
-// slowCommand is Command by another road: it looks at the bytes of the request
-// line, where Command looks at what net/url has made of them.
+// slowCommand is another implementation of Command. It reads the bytes of the request
+// line, while Command reads what net/url has parsed.
 func slowCommand(target string) (command string, ok bool) {
 	path, _, _ := strings.Cut(target, "?")
 	if !wellFormed.MatchString(path) || plain.MatchString(path) {

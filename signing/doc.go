@@ -1,61 +1,60 @@
-// Package signing signs HTTP requests with HMAC-SHA256 and verifies them: both
-// halves of section 5.3 of the interface. Which org a client key belongs to, and
-// what its holder may do, is left to the caller.
+// Package signing signs HTTP requests with HMAC-SHA256 and verifies them: both halves
+// of section 5.3 of the interface. The caller decides which org a client key belongs
+// to, and what its holder may do.
 //
-// A signed request carries the client key, a timestamp in Unix milliseconds, a
-// nonce of 16 letters and digits, and the signature:
+// A signed request carries the client key, a timestamp in Unix milliseconds, a nonce
+// of 16 letters and digits, and the signature:
 //
 //	hex(HMAC-SHA256(clientKey + secret, command + ";" + METHOD + ";" + timestamp))
 //
-// where the command is the escaped path of the resource, without the mount of
-// the service and without the query.
+// The command is the escaped path of the resource, without the mount of the service
+// and without the query.
 //
 // # Choosing
 //
-// A client that uses net/http sets a [Transport] on its http.Client; any other
-// client calls [Sign] and sends the headers itself.
+// A client that uses net/http sets a [Transport] on its http.Client. Any other client
+// calls [Sign] and sends the headers itself.
 //
-// A server without tenants wraps its handler in [Verifier.Handler]. One with
-// tenants, or with several ways to authenticate, calls [Verifier.Verify] with
-// the command it has routed by, and judges the state of the credential in
-// Verifier.Admit. [Command] cuts the command out of a request.
+// A server without tenants wraps its handler in [Verifier.Handler]. A server with
+// tenants, or with several ways to authenticate, calls [Verifier.Verify] with the
+// command that it routed by. It checks the state of the credential in Verifier.Admit.
+// [Command] returns the command of a request.
 //
-// Every verifier needs a record of what was accepted: [Replays]. All instances
-// of a service must share one, or a captured request is good once for each. A
-// service of one process uses [NewMemory]; one of several puts [SetOnce] over a
-// store that they share.
+// Every verifier needs a store of accepted requests: [Replays]. All instances of a
+// service must share one store. Otherwise each instance accepts a captured request
+// once. A service of one process uses [NewMemory]. A service of several processes
+// puts [SetOnce] over a store that they share.
 //
 // # What is not checked
 //
-// The protocol puts the path, the method and the timestamp under the MAC, and
-// nothing else. Whoever can alter a request on its way, or has captured one
-// that never arrived, can therefore change, within the window:
+// The MAC covers the path, the method and the timestamp, and nothing else. An
+// attacker may alter a request on its way, or capture one that never arrived. Within
+// the window, the attacker can then change:
 //
-//   - the query: no route may let anything that matters for security hang on
-//     the query alone;
-//   - the body: a signature proves who asked, not what was sent;
-//   - the nonce: this is why the signature is recorded beside it, and accepted
-//     again for GET and HEAD only, up to eight times within two seconds
-//     (Policy.SingleUse ends that, Policy.UnsafeMethodSiblings extends it);
-//   - the account header: a request that carries one is never accepted twice,
-//     but who holds a request may send it under another account of the same
-//     credential;
-//   - the host, the org and the version in front of the resource path:
-//     Admit must compare the credential's org with that of the URL.
+//   - The query. Nothing that matters for security may depend on the query alone.
+//   - The body. A signature proves who asked, not what was sent.
+//   - The nonce. The store therefore records the signature too. It accepts a
+//     signature again only for GET and HEAD, up to eight times within two seconds.
+//     Policy.SingleUse ends that; Policy.UnsafeMethodSiblings extends it to the other
+//     methods.
+//   - The account header. A request with this header is never accepted twice. But an
+//     attacker who holds a request may send it under another account of the same
+//     credential.
+//   - The host, and the org and the version in front of the resource path. Admit must
+//     compare the credential's org with the org of the URL.
 //
-// TLS is what protects these; the signature does not replace it.
+// TLS protects these parts. The signature does not replace TLS.
 //
 // # Clocks
 //
-// A request is accepted from five minutes after it was signed to one minute
-// before. Every reply carries the server's time; [Clock] learns from it, so that
-// a client whose clock is wrong is refused once at most. Transports of one client
-// key and host share what they learn.
+// By default, a timestamp may be up to five minutes old and up to one minute ahead of
+// the server's clock. Every reply carries the server's time. [Clock] learns from it,
+// so that a client whose clock is wrong is refused once at most. Transports of one
+// client key and host share what they learn.
 //
 // # Compatibility
 //
-// Structs may get more fields, so composite literals should name theirs; the
-// interfaces stay as they are. Which error is returned, as errors.Is sees it,
-// is kept, and so is the format of SetOnce's keys and values. The texts of
-// errors may change.
+// Structs may get more fields, so composite literals should name theirs. Interfaces
+// do not change. The errors that errors.Is matches do not change, and neither does
+// the format of SetOnce's keys and values. The texts of errors may change.
 package signing

@@ -24,7 +24,7 @@ func ExampleSign() {
 func ExampleGenerate() {
 	clientKey, secret := signing.Generate()
 	fmt.Println(len(clientKey), len(secret))
-	fmt.Println(secret) // string(secret) is what to seal, and to show to its owner once
+	fmt.Println(secret) // seal string(secret), and show it to its owner once
 	// Output:
 	// 22 64
 	// REDACTED
@@ -45,7 +45,7 @@ func ExampleHeadersFor() {
 	// false
 }
 
-// While a secret is being replaced, the old one verifies beside the new.
+// While a secret is being replaced, both the old and the new one verify.
 func ExampleKey_WithFormer() {
 	clientKey, former := signing.Generate()
 	_, latest := signing.Generate()
@@ -60,19 +60,19 @@ func ExampleKey_WithFormer() {
 	// Output: true 2
 }
 
-// Credentials of another length need the other constructor, and its comment read.
+// Credentials of another length need UnsafeKey. Read its comment first.
 func ExampleUnsafeKey() {
 	_, err := signing.NewKey("acme", "hunter2")
 	fmt.Println(err != nil)
-	key, err := signing.UnsafeKey("acme", "hunter2")
+	key, err := signing.UnsafeKey("acme", "correct horse")
 	fmt.Println(key, err)
 	// Output:
 	// true
 	// signing.Key(acme) <nil>
 }
 
-// directory is a Keys of one key. A real one looks the key up and keeps it as
-// long as the credential is unchanged.
+// directory is a Keys with one key. A real one looks the key up, and keeps it as long
+// as the credential is unchanged.
 type directory struct{ key *signing.Key }
 
 func (d directory) Key(_ context.Context, clientKey string) (*signing.Key, error) {
@@ -127,7 +127,7 @@ func ExampleVerifier_Handler() {
 	// 200
 }
 
-// A server that routes by itself verifies with the command it has routed by.
+// A server that routes by itself passes the command that it routed by to Verify.
 func ExampleVerifier_Verify() {
 	clientKey, secret := signing.Generate()
 	key, err := signing.NewKey(clientKey, secret)
@@ -178,8 +178,8 @@ func ExampleTransport() {
 	// Output: Get "https://api.example.org/acme/v2/connections": signing: request is outside the base URL
 }
 
-// Any store that can write a key if it is not there keeps replays out for all
-// the servers that share it: here a map, in earnest SET NX GET or INSERT … ON
+// Any store that can write a key only if it does not exist prevents replays for all
+// servers that share it. Here it is a map. A service uses SET NX GET, or INSERT … ON
 // CONFLICT DO NOTHING.
 func ExampleSetOnce() {
 	var mu sync.Mutex
@@ -190,7 +190,7 @@ func ExampleSetOnce() {
 		if prior, ok := values[key]; ok {
 			return prior, false, nil
 		}
-		values[key] = value // and forget it at keep
+		values[key] = value // a real store forgets it at keep
 		return "", true, nil
 	})
 	now := time.Now()
@@ -209,8 +209,8 @@ func ExampleSetOnce() {
 	// signing: request was accepted before
 }
 
-// The record of one process, for 500 requests a second of all clients and 250 of
-// any one: what is signed is remembered for 5½ minutes.
+// The store of one process, for 500 requests a second of all clients and 250 of any
+// one. A request is remembered for 5½ minutes.
 func ExampleNewMemory() {
 	store := signing.NewMemory(500 * 330)
 	store.PerKey = 250 * 330

@@ -27,7 +27,7 @@ func CountMACs(k *Key) *atomic.Int64 {
 	return n
 }
 
-// Nobody is the key that stands in for unknown ones.
+// Nobody returns the key that is used for unknown client keys.
 func Nobody() *Key { return nobody() }
 
 type counted struct {
@@ -62,12 +62,12 @@ func clockOf(t *Transport) *hostClock {
 	return t.clock(baseurl.Origin(base))
 }
 
-// Elapse lets time pass on the store's clock. It may not be called beside
+// Elapse lets time pass on the store's clock. It must not run concurrently with
 // Claim.
 func (m *Memory) Elapse(d time.Duration) { m.start = m.start.Add(-d) }
 
-// Entries returns for how many entries a store has memory: two are needed for
-// a request, and one for a client key.
+// Entries returns for how many entries a store has memory. A request needs two, and a
+// client key one.
 func (m *Memory) Entries() int {
 	entries := 0
 	for i := range m.shards {

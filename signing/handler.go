@@ -2,22 +2,23 @@ package signing
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
 )
 
-// storeTimeout bounds the look-up of the key and the claim of Handler.
+// storeTimeout bounds the key look-up and the claim of a request in Handler.
 const storeTimeout = 500 * time.Millisecond
 
-// Handler serves next with the requests that Verify accepts, the whole path being
-// the command; behind http.StripPrefix it is the rest. Afterwards the client key
-// header names the verified key.
+// Handler returns a handler that serves next with the requests that Verify accepts.
+// The command is the whole path; behind http.StripPrefix it is the remaining path. In
+// next, the client key header is the verified one.
 //
-// Every reply carries the server's time. A refusal is a 400, 401 or 405 for what the
-// client can mend, and a 503 with Retry-After when a store is full, fails, or does not
-// answer within 500 ms; Deny writes its body. Handler knows no orgs and no accounts; a
-// request with an account header is passed on with it.
+// Every reply carries the server's time. A refusal that the client can correct is a
+// 400, 401 or 405. If a store is full, fails, or does not answer within 500 ms, the
+// reply is a 503 with Retry-After. Deny writes the body of a refusal. Handler knows
+// no orgs and no accounts: a request with an account header reaches next with it.
 func (v *Verifier) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		now := v.Policy.now().UnixMilli()
@@ -39,4 +40,74 @@ func (v *Verifier) check(r *http.Request) error {
 	defer cancel()
 	_, err = v.Verify(ctx, r, command)
 	return err
+}
+
+// denial is the reply to an error. It tells a stranger no more than the stranger may
+// know.
+type denial struct {
+	err           error
+	status        int
+	header, value string // one more header of the reply
+}
+
+// denials is in order of precedence: the first row that matches decides.
+var denials = []denial{
+	{ErrPath, http.StatusBadRequest, "", ""},
+	{ErrMethod, http.StatusMethodNotAllowed, "Allow", "GET, HEAD, POST, PUT, PATCH, DELETE"},
+	{ErrMalformed, http.StatusBadRequest, "", ""},
+	{ErrNoSignature, http.StatusUnauthorized, "WWW-Authenticate", challengeScheme},
+	{ErrMismatch, http.StatusUnauthorized, "WWW-Authenticate", challengeScheme},
+	{ErrStale, http.StatusUnauthorized, "WWW-Authenticate", challenge(refusedStale)},
+	{ErrReplayed, http.StatusUnauthorized, "WWW-Authenticate", challenge(refusedReplayed)},
+}
+
+// unavailable answers all errors that are not in the table. Their outcome is open, so
+// nothing is admitted.
+var unavailable = denial{nil, http.StatusServiceUnavailable, "Retry-After", "1"}
+
+func denialOf(err error) denial {
+	for _, r := range denials {
+		if errors.Is(err, r.err) {
+			return r
+		}
+	}
+	return unavailable
+}
+
+// deny writes the headers and the status of an error. Deny writes the body.
+func (v *Verifier) deny(w http.ResponseWriter, r *http.Request, err error) {
+	answer := denialOf(err)
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if answer.header != "" {
+		h.Set(answer.header, answer.value)
+	}
+	if v.Deny == nil {
+		http.Error(w, http.StatusText(answer.status), answer.status)
+		return
+	}
+	denied := &deniedWriter{ResponseWriter: w, status: answer.status}
+	v.Deny(denied, r, err)
+	denied.WriteHeader(answer.status)
+}
+
+// deniedWriter holds the status of a refusal. A Deny that sets another status, or
+// none, must not turn the refusal into a success.
+type deniedWriter struct {
+	http.ResponseWriter
+	status int
+	begun  bool
+}
+
+func (w *deniedWriter) WriteHeader(int) {
+	if !w.begun {
+		w.begun = true
+		w.ResponseWriter.WriteHeader(w.status)
+	}
+}
+
+func (w *deniedWriter) Write(body []byte) (int, error) {
+	w.WriteHeader(w.status)
+	return w.ResponseWriter.Write(body)
 }

@@ -24,7 +24,8 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// site is a server at noon with the mount /acme/v2, which echoes who asks.
+// site is a server at noon with the mount /acme/v2. It replies with the method, the
+// path and the client key of a request.
 type site struct {
 	*server
 	*httptest.Server
@@ -44,8 +45,8 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// send writes a request byte by byte as given, which no client of net/http would,
-// and returns the reply with its body.
+// send writes a request byte for byte, which no client of net/http would do. It
+// returns the reply with its body.
 func (s *site) send(t *testing.T, lines ...string) (*http.Response, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -80,7 +81,7 @@ func headers(r *http.Request) []string {
 	return lines
 }
 
-// isRefused expects the latest refusal to be for a reason.
+// isRefused expects the latest refusal to have the given reason.
 func (s *site) isRefused(t *testing.T, want error) {
 	t.Helper()
 	err := <-s.refused
@@ -171,7 +172,7 @@ func TestHandlerRefusesUncleanPaths(t *testing.T) {
 			if res.StatusCode != 400 || res.Header.Get("Location") != "" {
 				t.Errorf("status %d, Location %q", res.StatusCode, res.Header.Get("Location"))
 			}
-			// net/http itself refuses what is no request line at all.
+			// net/http itself refuses a malformed request line.
 			if res.Header.Get(names.ServerTime) != "" {
 				s.isRefused(t, signing.ErrPath)
 			}
@@ -182,8 +183,8 @@ func TestHandlerRefusesUncleanPaths(t *testing.T) {
 	}
 }
 
-// Unknown key, wrong signature and a credential that Admit sends away must look
-// alike to the last byte.
+// The replies to an unknown key, a wrong signature and a credential that Admit
+// refuses must be equal, byte for byte.
 func TestHandlerTellsStrangersNothing(t *testing.T) {
 	answer := func(spoil func(*http.Request), admit func(context.Context, *http.Request, *signing.Key) error) string {
 		s := newServer(t)
@@ -209,7 +210,7 @@ func TestHandlerTellsStrangersNothing(t *testing.T) {
 	}
 }
 
-// refusals are what Verify may return, and what of it a client sees.
+// refusals are the errors of Verify, and what a client sees of each.
 var refusals = []struct {
 	err    error
 	status int

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// DefaultPrefix is the header prefix used where none is configured.
+// DefaultPrefix is the header prefix if none is configured.
 const DefaultPrefix = "Service-"
 
-// Headers are the names of the headers under one prefix, in canonical form: fit
-// to index an http.Header.
+// Headers are the names of the headers under one prefix. They are in canonical form,
+// so they may index an http.Header.
 type Headers struct {
 	ClientKey  string
 	Signature  string
@@ -21,19 +21,19 @@ type Headers struct {
 }
 
 // HeadersFor returns the names under a prefix such as "Service-"; "" means
-// DefaultPrefix. Names are made once for each prefix and kept, so a prefix must
-// come from configuration, not from a request.
+// DefaultPrefix. The names of each prefix are kept for the life of the process. So a
+// prefix must come from configuration, not from a request.
 func HeadersFor(prefix string) Headers { return *headersFor(prefix) }
 
-// Signed reports whether h presents a signature: whether a signature, a
-// timestamp or a nonce is there, however malformed. A client key alone is not a
-// credential; clients send it with bearer tokens too.
+// Signed reports whether h presents a signature: whether it has a signature,
+// timestamp or nonce header, however malformed. A client key alone is not a
+// credential, because clients send it with bearer tokens too.
 func (n Headers) Signed(h http.Header) bool {
 	return len(h[n.Signature])+len(h[n.Timestamp])+len(h[n.Nonce]) > 0
 }
 
-// headerNames holds a *Headers for each prefix in use: canonicalizing the names
-// for every request would allocate.
+// headerNames holds a *Headers for each prefix in use. Making the canonical names for
+// every request would allocate.
 var headerNames sync.Map
 
 var defaultHeaders = newHeaders(DefaultPrefix)

@@ -2,6 +2,7 @@ package signing
 
 import (
 	"context"
+	"crypto/fips140"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -13,24 +14,23 @@ import (
 	"time"
 )
 
-// Key verifies the signatures of one client key. It is built once per credential
-// and shared: keying an HMAC costs more than using it, and a Key keeps the keyed
-// state.
+// Key verifies the signatures of one client key. Build it once per credential and
+// share it: keying an HMAC costs more than using it, and a Key keeps the keyed state.
 //
-// A Key is safe for concurrent use and prints as its client key only.
+// A Key is safe for concurrent use, and prints only its client key.
 type Key struct {
 	clientKey string
 	macs      []*sync.Pool // of *keyedMAC, one pool for each live secret
-	ends      time.Time    // of a former secret
-	formers   []*Key       // with one secret each
+	ends      time.Time    // when a former secret expires; zero for the live ones
+	formers   []*Key       // one for each former secret
 }
 
 // NewKey returns the Key of a client key and its live secrets. During a rotation
-// there is more than one, and each of them verifies.
+// there is more than one live secret, and each of them verifies.
 //
-// It refuses a credential that has not the shape of those Generate makes: the MAC
-// key is the client key followed by the secret, so that where lengths vary one MAC
-// key can be read as two credentials.
+// It refuses a credential that does not have the shape of those that Generate makes.
+// The MAC key is the client key followed by the secret. If lengths varied, one MAC
+// key could belong to two credentials.
 func NewKey(clientKey string, secrets ...Secret) (*Key, error) {
 	for _, secret := range secrets {
 		if !generated(clientKey, secret) {
@@ -40,12 +40,14 @@ func NewKey(clientKey string, secrets ...Secret) (*Key, error) {
 	return UnsafeKey(clientKey, secrets...)
 }
 
-// UnsafeKey is NewKey for credentials made elsewhere, of other lengths. It is safe
-// only where all client keys of a server have one length: "ab" with the secret
-// "cd" and "a" with "bcd" sign alike, so that the owner of one is the other, too.
+// UnsafeKey is NewKey for credentials of other lengths, made elsewhere. It is safe
+// only if all client keys of a server have one length. For example, "ab" with the
+// secret "cd" and "a" with "bcd" make the same signatures. So the owner of one can
+// sign as the other.
 //
-// It refuses a client key that is empty, longer than 128 bytes or not visible
-// ASCII, and a missing or empty secret.
+// It refuses a client key that is empty, longer than 128 bytes or not visible ASCII,
+// and a missing or empty secret. If FIPS 140 is enforced, it also refuses a client
+// key and a secret of fewer than 14 bytes together.
 func UnsafeKey(clientKey string, secrets ...Secret) (*Key, error) {
 	if !visible.holds(clientKey, 1, maxClientKey) {
 		return nil, errors.New("signing: client key must be 1 to 128 visible ASCII characters")
@@ -58,17 +60,24 @@ func UnsafeKey(clientKey string, secrets ...Secret) (*Key, error) {
 		if secret == "" {
 			return nil, errors.New("signing: empty secret")
 		}
+		if err := checkMACKey(clientKey, secret); err != nil {
+			return nil, err
+		}
 		k.macs = append(k.macs, newMACs(clientKey, secret))
 	}
 	return k, nil
 }
 
-// WithFormer returns a Key that verifies what k does, and until a time also with a
-// secret that was rotated away. Verify returns a Key with that end for a request
-// that was signed with it. It refuses an empty secret and the zero time.
+// WithFormer returns a Key that verifies as k does, and until a given time also with
+// a secret that was rotated away. For a request signed with the former secret, Verify
+// returns a Key whose Ends is that time. WithFormer refuses an empty secret, the zero
+// time, and a secret that UnsafeKey refuses.
 func (k *Key) WithFormer(secret Secret, until time.Time) (*Key, error) {
 	if secret == "" || until.IsZero() {
 		return nil, errors.New("signing: a former secret needs a text and an end")
+	}
+	if err := checkMACKey(k.clientKey, secret); err != nil {
+		return nil, err
 	}
 	former := &Key{clientKey: k.clientKey, macs: []*sync.Pool{newMACs(k.clientKey, secret)}, ends: until}
 	with := *k
@@ -76,8 +85,8 @@ func (k *Key) WithFormer(secret Secret, until time.Time) (*Key, error) {
 	return &with, nil
 }
 
-// Ends returns when the secret that signed a request verifies no longer: the zero
-// time unless Verify has returned k for one that was rotated away.
+// Ends returns when the secret that signed a request stops verifying. It is the zero
+// time unless Verify returned k for a secret that was rotated away.
 func (k *Key) Ends() time.Time { return k.ends }
 
 // ClientKey returns the client key, the public identifier of the application.
@@ -86,33 +95,35 @@ func (k *Key) ClientKey() string { return k.clientKey }
 // Secrets returns how many live secrets the key verifies with.
 func (k *Key) Secrets() int { return len(k.macs) + len(k.formers) }
 
-// Format prints the client key whatever the verb: the fields hold keyed state.
+// Format prints the client key, whatever the verb. The other fields hold keyed state,
+// which must not be printed.
 func (k *Key) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "signing.Key(%s)", k.clientKey) }
 
 // Keys finds the Key of a client key.
 //
-// Key returns the same pointer as long as the credential is unchanged; building
-// a Key for each request is slow. For a client key that does not exist the error
-// wraps ErrUnknownKey; any other error means that the look-up failed, and the
-// request is refused without a verdict on it.
+// Key returns the same pointer as long as the credential is unchanged, because
+// building a Key for each request is slow. For a client key that does not exist, the
+// error wraps ErrUnknownKey. Any other error means that the look-up failed. The
+// request is then refused, and the caller learns nothing about the key.
 //
 // Implementations are safe for concurrent use, and return when ctx ends.
 type Keys interface {
 	Key(ctx context.Context, clientKey string) (*Key, error)
 }
 
-// ErrUnknownKey says that no credential has this client key. What Verify makes of
-// it wraps ErrMismatch too: strangers must not learn which keys exist.
+// ErrUnknownKey says that no credential has this client key. The error that Verify
+// returns for it wraps ErrMismatch too, because strangers must not learn which keys
+// exist.
 var ErrUnknownKey = errors.New("signing: unknown client key")
 
-// nobody stands in for unknown client keys, so that they cost the same one MAC.
+// nobody is used for unknown client keys, so that they cost one MAC like known ones.
 var nobody = sync.OnceValue(func() *Key {
 	clientKey, secret := Generate()
 	return &Key{clientKey: clientKey, macs: []*sync.Pool{newMACs(clientKey, secret)}}
 })
 
-// verified returns the key under whose live secret the signature is that of the
-// request: k, or one that is made of a former secret. Nil is none.
+// verified returns the Key whose secret made the signature: k for a live secret, or
+// the Key of a former secret. It returns nil if there is none.
 func (k *Key) verified(signature *[sha256.Size]byte, command, method, timestamp string) *Key {
 	if by := k.matching(signature, command, method, timestamp); by != nil {
 		return by
@@ -123,8 +134,8 @@ func (k *Key) verified(signature *[sha256.Size]byte, command, method, timestamp 
 	return nil
 }
 
-// matching tries every secret even after one has matched: the time taken must not
-// tell which one is in use.
+// matching tries every secret, even after one has matched. Otherwise the time taken
+// would tell which secret is in use.
 func (k *Key) matching(signature *[sha256.Size]byte, command, method, timestamp string) (by *Key) {
 	if k.matches(signature, command, method, timestamp) {
 		by = k
@@ -149,12 +160,22 @@ func (k *Key) matches(signature *[sha256.Size]byte, command, method, timestamp s
 	return matched
 }
 
-// keyedMAC is an HMAC under one secret, with room for a message and its sum: as
-// arguments of an interface's methods they would be allocated each time.
+// keyedMAC is an HMAC under one secret, with buffers for a message and its sum.
+// Arguments of interface methods would be allocated for each request.
 type keyedMAC struct {
 	hash    hash.Hash
 	message []byte
 	sum     [sha256.Size]byte
+}
+
+// checkMACKey refuses a MAC key that is too short for FIPS 140, if that is enforced.
+// crypto/hmac panics on such a key.
+func checkMACKey(clientKey string, secret Secret) error {
+	const least = 14 // bytes; SP 800-131A asks for 112 bits
+	if fips140.Enforced() && len(clientKey)+len(secret) < least {
+		return errors.New("signing: FIPS 140 asks for a client key and a secret of at least 14 bytes together")
+	}
+	return nil
 }
 
 func newMACs(clientKey string, secret Secret) *sync.Pool {

@@ -2,7 +2,9 @@ package signing_test
 
 import (
 	"context"
+	"crypto/fips140"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -52,11 +54,11 @@ func TestUnsafeKeyTakesTheLargestClientKey(t *testing.T) {
 	}
 }
 
-// A secret that was rotated away verifies until its end, and says so.
+// A secret that was rotated away verifies until its end, and Ends returns that time.
 func TestFormerSecrets(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	end := now.Add(time.Hour)
-	key, err := signing.UnsafeKey("acme", "current")
+	key, err := signing.UnsafeKey("acme-client", "current")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,16 +84,16 @@ func TestFormerSecrets(t *testing.T) {
 			timestamp := strconv.FormatInt(c.at.UnixMilli(), 10)
 			r := httptest.NewRequest("GET", "/notes", nil)
 			names := signing.HeadersFor("")
-			r.Header.Set(names.ClientKey, "acme")
+			r.Header.Set(names.ClientKey, "acme-client")
 			r.Header.Set(names.Timestamp, timestamp)
 			r.Header.Set(names.Nonce, "0123456789abcdef")
-			r.Header.Set(names.Signature, signing.Sign("acme", c.secret, "/notes", "GET", timestamp))
+			r.Header.Set(names.Signature, signing.Sign("acme-client", c.secret, "/notes", "GET", timestamp))
 			v := signing.Verifier{Keys: oneKey{both}, Replays: noReplays{}, Policy: signing.Policy{Now: func() time.Time { return c.at }}}
 			by, err := v.Verify(r.Context(), r, "/notes")
 			if !errors.Is(err, c.err) {
 				t.Fatalf("error %v, want %v", err, c.err)
 			}
-			if err == nil && (by.ClientKey() != "acme" || !by.Ends().Equal(c.ends)) {
+			if err == nil && (by.ClientKey() != "acme-client" || !by.Ends().Equal(c.ends)) {
 				t.Errorf("%v ends %v, want %v", by, by.Ends(), c.ends)
 			}
 		})
@@ -101,6 +103,27 @@ func TestFormerSecrets(t *testing.T) {
 	}
 	if _, err := key.WithFormer("former", time.Time{}); err == nil {
 		t.Error("a former secret without an end")
+	}
+}
+
+// Where FIPS 140 is enforced, a MAC key that crypto/hmac panics on is an error.
+func TestKeysTooShortForFIPS(t *testing.T) {
+	refused := fips140.Enforced()
+	if _, err := signing.UnsafeKey("acme", "hunter2"); (err != nil) != refused {
+		t.Errorf("UnsafeKey: %v", err)
+	}
+	key, err := signing.UnsafeKey("acme", "ten digits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := key.WithFormer("nine of t", time.Now()); (err != nil) != refused {
+		t.Errorf("WithFormer: %v", err)
+	}
+	errSent := errors.New("sent")
+	base := roundTrip(func(*http.Request) (*http.Response, error) { return nil, errSent })
+	client := http.Client{Transport: &signing.Transport{BaseURL: "http://a.test", ClientKey: "acme", Secret: "hunter2", Base: base}}
+	if _, err := client.Get("http://a.test/x"); err == nil || errors.Is(err, errSent) == refused {
+		t.Errorf("Transport: %v", err)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// mapReplays is the contract of Replays in its most obvious form. Its clock is
-// that of the verifier.
+// mapReplays is the simplest implementation of Replays. Its clock is that of the
+// verifier.
 type mapReplays struct {
 	mu         sync.Mutex
 	nonces     map[[2]string]time.Time
@@ -44,7 +44,7 @@ func (m *mapReplays) Claim(_ context.Context, u signing.Use) error {
 	switch s := m.signatures[sum]; {
 	case s == nil || s.keep.Before(u.Seen):
 		m.signatures[sum] = &sighting{first: u.Seen, keep: u.Keep, times: 1, max: u.Siblings}
-	// What was single use once stays so: an account header can be dropped.
+	// Single use is final: an attacker can remove an account header.
 	case s.times >= min(s.max, u.Siblings) || u.Seen.Sub(s.first) > u.Window:
 		return signing.ErrReplayed
 	default:
@@ -55,14 +55,14 @@ func (m *mapReplays) Claim(_ context.Context, u signing.Use) error {
 	return nil
 }
 
-// claimed returns what has been recorded.
+// claimed returns the recorded requests.
 func (m *mapReplays) claimed() []signing.Use {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.uses
 }
 
-// replaysFunc is a store made of one function.
+// replaysFunc is a Replays of one function.
 type replaysFunc func(context.Context, signing.Use) error
 
 func (f replaysFunc) Claim(ctx context.Context, u signing.Use) error { return f(ctx, u) }
@@ -78,7 +78,7 @@ func (k keyring) Key(_ context.Context, clientKey string) (*signing.Key, error) 
 	return key, nil
 }
 
-// keysFunc is a look-up made of one function.
+// keysFunc is a Keys of one function.
 type keysFunc func(context.Context, string) (*signing.Key, error)
 
 func (f keysFunc) Key(ctx context.Context, clientKey string) (*signing.Key, error) {

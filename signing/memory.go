@@ -11,94 +11,100 @@ import (
 	"github.com/tenantkit/tenantkit/internal/replaytable"
 )
 
-// Memory is a Replays in the memory of one process. It is exact: no claim is
-// forgotten before its time, and none is dropped to make room. Requests are known
-// by keyed hashes of 64 bits. With a million remembered, one good claim in 3 * 10^14
-// is refused as replayed, as its hash is that of another. No replay is accepted.
+// Memory is a Replays in the memory of one process. It is exact: it forgets no
+// request early, and drops none to make room. It stores a keyed hash of 64 bits for
+// each nonce and signature. If two hashes collide, a good claim is refused as
+// replayed. With a million requests remembered, that happens to one good claim in
+// 3*10^14. No replay is accepted.
 //
-// It is bounded. Claim returns ErrFull when as many requests are remembered as
-// the store was made for, or as PerKey allows of the client key, so that one
-// key cannot take the room of the others. Both bounds are exact, however many
-// goroutines claim at once. An accepted request takes about 45 bytes until its
-// Use.Keep, and up to 17 seconds longer; each client key with any takes about
-// 200 more, or 400 where half of the keys have ended. Memory is allocated as it
-// is needed, and later claims use it again or give it back.
+// Memory is bounded. Claim returns ErrFull in two cases: the store remembers as many
+// requests as it was made for, or the client key has reached PerKey. So one key
+// cannot use up the room of the others. Both bounds are exact, however many
+// goroutines claim at once.
 //
-// The zero Memory is a store for a million requests. It starts with its first
-// claim, and refuses that as stale unless it was signed in the same millisecond:
+// An accepted request takes about 45 bytes until its Use.Keep, and for up to 17
+// seconds longer. Each client key with remembered requests takes about 200 bytes
+// more, or 400 if half of the keys have expired. Memory is allocated as it is needed,
+// and later claims reuse it or release it.
+//
+// The zero Memory is a store for a million requests. It starts with its first claim,
+// and refuses that claim as stale unless it was signed in the same millisecond. So
 // use NewMemory. A Memory must not be copied after first use.
 //
 // # Clock
 //
-// The store goes by a clock of its own: the time at which it was made and what
-// has passed since. It ignores Use.Seen, so that a step of the system's clock
-// neither drops a claim nor lets one in again. What was wrong with that clock
-// when the store was made stays wrong: if it was ahead, everything is refused
-// as stale until there is a new store. If it was behind, or the machine slept
-// since, requests are remembered for as much longer and the store fills sooner.
+// The store has a clock of its own: the time at which it was made, plus the time that
+// has passed since. It ignores Use.Seen, so a step of the system's clock neither
+// drops a claim nor accepts one again. An error of the system's clock at the time
+// when the store was made remains. If that clock was ahead, every request is stale
+// until a new store is made. If it was behind, or the machine slept since, requests
+// are remembered for that much longer, and the store fills sooner.
 //
 // # Restart
 //
-// What was signed before the millisecond in which the store was made is stale,
-// as an earlier process may have accepted it. That leaves what was signed ahead
-// of the clock, and accepted just before the restart: it can be replayed once,
-// within the time it was ahead, which is at most the verifier's FutureTolerance.
+// A request signed before the millisecond in which the store was made is stale,
+// because an earlier process may have accepted it. One case remains: a request that
+// was signed ahead of the clock and accepted just before the restart. It can be
+// replayed once, during the time that it was ahead. That time is at most the
+// verifier's FutureTolerance.
 //
 // # Siblings
 //
-// A signature is accepted 255 times at most, and only once if it is to be
-// remembered for two hours or more. No window is longer than two hours.
+// A signature is accepted 255 times at most, and only once if it is to be remembered
+// for two hours or more. No sibling window is longer than two hours.
 type Memory struct {
-	// PerKey is how many requests of one client key are remembered at once: a
-	// tenth of all if 0, and no bound if as many as all. It must be set before
-	// first use. Where a key has requests that are remembered for more than nine
-	// minutes, each counts for longer, by up to a sixteenth of the longest time.
+	// PerKey is how many requests of one client key are remembered at once. 0 means a
+	// tenth of all; as many as all means no bound. It must be set before first use.
+	// If a key has requests that are remembered for more than nine minutes, each of
+	// its requests counts for longer. The addition is at most a sixteenth of the
+	// longest time.
 	PerKey int
 
 	requests int
 	once     sync.Once
-	start    time.Time // with its monotonic reading
-	wall     time.Time // the same without
+	start    time.Time // with its monotonic clock reading
+	wall     time.Time // the same time without that reading
 	seed     replaytable.Seed
 
 	shards [shardCount]shard
 	swept  sweeps
-	_      [64]byte     // keeps live, which each claim writes, out of lines that are only read
-	live   atomic.Int64 // requests that are remembered
+	_      [64]byte     // each claim writes live: it needs a cache line of its own
+	live   atomic.Int64 // how many requests are remembered
 	_      [64]byte
 }
 
-// sweeps is how far a store has been swept. Claims that come meanwhile wait, so
-// that none is refused for want of room that has just come back.
+// sweeps holds the tick up to which a store was swept. Claims wait during a sweep, so
+// that none is refused for lack of room that the sweep makes.
 type sweeps struct {
 	sync.Mutex
-	tick atomic.Uint32 // the last one in which sweep ran
+	tick atomic.Uint32 // the tick of the last sweep
 }
 
-// shard holds what is remembered of some client keys. One lock for all that
-// concerns a key makes a claim a single step. It is no bottleneck: quotas keep
-// the rate of a key far below what one lock can serve.
+// shard holds the requests of some client keys. All entries of a key are under one
+// lock, which makes a claim a single step. The lock is no bottleneck: quotas keep the
+// rate of a key far below what one lock can serve.
 type shard struct {
 	sync.Mutex
 	keys  tallies
 	table *replaytable.Table // of nonces and signatures
 	total total
-	_     [64]byte // keeps two locks out of one line of the cache
+	_     [64]byte // keeps the locks of two shards out of one cache line
 }
 
 const (
 	defaultRequests = 1_000_000
 	shardCount      = 64
 
-	// tickBits makes a tick 1<<34 ns, 17 seconds. Claims end with ticks.
+	// tickBits makes a tick 1<<34 ns, which is 17 seconds. Entries expire at
+	// whole ticks.
 	tickBits = 34
 )
 
 var errNonce = errors.New("signing: nonce is not 16 bytes long")
 
-// NewMemory returns a store for so many requests at once; 0 or less means a
-// million. It takes the rate of requests times the time for which each is
-// remembered: a million is 2,500 a second for 400 seconds.
+// NewMemory returns a store for the given number of requests at once; 0 or less means
+// a million. A service needs its rate of requests times the time for which each is
+// remembered. A million is 2,500 a second for 400 seconds.
 func NewMemory(requests int) *Memory {
 	m := &Memory{requests: requests}
 	m.once.Do(m.init)
@@ -109,7 +115,7 @@ func (m *Memory) init() {
 	if m.requests <= 0 {
 		m.requests = defaultRequests
 	}
-	m.requests = int(min(int64(m.requests), math.MaxUint32)) // as far as a tally counts
+	m.requests = int(min(int64(m.requests), math.MaxUint32)) // a tally counts no further
 	m.start = time.Now()
 	m.wall = m.start.Round(0)
 	m.seed = replaytable.NewSeed()
@@ -125,15 +131,15 @@ func (m *Memory) Claim(ctx context.Context, u Use) error {
 		return errNonce
 	}
 	m.once.Do(m.init)
-	// In milliseconds, as Signed is: what was signed in the first one may well
-	// be later than the start.
+	// Signed is in milliseconds. A request signed in the first millisecond may be
+	// later than the start.
 	if u.Signed.UnixMilli() < m.wall.UnixMilli() {
 		return ErrStale
 	}
 	return m.claim(&u)
 }
 
-// claim records all that a request needs, or nothing.
+// claim records a request as a whole, or nothing of it.
 func (m *Memory) claim(u *Use) error {
 	key := m.seed.Key(u.ClientKey)
 	nonce, signature := m.seed.Nonce(key, u.Nonce), m.seed.Signature(key, &u.Signature)
@@ -145,13 +151,13 @@ func (m *Memory) claim(u *Use) error {
 	if keep <= now {
 		return ErrStale
 	}
-	tick, end := began(now), ended(keep)
+	tick, end := currentTick(now), endTick(keep)
 
-	// Everything is looked up before anything is decided, so that the waiting for
-	// one place of memory passes while another is waited for.
+	// Both look-ups come before any decision, so that the processor waits for both
+	// reads of memory at the same time.
 	table := s.requests(m.perKey())
 	used, seen := table.Find(nonce, tick), table.Find(signature, tick)
-	if used != nil || seen != nil && !sight(seen.Value).admits(u, now) {
+	if used != nil || seen != nil && !acceptance(seen.Value).admits(u, now) {
 		return ErrReplayed
 	}
 	count := s.keys.of(key, tick)
@@ -162,11 +168,11 @@ func (m *Memory) claim(u *Use) error {
 		return ErrFull
 	}
 
-	if seen != nil { // first, as seen is valid until the next Add
-		seen.Value = uint32(sight(seen.Value).again(keep - now))
+	if seen != nil { // before Add, which makes seen invalid
+		seen.Value = uint32(acceptance(seen.Value).again(keep - now))
 		table.Extend(seen, end)
 	} else {
-		table.Add(signature, uint32(newSight(u, now, keep-now)), tick, end)
+		table.Add(signature, uint32(newAcceptance(u, now, keep-now)), tick, end)
 	}
 	table.Add(nonce, closed, tick, end)
 	if count == nil {
@@ -177,22 +183,23 @@ func (m *Memory) claim(u *Use) error {
 	return nil
 }
 
-// lock locks a shard, and returns the time by the store's clock. It is read under
-// the lock. By an earlier reading, what another call has just overwritten as
-// ended would be missed, and the claim not be stale.
+// lock locks a shard, and returns the time by the store's clock. The time must be
+// read under the lock. With an earlier time, a claim could miss an entry that another
+// claim has just overwritten as expired. The repeated claim would then not be stale
+// either.
 func (m *Memory) lock(s *shard) (now time.Duration) {
 	for {
 		s.Lock()
 		now = time.Since(m.start)
-		if began(now) <= m.swept.tick.Load() {
+		if currentTick(now) <= m.swept.tick.Load() {
 			return now
 		}
 		s.Unlock()
-		m.sweep(began(now))
+		m.sweep(currentTick(now))
 	}
 }
 
-// reserve counts one request more, unless the store is full.
+// reserve counts one more request, unless the store is full.
 func (m *Memory) reserve() bool {
 	for {
 		n := m.live.Load()
@@ -205,11 +212,11 @@ func (m *Memory) reserve() bool {
 	}
 }
 
-// Len returns how many requests are remembered: what to watch, as claims are
-// refused when it reaches the number the store was made for.
+// Len returns how many requests are remembered. Watch this number: when it reaches
+// the number that the store was made for, claims are refused.
 func (m *Memory) Len() int {
 	m.once.Do(m.init)
-	m.sweep(began(time.Since(m.start)))
+	m.sweep(currentTick(time.Since(m.start)))
 	return int(m.live.Load())
 }
 
@@ -220,9 +227,9 @@ func (m *Memory) perKey() int {
 	return min(m.PerKey, m.requests)
 }
 
-// sweep, once in a tick, takes off what has ended, and gives back the memory of
-// shards in which everything has: the client keys that filled them may never
-// come back.
+// sweep removes expired requests from the counts, once in a tick. It also releases
+// the memory of shards in which everything has expired, because the client keys that
+// filled them may never come back.
 func (m *Memory) sweep(tick uint32) {
 	if tick <= m.swept.tick.Load() {
 		return
@@ -238,7 +245,7 @@ func (m *Memory) sweep(tick uint32) {
 	m.swept.tick.Store(tick)
 }
 
-// sweep returns how many requests have ended.
+// sweep returns how many requests have expired since the last sweep.
 func (s *shard) sweep(tick uint32) int64 {
 	s.Lock()
 	defer s.Unlock()
@@ -248,7 +255,8 @@ func (s *shard) sweep(tick uint32) int64 {
 	return s.total.sweep(tick)
 }
 
-// requests returns the table, made for a key that uses up its share.
+// requests returns the table. A new table has the size for a key that uses up its
+// share.
 func (s *shard) requests(perKey int) *replaytable.Table {
 	if s.table == nil {
 		s.table = replaytable.New(perKey)
@@ -256,8 +264,179 @@ func (s *shard) requests(perKey int) *replaytable.Table {
 	return s.table
 }
 
-// began returns the last tick that has begun.
-func began(now time.Duration) uint32 { return uint32(now >> tickBits) }
+// currentTick returns the last tick that has begun.
+func currentTick(now time.Duration) uint32 { return uint32(now >> tickBits) }
 
-// ended returns the first tick that begins at keep or later.
-func ended(keep time.Duration) uint32 { return uint32((keep-1)>>tickBits + 1) }
+// endTick returns the first tick that begins at keep or later.
+func endTick(keep time.Duration) uint32 { return uint32((keep-1)>>tickBits + 1) }
+
+// acceptance is what the store remembers of a signature. The low 8 bits count how
+// often it was accepted. The other bits are the time of the first acceptance, in
+// milliseconds modulo 1<<24. It has only four bytes, because a store holds millions
+// of them.
+type acceptance uint32
+
+const (
+	// closed is the count of an entry that is not accepted again: of each nonce, and
+	// of a signature that may have no more siblings.
+	closed = 1<<8 - 1
+
+	// siblingTime bounds the sibling window, and the time for which a signature that
+	// may have siblings is remembered. A first acceptance looks young again after
+	// 1<<24 ms, which is more than twice this time.
+	siblingTime = 2 * time.Hour
+)
+
+// newAcceptance is the first acceptance of u, which is to be remembered for keep.
+func newAcceptance(u *Use, now, keep time.Duration) acceptance {
+	a := acceptance(now.Milliseconds()) << 8
+	if u.single() {
+		return a | closed
+	}
+	return a.again(keep)
+}
+
+// admits reports whether u may be accepted as a sibling.
+func (a acceptance) admits(u *Use, now time.Duration) bool {
+	age := (acceptance(now.Milliseconds()) - a>>8) & (1<<24 - 1)
+	return !u.single() &&
+		int(a&closed) < min(u.Siblings, closed) &&
+		time.Duration(age)*time.Millisecond < min(u.window(), siblingTime)
+}
+
+// again counts one more acceptance, which is to be remembered for keep.
+func (a acceptance) again(keep time.Duration) acceptance {
+	if keep >= siblingTime {
+		return a | closed
+	}
+	return a + 1
+}
+
+// single reports whether the signature of u may be accepted only once.
+func (u *Use) single() bool { return u.Siblings <= 1 || u.window() <= 0 }
+
+// window returns Window in whole milliseconds, because the ages of signatures are in
+// milliseconds.
+func (u *Use) window() time.Duration { return u.Window.Truncate(time.Millisecond) }
+
+// total counts the requests that a shard remembers, by the tick in which they expire.
+type total struct {
+	ends map[uint32]int64 // about thirty ticks, if all requests are kept for minutes
+}
+
+// add counts one more request.
+func (t *total) add(end uint32) {
+	if t.ends == nil {
+		t.ends = make(map[uint32]int64)
+	}
+	t.ends[end]++
+}
+
+// sweep removes the expired requests from the count, and returns how many there were.
+func (t *total) sweep(now uint32) (ended int64) {
+	for end, n := range t.ends {
+		if end <= now {
+			ended += n
+			delete(t.ends, end)
+		}
+	}
+	return ended
+}
+
+// tallies counts the requests of each client key of a shard.
+type tallies struct {
+	keys   map[replaytable.Tag]*tally
+	pruned uint32
+}
+
+// of returns the tally of a key, or nil.
+func (t *tallies) of(key replaytable.Tag, now uint32) *tally {
+	if t.pruned != now {
+		t.prune(now)
+	}
+	return t.keys[key]
+}
+
+// start makes the tally of a key that has none.
+func (t *tallies) start(key replaytable.Tag, now uint32) *tally {
+	if t.keys == nil {
+		t.keys = make(map[replaytable.Tag]*tally)
+	}
+	count := &tally{past: now}
+	t.keys[key] = count
+	return count
+}
+
+// prune drops the expired tallies once they are half of all. It makes a new map,
+// because a map never shrinks.
+func (t *tallies) prune(now uint32) {
+	t.pruned = now
+	live := 0
+	for _, count := range t.keys {
+		if count.last > now {
+			live++
+		}
+	}
+	if live > len(t.keys)/2 {
+		return
+	}
+	old := t.keys
+	t.keys = make(map[replaytable.Tag]*tally, live)
+	for key, count := range old {
+		if count.last > now {
+			t.keys[key] = count
+		}
+	}
+}
+
+const tallyGroups = 32
+
+// tally counts the requests of one client key, in groups that expire together. It has
+// a fixed size. If its groups do not reach far enough ahead, it makes them longer. It
+// then counts a request for longer than it is remembered, by up to a sixteenth of the
+// longest time.
+type tally struct {
+	live  uint32
+	last  uint32 // with this tick everything has expired
+	past  uint32 // groups up to this one are subtracted already
+	shift uint8  // a group is 1<<shift ticks long
+	ends  [tallyGroups]uint32
+}
+
+// at returns how many requests there are at a tick.
+func (t *tally) at(now uint32) int {
+	if t.last <= now {
+		*t = tally{past: now}
+	}
+	for t.past < now>>t.shift {
+		t.past++
+		ended := &t.ends[t.past%tallyGroups]
+		t.live -= *ended
+		*ended = 0
+	}
+	return int(t.live)
+}
+
+// add counts one more request. Its end must be later than the tick of the last at.
+func (t *tally) add(end uint32) {
+	t.last = max(t.last, end)
+	for t.group(end) > t.past+tallyGroups {
+		t.lengthen()
+	}
+	t.ends[t.group(end)%tallyGroups]++
+	t.live++
+}
+
+// group returns the first group that begins at end or later.
+func (t *tally) group(end uint32) uint32 {
+	return (end + 1<<t.shift - 1) >> t.shift
+}
+
+// lengthen merges each two groups into one.
+func (t *tally) lengthen() {
+	old := *t
+	t.past, t.shift, t.ends = old.past/2, old.shift+1, [tallyGroups]uint32{}
+	for group := old.past + 1; group <= old.past+tallyGroups; group++ {
+		t.ends[(group+1)/2%tallyGroups] += old.ends[group%tallyGroups]
+	}
+}

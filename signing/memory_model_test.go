@@ -14,12 +14,12 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// modelMemory is what a Memory must be indistinguishable from.
+// modelMemory is a model of Memory. Both must give the same answers.
 type modelMemory struct {
 	start            time.Time
 	requests, perKey int
 
-	nonces     map[string]time.Time // until when
+	nonces     map[string]time.Time // until when they are remembered
 	signatures map[string]*modelSignature
 	keys       map[string]map[time.Time]int // requests by their end
 	total      map[time.Time]int
@@ -93,9 +93,9 @@ func remembered(ends map[time.Time]int, now time.Time) (n int) {
 	return n
 }
 
-// checkMemory lets bytes choose claims and pauses, eight bytes for each, and
-// compares a small Memory with the model. With quotas, no claim is kept for
-// longer than they are exact.
+// checkMemory compares a small Memory with the model. Each eight bytes of input
+// choose a claim or a pause. With quotas, no claim is kept so long that the quotas
+// are no longer exact.
 func checkMemory(t *testing.T, choices []byte, quotas bool) {
 	const requests = 12
 	perKey, keeps := requests, []time.Duration{
@@ -168,8 +168,8 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// TestMemoryAtLength compares a store with the model while many entries are
-// moved about: tables grow, fill up and become smaller.
+// TestMemoryAtLength compares a store with the model while tables grow, fill up and
+// shrink, so that many entries move.
 func TestMemoryAtLength(t *testing.T) {
 	steps := 400_000
 	if raceEnabled {
@@ -186,7 +186,7 @@ func TestMemoryAtLength(t *testing.T) {
 			}
 			time.Sleep(time.Duration(random.Int64N(pause)))
 			u := siblingOf(useOf(fmt.Sprint("key ", random.IntN(3)), i), i)
-			if random.IntN(3) == 0 { // something from before
+			if random.IntN(3) == 0 { // a request that was claimed before
 				j := i - random.Uint64N(min(i, 20_000)+1)
 				u = siblingOf(useOf(fmt.Sprint("key ", random.IntN(3)), j), j)
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// tick is what Memory rounds the end of a claim up to.
+// tick is the unit to which Memory rounds up the end of a claim.
 const tick = 1 << 34 * time.Nanosecond
 
 // live makes TestMemoryIsExact larger:
@@ -28,7 +28,7 @@ var live = flag.Int("live", 100_000, "live claims in TestMemoryIsExact")
 // tally counts what claims returned.
 type tally struct{ accepted, replayed, stale, full int }
 
-// claims claims n requests, from number first on, and counts.
+// claims claims n requests, starting with number first, and counts the results.
 func claims(t *testing.T, store signing.Replays, clientKey string, first, n int) (got tally) {
 	t.Helper()
 	signed := time.Now()
@@ -238,7 +238,7 @@ func TestMemoryClock(t *testing.T) {
 			claim(t, store, "a request", u, nil)
 
 			time.Sleep(time.Hour)
-			u.Seen = u.Signed // as the stepped clock says
+			u.Seen = u.Signed // by the stepped clock
 			claim(t, store, "its replay, back in the window", u, signing.ErrStale)
 
 			claim(t, store, "a request, with the clock right again", useOf("key", 2), nil)
@@ -449,7 +449,7 @@ func TestMemoryDoesNotGrowInUse(t *testing.T) {
 		store := signing.NewMemory(20_000)
 		most := 0
 		for i := range 100_000 {
-			time.Sleep(30 * time.Millisecond) // 10,000 live, and as many as end
+			time.Sleep(30 * time.Millisecond) // 10,000 live, and as many that expire
 			u := useOf(fmt.Sprint("key ", i%20), uint64(i))
 			claim(t, store, "a request", u, nil)
 			if i > 30_000 {
@@ -535,7 +535,7 @@ func TestMemoryIsExact(t *testing.T) {
 
 func TestMemoryConcurrentlyWhileTimePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := signing.NewMemory(1000) // small, so that there is much coming and going
+		store := signing.NewMemory(1000) // small, so that many requests expire and make room
 		store.PerKey = 1000
 		const requests, rivals = 4000, 4
 		var passed [requests]atomic.Int64

@@ -23,8 +23,7 @@ var (
 	methodShape    = regexp.MustCompile(`^[A-Z-]+$`)
 )
 
-// slowVerify says what Verify must say, the slow and obvious way. A header that
-// is missing is nil.
+// slowVerify is a slow and simple implementation of Verify. A missing header is nil.
 func slowVerify(r *http.Request, command string) error {
 	value := func(name string) string { return strings.Join(r.Header[name], "") }
 	switch h := r.Header; {

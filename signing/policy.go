@@ -4,33 +4,35 @@ import (
 	"cmp"
 	"net/http"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
-// Policy is what a Verifier demands of timestamps and repetition. The zero
-// Policy is the recommended one.
+// Policy says which timestamps and repetitions a Verifier accepts. The zero Policy is
+// the recommended one.
 type Policy struct {
 	// Header is the prefix of the header names; "" means DefaultPrefix.
 	Header string
 
-	// Tolerance is how long after its timestamp a request is accepted, 5 minutes
-	// if 0; FutureTolerance is how far ahead of the clock a timestamp may be,
-	// 1 minute if 0. Both ends belong to the window.
+	// Tolerance is how long after its timestamp a request is accepted; 5 minutes if
+	// 0. FutureTolerance is how far ahead of the clock a timestamp may be; 1 minute
+	// if 0. Both bounds are inside the window.
 	Tolerance       time.Duration
 	FutureTolerance time.Duration
 
-	// SiblingMax is how many GET or HEAD requests may share one signature, each
-	// with a nonce of its own: honest clients send two alike in one millisecond.
-	// 8 if 0. SiblingWindow is within which time of the first, 2 seconds if 0.
-	// Requests with an account header have no siblings.
+	// SiblingMax is how many GET or HEAD requests may share one signature, each with
+	// a nonce of its own; 8 if 0. Honest clients may send two equal requests in one
+	// millisecond. SiblingWindow is how long after the first request the others are
+	// accepted; 2 seconds if 0. Requests with an account header have no siblings.
 	SiblingWindow time.Duration
 	SiblingMax    int
 
-	// SingleUse accepts every signature once only.
+	// SingleUse accepts every signature only once.
 	SingleUse bool
 
-	// UnsafeMethodSiblings lets the other methods have siblings too, for clients
-	// that send the same POST twice in one millisecond and cannot be changed. It
-	// also lets whoever captures a POST repeat it within SiblingWindow.
+	// UnsafeMethodSiblings lets the other methods have siblings too. It is for
+	// clients that send the same POST twice in one millisecond and cannot be changed.
+	// With it, an attacker who captures a POST can repeat it within SiblingWindow.
 	UnsafeMethodSiblings bool
 
 	// Now is the clock, time.Now if nil.
@@ -43,29 +45,24 @@ const (
 	defaultSiblingWindow   = 2 * time.Second
 	defaultSiblingMax      = 8
 
-	// retentionMargin is for how long replays are remembered past the window: as
-	// much as the clocks of instances with a shared store may differ.
+	// retentionMargin is how long requests are remembered beyond the window. It is
+	// how far the clocks of instances with a shared store may differ.
 	retentionMargin = 30 * time.Second
 )
 
-func (p *Policy) now() time.Time {
-	if p.Now == nil {
-		return time.Now()
-	}
-	return p.Now()
-}
+func (p *Policy) now() time.Time { return clock.Now(p.Now) }
 
 // covers reports whether a timestamp is inside the window. Like all times on the
-// wire it is in Unix milliseconds.
+// wire, it is in Unix milliseconds.
 func (p *Policy) covers(signed int64, now time.Time) bool {
 	ahead := cmp.Or(p.FutureTolerance, defaultFutureTolerance).Milliseconds()
 	age := now.UnixMilli() - signed
 	return -ahead <= age && age <= p.past()
 }
 
-// keep returns until when a request must be remembered. It counts from the signed
-// time: counted from arrival, a request signed ahead of the clock would be
-// forgotten while it is still inside the window.
+// keep returns until when a request must be remembered. This counts from the signed
+// time. Counted from arrival, a request signed ahead of the clock would be forgotten
+// while it is still inside the window.
 func (p *Policy) keep(signed int64) time.Time {
 	return time.UnixMilli(signed + p.past() + retentionMargin.Milliseconds())
 }
@@ -73,9 +70,9 @@ func (p *Policy) keep(signed int64) time.Time {
 // past returns Tolerance in milliseconds.
 func (p *Policy) past() int64 { return cmp.Or(p.Tolerance, defaultTolerance).Milliseconds() }
 
-// siblings returns how often one signature of this kind may be accepted in all.
+// siblings returns how often one signature of such a request may be accepted in all.
 func (p *Policy) siblings(method string, account bool) int {
-	// The account is not under the MAC: repeated, a request could change it.
+	// The MAC does not cover the account: a repeated request could have another.
 	if p.SingleUse || account || !isSafe(method) && !p.UnsafeMethodSiblings {
 		return 1
 	}
@@ -83,5 +80,5 @@ func (p *Policy) siblings(method string, account bool) int {
 }
 
 // isSafe reports whether repeating a request changes nothing (RFC 9110, section
-// 9.2.1). OPTIONS and TRACE are too, but nobody needs siblings of them.
+// 9.2.1). OPTIONS and TRACE are safe too, but nobody needs siblings of them.
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }

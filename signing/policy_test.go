@@ -142,11 +142,11 @@ func TestReplays(t *testing.T) {
 	})
 	t.Run("N03 one nonce under two client keys", func(t *testing.T) {
 		s := newServer(t)
-		s.Keys = keyring{clientKey: newKey(t, clientKey, secret), "other": newKey(t, "other", "x")}
+		s.Keys = keyring{clientKey: newKey(t, clientKey, secret), "other": newKey(t, "other", "another secret")}
 		r := base()
 		other := r.Clone(t.Context())
 		other.Header.Set(names.ClientKey, "other")
-		resign(other, "other", "x", "/connections", "GET")
+		resign(other, "other", "another secret", "/connections", "GET")
 		for _, r := range []*http.Request{r, other} {
 			if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
 				t.Error(err)

@@ -2,5 +2,5 @@
 
 package signing_test
 
-// The race detector allocates on its own.
+// The race detector makes allocations of its own.
 const raceEnabled = true

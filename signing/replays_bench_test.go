@@ -22,8 +22,8 @@ const (
 	benchRound     = 100_000
 )
 
-// benchMemory is a Memory in steady use: with every batch of claims, so much
-// time passes that as many end.
+// benchMemory is a Memory in steady use. With every batch of claims, time passes so
+// that as many requests expire.
 type benchMemory struct {
 	*signing.Memory
 	now  time.Time
@@ -66,8 +66,8 @@ func newBenchMemory() *benchMemory {
 	return &benchMemory{Memory: signing.NewMemory(2 * benchLive), now: time.Now()}
 }
 
-// batch lets time pass for so many claims, and returns the numbers of the
-// requests to claim now.
+// batch lets the time of n claims pass, and returns the numbers of the requests to
+// claim now.
 func (m *benchMemory) batch(claims uint64) (first, end uint64) {
 	m.Elapse(time.Duration(claims) * benchPause)
 	m.now = m.now.Add(time.Duration(claims) * benchPause)
@@ -89,8 +89,8 @@ func (m *benchMemory) claimBatch(ctx context.Context) error {
 	return m.claim(ctx, first, end)
 }
 
-// claimTogether lets time pass once, and then shares a round of claims among
-// the processors, which have nothing but the store in common.
+// claimTogether lets time pass once, and then divides a round of claims among the
+// processors. They share only the store.
 func (m *benchMemory) claimTogether(ctx context.Context) error {
 	first, _ := m.batch(benchRound)
 	shares := uint64(runtime.GOMAXPROCS(0))
@@ -113,7 +113,7 @@ func (m *benchMemory) fill(b *testing.B, requests int) {
 	}
 }
 
-// perClaim turns the time of so many claims at once into that of one.
+// perClaim divides the time of a round by its number of claims.
 func perClaim(b *testing.B, batch int) {
 	claims := float64(b.N) * float64(batch)
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/claims, "ns/claim")
@@ -127,8 +127,8 @@ func heap() uint64 {
 }
 
 // BenchmarkMemory measures a store with a million live requests of a thousand
-// client keys. "one miss" is the floor: a read from somewhere in as much memory
-// as the store has, of which a claim needs at least one after another.
+// client keys. "one miss" is the least that a claim can cost: one read at a random
+// place in as much memory as the store has.
 func BenchmarkMemory(b *testing.B) {
 	b.Run("one miss", func(b *testing.B) {
 		memory := make([]uint64, benchLive*45/8)

@@ -18,8 +18,8 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// replayStores are the implementations that must all keep the contract of
-// Replays. A store is opened inside a bubble, and so begins at its time.
+// replayStores are the implementations that must keep the contract of Replays. A
+// store is opened inside a synctest bubble, and begins at the time of the bubble.
 var replayStores = []struct {
 	name string
 	open func() signing.Replays
@@ -29,8 +29,8 @@ var replayStores = []struct {
 	{"SetOnce", func() signing.Replays { return new(keyValues).replays() }},
 }
 
-// eachReplayStore runs a test in a bubble of its own for each implementation,
-// beginning at an odd moment.
+// eachReplayStore runs a test for each implementation, each in its own synctest
+// bubble. The test does not begin on a whole second.
 func eachReplayStore(t *testing.T, test func(t *testing.T, store signing.Replays)) {
 	t.Helper()
 	for _, s := range replayStores {
@@ -48,8 +48,8 @@ const (
 	futureTolerance = time.Minute
 )
 
-// useOf returns request i of a client key as a verifier would pass it on: with
-// a nonce and a signature of its own, signed now, single use.
+// useOf returns request i of a client key as a verifier would claim it. It has a nonce
+// and a signature of its own, is signed now, and is for single use.
 func useOf(clientKey string, i uint64) signing.Use {
 	return signedAt(time.Now(), clientKey, i)
 }
@@ -67,8 +67,8 @@ func signedAt(signed time.Time, clientKey string, i uint64) signing.Use {
 	return u
 }
 
-// siblingOf returns u with another nonce, as a GET whose signature may be used
-// eight times within two seconds.
+// siblingOf returns u with another nonce, as a GET. Its signature may be used eight
+// times within two seconds.
 func siblingOf(u signing.Use, i uint64) signing.Use {
 	u.Nonce = fmt.Sprintf("sibling%09x", i)
 	u.Seen = time.Now()
@@ -454,7 +454,7 @@ func TestReplaysBeginWithTheStore(t *testing.T) {
 	})
 }
 
-// anyOf is an expectation that one of several errors fulfils.
+// anyOf expects one of several errors.
 type anyOf []error
 
 func (a anyOf) Error() string { return fmt.Sprint([]error(a)) }

@@ -9,36 +9,36 @@ import (
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
-// Secret is a client secret. However it is printed, logged or encoded, it reads
-// REDACTED; string(s) is the secret itself. In an unexported field of a struct it
-// does not, as fmt asks no method there.
+// Secret is a client secret. It reads REDACTED however it is printed, logged or
+// encoded; string(s) is the secret itself. One case is not covered: in an unexported
+// field of a struct, fmt prints the secret, because it calls no methods there.
 type Secret string
 
-type hidden = redacted.Value // embedded, it is no field of the exported surface
+type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
 
 func (Secret) String() string                 { return redacted.Text }
 func (Secret) GoString() string               { return redacted.Text }
 func (Secret) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
 func (Secret) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
-func (Secret) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob asks for it
+func (Secret) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob calls it
 
-// Format covers the verbs that never ask String, such as %d and %x.
+// Format covers the verbs that do not call String, such as %d and %x.
 func (Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
 
-// The lengths of what Generate makes. That every client key has the same length
-// keeps clientKey + secret from being split in two ways.
+// The lengths of generated credentials. All client keys have the same length, so that
+// clientKey + secret can be split in only one way.
 const (
 	keyLength    = 22
 	secretLength = 64
 )
 
-// Generate makes a credential from crypto/rand: a client key of 22 and a secret
-// of 64 letters and digits (130 and 380 bits).
+// Generate makes a credential from crypto/rand: a client key of 22 letters and digits
+// (130 bits), and a secret of 64 letters and digits (380 bits).
 func Generate() (clientKey string, secret Secret) {
 	return random(keyLength), Secret(random(secretLength))
 }
 
-// generated reports whether a credential has the shape of those Generate makes.
+// generated reports whether a credential has the shape of those that Generate makes.
 func generated(clientKey string, secret Secret) bool {
 	return alphanumeric.holds(clientKey, keyLength, keyLength) &&
 		alphanumeric.holds(string(secret), secretLength, secretLength)
@@ -57,8 +57,8 @@ func random(n int) string {
 	return string(text[:n])
 }
 
-// appendLetters maps random bytes to letters. The bytes past the last multiple
-// of 62 are rejected: taken modulo 62 they would favour some letters.
+// appendLetters maps random bytes to letters. Bytes past the last multiple of 62 are
+// rejected: modulo 62 they would make some letters more likely.
 func appendLetters(text, noise []byte) []byte {
 	const fair = 256 - 256%len(alphabet)
 	for _, b := range noise {

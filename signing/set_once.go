@@ -9,63 +9,65 @@ import (
 	"time"
 )
 
-// SetOnce is a Replays over any store of keys and values that has a write with
-// a condition: SET with NX and GET in Redis, INSERT with ON CONFLICT in SQL, a
-// conditional put elsewhere. The function sets key to value, unless the key
-// exists; then it changes nothing and returns the value there is. A store that
-// cannot return it from the same call may be asked afterwards, as values never
-// change.
+// SetOnce is a Replays over any key-value store that has a conditional write.
+// Examples are SET with NX and GET in Redis, INSERT with ON CONFLICT in SQL, and a
+// conditional put elsewhere. If the key does not exist, the function sets it to
+// value. If the key exists, the function changes nothing and returns the existing
+// value. If a store cannot return it from the same call, the function may read it
+// afterwards, because values never change.
 //
 // # What it promises
 //
-// With such a store, shared by any number of processes, no nonce is accepted
-// twice, and no signature more often than Use.Siblings. This takes no
-// transaction over several keys, as every step of a claim is the writing of
-// one key, which only one call can win: first the signature, then the nonce,
-// then the place of a sibling, at last the epoch. So the store must
-//   - let one of concurrent calls with the same key win, whichever node they
-//     reach, and lose no write that it has confirmed;
-//   - hold a key until keep at least, by the clocks of the verifiers, and evict
-//     none to make room.
+// With such a store, no nonce is accepted twice, and no signature more often than
+// Use.Siblings. Any number of processes may share the store. No transaction over
+// several keys is needed: each step of a claim writes one key, which only one call
+// can win. The steps are, in this order: the signature, the nonce, the slot of a
+// sibling, the epoch. So the store must
+//   - let one of concurrent calls with the same key win, whichever node they reach,
+//     and lose no write that it has confirmed;
+//   - hold a key until keep at least, by the clocks of the verifiers, and evict none
+//     to make room.
 //
-// An error means that the outcome is unknown. The claim is then refused, and
-// what it has written stays: the same request may never pass, but one that is
-// signed anew does.
+// An error means that the outcome is unknown. The claim is then refused, and the keys
+// that it has written stay. The same request may never pass, but one that is signed
+// anew passes.
 //
-// A claim takes three calls, and one more for each acceptance of the same
-// signature before it. Nothing bounds the number of keys.
+// A claim takes three calls, and one more for each earlier acceptance of the same
+// signature. The number of keys is not bounded.
 //
 // # What a refused claim leaves
 //
-// No key can be taken back, so that a claim leaves what it has written before
-// it is refused. A replay is refused at its signature and leaves nothing,
-// whatever its nonce. There are three exceptions:
-//   - Siblings beyond the last place, inside their window: the key of the nonce.
-//   - A nonce that was used with another signature: the key of the signature,
-//     if that is new. A request signed so can then be refused as a replay. Who
-//     can send it with a used nonce can send it with a fresh one, too, which
-//     has the same effect.
-//   - A request that was signed before the epoch, which is read last: what an
-//     accepted one leaves. So each signature does as often as it could have been
-//     accepted; sent once more it is refused as a replay.
+// A claim never removes a key. So a refused claim leaves the keys that it wrote
+// before it was refused. A replay is refused at its signature and leaves nothing,
+// whatever its nonce. Other refused claims leave keys in three cases:
+//   - A sibling after the last slot, inside the window, leaves the key of its nonce.
+//   - A nonce that was used with another signature leaves the key of the signature,
+//     if that is new. A request with this signature can then be refused as a replay.
+//     But a client that can send it with a used nonce can also send it with a fresh
+//     one, which has the same effect.
+//   - A request that was signed before the epoch leaves the same keys as an accepted
+//     one, because the epoch is read last. It can do so as often as its signature
+//     could have been accepted. After that it is refused as a replay.
 //
 // # Emptied stores
 //
-// A store that comes back without its data would let in again what it had
-// recorded. The epoch prevents that: the key holds the time of the first claim
-// on an empty store, and what was not signed later is stale. Hence the first
-// claim of all is stale too; clients sign again. That leaves what was signed
-// ahead of the clock, as with Memory, or while the claim was under way that gave
-// the epoch its time. A store that loses some keys and keeps others, as a
-// replica that is promoted may, is not noticed.
+// A store that lost all its data would accept again what it had recorded. The epoch
+// prevents that. Its key holds the time of the first claim on an empty store, and a
+// request that was not signed later is stale. Hence the very first claim is stale
+// too, and its client signs again.
+//
+// Two kinds of requests can still be replayed: those signed ahead of the clock, as
+// with Memory, and those signed during the claim that set the epoch. A store that
+// loses some keys and keeps others is not noticed. A replica that is promoted may do
+// that.
 //
 // # Clocks
 //
-// Times are Use.Seen, so the clocks of verifiers must agree. What they differ by
-// is added to the sibling window and to what an emptied store may let in again;
-// and one that is stepped back lets in what the store has forgotten meanwhile.
-// Claims of one signature must have the same Keep, as they do when all
-// verifiers have one Policy.
+// Times are Use.Seen, so the clocks of verifiers must agree. Their difference is
+// added to the sibling window, and to what an emptied store may accept again. A clock
+// that is set back accepts requests that the store has forgotten meanwhile. Claims of
+// one signature must have the same Keep, as they do when all verifiers have one
+// Policy.
 //
 // # Format
 //
@@ -76,17 +78,17 @@ import (
 //	s:DIGEST:2     a signature, at its second acceptance, and so on
 //	epoch          asked to be kept for a year; for ever is better
 //
-// DIGEST is the SHA-256 of nonce or signature and client key, in base64 for
-// URLs. A value is "used" or a time in Unix milliseconds: the epoch, or the
-// first sight of a signature that may have siblings.
+// DIGEST is the SHA-256 of the nonce or signature followed by the client key, in
+// base64 for URLs. A value is "used" or a time in Unix milliseconds. The time is the
+// epoch, or the first acceptance of a signature that may have siblings.
 type SetOnce func(ctx context.Context, key, value string, keep time.Time) (prior string, stored bool, err error)
 
 // used is the value of a key that only has to exist.
 const used = "used"
 
-// Claim implements Replays: it returns nil, ErrReplayed or ErrStale, or the
-// error of ctx. What the function returns as an error is wrapped, so ErrFull is
-// for it to say. A nonce that is not 16 bytes long is an error.
+// Claim implements Replays. It returns nil, ErrReplayed or ErrStale, or the error of
+// ctx. An error of the function is wrapped, so only the function can return ErrFull.
+// A nonce that is not 16 bytes long is an error.
 func (set SetOnce) Claim(ctx context.Context, u Use) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -97,7 +99,8 @@ func (set SetOnce) Claim(ctx context.Context, u Use) error {
 	if !u.Keep.After(u.Seen) {
 		return ErrStale
 	}
-	// Before the nonce, or a captured signature could leave any number of nonces.
+	// Before the nonce: otherwise one captured signature could leave any number of
+	// nonces.
 	sibling, err := set.claimSignature(ctx, &u)
 	if err != nil {
 		return err
@@ -105,13 +108,13 @@ func (set SetOnce) Claim(ctx context.Context, u Use) error {
 	if err := set.claimNonce(ctx, &u); err != nil {
 		return err
 	}
-	// After the nonce: a replay must take no sibling's place.
+	// After the nonce: a replay must not take the slot of a sibling.
 	if sibling {
-		if err := set.claimPlace(ctx, &u); err != nil {
+		if err := set.claimSlot(ctx, &u); err != nil {
 			return err
 		}
 	}
-	// Last: had the store been emptied between two steps, this one tells.
+	// Last, so that it notices a store that was emptied between two steps.
 	return set.checkEpoch(ctx, &u)
 }
 
@@ -123,8 +126,8 @@ func (set SetOnce) claimNonce(ctx context.Context, u *Use) error {
 	return err
 }
 
-// claimSignature reports whether the signature was accepted before, so that u
-// needs a place among its siblings.
+// claimSignature reports whether the signature was accepted before, so that u needs a
+// sibling slot.
 func (set SetOnce) claimSignature(ctx context.Context, u *Use) (sibling bool, err error) {
 	value := used
 	if !u.single() {
@@ -140,7 +143,7 @@ func (set SetOnce) claimSignature(ctx context.Context, u *Use) (sibling bool, er
 	return true, nil
 }
 
-func (set SetOnce) claimPlace(ctx context.Context, u *Use) error {
+func (set SetOnce) claimSlot(ctx context.Context, u *Use) error {
 	for n := 2; n <= u.Siblings; n++ {
 		_, stored, err := set.call(ctx, signatureKey(u)+":"+strconv.Itoa(n), used, u.Keep)
 		if stored || err != nil {
@@ -179,15 +182,16 @@ func (set SetOnce) call(ctx context.Context, key, value string, keep time.Time) 
 	return prior, stored, nil
 }
 
-// follows reports whether u was seen within its window of the first sight. Two
-// verifiers may disagree about the order.
+// follows reports whether u was seen within its window of the first acceptance. It
+// takes the absolute difference, because two verifiers may disagree about the order.
 func (u *Use) follows(first string) bool {
 	at, err := strconv.ParseInt(first, 10, 64)
 	seen := time.UnixMilli(u.Seen.UnixMilli())
 	return err == nil && seen.Sub(time.UnixMilli(at)).Abs() < u.window()
 }
 
-// digest needs no separator, as of one kind only client keys vary in length.
+// digest needs no separator: all nonces have one length, and so do all signatures.
+// Only client keys vary in length.
 func digest(nonceOrSignature []byte, clientKey string) string {
 	sum := sha256.Sum256(append(nonceOrSignature, clientKey...))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

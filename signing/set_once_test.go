@@ -32,8 +32,8 @@ type keyValue struct {
 	keep  time.Time
 }
 
-// replays returns a store that has been claimed from a millisecond ago, so that
-// what is signed now is of its epoch.
+// replays returns a store whose first claim was a millisecond ago, so that a request
+// signed now is later than its epoch.
 func (kv *keyValues) replays() signing.SetOnce {
 	begun := time.Now().Add(-time.Millisecond)
 	kv.m = map[string]keyValue{"epoch": {strconv.FormatInt(begun.UnixMilli(), 10), begun.AddDate(1, 0, 0)}}
@@ -130,8 +130,8 @@ func TestSetOnceTakesThreeCallsAndOneForEachSibling(t *testing.T) {
 	})
 }
 
-// TestSetOnceLeavesOfStale sends what was signed before the epoch, each a hundred
-// times with fresh nonces: what an accepted request leaves, and no more.
+// TestSetOnceLeavesOfStale sends requests signed before the epoch, each a hundred
+// times with fresh nonces. Each must leave no more keys than an accepted request.
 func TestSetOnceLeavesOfStale(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -284,7 +284,7 @@ func TestSetOnceFailing(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fail  func(err error) (before, after error)
-		nonce int // the first call that fails with the nonce written
+		nonce int // the first call whose failure leaves the nonce written
 	}{
 		{"before writing", func(err error) (error, error) { return err, nil }, 3},
 		{"after writing", func(err error) (error, error) { return nil, err }, 2},
@@ -371,13 +371,13 @@ func TestSetOnceSingleUseHasNoSiblingsInAnyWindow(t *testing.T) {
 		u := useOf("key", 1)
 		claim(t, store, "single use", u, nil)
 		sibling := siblingOf(u, 2)
-		sibling.Window = math.MaxInt64 // longer ago than 1970
+		sibling.Window = math.MaxInt64 // longer than the time since 1970
 		claim(t, store, "a sibling afterwards", sibling, signing.ErrReplayed)
 	})
 }
 
-// FuzzSetOnce lets bytes choose claims, four for each, and compares a SetOnce
-// with what it promises: a nonce once, a signature as often as each Use allows.
+// FuzzSetOnce compares a SetOnce with its promises: a nonce once, and a signature as
+// often as each Use allows. Each four bytes of input choose a claim.
 func FuzzSetOnce(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\x00\x00\x00\x00" + "\x00\x01\x00\x00" + "\x00\x01\x00\x00"))
@@ -421,7 +421,7 @@ func FuzzSetOnce(f *testing.F) {
 				default:
 					seen.times++
 				}
-				nonces[choices[1]] = true // also if there was no place
+				nonces[choices[1]] = true // also if there was no sibling slot
 				claim(t, store, fmt.Sprint("claim ", i), u, want)
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// collecting keeps what it is told to claim.
+// collecting records its claims.
 type collecting struct {
 	mu   sync.Mutex
 	uses map[string]signing.Use // by nonce
@@ -28,9 +28,9 @@ func (c *collecting) Claim(_ context.Context, u signing.Use) error {
 	return nil
 }
 
-// The states of a key's MAC are used again and again. No request may leave
-// anything in one for the next: of any number at once, each has the verdict and
-// the claim that it has alone.
+// The keyed MAC states of a key are reused. No request may leave anything in one for
+// the next. However many requests run at once, each must have the same result and the
+// same claim as when it runs alone.
 func TestRequestsOfOneKeyShareNothing(t *testing.T) {
 	key, err := signing.NewKey(clientKey, secret)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestRequestsOfOneKeyShareNothing(t *testing.T) {
 	wg.Wait()
 }
 
-// scribbling spoils each request that it gets, once it is answered.
+// scribbling overwrites each request after it was answered.
 type scribbling struct{ base http.RoundTripper }
 
 func (s scribbling) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -13,37 +13,39 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/baseurl"
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
 // Transport is an http.RoundTripper that signs every request it sends.
 //
-// Requests outside BaseURL fail with ErrOutside and are not sent, also when a
-// redirect leads there: credentials never leave it. Those whose path no server
-// would take fail with ErrPath.
+// A request outside BaseURL fails with ErrOutside and is not sent, also when a
+// redirect leads there: credentials never leave the service. A request whose path no
+// server would accept fails with ErrPath.
 //
-// A reply that says the signature was stale is answered by signing once more with
-// the corrected clock, if the body can be read again (Request.GetBody); one that
-// says it was replayed likewise, for GET and HEAD only, since another method may
-// have been executed the first time.
+// If a reply says that the signature was stale, Transport corrects its clock, signs
+// the request again and sends it once more. If a reply says that the request was
+// replayed, it does the same for GET and HEAD. Another method may have been executed
+// the first time. Both need a body that can be read again (Request.GetBody).
 //
-// Requests that would have equal signatures get timestamps a millisecond apart,
-// up to one second ahead of the clock. Beyond that up to eight GET or HEAD share a
-// millisecond, which a server with Policy.SingleUse refuses; others wait, as long
-// as their context allows: 1000 a second for one path. This holds for all
-// Transports of a process that have one client key and one host together. Processes
-// that use one client key know nothing of each other: of two equal unsafe requests
-// signed in one millisecond the second is refused as replayed.
+// Requests that would have equal signatures get timestamps a millisecond apart, up to
+// one second ahead of the clock. Beyond that, up to eight GET or HEAD requests share
+// a millisecond, which a server with Policy.SingleUse refuses. Other requests wait,
+// as long as their context allows: one path gets 1000 a second. All Transports of a
+// process with one client key and one host share these limits.
 //
-// Its fields must not change while it is in use; it is safe for concurrent use. It
-// prints REDACTED.
+// Processes that use one client key know nothing of each other. If two of them sign
+// equal unsafe requests in one millisecond, the second is refused as replayed.
+//
+// The fields must not change while the Transport is in use. It is safe for concurrent
+// use, and prints REDACTED.
 type Transport struct {
 	hidden
 
 	// Clock learns the server's time and hands out timestamps. If nil, Transports
 	// with the same client key, and the same host in BaseURL, share one for as long
-	// as any of them is referenced. Set it to share one further, where one service
-	// has two hosts or Now is set, and in tests whose time is not that of the
+	// as any of them is referenced. Set it if one service has two hosts, or to share
+	// one although Now is set. Set it also in tests whose time is not that of the
 	// process, as in testing/synctest.
 	Clock *Clock
 
@@ -54,36 +56,38 @@ type Transport struct {
 	ClientKey string // required
 	Secret    Secret // required
 
-	// Account is the account id to act as, where the credential may; "" is the
-	// credential's own. An account header the request already has goes first.
+	// Account is the account id to act as, if the credential may do so; "" is the
+	// credential's own. An account header that the request already has takes
+	// precedence.
 	Account string
 
 	// Header is the prefix of the header names; "" means DefaultPrefix.
 	Header string
 
-	// Base sends the signed requests, http.DefaultTransport if nil.
+	// Base sends the signed requests; http.DefaultTransport if nil.
 	Base http.RoundTripper
 
-	// Now is the local clock, time.Now if nil. A Transport that has one shares
-	// nothing with others unless Clock is set, because what is learned of a server
-	// is the difference to one local clock.
+	// Now is the local clock; time.Now if nil. A Transport with its own Now shares
+	// nothing with others unless Clock is set. What it learns of a server is the
+	// difference to one local clock.
 	Now func() time.Time
 
-	own  Clock                     // where Now is set
-	held atomic.Pointer[siteClock] // the shared clock
+	own  Clock                     // used if Now is set and Clock is not
+	held atomic.Pointer[siteClock] // the shared clock, used if neither is set
 }
 
 // ErrOutside is returned by Transport for a request outside its BaseURL.
 var ErrOutside = errors.New("signing: request is outside the base URL")
 
-// maxDrained is how much of a refused reply is read so that its connection can be
-// used again.
+// maxDrained is how many bytes of a refused reply are read, so that its connection
+// can be used again.
 const maxDrained = 64 << 10
 
-// RoundTrip implements http.RoundTripper. Nothing is sent where it returns
-// ErrOutside or ErrPath, an error for a field that is missing or malformed, or
-// one that wraps the cause of the request's context, which ended while it waited
-// for a timestamp. Errors of Base are returned as they are.
+// RoundTrip implements http.RoundTripper. Nothing is sent if it returns ErrOutside or
+// ErrPath, or an error for a field that is missing or malformed. The request's
+// context may end while the request waits for a timestamp. Then it is not sent, or
+// not sent again, and the error wraps the cause of the context. Errors of Base are
+// returned unchanged.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	target, err := t.target(r)
 	if err != nil {
@@ -102,20 +106,20 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok {
 		return res, nil
 	}
-	if res.ContentLength >= 0 { // else it may never end
+	if res.ContentLength >= 0 { // a body of unknown length may never end
 		_, _ = io.CopyN(io.Discard, res.Body, maxDrained)
 	}
 	res.Body.Close()
 	return t.attempt(again, target)
 }
 
-// target is where a request goes, as far as signing is concerned.
+// target is the clock of the service that a request goes to, and the command to sign.
 type target struct {
 	clock   *hostClock
 	command string
 }
 
-// target checks the Transport and that r belongs to it.
+// target checks the fields of the Transport, and that r goes to its service.
 func (t *Transport) target(r *http.Request) (target, error) {
 	base, ok := baseurl.Parse(t.BaseURL)
 	switch {
@@ -129,6 +133,9 @@ func (t *Transport) target(r *http.Request) (target, error) {
 		return target{}, errors.New("signing: Transport.Account must be at most 64 visible ASCII characters")
 	case !baseurl.Has(base, r):
 		return target{}, ErrOutside
+	}
+	if err := checkMACKey(t.ClientKey, t.Secret); err != nil {
+		return target{}, err
 	}
 	path := r.URL.EscapedPath()
 	if !clean(path) {
@@ -144,11 +151,12 @@ func (t *Transport) target(r *http.Request) (target, error) {
 	return target{clock: t.clock(baseurl.Origin(base)), command: command}, nil
 }
 
-// clean takes the missing path of a URL for its root, as servers do.
+// clean reports whether an escaped path is clean. A URL without a path stands for the
+// root, as servers treat it.
 func clean(escaped string) bool { return escaped == "" || urlpath.IsClean(escaped) }
 
-// attempt sends a signed copy of r: a RoundTripper must not change the request it
-// was given, and each attempt needs a nonce of its own.
+// attempt sends a signed copy of r. A RoundTripper must not change the request it was
+// given, and each attempt needs a nonce of its own.
 func (t *Transport) attempt(r *http.Request, to target) (*http.Response, error) {
 	signed := r.Clone(r.Context())
 	if err := t.sign(signed, to); err != nil {
@@ -164,8 +172,8 @@ func (t *Transport) attempt(r *http.Request, to target) (*http.Response, error) 
 	return res, nil
 }
 
-// sign sets the headers of a signature. It waits where the stream of requests has
-// run ahead of the clock.
+// sign sets the headers of a signature. It waits if the stream of requests has run
+// ahead of the clock.
 func (t *Transport) sign(r *http.Request, to target) error {
 	if r.Header == nil {
 		r.Header = make(http.Header)
@@ -188,8 +196,8 @@ func (t *Transport) sign(r *http.Request, to target) error {
 	return nil
 }
 
-// repeat returns r with a fresh body, if a request refused for this reason may be
-// signed and sent once more.
+// repeat returns r with a fresh body, and whether r may be signed and sent once more
+// after a refusal for this reason.
 func repeat(r *http.Request, reason string) (*http.Request, bool) {
 	safe := isSafe(cmp.Or(r.Method, http.MethodGet))
 	if reason != refusedStale && (reason != refusedReplayed || !safe) {
@@ -233,14 +241,9 @@ func (t *Transport) base() http.RoundTripper {
 	return t.Base
 }
 
-func (t *Transport) now() time.Time {
-	if t.Now == nil {
-		return time.Now()
-	}
-	return t.Now()
-}
+func (t *Transport) now() time.Time { return clock.Now(t.Now) }
 
-// sleep waits, but not beyond the context.
+// sleep waits for d. If the context ends first, it returns the cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
@@ -255,7 +258,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// closeBody keeps the promise of a RoundTripper where no other has taken over.
+// closeBody closes the body of a request that was not sent, as a RoundTripper must.
 func closeBody(r *http.Request) {
 	if r.Body != nil {
 		r.Body.Close()

@@ -20,7 +20,7 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// peer is a server that answers as told and remembers what it got.
+// peer is a server that answers as told and records its requests.
 type peer struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -48,7 +48,7 @@ func newPeer(t *testing.T, answer func(n int, w http.ResponseWriter)) *peer {
 
 func fine(int, http.ResponseWriter) {}
 
-// refuse answers the first times requests with 401 and the challenges.
+// refuse answers the first requests, times of them, with 401 and the challenges.
 func refuse(times int, challenges ...string) func(int, http.ResponseWriter) {
 	return func(n int, w http.ResponseWriter) {
 		if n >= times {
@@ -439,8 +439,8 @@ func TestTransportGivesBackTheErrorOfItsBase(t *testing.T) {
 	}
 }
 
-// timestamps returns what a client signs with when the server's replies claim a
-// time that is off by so much.
+// timestamps returns the timestamps that a client signs when the server's time in
+// replies is wrong by the given amount.
 func timestamps(t *testing.T, headers ...http.Header) (offs []time.Duration) {
 	p := newPeer(t, func(n int, w http.ResponseWriter) {
 		for name, values := range headers[n] {
@@ -526,7 +526,7 @@ func TestClockKeepsHostsApart(t *testing.T) {
 	}
 }
 
-// Our two halves over a real connection, with a client whose clock is wrong.
+// Transport and Verifier over a real connection, with a client whose clock is wrong.
 func TestTransportAgainstVerifier(t *testing.T) {
 	s := newServer(t)
 	s.Policy.Now = nil
@@ -552,8 +552,8 @@ func TestTransportAgainstVerifier(t *testing.T) {
 	}
 }
 
-// FuzzServerTime answers with a Server-Time header of any kind: whatever it
-// says, what is sent next has a timestamp of the wire's shape.
+// FuzzServerTime answers with any Server-Time header. The next request must still
+// have a timestamp of the shape on the wire.
 func FuzzServerTime(f *testing.F) {
 	for _, seed := range []string{"", "0", "1790000000000", "999999999999999", "1000000000000000", "099999999999",
 		"100000000000", "-1790000000000", "1790000000000 ", "179000000000:", "1e12"} {

@@ -60,7 +60,7 @@ var nonces atomic.Int64
 
 func freshNonce() string { return fmt.Sprintf("%016d", nonces.Add(1)) }
 
-// signed returns a request for a command, honestly signed at a time.
+// signed returns a request for a command, correctly signed at a time.
 func signed(method, command string, at time.Time) *http.Request {
 	timestamp := strconv.FormatInt(at.UnixMilli(), 10)
 	return &http.Request{
@@ -75,7 +75,7 @@ func signed(method, command string, at time.Time) *http.Request {
 	}
 }
 
-// base is the request the attacks start from.
+// base is the request that the attacks change.
 func base() *http.Request { return signed(http.MethodGet, "/connections", noon) }
 
 // resign puts another signature on r.
@@ -104,7 +104,7 @@ func at(timestamp string) func(*http.Request) {
 }
 
 func TestVerifyAcceptsTheVectors(t *testing.T) {
-	for _, v := range readVectors(t).Vectors {
+	for _, v := range readVectors(t).Signatures {
 		t.Run(v.Name, func(t *testing.T) {
 			ms, err := strconv.ParseInt(v.Timestamp, 10, 64)
 			if err != nil {
@@ -117,33 +117,25 @@ func TestVerifyAcceptsTheVectors(t *testing.T) {
 			r.Header.Set(names.ClientKey, v.ClientKey)
 			r.Header.Set(names.Signature, v.Signature)
 
-			// What the resource is called where the vector was meant for it.
-			command := map[string]string{
-				"the same path decoded is not the command":                         "/c_names/%C3%A9%E2%98%83",
-				"the same path decoded is not the command (slash)":                 "/c_names/a%2Fb%20c",
-				"alternative spelling of | ' ^ (signed bare, sent as %7C %27 %5E)": "/a%7Cb%27c%5Ed",
-				"org and version wrongly signed":                                   "/connections",
-				"query wrongly signed":                                             "/connections",
-				"trailing slash not stripped":                                      "/connections",
-			}[v.Name]
-			if command == "" {
-				command = v.Command
+			command := v.Command
+			if v.Name == "alternative spelling of | ' ^ (signed bare, sent as %7C %27 %5E)" {
+				command = "/a%7Cb%27c%5Ed" // what the resource is called
 			}
 			key, err := s.Verify(r.Context(), r, command)
 			switch {
-			case !v.Positive && !errors.Is(err, signing.ErrMismatch):
+			case !v.Valid && !errors.Is(err, signing.ErrMismatch):
 				t.Errorf("Verify = %v, want ErrMismatch", err)
-			case v.Positive && err != nil:
+			case v.Valid && err != nil:
 				t.Errorf("Verify = %v", err)
-			case v.Positive && key.ClientKey() != v.ClientKey:
+			case v.Valid && key.ClientKey() != v.ClientKey:
 				t.Errorf("Verify = %v", key)
 			}
 		})
 	}
 }
 
-// Each case spoils an honest request. It must get its error, leave no trace, and
-// the honest request must still pass.
+// Each case spoils an honest request. The case must return its error and leave no
+// trace, and the honest request must still pass.
 func TestVerifyRefuses(t *testing.T) {
 	millis := func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 	honest := base().Header.Get(names.Signature)
@@ -334,8 +326,8 @@ func TestVerifyRefusesEveryFlippedBit(t *testing.T) {
 	}
 }
 
-// TestVerifyRefusesAWrongDigitAnywhere: a second spelling of a signature must
-// not even be compared.
+// TestVerifyRefusesAWrongDigitAnywhere changes each digit of a signature. A second
+// spelling of a signature must not even be compared.
 func TestVerifyRefusesAWrongDigitAnywhere(t *testing.T) {
 	honest := base().Header.Get(names.Signature)
 	for i := range honest {
@@ -638,7 +630,7 @@ func TestVerifierIncomplete(t *testing.T) {
 	}
 }
 
-// anything accepts every claim: what is left is the cost of verifying.
+// anything accepts every claim, so that only the cost of verifying remains.
 type anything struct{}
 
 func (anything) Claim(context.Context, signing.Use) error { return nil }

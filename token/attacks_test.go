@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
+	"crypto/fips140"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/rsa"
@@ -16,6 +17,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"hash"
 	"runtime"
 	"strings"
 	"testing"
@@ -27,8 +29,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// refused asserts that a token gets want, which is ErrInvalid in any case;
-// that the error holds nothing of it; and that an honest token still passes.
+// refused asserts that a token is refused with want and ErrInvalid, that the error
+// quotes nothing of it, and that an honest token still passes.
 func refused(t *testing.T, w *world, raw string, want error) {
 	t.Helper()
 	got, err := w.verify(t, raw)
@@ -131,8 +133,8 @@ func TestForgedForms(t *testing.T) {
 	})
 
 	t.Run("T16 spare bits in header and payload", func(t *testing.T) {
-		// Two bytes at the end are three characters and 2 bits. They are blanks,
-		// which a reader would not miss.
+		// Two bytes at the end are three characters and 2 bits. The two bytes are
+		// blanks, so the JSON would still be valid without them.
 		body := payload(t, w.claims()) + "  "
 		for len(body)%3 != 2 {
 			body += " "
@@ -172,8 +174,8 @@ func TestForgedForms(t *testing.T) {
 	})
 }
 
-// tokenWith is an honest token whose text has each of these characters, which
-// are those the two alphabets of base64 disagree about.
+// tokenWith is an honest token whose text has each of the given characters. The two
+// alphabets of base64 differ in these characters.
 func (w *world) tokenWith(t *testing.T, characters ...string) string {
 	for i := range 1000 {
 		raw := w.token(t, "n", i)
@@ -224,7 +226,8 @@ func TestForeignAlgorithms(t *testing.T) {
 		for _, alg := range []string{"HS256", "RS256"} {
 			t.Run("T02 HMAC keyed with our public "+name+" as "+alg, func(t *testing.T) {
 				refused(t, w, sign(alg, func(signed string) []byte {
-					mac := hmac.New(sha256.New, secret)
+					var mac hash.Hash
+					fips140.WithoutEnforcement(func() { mac = hmac.New(sha256.New, secret) }) // attackers need not follow FIPS 140
 					mac.Write([]byte(signed))
 					return mac.Sum(nil)
 				}), token.ErrInvalid)
@@ -470,7 +473,7 @@ func TestPayloads(t *testing.T) {
 	})
 }
 
-// members are more claims, so that an object of the honest 6 has n.
+// members are extra claims, so that an object with the 6 honest claims has n.
 func members(n int) (text string) {
 	for i := range n - 6 {
 		text += fmt.Sprintf(`,"x%d":1`, i)
@@ -587,7 +590,7 @@ func TestClaims(t *testing.T) {
 		if got.Grant() != scope.LevelRead || !got.SkipACL() || got.SkipCreateACL() || len(got.Roles()) != 64 {
 			t.Errorf("claims are %+v", got.Claims())
 		}
-		accepted(t, w, w.token(t, "exp", 253402300799, "iat", 0, "nbf", 0, "service/gnt", 8))
+		accepted(t, w, w.token(t, "exp", int64(253402300799), "iat", 0, "nbf", 0, "service/gnt", 8))
 	})
 	t.Run("an ephemeral token of another issuer may have no exp", func(t *testing.T) {
 		if got := accepted(t, w, w.token(t, "exp", nil)); !got.Expires().IsZero() {
@@ -766,7 +769,7 @@ func TestDeletedApp(t *testing.T) {
 	}
 }
 
-// tokenOf is an honest token of so many bytes.
+// tokenOf is an honest token with the given number of bytes.
 func (w *world) tokenOf(t *testing.T, size int) string {
 	t.Helper()
 	head, body := header(t, 0), payload(t, w.claims())

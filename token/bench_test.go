@@ -13,7 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// A token that was seen before costs no memory.
+// A cached token is verified without allocations.
 func TestHitsAllocateNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -45,7 +45,7 @@ func TestHitsAllocateNothing(t *testing.T) {
 	}
 }
 
-// afresh is a Keys that makes each key again, as one in a database does.
+// afresh is a Keys that makes a new value for each call, as a database does.
 type afresh struct{ token.Keys }
 
 func (a afresh) Public(ctx context.Context, kid string) (*token.PublicKey, error) {
@@ -57,7 +57,7 @@ func (a afresh) Public(ctx context.Context, kid string) (*token.PublicKey, error
 	return &again, nil
 }
 
-// Refusing what has been seen too often must not cost more than accepting it.
+// Refusing an exhausted token must not cost more than accepting it.
 func TestRefusalsAllocateLittle(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -14,7 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// hashed counts the hashes that RSA operations begin with: one each.
+// hashed counts hashes. Each RSA operation begins with one.
 var hashed atomic.Int64
 
 func init() {
@@ -35,8 +35,8 @@ func (s *spending) Spend(ctx context.Context, r token.Record) (token.Lineage, er
 	return s.Ledger.Spend(ctx, r)
 }
 
-// TestBudgetOfRefusedTokens counts the RSA verifications and ledger calls of each
-// way in which a token is refused, and of the same token once more.
+// TestBudgetOfRefusedTokens counts the RSA verifications and ledger calls for each
+// reason to refuse a token, and for the same token once more.
 func TestBudgetOfRefusedTokens(t *testing.T) {
 	w := newWorld(t)
 	ledger := &spending{Ledger: &w.ledger}
@@ -81,7 +81,7 @@ func TestBudgetOfRefusedTokens(t *testing.T) {
 		{"revoked, seen before", revoked, token.ErrRevoked, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for range 2 { // what is refused is not remembered
+			for range 2 { // a refused token is not cached
 				before := hashed.Load()
 				ledger.calls = 0
 				if _, err := w.verify(t, c.raw); !errors.Is(err, c.want) {

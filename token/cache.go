@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,23 +11,24 @@ const (
 	defaultEntries = 16384
 	defaultBytes   = 64 << 20
 
-	// maxChances is how many entries in use one eviction passes over.
+	// maxChances is how many used entries one eviction may skip.
 	maxChances = 8
 )
 
-// Cache remembers tokens that were verified, so that seeing one again costs no
-// RSA. It is bounded: when full, it drops entries that were not seen lately. A
-// hit is checked again for everything that can change: its times, its key, what
-// is expected of it, Admit, and the ledger if it has a jti. The zero Cache is
-// ready; it must not be copied, and its fields not be changed, once used.
+// Cache remembers verified tokens, so that a repeated token costs no RSA. It is
+// bounded: when full, it drops entries that were not used lately.
+//
+// On a hit, everything that can change is checked again: the times, the key, Expect,
+// Admit, and, if the token has a jti, the ledger. The zero Cache is ready. It must
+// not be copied, and its fields must not change once it is used.
 type Cache struct {
 	Entries int // how many tokens; 0: 16384
 	Bytes   int // of memory, about; 0: 64 MiB
 
 	mu    sync.RWMutex
 	found map[string]*entry // by the whole text of the token
-	ring  []*entry          // the same, in no order
-	hand  int               // where in ring the next eviction looks
+	ring  []*entry          // the same entries, in no order
+	hand  int               // the index in ring where the next eviction begins
 	bytes int
 }
 
@@ -34,13 +36,13 @@ type Cache struct {
 type entry struct {
 	raw   string
 	token *Verified
-	by    *Verifier // another Verifier may speak another grammar
-	slot  int       // in ring
+	by    *Verifier // another Verifier may have another grammar
+	slot  int       // its index in ring
 	used  atomic.Bool
 }
 
-// cost is about what the entry keeps alive: the text, the claims read from it,
-// and the compiled chains, of which a short text can hold many.
+// cost estimates the bytes that the entry keeps alive: the text, the claims read from
+// it, and the compiled chains. A short text can hold many chains.
 func (e *entry) cost() int {
 	cost := 1024 + 2*len(e.raw)
 	for _, chain := range e.token.claims.Scope {
@@ -66,7 +68,7 @@ func (c *Cache) put(raw string, t *Verified, by *Verifier) {
 	if c == nil {
 		return
 	}
-	// The caller's text may be a part of a larger buffer, or of one in use again.
+	// The caller's text may be a part of a larger buffer, or of one that is reused.
 	e := &entry{raw: strings.Clone(raw), token: t, by: by}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +90,8 @@ func (c *Cache) put(raw string, t *Verified, by *Verifier) {
 	c.bytes += e.cost()
 }
 
-// evict makes room. An entry that was hit since the hand last passed gets
-// another chance, but only so many do, so that the work is bounded.
+// evict removes one entry. An entry that was used since the hand last passed is
+// skipped. The number of skipped entries is limited, so that the work is bounded.
 func (c *Cache) evict() {
 	for range maxChances {
 		c.hand %= len(c.ring)
@@ -115,9 +117,4 @@ func (c *Cache) remove(e *entry) {
 func (c *Cache) maxEntries() int { return orDefault(c.Entries, defaultEntries) }
 func (c *Cache) maxBytes() int   { return orDefault(c.Bytes, defaultBytes) }
 
-func orDefault(n, otherwise int) int {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
-}
+func orDefault(n, otherwise int) int { return cmp.Or(max(n, 0), otherwise) }

@@ -136,6 +136,7 @@ func TestCacheBounds(t *testing.T) {
 		{"bytes", &token.Cache{Bytes: 20 << 10}, 3, 10},
 		{"fewer bytes than a token", &token.Cache{Bytes: 100}, 0, 0},
 		{"room for all", &token.Cache{}, 50, 50},
+		{"negative bounds, as none", &token.Cache{Entries: -1, Bytes: -1}, 50, 50},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.verifier.Cache = c.cache
@@ -164,7 +165,7 @@ func TestCacheBounds(t *testing.T) {
 	})
 }
 
-// Whatever is put, hit and dropped, the cache holds what it says it holds.
+// After any sequence of puts, hits and evictions, the cache's counts are correct.
 func TestCacheKeepsItsBooks(t *testing.T) {
 	w := newWorld(t)
 	tokens := make([]string, 12)
@@ -195,7 +196,7 @@ func TestCacheKeepsWhatIsInUse(t *testing.T) {
 	}
 	first := accepted(t, w, inUse)
 	for i := range 40 {
-		// Each of the others is seen twice, and then no more.
+		// Each of the others is seen exactly twice.
 		once := w.token(t, "n", i+3)
 		accepted(t, w, once)
 		accepted(t, w, once)
@@ -234,7 +235,7 @@ func TestCacheBytesAreAboutRight(t *testing.T) {
 			w.verifier.Cache = &token.Cache{}
 			var before, after runtime.MemStats
 			runtime.GC()
-			runtime.GC() // pools are emptied by the second
+			runtime.GC() // the second call empties the pools
 			runtime.ReadMemStats(&before)
 			for _, raw := range tokens {
 				accepted(t, w, raw)
@@ -280,7 +281,7 @@ func TestClocks(t *testing.T) {
 		minter := token.Minter{Signers: &keys, Ledger: &ledger}
 		verify := func(raw token.Token, want error) {
 			t.Helper()
-			// Twice, so that each moment sees a hit, too.
+			// Twice, so that there is a cache hit at each time.
 			for range 2 {
 				if _, err := verifier.Verify(t.Context(), string(raw), token.Expect{Org: "acme", Audience: audience}); !errors.Is(err, want) {
 					t.Errorf("at %v: %v, want %v", time.Now(), err, want)
@@ -319,8 +320,8 @@ func TestClocks(t *testing.T) {
 	})
 }
 
-// The cache is invisible: whatever happens in whatever order, a Verifier with
-// one says what a model of the rules says.
+// The cache is invisible. After any sequence of events, a Verifier with a cache
+// returns what a model of the rules returns.
 func TestCacheIsInvisible(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -352,7 +353,7 @@ func TestCacheIsInvisible(t *testing.T) {
 	}
 }
 
-// model knows what is to be expected of each token, without a cache.
+// model predicts the result for each token, without a cache.
 type model struct {
 	*world
 	t      *testing.T
@@ -448,7 +449,7 @@ func (m *model) request() {
 	if len(m.tokens) == 0 {
 		return
 	}
-	// The later ones more often: the others are mostly dead.
+	// Later ones are chosen more often, because most others are dead.
 	k := m.tokens[max(m.random.IntN(len(m.tokens)), m.random.IntN(len(m.tokens)))]
 	now := m.now()
 	good := k.pair == m.pair && !k.revoked && k.uses != 0 &&
@@ -462,8 +463,8 @@ func (m *model) request() {
 	}
 }
 
-// The same with everything at once, for what must hold in any order: after
-// something has returned, nothing that starts is accepted.
+// The same with all events at the same time. After a call that invalidates a token has
+// returned, no request that starts is accepted.
 func TestCacheInterleaving(t *testing.T) {
 	rounds := 60
 	if testing.Short() {

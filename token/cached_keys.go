@@ -1,10 +1,12 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/recent"
 )
 
@@ -15,7 +17,7 @@ const (
 
 var errNoKey = errors.New("token: Keys returned neither a key nor an error")
 
-// CachedKeys remembers the keys another Keys has found. Cached makes one.
+// CachedKeys remembers the keys that another Keys has found. Cached makes one.
 type CachedKeys struct {
 	Now func() time.Time // nil: time.Now; set before first use, for tests
 
@@ -24,26 +26,24 @@ type CachedKeys struct {
 	found recent.Answers[string, *PublicKey]
 }
 
-// Cached remembers what k finds for as long as stale; 0 means 2 seconds. That
-// is the bound on how long a key that was replaced or deleted in another
-// process is still taken for current here. In this process, call Invalidate
-// and the bound is zero. Failures are never remembered, so that unknown kids
-// take no memory; at most 8192 keys are. It is safe for concurrent use, and a
-// hit takes no lock.
+// Cached returns a Keys that remembers what k finds for the duration stale; 0 means 2
+// seconds. If another process replaces or deletes a key, it may still be accepted
+// here for that long. In this process, call Invalidate: then the key is refused at
+// once.
+//
+// Failures are never remembered, so unknown kids take no memory. At most 8192 keys
+// are remembered. It is safe for concurrent use, and a hit takes no lock.
 func Cached(k Keys, stale time.Duration) *CachedKeys {
-	if stale <= 0 {
-		stale = defaultStale
-	}
-	return &CachedKeys{keys: k, of: recent.Groups{Stale: stale, Limit: maxKeys}}
+	return &CachedKeys{keys: k, of: recent.Groups{Stale: cmp.Or(max(stale, 0), defaultStale), Limit: maxKeys}}
 }
 
-// Public implements Keys. Its errors are those of the Keys it asks. That these
-// return neither a key nor an error is one, too, and not ErrNotFound.
+// Public implements Keys. Its errors are those of the Keys that it asks. If that Keys
+// returns neither a key nor an error, Public returns an error other than ErrNotFound.
 func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error) {
-	return c.found.Get(&c.of, current(c.Now), kid, func() (*PublicKey, string, error) {
+	return c.found.Get(&c.of, clock.Now(c.Now), kid, func() (*PublicKey, string, error) {
 		k, err := c.keys.Public(ctx, kid)
 		if err == nil && k == nil {
-			err = errNoKey // no answer: it must not read as an absence
+			err = errNoKey // a missing answer must not look like a missing key
 		}
 		if err != nil {
 			return nil, "", err
@@ -52,7 +52,7 @@ func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error)
 	})
 }
 
-// Invalidate forgets the keys of an app. Call it after the app's pair has been
-// replaced or deleted: no look-up that starts after it returns finds the old
-// key, whatever look-ups were under way. Keys of other apps stay.
+// Invalidate forgets the keys of an app. Call it after the app's pair was replaced or
+// deleted. A look-up that starts after Invalidate has returned does not find the old
+// key, even if other look-ups were under way. Keys of other apps stay.
 func (c *CachedKeys) Invalidate(clientKey string) { c.of.Forget(clientKey) }

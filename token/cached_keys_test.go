@@ -90,7 +90,7 @@ func TestCachedKeysOverTime(t *testing.T) {
 		find(0, nil)
 		calls(1)
 
-		// What is found is as old as the question, however long the answer took.
+		// The age of a key counts from the start of its look-up.
 		cached.Invalidate(appA)
 		under.during = func() { time.Sleep(1500 * time.Millisecond) }
 		find(0, nil)
@@ -127,7 +127,7 @@ func TestCachedKeysGoByTheirClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	under := &counted{Keys: &store}
-	cached := token.Cached(under, 0)
+	cached := token.Cached(under, -1) // as 0
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	cached.Now = func() time.Time { return now }
 	for _, test := range []struct {
@@ -180,7 +180,7 @@ func (anyKey) Public(_ context.Context, kid string) (*token.PublicKey, error) {
 	return &token.PublicKey{KeyID: kid, ClientKey: appA}, nil
 }
 
-// T22: a second process, with a warm cache, within the staleness.
+// T22: a second process, with a filled cache, within the stale time.
 func TestCachedKeysOfAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store token.MemoryKeys
@@ -209,7 +209,7 @@ func TestCachedKeysOfAnotherProcess(t *testing.T) {
 	})
 }
 
-// noAnswer are keys that say nothing at all.
+// noAnswer is a Keys that returns neither a key nor an error.
 type noAnswer struct{}
 
 func (noAnswer) Public(context.Context, string) (*token.PublicKey, error) { return nil, nil }

@@ -8,8 +8,8 @@ import (
 	"math/big"
 )
 
-// jwk is an RSA public key as RFC 7517 and RFC 7518 section 6.3.1 write it. It
-// has no place for a private member.
+// jwk is an RSA public key in the form of RFC 7517 and RFC 7518 section 6.3.1. It has
+// no field for a private member.
 type jwk struct {
 	KeyType   string `json:"kty"`
 	Use       string `json:"use"`
@@ -34,17 +34,17 @@ type jwkSet struct {
 	Keys    []jwk     `json:"keys"`
 }
 
-// JWKSet writes public keys as one JSON document that is both the list of
-// section 2.1 of the interface and a set of RFC 7517:
+// JWKSet writes public keys as one JSON document. It is both a list of section 2.1 of
+// the interface and a set of RFC 7517:
 //
 //	{"object":"list","data":[…],"hasMore":false,"keys":[…]}
 //
-// An item of data is the JWK with _id, its kid, and object, "jwk". Keys that
-// are not valid are left out.
+// An item of data is the JWK with two more members: _id, which is its kid, and
+// object, which is "jwk". Keys that are not valid are left out.
 func JWKSet(keys []PublicKey) []byte {
 	set := jwkSet{Object: "list", Data: []jwkItem{}, Keys: []jwk{}}
 	for _, k := range keys {
-		if k.fit() != nil {
+		if k.check() != nil {
 			continue
 		}
 		bare := jwk{
@@ -58,18 +58,18 @@ func JWKSet(keys []PublicKey) []byte {
 	return text
 }
 
-// PEM writes public keys as blocks of type PUBLIC KEY (PKIX), each below two
-// lines that say whose it is:
+// PEM writes public keys as blocks of type PUBLIC KEY (PKIX). Two lines above each
+// block name its owner:
 //
 //	# app: <client key>
 //	# kid: <key id>
 //
-// Keys that are not valid are left out, so that no client key can write a line
-// of its own.
+// Keys that are not valid are left out, so that no client key can add a line of its
+// own.
 func PEM(keys []PublicKey) []byte {
 	var text bytes.Buffer
 	for _, k := range keys {
-		if k.fit() != nil {
+		if k.check() != nil {
 			continue
 		}
 		der, err := x509.MarshalPKIXPublicKey(k.Key)

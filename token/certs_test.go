@@ -178,7 +178,7 @@ func TestRSAKnownAnswer(t *testing.T) {
 	if token.Matches(parts, &pair.PublicKey) == nil {
 		t.Error("the signature of RFC 7515 matches another text")
 	}
-	// PKCS #1 v1.5 is deterministic, so that our half can be held against it.
+	// PKCS #1 v1.5 is deterministic, so our signature can be compared with it.
 	minted, err := token.Sign(pair, []byte(parts.Payload))
 	if err != nil {
 		t.Fatal(err)

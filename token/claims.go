@@ -16,45 +16,45 @@ const (
 	defaultNamespace = "service/"
 
 	maxText   = 512       // bytes of iss, sub, aud, jti and of a role
-	maxChains = 1024      // of one token, as package scope has it
-	maxCount  = 1<<53 - 1 // the largest integer that every JSON reader keeps
+	maxChains = 1024      // of one token; the same limit as in package scope
+	maxCount  = 1<<53 - 1 // the largest integer that every JSON reader reads exactly
 )
 
-// limits are those of headers, payloads and keys.
+// limits are the limits for headers, payloads and keys.
 var limits = strictjson.Limits{Depth: 16, Members: 64, AllowNUL: true}
 
 // MaxRoles is how many roles a token can add to those of its subject.
 const MaxRoles = 64
 
-// Claims is what a token says, as section 2.3 of the interface lists it. The
+// Claims are the claims of a token, as section 2.3 of the interface lists them. The
 // zero value of an optional field means that the claim is absent.
 type Claims struct {
 	Issuer   string // iss: the client key of the app; required
 	Subject  string // sub: the account the token authenticates as; required
 	Audience string // aud: the environment URL, {BaseURL}/{org}/{version}; required
 
-	IssuedAt  time.Time // iat; a Minter is told the earliest one. These three are whole seconds
-	NotBefore time.Time // nbf
-	Expires   time.Time // exp
+	IssuedAt  time.Time // iat, in whole seconds; for a Minter, the earliest iat
+	NotBefore time.Time // nbf, in whole seconds
+	Expires   time.Time // exp, in whole seconds
 
-	ID string // jti, set by the Minter; none: ephemeral
+	ID string // jti, set by the Minter; "" in an ephemeral token
 
-	// Scope holds scope chains (scp). Nil is no claim and empty an empty one:
-	// both grant nothing. The empty chain grants everything.
+	// Scope holds scope chains (scp). Nil means no claim, and empty means an empty
+	// claim. Both grant nothing. The empty chain grants everything.
 	Scope []string
 
-	Roles         []string    // rls: beside those of the subject; at most 64
+	Roles         []string    // rls: added to those of the subject; at most 64
 	Grant         scope.Level // gnt
 	SkipACL       bool        // skp
 	SkipCreateACL bool        // skc
-	MaxUses       int64       // cnt: authentications, of a limited-use token
+	MaxUses       int64       // cnt: how often a limited-use token may authenticate
 
-	// Extra holds claims of the embedder's own: JSON by name. The names above,
-	// in any case, are not available. This package never interprets them.
+	// Extra holds the embedder's own claims: JSON by name. The names above are not
+	// available, in any case of letters. This package never interprets Extra.
 	Extra map[string]json.RawMessage
 }
 
-// What is wrong with claims that are JSON.
+// Reasons to refuse claims that are valid JSON.
 var (
 	errMissing = errors.New("claim iss, sub, aud or iat is missing")
 	errText    = errors.New("claim is empty, longer than 512 bytes or has control characters")
@@ -64,11 +64,11 @@ var (
 	errLong    = errors.New("array with too many elements")
 )
 
-// extra is a claim this package does not know: its name and its JSON.
+// extra is a claim that this package does not know: its name and its JSON.
 type extra struct{ name, raw string }
 
-// readClaims reads the payload of a token. The claims it does not know come
-// apart, in their order.
+// readClaims reads the payload of a token. It returns unknown claims separately, in
+// their order.
 func readClaims(payload, namespace string) (c Claims, extras []extra, err error) {
 	r := strictjson.New(payload, limits)
 	for name := range r.Object {
@@ -87,8 +87,8 @@ func readClaims(payload, namespace string) (c Claims, extras []extra, err error)
 	return c, extras, nil
 }
 
-// read reads the value of a claim, if it knows the name: the exact name, since
-// another spelling is another claim.
+// read reads the value of a claim if it knows the name. The name must match exactly,
+// because another spelling is another claim.
 func (c *Claims) read(r *strictjson.Reader, name, namespace string) (known bool) {
 	switch name {
 	case "iss":
@@ -114,7 +114,7 @@ func (c *Claims) read(r *strictjson.Reader, name, namespace string) (known bool)
 	return true
 }
 
-// readOwn is read for the claims of the namespace.
+// readOwn reads a claim of the namespace, as read does.
 func (c *Claims) readOwn(r *strictjson.Reader, name string) (known bool) {
 	switch name {
 	case "scp":
@@ -143,8 +143,9 @@ func readText(r *strictjson.Reader) string {
 	return s
 }
 
-// isText accepts what may name somebody. Control characters are not in it:
-// some databases refuse them, which must not look like an outage.
+// isText reports whether s may be a name: not empty, at most 512 bytes, and without
+// control characters. Some databases refuse control characters, and such an error
+// would look like an outage.
 func isText(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] == 0x7f {
@@ -154,7 +155,7 @@ func isText(s string) bool {
 	return 0 < len(s) && len(s) <= maxText
 }
 
-// readTexts reads an array of no more than most strings.
+// readTexts reads an array of strings, with no more than most elements.
 func readTexts(r *strictjson.Reader, most int) []string {
 	texts := []string{}
 	for range r.Array {
@@ -167,8 +168,8 @@ func readTexts(r *strictjson.Reader, most int) []string {
 	return texts
 }
 
-// readInteger reads a number written in digits alone: 1.0 and 1e3 are other
-// types to half of the world's readers.
+// readInteger reads a number of digits only. Many JSON readers do not read 1.0 and
+// 1e3 as integers.
 func readInteger(r *strictjson.Reader, most int64) (n int64) {
 	for _, c := range []byte(r.Number()) {
 		if c < '0' || '9' < c {
@@ -214,7 +215,7 @@ func readCount(r *strictjson.Reader) int64 {
 	return n
 }
 
-// record is what the ledger keeps of a token signed with the key.
+// record returns the ledger's record of a token that was signed with the key kid.
 func (c *Claims) record(kid string) Record {
 	return Record{
 		ID: c.ID, ClientKey: c.Issuer, Subject: c.Subject, KeyID: kid,
@@ -222,7 +223,7 @@ func (c *Claims) record(kid string) Record {
 	}
 }
 
-// payload writes the claims as readClaims reads them.
+// payload writes the claims in the form that readClaims reads.
 func (c *Claims) payload(namespace string) ([]byte, error) {
 	claims := map[string]any{"iss": c.Issuer, "sub": c.Subject, "aud": c.Audience, "iat": c.IssuedAt.Unix()}
 	for name, raw := range c.Extra {
@@ -253,8 +254,8 @@ var (
 	own        = []string{"scp", "rls", "skp", "skc", "gnt", "cnt"}
 )
 
-// isReserved reports whether a claim of the embedder's own may not have this
-// name: to readers that fold case, SUB is sub.
+// isReserved reports whether a claim of the embedder may not have this name. Letter
+// case does not matter, because some readers take SUB for sub.
 func isReserved(name, namespace string) bool {
 	for _, claim := range registered {
 		if strings.EqualFold(name, claim) {
@@ -268,3 +269,14 @@ func isReserved(name, namespace string) bool {
 	}
 	return false
 }
+
+const (
+	// leeway is how far iat and nbf may be ahead of the local clock, in seconds. exp
+	// has no leeway.
+	leeway = 60
+
+	maxTime = 253402300799 // the last second of the year 9999
+)
+
+// wholeSeconds cuts t to whole seconds, as in a claim. The zero time stays zero.
+func wholeSeconds(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }

@@ -1,47 +1,53 @@
-// Package token issues and verifies the bearer tokens of a multi-tenant
-// platform: JSON Web Tokens signed with RS256 by one of its apps, limited by
-// scope chains, for one account. It knows no HTTP server, no accounts and no
-// roles: package auth/bearer joins them.
+// Package token issues and verifies the bearer tokens of a multi-tenant platform.
+// They are JSON Web Tokens, signed with RS256 by an app of the platform. A token is
+// for one account and limited by scope chains. The package knows no HTTP server, no
+// accounts and no roles: package auth/bearer connects them.
 //
-// A Minter signs Claims. A Verifier checks a token and returns a Verified. Keys,
-// Signers and a Ledger are where both look things up; MemoryKeys and
-// MemoryLedger are those of one process. Cached and Cache save a Verifier
-// look-ups and RSA. JWKSet and PEM write the public keys for other readers, and
-// Transport presents a token as a client.
+// A Minter signs Claims. A Verifier checks a token and returns a Verified. Both look
+// things up in Keys, Signers and a Ledger. MemoryKeys and MemoryLedger implement
+// these for one process. Cached and Cache spare a Verifier look-ups and RSA. JWKSet
+// and PEM write the public keys for other readers. Transport presents a token as a
+// client.
 //
 // # Choosing
 //
-// An ephemeral token has no id and needs no ledger. It lasts 15 minutes unless
-// said otherwise and 24 hours at most, since nothing but replacing the app's
-// key invalidates it earlier. A permanent token has an id, lasts until it is
-// revoked, and costs one call of the ledger for each request. A limited-use
-// token is one that also counts its uses. Both may be recorded with their
-// Lineage: a token that another one made is refused once that one is.
+// An ephemeral token has no id and needs no ledger. It lasts 15 minutes by default
+// and 24 hours at most, because only replacing the app's key invalidates it earlier.
+//
+// A permanent token has an id, lasts until it is revoked, and costs one call of the
+// ledger for each request. A limited-use token also counts its uses.
+//
+// Permanent and limited-use tokens may be recorded with their Lineage. A token that
+// another token made is refused once that one is dead.
 //
 // # What is accepted
 //
-// Section 5.4 of the interface and RFC 7519, narrowly: RS256 and no other
-// algorithm; a header of exactly alg, kid and, optionally, typ; at most 8 KiB;
-// canonical base64url; JSON without duplicate names at any level; aud as one
-// string; times as whole seconds. exp is exact; iat and nbf may be a minute
-// ahead. The app that iss names must own the key, and belong to the org that is
-// expected. Nothing in a token makes the Verifier ask anybody but Keys and the
-// ledger.
+// The Verifier accepts a narrow form of section 5.4 of the interface and RFC 7519:
 //
-// Nothing is looked up for a token before its form has been checked, nothing in
-// its claims is read before its signature has been verified, and nothing is
-// recorded before everything else has passed. Claims that are not those of
-// section 2.3 of the interface are kept and never interpreted.
+//   - The algorithm is RS256 and no other.
+//   - The header has exactly alg, kid and, optionally, typ.
+//   - The token has at most 8 KiB, in canonical base64url.
+//   - The JSON has no duplicate names at any level.
+//   - aud is one string, and times are whole seconds.
+//
+// exp is exact; iat and nbf may be a minute ahead. The app that iss names must own
+// the key, and must belong to the expected org. Nothing in a token makes the Verifier
+// ask anything but Keys and the ledger.
+//
+// The form of a token is checked before anything is looked up. The signature is
+// verified before any claim is read. Everything else must pass before anything is
+// recorded. Claims that section 2.3 of the interface does not list are kept and never
+// interpreted.
 //
 // # What is not checked
 //
-// Whether org, app and account exist and are enabled is for Verifier.Admit.
-// What the scope permits is asked of Verified.Scope, route by route. Who may
-// mint what is decided before the Minter is called.
+// The Verifier does not check that org, app and account exist and are enabled: that is
+// for Verifier.Admit. It does not apply the scope: each route asks Verified.Scope. The
+// Minter does not check who may mint what: its caller decides that before.
 //
 // # Compatibility
 //
-// Structs may gain fields: write them with field names. Keys, Signers, Exposed,
-// Spender, Ledger and Source never gain methods. Which errors match stays; their
-// texts may change.
+// Structs may get more fields, so composite literals should name theirs. Keys,
+// Signers, Exposed, Spender, Ledger and Source never get more methods. The errors
+// that errors.Is matches do not change; their texts may change.
 package token

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// What this package reports. A token that was refused matches ErrInvalid,
-// whatever was wrong with it; ErrExpired, ErrNotYet, ErrKeyMismatch,
-// ErrRevoked and ErrExhausted say more where a caller may be told more. An
-// error of Verify that does not match ErrInvalid says nothing about the token:
-// a store failed, or the Verifier is not set up.
+// Errors of this package. The error of a refused token always matches ErrInvalid. It
+// may also match ErrExpired, ErrNotYet, ErrKeyMismatch, ErrRevoked or ErrExhausted,
+// for callers that may be told more. An error of Verify that does not match ErrInvalid
+// says nothing about the token: a store failed, or the Verifier is not set up.
 var (
 	ErrInvalid     = errors.New("token: invalid")
 	ErrExpired     = errors.New("token: expired")
@@ -24,16 +23,16 @@ var (
 	ErrTooDeep   = errors.New("token: made by a chain of more than 4 tokens")
 	ErrNoKeyPair = errors.New("token: the app has no key pair")
 
-	// ErrClaims and ErrScope are what a Minter refuses to sign.
+	// ErrClaims and ErrScope: a Minter refuses to sign these claims or this scope.
 	ErrClaims = errors.New("token: claims cannot be minted")
 	ErrScope  = errors.New("token: scope cannot be minted")
 
-	// ErrBadKey is a key that may neither sign nor verify here.
+	// ErrBadKey: the key may neither sign nor verify here.
 	ErrBadKey = errors.New("token: key is not acceptable")
 )
 
-// refusal is a token that was refused: ErrInvalid to whoever answers the
-// caller, its cause to whoever reads the log.
+// refusal is the error of a refused token. It matches ErrInvalid, and its cause is
+// for the log.
 type refusal struct{ cause error }
 
 func refuse(reason string) error { return &refusal{errors.New(reason)} }
@@ -45,3 +44,14 @@ func (r *refusal) Error() string {
 func (r *refusal) Is(target error) bool { return target == ErrInvalid }
 
 func (r *refusal) Unwrap() error { return r.cause }
+
+// unknownKey is the error of a token whose kid is unknown. It matches what the error
+// of Keys matches, so that a caller can recognise an outage. It does not match
+// ErrNotFound, because an unknown kid is answered like a bad signature.
+type unknownKey struct{ cause error }
+
+func (u *unknownKey) Error() string { return ErrInvalid.Error() + ": kid is unknown" }
+
+func (u *unknownKey) Is(target error) bool {
+	return target == ErrInvalid || target != ErrNotFound && errors.Is(u.cause, target)
+}

@@ -135,7 +135,7 @@ func ExampleVerifier_Verify() {
 
 func ExampleCached() {
 	ctx := context.Background()
-	var store token.MemoryKeys // in earnest, one in a database
+	var store token.MemoryKeys // a service keeps its keys in a database
 	first, err := store.Generate(ctx, "acme", "notes-app")
 	if err != nil {
 		log.Fatal(err)
@@ -148,7 +148,7 @@ func ExampleCached() {
 	if _, err := store.Generate(ctx, "acme", "notes-app"); err != nil {
 		log.Fatal(err)
 	}
-	keys.Invalidate("notes-app") // at once here, within 2 seconds elsewhere
+	keys.Invalidate("notes-app") // takes effect at once here, and within 2 seconds in other processes
 	_, err = keys.Public(ctx, first.KeyID)
 	fmt.Println(errors.Is(err, token.ErrNotFound))
 	// Output:
@@ -171,7 +171,7 @@ func ExampleGeneratePair() {
 }
 
 func ExampleNewPair() {
-	// A key that never leaves its KMS: anything that is a crypto.Signer.
+	// Any crypto.Signer can be used, such as a key that never leaves its KMS.
 	signer := rsaKeys[0]()
 	pair, err := token.NewPair(signer)
 	if err != nil {

@@ -2,7 +2,7 @@ package token
 
 import "github.com/golang-jwt/jwt/v5"
 
-// Parts of the reader, for tests that hold it against other readers.
+// Parts of the reader, for tests that compare it with other readers.
 var (
 	ReadHeader = readHeader
 	ReadClaims = readClaims
@@ -14,7 +14,7 @@ type Extra = extra
 func (e Extra) Name() string { return e.name }
 func (e Extra) Raw() string  { return e.raw }
 
-// Parts are those of a token, decoded.
+// Parts are the decoded parts of a token.
 type Parts struct {
 	Signed, Header, Payload string
 	Signature               []byte
@@ -25,12 +25,12 @@ func Split(raw string) (Parts, error) {
 	return Parts{c.signed, c.header, c.payload, c.signature}, err
 }
 
-// Matches is the RSA step alone.
+// Matches does only the RSA step.
 func Matches(p Parts, key *PublicKey) error {
 	return jwt.SigningMethodRS256.Verify(p.Signed, p.Signature, key.Key)
 }
 
-// Len is how many tokens are remembered, and of how many bytes.
+// Len returns how many tokens the cache holds, and their cost in bytes.
 func (c *Cache) Len() (entries, bytes int) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -39,21 +39,21 @@ func (c *Cache) Len() (entries, bytes int) {
 
 func (c *CachedKeys) Len() int { return c.found.Len() }
 
-// Len is how many records are kept, and of how many subjects.
+// Len returns how many records are stored, and of how many subjects.
 func (m *MemoryLedger) Len() (records, subjects int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.records), len(m.subjects)
 }
 
-// Children is how many records are kept as made by a record.
+// Children returns how many records are stored as children of a record.
 func (m *MemoryLedger) Children(r Record) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.records[recordKey{r.ClientKey, r.ID}].children)
 }
 
-// SetParent makes of a record's lineage what no Issue accepts.
+// SetParent gives a record a parent that Issue would not accept.
 func (m *MemoryLedger) SetParent(r Record, parent string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,13 +62,13 @@ func (m *MemoryLedger) SetParent(r Record, parent string) {
 
 const MaxKeys = maxKeys
 
-// The fingerprint of keys that can be factored.
+// The test for keys that can be factored.
 var (
 	HasROCA    = hasROCA
 	ROCAPrimes = rocaPrimes
 )
 
-// Why JSON is refused that strictjson accepts.
+// The reasons to refuse JSON that strictjson accepts.
 var (
 	ErrLong      = errLong
 	ErrRange     = errRange

@@ -21,9 +21,9 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// refusals lists every reason to refuse a JSON text, each with what is true of
-// the text then. A text that is refused for syntax is refused by the other
-// readers, too; the rest is where this package is narrower, on purpose.
+// refusals lists every reason to refuse a JSON text, each with a check that the reason
+// is true. Other readers also refuse a text for its syntax. The other reasons are those
+// for which this package is stricter.
 var refusals = map[error]func(text string) bool{
 	strictjson.ErrValue:     noJSON,
 	strictjson.ErrNumber:    noJSON,
@@ -57,7 +57,7 @@ func noJSON(text string) bool { return !json.Valid([]byte(text)) }
 
 func anyText(string) bool { return true }
 
-// explained asserts that a refusal has one of the reasons, and that it is true.
+// explained asserts that a refusal has one of the reasons, and that the reason is true.
 func explained(t *testing.T, text string, err error) {
 	t.Helper()
 	for reason, holds := range refusals {
@@ -151,7 +151,7 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// claimsOf reads with encoding/json the members of a payload that are claims.
+// claimsOf reads the claims of a payload with encoding/json.
 func claimsOf(t *testing.T, members map[string]json.RawMessage) (c token.Claims) {
 	t.Helper()
 	times := map[string]*time.Time{"iat": &c.IssuedAt, "nbf": &c.NotBefore, "exp": &c.Expires}
@@ -206,7 +206,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// Nobody makes a second text that is accepted out of those that are.
+// From accepted tokens, nobody can make another text that is accepted.
 func FuzzVerify(f *testing.F) {
 	w := newWorld(f)
 	honest := []string{
@@ -246,7 +246,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// Whatever an address looks like, the token stays with its host and path.
+// For any URL, the token is sent only to its host and path.
 func FuzzTransport(f *testing.F) {
 	for _, seed := range []string{
 		"https://api.example.com/acme/v2", "https://API.example.com:443/acme/v2/x?y#z", "https://api.example.com/acme/v2/../v3", "//api.example.com/acme/v2",

@@ -13,8 +13,8 @@ import (
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
-// Moduli in bits. Shorter ones are within reach of an attacker, longer ones
-// are a way to keep verifiers busy.
+// Lengths of a modulus in bits. An attacker could factor a shorter one, and could keep
+// verifiers busy with a longer one.
 const (
 	minBits = 2048
 	maxBits = 4096
@@ -25,8 +25,8 @@ const (
 	maxClientKey = 128
 )
 
-// PublicKey is what an app's tokens are verified with. A value handed out by
-// Keys is shared and must not be altered.
+// PublicKey verifies an app's tokens. A value that Keys returns is shared and must
+// not be changed.
 type PublicKey struct {
 	KeyID     string // RFC 7638 thumbprint, SHA-256, base64url
 	ClientKey string // the app that owns it; 1 to 128 visible ASCII characters
@@ -35,12 +35,17 @@ type PublicKey struct {
 	Exposed   bool // listed by the certificates endpoints
 }
 
-// Validate reports, with an error matching ErrBadKey, what keeps the key from
-// being used: a modulus outside 2048 to 4096 bits, an exponent that is even or
-// less than 3, a KeyID other than the thumbprint, a ClientKey of another shape.
-// A store calls it before it keeps a key.
+// Validate returns an error matching ErrBadKey if the key must not be used. The
+// reasons are
+//
+//   - a modulus outside 2048 to 4096 bits;
+//   - an exponent that is even, less than 3 or larger than 31 bits;
+//   - a KeyID other than the thumbprint;
+//   - a ClientKey of another shape.
+//
+// A store calls Validate before it keeps a key.
 func (k *PublicKey) Validate() error {
-	if err := k.fit(); err != nil {
+	if err := k.check(); err != nil {
 		return err
 	}
 	if kid, err := Thumbprint(k.Key); err != nil || k.KeyID != kid {
@@ -49,8 +54,8 @@ func (k *PublicKey) Validate() error {
 	return nil
 }
 
-// fit is Validate without the hashing.
-func (k *PublicKey) fit() error {
+// check is Validate without the hashing.
+func (k *PublicKey) check() error {
 	if err := checkRSA(k.Key); err != nil {
 		return err
 	}
@@ -63,7 +68,8 @@ func (k *PublicKey) fit() error {
 	return nil
 }
 
-// same reports whether a token verified with k counts as verified with l.
+// same reports whether k and l are the same key of the same app. A token that was
+// verified with k then counts as verified with l.
 func (k *PublicKey) same(l *PublicKey) bool {
 	return k == l ||
 		k.KeyID == l.KeyID && k.ClientKey == l.ClientKey && k.Org == l.Org &&
@@ -85,8 +91,8 @@ func checkRSA(k *rsa.PublicKey) error {
 	return nil
 }
 
-// isClientKey holds client keys to one line and one word wherever they are
-// printed.
+// isClientKey reports whether s is 1 to 128 visible ASCII characters. So a client key
+// is one word on one line wherever it is printed.
 func isClientKey(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {
@@ -96,9 +102,9 @@ func isClientKey(s string) bool {
 	return 0 < len(s) && len(s) <= maxClientKey
 }
 
-// Thumbprint is the KeyID of a key: RFC 7638, SHA-256, base64url. It returns an
-// error matching ErrBadKey for what is no RSA key; whether the key is fit is for
-// PublicKey.Validate.
+// Thumbprint returns the KeyID of a key: RFC 7638, SHA-256, base64url. If k is not an
+// RSA key, the error matches ErrBadKey. Thumbprint does not check whether the key is
+// acceptable; PublicKey.Validate does.
 func Thumbprint(k *rsa.PublicKey) (string, error) {
 	if k == nil || k.N == nil {
 		return "", badKey("not an RSA key")
@@ -110,17 +116,16 @@ func Thumbprint(k *rsa.PublicKey) (string, error) {
 	return encode(sum), nil
 }
 
-// KeyPair is what an app's tokens are signed with. It prints REDACTED.
+// KeyPair signs an app's tokens. It prints REDACTED.
 type KeyPair struct {
 	hidden
 	PublicKey
 	Signer crypto.Signer // an *rsa.PrivateKey, or one that stays in a KMS
 }
 
-// NewPair makes the pair of a signer, which may be held by a KMS. ClientKey
-// and Org are the caller's to set. It returns an error matching ErrBadKey
-// unless the signer's public key is RSA and fit, and a signature that it asks the
-// signer for verifies.
+// NewPair makes the pair of a signer, which may be in a KMS. The caller sets
+// ClientKey and Org. The signer's public key must be an acceptable RSA key, and a
+// trial signature must verify. Otherwise the error matches ErrBadKey.
 func NewPair(signer crypto.Signer) (*KeyPair, error) {
 	key, ok := signer.Public().(*rsa.PublicKey)
 	if !ok {
@@ -142,12 +147,12 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 	return &KeyPair{PublicKey: PublicKey{KeyID: kid, Key: key}, Signer: signer}, nil
 }
 
-type hidden = redacted.Value // embedded, it is no field of the exported surface
+type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
 
 var errROCA = badKey("modulus can be factored (ROCA, CVE-2017-15361)")
 
-// trySigner asks for a signature and verifies it. What keeps a private key from
-// working is not seen in its form.
+// trySigner asks for a signature and verifies it. The form of a private key does not
+// show whether it works.
 func trySigner(signer crypto.Signer, key *rsa.PublicKey) error {
 	digest := sha256.Sum256([]byte("a trial signature, and no token"))
 	signature, err := signer.Sign(rand.Reader, digest[:], crypto.SHA256)
@@ -160,8 +165,8 @@ func trySigner(signer crypto.Signer, key *rsa.PublicKey) error {
 	return nil
 }
 
-// GeneratePair makes a new pair of 2048, 3072 or 4096 bits. ClientKey and Org
-// are the caller's to set. Another size is an error matching ErrBadKey.
+// GeneratePair makes a new pair of 2048, 3072 or 4096 bits. The caller sets ClientKey
+// and Org. For another size, the error matches ErrBadKey.
 func GeneratePair(bits int) (*KeyPair, error) {
 	switch bits {
 	case 2048, 3072, 4096:
@@ -175,8 +180,9 @@ func GeneratePair(bits int) (*KeyPair, error) {
 	return NewPair(key)
 }
 
-// Validate is PublicKey.Validate, that the modulus is none of CVE-2017-15361, and
-// that the signer belongs to the public key.
+// Validate checks what PublicKey.Validate checks. It also checks that the modulus
+// does not have the weakness of CVE-2017-15361, and that the signer belongs to the
+// public key.
 func (p *KeyPair) Validate() error {
 	if p.Signer == nil {
 		return badKey("pair without a signer")
@@ -193,24 +199,24 @@ func (p *KeyPair) Validate() error {
 	return nil
 }
 
-// Keys finds the public key a token was signed with.
+// Keys finds the public key that a token was signed with.
 //
-// Public returns the key whose KeyID equals kid byte for byte while it is
-// current, and ErrNotFound once its app has been deleted or has another pair.
-// Any other error means that nobody knows. After the call that replaced or
-// deleted a pair has returned, no call of Public that starts finds it, unless
-// the implementation states another bound.
+// Public returns the key whose KeyID equals kid byte for byte, while that key is
+// current. It returns ErrNotFound once the app was deleted or has another pair. Any
+// other error means that the answer is unknown. After a call that replaced or deleted
+// a pair has returned, no call of Public that starts finds that pair. An
+// implementation may state another bound.
 //
-// Verify calls Public once for each token, remembered ones included; put
-// Cached in front of a store that is far away. Implementations are safe for
-// concurrent use and return when ctx ends.
+// Verify calls Public once for each token, also for cached ones. Put Cached in front
+// of a store that is slow to reach. Implementations are safe for concurrent use and
+// return when ctx ends.
 type Keys interface {
 	Public(ctx context.Context, kid string) (*PublicKey, error)
 }
 
-// Signers finds the pair an app signs with.
+// Signers finds the pair that an app signs with.
 //
-// Signer returns the app's current pair, and ErrNoKeyPair when it has none.
+// Signer returns the app's current pair, or ErrNoKeyPair if it has none.
 // Implementations are safe for concurrent use and return when ctx ends.
 type Signers interface {
 	Signer(ctx context.Context, clientKey string) (*KeyPair, error)
@@ -218,10 +224,10 @@ type Signers interface {
 
 // Exposed lists the public keys of an org's apps that have opted in.
 //
-// Each reply is one state of the set: all before a change or all after it.
-// The order is the same from call to call. An error means that nobody knows;
-// it is never an empty list. Implementations are safe for concurrent use and
-// return when ctx ends.
+// Each result is one state of the set: completely before a change or completely after
+// it. The order is the same from call to call. An error means that the answer is
+// unknown; a failure is never an empty list. Implementations are safe for concurrent
+// use and return when ctx ends.
 type Exposed interface {
 	Exposed(ctx context.Context, org string) ([]PublicKey, error)
 }

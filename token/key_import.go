@@ -12,18 +12,18 @@ import (
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
-// maxKeyText is several times the text of the largest key that is fit. The
-// parsers check a key before its size can be told, which takes long for a huge
-// one.
+// maxKeyText is several times the text of the largest acceptable key. The parsers
+// check a key before its size is known, which takes long for a huge key.
 const maxKeyText = 16 << 10
 
-// primeRounds of Miller and Rabin, and one of Baillie and PSW. A Carmichael number in
-// place of a prime passes the trial signature, and its key can be factored.
+// primeRounds is the number of Miller-Rabin rounds, before one Baillie-PSW test. A
+// Carmichael number instead of a prime passes the trial signature, but its key can be
+// factored.
 const primeRounds = 20
 
-// ParsePairPEM reads an RSA private key from the one PEM block of text:
-// PRIVATE KEY (PKCS #8) or RSA PRIVATE KEY (PKCS #1), not encrypted, at most 16
-// KiB. Errors match ErrBadKey.
+// ParsePairPEM reads an RSA private key from text, which must have exactly one PEM
+// block. The block is PRIVATE KEY (PKCS #8) or RSA PRIVATE KEY (PKCS #1), not
+// encrypted. text has at most 16 KiB. Errors match ErrBadKey.
 func ParsePairPEM(text []byte) (*KeyPair, error) {
 	if len(text) > maxKeyText {
 		return nil, badKey("text larger than 16 KiB")
@@ -52,15 +52,15 @@ func parseDER(block *pem.Block) (any, error) {
 	return nil, errors.New("PEM block is neither PRIVATE KEY nor RSA PRIVATE KEY")
 }
 
-// ParsePairJWK reads an RSA private key in the form of RFC 7517. Its use, if
-// given, must be sig, its alg RS256, and its key_ops sign, with or without
-// verify. Its kid is not kept: the pair's is the thumbprint. The text has at
-// most 16 KiB. Errors match ErrBadKey.
+// ParsePairJWK reads an RSA private key in the form of RFC 7517. If given, its use
+// must be sig, its alg RS256, and its key_ops sign, with or without verify. Its kid
+// is ignored: the KeyID of the pair is the thumbprint. text has at most 16 KiB.
+// Errors match ErrBadKey.
 func ParsePairJWK(text []byte) (*KeyPair, error) {
 	if len(text) > maxKeyText {
 		return nil, badKey("text larger than 16 KiB")
 	}
-	if err := jwkPolicy(string(text)); err != nil {
+	if err := checkJWK(string(text)); err != nil {
 		return nil, badKey(err.Error())
 	}
 	var jwk jose.JSONWebKey
@@ -70,8 +70,9 @@ func ParsePairJWK(text []byte) (*KeyPair, error) {
 	return privatePair(jwk.Key)
 }
 
-// jwkPolicy is what a JWK says about itself, which the parser leaves to others.
-func jwkPolicy(text string) error {
+// checkJWK checks the members of a JWK that say how it may be used. The parser does
+// not check them.
+func checkJWK(text string) error {
 	r := strictjson.New(text, limits)
 	for name := range r.Object {
 		switch name {
@@ -105,14 +106,13 @@ func privatePair(key any) (*KeyPair, error) {
 	if len(parsed.Primes) != 2 {
 		return nil, badKey("modulus is not the product of two primes")
 	}
-	// Without the values for faster signing, which are computed rather than
-	// believed.
+	// The values for faster signing are not taken from the text but computed.
 	private := &rsa.PrivateKey{PublicKey: parsed.PublicKey, D: parsed.D, Primes: parsed.Primes}
 	private.Precompute()
 	if err := private.Validate(); err != nil {
 		return nil, badKey(err.Error())
 	}
-	pair, err := NewPair(private) // bounds the length of the primes
+	pair, err := NewPair(private) // checks the size before the slow test of the primes
 	if err != nil {
 		return nil, err
 	}

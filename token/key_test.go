@@ -37,7 +37,7 @@ func TestGeneratePair(t *testing.T) {
 	}
 }
 
-// imitation is a signer of which only the public key exists.
+// imitation is a signer that has only a public key.
 type imitation struct{ key crypto.PublicKey }
 
 func (i imitation) Public() crypto.PublicKey { return i.key }
@@ -45,9 +45,9 @@ func (imitation) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
 	return nil, errors.New("no key")
 }
 
-func ofBits(bits, e int) *rsa.PublicKey {
+func ofBits(bits int, e int64) *rsa.PublicKey {
 	n := new(big.Int).Lsh(big.NewInt(1), uint(bits-1))
-	return &rsa.PublicKey{N: n.SetBit(n, 0, 1), E: e}
+	return &rsa.PublicKey{N: n.SetBit(n, 0, 1), E: int(e)}
 }
 
 func TestUnfitKeys(t *testing.T) {
@@ -101,7 +101,7 @@ func TestUnfitKeys(t *testing.T) {
 			t.Errorf("%d bits: %v", bits, err)
 		}
 	}
-	for _, e := range []int{3, 17, 65537, 1<<31 - 1} {
+	for _, e := range []int64{3, 17, 65537, 1<<31 - 1} {
 		if err := publicOf(t, ofBits(2048, e)).Validate(); err != nil {
 			t.Errorf("e = %d: %v", e, err)
 		}
@@ -162,7 +162,7 @@ func TestSecretsDoNotPrint(t *testing.T) {
 		}
 		log.Write(encoded)
 	}
-	// fmt asks for Format; other packages ask for these.
+	// fmt calls Format; other packages call these methods.
 	fmt.Fprintln(&log, secret.String(), secret.GoString(), pair.String(), pair.GoString())
 	private := pair.Signer.(*rsa.PrivateKey)
 	for _, leak := range []string{

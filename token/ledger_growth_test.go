@@ -7,7 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// BenchmarkIssue has as many records in all, of many subjects or of few.
+// BenchmarkIssue has the same number of records, of many subjects or of few.
 func BenchmarkIssue(b *testing.B) {
 	const records, batch = 20_000, 500
 	for _, each := range []int{10, 100, 1000, 10_000} {

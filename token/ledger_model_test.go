@@ -14,7 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// plainLedger is the contract of a Ledger as it reads: each Issue looks at every
+// plainLedger is the simplest implementation of a Ledger. Each Issue looks at every
 // record.
 type plainLedger struct {
 	now     func() time.Time
@@ -30,7 +30,7 @@ func (p *plainLedger) find(clientKey, id string) *token.Record {
 	return nil
 }
 
-// ancestors returns how many a live record has, and false for a dead one.
+// ancestors returns how many ancestors a live record has, and false for a dead record.
 func (p *plainLedger) ancestors(r *token.Record) (n int, live bool) {
 	for r != nil {
 		if !r.Expires.IsZero() && !p.now().Before(r.Expires) || r.MaxUses > 0 && r.Uses >= r.MaxUses {
@@ -50,7 +50,7 @@ func (p *plainLedger) isLive(r *token.Record) bool {
 	return live
 }
 
-// sweep drops the dead. Each is looked at before any is gone.
+// sweep drops the dead records. It looks at all of them before it drops one.
 func (p *plainLedger) sweep() {
 	var live []*token.Record
 	for _, r := range p.records {
@@ -139,7 +139,7 @@ func (p *plainLedger) List(_ context.Context, clientKey, subject string) ([]toke
 	return list, nil
 }
 
-// pair is a ledger beside the plain one, which go through the same.
+// pair applies the same calls to a MemoryLedger and a plainLedger.
 type pair struct {
 	t       *testing.T
 	rand    *rand.Rand
@@ -147,14 +147,14 @@ type pair struct {
 	memory  *token.MemoryLedger
 	plain   *plainLedger
 	issued  []token.Record
-	refused map[string]int // by the error
+	refused map[string]int // the number of refusals by error
 }
 
 func (p *pair) pick(of ...string) string { return of[p.rand.IntN(len(of))] }
 
-// any returns a record that was issued at some time, or one that never was.
+// any returns a record that was issued before, or one that was never issued.
 func (p *pair) any() token.Record {
-	// Mostly a late one: most others are dead.
+	// Mostly a late one, because most others are dead.
 	if n := len(p.issued); n > 0 {
 		return p.issued[n-1-p.rand.IntN(min(n, 12))]
 	}
@@ -164,7 +164,7 @@ func (p *pair) any() token.Record {
 func (p *pair) same(what string, got, want error) {
 	p.t.Helper()
 	if errors.Is(got, token.ErrExhausted) {
-		got = token.ErrRevoked // the plain one forgets why
+		got = token.ErrRevoked // plainLedger forgets the reason
 	}
 	if errors.Is(got, want) || errors.Is(want, errTwice) && got != nil {
 		p.refused[fmt.Sprint(want)]++

@@ -116,7 +116,7 @@ func TestSpentHasTheLastWord(t *testing.T) {
 	}
 }
 
-// rowOf issues n records, each the parent of the next.
+// rowOf issues a chain of n records, each the parent of the next.
 func rowOf(t *testing.T, ledger token.Ledger, name string, n int) (row []token.Record) {
 	t.Helper()
 	parent := ""
@@ -131,7 +131,7 @@ func rowOf(t *testing.T, ledger token.Ledger, name string, n int) (row []token.R
 	return row
 }
 
-// TestMemoryLedgerDamaged has circles, and more ancestors than there may be.
+// TestMemoryLedgerDamaged has circles, and more ancestors than allowed.
 func TestMemoryLedgerDamaged(t *testing.T) {
 	ledger := &token.MemoryLedger{}
 	dead := func(what string, r token.Record) {
@@ -158,7 +158,7 @@ func TestMemoryLedgerDamaged(t *testing.T) {
 	}
 }
 
-// TestMemoryLedgerSpendsWithoutMemory has a record with the most ancestors.
+// TestMemoryLedgerSpendsWithoutMemory spends a record with MaxAncestors ancestors.
 func TestMemoryLedgerSpendsWithoutMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -200,8 +200,8 @@ func TestMemoryLedgerForgetsDescendants(t *testing.T) {
 	}
 }
 
-// TestMemoryLedgerPrunesDescendants has the next Issue for a subject
-// drop what is dead by its ancestors.
+// TestMemoryLedgerPrunesDescendants checks that the next Issue for a subject drops
+// records whose ancestors are dead.
 func TestMemoryLedgerPrunesDescendants(t *testing.T) {
 	ledger := &token.MemoryLedger{}
 	parent := aRecord("parent")
@@ -227,7 +227,7 @@ func TestMemoryLedgerPrunesDescendants(t *testing.T) {
 	}
 }
 
-// TestMemoryLedgerForgetsChildren has a maker that outlives all it makes.
+// TestMemoryLedgerForgetsChildren has a maker that outlives all its children.
 func TestMemoryLedgerForgetsChildren(t *testing.T) {
 	ledger := &token.MemoryLedger{}
 	maker := aRecord("maker")

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// MemoryKeys keeps key pairs in this process: for tests, for one server
-// without a database, and as the reference of what a store does. An app has
-// one pair; the one it replaces is forgotten at once. The zero MemoryKeys is
-// empty and ready; it must not be copied.
+// MemoryKeys keeps key pairs in this process. It is for tests, for one server without
+// a database, and a reference for other stores. An app has one pair; a replaced pair
+// is forgotten at once. The zero MemoryKeys is empty and ready. It must not be
+// copied.
 type MemoryKeys struct {
 	mu    sync.RWMutex
 	pairs map[string]*KeyPair // by client key
@@ -24,10 +24,10 @@ var (
 	_ Exposed = (*MemoryKeys)(nil)
 )
 
-// Generate gives an app a new pair of 2048 bits in place of the one it had,
-// which invalidates every token of the app. Whether the app's key is exposed
-// stays as it was. It returns the new public key, or an error matching ErrBadKey
-// for a client key of another shape.
+// Generate gives an app a new pair of 2048 bits. It replaces the old pair, which
+// invalidates every token of the app. The new key is exposed if the old one was.
+// Generate returns the new public key, or an error matching ErrBadKey for a client
+// key of another shape.
 func (m *MemoryKeys) Generate(ctx context.Context, org, clientKey string) (*PublicKey, error) {
 	pair, err := GeneratePair(minBits)
 	if err != nil {
@@ -45,9 +45,8 @@ func (m *MemoryKeys) Generate(ctx context.Context, org, clientKey string) (*Publ
 	return &pair.PublicKey, nil
 }
 
-// Put gives pair.ClientKey this pair in place of the one it had. It returns an
-// error matching ErrBadKey for a pair that is not fit, or that another app
-// has: a kid has one owner.
+// Put gives pair.ClientKey this pair and replaces the old one. The error matches
+// ErrBadKey if the pair is not valid, or if another app has it: a kid has one owner.
 func (m *MemoryKeys) Put(ctx context.Context, pair *KeyPair) error {
 	kept := *pair
 	m.mu.Lock()
@@ -81,8 +80,8 @@ func (m *MemoryKeys) remove(clientKey string) bool {
 	return true
 }
 
-// Delete forgets the pair of an app, which invalidates every token of the
-// app. It returns ErrNotFound when there is none.
+// Delete forgets the pair of an app, which invalidates every token of the app. It
+// returns ErrNotFound if the app has no pair.
 func (m *MemoryKeys) Delete(ctx context.Context, clientKey string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,8 +91,8 @@ func (m *MemoryKeys) Delete(ctx context.Context, clientKey string) error {
 	return nil
 }
 
-// Expose lists the app's public key among those of its org, or no longer. It
-// returns ErrNotFound when the app has no pair.
+// Expose sets whether the app's public key is listed among those of its org. It
+// returns ErrNotFound if the app has no pair.
 func (m *MemoryKeys) Expose(ctx context.Context, clientKey string, exposed bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +100,7 @@ func (m *MemoryKeys) Expose(ctx context.Context, clientKey string, exposed bool)
 	if pair == nil {
 		return ErrNotFound
 	}
-	// A copy: readers hold the old one.
+	// A copy, because readers may hold the old one.
 	changed := *pair
 	changed.Exposed = exposed
 	m.pairs[clientKey], m.kids[pair.KeyID] = &changed, &changed
@@ -130,7 +129,7 @@ func (m *MemoryKeys) Signer(ctx context.Context, clientKey string) (*KeyPair, er
 	return pair, nil
 }
 
-// Exposed implements Exposed. The keys come in the order of their client keys.
+// Exposed implements Exposed. The keys are in the order of their client keys.
 func (m *MemoryKeys) Exposed(ctx context.Context, org string) ([]PublicKey, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -10,58 +10,60 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
-// MemoryLedger is a Ledger in this process: when the process ends, every
-// permanent and limited-use token ends with it. The zero MemoryLedger is empty
-// and ready; it must not be copied.
+// MemoryLedger is a Ledger in this process. When the process ends, all permanent and
+// limited-use tokens become invalid. The zero MemoryLedger is empty and ready. It
+// must not be copied.
 //
 // Issue takes as long for a subject with many records as for one with few.
 type MemoryLedger struct {
 	Now func() time.Time // nil: time.Now
 
 	mu       sync.Mutex
-	records  map[recordKey]*kept
-	subjects map[subjectKey]*holdings
+	records  map[recordKey]*storedRecord
+	subjects map[subjectKey]*subjectRecords
 	expiries expiries
-	spent    []*kept // since the last Issue
+	spent    []*storedRecord // since the last Issue
 }
 
 type recordKey struct{ clientKey, id string }
 
 type subjectKey struct{ clientKey, subject string }
 
-// kept is a record with all that changes when it is removed.
-type kept struct {
+// storedRecord is a record with the links that change when it is removed.
+type storedRecord struct {
 	Record
-	parent   *kept              // nil: it has none; a record is removed with its parent
-	children map[*kept]struct{} // records that it is the parent of
-	place    *list.Element      // in its holdings
-	expiry   int                // its index in expiries
+	parent   *storedRecord              // nil if it has none; a record is removed with its parent
+	children map[*storedRecord]struct{} // the records whose parent it is
+	element  *list.Element              // its element in subjectRecords
+	expiry   int                        // its index in expiries
 }
 
-// holdings are the records of one subject.
-type holdings struct {
-	records list.List      // of *kept, in the order of issue
-	ofKey   map[string]int // how many of them there are, by KeyID
+// subjectRecords are the records of one subject of an app.
+type subjectRecords struct {
+	records list.List      // of *storedRecord, in the order of issue
+	ofKey   map[string]int // the number of records by KeyID
 }
 
-// all goes through the records in the order of issue. None may be removed meanwhile.
-func (h *holdings) all() iter.Seq[*kept] {
-	return func(yield func(*kept) bool) {
+// all returns the records in the order of issue. The loop must not remove records.
+func (h *subjectRecords) all() iter.Seq[*storedRecord] {
+	return func(yield func(*storedRecord) bool) {
 		if h == nil {
 			return
 		}
 		for e := h.records.Front(); e != nil; e = e.Next() {
-			if !yield(e.Value.(*kept)) {
+			if !yield(e.Value.(*storedRecord)) {
 				return
 			}
 		}
 	}
 }
 
-// count returns how many records of a key there are.
-func (h *holdings) count(kid string) int {
+// count returns the number of records of a key.
+func (h *subjectRecords) count(kid string) int {
 	if h == nil {
 		return 0
 	}
@@ -70,15 +72,16 @@ func (h *holdings) count(kid string) int {
 
 var _ Ledger = (*MemoryLedger)(nil)
 
-// isUsable reports whether a record is live, its ancestors aside: a kept record
-// has not been revoked.
-func (r *kept) isUsable(now time.Time) bool {
+// isUsable reports whether a record is live, without looking at its ancestors. A
+// stored record was not revoked.
+func (r *storedRecord) isUsable(now time.Time) bool {
 	return (r.Expires.IsZero() || now.Before(r.Expires)) && (r.MaxUses == 0 || r.Uses < r.MaxUses)
 }
 
-// ancestors returns how many ancestors a live record has. A nil record is not
-// live. The walk ends after MaxAncestors, also where records form a circle.
-func (r *kept) ancestors(now time.Time) (n int, live bool) {
+// ancestors returns how many ancestors a live record has, and whether it is live. A
+// nil record is not live. The loop ends after MaxAncestors, also if the records form
+// a circle.
+func (r *storedRecord) ancestors(now time.Time) (n int, live bool) {
 	for n := range MaxAncestors + 1 {
 		if r == nil || !r.isUsable(now) {
 			return 0, false
@@ -91,17 +94,20 @@ func (r *kept) ancestors(now time.Time) (n int, live bool) {
 	return 0, false
 }
 
-func (r *kept) isLive(now time.Time) bool {
+func (r *storedRecord) isLive(now time.Time) bool {
 	_, live := r.ancestors(now)
 	return live
 }
 
 // Issue implements Ledger.
 func (m *MemoryLedger) Issue(ctx context.Context, r Record, limit int) error {
-	now := current(m.Now)
+	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropDead(now)
+	if r.MaxUses < 0 {
+		return errors.New("token: a record with a negative use count")
+	}
 	if m.records[recordKey{r.ClientKey, r.ID}] != nil {
 		return errors.New("token: id was issued before")
 	}
@@ -109,19 +115,19 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, limit int) error {
 	if err != nil {
 		return err
 	}
-	// All that are left are live, so that counting them needs no look at each.
+	// All remaining records are live, so the stored count is exact.
 	if m.subjects[subjectKey{r.ClientKey, r.Subject}].count(r.KeyID) >= limit {
 		return ErrTooMany
 	}
 	r.Uses = 0
-	m.add(&kept{Record: r, parent: parent})
+	m.add(&storedRecord{Record: r, parent: parent})
 	m.prune(r, limit)
 	return nil
 }
 
-// parentOf returns the parent of a record, nil if it has none, or why the record
-// may not descend from it.
-func (m *MemoryLedger) parentOf(r *Record, now time.Time) (*kept, error) {
+// parentOf returns the parent of a record, or nil if it has none. It returns an error
+// if the record may not descend from the parent.
+func (m *MemoryLedger) parentOf(r *Record, now time.Time) (*storedRecord, error) {
 	if r.Parent == "" {
 		return nil, nil
 	}
@@ -136,9 +142,9 @@ func (m *MemoryLedger) parentOf(r *Record, now time.Time) (*kept, error) {
 	return parent, nil
 }
 
-// dropDead removes each record that has expired or was spent since the last
-// Issue, and all that descends from it. What was revoked is gone already. Each
-// record is removed once, so that no Issue looks at the living.
+// dropDead removes each record that has expired or was exhausted since the last
+// Issue, and all its descendants. Revoked records are already removed. Each record is
+// removed once, so no Issue looks at live records.
 func (m *MemoryLedger) dropDead(now time.Time) {
 	for len(m.expiries) > 0 && !m.expiries[0].isUsable(now) {
 		m.remove(m.expiries[0])
@@ -149,18 +155,18 @@ func (m *MemoryLedger) dropDead(now time.Time) {
 	m.spent = nil
 }
 
-// prune drops of a subject's records of other keys all but the latest: a
-// replaced key's records are dead too, which only Keys knows. An Issue that
-// still holds a key replaced meanwhile prunes none of the new one's, as there
-// are never more of them than limit, and they are the latest.
+// prune drops the oldest records of a subject that have other keys, and keeps the
+// latest. If a key was replaced, its records are dead, but only Keys knows that. An
+// Issue that still holds a replaced key may prune too. It drops none of the new key's
+// records: there are at most limit of them, and they are the latest.
 func (m *MemoryLedger) prune(issued Record, limit int) {
 	h := m.subjects[subjectKey{issued.ClientKey, issued.Subject}]
 	excess := h.records.Len() - h.count(issued.KeyID) - limit
 	if excess <= 0 {
 		return
 	}
-	// Chosen before any is gone: one may be the parent of another.
-	oldest := make([]*kept, 0, excess)
+	// Chosen before any is removed, because one may be the parent of another.
+	oldest := make([]*storedRecord, 0, excess)
 	for r := range h.all() {
 		if len(oldest) == excess {
 			break
@@ -174,18 +180,18 @@ func (m *MemoryLedger) prune(issued Record, limit int) {
 	}
 }
 
-func (m *MemoryLedger) add(r *kept) {
+func (m *MemoryLedger) add(r *storedRecord) {
 	if m.records == nil {
-		m.records, m.subjects = map[recordKey]*kept{}, map[subjectKey]*holdings{}
+		m.records, m.subjects = map[recordKey]*storedRecord{}, map[subjectKey]*subjectRecords{}
 	}
 	m.records[recordKey{r.ClientKey, r.ID}] = r
 	subject := subjectKey{r.ClientKey, r.Subject}
 	h := m.subjects[subject]
 	if h == nil {
-		h = &holdings{ofKey: map[string]int{}}
+		h = &subjectRecords{ofKey: map[string]int{}}
 		m.subjects[subject] = h
 	}
-	r.place = h.records.PushBack(r)
+	r.element = h.records.PushBack(r)
 	h.ofKey[r.KeyID]++
 	if !r.Expires.IsZero() {
 		heap.Push(&m.expiries, r)
@@ -194,21 +200,21 @@ func (m *MemoryLedger) add(r *kept) {
 		return
 	}
 	if r.parent.children == nil {
-		r.parent.children = map[*kept]struct{}{}
+		r.parent.children = map[*storedRecord]struct{}{}
 	}
 	r.parent.children[r] = struct{}{}
 }
 
-// remove drops a record and all that descends from it. A record that is gone
-// already stays so.
-func (m *MemoryLedger) remove(r *kept) {
+// remove removes a record and all its descendants. It does nothing if the record was
+// removed before.
+func (m *MemoryLedger) remove(r *storedRecord) {
 	key, subject := recordKey{r.ClientKey, r.ID}, subjectKey{r.ClientKey, r.Subject}
 	if m.records[key] != r {
 		return
 	}
 	delete(m.records, key)
 	h := m.subjects[subject]
-	h.records.Remove(r.place)
+	h.records.Remove(r.element)
 	if h.ofKey[r.KeyID]--; h.ofKey[r.KeyID] == 0 {
 		delete(h.ofKey, r.KeyID)
 	}
@@ -228,7 +234,7 @@ func (m *MemoryLedger) remove(r *kept) {
 
 // Spend implements Spender.
 func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
-	now := current(m.Now)
+	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	issued := m.records[recordKey{r.ClientKey, r.ID}]
@@ -251,7 +257,7 @@ func (m *MemoryLedger) Revoke(ctx context.Context, clientKey, id string) error {
 	if id == "" {
 		return ErrEphemeral
 	}
-	now := current(m.Now)
+	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.records[recordKey{clientKey, id}]
@@ -264,25 +270,25 @@ func (m *MemoryLedger) Revoke(ctx context.Context, clientKey, id string) error {
 
 // RevokeSubject implements Ledger.
 func (m *MemoryLedger) RevokeSubject(ctx context.Context, clientKey, subject string) (int, error) {
-	now := current(m.Now)
+	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h, live := m.subjects[subjectKey{clientKey, subject}], 0
-	// Counted before any is gone: one may be the parent of another.
+	// Counted before any is removed, because one may be the parent of another.
 	for r := range h.all() {
 		if r.isLive(now) {
 			live++
 		}
 	}
 	for h != nil && h.records.Len() > 0 {
-		m.remove(h.records.Front().Value.(*kept))
+		m.remove(h.records.Front().Value.(*storedRecord))
 	}
 	return live, nil
 }
 
 // List implements Ledger.
 func (m *MemoryLedger) List(ctx context.Context, clientKey, subject string) ([]Record, error) {
-	now := current(m.Now)
+	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := []Record{}
@@ -295,4 +301,29 @@ func (m *MemoryLedger) List(ctx context.Context, clientKey, subject string) ([]R
 		return cmp.Or(a.Issued.Compare(b.Issued), cmp.Compare(a.ID, b.ID))
 	})
 	return list, nil
+}
+
+// expiries is a heap of the records that expire, for container/heap. The first one
+// expires first.
+type expiries []*storedRecord
+
+func (e expiries) Len() int           { return len(e) }
+func (e expiries) Less(i, j int) bool { return e[i].Expires.Before(e[j].Expires) }
+
+func (e expiries) Swap(i, j int) {
+	e[i], e[j] = e[j], e[i]
+	e[i].expiry, e[j].expiry = i, j
+}
+
+func (e *expiries) Push(r any) {
+	r.(*storedRecord).expiry = len(*e)
+	*e = append(*e, r.(*storedRecord))
+}
+
+func (e *expiries) Pop() any {
+	last := len(*e) - 1
+	r := (*e)[last]
+	(*e)[last] = nil
+	*e = (*e)[:last]
+	return r
 }

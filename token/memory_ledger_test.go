@@ -50,7 +50,7 @@ func TestMemoryLedger(t *testing.T) {
 		}
 		for _, r := range records {
 			if r.MaxUses == 0 {
-				r.Uses = 0 // whether they are counted is open
+				r.Uses = 0 // a ledger need not count them
 			}
 			ids = append(ids, fmt.Sprintf("%s %d/%d", r.ID, r.Uses, r.MaxUses))
 		}
@@ -175,8 +175,8 @@ func TestMemoryLedgerAndTheDead(t *testing.T) {
 	}
 }
 
-// together runs f n times at once and returns how often it succeeded and the
-// errors of the other times.
+// together runs f n times concurrently. It returns how often f succeeded, and the
+// errors of the other calls.
 func together(n int, f func(i int) error) (succeeded int, errs []error) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -294,7 +294,7 @@ func TestMemoryLedgerRevocation(t *testing.T) {
 			if _, err := ledger.Spend(t.Context(), early); !errors.Is(err, token.ErrRevoked) {
 				t.Fatalf("round %d: spend of what was issued before = %v", i, err)
 			}
-			// Whether the late one is among them is open, but not what is said of it.
+			// The late token may or may not be revoked, but List and Spend must agree.
 			list, err := ledger.List(t.Context(), appA, account)
 			if err != nil {
 				t.Fatal(err)
@@ -393,7 +393,7 @@ func TestMemoryLedgerForgetsTheDead(t *testing.T) {
 		}
 		advance(10 * time.Millisecond)
 	}
-	// 100 live at any time, and as many as a few looks at each issue let grow.
+	// 100 are live at any time, and a bounded number of dead ones may remain.
 	if n, subjects := ledger.Len(); n > 400 || subjects > n {
 		t.Errorf("%d records of %d subjects kept, of which 100 are live", n, subjects)
 	}
@@ -414,7 +414,7 @@ func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
 	if n, _ := ledger.Len(); n > 6 {
 		t.Errorf("%d records of one subject at limit 3", n)
 	}
-	// An Issue that still holds the key before it must cost the latest nothing.
+	// An Issue that still holds the key before it must not drop the latest record.
 	late := aRecord("late")
 	late.KeyID = "key-48"
 	if err := ledger.Issue(t.Context(), late, 3); err != nil && !errors.Is(err, token.ErrTooMany) {
@@ -428,7 +428,7 @@ func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
 	}
 }
 
-// The limit of an Issue is about its own key; it may be lower than before.
+// The limit of an Issue is for its own key. It may be lower than before.
 func TestMemoryLedgerKeepsTheLivingUnderALowerLimit(t *testing.T) {
 	ledger := &token.MemoryLedger{}
 	mine := aRecord("mine")

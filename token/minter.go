@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -21,9 +22,9 @@ const (
 	defaultPerSubject = 10 // section 8 of the interface
 )
 
-// Minter signs tokens. It decides whether claims can be signed, not whether
-// the caller may ask for them: that is the embedder's, before. It must not be
-// changed once used; it is safe for concurrent use.
+// Minter signs tokens. It decides whether claims can be signed. It does not decide
+// whether the caller may ask for them: the embedder must do that before. A Minter
+// must not be changed once used. It is safe for concurrent use.
 type Minter struct {
 	Signers    Signers          // required
 	Ledger     Ledger           // required by Permanent and Limited
@@ -34,17 +35,22 @@ type Minter struct {
 	Now        func() time.Time // nil: time.Now
 }
 
-// Ephemeral mints a token without a jti, which needs no ledger and cannot be
-// revoked alone. It ends after ttl, cut to whole seconds: 1 second to 24 hours,
-// 0 means 15 minutes. Expires, ID and MaxUses must be zero.
+// Ephemeral mints a token without a jti. It needs no ledger and cannot be revoked
+// alone. It expires after ttl, cut to whole seconds: 1 second to 24 hours; 0 means 15
+// minutes. Expires, ID and MaxUses must be zero.
 //
-// The iat is now, or IssuedAt if that is later: of a whole second, now cut and
-// IssuedAt rounded up. IssuedAt may be a minute ahead, and must come before the
-// token's end.
+// The iat is the current time cut to a whole second. If IssuedAt is later, the iat is
+// IssuedAt rounded up to a whole second. IssuedAt may be at most a minute ahead, and
+// must come before the token's end.
 //
-// Errors match ErrClaims for claims that are missing, out of range or
-// contradict each other; ErrScope, with a *scope.SyntaxError, for chains that
-// do not parse or can match nothing; ErrNoKeyPair. Any other is a store's.
+// The error matches
+//
+//   - ErrClaims for claims that are missing, out of range or contradict each other;
+//   - ErrScope, with a *scope.SyntaxError, for chains that do not parse or can match
+//     nothing;
+//   - ErrNoKeyPair if the app has no pair.
+//
+// Any other error comes from a store.
 func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (Token, Claims, error) {
 	if ttl == 0 {
 		ttl = defaultTTL
@@ -55,7 +61,7 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 	if !c.Expires.IsZero() || c.MaxUses != 0 {
 		return "", Claims{}, unmintable(errors.New("an ephemeral token ends by its ttl and has no use count"))
 	}
-	now := current(m.Now)
+	now := clock.Now(m.Now)
 	c.Expires = now.Add(ttl)
 	t, _, err := m.mint(ctx, &c, now, "")
 	if err != nil {
@@ -64,13 +70,15 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 	return t, c, nil
 }
 
-// Permanent mints a token with a jti, which lasts until it is revoked or its
-// key replaced, or until c.Expires if that is set. ID and MaxUses must be zero;
-// IssuedAt is as for Ephemeral. It returns the claims as they were signed.
+// Permanent mints a token with a jti. It lasts until it is revoked, or until its key
+// is replaced, or until c.Expires if that is set. ID and MaxUses must be zero.
+// IssuedAt is as for Ephemeral. Permanent returns the claims as they were signed.
 //
-// Errors are those of Ephemeral; ErrTooMany when the subject has the most
-// tokens of this app that PerSubject allows; and ErrRevoked and ErrTooDeep when
-// the token that Lineage.Parent names is not live, or has the most ancestors.
+// The errors are those of Ephemeral, and the following:
+//
+//   - ErrTooMany if the subject has as many tokens of this app as PerSubject allows;
+//   - ErrRevoked if the token that Lineage.Parent names is not live;
+//   - ErrTooDeep if that token has MaxAncestors ancestors.
 func (m *Minter) Permanent(ctx context.Context, c Claims) (Token, Claims, error) {
 	if c.MaxUses != 0 {
 		return "", Claims{}, unmintable(errors.New("a permanent token has no use count"))
@@ -78,9 +86,8 @@ func (m *Minter) Permanent(ctx context.Context, c Claims) (Token, Claims, error)
 	return m.issue(ctx, c)
 }
 
-// Limited is Permanent for a token that can authenticate no more than uses
-// times, at least 1. c.MaxUses must be zero or uses. Errors are those of
-// Permanent.
+// Limited is Permanent for a token that can authenticate at most uses times. uses is
+// at least 1. c.MaxUses must be zero or uses. The errors are those of Permanent.
 func (m *Minter) Limited(ctx context.Context, c Claims, uses int64) (Token, Claims, error) {
 	if uses < 1 || uses > maxCount || c.MaxUses != 0 && c.MaxUses != uses {
 		return "", Claims{}, unmintable(errors.New("use count is out of range or said twice"))
@@ -93,12 +100,12 @@ func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 	if m.Ledger == nil {
 		return "", Claims{}, errors.New("token: Minter.Ledger is required")
 	}
-	t, kid, err := m.mint(ctx, &c, current(m.Now), newID())
+	t, kid, err := m.mint(ctx, &c, clock.Now(m.Now), newID())
 	if err != nil {
 		return "", Claims{}, err
 	}
-	// Signed first: a token that nobody was given and no ledger knows is
-	// nothing, but a record without a token takes up a place.
+	// Signed first: a token that is in no ledger is never accepted, but a record
+	// without a token would count against PerSubject.
 	r := c.record(kid)
 	r.Lineage = m.Lineage
 	err = m.Ledger.Issue(ctx, r, orDefault(m.PerSubject, defaultPerSubject))
@@ -108,7 +115,7 @@ func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 	return t, c, nil
 }
 
-// newID is 128 random bits, so that no id is made twice: a ledger would not
+// newID returns 128 random bits, so that no id is made twice. A ledger would not
 // notice the id of a record that is gone.
 func newID() string {
 	var id [16]byte
@@ -116,7 +123,7 @@ func newID() string {
 	return encode(id[:])
 }
 
-// mint completes the claims and signs them. It returns the kid, too.
+// mint completes the claims and signs them. It also returns the kid.
 func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) (Token, string, error) {
 	if m.Signers == nil {
 		return "", "", errors.New("token: Minter.Signers is required")
@@ -144,8 +151,9 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 	return t, pair.KeyID, err
 }
 
-// issuedAt is now in whole seconds, or the first whole second that is not
-// before earliest. Rounded down it would come before what earliest excludes.
+// issuedAt returns now in whole seconds, or earliest rounded up to a whole second,
+// whichever is later. If earliest were rounded down, the token could come before what
+// earliest excludes.
 func issuedAt(earliest, now time.Time) time.Time {
 	whole := wholeSeconds(earliest)
 	if whole.Before(earliest) {
@@ -171,7 +179,7 @@ func (m *Minter) complete(c *Claims, now time.Time) (err error) {
 	return err
 }
 
-// isUnicode is isText for what has not been read from JSON.
+// isUnicode is isText for strings that were not read from JSON.
 func isUnicode(s string) bool { return isText(s) && utf8.ValidString(s) }
 
 // canonical returns the chains in canonical form, each once.
@@ -195,8 +203,8 @@ func (m *Minter) canonical(chains []string) ([]string, error) {
 	return list, nil
 }
 
-// onWire writes everything as the empty chain: the star is for places where
-// nothing could be taken for it.
+// onWire writes the chain that grants everything as the empty chain. The star is for
+// output where an empty string could be misread.
 func onWire(chain scope.Chain) string {
 	if text := chain.String(); text != "*" {
 		return text
@@ -215,8 +223,8 @@ func (m *Minter) pair(ctx context.Context, clientKey string) (*KeyPair, error) {
 	return pair, pair.Validate()
 }
 
-// payload writes the claims and reads them back: what a Verifier would refuse
-// is not signed.
+// payload writes the claims and reads them back, so that no claims are signed that a
+// Verifier would refuse.
 func (m *Minter) payload(c *Claims) ([]byte, error) {
 	namespace := namespaceOr(m.Namespace)
 	payload, err := c.payload(namespace)

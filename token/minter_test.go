@@ -167,7 +167,7 @@ func TestMintedTimesAreWholeSeconds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Cut to whole seconds it would end within the second to come.
+	// Cut to whole seconds, the token would expire within the next second.
 	if _, _, err := w.minter().Ephemeral(t.Context(), wanted(), 500*time.Millisecond); !errors.Is(err, token.ErrClaims) {
 		t.Errorf("half a second: error %v, want ErrClaims", err)
 	}
@@ -491,7 +491,7 @@ func TestSigners(t *testing.T) {
 	})
 }
 
-// kms is a signer that shows its public key and nothing else.
+// kms is a signer that gives out only its public key.
 type kms struct{ crypto.Signer }
 
 type broken struct{ crypto.Signer }
@@ -500,12 +500,12 @@ var errBroken = errors.New("no connection")
 
 func (broken) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) { return nil, errBroken }
 
-// fixed is a Signers that always has the same answer.
+// fixed is a Signers that always returns the same pair.
 type fixed struct{ pair *token.KeyPair }
 
 func (f fixed) Signer(context.Context, string) (*token.KeyPair, error) { return f.pair, nil }
 
-// What is minted is accepted, and says what was asked for.
+// A minted token is accepted, and has the requested claims.
 func TestMintedClaimsComeBack(t *testing.T) {
 	w := newWorld(t)
 	minter := w.minter()

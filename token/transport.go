@@ -11,18 +11,19 @@ import (
 	"github.com/tenantkit/tenantkit/internal/baseurl"
 )
 
-// Transport is an http.RoundTripper that presents a bearer token with every
-// request it sends.
+// Transport is an http.RoundTripper that adds a bearer token to every request it
+// sends.
 //
-// Requests outside BaseURL fail with ErrOutside and are not sent, also when a
-// redirect leads there: the token never leaves it. Its fields must not change
-// while it is in use; it is safe for concurrent use. It prints REDACTED.
+// A request outside BaseURL fails with ErrOutside and is not sent, also when a
+// redirect leads there: the token never leaves the service. The fields must not
+// change while the Transport is in use. It is safe for concurrent use, and prints
+// REDACTED.
 type Transport struct {
 	hidden
 
 	// BaseURL is the address of the service with its mount, such as
-	// "https://api.example.com/acme/v2". Required. Over plain http whoever is
-	// on the way can take the token.
+	// "https://api.example.com/acme/v2". Required. Over plain http, an attacker on
+	// the network can read the token.
 	BaseURL string
 
 	Source Source            // required
@@ -32,8 +33,9 @@ type Transport struct {
 // ErrOutside is returned by Transport for a request outside its BaseURL.
 var ErrOutside = errors.New("token: request is outside the base URL")
 
-// RoundTrip implements http.RoundTripper. Its error matches ErrOutside, wraps
-// that of Source, or is that of Base; any other says which field is not set up.
+// RoundTrip implements http.RoundTripper. Its error matches ErrOutside, wraps the
+// error of Source, or is the error of Base. Any other error names the field that is
+// not set up, or says that Source returned no token.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	authorised, err := t.authorise(r)
 	if err != nil {
@@ -49,8 +51,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return base.RoundTrip(authorised)
 }
 
-// authorise returns a copy of r with the token: a RoundTripper must not change
-// the request it was given.
+// authorise returns a copy of r with the token. A RoundTripper must not change the
+// request that it was given.
 func (t *Transport) authorise(r *http.Request) (*http.Request, error) {
 	base, ok := baseurl.Parse(t.BaseURL)
 	if !ok || hasDots(base.Path) {
@@ -77,8 +79,8 @@ func (t *Transport) authorise(r *http.Request) (*http.Request, error) {
 	return authorised, nil
 }
 
-// isCompact holds a source to what may stand in the header, so that no error
-// further down quotes what does not.
+// isCompact reports whether a token has only characters that may be in the header.
+// Otherwise an error of a later step could quote the token.
 func isCompact(token string) bool {
 	return token != "" && isBase64URL(strings.ReplaceAll(token, ".", ""))
 }
@@ -92,7 +94,8 @@ func contains(base *url.URL, r *http.Request) bool {
 	return ok && (below == "" || below[0] == '/')
 }
 
-// hasDots reports whether a decoded path has a segment that leads out of it.
+// hasDots reports whether a decoded path has a dot segment, which may lead out of the
+// base path.
 func hasDots(path string) bool {
 	segments := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 	return slices.Contains(segments, ".") || slices.Contains(segments, "..")

@@ -16,7 +16,7 @@ import (
 
 const bearer = token.Token("aaaa.bbbb.cccc")
 
-// recorder is the far end of a Transport.
+// recorder is the Base of a Transport. It records requests.
 type recorder struct{ requests []*http.Request }
 
 func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -24,7 +24,7 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: http.NoBody, Request: request}, nil
 }
 
-// body tells whether it was closed.
+// body records whether it was closed.
 type body struct {
 	io.Reader
 	closed bool

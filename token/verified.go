@@ -9,59 +9,58 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Verified is a token that passed every check. It is shared by all requests
-// that present the token and cannot be altered: what its methods return is
-// immutable or a copy.
+// Verified is a token that passed every check. All requests with the token share it,
+// and it cannot be changed: its methods return immutable values or copies.
 type Verified struct {
 	claims Claims // without Extra
 	extras []extra
 	scope  scope.Set
 	key    *PublicKey
 
-	begins, ends int64 // Unix seconds: accepted from begins until before ends
+	begins, ends int64 // Unix seconds: accepted from begins on, and before ends
 }
 
-// verified compiles claims that were signed with key.
+// verified makes the Verified of claims that were signed with key.
 func verified(c Claims, extras []extra, set scope.Set, key *PublicKey) *Verified {
 	t := &Verified{claims: c, extras: extras, scope: set, key: key, ends: math.MaxInt64}
-	t.begins = max(c.IssuedAt.Unix(), c.NotBefore.Unix()) - leeway // without nbf that is long ago
+	t.begins = max(c.IssuedAt.Unix(), c.NotBefore.Unix()) - leeway // a missing nbf is long ago
 	if !c.Expires.IsZero() {
 		t.ends = c.Expires.Unix()
 	}
 	return t
 }
 
-// Issuer is the client key of the app that issued the token, which owns the
-// key it was verified with.
+// Issuer is the client key of the app that issued the token. The app owns the key
+// that verified it.
 func (t *Verified) Issuer() string { return t.claims.Issuer }
 
-// Org is the org of that app, as Keys has it.
+// Org is the org of that app, according to Keys.
 func (t *Verified) Org() string { return t.key.Org }
 
 // Subject is the account the token authenticates as.
 func (t *Verified) Subject() string { return t.claims.Subject }
 
-// ID is the jti; an ephemeral token has none.
+// ID is the jti, or "" for an ephemeral token.
 func (t *Verified) ID() string { return t.claims.ID }
 
 // IssuedAt is the iat.
 func (t *Verified) IssuedAt() time.Time { return t.claims.IssuedAt }
 
-// Expires is the exp, zero when the token has none.
+// Expires is the exp, or zero if the token has none.
 func (t *Verified) Expires() time.Time { return t.claims.Expires }
 
-// Scope is the compiled scp, with the source "token", and whether the claim
-// was there. Chains of roots that the grammar does not know permit nothing;
-// Set.Unknown has them.
+// Scope returns the compiled scp, with the source "token", and whether the token has
+// the claim. Chains whose root the grammar does not know permit nothing; Set.Unknown
+// returns them.
 func (t *Verified) Scope() (set scope.Set, claimed bool) {
 	return t.scope, t.claims.Scope != nil
 }
 
-// Roles are those the token adds to the subject's, in a slice of the caller's.
+// Roles returns a copy of the roles that the token adds to the subject's.
 func (t *Verified) Roles() []string { return slices.Clone(t.claims.Roles) }
 
-// Grant is the access level the token grants on what is accessible to it, 0
-// for none.
+// Grant is the access level that the token grants on everything accessible to it, or
+// 0 for none.
 func (t *Verified) Grant() scope.Level { return t.claims.Grant }
 
 // SkipACL reports whether the token skips access control for limiting matches.
@@ -70,11 +69,11 @@ func (t *Verified) SkipACL() bool { return t.claims.SkipACL }
 // SkipCreateACL reports whether the token skips access control for creating.
 func (t *Verified) SkipCreateACL() bool { return t.claims.SkipCreateACL }
 
-// MaxUses is how often the token may authenticate, 0 for any number.
+// MaxUses is how often the token may authenticate; 0 means any number.
 func (t *Verified) MaxUses() int64 { return t.claims.MaxUses }
 
-// Extra is the JSON of a claim this package does not know, in a slice of the
-// caller's; nil when the token has no claim of this very name.
+// Extra returns a copy of the JSON of a claim that this package does not know. It
+// returns nil if the token has no claim of exactly this name.
 func (t *Verified) Extra(name string) json.RawMessage {
 	for _, e := range t.extras {
 		if e.name == name {
@@ -84,7 +83,7 @@ func (t *Verified) Extra(name string) json.RawMessage {
 	return nil
 }
 
-// Claims is everything the token says, in a value of the caller's.
+// Claims returns a copy of everything that the token says.
 func (t *Verified) Claims() Claims {
 	c := t.claims
 	c.Scope, c.Roles = slices.Clone(c.Scope), slices.Clone(c.Roles)

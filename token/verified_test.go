@@ -90,5 +90,5 @@ func TestVerifiedCannotBeAltered(t *testing.T) {
 	})
 }
 
-// textOf is a string on memory that is not its own, as some servers hand out.
+// textOf returns a string that shares memory with b, as some servers do.
 func textOf(b []byte) string { return unsafe.String(&b[0], len(b)) }

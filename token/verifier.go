@@ -9,72 +9,71 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Verifier decides whether a token is good. It must not be changed once used;
-// it is safe for concurrent use.
+// Verifier decides whether a token is accepted. It must not be changed once used. It
+// is safe for concurrent use.
 type Verifier struct {
 	Keys      Keys             // required
 	Ledger    Spender          // nil: tokens with a jti are refused
 	Scopes    *scope.Grammar   // nil: the standard grammar
 	Namespace string           // of the claims; "": service/
-	Cache     *Cache           // nil: every token is verified anew each time
+	Cache     *Cache           // nil: every token is verified each time
 	Now       func() time.Time // nil: time.Now
 
-	// Admit has the last word before a use is spent: whether the org, the app
-	// and the account are there and enabled. Its error is what Verify returns.
-	// Nil: whoever the app names is admitted.
+	// Admit is the last check before a use is spent. It checks that the org, the
+	// app and the account exist and are enabled. Verify returns its error. If nil,
+	// every account that the app names is admitted.
 	Admit func(context.Context, *Verified) error
 
-	// Spent has the very last word, after a use of a token with a jti is spent:
-	// whether who made the token may still have made it. Its error is what
-	// Verify returns; the use stays spent. Nil: nothing is asked.
+	// Spent is the last check of all, after a use of a token with a jti was spent.
+	// It checks whether the maker of the token may still have made it. Verify
+	// returns its error, and the use stays spent. If nil, nothing is checked.
 	Spent func(context.Context, *Verified, Lineage) error
 }
 
-// Expect is what a token must agree with to be good for one request.
+// Expect is what a token must agree with for one request.
 type Expect struct {
-	// Org must be the PublicKey.Org of the key the token was signed with. An
-	// app says itself what sub and aud are, so that nothing else keeps the apps
-	// of one org from making tokens for the accounts of another. It is "" only
-	// where keys have no org.
+	// Org must equal the PublicKey.Org of the key that the token was signed with. An
+	// app writes sub and aud itself. So only Org keeps the apps of one org from
+	// making tokens for the accounts of another. It is "" only if keys have no org.
 	Org       string
 	Audience  string // the environment's URL, from configuration; required
-	ClientKey string // the client key header, "" when none was sent
+	ClientKey string // the client key header, or "" if none was sent
 
-	// Admit and Spent are asked before the Verifier's, about one request; nil:
-	// nothing is.
+	// Admit and Spent are called before those of the Verifier, for this request
+	// only. If nil, nothing is checked.
 	Admit func(context.Context, *Verified) error
 	Spent func(context.Context, *Verified, Lineage) error
 }
 
-// Why a token is refused, beside what compact.go and claims.go say.
+// Reasons to refuse a token, in addition to those in token.go and claims.go.
 var (
-	errUnknownKey = refuse("kid is unknown")
-	errSignature  = refuse("signature does not match")
-	errIssuer     = refuse("iss does not own the key")
-	errOrg        = refuse("issued by an app of another org")
-	errAudience   = refuse("aud is not the one expected")
-	errNoLedger   = refuse("jti without a ledger")
-	errExpired    = &refusal{ErrExpired}
-	errNotYet     = &refusal{ErrNotYet}
-	errMismatch   = &refusal{ErrKeyMismatch}
+	errSignature = refuse("signature does not match")
+	errIssuer    = refuse("iss does not own the key")
+	errOrg       = refuse("issued by an app of another org")
+	errAudience  = refuse("aud is not the one expected")
+	errNoLedger  = refuse("jti without a ledger")
+	errExpired   = &refusal{ErrExpired}
+	errNotYet    = &refusal{ErrNotYet}
+	errMismatch  = &refusal{ErrKeyMismatch}
 )
 
-// Verify checks a token in its compact form, without "Bearer", and spends one
-// use of it if it has a jti. Call it once per request.
+// Verify checks a token in its compact form, without "Bearer", and spends one use of
+// it if it has a jti. Call it once per request.
 //
-// The error matches ErrInvalid when the token is refused, and besides
+// If the token is refused, the error matches ErrInvalid, and in these cases also
 //   - ErrExpired: exp has come;
 //   - ErrNotYet: iat or nbf is more than a minute ahead;
 //   - ErrKeyMismatch: want.ClientKey is not the issuer;
 //   - ErrRevoked, ErrExhausted: the ledger says so.
 //
-// It is the own error of an Admit or Spent that refuses. Any other error means that
-// a store failed or that the Verifier lacks what it requires; nothing is known
-// about the token then. An error quotes nothing of a token but a segment of a chain
-// that does not parse.
+// If an Admit or Spent refuses, Verify returns its error unchanged. Any other error
+// means that a store failed, or that the Verifier lacks a required field. Nothing is
+// known about the token then. An error quotes nothing of a token, except a segment of
+// a chain that does not parse.
 func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verified, error) {
 	if v.Keys == nil || want.Audience == "" {
 		return nil, errors.New("token: Verifier.Keys and Expect.Audience are required")
@@ -102,9 +101,8 @@ func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verifi
 	return t, nil
 }
 
-// recall finds a token that was good before, if its key still is the one it
-// was verified with. The text is the same, so that its form needs no second
-// look; it was looked at when the token was opened.
+// recall finds a token that was accepted before, if its key is still the one that
+// verified it. The text is the same, so its form is not checked again.
 func (v *Verifier) recall(ctx context.Context, raw string) (*Verified, error) {
 	e := v.Cache.get(raw)
 	if e == nil || e.by != v {
@@ -117,8 +115,7 @@ func (v *Verifier) recall(ctx context.Context, raw string) (*Verified, error) {
 	return e.token, nil
 }
 
-// open takes a token apart. Its claims are not read before its signature has
-// been verified.
+// open verifies the signature of a token, and only then reads its claims.
 func (v *Verifier) open(ctx context.Context, raw string) (*Verified, error) {
 	c, err := split(raw)
 	if err != nil {
@@ -128,13 +125,13 @@ func (v *Verifier) open(ctx context.Context, raw string) (*Verified, error) {
 	if err != nil {
 		return nil, &refusal{err}
 	}
-	// Looked up before the signature is verified and kept with the result, so
-	// that a key replaced meanwhile is noticed when the token is seen again.
+	// Looked up before the signature is verified, and kept with the result. So if
+	// the key is replaced meanwhile, the next request with the token notices it.
 	key, err := v.key(ctx, kid)
 	if err != nil {
 		return nil, err
 	}
-	if err := key.fit(); err != nil {
+	if err := key.check(); err != nil {
 		return nil, err
 	}
 	if jwt.SigningMethodRS256.Verify(c.signed, c.signature, key.Key) != nil {
@@ -147,7 +144,7 @@ func (v *Verifier) key(ctx context.Context, kid string) (*PublicKey, error) {
 	key, err := v.Keys.Public(ctx, kid)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return nil, errUnknownKey
+		return nil, &unknownKey{err}
 	case err != nil:
 		return nil, fmt.Errorf("token: look up a key: %w", err)
 	case key == nil || key.KeyID != kid:
@@ -173,8 +170,8 @@ func (v *Verifier) read(payload string, key *PublicKey) (*Verified, error) {
 	return verified(c, extras, set, key), nil
 }
 
-// badScope refuses a token for the first of its chains that does not parse:
-// there may be hundreds.
+// badScope refuses a token because of the first chain that does not parse. There may
+// be hundreds of such chains.
 func badScope(err error) error {
 	if first, ok := errors.AsType[*scope.SyntaxError](err); ok {
 		err = first
@@ -182,10 +179,10 @@ func badScope(err error) error {
 	return &refusal{err}
 }
 
-// check is what a token is asked each time it is seen, the ledger and Spent
-// last.
+// check does the checks that each request with a token needs. The ledger and Spent
+// come last.
 func (v *Verifier) check(ctx context.Context, t *Verified, want Expect) error {
-	now := current(v.Now).Unix()
+	now := clock.Now(v.Now).Unix()
 	switch {
 	case t.key.Org != want.Org:
 		return errOrg

@@ -24,7 +24,7 @@ const (
 	audience = "https://api.example.com/acme/v2"
 )
 
-// rsaKeys are shared by the tests: making one takes longer than most of them.
+// rsaKeys are shared by the tests: making a key takes longer than most tests.
 var rsaKeys = [3]func() *rsa.PrivateKey{
 	sync.OnceValue(newRSA), sync.OnceValue(newRSA), sync.OnceValue(newRSA),
 }
@@ -48,7 +48,7 @@ func pairOf(t testing.TB, i int, clientKey string) *token.KeyPair {
 	return pair
 }
 
-// world is a platform with two apps, whose tokens are written by hand.
+// world is a platform with two apps. The tests build their tokens by hand.
 type world struct {
 	keys     token.MemoryKeys
 	ledger   token.MemoryLedger
@@ -78,8 +78,8 @@ func (w *world) verify(t testing.TB, raw string) (*token.Verified, error) {
 	return w.verifier.Verify(t.Context(), raw, token.Expect{Org: "acme", Audience: audience})
 }
 
-// claims are those of an honest token; the pairs that follow replace some, nil
-// taking one out.
+// claims are those of an honest token. The pairs that follow replace claims; nil
+// removes one.
 func (w *world) claims(pairs ...any) map[string]any {
 	c := map[string]any{
 		"iss": appA, "sub": account, "aud": audience,
@@ -92,7 +92,7 @@ func (w *world) claims(pairs ...any) map[string]any {
 	return c
 }
 
-// raw stands for JSON as it is, in claims.
+// raw is JSON that claims contain unchanged.
 func raw(text string) json.RawMessage { return json.RawMessage(text) }
 
 // forge signs by hand, with one of the shared keys.
@@ -141,8 +141,8 @@ func payload(t testing.TB, claims map[string]any) string {
 	return text
 }
 
-// marshal writes members as they are: encoding/json would refuse or repair
-// what the tests want broken.
+// marshal writes members unchanged. encoding/json would refuse or repair the errors
+// that the tests need.
 func marshal(claims map[string]any) (string, error) {
 	text, sep := "{", ""
 	for name, value := range claims {

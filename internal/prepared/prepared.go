@@ -1,8 +1,8 @@
-// Package prepared keeps statements of a sql.DB prepared, a bounded number of
-// them. SQLite takes longer to compile most statements than to run them.
+// Package prepared keeps a bounded number of a sql.DB's statements prepared. It is for SQLite,
+// which takes longer to compile most statements than to run them.
 //
-// It is for SQLite. PostgreSQL's drivers keep statements for each connection by
-// themselves, and only they know whether a pooler allows it.
+// PostgreSQL's drivers keep prepared statements for each connection themselves, and only they know
+// whether a pooler allows that.
 package prepared
 
 import (
@@ -13,25 +13,24 @@ import (
 )
 
 const (
-	// MaxStatements bounds how many statements a DB keeps, of each on every
-	// connection that has run it. One that is not closed yet counts.
+	// MaxStatements is the maximum number of statements that a DB keeps. Each may be prepared on
+	// every connection that has run it. A statement that is not closed yet counts.
 	MaxStatements = 128
 
-	// MaxText bounds the text of a statement that is kept, in bytes. A client that
-	// writes filters must not fill the memory with a few long ones.
+	// MaxText is the maximum length in bytes of the text of a kept statement. A client that writes
+	// filters must not fill the memory with a few long statements.
 	MaxText = 8 << 10
 )
 
-// DB runs statements in a sql.DB and keeps those prepared that were run last. It is
-// safe for concurrent use. It has nothing to close: the statements end with the
-// sql.DB.
+// DB runs statements in a sql.DB and keeps the latest ones prepared. It is safe for concurrent use.
+// It needs no Close: the statements end with the sql.DB.
 type DB struct {
 	db *sql.DB
 
 	mu     sync.Mutex
-	byText map[string]*list.Element // of latest
-	latest *list.List               // of *statement, the one that was run last first
-	open   int                      // statements that are not closed, and those being prepared
+	byText map[string]*list.Element // elements of latest
+	latest *list.List               // of *statement, the latest run first
+	open   int                      // statements that are not closed or are being prepared
 }
 
 // New returns a DB that keeps no statement yet.
@@ -39,25 +38,24 @@ func New(db *sql.DB) *DB {
 	return &DB{db: db, byText: map[string]*list.Element{}, latest: list.New()}
 }
 
-// statement is open until its last user is done. The DB is one of them while it
-// keeps the statement.
+// statement stays open until its last user is done. The DB is a user while it keeps the statement.
 type statement struct {
 	*sql.Stmt
 	text  string
 	users int
 }
 
-// QueryContext is that of sql.DB.
+// QueryContext is sql.DB.QueryContext with a kept statement.
 func (d *DB) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	s := d.acquire(ctx, text)
 	if s == nil {
 		return d.db.QueryContext(ctx, text, args...)
 	}
-	defer d.release(s) // rows that are still read keep it open
+	defer d.release(s) // unread rows keep the statement open
 	return s.QueryContext(ctx, args...)
 }
 
-// QueryRowContext is that of sql.DB.
+// QueryRowContext is sql.DB.QueryRowContext with a kept statement.
 func (d *DB) QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row {
 	s := d.acquire(ctx, text)
 	if s == nil {
@@ -67,7 +65,7 @@ func (d *DB) QueryRowContext(ctx context.Context, text string, args ...any) *sql
 	return s.QueryRowContext(ctx, args...)
 }
 
-// ExecContext is that of sql.DB.
+// ExecContext is sql.DB.ExecContext with a kept statement.
 func (d *DB) ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error) {
 	s := d.acquire(ctx, text)
 	if s == nil {
@@ -77,8 +75,9 @@ func (d *DB) ExecContext(ctx context.Context, text string, args ...any) (sql.Res
 	return s.ExecContext(ctx, args...)
 }
 
-// acquire returns a statement to release after use. It returns nil for one that is
-// not kept or cannot be prepared: whoever runs the text without gets the error.
+// acquire returns the statement of a text; the caller must release it after use. It returns nil if
+// the statement is not kept or cannot be prepared. The caller then runs the text itself and gets
+// any error.
 func (d *DB) acquire(ctx context.Context, text string) *statement {
 	if len(text) > MaxText {
 		return nil
@@ -95,8 +94,8 @@ func (d *DB) acquire(ctx context.Context, text string) *statement {
 	return d.keep(text, made)
 }
 
-// find returns the statement of a text. If there is none it takes room for one, and
-// reports whether there was any.
+// find returns the kept statement of a text. If there is none, it reserves room for one and reports
+// whether there was room.
 func (d *DB) find(text string) (s *statement, room bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +106,7 @@ func (d *DB) find(text string) (s *statement, room bool) {
 	return nil, true
 }
 
-// use returns nil for a text that is not kept. The caller holds the lock.
+// use returns the kept statement of a text with one user more, or nil. The caller holds the lock.
 func (d *DB) use(text string) *statement {
 	at, ok := d.byText[text]
 	if !ok {
@@ -119,7 +118,7 @@ func (d *DB) use(text string) *statement {
 	return s
 }
 
-// keep keeps a statement, unless another caller has prepared the same meanwhile.
+// keep adds a statement, unless a concurrent caller has added the same text.
 func (d *DB) keep(text string, made *sql.Stmt) *statement {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,12 +129,12 @@ func (d *DB) keep(text string, made *sql.Stmt) *statement {
 	s := &statement{Stmt: made, text: text, users: 2} // the DB and the caller
 	d.byText[text] = d.latest.PushFront(s)
 	if d.open >= MaxStatements {
-		d.evict() // now, so that the next one finds room
+		d.evict() // evict now, so that the next text finds room
 	}
 	return s
 }
 
-// evict drops the statement that was run longest ago.
+// evict drops the statement whose latest run is the earliest.
 func (d *DB) evict() {
 	s := d.latest.Remove(d.latest.Back()).(*statement)
 	delete(d.byText, s.text)
@@ -148,7 +147,8 @@ func (d *DB) release(s *statement) {
 	d.leave(s)
 }
 
-// leave takes one user off a statement. The caller holds the lock.
+// leave removes one user from a statement and closes it after the last one. The caller holds the
+// lock.
 func (d *DB) leave(s *statement) {
 	s.users--
 	if s.users == 0 {
@@ -156,10 +156,10 @@ func (d *DB) leave(s *statement) {
 	}
 }
 
-// close closes a statement that nobody uses. It waits for each connection that has
-// run the statement, as long as that runs another one: no caller may wait for it.
-// Meanwhile there is no room, and the texts that are new run without. An error says
-// that a connection has failed, and then the next user of that connection gets it.
+// close closes a statement without users. It waits for each connection that has run the statement
+// until that connection is idle, so it has its own goroutine. Meanwhile the statement takes up
+// room, and new texts may run unprepared. An error means that a connection has failed. The next
+// user of that connection gets it, so close drops it.
 func (d *DB) close(s *sql.Stmt) {
 	s.Close()
 	d.closed()

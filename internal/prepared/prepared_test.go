@@ -17,14 +17,14 @@ import (
 	"github.com/tenantkit/tenantkit/internal/prepared"
 )
 
-// engine counts the statements that are open. Each statement returns its text in
-// two rows, or the error that there is for it.
+// engine is a fake database that counts open statements. Each statement returns its text in two
+// rows, or the error for this text.
 type engine struct {
 	open, made atomic.Int64
 	mu         sync.Mutex
-	fails      map[string]error // by text, when it is prepared
-	lost       bool             // the connections there are
-	slow       chan struct{}    // the text "slow" sends when it runs, and receives its end
+	fails      map[string]error // by text, returned by Prepare
+	lost       bool             // whether the open connections have failed
+	slow       chan struct{}    // the text "slow" sends to it when it starts, and waits to receive from it
 }
 
 func (e *engine) Connect(context.Context) (driver.Conn, error) {
@@ -59,7 +59,7 @@ type conn struct {
 func (c *conn) Begin() (driver.Tx, error) { return nil, errors.ErrUnsupported }
 
 func (c *conn) Close() error {
-	c.open.Add(-c.statements) // as they end with it
+	c.open.Add(-c.statements) // they end with the connection
 	return nil
 }
 
@@ -212,7 +212,7 @@ func TestALongTextIsNotKept(t *testing.T) {
 	}
 }
 
-// TestRowsOutliveTheirStatement evicts the statement of rows that are half read.
+// TestRowsOutliveTheirStatement evicts a statement whose rows are half read.
 func TestRowsOutliveTheirStatement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, _, d := start(t, 2)
@@ -224,7 +224,7 @@ func TestRowsOutliveTheirStatement(t *testing.T) {
 			if err := ask(d, fmt.Sprint("text ", i)); err != nil {
 				t.Fatal(err)
 			}
-			synctest.Wait() // for what is closed
+			synctest.Wait() // for closing goroutines
 		}
 		if n := e.open.Load(); n != prepared.MaxStatements {
 			t.Errorf("%d statements are open with the rows", n)
@@ -232,13 +232,13 @@ func TestRowsOutliveTheirStatement(t *testing.T) {
 		if err := read(rows, "read slowly"); err != nil {
 			t.Error(err)
 		}
-		if n := e.open.Load(); n != prepared.MaxStatements-1 { // and room for the next
+		if n := e.open.Load(); n != prepared.MaxStatements-1 { // and room for the next one
 			t.Errorf("%d statements are open when the rows are not", n)
 		}
 	})
 }
 
-// TestEvictionWaitsForNobody evicts statements of a connection that is busy.
+// TestEvictionWaitsForNobody evicts statements of a busy connection.
 func TestEvictionWaitsForNobody(t *testing.T) {
 	e, _, d := start(t, 2)
 	for i := range prepared.MaxStatements - 2 {
@@ -269,7 +269,7 @@ func TestEvictionWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestEvictionFailsNoCall has many callers at once run more texts than are kept.
+// TestEvictionFailsNoCall has concurrent callers run more texts than the DB keeps.
 func TestEvictionFailsNoCall(t *testing.T) {
 	const connections, texts = 4, prepared.MaxStatements + 8
 	e, _, d := start(t, connections)

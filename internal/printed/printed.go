@@ -1,5 +1,5 @@
-// Package printed shows a value in every way that the standard library prints and
-// encodes one. It is for tests that a secret is in none of them.
+// Package printed prints and encodes a value in every way of the standard library.
+// Tests use it to check that a secret does not appear in the output.
 package printed
 
 import (
@@ -12,19 +12,19 @@ import (
 	"log/slog"
 )
 
-// within is where a value may stand.
+// within holds a value as a field, an element and an attribute.
 type within[T any] struct {
 	Value T
 	List  []T
 	Attr  T `xml:",attr"`
 }
 
-// pointing has a pointer. With a verb that is none for pointers, fmt asks no method
-// of what it points to: only the encoders see it.
+// pointing holds a pointer. For a verb that is not for pointers, fmt calls no method
+// of the value behind it. So only the encoders and loggers get it.
 type pointing[T any] struct{ Pointer *T }
 
-// All returns what became of a value and of a struct that holds it, one line for
-// each way. A way that refuses the value has its error there.
+// All returns the outputs for a value and for structs that hold it, one line for each
+// way. If a way refuses the value, its line has the error.
 func All[T any](v T) string {
 	var out bytes.Buffer
 	encode(&out, pointing[T]{&v})
@@ -37,7 +37,7 @@ func All[T any](v T) string {
 		encode(&out, each)
 		log(&out, each)
 	}
-	// fmt asks for Format; others ask for these.
+	// fmt calls Format; other packages call these methods.
 	if s, ok := any(v).(fmt.Stringer); ok {
 		fmt.Fprintln(&out, s.String())
 	}
@@ -54,7 +54,7 @@ func encode(out *bytes.Buffer, v any) {
 	note := func(text []byte, err error) { fmt.Fprintf(out, "%s %v\n", text, err) }
 	note(json.Marshal(v))
 
-	element := xml.NewEncoder(out) // not xml.Marshal: the names of some types are none in XML
+	element := xml.NewEncoder(out) // not xml.Marshal: some type names are not valid in XML
 	note(nil, element.EncodeElement(v, xml.StartElement{Name: xml.Name{Local: "v"}}))
 	note(nil, gob.NewEncoder(out).Encode(v))
 	if m, ok := v.(encoding.TextMarshaler); ok {
@@ -68,7 +68,7 @@ func encode(out *bytes.Buffer, v any) {
 func log(out *bytes.Buffer, v any) {
 	untimed := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
-			return slog.Attr{} // its digits may be those of a secret
+			return slog.Attr{} // its digits could match those of a secret
 		}
 		return a
 	}}

@@ -7,7 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/internal/printed"
 )
 
-// open is a type that hides nothing.
+// open is a type that prints its secret.
 type open string
 
 func TestAll(t *testing.T) {

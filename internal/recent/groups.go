@@ -1,8 +1,8 @@
-// Package recent remembers what look-ups have found, for a bounded time and in
-// bounded memory. Each answer belongs to a group, an org say; Forget makes all
-// answers of a group out of date at once.
+// Package recent remembers what look-ups found, for a bounded time and in bounded
+// memory. Each answer belongs to a group, such as an org. Forget makes all answers of
+// a group outdated at once.
 //
-// A Groups is shared by the Answers of one owner, one Answers for each kind of
+// The Answers of one owner share a Groups. There is one Answers for each kind of
 // look-up.
 package recent
 
@@ -12,61 +12,62 @@ import (
 	"time"
 )
 
-// Groups says which answers are out of date. All methods are safe for concurrent
-// use; the fields are set before first use.
+// Groups records which answers are outdated. All methods are safe for concurrent use.
+// The fields are set before first use.
 type Groups struct {
 	Stale time.Duration // how long an answer is kept
-	Limit int           // how many groups there are at most, and how many answers of a kind
+	Limit int           // the maximum number of groups, and of answers of each kind
 
-	forgets atomic.Uint64 // counts calls of Forget, of any group
+	forgets atomic.Uint64 // how often Forget was called, for any group
 	mu      sync.Mutex
 	current map[string]*generation
-	floor   uint64 // forgets when a group was last pushed out: what was forgotten of it is not known
+	floor   uint64 // the value of forgets when a group was last evicted
 }
 
-// generation is all that was found of a group between two calls of Forget.
+// generation stands for all answers of a group between two calls of Forget.
 type generation struct {
-	since uint64 // no Forget after so many was of this group
-	over  atomic.Bool
+	since    uint64 // after this many calls of Forget, no call was for this group
+	outdated atomic.Bool
 }
 
-// Forget makes all that was found of a group out of date. No Get that starts
-// after Forget has returned is answered with what was found before the call, nor
-// with what a look-up finds that was under way then. Other groups keep their
+// Forget makes all answers of a group outdated. A Get that starts after Forget has
+// returned does not return what was found before the call. It also does not return
+// the result of a look-up that was under way during the call. Other groups keep their
 // answers.
 func (g *Groups) Forget(group string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if of := g.current[group]; of != nil {
-		of.over.Store(true)
+	if current := g.current[group]; current != nil {
+		current.outdated.Store(true)
 	}
 	g.begin(group, g.forgets.Add(1))
 }
 
-// generation returns the one that an answer of the group belongs to, or nil if
-// the group may have been forgotten since that count: the answer may be what a
-// change has made out of date. What is forgotten of other groups makes no
+// generation returns the current generation of a group. since is the value of forgets
+// before the look-up. If the group may have been forgotten after that, the answer may
+// be outdated, and generation returns nil. Calls of Forget for other groups make no
 // difference.
 func (g *Groups) generation(group string, since uint64) *generation {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	of := g.current[group]
+	current := g.current[group]
 	switch {
-	case of != nil && since < of.since, of == nil && since < g.floor:
+	case current != nil && since < current.since, current == nil && since < g.floor:
 		return nil
-	case of != nil:
-		return of
+	case current != nil:
+		return current
 	}
 	return g.begin(group, g.floor)
 }
 
-// begin begins a generation. Where there are too many groups, another one makes
-// room: its answers are over, and the next requests find them again. Of its
-// look-ups that are under way nothing is known then.
+// begin begins a generation. If there are too many groups, it evicts another one. The
+// answers of that group are outdated then, and the next requests look them up again.
+// Its look-ups that are under way are not kept, because calls of Forget for it are no
+// longer known.
 func (g *Groups) begin(group string, since uint64) *generation {
 	if _, ok := g.current[group]; !ok && len(g.current) >= g.Limit {
-		for victim, of := range g.current {
-			of.over.Store(true)
+		for victim, current := range g.current {
+			current.outdated.Store(true)
 			delete(g.current, victim)
 			break
 		}
@@ -75,7 +76,7 @@ func (g *Groups) begin(group string, since uint64) *generation {
 	if g.current == nil {
 		g.current = map[string]*generation{}
 	}
-	of := &generation{since: since}
-	g.current[group] = of
-	return of
+	begun := &generation{since: since}
+	g.current[group] = begun
+	return begun
 }

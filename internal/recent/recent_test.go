@@ -12,7 +12,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// cache is Answers about numbers, each in the group of its last digit. An answer
+// cache holds Answers for numbers. The group of a number is its last digit. An answer
 // is how often the source was asked.
 type cache struct {
 	groups  recent.Groups
@@ -26,7 +26,7 @@ func newCache(limit int) *cache {
 
 func group(n int) string { return string(rune('0' + n%10)) }
 
-// get reports whether the answer was at hand.
+// get reports whether the answer was a hit.
 func (c *cache) get(now time.Time, n int) (hit bool) {
 	hit = true
 	c.answers.Get(&c.groups, now, n, func() (int64, string, error) {
@@ -36,7 +36,7 @@ func (c *cache) get(now time.Time, n int) (hit bool) {
 	return hit
 }
 
-// hits counts the answers at hand, and keeps no other.
+// hits counts the kept answers, without keeping new ones.
 func (c *cache) hits(now time.Time, from, to int) (hits int) {
 	for n := from; n < to; n++ {
 		_, err := c.answers.Get(&c.groups, now, n, func() (int64, string, error) { return 0, "", errors.New("not at hand") })
@@ -109,7 +109,8 @@ func TestAnswersThatAreNoLongerGoodGiveRoom(t *testing.T) {
 	c.fill(start, 0, 1000)
 	later := start.Add(time.Minute)
 	c.fill(later, 1000, 1500)
-	// Three fifths have one in their list; an eighth is expected without.
+	// Three fifths have a stale answer in their list, which they replace. Without it, an
+	// eighth is expected.
 	if hits := c.hits(later, 1000, 1500); hits < 200 {
 		t.Errorf("%d of 500 answers found room", hits)
 	}
@@ -129,8 +130,8 @@ func TestForgetLeavesOtherGroups(t *testing.T) {
 	}
 }
 
-// Where there are more groups than it keeps, one makes room for another, and the
-// rest keep their answers.
+// If there are too many groups, one is evicted for another. The rest keep their
+// answers.
 func TestAGroupPushesOneOut(t *testing.T) {
 	c := newCache(10)
 	c.fill(start, 0, 10)
@@ -140,7 +141,7 @@ func TestAGroupPushesOneOut(t *testing.T) {
 	}
 }
 
-// during has something happen while a look-up is under way.
+// during calls a function while a look-up is under way.
 func (c *cache) during(now time.Time, n int, happens func()) {
 	c.answers.Get(&c.groups, now, n, func() (int64, string, error) {
 		happens()
@@ -177,9 +178,9 @@ func TestForgetOutrunsALookupOfAGroupThatIsPushedOut(t *testing.T) {
 	}
 }
 
-// TestForgetBesideLookups has writers that change a record and then forget it,
-// beside readers. Nobody may see what was there before a change that had been
-// forgotten when the look-up started.
+// TestForgetBesideLookups runs writers, which change a record and then call Forget,
+// concurrently with readers. A look-up that starts after Forget has returned must not
+// find the record before the change.
 func TestForgetBesideLookups(t *testing.T) {
 	for _, limit := range []int{2, 5, 8, 1000} { // of 8 groups with 4 records each
 		c := newCache(limit)

@@ -10,7 +10,7 @@ import (
 
 type hidden = redacted.Value
 
-// vault has a secret of each kind that fmt and the encoders look into.
+// vault has a secret in each kind of field that fmt and the encoders read.
 type vault struct {
 	hidden
 	Text  string

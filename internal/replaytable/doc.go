@@ -1,11 +1,10 @@
-// Package replaytable remembers tags, each until a time of its own. It is the
-// memory of a replay store: what is in a table was accepted before.
+// Package replaytable remembers tags, each for a time of its own. It is the memory of
+// a replay store: a tag in a table stands for something that was accepted before.
 //
-// A Table loses nothing before its end, and drops nothing to make room. It
-// has 16 bytes for each entry, and while it grows 70 to 95 percent of them are in
-// use. Its entries hold no pointers, so that the garbage collector never looks
-// inside.
+// A Table keeps each entry until it expires, and drops none to make room. An entry
+// takes 16 bytes, and while a table grows, 70 to 95 percent of its memory is in use.
+// Entries hold no pointers, so the garbage collector never scans them.
 //
-// What an entry means, how many there may be, and locking are left to the
-// caller.
+// The caller decides what an entry means and how many there may be, and does the
+// locking.
 package replaytable

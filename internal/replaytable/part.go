@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// part is one hash table. A tag has two homes, and its entry is in either of
-// them (cuckoo hashing): looking it up waits for memory at most twice, and for
-// both at once. What has ended is room for others.
+// part is one hash table with cuckoo hashing. A tag has two home buckets, and its
+// entry is in either of them. A look-up waits for memory at most twice, and for both
+// buckets at the same time. An expired entry is a free slot.
 type part struct {
 	buckets []bucket
-	fitted  uint32 // when fit last ran
+	shrunk  uint32 // the tick when shrink last ran
 }
 
-// fitTicks is how often a part in use looks whether it is too large.
-const fitTicks = 32
+// shrinkTicks is how often a part in use checks whether it is too large.
+const shrinkTicks = 32
 
 func (p *part) homes(tag Tag) (first, second *bucket) {
 	n := len(p.buckets)
@@ -33,16 +33,16 @@ func (p *part) find(tag Tag, now uint32) *Entry {
 }
 
 func (p *part) add(e Entry, now uint32) {
-	if now-p.fitted >= fitTicks {
-		p.fit(now)
+	if now-p.shrunk >= shrinkTicks {
+		p.shrink(now)
 	}
-	*p.room(e.tag, now) = e
+	*p.slot(e.tag, now) = e
 }
 
-// room returns an entry in a home of tag, which is to be overwritten.
-func (p *part) room(tag Tag, now uint32) *Entry {
+// slot returns a slot in a home bucket of tag, to be overwritten.
+func (p *part) slot(tag Tag, now uint32) *Entry {
 	for {
-		if e := p.free(tag, now); e != nil {
+		if e := p.freeSlot(tag, now); e != nil {
 			return e
 		}
 		n := len(p.buckets)
@@ -50,21 +50,21 @@ func (p *part) room(tag Tag, now uint32) *Entry {
 	}
 }
 
-// maxMoves is how many entries move to make room for one. A part is then 95
-// percent full before it grows. With three none moves twice: the last one's other
-// home has room, and those of the others have not.
+// maxMoves is how many entries move to make room for one. With three, a part is 95
+// percent full before it grows. No entry moves twice: only the last one's other home
+// has a free slot.
 const maxMoves = 3
 
-// growth is the share of its size by which a part grows, a third: each entry is
-// then copied three times in all.
+// growth says by which share of its size a part grows: a third. Each entry is then
+// copied three times in all.
 const growth = 3
 
-func (p *part) free(tag Tag, now uint32) *Entry {
+func (p *part) freeSlot(tag Tag, now uint32) *Entry {
 	if len(p.buckets) == 0 {
 		return nil
 	}
 	first, second := p.homes(tag)
-	one, other := first.ended(now), second.ended(now)
+	one, other := first.expired(now), second.expired(now)
 	switch {
 	case one|other == 0:
 	case bits.OnesCount(one) >= bits.OnesCount(other):
@@ -83,9 +83,9 @@ func (p *part) free(tag Tag, now uint32) *Entry {
 	return nil
 }
 
-// displace moves an entry of a full bucket to its other home, where so many
-// others have to make way. It returns the one to be overwritten, or nil if
-// none can move.
+// displace moves an entry of a full bucket to its other home. If that is full too, it
+// first moves up to others further entries. It returns the slot that is now free, or
+// nil if no entry can move.
 func (p *part) displace(full *bucket, others int, now uint32) *Entry {
 	for i := range full {
 		e := &full[i]
@@ -94,8 +94,8 @@ func (p *part) displace(full *bucket, others int, now uint32) *Entry {
 			other = second
 		}
 		var free *Entry
-		if ended := other.ended(now); ended != 0 {
-			free = &other[bits.TrailingZeros(ended)]
+		if expired := other.expired(now); expired != 0 {
+			free = &other[bits.TrailingZeros(expired)]
 		} else if others > 0 {
 			free = p.displace(other, others-1, now)
 		}
@@ -110,20 +110,20 @@ func (p *part) displace(full *bucket, others int, now uint32) *Entry {
 func (p *part) resize(n int, now uint32) {
 	old := p.buckets
 	p.buckets = slices.Grow([]bucket(nil), n)
-	p.buckets = p.buckets[:cap(p.buckets)] // all that was allocated
+	p.buckets = p.buckets[:cap(p.buckets)] // use all of the allocated memory
 	for i := range old {
 		for _, e := range &old[i] {
 			if e.end > now {
-				*p.room(e.tag, now) = e
+				*p.slot(e.tag, now) = e
 			}
 		}
 	}
 }
 
-// fit makes a part smaller that has much more room than it needs: a moment of
-// many claims need not be paid for ever.
-func (p *part) fit(now uint32) {
-	p.fitted = now
+// shrink makes a part smaller if it has much more room than it needs. Otherwise a
+// short burst of claims would occupy memory for ever.
+func (p *part) shrink(now uint32) {
+	p.shrunk = now
 	live := 0
 	for i := range p.buckets {
 		for _, e := range &p.buckets[i] {

@@ -9,17 +9,18 @@ import (
 // a signature of a client key.
 type Tag uint64
 
-// Seed makes tags. Each Seed has a random key, which never leaves the process:
-// those who choose nonces must not be able to make two tags meet, or to crowd
-// a bucket.
+// Seed makes tags. Each Seed has a random key, which never leaves the process. So
+// clients who choose nonces cannot make two tags collide, or fill one bucket.
 //
-// The hash is maphash. Its documentation promises a uniform distribution, and
-// says that it is not cryptographically secure. The risk is on the safe side.
-// Equal inputs have equal tags, so that no request is accepted twice, whatever
-// the hash is worth. Different inputs with equal tags refuse a request that is
-// good: with n entries in the table, a claim of two tags meets one of them by
-// chance once in 2^63/n times. A store of a million requests in 64 tables has
-// n = 31,250, and refuses one good claim in 3 * 10^14.
+// The hash is maphash. Its documentation promises a uniform distribution, and says
+// that it is not cryptographically secure. The remaining risk is on the safe side.
+// Equal inputs have equal tags, so no request is accepted twice, however weak the
+// hash is.
+//
+// If different inputs have equal tags, a good request is refused. With n entries in
+// the table, a claim of two tags collides with one of them once in 2^63/n times. A
+// store of a million requests in 64 tables has n = 31,250, and refuses one good claim
+// in 3 * 10^14.
 type Seed struct{ seed maphash.Seed }
 
 // NewSeed returns a Seed with a new random key.
@@ -39,8 +40,8 @@ func (s Seed) Nonce(key Tag, nonce string) Tag {
 	return Tag(maphash.Bytes(s.seed, b[:]))
 }
 
-// Signature returns the tag of a signature under the tag of its client key. Its
-// input is longer than that of any nonce, so that the two never are the same.
+// Signature returns the tag of a signature under the tag of its client key. Its input
+// is longer than that of any nonce, so the two inputs are never equal.
 func (s Seed) Signature(key Tag, signature *[32]byte) Tag {
 	var b [8 + 32]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(key))
@@ -48,12 +49,12 @@ func (s Seed) Signature(key Tag, signature *[32]byte) Tag {
 	return Tag(maphash.Bytes(s.seed, b[:]))
 }
 
-// Pick maps a tag to one of n, by its highest bits.
+// Pick maps a tag to a number below n, by its highest bits.
 func (t Tag) Pick(n int) int { return scale(uint32(t>>32), n) }
 
-// part, home and otherHome map a tag to one of n as well. Each of the three
-// reads other bits, up to n of 1<<16. Pick shares those of home: it is for tags
-// of client keys, which are in no table.
+// part, home and otherHome map a tag to a number below n as well. Each of the three
+// reads other bits, if n is at most 1<<16. Pick reads the same bits as home. It is
+// for tags of client keys, which are in no table.
 func (t Tag) part(n int) int      { return scale(uint32(t>>16), n) }
 func (t Tag) home(n int) int      { return scale(uint32(t>>32), n) }
 func (t Tag) otherHome(n int) int { return scale(uint32(t), n) }

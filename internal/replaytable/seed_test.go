@@ -18,8 +18,8 @@ const (
 	parts   = 13
 )
 
-// chosen are nonces by somebody who knows all but the seed. Each is 16 bytes
-// long, and differs from all others of its family.
+// chosen are nonces of an attacker who knows everything except the seed. Each is 16
+// bytes long, and differs from all others of its family.
 var chosen = map[string]func(i uint64) string{
 	"at random":               func(uint64) string { return text(rand.Uint64(), rand.Uint64()) },
 	"a counter":               func(i uint64) string { return text(0, i) },
@@ -37,10 +37,10 @@ func text(high, low uint64) string {
 	return string(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
-// TestSeedCrowdsNoBucket counts the tags in each bucket, under a random seed: one
-// cannot be set. A Poisson distribution of 64 exceeds 160 with a probability
-// below 10^-21. The sum of squares of a uniform distribution is 14 standard
-// deviations above its mean as rarely. Neither fails by chance.
+// TestSeedCrowdsNoBucket counts the tags in each bucket. The seed is random, because
+// maphash has no fixed seeds. A Poisson distribution of 64 exceeds 160 with a
+// probability below 10^-21. The sum of squares of a uniform distribution is 14
+// standard deviations above its mean as rarely. Neither fails by chance.
 func TestSeedCrowdsNoBucket(t *testing.T) {
 	seed := replaytable.NewSeed()
 	key := seed.Key("client key of 22 chars")
@@ -73,7 +73,7 @@ func TestSeedCrowdsNoBucket(t *testing.T) {
 	})
 }
 
-// spread checks all that is read from a tag.
+// spread checks all numbers that are derived from a tag.
 func spread(t *testing.T, what string, tags []replaytable.Tag) {
 	t.Helper()
 	first, second, part, both := make([]int, buckets), make([]int, buckets), make([]int, parts), make([]int, buckets)
@@ -96,7 +96,7 @@ func spread(t *testing.T, what string, tags []replaytable.Tag) {
 	}
 }
 
-// uniform compares counts with those of random placement.
+// uniform compares counts with those of a random distribution.
 func uniform(t *testing.T, what string, counts []int) {
 	t.Helper()
 	mean, squares := float64(crowd)/float64(len(counts)), 0.0

@@ -1,31 +1,30 @@
 package replaytable
 
-// Table remembers tags. New makes one.
-// It is not safe for concurrent use.
+// Table remembers tags. New makes one. It is not safe for concurrent use.
 //
-// Times are ticks of the caller's clock, and must not run backwards from one
-// call to the next: what has been overwritten cannot live again.
+// Times are ticks of the caller's clock. They must not go back from one call to the
+// next, because an expired entry may have been overwritten.
 type Table struct {
 	parts []part
-	last  uint32 // everything has ended with this tick
+	last  uint32 // with this tick everything has expired
 }
 
-// partRequests is how many requests, of two entries each, fall into one part, if
-// a table is as large as it was made for. It bounds how long a part takes to
-// grow: about a millisecond.
+// partRequests is how many requests, with two entries each, one part holds if the
+// table has the size it was made for. It bounds the time in which a part grows to
+// about a millisecond.
 const partRequests = 1 << 13
 
-// New returns a Table for about so many requests. It takes memory as it is
-// filled.
+// New returns a Table for about this many requests. Memory is allocated as the table
+// is filled.
 func New(requests int) *Table {
 	return &Table{parts: make([]part, requests/partRequests+1)}
 }
 
-// Find returns the entry of a tag that has not ended, or nil. It is valid until
-// the next Add.
+// Find returns the entry of a tag, or nil if there is none or it has expired. The
+// entry is valid until the next Add.
 func (t *Table) Find(tag Tag, now uint32) *Entry { return t.part(tag).find(tag, now) }
 
-// Add makes an entry, for a tag that has none.
+// Add makes an entry for a tag that has none.
 func (t *Table) Add(tag Tag, value, now, end uint32) {
 	t.part(tag).add(Entry{tag, end, value}, now)
 	t.last = max(t.last, end)
@@ -37,7 +36,7 @@ func (t *Table) Extend(e *Entry, end uint32) {
 	t.last = max(t.last, end)
 }
 
-// Ended reports whether nothing is remembered any more.
+// Ended reports whether everything has expired.
 func (t *Table) Ended(now uint32) bool { return t.last <= now }
 
 // Room returns for how many entries there is memory.

@@ -8,11 +8,11 @@ import (
 	"github.com/tenantkit/tenantkit/internal/replaytable"
 )
 
-// entry is what the model of a table remembers.
+// entry is an entry of the model of a table.
 type entry struct{ value, end uint32 }
 
-// check compares a table with a map, step by step, while time passes. No more
-// than live entries are added for each tick.
+// check compares a table with a map, step by step, while time passes. It adds at most
+// live entries for each tick.
 func check(t *testing.T, random *rand.Rand, requests, steps, live int) {
 	table, model := replaytable.New(requests), map[replaytable.Tag]entry{}
 	var tags []replaytable.Tag

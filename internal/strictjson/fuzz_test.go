@@ -13,8 +13,8 @@ import (
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
-// narrower is why a text that encoding/json accepts is refused, and what is true
-// of the text then. go-jose refuses a name twice, too.
+// narrower lists the reasons to refuse a text that encoding/json accepts, each with a
+// check that the reason is true. go-jose refuses duplicate names too.
 var narrower = map[error]func(text string) bool{
 	strictjson.ErrUTF8:      func(s string) bool { return !utf8.ValidString(s) },
 	strictjson.ErrSurrogate: func(s string) bool { return strings.Contains(strings.ToLower(s), `\ud`) },
@@ -24,8 +24,9 @@ var narrower = map[error]func(text string) bool{
 	strictjson.ErrMembers:   func(s string) bool { return strings.Count(s, ":") > limits.Members },
 }
 
-// FuzzReader compares the Reader with encoding/json: it accepts nothing that this
-// refuses, reads the same values, and refuses more only for a reason.
+// FuzzReader compares the Reader with encoding/json. The Reader accepts nothing that
+// encoding/json refuses, and reads the same values. It refuses other texts only for a
+// listed reason.
 func FuzzReader(f *testing.F) {
 	k := strings.Repeat("k", 43)
 	for text := range accepted {
@@ -86,8 +87,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzSpan takes arrays and objects apart, and compares the parts with those
-// that encoding/json finds.
+// FuzzSpan splits arrays and objects, and compares the parts with those of
+// encoding/json.
 func FuzzSpan(f *testing.F) {
 	for text := range accepted {
 		f.Add(text)
@@ -109,9 +110,9 @@ func FuzzSpan(f *testing.F) {
 		}
 		var want []json.RawMessage
 		if json.Unmarshal([]byte(text), &want) != nil || len(want) == 0 {
-			return // it came to an end
+			return // Span terminates on any text
 		}
-		// After the last element comes its bracket, and nothing.
+		// After the last element comes only the closing bracket.
 		for len(got) > len(want) && len(got[len(got)-1]) == 0 {
 			got = got[:len(got)-1]
 		}

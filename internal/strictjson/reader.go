@@ -9,9 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Why a text is refused. The errors are values, so that refusing costs no memory.
+// The reasons for which a text is refused. They are fixed values, so that a refusal
+// allocates nothing.
 var (
-	// What encoding/json refuses, too.
+	// encoding/json refuses these too.
 	ErrValue    = errors.New("not a JSON value")
 	ErrNumber   = errors.New("not a JSON number")
 	ErrString   = errors.New("a string does not end")
@@ -22,7 +23,7 @@ var (
 	ErrComma    = errors.New("a comma is missing")
 	ErrTrailing = errors.New("something follows the value")
 
-	// What it does not refuse.
+	// encoding/json accepts these.
 	ErrUTF8      = errors.New("not UTF-8")
 	ErrSurrogate = errors.New("half of a surrogate pair")
 	ErrNUL       = errors.New("NUL in a string")
@@ -30,28 +31,28 @@ var (
 	ErrDepth     = errors.New("nested too deeply")
 	ErrMembers   = errors.New("an object with too many members")
 
-	// ErrType is a value of another type than the one asked for.
+	// ErrType: a value has another type than the one asked for.
 	ErrType = errors.New("a value of the wrong type")
 )
 
-// Limits bound a text.
+// Limits are the bounds of a text, and what it may contain.
 type Limits struct {
 	Depth    int  // of objects and arrays inside each other
 	Members  int  // of one object; at most about 1000, as names are compared pair by pair
-	AllowNUL bool // in a string, where it is \u0000
+	AllowNUL bool // whether a string may have \u0000
 
-	// AllowDuplicates is for a caller that finds a name which occurs twice itself.
+	// AllowDuplicates is for a caller that checks for duplicate names itself.
 	AllowDuplicates bool
 }
 
-// Reader reads one JSON text from its start to its end. It stands at a value,
+// Reader reads one JSON text from its start to its end. It is positioned at a value,
 // and each method reads that value.
 //
-// The first failure ends the text: loops end, and whatever is read from then on
-// is of no use. Ask End before using anything. What a loop leaves unread is a
-// failure, too.
+// The first failure ends the text: loops end, and all values read afterwards are
+// meaningless. Call End before using any value. If the body of a loop leaves a value
+// unread, that is a failure too.
 //
-// Strings are parts of the text wherever they have no escape.
+// A string without an escape is returned as a part of the text, without a copy.
 type Reader struct {
 	text   string // up to the failure, if there was one
 	pos    int
@@ -60,7 +61,7 @@ type Reader struct {
 	limits Limits
 }
 
-// New returns a Reader that stands at the value of text.
+// New returns a Reader that is positioned at the value of text.
 func New(text string, limits Limits) Reader {
 	r := Reader{text: text, limits: limits}
 	if !utf8.ValidString(text) {
@@ -70,7 +71,7 @@ func New(text string, limits Limits) Reader {
 	return r
 }
 
-// Fail refuses the text for a reason of the caller's. The first failure counts.
+// Fail refuses the text for the caller's reason. Later failures are ignored.
 //
 //go:noinline
 func (r *Reader) Fail(err error) {
@@ -91,8 +92,8 @@ func (r *Reader) End() error {
 // It is 0 for a text that is not UTF-8.
 func (r *Reader) Offset() int { return r.pos }
 
-// Kind returns what the value begins with, one of { [ " t f n, '0' for any
-// number, or 0 for what is no value.
+// Kind returns the first byte of the value: one of { [ " t f n. It returns '0' for
+// any number, and 0 if there is no value.
 func (r *Reader) Kind() byte {
 	switch c := r.peek(); c {
 	case '{', '[', '"', 't', 'f', 'n':
@@ -172,7 +173,7 @@ func (r *Reader) Text() string {
 	return r.unended()
 }
 
-// Number reads a number of any size and returns it as it is written.
+// Number reads a number of any size and returns its text.
 func (r *Reader) Number() string {
 	if r.Kind() != '0' {
 		r.unexpected()
@@ -211,7 +212,7 @@ func (r *Reader) Bool() bool {
 	return false
 }
 
-// Skip reads a value of any type and returns it as it is written.
+// Skip reads a value of any type and returns its text.
 func (r *Reader) Skip() string {
 	start := r.pos
 	switch r.peek() {
@@ -235,7 +236,8 @@ func (r *Reader) Skip() string {
 	return r.text[start:r.pos]
 }
 
-// open enters an object or an array and stands at its first part.
+// open enters an object or an array. The Reader is then at its first member or
+// element.
 func (r *Reader) open(bracket byte) bool {
 	switch {
 	case r.peek() != bracket:
@@ -251,7 +253,8 @@ func (r *Reader) open(bracket byte) bool {
 	return false
 }
 
-// more reads what follows a part, and reports whether it is another part.
+// more reads the comma or the bracket after a member or element. It reports whether
+// another one follows.
 func (r *Reader) more(end byte) bool {
 	r.space()
 	switch r.peek() {
@@ -284,7 +287,8 @@ func (r *Reader) digits() bool {
 	return r.pos > start
 }
 
-// unescape reads a string on from its first escape, which plain precedes.
+// unescape continues to read a string at its first escape. plain is the part before
+// it.
 func (r *Reader) unescape(plain string) string {
 	r.pos += len(plain)
 	text := []byte(plain)
@@ -327,7 +331,7 @@ func (r *Reader) escape() rune {
 	return rune("\"\\/\b\f\n\r\t"[i])
 }
 
-// codePoint reads the digits of \uXXXX, and the second half of a pair.
+// codePoint reads the digits of \uXXXX, and the second half of a surrogate pair.
 func (r *Reader) codePoint() rune {
 	char := r.hex()
 	if utf16.IsSurrogate(char) {
@@ -367,7 +371,7 @@ func (r *Reader) space() {
 	}
 }
 
-// peek returns the byte to come, 0 at the end: no JSON token holds one.
+// peek returns the next byte, or 0 at the end. No JSON token contains a 0 byte.
 func (r *Reader) peek() byte {
 	if r.pos < len(r.text) {
 		return r.text[r.pos]
@@ -383,7 +387,8 @@ func (r *Reader) take(c byte) bool {
 	return true
 }
 
-// unexpected tells a value of another type from no value at all.
+// unexpected fails with ErrType if there is a value of another type, and with
+// ErrValue if there is no value.
 func (r *Reader) unexpected() {
 	if r.Kind() != 0 {
 		r.Fail(ErrType)

@@ -14,7 +14,7 @@ import (
 
 var limits = strictjson.Limits{Depth: 16, Members: 64, AllowNUL: true}
 
-// read reads any value, and each number as it is written.
+// read reads any value. Numbers stay as they are written.
 func read(r *strictjson.Reader) any {
 	switch r.Kind() {
 	case '{':
@@ -40,7 +40,7 @@ func read(r *strictjson.Reader) any {
 	return nil
 }
 
-// members is the text of n members.
+// members returns the text of n members.
 func members(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -81,7 +81,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// refused are texts, why they are refused, and where.
+// refused are texts, each with the error and the offset of its refusal.
 var refused = map[string]struct {
 	text string
 	want error
@@ -221,7 +221,7 @@ func TestReaderTellsTypesApart(t *testing.T) {
 	}
 }
 
-// A caller that forgets something is refused, and not misled.
+// If a caller uses the Reader wrongly, End returns an error.
 func TestReaderFailsClosed(t *testing.T) {
 	own := errors.New("not wanted")
 	for name, tc := range map[string]struct {
@@ -318,7 +318,7 @@ func TestSpan(t *testing.T) {
 		`"\\\\\"",1`:        `"\\\\\""`,
 		`"",1`:              `""`,
 		`{}`:                `{}`,
-		`{"a":1`:            `{"a":1`, // whatever is none, it comes to an end
+		`{"a":1`:            `{"a":1`, // not a value: Span still terminates
 		`"a`:                `"a`,
 		`"a\"`:              `"a\"`,
 		`"\`:                `"\`,

@@ -2,10 +2,10 @@ package strictjson
 
 import "strings"
 
-// Span returns the length of the value that text begins with, up to the comma,
-// colon or closing bracket after it. Blanks count. Where none of these follows, it
-// is the length of text. Span checks nothing: it is for text that was checked
-// before, or whose parts will be.
+// Span returns the length of the value at the start of text, up to the comma, colon
+// or closing bracket after it. Blanks count. If none of these follows, Span returns
+// the length of text. It checks nothing: use it for text that was checked before, or
+// whose parts will be checked.
 func Span(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -27,7 +27,8 @@ func Span(text string) int {
 	return len(text)
 }
 
-// endOfString returns where the string that begins at i ends, or the text does.
+// endOfString returns the index of the quote that ends the string at i. If there is
+// none, it returns the length of text.
 func endOfString(text string, i int) int {
 	for i++; ; {
 		n := strings.IndexByte(text[i:], '"')
@@ -37,7 +38,7 @@ func endOfString(text string, i int) int {
 		inside := text[i : i+n]
 		i += n
 		if n == 0 || inside[n-1] != '\\' {
-			return i // as nearly all end
+			return i // the usual case
 		}
 		if escapes := n - len(strings.TrimRight(inside, `\`)); escapes%2 == 0 {
 			return i

@@ -1,6 +1,6 @@
-// Package urlpath holds the one rule of which URL paths are clean: those that
-// any two programs read in the same way. Routing, checks and signatures all
-// work on the escaped form that it returns.
+// Package urlpath decides which URL paths are clean. All programs read a clean path
+// in the same way. Routing, checks and signatures all work on the escaped form that
+// it returns.
 package urlpath
 
 import (
@@ -10,25 +10,26 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns the escaped path of a URL as it came over the wire, and whether
-// it is clean. A path that is not is refused, never repaired and never
-// redirected: a signature covers the path as the client wrote it.
+// Clean returns the escaped path of a URL as it was sent, and whether it is clean.
+// Callers must refuse a path that is not clean. They must not repair or redirect it,
+// because a signature covers the path as the client wrote it.
 func Clean(u *url.URL) (escaped string, ok bool) {
 	if u.RawPath == "" && isPlain(u.Path) {
-		return u.Path, true // as nearly all are
+		return u.Path, true // the usual case
 	}
 	escaped = u.EscapedPath()
-	// A raw byte that a URL does not allow makes EscapedPath encode the decoded
-	// path anew: a%2Fb| would come out as a/b%7C.
+	// If the raw path has a byte that a URL does not allow, EscapedPath encodes the
+	// decoded path again: it would return a/b%7C for a%2Fb|.
 	if u.RawPath != "" && u.RawPath != escaped {
 		return "", false
 	}
 	return escaped, isClean(escaped, u.Path)
 }
 
-// IsClean reports whether an escaped path is clean: it starts with a slash, has
-// no empty segment but one trailing slash, no dot segment, no control character
-// or backslash, is UTF-8, and escapes nothing that needs no escape.
+// IsClean reports whether an escaped path is clean. It must start with a slash and be
+// UTF-8. It must not escape a character that needs no escape. It has no empty segment
+// except after one trailing slash, no dot segment, no control character and no
+// backslash.
 func IsClean(escaped string) bool {
 	if !strings.Contains(escaped, "%") {
 		return isClean(escaped, escaped)
@@ -37,8 +38,8 @@ func IsClean(escaped string) bool {
 	return err == nil && isClean(escaped, path)
 }
 
-// isPlain reports whether a path holds nothing that the rule has to look into:
-// slashes, none beside another, and characters that stand for themselves.
+// isPlain reports whether a path is clean without further checks. It has only
+// characters that are never escaped, and no two slashes in a row.
 func isPlain(path string) bool {
 	before := byte('/')
 	for i := 1; i < len(path); i++ {
@@ -58,14 +59,13 @@ var plain = func() (set [256]bool) {
 	return set
 }()
 
-// isClean looks at both forms: at the escaped one for what is spelled in more
-// than one way, at the decoded one for what it means.
+// isClean checks the escaped form for spelling, and the decoded form for meaning.
 func isClean(escaped, path string) bool {
 	return strings.HasPrefix(escaped, "/") &&
-		!strings.Contains(escaped, "//") && // "%2F%2F" is part of a value, of a URL say
+		!strings.Contains(escaped, "//") && // "%2F%2F" is part of a value, such as a URL
 		!escapesPlain(escaped) &&
-		// Decoded, so that "..%2F" is a dot segment, too: a handler that decodes
-		// before it opens a file would climb.
+		// In the decoded path, "..%2F" is a dot segment too: a handler that decodes
+		// before it opens a file would leave its directory.
 		!hasDotSegment(path) &&
 		!strings.ContainsFunc(path, forbidden) &&
 		utf8.ValidString(path)
@@ -80,12 +80,12 @@ func hasDotSegment(path string) bool {
 	return false
 }
 
-// forbidden refuses what some programs read as a slash, or drop.
+// forbidden reports whether some programs read a character as a slash, or drop it.
 func forbidden(r rune) bool { return r == '\\' || unicode.IsControl(r) }
 
-// escapesPlain reports whether a character is escaped that every program writes
-// bare: two spellings of one path would be two commands. The tilde may pass,
-// since older encoders escape it.
+// escapesPlain reports whether a path escapes a character that every program writes
+// bare. Otherwise two spellings of one path would be two commands. An escaped tilde
+// is allowed, because older encoders escape it.
 func escapesPlain(escaped string) bool {
 	for i := range len(escaped) {
 		if escaped[i] != '%' {

@@ -89,8 +89,8 @@ func TestClean(t *testing.T) {
 	})
 }
 
-// FuzzClean holds Clean to IsClean, and what is clean to one meaning: it parses
-// to itself, and its segments stay segments when a program decodes first.
+// FuzzClean compares Clean with IsClean, and checks that a clean path has one meaning.
+// It parses to itself, and its segments stay the same if a program decodes first.
 func FuzzClean(f *testing.F) {
 	for _, seed := range paths {
 		f.Add(seed.escaped)

@@ -1,10 +1,10 @@
-// Package mempage answers a paging.Query from a slice. It is for lists that
-// are in memory anyway, for tests, and as the plain statement of what the other
-// back ends do: each page looks at every row.
+// Package mempage answers a paging.Query from a slice. Use it for lists that are in
+// memory anyway, and in tests. It is also the simplest definition of what the other
+// back ends do. Each page looks at every row.
 //
 // # What is not checked
 //
-// What may be compared and what is sent: the first is decided by
-// paging.Schema.Parse, the second by the handler. Page asks for any property that
-// the query names, and gives out rows whole.
+// Page compares any property that the query names, and returns whole rows.
+// paging.Schema.Parse decides what a caller may compare, and the handler decides what
+// it sends.
 package mempage

@@ -12,8 +12,9 @@ import (
 	"github.com/tenantkit/tenantkit/paging/mempage"
 )
 
-// FuzzFilter compares Page with holds, which reads the JSON of a filter as the
-// interface has it, and the filter with what its canonical form is read as.
+// FuzzFilter compares Page with holds, which reads the JSON of a filter by the rules
+// of the interface. It also compares the filter with the one that its canonical form
+// gives.
 func FuzzFilter(f *testing.F) {
 	f.Add(`{"a":{"$gt":1,"$lte":10},"b":{"$ne":null}}`, `{"a":2.0,"b":"x"}`)
 	f.Add(`{"$or":[{"a":{"$in":[1,null,"x"]}},{"b":{"$exists":false}}]}`, `{"a":null}`)
@@ -59,7 +60,7 @@ func FuzzNumber(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		m, n := json.Number(a), json.Number(b)
 		if paging.Eq("a", m).Op() != paging.OpEq || paging.Eq("a", n).Op() != paging.OpEq {
-			return // no number, or too large for big.Rat
+			return // not a number, or too large for big.Rat
 		}
 		x, _ := new(big.Rat).SetString(a)
 		y, _ := new(big.Rat).SetString(b)
@@ -85,8 +86,8 @@ func object(text string) (row, bool) {
 	return v, true
 }
 
-// large tells of a number that may be too large for big.Rat. Those of a filter
-// are bounded by ParseFilter.
+// large reports whether a number may be too large for big.Rat. ParseFilter limits the
+// numbers of a filter.
 func large(v any) bool {
 	n, ok := v.(json.Number)
 	return ok && (len(n) > 20 || strings.ContainsAny(string(n), "eE"))

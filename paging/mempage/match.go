@@ -6,27 +6,27 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// property returns a property of the row at hand, nil and false if it is missing.
-type property func(path string) (value any, ok bool)
+// getter returns a property of one row, or nil and false if it is missing.
+type getter func(path string) (value any, ok bool)
 
 // matcher is a compiled filter.
-type matcher func(property) bool
+type matcher func(getter) bool
 
 func compile(f paging.Filter) matcher {
 	path := f.Path()
 	switch f.Op() {
 	case paging.OpAll:
-		return func(property) bool { return true }
+		return func(getter) bool { return true }
 	case paging.OpAnd:
 		return all(f.Filters())
 	case paging.OpOr:
 		return anyOf(f.Filters())
 	case paging.OpNot:
 		inner := compile(f.Filters()[0])
-		return func(p property) bool { return !inner(p) }
+		return func(get getter) bool { return !inner(get) }
 	case paging.OpExists:
-		return func(p property) bool {
-			_, ok := p(path)
+		return func(get getter) bool {
+			_, ok := get(path)
 			return ok
 		}
 	case paging.OpIn:
@@ -38,15 +38,15 @@ func compile(f paging.Filter) matcher {
 }
 
 func in(path string, values []any) matcher {
-	return func(p property) bool {
-		v, _ := p(path)
+	return func(get getter) bool {
+		v, _ := get(path)
 		return slices.ContainsFunc(values, func(value any) bool { return holds(paging.OpEq, v, value) })
 	}
 }
 
 func compared(op paging.Op, path string, value any) matcher {
-	return func(p property) bool {
-		v, _ := p(path)
+	return func(get getter) bool {
+		v, _ := get(path)
 		return holds(op, v, value)
 	}
 }
@@ -58,15 +58,15 @@ func holds(op paging.Op, v, value any) bool {
 
 func all(filters []paging.Filter) matcher {
 	matchers := compileAll(filters)
-	return func(p property) bool {
-		return !slices.ContainsFunc(matchers, func(m matcher) bool { return !m(p) })
+	return func(get getter) bool {
+		return !slices.ContainsFunc(matchers, func(m matcher) bool { return !m(get) })
 	}
 }
 
 func anyOf(filters []paging.Filter) matcher {
 	matchers := compileAll(filters)
-	return func(p property) bool {
-		return slices.ContainsFunc(matchers, func(m matcher) bool { return m(p) })
+	return func(get getter) bool {
+		return slices.ContainsFunc(matchers, func(m matcher) bool { return m(get) })
 	}
 }
 

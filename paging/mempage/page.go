@@ -6,14 +6,14 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Page returns the page of rows that q asks for, and whether there are more
-// after it. The rows are left as they are, and must not change meanwhile. A sort
-// that does not end with _id is ended with it.
+// Page returns the page of rows that q asks for, and whether more rows follow it.
+// Page does not change rows, and rows must not change during the call. If the sort
+// does not contain _id, _id is added at its end.
 //
-// get returns a property of a row, and false when the row does not have it. Values
-// are those of paging.Compare. A date that is a string is compared as it stands, so
-// it should be written as a time.Time is. A value of another type is there, equals
-// nothing and comes after all others.
+// get returns a property of a row, or false if the row does not have it. Its values
+// are those of paging.Compare. Page compares a date that is a string as a string, so
+// it must have the form of paging.DateLayout. A value of another type exists, equals
+// nothing and sorts after all others.
 func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value any, ok bool)) (page []T, more bool) {
 	order := q.Order()
 	after, where, resumed := q.Cursor()
@@ -45,16 +45,16 @@ func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value a
 	return page, more
 }
 
-// sortable is a row with what it is sorted by.
+// sortable is a row with the values it is sorted by.
 type sortable[T any] struct {
 	row  T
 	keys []any
 }
 
-func keysOf(order []paging.Key, property property) []any {
+func keysOf(order []paging.Key, get getter) []any {
 	keys := make([]any, len(order))
 	for i, key := range order {
-		keys[i], _ = property(key.Path)
+		keys[i], _ = get(key.Path)
 	}
 	return keys
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging/mempage"
 )
 
-// row has its properties by path; a missing one is not in the map.
+// row holds its properties by path. A missing property is not in the map.
 type row map[string]any
 
 func get(r row, path string) (any, bool) {
@@ -166,7 +166,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestRowsOfOneID has rows that nothing tells apart: they stay as they were.
+// TestRowsOfOneID has rows that are equal in all keys: they keep their order.
 func TestRowsOfOneID(t *testing.T) {
 	var rows []row
 	for i := range 200 {
@@ -180,7 +180,7 @@ func TestRowsOfOneID(t *testing.T) {
 	}
 }
 
-// TestDates compares a time.Time as the text that it is on the wire.
+// TestDates compares a time.Time as its text on the wire.
 func TestDates(t *testing.T) {
 	at := time.Date(2026, 1, 2, 4, 4, 5, 678_999_999, time.FixedZone("", 3600))
 	rows := []row{{"_id": "1", "a": at}, {"_id": "2", "a": "2026-01-02T03:04:05.678Z"}, {"_id": "3", "a": at.Add(time.Millisecond)}}
@@ -190,8 +190,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestAfter begins pages after each row of a sort by values of all types: what
-// follows is the rest of the sort.
+// TestAfter begins pages after each row of a sort by values of all types. Each page
+// must be the rest of the sort.
 func TestAfter(t *testing.T) {
 	rows := []row{
 		{"_id": "1"}, {"_id": "2", "a": nil}, {"_id": "3", "a": false}, {"_id": "4", "a": true},
@@ -220,8 +220,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestNoFilterWidens is P11: whatever a caller sends, the server's condition
-// holds for all that is answered.
+// TestNoFilterWidens is P11: whatever a caller sends, the condition of the server
+// holds for every row of the page.
 func TestNoFilterWidens(t *testing.T) {
 	var rows []row
 	for i := range 60 {
@@ -281,7 +281,7 @@ func randomFilter(r *rand.Rand, depth int) paging.Filter {
 	return paging.Filter{}
 }
 
-// TestNumbersAsBigRat compares with an implementation of its own kind.
+// TestNumbersAsBigRat compares numbers with an independent implementation.
 func TestNumbersAsBigRat(t *testing.T) {
 	seeds := rand.New(rand.NewPCG(5, 3))
 	literal := func() string {
@@ -327,8 +327,8 @@ func TestNumbersAsBigRat(t *testing.T) {
 	}
 }
 
-// TestWhatAServerAdds has a condition of the form of a cursor, which
-// compares all the same: a text is not greater than a number.
+// TestWhatAServerAdds has a condition in the form of a cursor. It only compares: a
+// text is not greater than a number.
 func TestWhatAServerAdds(t *testing.T) {
 	type row struct {
 		id string

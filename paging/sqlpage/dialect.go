@@ -1,49 +1,53 @@
 package sqlpage
 
-import "strconv"
+import (
+	"strconv"
 
-// Dialect is the SQL of one database.
-type Dialect uint8
-
-// The dialects. The zero Dialect is none of them.
-const (
-	PostgreSQL Dialect = iota + 1
-	SQLite             // 3.38 or later
+	"github.com/tenantkit/tenantkit/internal/sqldialect"
 )
 
-func (d Dialect) valid() bool { return d == PostgreSQL || d == SQLite }
+// Dialect is the SQL of one database. Package sqlstore has the same type.
+type Dialect = sqldialect.Dialect
 
-// bytewise makes a text compare byte by byte, whatever its column says.
-func (d Dialect) bytewise() string {
+// These are the dialects. The zero Dialect is not valid.
+const (
+	PostgreSQL = sqldialect.PostgreSQL
+	SQLite     = sqldialect.SQLite // 3.38 or later; its tables are STRICT
+)
+
+// bytewise returns the COLLATE clause that compares texts byte by byte, whatever the
+// collation of the column.
+func bytewise(d Dialect) string {
 	if d == PostgreSQL {
 		return ` COLLATE "C"`
 	}
 	return " COLLATE BINARY"
 }
 
-// operand is a value to bind, and the type that PostgreSQL takes it for. SQLite
-// knows one of them, real, for a text to convert.
-type operand struct {
+// argument is a value to bind and the type that PostgreSQL casts it to. In SQLite the
+// only cast is real, which converts a text to a number.
+type argument struct {
 	value any
 	cast  string
 }
 
-// placeholder is what stands for the n-th argument, counted from 1.
-func (d Dialect) placeholder(n int, cast string) string {
+// placeholder returns the placeholder of the n-th argument, counted from 1.
+func placeholder(d Dialect, n int, cast string) string {
 	if d == PostgreSQL {
 		return "$" + strconv.Itoa(n) + "::" + cast
 	}
 	if cast == "real" {
-		// The + takes from it the affinity, for which no index would be read.
+		// The + removes the affinity of the CAST, with which SQLite uses no index.
 		return "+CAST(?" + strconv.Itoa(n) + " AS REAL)"
 	}
 	return "?" + strconv.Itoa(n)
 }
 
-// direction says how an order or an index has a key. NULL is the least in
-// SQLite, and the greatest in PostgreSQL unless told otherwise; where there is
-// none, PostgreSQL is not told, so that it can use any index.
-func (d Dialect) direction(k key, desc bool) string {
+// direction returns the direction of a key in an ORDER BY or an index. NULL must be
+// the least value. It is the least in SQLite, but the greatest in PostgreSQL by
+// default. A key that is never NULL gets no NULLS clause, so that PostgreSQL can use
+// any index.
+func direction(d Dialect, k key, desc bool) string {
 	var text string
 	if desc {
 		text = " DESC"

@@ -1,6 +1,6 @@
 // Package sqlpage compiles a paging.Query into a statement for PostgreSQL or
-// SQLite, over plain columns, JSON documents or both. It matches and orders
-// rows as package mempage does.
+// SQLite, over plain columns, JSON documents or both. It matches and orders rows
+// like package mempage.
 //
 //	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.PostgreSQL} // once
 //	rows, err := pages.Query(ctx, q, table)
@@ -9,72 +9,89 @@
 //
 // Statement returns the text and its arguments, for a program that runs it itself.
 //
-// Names are those of the Table, which the program writes; what comes with a
-// request is bound.
+// The names in a statement are those of the Table, which the program writes. Values
+// from a request are always bound as arguments.
 //
 // # Depth
 //
-// The last page of a list costs as much as the first when the client asks for
-// it by the keys of its last item, as package walk does, and the indexes that
-// Indexes prints are there. The cursor that Parse found in the where, or that
-// Query.After added, is compiled to one range of an index or to a union of a few.
-// Any other condition is compiled as it stands, also where it comes to the same.
-// Where that would make a statement of more than 64 KiB, for each of the few
-// repeats the filter, it is compiled to one condition instead, which reads all rows
-// that the rest of the filter leaves.
+// The last page of a list costs as much as the first under two conditions. The client
+// must ask for it by the keys of the last item, like package walk. The indexes that
+// Indexes returns must exist. The cursor that Parse found or Query.After set is
+// compiled to one range of an index, or to a union of a few ranges. Any other
+// condition is compiled as it stands, even if it means the same as a cursor.
+//
+// Each range repeats the filter. If the statement would exceed 64 KiB, it gets one OR
+// condition instead. It then reads all rows that the rest of the filter matches.
 //
 // # Prepared statements
 //
-// In SQLite, Pages keeps the statements prepared that were run last, up to 128 on
-// each connection, and none whose text is longer than 8 KiB: clients write filters,
-// and no number of different ones must fill the memory. No page waits until another
-// one's statement is closed. Statement, run by sql.DB.QueryContext, is compiled for
-// each page.
+// In SQLite, Pages keeps the statements prepared that were run last. It keeps up to
+// 128 on each connection, and none with a text of more than 8 KiB. Clients write
+// filters, so without these limits different filters could fill the memory. No page
+// waits until the statement of another page is closed. If a program runs the text of
+// Statement with sql.DB.QueryContext, SQLite compiles it for each page.
 //
-// In PostgreSQL, Pages prepares nothing, as drivers such as pgx do so for each
-// connection, and to prepare a statement twice gains nothing. Their bound is theirs:
-// 512 statements of a connection in pgx. Behind a pooler that shares connections
-// between transactions and does not know prepared statements, tell the driver to use
-// none: default_query_exec_mode=exec in pgx. After a change of a column's type,
-// pgx may return "cached plan must not change result type" once for each connection,
-// and then prepares the statement anew.
+// In PostgreSQL, Pages prepares nothing. Drivers such as pgx prepare statements for
+// each connection, and preparing twice gains nothing. The driver sets its own limit:
+// 512 statements of a connection in pgx. Some poolers share connections between
+// transactions and do not know prepared statements. Behind them, tell the driver to
+// use none: default_query_exec_mode=exec in pgx. After a change of a column's type,
+// pgx may return "cached plan must not change result type" once for each connection.
+// It then prepares the statement again.
 //
 // # What the tables must have
 //
-// In PostgreSQL a String is a text, an Integer a smallint, integer or bigint, a
-// Number a numeric without NaN, a Boolean a boolean, a Date a timestamp(3) with
-// time zone, and a document a jsonb. A unique index on _id serves pages only
-// where it is COLLATE "C".
+// The columns in PostgreSQL, by Type:
 //
-// In SQLite a String is a column of type TEXT, a Boolean is 0 or 1, a Date a TEXT
-// like 2026-01-02T03:04:05.000Z, and a document a valid JSON text or JSONB. The
-// encoding is UTF-8. A text in a column of numbers comes after them, as in a
-// document, and is neither greater nor less than one.
+//   - String: text
+//   - Integer: smallint, integer or bigint
+//   - Number: numeric without NaN, or double precision (Column.Double)
+//   - Boolean: boolean
+//   - Date: timestamp(3) with time zone
+//   - Any, a document: jsonb
 //
-// Numbers in SQLite are as exact as an int64 and a float64. In a document SQLite
-// makes the float64 of the text, and where that has more than 17 digits not always
-// the nearest: so it makes one of what a filter compares with, too. A filter finds
-// what is spelled as it is, and may miss the same number in another spelling by the
-// last bit. What the float64 does not tell apart is one number in a sort, after
-// which comes _id: a list of such numbers package walk, which compares exactly,
-// ends with ErrStalled when they come in disorder. By _id it meets them all.
+// A unique index on _id serves pages only if it is COLLATE "C".
 //
-// A column that is Double rounds what it is compared with to the nearest float64,
-// as it rounded what it has: 0.1 finds 0.1, and 9007199254740993 finds
-// 9007199254740992. Package mempage, which rounds nothing, does not.
+// The tables in SQLite are STRICT, so that a column has values of one type. The
+// encoding is UTF-8. The columns, by Type:
 //
-// A column that is NULL is a missing property; in a document missing and null
-// are told apart by $exists.
+//   - String: TEXT
+//   - Integer: INTEGER
+//   - Number: INTEGER, REAL, or ANY that holds only numbers
+//   - Boolean: INTEGER that is 0 or 1
+//   - Date: TEXT like 2026-01-02T03:04:05.000Z
+//   - Any, a document: TEXT of valid JSON, or BLOB of JSONB
+//
+// An older table that is not STRICT also works if it holds no value that such columns
+// refuse.
+//
+// Numbers in SQLite are as exact as int64 and float64. SQLite converts the text of a
+// number in a document. With more than 17 digits the result is not always the nearest
+// float64. SQLite therefore also converts the number that a filter compares with. A
+// filter finds a number in the same spelling, but may miss the same number in another
+// spelling by the last bit.
+//
+// A sort takes numbers with the same float64 for equal, and then sorts by _id. Package
+// walk compares numbers exactly. If such numbers are out of order, the walk ends with
+// ErrStalled. A walk by _id meets them all.
+//
+// A Double column rounds the value of a filter to the nearest float64, like its own
+// values. So 0.1 finds 0.1, and 9007199254740993 finds 9007199254740992. Package
+// mempage rounds nothing and finds only equal numbers.
+//
+// NULL in a column is a missing property. In a document, $exists tells missing from
+// null.
 //
 // # What is not checked
 //
-// What a Table says is believed, of columns, types and NOT NULL: rows that have
-// something else may be left out of pages, or the database refuses the statement.
-// The package knows no org: add the condition that rows
-// belong to the caller's with Query.And, or every tenant gets all of them.
+// The package believes what a Table says of columns, types and NOT NULL. If rows hold
+// something else, pages may lack them, or the database refuses the statement.
+//
+// The package knows no org. Add the condition that rows belong to the caller's org
+// with Query.And. Without it every tenant gets the rows of all tenants.
 //
 // # Compatibility
 //
-// Structs only gain fields: write their literals with field names. ErrTooLong stays
-// what it is; the texts of errors and of statements may change with any version.
+// Structs only gain fields: write their literals with field names. ErrTooLong keeps
+// its meaning. The texts of errors and of statements may change with any version.
 package sqlpage

@@ -1,13 +1,14 @@
 package sqlpage
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// filter returns a condition that is true where f matches, and an operand of
-// AND and OR as it stands.
+// filter returns a condition that is true if f matches. It can stand beside AND and
+// OR without parentheses.
 func (s *statement) filter(f paging.Filter) string {
 	switch f.Op() {
 	case paging.OpAll:
@@ -29,34 +30,30 @@ func (s *statement) filter(f paging.Filter) string {
 	return s.values(p, f)
 }
 
-// values compiles an operator that has values.
-func (s *statement) values(p property, f paging.Filter) string {
-	var conditions []string
-	var values []any
-	for _, v := range f.Values() {
-		switch {
-		case v != nil:
-			values = append(values, v)
-		case conditions == nil:
-			conditions = []string{p.isNull()}
-		}
-	}
-	switch {
-	case f.Op() != paging.OpIn && values != nil:
+// values compiles an operator that takes values.
+func (s *statement) values(p propertySQL, f paging.Filter) string {
+	all := f.Values()
+	values := slices.DeleteFunc(slices.Clone(all), func(v any) bool { return v == nil })
+	if f.Op() != paging.OpIn && len(values) > 0 {
 		return p.compare(s, f.Op(), values[0])
-	case values != nil:
+	}
+	var conditions []string
+	if len(values) < len(all) {
+		conditions = append(conditions, p.isNull())
+	}
+	if len(values) > 0 {
 		conditions = append(conditions, p.in(s, values))
 	}
 	return join(conditions, " OR ", "FALSE")
 }
 
-// negation is true where f is false and where it is NULL.
+// negation returns a condition that is true if f is false or NULL.
 func (s *statement) negation(f paging.Filter) string {
 	switch {
 	case f.Op() == paging.OpAll:
 		return "FALSE"
 	case f.Op() == paging.OpExists || f.Op() == paging.OpEq && f.Values()[0] == nil:
-		return "NOT (" + s.filter(f) + ")" // which is never NULL
+		return "NOT (" + s.filter(f) + ")" // f is never NULL
 	}
 	return "NOT COALESCE(" + s.filter(f) + ", FALSE)"
 }
@@ -69,7 +66,7 @@ func (s *statement) filters(f paging.Filter) []string {
 	return conditions
 }
 
-// join combines conditions; empty is what none of them are.
+// join combines conditions with an operator. empty is the result without conditions.
 func join(conditions []string, operator, empty string) string {
 	switch len(conditions) {
 	case 0:

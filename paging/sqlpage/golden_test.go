@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is compiled to testdata")
 
-// golden are queries, of which testdata has the statements.
+// golden are queries. testdata has their statements.
 var golden = []struct{ name, where, sort string }{
 	{"everything", `{}`, ``},
 	{"nothing", `{"$nor":[{}]}`, ``},

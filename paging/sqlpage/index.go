@@ -5,20 +5,21 @@ import (
 	"hash/crc32"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/internal/sqldialect"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Indexes returns the statements that create what the pages of a list need: an
-// index on _id, and for each property of the schema that can be sorted by one
-// for either direction. To sort by several properties at once needs more of
-// them, of which these are the pattern.
+// Indexes returns the statements that create the indexes for the pages of a list.
+// There is one on _id. There are two for each property of the schema that can be
+// sorted by, one for each direction. A sort by several properties needs further
+// indexes of the same form.
 //
-// Name as within the properties that the server compares with one value in
-// every query, such as the org: they lead each index.
+// Pass in within the properties that every query compares with one value, such as the
+// org. They become the first columns of each index.
 //
-// The error is about the table, or a property that it does not have.
+// Indexes returns an error if the table is not valid or lacks a property.
 func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...string) ([]string, error) {
-	if !dialect.valid() {
+	if !sqldialect.Known(dialect) {
 		return nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
 	}
 	if err := table.validate(); err != nil {
@@ -57,18 +58,18 @@ func (t *Table) index(sort []paging.Key, d Dialect) (string, error) {
 			return "", err
 		}
 		for _, key := range p.keys() {
-			elements = append(elements, key.String()+d.direction(key, k.Desc))
+			elements = append(elements, key.String()+direction(d, key, k.Desc))
 		}
 	}
 	name, table := quote(t.indexName(sort)), t.quotedName()
 	if schema, bare, ok := strings.Cut(t.Name, "."); ok && d == SQLite {
-		name, table = quote(schema)+"."+name, quote(bare) // where it wants the schema
+		name, table = quote(schema)+"."+name, quote(bare) // SQLite wants the schema before the index
 	}
 	return "CREATE INDEX IF NOT EXISTS " + name + " ON " + table + " " + row(elements), nil
 }
 
-// indexName returns a name that no other sort of the table has: readable, and
-// with a checksum of all that it was cut from.
+// indexName returns a name that no other sort of the table has. A name that was cut
+// or changed to be valid ends with a checksum of the whole name.
 func (t *Table) indexName(sort []paging.Key) string {
 	name := t.Name[strings.LastIndexByte(t.Name, '.')+1:]
 	for _, k := range sort {

@@ -11,7 +11,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// wide is a table of documents with n sort keys, and a cursor in a sort by them.
+// wide returns a table of documents with n sort keys, and a query with a cursor for a
+// sort by them.
 func wide(n int) (sqlpage.Table, paging.Query) {
 	table := sqlpage.Table{Name: "t", Select: []string{"id"}, Properties: map[string]sqlpage.Column{
 		"_id": {Name: "id", Type: paging.String, NotNull: true},
@@ -31,7 +32,7 @@ func wide(n int) (sqlpage.Table, paging.Query) {
 	return table, q
 }
 
-// filterOf is a where of n conditions.
+// filterOf returns a where of n conditions.
 func filterOf(n int, path string) paging.Filter {
 	var parts []paging.Filter
 	for i := range n {
@@ -40,8 +41,8 @@ func filterOf(n int, path string) paging.Filter {
 	return paging.Not(paging.Or(parts...))
 }
 
-// TestRangesAreBounded has a cursor of two ranges for each of eight keys, before and
-// among null.
+// TestRangesAreBounded has a cursor with two ranges for each of eight keys, before
+// null values and among them.
 func TestRangesAreBounded(t *testing.T) {
 	table, q := wide(8)
 	for _, key := range q.Sort {

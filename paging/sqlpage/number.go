@@ -8,10 +8,10 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// whole returns a number as an int64, if it is one.
-func whole(n json.Number) (int64, bool) {
+// asInt64 returns a number as an int64. ok is false if the number is no int64.
+func asInt64(n json.Number) (i int64, ok bool) {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
-		return i, true // as nearly all are written
+		return i, true // the usual form of a number
 	}
 	r, ok := new(big.Rat).SetString(string(n))
 	if !ok || !r.IsInt() || !r.Num().IsInt64() {
@@ -20,22 +20,22 @@ func whole(n json.Number) (int64, bool) {
 	return r.Num().Int64(), true
 }
 
-// double returns the nearest float64, which may be an infinity.
-func double(n json.Number) float64 {
+// asFloat64 returns the nearest float64, which may be an infinity.
+func asFloat64(n json.Number) float64 {
 	f, _ := strconv.ParseFloat(string(n), 64)
 	return f
 }
 
-// amongIntegers returns a comparison of integers that holds where the one with
-// n does: greater than 5 for greater than 5.5. It is false where n is beyond all
-// integers, and above then says on which side.
-func amongIntegers(op paging.Op, n json.Number) (_ paging.Op, bound int64, within, above bool) {
+// amongIntegers returns the comparison of integers that is equivalent to a comparison
+// with n: greater than 5 for greater than 5.5. inRange is false if n is outside
+// int64. above then reports whether n is too large.
+func amongIntegers(op paging.Op, n json.Number) (_ paging.Op, floor int64, inRange, above bool) {
 	r, ok := new(big.Rat).SetString(string(n))
 	if !ok {
 		return op, 0, false, false
 	}
-	floor := new(big.Int).Div(r.Num(), r.Denom())
-	if !floor.IsInt64() {
+	quotient := new(big.Int).Div(r.Num(), r.Denom())
+	if !quotient.IsInt64() {
 		return op, 0, false, r.Sign() > 0
 	}
 	if !r.IsInt() {
@@ -46,5 +46,5 @@ func amongIntegers(op paging.Op, n json.Number) (_ paging.Op, bound int64, withi
 			op = paging.OpLte
 		}
 	}
-	return op, floor.Int64(), true, false
+	return op, quotient.Int64(), true, false
 }

@@ -10,20 +10,21 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Pages runs the statements of pages in one database. In SQLite it keeps those
-// prepared that were run last; see the package's comment. Pages is safe for
-// concurrent use, and must not be copied or changed once used. It has nothing to
-// close: the statements end with the DB. So make one for each DB, not for each page.
+// Pages runs the statements of pages in one database. In SQLite it keeps the
+// statements prepared that were run last. The package comment says more. Pages is
+// safe for concurrent use, and must not be copied or changed once used. It has
+// nothing to close, because its statements end with the DB. So make one Pages for
+// each DB, not for each page.
 type Pages struct {
 	DB      *sql.DB // required
 	Dialect Dialect // required
 
 	once sync.Once
-	kept *prepared.DB // of SQLite
+	kept *prepared.DB // for SQLite
 }
 
-// Query runs the Statement for the page that q asks for. The error is that of
-// Statement or that of the driver. Close the rows, as those of sql.DB.
+// Query runs the Statement for the page of q. It returns the error of Statement or of
+// the driver. The caller must close the rows.
 func (p *Pages) Query(ctx context.Context, q paging.Query, table Table) (*sql.Rows, error) {
 	if p.DB == nil {
 		return nil, errors.New("sqlpage: no database")

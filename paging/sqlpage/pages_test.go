@@ -13,7 +13,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// database has one message, and counts what it is asked to prepare and to run.
+// database is a driver with one message. It counts the statements that it prepares
+// and runs.
 type database struct{ prepared, run int }
 
 func (d *database) Driver() driver.Driver                        { return nil }

@@ -8,27 +8,28 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tenantkit/tenantkit/internal/sqldialect"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Statement returns a SELECT for the page that q asks for, and its arguments in
-// order. Its rows are the columns of table.Select, and there is one more than
-// q.Limit where more follow: paging.Trim makes a page of them. A sort that does
-// not end with _id is ended with it. The zero Query returns no rows.
+// Statement returns a SELECT for the page of q, and its arguments in order. Each row
+// has the columns of table.Select. The statement returns q.Limit+1 rows if more rows
+// follow the page: paging.Trim makes a page of them. If the sort does not contain
+// _id, _id is added at its end. The zero Query returns no rows.
 //
-// The error is about the table, about a property that it does not have, or
-// about a value that no database takes: a text that is not UTF-8 or has a NUL,
-// or one compared with a date that is none. What Schema.Parse returned, of a
-// schema whose properties are all in the table, has no such error. ErrTooLong is
-// what is left of a filter that names hundreds of long paths into documents.
+// Statement returns an error if the table is not valid or lacks a property. It also
+// returns an error for a text that no database accepts, because it is not UTF-8 or
+// contains NUL. The same holds for a text that is no date and is compared with a
+// date. If all properties of the schema are in the table, a query from Schema.Parse
+// fails only with ErrTooLong. Its filter then names hundreds of long document paths.
 func Statement(q paging.Query, table Table, dialect Dialect) (text string, args []any, err error) {
-	if !dialect.valid() {
+	if !sqldialect.Known(dialect) {
 		return "", nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
 	}
 	if err := table.validate(); err != nil {
 		return "", nil, err
 	}
-	s := &statement{table: &table, dialect: dialect, sort: q.Order(), bound: map[operand]string{}}
+	s := &statement{table: &table, dialect: dialect, sort: q.Order(), placeholders: map[argument]string{}}
 	for _, key := range s.sort {
 		s.sortProperties = append(s.sortProperties, s.property(key.Path))
 	}
@@ -45,37 +46,38 @@ func Statement(q paging.Query, table Table, dialect Dialect) (text string, args 
 	return text, s.args, nil
 }
 
-// ErrTooLong is about a query whose statement would be longer than 256 KiB.
+// ErrTooLong reports a query whose statement would be longer than 256 KiB.
 var ErrTooLong = errors.New("sqlpage: the statement is too long")
 
-// Bounds of the text of a statement, in bytes.
+// These are the limits of the text of a statement, in bytes.
 const (
 	maxStatement = 256 << 10
-	maxUnion     = 64 << 10 // in which each range repeats the filter
+	maxUnion     = 64 << 10 // of a union, in which each range repeats the filter
 )
 
-// statement is a statement being compiled. It goes on after an error, and what
-// it returns is then of no use.
+// statement compiles one statement. It continues after an error, and its text must
+// not be used if err is set.
 type statement struct {
 	table          *Table
 	dialect        Dialect
 	sort           []paging.Key
-	sortProperties []property // of sort
+	sortProperties []propertySQL // one for each key of sort
 
-	args  []any
-	bound map[operand]string // the placeholders of bindOnce
-	err   error
+	args         []any
+	placeholders map[argument]string // of the arguments of bindOnce
+	err          error
 }
 
-// row is the name of the table within a statement.
+// rowName is the alias of the table in a statement.
 const rowName = "r"
 
-func (s *statement) property(path string) property {
+func (s *statement) property(path string) propertySQL {
 	p, err := s.table.property(path, rowName+".", s.dialect)
 	s.check(err)
 	return p
 }
 
+// check keeps the first error.
 func (s *statement) check(err error) {
 	if s.err == nil {
 		s.err = err
@@ -83,34 +85,34 @@ func (s *statement) check(err error) {
 }
 
 // bind adds an argument and returns its placeholder.
-func (s *statement) bind(o operand) string {
-	if text, ok := o.value.(string); ok && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {
+func (s *statement) bind(a argument) string {
+	if text, ok := a.value.(string); ok && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {
 		s.check(fmt.Errorf("sqlpage: %q is no text", text))
 	}
-	s.args = append(s.args, o.value)
-	return s.dialect.placeholder(len(s.args), o.cast)
+	s.args = append(s.args, a.value)
+	return placeholder(s.dialect, len(s.args), a.cast)
 }
 
-// bindOnce is bind for an argument that is used more than once.
-func (s *statement) bindOnce(o operand) string {
-	if _, ok := s.bound[o]; !ok {
-		s.bound[o] = s.bind(o)
+// bindOnce is bind for an argument that the statement may use several times.
+func (s *statement) bindOnce(a argument) string {
+	if _, ok := s.placeholders[a]; !ok {
+		s.placeholders[a] = s.bind(a)
 	}
-	return s.bound[o]
+	return s.placeholders[a]
 }
 
 func (s *statement) page(q paging.Query) string {
 	values, rest, resumed := q.Cursor()
 	where := s.filter(rest)
-	limit, skip := bounds(q)
+	limit, skip := limitAndSkip(q)
 	if !resumed {
 		return s.single(where) + s.limit(limit, skip)
 	}
-	k := keyset{s.sort, s.sortProperties, values}
-	if condition, ok := k.inOneRow(s); ok {
+	c := cursor{s.sort, s.sortProperties, values}
+	if condition, ok := c.rowComparison(s); ok {
 		return s.single(and(where, condition)) + s.limit(limit, skip)
 	}
-	ranges := k.ranges(s)
+	ranges := c.ranges(s)
 	if len(ranges) == 0 || s.unionLength(where, ranges) > maxUnion {
 		return s.single(and(where, anyOf(ranges))) + s.limit(limit, skip)
 	}
@@ -124,8 +126,9 @@ func and(where, condition string) string {
 	return where + " AND " + condition
 }
 
-// bounds returns how many rows to read and to skip.
-func bounds(q paging.Query) (limit, skip int64) {
+// limitAndSkip returns how many rows to read, one more than the page has, and how
+// many to skip.
+func limitAndSkip(q paging.Query) (limit, skip int64) {
 	if q.Limit > 0 {
 		limit = min(int64(q.Limit), math.MaxInt32) + 1
 	}
@@ -133,44 +136,44 @@ func bounds(q paging.Query) (limit, skip int64) {
 }
 
 func (s *statement) limit(limit, skip int64) string {
-	text := " LIMIT " + s.bind(operand{limit, "bigint"})
+	text := " LIMIT " + s.bind(argument{limit, "bigint"})
 	if skip > 0 {
-		text += " OFFSET " + s.bind(operand{skip, "bigint"})
+		text += " OFFSET " + s.bind(argument{skip, "bigint"})
 	}
 	return text
 }
 
-// single returns the rows that match, in order.
+// single returns a SELECT of all rows that match, in order.
 func (s *statement) single(where string) string {
 	return "SELECT " + s.columns() + s.from(where) + s.orderBy(s.expressions(), 0)
 }
 
-// unionLength returns about how long the text of union is.
+// unionLength returns the approximate length of the text of union.
 func (s *statement) unionLength(where string, ranges []indexRange) int {
 	order := s.orderBy(s.expressions(), 0)
 	each := len(s.columns()) + 2*len(order) + len(where) + 100
 	return len(ranges)*each + len(anyOf(ranges))
 }
 
-// union returns the first rows of each range, and of these the first. In every
-// range the database reads an index from where the range begins.
+// union returns a SELECT of the first rows of each range, and then of the first of
+// these rows. The database reads an index from the start of each range.
 func (s *statement) union(where string, ranges []indexRange, limit, skip int64) string {
 	expressions := s.expressions()
 	columns, names := s.columns(), make([]string, len(expressions))
 	for i, e := range expressions {
-		// No column has such a name, for one with a blank is not valid.
+		// No column has such a name: validName allows no blank.
 		names[i] = quote("key " + strconv.Itoa(i+1))
 		columns += ", " + e + " AS " + names[i]
 	}
-	most := s.bind(operand{limit + min(skip, math.MaxInt32), "bigint"})
+	most := s.bind(argument{limit + min(skip, math.MaxInt32), "bigint"})
 	var text strings.Builder
 	text.WriteString("SELECT " + s.columns() + " FROM (")
 	for i, r := range ranges {
 		if i > 0 {
 			text.WriteString(" UNION ALL ")
 		}
-		// Not ordered by what is equal: SQLite would sort where that is an
-		// expression.
+		// Keys that are equal in the range are left out of ORDER BY. SQLite
+		// would sort by them if they are expressions.
 		text.WriteString("SELECT * FROM (SELECT " + columns + s.from(and(where, r.String())) +
 			s.orderBy(expressions, len(r.equal)) + " LIMIT " + most + ") AS part")
 	}
@@ -194,7 +197,7 @@ func (s *statement) from(where string) string {
 	return from + " WHERE " + where
 }
 
-// expressions returns what rows are sorted by.
+// expressions returns the expressions that rows are sorted by.
 func (s *statement) expressions() []string {
 	var expressions []string
 	for _, p := range s.sortProperties {
@@ -205,15 +208,17 @@ func (s *statement) expressions() []string {
 	return expressions
 }
 
-// orderBy sorts by expressions, or by what they are called, save the first.
-func (s *statement) orderBy(expressions []string, save int) string {
+// orderBy returns an ORDER BY over expressions, or over their names, without the
+// first omit of them.
+func (s *statement) orderBy(expressions []string, omit int) string {
 	var order []string
 	for i, p := range s.sortProperties {
 		for _, k := range p.keys() {
-			order = append(order, expressions[len(order)]+s.dialect.direction(k, s.sort[i].Desc))
+			order = append(order, expressions[len(order)]+direction(s.dialect, k, s.sort[i].Desc))
 		}
 	}
-	return " ORDER BY " + strings.Join(order[save:], ", ")
+	return " ORDER BY " + strings.Join(order[omit:], ", ")
 }
 
+// row returns a list of values in parentheses.
 func row(values []string) string { return "(" + strings.Join(values, ", ") + ")" }

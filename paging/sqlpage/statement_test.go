@@ -36,7 +36,7 @@ var notes = sqlpage.Table{
 	},
 }
 
-// query reads a where, and a sort as the interface has it.
+// query reads a where, and a sort in the form of the interface.
 func query(t *testing.T, where, sort string) paging.Query {
 	t.Helper()
 	f, err := paging.ParseFilter(where)
@@ -46,7 +46,8 @@ func query(t *testing.T, where, sort string) paging.Query {
 	return withCursor(paging.Query{Where: f, Sort: sortKeys(sort), Limit: 10})
 }
 
-// withCursor takes the last condition for a cursor if it has that form, as Parse does.
+// withCursor takes the last condition for a cursor if it has the form of one, like
+// Parse.
 func withCursor(q paging.Query) paging.Query {
 	conditions := conjuncts(q.Where)
 	own := len(conditions) - 1
@@ -87,7 +88,7 @@ var numbered = map[sqlpage.Dialect]*regexp.Regexp{
 	sqlpage.SQLite:     regexp.MustCompile(`\?(\d+)`),
 }
 
-// checkPlaceholders wants each argument to be used, and no other.
+// checkPlaceholders checks that the text uses each argument and no other.
 func checkPlaceholders(t *testing.T, text string, args []any, dialect sqlpage.Dialect) {
 	t.Helper()
 	var numbers []int
@@ -135,7 +136,7 @@ func TestTheZeroQueryReadsNothing(t *testing.T) {
 	}
 }
 
-// TestDocumentID has an _id in a document, which a filter may take for anything.
+// TestDocumentID has an _id inside a document. A filter may compare it with any type.
 func TestDocumentID(t *testing.T) {
 	table := sqlpage.Table{Name: "t", Select: []string{"doc"}, Properties: map[string]sqlpage.Column{"_id": {Name: "doc"}, "a": {Name: "doc"}}}
 	for _, id := range []string{`"n7"`, `5`, `true`, `false`} {
@@ -151,7 +152,7 @@ func TestDocumentID(t *testing.T) {
 	}
 }
 
-// TestWhatAServerAdds has conditions that come to the same as a cursor, and are
+// TestWhatAServerAdds has conditions that mean the same as a cursor. They are
 // compiled as they stand.
 func TestWhatAServerAdds(t *testing.T) {
 	for name, tc := range map[string]struct{ where, sort string }{
@@ -177,7 +178,7 @@ func TestWhatAServerAdds(t *testing.T) {
 	}
 }
 
-// TestInjection is P14: what a request brings is bound, or refused.
+// TestInjection is P14: values from a request are bound or refused.
 func TestInjection(t *testing.T) {
 	hostile := []string{`'; DROP TABLE notes; --`, `"`, `\`, `%`, `_`, `$1`, `?1`, `' OR '1'='1`, `{a,b}`, "/*", "é\u2028"}
 	clean := map[sqlpage.Dialect]string{}

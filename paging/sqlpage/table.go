@@ -7,25 +7,27 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Table says where the properties of a list's items are. It must not be changed
-// once used. Its names are letters, digits and _, and are quoted: in PostgreSQL
-// write them in lower case unless they were created in quotes.
+// Table says where the properties of a list's items are. In SQLite the table is
+// STRICT. A Table must not be changed once used. Its names consist of letters, digits
+// and _. The statement quotes them: for PostgreSQL write them in lower case, unless
+// the table was created with quoted names.
 type Table struct {
 	Name       string            // required: notes or public.notes
 	Select     []string          // columns to return; at least one
-	Properties map[string]Column // by path: all that filters and sorts may name; _id is required
+	Properties map[string]Column // by path: all properties that filters and sorts may name; _id is required
 }
 
-// Column is the column of a property. The zero Type, paging.Any, is a JSON
-// document in which the property is found by its path.
+// Column is the column of a property. With the zero Type, paging.Any, the column is a
+// JSON document, and the path of the property leads into it. The package comment says
+// which type of the database each Type needs.
 type Column struct {
 	Name    string // required
 	Type    paging.Type
-	NotNull bool // declared NOT NULL; one that is not may be NULL
-	Double  bool // a Number that is a float64: double precision, REAL; without NaN
+	NotNull bool // declared NOT NULL; without NotNull it may be NULL
+	Double  bool // a Number stored as a float64: double precision or REAL, without NaN
 }
 
-// validate returns what is wrong with the table.
+// validate returns an error if the table is not valid.
 func (t *Table) validate() error {
 	for name := range strings.SplitSeq(t.Name, ".") {
 		if !validName(name) {
@@ -66,7 +68,7 @@ func (c Column) validate(path string) error {
 	return nil
 }
 
-// validName reports whether name can be quoted as it is.
+// validName reports whether name can be quoted without escapes.
 func validName(name string) bool {
 	for i, c := range []byte(name) {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
@@ -77,9 +79,9 @@ func validName(name string) bool {
 	return name != "" && len(name) <= maxName
 }
 
-const maxName = 63 // bytes of a name in PostgreSQL, which cuts longer ones
+const maxName = 63 // bytes; PostgreSQL cuts longer names
 
-// validPath reports whether each segment of path can be quoted as it is, and is
+// validPath reports whether each segment of path can be quoted without escapes and is
 // the name of a member.
 func validPath(path string) bool {
 	for segment := range strings.SplitSeq(path, ".") {
@@ -94,5 +96,5 @@ const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 func (t *Table) quotedName() string { return quote(strings.Split(t.Name, ".")...) }
 
-// quote returns a name of one or more parts.
+// quote returns a name of one or more parts in quotes.
 func quote(parts ...string) string { return `"` + strings.Join(parts, `"."`) + `"` }

@@ -13,8 +13,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// TestGoingOnAfterMax makes cursors of the last item that was given out, as
-// the package comment says.
+// TestGoingOnAfterMax builds List.After from the last item that was returned, by the
+// rules of the package comment.
 func TestGoingOnAfterMax(t *testing.T) {
 	sort := []paging.Key{{Path: "group", Desc: true}, {Path: "rank"}}
 	for name, tc := range map[string]struct {
@@ -23,9 +23,9 @@ func TestGoingOnAfterMax(t *testing.T) {
 	}{
 		"by _id":           {walk.List[record]{}, func(_ int, last record) string { return last.ID }},
 		"by _id, a skip":   {walk.List[record]{Query: paging.Query{Skip: 3}}, func(_ int, last record) string { return last.ID }},
-		"by counting":      {walk.List[record]{Skip: true}, func(given int, _ record) string { return fmt.Sprint(given) }},
+		"by counting":      {walk.List[record]{ByOffset: true}, func(given int, _ record) string { return fmt.Sprint(given) }},
 		"by other keys":    {walk.List[record]{Query: paging.Query{Sort: sort}}, cursorOf},
-		"by keys, counted": {walk.List[record]{Skip: true, Query: paging.Query{Sort: sort, Skip: 3}}, func(given int, _ record) string { return fmt.Sprint(3 + given) }},
+		"by keys, counted": {walk.List[record]{ByOffset: true, Query: paging.Query{Sort: sort, Skip: 3}}, func(given int, _ record) string { return fmt.Sprint(3 + given) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := random(11, 30)
@@ -70,7 +70,7 @@ func TestResume(t *testing.T) {
 	for name, list := range map[string]walk.List[record]{
 		"by _id":       {},
 		"by keys":      {Query: paging.Query{Sort: []paging.Key{{Path: "group", Desc: true}, {Path: "rank"}}}},
-		"by counting":  {Skip: true, Query: paging.Query{Sort: []paging.Key{{Path: "rank"}}}},
+		"by counting":  {ByOffset: true, Query: paging.Query{Sort: []paging.Key{{Path: "rank"}}}},
 		"after a skip": {Query: paging.Query{Skip: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,15 +121,15 @@ func (f *flaky) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestAfterOfAnotherSort(t *testing.T) {
 	byRank := []paging.Key{{Path: "rank"}}
 	for _, list := range []walk.List[record]{
-		{After: "5f", Skip: true},
-		{After: "-1", Skip: true},
+		{After: "5f", ByOffset: true},
+		{After: "-1", ByOffset: true},
 		{After: "5f", Query: paging.Query{Sort: byRank}},
 		{After: `["5f"]`, Query: paging.Query{Sort: byRank}},
 		{After: `[{},"5f"]`, Query: paging.Query{Sort: byRank}},
 		{After: `[1,"5f"] junk`, Query: paging.Query{Sort: byRank}},
 		{After: `[1,"5f"][1,"60"]`, Query: paging.Query{Sort: byRank}},
 		{After: `[1,"5f"]]`, Query: paging.Query{Sort: byRank}},
-		{After: "+5", Skip: true},
+		{After: "+5", ByOffset: true},
 		{After: "a\x00b"},
 	} {
 		list.URL = listURL

@@ -15,7 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// note is an item of the size that a list of notes or messages has.
+// note is an item of the usual size in a list of notes or messages.
 type note struct {
 	envelope.Item
 	Text   string   `json:"c_text"`
@@ -37,8 +37,8 @@ func notes(n int) (l envelope.List[note]) {
 	return l
 }
 
-// BenchmarkIterator is what giving out items costs, without asking for them.
-// Larger items cost what it takes to copy them.
+// BenchmarkIterator measures returning items without requesting them. Larger items
+// cost more, because they are copied.
 func BenchmarkIterator(b *testing.B) {
 	const n = 1000
 	page := envelope.List[envelope.Item]{Data: make([]envelope.Item, n)}
@@ -53,8 +53,8 @@ func BenchmarkIterator(b *testing.B) {
 	b.ReportMetric(float64(least[0].Nanoseconds())/n, "min-ns/item")
 }
 
-// BenchmarkPage is a page of 1000 items beside its floor, one json.Unmarshal of
-// a body that is in memory.
+// BenchmarkPage measures a page of 1000 items. Its floor is one json.Unmarshal of a
+// body in memory.
 func BenchmarkPage(b *testing.B) {
 	body, err := json.Marshal(notes(1000))
 	if err != nil {
@@ -91,8 +91,8 @@ func BenchmarkPage(b *testing.B) {
 	b.ReportMetric(float64(least[2])/float64(least[0]), "by-keys/floor")
 }
 
-// fastest runs the functions in turn, so that all of them meet the same other
-// load, and returns the least time of each, which is what they take without it.
+// fastest runs the functions in turn, so that all of them meet the same load of other
+// processes. It returns the least time of each, which is its time without that load.
 func fastest(b *testing.B, run ...func()) []time.Duration {
 	least := make([]time.Duration, len(run))
 	for i := range least {

@@ -1,5 +1,5 @@
-// Package walk is the client of paged lists: it asks for one page after the
-// other and gives out items (section 4.2 of the interface).
+// Package walk is the client of paged lists. It requests one page after the other
+// and returns their items (section 4.2 of the interface).
 //
 //	messages := walk.List[Message]{Client: client, URL: base + "/acme/v2/c_messages"}
 //	for message, err := range messages.All(ctx) {
@@ -11,71 +11,85 @@
 //
 // # How it pages
 //
-// A list is walked by its unique identifier: in the order of _id, each page
-// asked for by the last _id of the one before, added to the caller's own where.
-// What is inserted, updated or deleted meanwhile makes no other item appear
-// twice or not at all. A Query with another Sort is walked by the values of its
-// keys, which are added to its paths; then an item whose own keys change
-// meanwhile may appear twice or not at all. Only with Skip are items counted,
-// which is for short lists of servers that know no other way.
+// A walk sorts the list by _id, its unique identifier. It requests each page by the
+// last _id of the previous page, which it adds to the caller's where. Items that are
+// inserted, updated or deleted during the walk do not make any other item appear
+// twice or not at all.
+//
+// If Query has another Sort, the walk pages by the values of the sort keys. It adds
+// the keys to Query.Paths. An item whose own keys change during such a walk may
+// appear twice or not at all.
+//
+// With List.ByOffset, the walk counts items and pages by offset. Use it only for
+// short lists, on servers that support nothing else.
 //
 // # Keys of a sort
 //
-// A key that an item does not have, or that is null, is the least value, as it is
-// to the server. So the server has to send the keys that items have: where it leaves
-// them out, a walk upwards ends with ErrStalled. A walk downwards asks for what else
-// is null, and does so too where that is nothing; where there are such items, it goes
-// on with them and misses all between. A server that leaves out null is walked, but
-// where the last items of a walk downwards are deleted meanwhile, it may end with
-// ErrStalled.
+// A missing key and a null key are the least value, for the walk as for the server.
+// So the server must send the keys that items have. If it leaves one out:
 //
-// The values must have the order of a sort: false before true before numbers,
-// exactly compared, before texts, byte by byte. Items that come in another order
-// end the walk with ErrStalled, and so does a server that sorts several types in
-// another way, or rounds numbers before it sorts: SQLite has those of a document as
-// an int64 or a float64, so that beyond these two such a walk stalls, and one by
-// _id does not. Only where a server has the order of a sort and yet compares within
-// one type alone, and no page has two types, a walk upwards ends unnoticed with the
-// first: servers that use this module's back ends, mempage and sqlpage, take the
-// condition for a cursor.
+//   - An ascending walk ends with ErrStalled.
+//   - A descending walk treats the unsent key as null and asks for the next null
+//     items. If there are none, it ends with ErrStalled. If there are some, it misses
+//     every item in between.
+//
+// A server may leave out keys that are null. But if the last items of a descending
+// walk are deleted meanwhile, the walk may then end with ErrStalled.
+//
+// The server must sort values like package paging: false, true, numbers, strings.
+// Numbers must compare exactly and strings byte by byte. Items in any other order
+// end the walk with ErrStalled. So does a server that orders types differently or
+// rounds numbers before it sorts. SQLite reads a number in a document as int64 or
+// float64. A walk sorted by numbers that need more precision ends with ErrStalled,
+// a walk by _id does not.
+//
+// A server may sort across types but compare only within one type. If no page has
+// values of two types, an ascending walk then ends after the first type, without an
+// error. This cannot happen on servers that use the back ends mempage and sqlpage of
+// this module, because these recognize the cursor.
 //
 // # What it trusts
 //
-// A page that does not get further ends the walk with ErrStalled, and before
-// any item of it is given out. By _id each item must come after the one before.
-// By other keys the first item of a page must come after the last of the page
-// before, and the last after the first. By counting a page must have an item
-// that no page before had, and no more than 10,000 items are skipped. A list
-// that grows as fast as it is walked has no end: List.Max is a bound.
+// A page that does not advance ends the walk with ErrStalled, before any item of the
+// page is returned. What a page must have depends on the walk:
 //
-// No body is read beyond 32 MiB. A redirect to another scheme, host or port is
-// refused. To sign requests or to send a token, give Client a transport that does
-// so.
+//   - By _id: each item comes after the previous item.
+//   - By other keys: the first item comes after the last item of the previous page,
+//     and the last item of the page after its first.
+//   - By offset: at least one item was on no earlier page. The walk never skips more
+//     than 10,000 items.
 //
-// A server that is busy (429, 502, 503, 504) is asked again up to four times, as
-// late as its Retry-After says and a random time on top. One that says more than a
-// minute ends the walk, and no other failure is tried again.
+// A list that grows as fast as it is walked has no end: set List.Max.
+//
+// The walk reads at most 32 MiB of a reply. It refuses a redirect to another scheme,
+// host or port. To sign requests or to send a token, give Client a transport that
+// does so.
+//
+// A busy server (429, 502, 503, 504) is asked again, up to four times. The walk waits
+// as long as its Retry-After says, and a random time on top. A Retry-After of more
+// than a minute ends the walk. No other failure is tried again.
 //
 // # What is not checked
 //
-// Whether an item matches the Query, or has all that was asked for: what the server
-// sends is given out. A walk has no deadline but that of its context and Client.
+// The walk returns what the server sends. It does not check whether an item matches
+// the Query or has all requested properties. A walk has no deadline except those of
+// its context and Client.
 //
-// A walk starts no goroutine and reads nothing ahead: a loop that is left leaves
+// A walk starts no goroutine and reads no page ahead. A loop that breaks off leaves
 // nothing behind.
 //
-// # Going on
+// # Resuming
 //
-// List.After goes on where an Error ended. A walk that ends by itself, because
-// it has given out List.Max items or because the caller broke off, returns no
-// cursor, and the caller makes one of the last item it had: its _id; or, where
-// the list has another Sort, the JSON array of its values of the keys, _id last,
-// like [12,null,"5f"]; or with Skip the number of items so far, Query.Skip
-// included.
+// List.After resumes a walk that ended with an Error. If Max or the caller ends the
+// walk, there is no Error. The caller then builds After from the last item:
+//
+//   - By _id: its _id.
+//   - By other keys: the JSON array of its key values, _id last, like [12,null,"5f"].
+//   - By offset: the number of items so far, including Query.Skip.
 //
 // # Compatibility
 //
 // Structs only gain fields: write their literals with field names. Error and
-// ErrStalled stay what they are; the texts of errors are not part of the API.
-// What is a cursor now will be one for later versions.
+// ErrStalled keep their meaning. The texts of errors are not part of the API. Later
+// versions accept every After that this version accepts.
 package walk

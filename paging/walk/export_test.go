@@ -7,11 +7,11 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// Items gives out pages item by item, as All does.
+// Items returns the items of pages one by one, like All.
 func Items[T any](pages iter.Seq2[envelope.List[T], error]) iter.Seq2[T, error] { return items(pages) }
 
-// EndsOf is tested apart, against encoding/json.
-func EndsOf(page []byte) (first, last json.RawMessage) { return endsOf(string(page)) }
+// FirstAndLast is tested on its own, against encoding/json.
+func FirstAndLast(page []byte) (first, last json.RawMessage) { return firstAndLast(string(page)) }
 
-// RetryAfter is tested apart, on headers that no script has.
+// RetryAfter is tested on its own, with headers that no script sends.
 var RetryAfter = retryAfter

@@ -16,7 +16,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// FuzzEndsOf compares the ends of a page with what encoding/json decodes.
+// FuzzEndsOf compares the first and the last item of a page with those of
+// encoding/json.
 func FuzzEndsOf(f *testing.F) {
 	for _, seed := range []string{
 		`{"object":"list","data":[{"_id":"1"},{"_id":"2","a":[{"b":"]}"}]},{"_id":"3"}],"hasMore":true}`,
@@ -28,10 +29,10 @@ func FuzzEndsOf(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		first, last := walk.EndsOf([]byte(text))
+		first, last := walk.FirstAndLast([]byte(text))
 		var list envelope.List[json.RawMessage]
 		if json.Unmarshal([]byte(text), &list) != nil {
-			return // it came to an end
+			return // the call terminated
 		}
 		if len(list.Data) == 0 {
 			if first != nil || last != nil {
@@ -48,8 +49,8 @@ func FuzzEndsOf(f *testing.F) {
 	})
 }
 
-// FuzzAfter goes on after any text: one that is no cursor is refused before the
-// server is asked, and one that is a cursor is what the server is asked for.
+// FuzzAfter resumes after any text. A text that is no position is refused before the
+// server is asked. Otherwise the server is asked for the items after that position.
 func FuzzAfter(f *testing.F) {
 	for _, seed := range []string{
 		"5f", "10000", "10001", "-1", "+5", "2147483648", `["a",1,"5f"]`, `[null,null,"5f"]`, `[true,9007199254740993,"5f"]`, `["a",1e400,"5f"]`,
@@ -59,16 +60,16 @@ func FuzzAfter(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, after string) {
 		if after == "" || len(after) > 1<<8 {
-			return // the beginning, or longer, once escaped, than a where may be
+			return // the beginning, or longer than a where may be once it is escaped
 		}
 		for _, list := range []walk.List[envelope.Item]{
-			{}, {Skip: true}, {Query: paging.Query{Sort: []paging.Key{{Path: "group"}, {Path: "rank", Desc: true}}}},
+			{}, {ByOffset: true}, {Query: paging.Query{Sort: []paging.Key{{Path: "group"}, {Path: "rank", Desc: true}}}},
 		} {
 			s := bodies(`{"object":"list","data":[]}`)
 			list.Client, list.URL, list.After = s.client(), listURL, after
 			_, err := collect(list.All(t.Context()))
 			if stopped, ok := errors.AsType[*walk.Error](err); ok {
-				if len(s.requests) > 0 || !list.Skip && stopped.After != "" {
+				if len(s.requests) > 0 || !list.ByOffset && stopped.After != "" {
 					t.Fatalf("%q: %v after %d requests", after, err, len(s.requests))
 				}
 				continue
@@ -84,11 +85,11 @@ func FuzzAfter(f *testing.F) {
 	})
 }
 
-// cursorIn returns where a query goes on, and cursorOfText where a text asks to go
-// on: a number to skip, an _id or the values of a sort.
+// cursorIn returns the position that a query asks for: a number to skip, an _id or
+// the values of a sort. cursorOfText returns that of a text.
 func cursorIn(t *testing.T, q paging.Query, list walk.List[envelope.Item]) any {
 	switch {
-	case list.Skip:
+	case list.ByOffset:
 		return q.Skip
 	case list.Query.Sort == nil:
 		return q.Where.Values()[0]
@@ -102,7 +103,7 @@ func cursorIn(t *testing.T, q paging.Query, list walk.List[envelope.Item]) any {
 
 func cursorOfText(after string, list walk.List[envelope.Item]) any {
 	switch {
-	case list.Skip:
+	case list.ByOffset:
 		n, _ := strconv.Atoi(after)
 		return n
 	case list.Query.Sort == nil:
@@ -115,7 +116,8 @@ func cursorOfText(after string, list walk.List[envelope.Item]) any {
 	return values
 }
 
-// FuzzRetryAfter wants a time to wait of any header, and the one that it says.
+// FuzzRetryAfter checks that any header gives a time to wait, and that it is the time
+// the header says.
 func FuzzRetryAfter(f *testing.F) {
 	for _, seed := range []string{
 		"", "7", "0", "-5", "+5", "1.5", "2147483648", "99999999999999999999", "Fri, 31 Dec 1999 23:59:59 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "soon", " 7",

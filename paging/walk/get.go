@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// How often, and how patiently, a page is asked for again.
+// These values say how often and how patiently a page is requested again.
 const (
 	retries  = 4
 	backoff  = 250 * time.Millisecond // doubled each time
-	patience = time.Minute            // for one Retry-After; a longer one ends the walk
+	patience = time.Minute            // the longest Retry-After; a longer one ends the walk
 )
 
-// get asks for target, again where the server is busy. Each attempt goes
-// through the whole client, so that a transport that signs signs each anew.
+// get requests target, and again while the server is busy. Each attempt goes through
+// the whole client, so that a signing transport signs each attempt anew.
 func get(ctx context.Context, client *http.Client, target string) (*http.Response, error) {
 	client = staying(client)
 	for attempt := 0; ; attempt++ {
@@ -46,8 +46,8 @@ func get(ctx context.Context, client *http.Client, target string) (*http.Respons
 
 var errURL = errors.New("List.URL is not valid")
 
-// withoutURL leaves out of an error where the request went: a query is personal
-// data, and a URL may hold a token.
+// withoutURL removes the URL from an error. A query may hold personal data, and a URL
+// may hold a token.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("%s: %w", e.Op, e.Err)
@@ -55,9 +55,9 @@ func withoutURL(err error) error {
 	return err
 }
 
-// pause returns how long to wait before the next attempt, if there is to be
-// one: what the server asks for, and a random part on top, so that clients
-// that were refused together do not come back together.
+// pause returns how long to wait before the next attempt. again is false if there
+// must not be one. The wait is the server's Retry-After plus a random time, so that
+// clients that were refused together do not come back together.
 func pause(reply *http.Response, attempt int) (wait time.Duration, again bool) {
 	switch reply.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -83,8 +83,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// discard reads what is left of a short body, so that its connection can be
-// used again.
+// discard reads the rest of a short body, so that its connection can be used again.
 func discard(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 64<<10)
 	_ = body.Close()
@@ -103,8 +102,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 var errRedirect = errors.New("redirected to another server")
 
-// staying returns a client that follows no redirect away from the server, where
-// a transport would present a credential to somebody else.
+// staying returns a client that follows no redirect to another server, where a
+// transport would present its credential to a stranger.
 func staying(client *http.Client) *http.Client {
 	if client == nil {
 		client = http.DefaultClient

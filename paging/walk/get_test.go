@@ -54,8 +54,8 @@ func TestRedirectsStay(t *testing.T) {
 	}
 }
 
-// TestRedirectsKeepTheScheme has one from https to http, where a credential would
-// be readable on the way.
+// TestRedirectsKeepTheScheme has a redirect from https to http, on which anybody
+// could read a credential.
 func TestRedirectsKeepTheScheme(t *testing.T) {
 	var asked []string
 	downgrade := always(func(r *http.Request) (*http.Response, error) {
@@ -137,7 +137,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestEachAttemptIsSignedAnew counts what a signing transport is asked for.
+// TestEachAttemptIsSignedAnew counts the requests that a signing transport gets.
 func TestEachAttemptIsSignedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{replies: []always{
@@ -169,7 +169,7 @@ func (s *nonces) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestCancel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // which fails when a goroutine is left
+	synctest.Test(t, func(t *testing.T) { // synctest fails if a goroutine is left
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s := numbered(10)
@@ -189,7 +189,7 @@ func TestCancel(t *testing.T) {
 		if !errors.Is(last, context.Canceled) || !errors.As(last, &stopped) || stopped.After != "003" {
 			t.Errorf("P19 %#v", last)
 		}
-		if len(got) != 4 { // what had arrived is given out
+		if len(got) != 4 { // items that had arrived are returned
 			t.Errorf("P19 %v", got)
 		}
 	})

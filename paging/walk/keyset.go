@@ -4,58 +4,62 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// keyset is a cursor of the values that the last item has for the keys of the sort.
+// keyset is a position by the values that the last item has for the sort keys.
 type keyset struct {
-	keys   []paging.Key // the last of them is _id
-	values []any        // of keys; nil at the beginning
-	unsent string       // a key of the sort downwards that the last item came without
+	keys   []paging.Key // the last key is _id
+	values []any        // one for each key; nil at the beginning
+	unsent string       // a descending key that the last item lacked, or ""
 }
 
 func (k *keyset) resume(after string) error {
 	if after == "" {
 		return nil
 	}
-	if !k.exact() {
+	if !k.needsItems() {
 		return k.moveTo([]any{after})
 	}
-	values, err := parseValues(after)
-	if err != nil {
+	var values []any
+	r := strictjson.New(after, scalars)
+	for range r.Array {
+		values = append(values, readScalar(&r))
+	}
+	if r.End() != nil {
 		return errAfter
 	}
 	return k.moveTo(values)
 }
 
-// end refuses an end after an item whose key was not sent. It counted as null,
-// after which a sort downwards has nothing: either the list ends there, or the
-// server does not send what it sorts by.
-func (k *keyset) end() error {
+// checkEnd returns ErrStalled if the last item lacked a descending sort key. The walk
+// took that key for null, and no value follows null in descending order. So either
+// the list ends there or the server does not send its sort keys.
+func (k *keyset) checkEnd() error {
 	if k.unsent == "" {
 		return nil
 	}
 	return fmt.Errorf("%w: nothing follows %q, whose %s is not sent", ErrStalled, k.id(), k.unsent)
 }
 
-func (k *keyset) exact() bool { return len(k.keys) > 1 }
+func (k *keyset) needsItems() bool { return len(k.keys) > 1 }
 
 func (k *keyset) String() string {
 	if k.values == nil {
 		return ""
 	}
-	if !k.exact() {
+	if !k.needsItems() {
 		return k.id()
 	}
 	text, _ := json.Marshal(k.values) // of nil, bool, string and json.Number
 	return string(text)
 }
 
-// id returns the _id of the last item, "" at the beginning.
+// id returns the _id of the last item, or "" at the beginning.
 func (k *keyset) id() string {
 	if k.values == nil {
 		return ""
@@ -64,9 +68,9 @@ func (k *keyset) id() string {
 	return id
 }
 
-func (k *keyset) narrow(q paging.Query) (paging.Query, error) {
+func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 	q.Sort = k.keys
-	if k.exact() {
+	if k.needsItems() {
 		q.Paths = slices.Clone(q.Paths)
 		for _, key := range k.keys[:len(k.keys)-1] {
 			q.Paths = append(q.Paths, key.Path)
@@ -79,9 +83,9 @@ func (k *keyset) narrow(q paging.Query) (paging.Query, error) {
 	return q.After(k.values...)
 }
 
-func (k *keyset) advance(page span) error {
+func (k *keyset) advance(page pageKeys) error {
 	n := len(page.ids)
-	if !k.exact() {
+	if !k.needsItems() {
 		if err := k.inOrder(page.ids); err != nil {
 			return err
 		}
@@ -111,7 +115,7 @@ func (k *keyset) advance(page span) error {
 	return nil
 }
 
-// unsentIn returns a key of the sort downwards that an item does not have.
+// unsentIn returns a descending sort key that an item lacks, or "".
 func (k *keyset) unsentIn(text json.RawMessage) string {
 	for _, key := range k.keys[:len(k.keys)-1] {
 		if _, ok := member(text, key.Path); !ok && key.Desc {
@@ -121,8 +125,8 @@ func (k *keyset) unsentIn(text json.RawMessage) string {
 	return ""
 }
 
-// inOrder refuses ids of which one does not come after the one before, or the
-// first not after the cursor.
+// inOrder returns ErrStalled if an id does not come after the id before it. The first
+// id must come after the position.
 func (k *keyset) inOrder(ids []string) error {
 	before := k.id()
 	for _, id := range ids {
@@ -138,7 +142,7 @@ func (k *keyset) inOrder(ids []string) error {
 	return nil
 }
 
-// valuesOf returns the values of an item by which it is sorted.
+// valuesOf returns the sort key values of an item.
 func (k *keyset) valuesOf(text json.RawMessage, id string) ([]any, error) {
 	values := make([]any, 0, len(k.keys))
 	for _, key := range k.keys[:len(k.keys)-1] {
@@ -151,8 +155,8 @@ func (k *keyset) valuesOf(text json.RawMessage, id string) ([]any, error) {
 	return append(values, id), nil
 }
 
-// follows refuses values that do not come after those before, in the order of
-// the keys.
+// follows returns ErrStalled if the values after do not follow the values before in
+// the order of the keys.
 func (k *keyset) follows(before, after []any) error {
 	for i, key := range k.keys {
 		order, _ := paging.Compare(before[i], after[i])
@@ -173,18 +177,15 @@ func (k *keyset) follows(before, after []any) error {
 	return fmt.Errorf("%w: %q again", ErrStalled, after[len(after)-1])
 }
 
-// comparable reports whether a filter can compare with a value, which is nil, a
-// bool, a string or a json.Number. Filters bound the exponent of a number.
+// comparable reports whether a filter can compare with a value, which is nil, a bool,
+// a string or a json.Number. A filter limits the length and the exponent of a number.
 func comparable(value any) bool {
 	n, ok := value.(json.Number)
-	if !ok {
-		return true
-	}
-	_, err := paging.ParseFilter(`{"n":` + string(n) + `}`)
-	return err == nil
+	return !ok || paging.Eq("n", n).Op() == paging.OpEq // beyond the limits it matches nothing
 }
 
-// moveTo sets the cursor, if it can be asked for.
+// moveTo sets the position. It returns an error if no query can ask for the items
+// after these values.
 func (k *keyset) moveTo(values []any) error {
 	if _, err := (paging.Query{Sort: k.keys}).After(values...); err != nil {
 		return err
@@ -193,35 +194,38 @@ func (k *keyset) moveTo(values []any) error {
 	return nil
 }
 
-// scalar returns the value by which an item is sorted; a missing one is null.
+// scalar returns the value of an item's sort key. A missing key is null.
 func scalar(item json.RawMessage, path string) (any, error) {
 	text, ok := member(item, path)
 	if !ok {
 		return nil, nil
 	}
-	values, err := parseValues("[" + string(text) + "]")
-	if err != nil {
+	r := strictjson.New(string(text), scalars)
+	value := readScalar(&r)
+	if err := r.End(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return values[0], nil
+	return value, nil
 }
 
-// parseValues reads a JSON array of strings, numbers, booleans and null,
-// without rounding.
-func parseValues(text string) (values []any, err error) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(&values); err != nil {
-		return nil, err
+// scalars limits the JSON of a sort key. moveTo refuses a NUL.
+var scalars = strictjson.Limits{Depth: 1, AllowNUL: true}
+
+var errNoOrder = errors.New("an object or array is in no order")
+
+// readScalar reads a string, a number, a boolean or null. It does not round numbers.
+func readScalar(r *strictjson.Reader) any {
+	switch r.Kind() {
+	case '{', '[':
+		r.Fail(errNoOrder)
+	case '"':
+		return r.Text()
+	case '0':
+		return json.Number(r.Number())
+	case 't', 'f':
+		return r.Bool()
+	default:
+		r.Skip()
 	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, errors.New("something follows the array")
-	}
-	for _, v := range values {
-		switch v.(type) {
-		case map[string]any, []any:
-			return nil, errors.New("an object or array is in no order")
-		}
-	}
-	return values, nil
+	return nil
 }

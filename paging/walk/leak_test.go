@@ -15,8 +15,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// TestALoopThatIsLeftLeavesNothing breaks off in the midst of a page, of which the
-// body is closed. synctest fails when a goroutine is left.
+// TestALoopThatIsLeftLeavesNothing breaks off in the middle of a page. The body of
+// the page must be closed. synctest fails if a goroutine is left.
 func TestALoopThatIsLeftLeavesNothing(t *testing.T) {
 	first := envelope.List[envelope.Item]{Data: []envelope.Item{{ID: "0"}}, HasMore: true}
 	type list = walk.List[envelope.Item]
@@ -51,8 +51,8 @@ func TestALoopThatIsLeftLeavesNothing(t *testing.T) {
 	}
 }
 
-// watched sends the same page for ever, of a list and of an object that has it,
-// and counts the bodies that are closed.
+// watched sends the same page forever, for a list and for an object that contains it.
+// It counts the bodies that are closed.
 type watched struct{ opened, closed int }
 
 func (w *watched) RoundTrip(*http.Request) (*http.Response, error) {
@@ -69,7 +69,7 @@ type closing struct {
 
 func (c closing) Close() error { c.closed(); return nil }
 
-// TestTheEndOfAContextEndsAWalk waits for the rest of a page that does not come.
+// TestTheEndOfAContextEndsAWalk waits for the rest of a page that never comes.
 func TestTheEndOfAContextEndsAWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -91,7 +91,7 @@ func TestTheEndOfAContextEndsAWalk(t *testing.T) {
 	})
 }
 
-// stuck is a body that sends nothing until its request is given up.
+// stuck is a body that sends nothing until its request is cancelled.
 type stuck struct{ ctx context.Context }
 
 func (s stuck) Read([]byte) (int, error) {

@@ -10,27 +10,28 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Item is what a list is made of. A struct that embeds envelope.Item is one.
+// Item is an item of a list. A struct that embeds envelope.Item implements it.
 type Item interface{ ItemID() string }
 
-// List is a list to walk through. It holds no state: each range over what its
-// methods return starts again, and any number of them may run at once.
+// List describes a list to walk. It holds no state: each range over the result of a
+// method starts again. Any number of walks may run at once.
 type List[T Item] struct {
 	Client *http.Client // nil: http.DefaultClient
-	URL    string       // required; query parameters that it has are kept
-	Query  paging.Query // Limit is used where PageSize is 0, Skip for the first page
+	URL    string       // required; its query parameters are kept
+	Query  paging.Query // Limit is used if PageSize is 0; Skip leaves out items at the start of the list
 
-	PageSize int // items to ask for at once; 0: Query.Limit or what the server has
-	Max      int // items to give out in all; 0: no bound
+	PageSize int // items to request at once; 0: Query.Limit, or else the server's default
+	Max      int // the most items to return in all; 0: no maximum
 
-	// After is where to go on: the After of an Error, or what the package
-	// comment says of Max. Empty: from the beginning.
+	// After is where the walk resumes: the After of an Error, or the value that the
+	// package comment describes under Resuming. If it is empty, the walk starts at the
+	// beginning.
 	After string
 
-	// Skip pages by counting, and not by the values of the last item. That is
-	// slow on long lists, ends with ErrStalled beyond 10,000 items, and items
-	// may appear twice or not at all when the list changes meanwhile.
-	Skip bool
+	// ByOffset pages by the number of items so far instead of the values of the last
+	// item. It is slow on long lists and ends with ErrStalled beyond 10,000 items. If
+	// the list changes meanwhile, items may appear twice or not at all.
+	ByOffset bool
 }
 
 // All returns the items of the list. An error is an *Error, and comes last.
@@ -38,7 +39,7 @@ func (l List[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return items(l.Pages(ctx))
 }
 
-// Pages returns the pages of the list; only the first may be empty. An error is
+// Pages returns the pages of the list. Only the first page may be empty. An error is
 // an *Error, and comes last.
 func (l List[T]) Pages(ctx context.Context) iter.Seq2[envelope.List[T], error] {
 	return func(yield func(envelope.List[T], error) bool) {
@@ -47,10 +48,11 @@ func (l List[T]) Pages(ctx context.Context) iter.Seq2[envelope.List[T], error] {
 	}
 }
 
-// AllOf returns the items of a list property of the object that URL is of. The
-// property is named by its path in the object; Query is the list's own, and its
-// Paths are those of the items: AllOf puts the property before the arguments,
-// and before each of the paths[]. An error is an *Error, and comes last.
+// AllOf returns the items of a list property of one object. URL is the URL of the
+// object, and property is the path of the list property in it. Query is the query of
+// the list property, and its Paths are relative to the items. AllOf adds the property
+// as a prefix to the arguments and to each of paths[]. An error is an *Error, and
+// comes last.
 func (l List[T]) AllOf(ctx context.Context, property string) iter.Seq2[T, error] {
 	return items(func(yield func(envelope.List[T], error) bool) {
 		w := walker[T]{list: l, property: property}
@@ -58,12 +60,13 @@ func (l List[T]) AllOf(ctx context.Context, property string) iter.Seq2[T, error]
 	})
 }
 
-// Rest is AllOf without the items in first, which came with the object. Query
-// is what the property was asked with there. An After, once set, wins over first.
+// Rest is AllOf without the items in first, which came with the object. Query must be
+// the query that the property was requested with. If After is set, it is used instead
+// of first.
 //
-// Where Query has a Sort, T must encode its keys, null ones too: Rest encodes
-// items of first again to see their values. A key that T leaves out, by omitempty
-// say, is an error. Max does not count the items in first.
+// If Query has a Sort, T must encode the sort keys, including null keys: Rest encodes
+// items of first again to read their values. It returns an error if T leaves out a
+// key, for example by omitempty. Max does not count the items in first.
 func (l List[T]) Rest(ctx context.Context, first envelope.List[T], property string) iter.Seq2[T, error] {
 	return items(func(yield func(envelope.List[T], error) bool) {
 		w := walker[T]{list: l, property: property}
@@ -74,7 +77,7 @@ func (l List[T]) Rest(ctx context.Context, first envelope.List[T], property stri
 	})
 }
 
-// items gives out pages item by item.
+// items returns the items of pages one by one.
 func items[T any](pages iter.Seq2[envelope.List[T], error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for page, err := range pages {
@@ -92,25 +95,25 @@ func items[T any](pages iter.Seq2[envelope.List[T], error]) iter.Seq2[T, error] 
 	}
 }
 
-// Error is why a walk ended early. Err is or wraps
+// Error reports why a walk ended early. Err is or wraps one of these:
 //
-//   - an *envelope.Fault, where the server refused, whatever the status
+//   - an *envelope.Fault, if the server refused, whatever the status
 //   - ErrStalled
-//   - an error of package envelope, where a reply is no list, or too large
+//   - an error of package envelope, if a reply is no list, or too large
 //   - an error of the Client or the context, without the URL
 //   - an error about the List itself: its URL or After, or a T that Rest cannot use
 type Error struct {
-	After string // the cursor of the last item given out, for List.After
+	After string // the position after the last item returned, for List.After
 	Err   error
 }
 
-// Error says what Err does.
+// Error returns the text of Err, prefixed with the package.
 func (e *Error) Error() string { return "walk: " + e.Err.Error() }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrStalled is about a page that does not get further: one that is empty and
-// says there is more, an item that is null or has no _id, items that are not
-// after those before. The package comment says what is compared.
+// ErrStalled reports a page that does not advance. The page may be empty although it
+// says there is more. An item may be null or have no _id. Its items may not come after
+// those before. The package comment says what is compared.
 var ErrStalled = errors.New("the list does not advance")

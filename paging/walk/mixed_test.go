@@ -16,7 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// mixed serves items that have in rank what they like, whatever the schema says.
+// mixed serves items with any values in rank, whatever the schema says.
 type mixed struct {
 	of    paging.Type
 	items []mixedItem
@@ -68,7 +68,7 @@ func (m *mixed) sorted(sort []paging.Key) (ids []string) {
 
 var types = []paging.Type{paging.String, paging.Integer, paging.Boolean}
 
-// randomMixed makes items with ranks of the type and some that are not.
+// randomMixed returns items with ranks of the type and some of other types.
 func randomMixed(r *rand.Rand, of paging.Type, n int, others bool) *mixed {
 	value := func(of paging.Type) any {
 		switch of {
@@ -95,8 +95,8 @@ func randomMixed(r *rand.Rand, of paging.Type, n int, others bool) *mixed {
 	return m
 }
 
-// TestWalkByAKeyOfSeveralTypes walks by a property of which some values are not
-// of the schema's type: they have their place in the order all the same.
+// TestWalkByAKeyOfSeveralTypes walks by a property that also has values of other
+// types than that of the schema. The sort orders them by type.
 func TestWalkByAKeyOfSeveralTypes(t *testing.T) {
 	for seed := range uint64(16) {
 		r := rand.New(rand.NewPCG(seed, 17))

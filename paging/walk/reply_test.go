@@ -27,7 +27,7 @@ func TestHasMore(t *testing.T) {
 	}
 }
 
-// endless is a body that does not stop.
+// endless is a body without end.
 type endless struct{ read, closed int }
 
 func (e *endless) Read(p []byte) (int, error) {

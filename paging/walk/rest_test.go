@@ -47,8 +47,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestAllOf walks a list property as the list itself, also where items leave out
-// the properties of the sort.
+// TestAllOf walks a list property like the list itself, also if items leave out the
+// properties of the sort.
 func TestAllOf(t *testing.T) {
 	for _, sort := range [][]paging.Key{nil, {{Path: "group", Desc: true}, {Path: "rank"}}} {
 		s := random(4, 30)
@@ -64,7 +64,7 @@ func TestAllOf(t *testing.T) {
 	}
 }
 
-// full encodes all of its properties, also those that are null.
+// full encodes all of its properties, also null ones.
 type full struct {
 	envelope.Item
 	Group *string `json:"group"`

@@ -10,7 +10,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// TestErrorsDoNotTellTheURL: a URL may hold a password or a token, and its query what was looked for.
+// TestErrorsDoNotTellTheURL: a URL may contain a password or a token, and its query
+// may contain personal data.
 func TestErrorsDoNotTellTheURL(t *testing.T) {
 	refused := errors.New("connection refused")
 	failing := always(func(*http.Request) (*http.Response, error) { return nil, refused })

@@ -17,7 +17,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging/mempage"
 )
 
-// record is an item as the server has it; what is nil is not sent.
+// record is an item of the server. A nil field is not sent.
 type record struct {
 	envelope.Item
 	Group *string `json:"group,omitempty"`
@@ -60,8 +60,8 @@ var schema = &paging.Schema{
 // parent has the same records as a list property.
 var parent = &paging.Schema{Properties: []paging.Property{{Path: "in.records", List: schema}}}
 
-// server answers from its records, as a RoundTripper: at /records with the list,
-// at /parent with an object that has it as a property.
+// server is a RoundTripper that answers from its records. At /records it has the
+// list, and at /parent an object with the list as a property.
 type server struct {
 	mu      sync.Mutex
 	records []record
@@ -154,7 +154,7 @@ func raw(status int, body string) *http.Response {
 	}
 }
 
-// script answers with one reply after the other, and the last for ever.
+// script answers with one reply after the other, and repeats the last one.
 type script struct {
 	replies  []always
 	requests []*http.Request
@@ -177,7 +177,7 @@ func bodies(bodies ...string) *script {
 	return s
 }
 
-// always is a transport that gives every request the same answer.
+// always is a transport that gives each request the same answer.
 type always func(*http.Request) (*http.Response, error)
 
 func (a always) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
@@ -191,7 +191,7 @@ func numbered(n int) *server {
 	return s
 }
 
-// random makes records with many ties and missing properties.
+// random returns records with many ties and missing properties.
 func random(seed uint64, n int) *server {
 	r := rand.New(rand.NewPCG(seed, 13))
 	s := new(server)

@@ -33,9 +33,9 @@ func TestWalkIsTheFullSort(t *testing.T) {
 					s := random(seed, 40)
 					full := append(slices.Clone(sort), paging.Key{Path: "_id"})
 					where := paging.Not(paging.Eq("rank", 2))
-					for _, skip := range []bool{false, true} {
+					for _, byOffset := range []bool{false, true} {
 						list := walk.List[record]{
-							Client: s.client(), URL: listURL, PageSize: size, Skip: skip,
+							Client: s.client(), URL: listURL, PageSize: size, ByOffset: byOffset,
 							Query: paging.Query{Sort: sort, Where: where},
 						}
 						want := s.sorted(full)
@@ -45,7 +45,7 @@ func TestWalkIsTheFullSort(t *testing.T) {
 							t.Fatal(err)
 						}
 						if diff := cmp.Diff(want, got); diff != "" {
-							t.Fatalf("seed %d, skip %t:\n%s", seed, skip, diff)
+							t.Fatalf("seed %d, by offset %t:\n%s", seed, byOffset, diff)
 						}
 					}
 				}
@@ -54,8 +54,8 @@ func TestWalkIsTheFullSort(t *testing.T) {
 	}
 }
 
-// TestWalkOverAChangingList is P12: whatever else happens, a record that is
-// there all the time appears exactly once, and none appears twice.
+// TestWalkOverAChangingList is P12. A record that is there all the time appears
+// exactly once, and no record appears twice.
 func TestWalkOverAChangingList(t *testing.T) {
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 12))
@@ -96,7 +96,7 @@ func TestWalkOverAChangingList(t *testing.T) {
 	}
 }
 
-// TestNoNumberIsRounded pages by values that no float64 has.
+// TestNoNumberIsRounded pages by values that no float64 can hold.
 func TestNoNumberIsRounded(t *testing.T) {
 	s := bodies(
 		`{"object":"list","data":[{"_id":"1","rank":9007199254740993}],"hasMore":true}`,
@@ -113,7 +113,8 @@ func TestNoNumberIsRounded(t *testing.T) {
 	}
 }
 
-// TestTheQueryIsLeftAsItIs adds keys to paths that have room for more.
+// TestTheQueryIsLeftAsItIs has paths with spare capacity, to which the walk adds
+// keys.
 func TestTheQueryIsLeftAsItIs(t *testing.T) {
 	paths := append(make([]string, 0, 4), "group")
 	list := byRank(false)

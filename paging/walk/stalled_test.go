@@ -15,13 +15,13 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// embedding has its id behind a pointer, which is nil where no field is sent.
+// embedding has its id behind a pointer, which is nil if no field is sent.
 type embedding struct {
 	*envelope.Item
 	Text string `json:"text"`
 }
 
-// careless has methods that fail for reasons of their own.
+// careless has methods that panic or fail for reasons of their own.
 type careless struct{ id string }
 
 var errCareless = errors.New("careless")
@@ -54,8 +54,8 @@ func TestItemsThatAreNone(t *testing.T) {
 	}
 }
 
-// noItem walks to a page with this data, from a page before it and from what
-// came with an object.
+// noItem walks to a page with this data, once from a previous page and once from
+// items that came with an object.
 func noItem[T walk.Item](t *testing.T, data string) {
 	t.Helper()
 	var none T
@@ -105,10 +105,10 @@ func TestStalled(t *testing.T) {
 	}
 	byID, down := by(), by(paging.Key{Path: "_id", Desc: true})
 	rank, rankDown := by(paging.Key{Path: "rank"}), by(paging.Key{Path: "rank", Desc: true})
-	counting := walk.List[envelope.Item]{Skip: true}
+	counting := walk.List[envelope.Item]{ByOffset: true}
 	tests := map[string]struct {
 		list  walk.List[envelope.Item]
-		pages []string // the last of them for ever
+		pages []string // the last page is repeated
 		want  []string
 		after string
 		says  string
@@ -175,7 +175,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestNotStalled walks what looks a little as if it did not advance.
+// TestNotStalled walks lists that advance although it looks as if they did not.
 func TestNotStalled(t *testing.T) {
 	last := func(items ...string) string {
 		return strings.Replace(ranked(items...), `"hasMore":true`, `"hasMore":false`, 1)
@@ -189,7 +189,7 @@ func TestNotStalled(t *testing.T) {
 		"values and then null":                     {byRank(true), []string{ranked("5:-1", "1:null"), last("6")}},
 		"null, and nothing after it":               {byRank(true), []string{ranked("5:-1", "6:null"), `{"object":"list","data":[]}`}},
 		"upwards, and what followed has gone":      {byRank(false), []string{ranked("5", "6"), `{"object":"list","data":[]}`}},
-		"pages by counting that overlap":           {walk.List[envelope.Item]{Skip: true}, []string{ranked("1", "2"), ranked("2", "3"), last("3", "4")}},
+		"pages by counting that overlap":           {walk.List[envelope.Item]{ByOffset: true}, []string{ranked("1", "2"), ranked("2", "3"), last("3", "4")}},
 	} {
 		tc.list.URL, tc.list.Client = listURL, bodies(tc.pages...).client()
 		if got, err := collect(tc.list.All(t.Context())); err != nil {
@@ -202,9 +202,9 @@ func byRank(down bool) walk.List[envelope.Item] {
 	return walk.List[envelope.Item]{Query: paging.Query{Sort: []paging.Key{{Path: "rank", Desc: down}}}}
 }
 
-// TestCountingEnds counts through a list that never does.
+// TestCountingEnds walks by offset through a list without end.
 func TestCountingEnds(t *testing.T) {
-	for size, after := range map[int]string{999: "10989", 1000: "11000"} { // 10,000 may be skipped, and no more
+	for size, after := range map[int]string{999: "10989", 1000: "11000"} { // at most 10,000 may be skipped
 		sent := 0
 		fresh := func(*http.Request) (*http.Response, error) {
 			var ids []string
@@ -214,7 +214,7 @@ func TestCountingEnds(t *testing.T) {
 			}
 			return raw(200, ranked(ids...)), nil
 		}
-		list := walk.List[envelope.Item]{URL: listURL, Client: always(fresh).client(), Skip: true}
+		list := walk.List[envelope.Item]{URL: listURL, Client: always(fresh).client(), ByOffset: true}
 		got, err := collect(list.All(t.Context()))
 		if stopped, ok := errors.AsType[*walk.Error](err); !ok || stopped.After != after || !errors.Is(err, walk.ErrStalled) {
 			t.Errorf("P17 %v", err)
@@ -222,5 +222,33 @@ func TestCountingEnds(t *testing.T) {
 		if len(got) != 11*size || sent != len(got) {
 			t.Errorf("P17 %d items of %d", len(got), sent)
 		}
+	}
+}
+
+// TestNoSortKey has values that a walk cannot page by, in an item and in After.
+func TestNoSortKey(t *testing.T) {
+	for name, value := range map[string]string{
+		"an object":                 `{"a":1}`,
+		"an array":                  `[1]`,
+		"half of a surrogate pair":  `"a\ud800"`, // encoding/json decodes it as another string
+		"a text with NUL":           `"a\u0000"`,
+		"an array within an array":  `[[]]`,
+		"half of one among letters": `"a\udc00b"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, down := range []bool{false, true} {
+				list := byRank(down)
+				list.URL, list.Client = listURL, bodies(ranked("1:1"), ranked("2:"+value)).client()
+				got, err := collect(list.All(t.Context()))
+				var stopped *walk.Error
+				if !errors.As(err, &stopped) || stopped.After != `[1,"1"]` || len(got) != 1 {
+					t.Errorf("down %t: %v, then %v", down, got, err)
+				}
+				list.After = `[` + value + `,"1"]`
+				if got, err := collect(list.All(t.Context())); err == nil || got != nil {
+					t.Errorf("down %t, after it: %v, %v", down, got, err)
+				}
+			}
+		})
 	}
 }

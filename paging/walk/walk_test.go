@@ -16,7 +16,7 @@ import (
 
 const listURL = "http://platform.test/acme/v2/records"
 
-// collect returns the ids of a walk, and how it ended.
+// collect returns the ids of a walk and its error.
 func collect[T walk.Item](items iter.Seq2[T, error]) (ids []string, err error) {
 	for item, err := range items {
 		if err != nil {
@@ -59,15 +59,15 @@ func TestAll(t *testing.T) {
 }
 
 func TestSkipOfTheQuery(t *testing.T) {
-	for _, counted := range []bool{false, true} {
+	for _, byOffset := range []bool{false, true} {
 		s := numbered(9)
-		list := walk.List[record]{Client: s.client(), URL: listURL, PageSize: 2, Skip: counted, Query: paging.Query{Skip: 3}}
+		list := walk.List[record]{Client: s.client(), URL: listURL, PageSize: 2, ByOffset: byOffset, Query: paging.Query{Skip: 3}}
 		got, err := collect(list.All(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(s.sorted(nil)[3:], got); diff != "" {
-			t.Errorf("counted %t:\n%s", counted, diff)
+			t.Errorf("by offset %t:\n%s", byOffset, diff)
 		}
 	}
 }

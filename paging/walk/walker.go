@@ -16,7 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Bounds of what is read of one reply.
+// These are the largest replies that are read, in bytes.
 const (
 	maxPage  = 32 << 20
 	maxFault = 1 << 20
@@ -25,9 +25,9 @@ const (
 // walker is one walk.
 type walker[T Item] struct {
 	list     List[T]
-	property string            // of AllOf and Rest
-	first    *envelope.List[T] // of Rest; nil where After is set
-	cursor   cursor
+	property string            // for AllOf and Rest
+	first    *envelope.List[T] // for Rest; nil if After is set
+	position position
 	given    int
 }
 
@@ -39,7 +39,7 @@ func (w *walker[T]) run(ctx context.Context, yield func(envelope.List[T], error)
 			break
 		}
 		if len(page.Data) == 0 && w.given > 0 {
-			return // what was to follow has gone meanwhile
+			return // the items that should follow were deleted meanwhile
 		}
 		if !yield(page, nil) {
 			return
@@ -47,14 +47,14 @@ func (w *walker[T]) run(ctx context.Context, yield func(envelope.List[T], error)
 		more = page.HasMore && !w.full()
 	}
 	if err != nil {
-		yield(envelope.List[T]{}, &Error{After: w.cursor.String(), Err: err})
+		yield(envelope.List[T]{}, &Error{After: w.position.String(), Err: err})
 	}
 }
 
-// start sets the cursor, and reports whether there is anything to ask for.
+// start sets the position. more is false if there is nothing to request.
 func (w *walker[T]) start() (more bool, err error) {
-	w.cursor = newCursor(w.list.Query, w.list.Skip)
-	if err := w.cursor.resume(w.list.After); err != nil {
+	w.position = newPosition(w.list.Query, w.list.ByOffset)
+	if err := w.position.resume(w.list.After); err != nil {
 		return false, err
 	}
 	if w.first == nil {
@@ -66,42 +66,44 @@ func (w *walker[T]) start() (more bool, err error) {
 	if len(w.first.Data) == 0 {
 		return false, errEmpty
 	}
-	ids, err := idsOf(w.first.Data)
+	keys, err := w.keysOfFirst()
 	if err != nil {
 		return false, err
 	}
-	ends, err := w.endsOfFirst()
-	if err != nil {
-		return false, err
-	}
-	return true, w.cursor.advance(spanOf(ids, ends))
+	return true, w.position.advance(keys)
 }
 
-// endsOfFirst returns the texts of the first and the last item that came with
-// the object. They are encoded again, so T must have the properties of the sort:
-// what T leaves out cannot be told from null.
-func (w *walker[T]) endsOfFirst() (texts []json.RawMessage, err error) {
-	if !w.cursor.exact() {
-		return nil, nil
-	}
+// keysOfFirst returns the keys of the items that came with the object. If the
+// position needs items, it encodes the first and the last of them again.
+func (w *walker[T]) keysOfFirst() (keys pageKeys, err error) {
 	items := w.first.Data
-	for _, item := range []T{items[0], items[len(items)-1]} {
-		text, err := json.Marshal(item)
-		if err != nil {
-			return nil, err
-		}
-		order := w.list.Query.Order()
-		for _, key := range order[:len(order)-1] { // _id it has
-			if _, ok := member(text, key.Path); !ok {
-				return nil, fmt.Errorf("%T does not encode %s, by which the list is sorted", item, key.Path)
-			}
-		}
-		texts = append(texts, text)
+	if keys.ids, err = idsOf(items); err != nil || !w.position.needsItems() {
+		return keys, err
 	}
-	return texts, nil
+	if keys.first, err = w.encode(items[0]); err != nil {
+		return keys, err
+	}
+	keys.last, err = w.encode(items[len(items)-1])
+	return keys, err
 }
 
-// next asks for the next page and moves the cursor after it.
+// encode returns the JSON of an item. T must encode the sort keys, because a key that
+// T leaves out looks like null.
+func (w *walker[T]) encode(item T) (json.RawMessage, error) {
+	text, err := json.Marshal(item)
+	if err != nil {
+		return nil, err
+	}
+	order := w.list.Query.Order()
+	for _, key := range order[:len(order)-1] { // without _id, which ItemID returned
+		if _, ok := member(text, key.Path); !ok {
+			return nil, fmt.Errorf("%T does not encode %s, by which the list is sorted", item, key.Path)
+		}
+	}
+	return text, nil
+}
+
+// next requests the next page and moves the position after it.
 func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error) {
 	target, err := w.target()
 	if err != nil {
@@ -115,11 +117,11 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 	if reply.StatusCode != http.StatusOK {
 		return page, refusal(reply)
 	}
-	texts, err := w.decode(reply.Body, &page)
+	keys, err := w.decode(reply.Body, &page)
 	if err != nil {
 		return page, err
 	}
-	if err := w.moveAfter(&page, texts); err != nil {
+	if err := w.moveAfter(&page, keys); err != nil {
 		return page, err
 	}
 	w.trim(&page)
@@ -130,31 +132,24 @@ var errNoID = fmt.Errorf("%w: an item has no _id", ErrStalled)
 
 var errEmpty = fmt.Errorf("%w: an empty page says there is more", ErrStalled)
 
-// moveAfter moves the cursor to the last item of a page. It has the texts of the
-// items where it needs them.
-func (w *walker[T]) moveAfter(page *envelope.List[T], texts []json.RawMessage) error {
-	ids, err := idsOf(page.Data)
+// moveAfter moves the position to the last item of a page. keys has everything but
+// the ids.
+func (w *walker[T]) moveAfter(page *envelope.List[T], keys pageKeys) (err error) {
+	keys.ids, err = idsOf(page.Data)
 	switch {
 	case err != nil:
 		return err
-	case len(ids) > 0:
-		return w.cursor.advance(spanOf(ids, texts))
+	case len(keys.ids) > 0:
+		return w.position.advance(keys)
 	case page.HasMore:
 		return errEmpty
 	}
-	return w.cursor.end()
+	return w.position.checkEnd()
 }
 
-func spanOf(ids []string, texts []json.RawMessage) span {
-	if len(texts) == 0 {
-		return span{ids: ids}
-	}
-	return span{ids, texts[0], texts[len(texts)-1]}
-}
-
-// idsOf returns the ids of items, and an error where one has none. An ItemID that
-// goes through a nil pointer panics: where the server sent null for a *T, or
-// nothing of what T embeds as a pointer.
+// idsOf returns the ids of items, or an error if one has none. ItemID panics on a nil
+// pointer: if the server sent null for a *T, or no field of a pointer that T embeds.
+// idsOf returns an error for this panic too.
 func idsOf[T Item](items []T) (ids []string, err error) {
 	defer func() {
 		failure := recover()
@@ -173,10 +168,10 @@ func idsOf[T Item](items []T) (ids []string, err error) {
 	return ids, nil
 }
 
-// full reports whether Max items have been given out.
+// full reports whether the walk has returned Max items.
 func (w *walker[T]) full() bool { return w.list.Max > 0 && w.given >= w.list.Max }
 
-// trim cuts the page down to what is left of Max.
+// trim cuts the page down to the items that Max still allows.
 func (w *walker[T]) trim(page *envelope.List[T]) {
 	if left := w.list.Max - w.given; w.list.Max > 0 && len(page.Data) > left {
 		page.Data, page.HasMore = page.Data[:left:left], true
@@ -188,23 +183,24 @@ func (w *walker[T]) trim(page *envelope.List[T]) {
 func (w *walker[T]) target() (string, error) {
 	u, err := url.Parse(w.list.URL)
 	if err != nil {
-		return "", errURL // the error holds the URL, which may hold a password
+		return "", errURL // err contains the URL, which may hold a password
 	}
 	query := w.list.Query
 	query.Limit = w.limit()
-	query, err = w.cursor.narrow(query)
+	query, err = w.position.pageQuery(query)
 	if err != nil {
 		return "", err
 	}
 	if w.property != "" {
-		query = property(w.property, query)
+		query = inObject(w.property, query)
 	}
 	u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+query.Encode(), "&")
 	return u.String(), nil
 }
 
-// property returns the query of an object for one of its list properties.
-func property(name string, list paging.Query) paging.Query {
+// inObject returns the query of an object that asks for the list property name with
+// the query list.
+func inObject(name string, list paging.Query) paging.Query {
 	q := paging.Query{Lists: map[string]paging.Query{name: list}}
 	if len(list.Paths) == 0 {
 		q.Paths = []string{name}
@@ -212,9 +208,9 @@ func property(name string, list paging.Query) paging.Query {
 	return q
 }
 
-// limit returns how many items to ask for, 0 to leave it to the server.
+// limit returns how many items to request, or 0 to leave it to the server.
 func (w *walker[T]) limit() int {
-	const usual = 100 // what is left of Max is only asked for where it is less
+	const usual = 100 // without a page size, a smaller rest of Max becomes the limit
 	size := w.list.PageSize
 	if size == 0 {
 		size = w.list.Query.Limit
@@ -225,30 +221,28 @@ func (w *walker[T]) limit() int {
 	return size
 }
 
-// decode reads a page and, where the cursor needs them, the texts of its first
-// and last item.
-func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (texts []json.RawMessage, err error) {
+// decode reads a page. If the position needs items, it returns the JSON of the first
+// and the last item.
+func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (keys pageKeys, err error) {
 	var text strings.Builder
 	if w.property != "" {
 		list, err := listProperty(r, w.property)
 		if err != nil {
-			return nil, err
+			return keys, err
 		}
 		r = bytes.NewReader(list)
 	}
-	if w.cursor.exact() {
+	if w.position.needsItems() {
 		r = io.TeeReader(r, &text)
 	}
-	if err := envelope.Decode(r, maxPage, page); err != nil || !w.cursor.exact() {
-		return nil, err
+	if err := envelope.Decode(r, maxPage, page); err != nil || !w.position.needsItems() {
+		return keys, err
 	}
-	if first, last := endsOf(text.String()); first != nil {
-		texts = []json.RawMessage{first, last}
-	}
-	return texts, nil
+	keys.first, keys.last = firstAndLast(text.String())
+	return keys, nil
 }
 
-// listProperty reads an object and returns the text of one of its properties.
+// listProperty reads an object and returns the JSON of one of its properties.
 func listProperty(r io.Reader, path string) (text json.RawMessage, err error) {
 	if err := envelope.Decode(r, maxPage, &text); err != nil {
 		return nil, err
@@ -260,7 +254,7 @@ func listProperty(r io.Reader, path string) (text json.RawMessage, err error) {
 	return text, nil
 }
 
-// member returns a property of a JSON object, by its dotted path.
+// member returns the JSON of a property of an object, by its dotted path.
 func member(text json.RawMessage, path string) (value json.RawMessage, ok bool) {
 	for name := range strings.SplitSeq(path, ".") {
 		var object map[string]json.RawMessage
@@ -274,7 +268,7 @@ func member(text json.RawMessage, path string) (value json.RawMessage, ok bool) 
 	return text, true
 }
 
-// refusal returns the error that a reply other than 200 stands for.
+// refusal returns the error for a reply with a status other than 200.
 func refusal(reply *http.Response) error {
 	var fault *envelope.Fault
 	if err := envelope.Decode(reply.Body, maxFault, new(any)); errors.As(err, &fault) {

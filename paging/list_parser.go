@@ -19,7 +19,8 @@ func (l listParser) wrong(argument, pointer, text string) {
 	l.add(joinPath(l.prefix, argument), pointer, text)
 }
 
-// filterAndSort reads where and sort: only the sort says what a cursor looks like.
+// filterAndSort reads sort before where, because the form of a cursor depends on the
+// sort. It still lists the problems of where first.
 func (l listParser) filterAndSort() (Filter, []Key) {
 	earlier := l.problems
 	l.problems = nil
@@ -37,10 +38,10 @@ func (l listParser) filterAndSort() (Filter, []Key) {
 	return where, sort
 }
 
-// paths returns what of the paths is below this list.
+// paths returns the visible paths of the items of this list.
 func (l listParser) paths() []string {
 	var paths []string
-	for _, path := range l.parser.paths {
+	for _, path := range l.sentPaths {
 		if l.prefix != "" {
 			if !covers(l.prefix, path) {
 				continue
@@ -51,11 +52,11 @@ func (l listParser) paths() []string {
 			paths = append(paths, path)
 		}
 	}
-	if l.prefix == "" && l.named > 0 && paths == nil {
+	if l.prefix == "" && l.pathCount > 0 && paths == nil {
 		return []string{"_id"}
 	}
 	slices.Sort(paths)
-	return slices.Compact(paths) // c_list.a and c_list[].a
+	return slices.Compact(paths) // c_list.a and c_list[].a give the same path twice
 }
 
 func (l listParser) filterable(path string) (*Property, string) {
@@ -69,7 +70,7 @@ func (l listParser) filterable(path string) (*Property, string) {
 	return property, ""
 }
 
-// property returns a property that the caller may see.
+// property returns the property at path if the caller may see it, else nil.
 func (l listParser) property(path string) *Property {
 	property := l.schema.property(path)
 	if property == &identity || property != nil && l.readable(joinPath(l.prefix, path)) {
@@ -78,7 +79,8 @@ func (l listParser) property(path string) *Property {
 	return nil
 }
 
-// sort reads {"name.last":1,"_id":-1} or a bare property.
+// sort reads a JSON object such as {"name.last":1,"_id":-1}, or the bare name of a
+// property.
 func (l listParser) sort() []Key {
 	var keys []Key
 	text, ok := l.sent["sort"]
@@ -96,7 +98,7 @@ func (l listParser) sort() []Key {
 }
 
 func (l listParser) sortObject(text string) (keys []Key) {
-	doc, err := scan(text)
+	doc, err := scan(text, maxText, maxDepth, maxTokens)
 	if err != nil {
 		l.wrong("sort", "", err.Error())
 		return nil
@@ -156,8 +158,7 @@ func (l listParser) skip() int {
 	return int(min(skip, maxSkip))
 }
 
-// parseInteger reads decimal digits and nothing else: no sign, blank, fraction
-// or leading zero.
+// parseInteger reads decimal digits only: no sign, blank, fraction or leading zero.
 func parseInteger(text string) (int64, bool) {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || len(text) > 1 && text[0] == '0' {
@@ -166,8 +167,8 @@ func parseInteger(text string) (int64, bool) {
 	return int64(n), true
 }
 
-// lists returns the queries of the list properties that were mentioned: those that
-// the paths of this list want, by the rule of Query.Wants, or that have arguments.
+// lists returns the queries of the list properties that a path or an argument
+// mentions. A path mentions those for which Query.Wants is true.
 func (l listParser) lists() map[string]Query {
 	var lists map[string]Query
 	own := Query{Paths: l.paths()}
@@ -178,11 +179,11 @@ func (l listParser) lists() map[string]Query {
 			!own.Wants(property.Path) && !l.hasArguments(prefix) || !l.accessible(property, prefix) {
 			continue
 		}
-		if l.listed++; l.listed > maxLists {
-			if l.listed == maxLists+1 {
+		if l.listCount++; l.listCount > maxLists {
+			if l.listCount == maxLists+1 {
 				l.add(prefix, "", "more than "+strconv.Itoa(maxLists)+" list properties in one request")
 			}
-			l.passOver(prefix)
+			l.discard(prefix)
 			continue
 		}
 		if lists == nil {
@@ -193,26 +194,32 @@ func (l listParser) lists() map[string]Query {
 	return lists
 }
 
-// passOver leaves out what was sent of a list, of which enough is said.
-func (l listParser) passOver(prefix string) {
-	maps.DeleteFunc(l.parser.lists, func(list string, _ arguments) bool {
-		return list == prefix || strings.HasPrefix(list, prefix+".")
+// discard drops the arguments of a refused list, so that it is reported once.
+func (l listParser) discard(prefix string) {
+	maps.DeleteFunc(l.unread, func(list string, _ arguments) bool {
+		return isWithin(list, prefix)
 	})
 }
 
-// hasArguments reports whether an argument is about the list at prefix, or about
-// one below it.
+// hasArguments reports whether the caller sent an argument for the list at prefix or
+// for a list below it.
 func (l listParser) hasArguments(prefix string) bool {
-	for list := range l.parser.lists {
-		if rest, ok := strings.CutPrefix(list, prefix); ok && (rest == "" || rest[0] == '.') {
+	for list := range l.unread {
+		if isWithin(list, prefix) {
 			return true
 		}
 	}
 	return false
 }
 
-// accessible reports whether the caller may see the list, or any property of
-// its items.
+// isWithin reports whether the path of a list is prefix or lies below it.
+func isWithin(list, prefix string) bool {
+	rest, ok := strings.CutPrefix(list, prefix)
+	return ok && (rest == "" || rest[0] == '.')
+}
+
+// accessible reports whether the caller may see the list or any property of its
+// items.
 func (l listParser) accessible(property *Property, prefix string) bool {
 	if !l.schema.Visible(property.Path) {
 		return false

@@ -9,19 +9,19 @@ import (
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
-// document is a JSON text, scanned: each value is followed by its parts, and
-// knows where they end.
+// document is a scanned JSON text. The tokens of a value's parts follow its own
+// token, and end is the index after the last of them.
 type document []token
 
 // token is one value of a document.
 type token struct {
 	name  string // of a member, unescaped
 	text  string // of a string, unescaped, or of a number, as it stands
-	end   int16  // index of the token after the value's last part
+	end   int16  // index of the token after its last part
 	size  int16  // number of parts
-	start int16  // its first byte
-	level uint8  // of objects and arrays, itself included
-	kind  byte   // as strictjson has it: its first character, '0' for any number
+	start int16  // offset of its first byte
+	level uint8  // depth in objects and arrays, itself included
+	kind  byte   // of strictjson: its first character, '0' for any number
 }
 
 func (t *token) isObject() bool { return t.kind == '{' }
@@ -65,8 +65,8 @@ func (d document) pointer(i int) string {
 
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Bounds of an argument that is JSON. The number of tokens is bounded above
-// what any accepted filter has, so that names can be compared pair by pair.
+// These are the limits of an argument that is JSON. An accepted filter has fewer
+// tokens than the limit, which keeps the pairwise comparison of names cheap.
 const (
 	maxText   = 8 << 10
 	maxDepth  = 16
@@ -79,12 +79,8 @@ var (
 	errNumber   = errors.New("a number out of range")
 )
 
-// scan reads a text that is one value, within the bounds above.
-func scan(text string) (document, error) {
-	return scanWithin(text, maxText, maxDepth, maxTokens)
-}
-
-func scanWithin(text string, bytes, depth, tokens int) (document, error) {
+// scan reads a text that is one JSON value, within the limits.
+func scan(text string, bytes, depth, tokens int) (document, error) {
 	if len(text) > bytes {
 		return nil, errTextSize
 	}
@@ -109,10 +105,10 @@ func atByte(err error, offset int) error { return fmt.Errorf("%w at byte %d", er
 type scanner struct {
 	strictjson.Reader
 	tokens document
-	most   int // of them
+	most   int // the largest number of tokens
 }
 
-// value reads a value, the member of that name or an element.
+// value reads a value. name is that of the member, or "" for an element.
 func (s *scanner) value(name string, level uint8) {
 	if len(s.tokens) == s.most {
 		s.Fail(errTokens)

@@ -1,0 +1,129 @@
+package sqlpage
+
+import (
+	"slices"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// cursor is the cursor of a query with the SQL of its keys.
+type cursor struct {
+	keys       []paging.Key
+	properties []propertySQL // one for each key
+	values     []any         // one for each key
+}
+
+// rowComparison returns the cursor as one row-value comparison, such as (a, b) > (x,
+// y), which reads one index range. ok is false if that is not possible. All keys must
+// be columns, have the same direction and be able to hold the values. No NULL may be
+// equal to the cursor or follow it.
+func (c *cursor) rowComparison(s *statement) (condition string, ok bool) {
+	var values []argument
+	for i, p := range c.properties {
+		col, plain := p.(column)
+		value, had := col.argument(c.values[i])
+		desc := c.keys[i].Desc
+		if !plain || !had || desc != c.keys[0].Desc || desc && !col.NotNull {
+			return "", false
+		}
+		values = append(values, value)
+	}
+	var left, right []string
+	for i, p := range c.properties {
+		key, value := p.keys()[0], s.bindOnce(values[i])
+		if s.dialect == SQLite {
+			// SQLite uses an index only for columns without COLLATE. It
+			// compares with the collation that is written for the value.
+			key.bytewise, value = "", hideFromPlanner(value, i)+key.bytewise
+		}
+		left, right = append(left, key.String()), append(right, value)
+	}
+	symbol := " > "
+	if c.keys[0].Desc {
+		symbol = " < "
+	}
+	return row(left) + symbol + row(right), true
+}
+
+// hideFromPlanner hides the first value of a row from SQLite's planner. For the
+// greatest value the planner expects no rows. It ignores the rows that are equal,
+// which may be all rows, and chooses to sort.
+func hideFromPlanner(placeholder string, i int) string {
+	if i > 0 {
+		return placeholder
+	}
+	return "(+" + placeholder + ")"
+}
+
+// ranges returns the rows after the cursor as ranges of an index. No row is in two
+// ranges.
+func (c *cursor) ranges(s *statement) []indexRange {
+	var ranges []indexRange
+	var equal []string
+	for i, p := range c.properties {
+		for _, beyond := range p.beyond(s, c.keys[i].Desc, c.values[i]) {
+			last := len(beyond) - 1
+			ranges = append(ranges, indexRange{slices.Concat(equal, beyond[:last]), beyond[last]})
+		}
+		if i == len(c.properties)-1 {
+			break
+		}
+		same := p.equal(s, c.values[i])
+		if slices.Contains(same, "FALSE") {
+			break // no row has this value, so no row equals the cursor in further keys
+		}
+		equal = append(equal, same...)
+	}
+	return merge(ranges)
+}
+
+// indexRange is a set of rows that are equal in the leading keys and after the cursor
+// in the next key.
+type indexRange struct {
+	equal  []string // one condition for each leading key
+	beyond string
+}
+
+func (r indexRange) String() string { return allOf(append(slices.Clone(r.equal), r.beyond)) }
+
+// anyOf joins the ranges with OR. The database then reads every row that the rest of
+// the filter matches, not an index range.
+func anyOf(ranges []indexRange) string {
+	var alternatives []string
+	for _, r := range ranges {
+		alternatives = append(alternatives, r.String())
+	}
+	return join(alternatives, " OR ", "FALSE")
+}
+
+func allOf(conditions []string) string { return join(conditions, " AND ", "TRUE") }
+
+// maxRanges limits the length of a statement, in which each range repeats the filter.
+const maxRanges = 12
+
+// merge joins the innermost ranges into one if there are more than maxRanges.
+// Conditions that they share come first.
+func merge(ranges []indexRange) []indexRange {
+	if len(ranges) <= maxRanges {
+		return ranges
+	}
+	inner := ranges[maxRanges-1:]
+	n := common(inner)
+	rest := make([]indexRange, len(inner))
+	for i, r := range inner {
+		rest[i] = indexRange{r.equal[n:], r.beyond}
+	}
+	merged := indexRange{inner[0].equal[:n], anyOf(rest)}
+	return append(ranges[:maxRanges-1:maxRanges-1], merged)
+}
+
+// common returns how many leading conditions are the same in all ranges.
+func common(ranges []indexRange) int {
+	first := ranges[0].equal
+	for i, condition := range first {
+		if slices.ContainsFunc(ranges, func(r indexRange) bool { return i >= len(r.equal) || r.equal[i] != condition }) {
+			return i
+		}
+	}
+	return len(first)
+}
