@@ -15,8 +15,8 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// stamped is a mechanism that every request presents: its principal has proven
-// itself at a time, and something is left to do.
+// stamped is a mechanism that every request presents. Its principal proved who it is at a
+// given time, and has an OnAdmit function.
 type stamped struct {
 	presence      auth.Presence
 	authenticated time.Time
@@ -73,7 +73,7 @@ func TestFreshAsksForARecentProof(t *testing.T) {
 	}
 }
 
-// A token is never fresh, however long the time that a route asks for.
+// A token is never fresh, however long the time that a route allows.
 func TestATokenIsNeverFresh(t *testing.T) {
 	mux := stampedGuard(stamped{presence: auth.Header}).Mux()
 	mux.Handle("GET /sudo", auth.Authenticated.Fresh(math.MaxInt64), whoami)
@@ -82,7 +82,7 @@ func TestATokenIsNeverFresh(t *testing.T) {
 	}
 }
 
-// A route can ask a recent proof of some mechanisms and let others pass.
+// A route can require freshness of some mechanisms and admit the others.
 func TestFreshAsksTheNamedMechanisms(t *testing.T) {
 	now := time.UnixMilli(1_790_000_000_000)
 	old := stamped{presence: auth.Cookie, authenticated: now.Add(-time.Hour)}
@@ -108,7 +108,7 @@ func TestFreshAsksTheNamedMechanisms(t *testing.T) {
 			g.Mechanisms, g.Now = []auth.Mechanism{c.by}, func() time.Time { return now }
 			named := slices.Clone(c.named)
 			need := auth.Authenticated.Fresh(10*time.Minute, named...)
-			clear(named) // the need keeps a copy
+			clear(named) // the need stores a copy
 			mux := g.Mux()
 			mux.Handle("GET /sudo", need, whoami)
 			rec := do(mux, "GET", "/acme/v2/sudo", "Letter-Wax", "ann")
@@ -130,7 +130,7 @@ func TestFreshPassesNobodyOnOptionalRoutes(t *testing.T) {
 	}
 }
 
-// What a principal may not do is said before it is asked to prove itself again.
+// The scope is checked first, so that nobody authenticates again in vain.
 func TestFreshComesAfterTheScope(t *testing.T) {
 	g := guard()
 	g.Now = func() time.Time { return time.UnixMilli(1_790_000_000_000) }
@@ -197,7 +197,7 @@ func TestOnAdmitRefuses(t *testing.T) {
 		err            error
 		presence       auth.Presence
 		panics         bool
-		needed, opened int // the status on a route that needs a principal, and on one that is open
+		needed, opened int // status on a route that needs a principal, and on an open route
 	}{
 		"nothing left":             {nil, auth.Cookie, false, 200, 200},
 		"a cookie that ended":      {expired, auth.Cookie, false, 401, 200},
@@ -229,7 +229,7 @@ func TestOnAdmitRefuses(t *testing.T) {
 								inner.ServeHTTP(w, r)
 							}()
 						}
-						inner.ServeHTTP(w, r) // asked again, the answer stays
+						inner.ServeHTTP(w, r) // check again: the answer stays the same
 					}))
 				}
 				need, as := auth.Authenticated, "as ann"
@@ -318,7 +318,7 @@ func TestLoopbackGoesByTheBaseURL(t *testing.T) {
 				}
 			}))
 			r := httptest.NewRequest("GET", "/acme/v2/me", nil)
-			r.Host, r.RemoteAddr = "localhost", "127.0.0.1:1" // which say nothing
+			r.Host, r.RemoteAddr = "localhost", "127.0.0.1:1" // they do not matter
 			h.ServeHTTP(httptest.NewRecorder(), r)
 		})
 	}

@@ -9,21 +9,21 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// discard is a ResponseWriter whose header is used again.
+// discard is a ResponseWriter whose header is reused.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
-// withValue is the least a middleware can do that tells its handler something.
+// withValue is the least that a middleware can do to pass a value to its handler.
 func withValue(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), http.ServerContextKey, r.Method)))
 	})
 }
 
-// The Guard alone: its mechanism does nothing but look an account up.
+// The Guard alone: its mechanism only looks up an account.
 func BenchmarkGuard(b *testing.B) {
 	nothing := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	g := guard()

@@ -1,15 +1,17 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/recent"
 )
 
-// CachedDirectory remembers what another Directory has found. Cached makes one.
+// CachedDirectory caches what another Directory returned. Cached makes one.
 type CachedDirectory struct {
 	Now func() time.Time // nil: time.Now; set before first use, for tests
 
@@ -22,39 +24,31 @@ type CachedDirectory struct {
 	roles    recent.Answers[inOrg, []Role]
 }
 
-// Cached wraps a Directory so that a look-up which succeeded is answered from
-// memory for the given time: 2 s if stale is 0. Every request that starts more
-// than stale after a change in d, a disabled account say, sees it, whichever
-// process made the change. The process that made it calls Invalidate, and its next
-// request sees it. Failures are not kept, "not found" neither.
+// Cached wraps a Directory so that a successful look-up is answered from memory for the
+// time stale: 2 s if stale is 0. Every request that starts more than stale after a change
+// in d sees the change, such as a disabled account. This holds whichever process made the
+// change. The process that made it calls Invalidate, and its next request sees it. Failures
+// are not cached, and neither is "not found".
 //
-// It keeps up to entries answers of each of the four kinds, 10,000 if entries
-// is 0. When it is full, few of the new answers take the place of others: a name
-// that is asked for once costs little, one that is asked for often is soon kept.
-// It is safe for concurrent use, and a hit takes no lock.
+// The cache keeps up to entries answers of each of the four kinds, 10,000 if entries is 0.
+// When it is full, only few of the new answers replace others. So a name that is asked for
+// once costs little, and one that is asked for often is soon cached. It is safe for
+// concurrent use, and a hit takes no lock.
 func Cached(d Directory, stale time.Duration, entries int) *CachedDirectory {
-	if stale <= 0 {
-		stale = defaultStale
-	}
-	if entries <= 0 {
-		entries = 10_000
-	}
-	return &CachedDirectory{directory: d, of: recent.Groups{Stale: stale, Limit: entries}}
+	return &CachedDirectory{directory: d, of: recent.Groups{
+		Stale: cmp.Or(max(stale, 0), defaultStale),
+		Limit: cmp.Or(max(entries, 0), 10_000),
+	}}
 }
 
-// Invalidate forgets all that was found of an org: itself, its apps, accounts and
-// roles. Call it after each write to one of them, also after a write that failed:
-// it may have been made. No look-up that starts after Invalidate returns is
-// answered with what was there before the write, whatever look-ups were under way.
-// Answers of other orgs stay. It takes as long as a look-up in memory.
+// Invalidate removes all answers of an org: the org itself, its apps, accounts and roles.
+// Call it after each write to one of them. Call it also after a write that failed, because
+// the change may have been made. A look-up that starts after Invalidate returns gets
+// nothing that was read before the write, even if other look-ups were running. Answers of
+// other orgs stay. Invalidate takes as long as a look-up in memory.
 func (c *CachedDirectory) Invalidate(org string) { c.of.Forget(org) }
 
-func (c *CachedDirectory) now() time.Time {
-	if c.Now == nil {
-		return time.Now()
-	}
-	return c.Now()
-}
+func (c *CachedDirectory) now() time.Time { return clock.Now(c.Now) }
 
 const defaultStale = 2 * time.Second
 
@@ -87,8 +81,8 @@ func (c *CachedDirectory) Account(ctx context.Context, org, id string) (*Account
 
 // Roles implements Directory.
 func (c *CachedDirectory) Roles(ctx context.Context, org string, names []string) ([]Role, error) {
-	// NUL cannot stand in a name that a directory knows, so that no two lists
-	// share a key: a name that holds one is not worth keeping.
+	// No name that a directory knows contains NUL, so no two such lists share a key. A list
+	// with a NUL is not cached.
 	if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, "\x00") }) {
 		return c.directory.Roles(ctx, org, names)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// lookups are the four kinds, and each of them as a text that changes.
+// lookups are the four kinds of look-ups. Each returns a text that changes with its record.
 var lookups = map[string]func(context.Context, auth.Directory, string) (string, error){
 	"the org": func(ctx context.Context, d auth.Directory, org string) (string, error) {
 		o, err := d.Org(ctx, org)
@@ -34,7 +34,7 @@ var lookups = map[string]func(context.Context, auth.Directory, string) (string, 
 	},
 }
 
-// versioned puts the n-th version of an org and all that it has.
+// versioned stores the n-th version of an org and of all its records.
 func versioned(m *auth.Memory, org string, n int) {
 	m.PutOrg(auth.Org{Code: org, Session: auth.SessionPolicy{Idle: time.Duration(n)}})
 	m.PutApp(auth.App{ClientKey: org + "key", Org: org, Name: strconv.Itoa(n)})
@@ -42,7 +42,7 @@ func versioned(m *auth.Memory, org string, n int) {
 	m.PutRole(org, auth.Role{Name: "reader", Scope: []string{strconv.Itoa(n)}})
 }
 
-// see looks everything up.
+// see looks up every record.
 func see(t *testing.T, d auth.Directory, org string) map[string]string {
 	t.Helper()
 	seen := make(map[string]string)
@@ -76,10 +76,10 @@ func TestInvalidateForgetsAnOrg(t *testing.T) {
 	if diff := cmp.Diff(was["globex"], see(t, d, "globex")); diff != "" {
 		t.Errorf("another org was forgotten, too:\n%s", diff)
 	}
-	d.Invalidate("nobody's") // and so is one that is not there
+	d.Invalidate("nobody's") // forgetting an unknown org also works
 }
 
-// blocking answers with what it has read once the test lets it.
+// blocking returns what it has read only when the test releases it.
 type blocking struct {
 	auth.Directory
 	released chan struct{}
@@ -109,8 +109,8 @@ func (b *blocking) Roles(ctx context.Context, org string, names []string) ([]aut
 	return roles, err
 }
 
-// A look-up that read the record before the change, and returns after Invalidate,
-// must not bring it back.
+// A look-up may read the record before the change and return after Invalidate. Its old result
+// must not be cached again.
 func TestInvalidateOutrunsLookupsUnderWay(t *testing.T) {
 	for kind, look := range lookups {
 		t.Run(kind, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestInvalidateOutrunsLookupsUnderWay(t *testing.T) {
 				d := auth.Cached(slow, time.Hour, 0)
 				var before string
 				go func() { before, _ = look(t.Context(), d, "acme") }()
-				synctest.Wait() // it has read, and is held up
+				synctest.Wait() // it has read, and waits
 				versioned(memory, "acme", 2)
 				d.Invalidate("acme")
 				close(slow.released)
@@ -136,8 +136,7 @@ func TestInvalidateOutrunsLookupsUnderWay(t *testing.T) {
 	}
 }
 
-// A tenant that writes all the time must not have the others' records looked up anew
-// with each of their requests.
+// The records of other orgs stay cached, even if one tenant writes all the time.
 func TestInvalidateLeavesLookupsOfOthers(t *testing.T) {
 	for kind, look := range lookups {
 		t.Run(kind, func(t *testing.T) {
@@ -148,7 +147,7 @@ func TestInvalidateLeavesLookupsOfOthers(t *testing.T) {
 				d := auth.Cached(slow, time.Hour, 0)
 				var found string
 				go func() { found, _ = look(t.Context(), d, "globex") }()
-				synctest.Wait() // it has read, and is held up
+				synctest.Wait() // it has read, and waits
 				d.Invalidate("acme")
 				close(slow.released)
 				synctest.Wait()
@@ -161,7 +160,7 @@ func TestInvalidateLeavesLookupsOfOthers(t *testing.T) {
 	}
 }
 
-// Also where it knows of too many orgs to tell which one was forgotten.
+// The rule also holds if there are too many orgs to record which one was forgotten.
 func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := new(auth.Memory)
@@ -170,7 +169,7 @@ func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
 		d := auth.Cached(slow, time.Hour, 4)
 		var before *auth.Account
 		go func() { before, _ = d.Account(t.Context(), "acme", "ann") }()
-		synctest.Wait() // it has read, and is held up
+		synctest.Wait() // it has read, and waits
 		versioned(memory, "acme", 2)
 		d.Invalidate("acme")
 		for i := range 4 {
@@ -178,7 +177,7 @@ func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
 		}
 		close(slow.released)
 		now, err := d.Account(t.Context(), "acme", "ann")
-		synctest.Wait() // the former one comes last
+		synctest.Wait() // the former one returns last
 		again, _ := d.Account(t.Context(), "acme", "ann")
 		if err != nil || before.Roles[0] != "1" || now.Roles[0] != "2" || again.Roles[0] != "2" {
 			t.Errorf("%v, then %v, then %v; %v", before, now, again, err)
@@ -186,7 +185,7 @@ func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
 	})
 }
 
-// Whoever has invalidated sees the change, however many look things up meanwhile.
+// The caller of Invalidate sees the change, however many look-ups are running.
 func TestInvalidateUnderLoad(t *testing.T) {
 	memory := new(auth.Memory)
 	versioned(memory, "acme", 0)
@@ -218,7 +217,7 @@ func TestInvalidateUnderLoad(t *testing.T) {
 
 func TestCachedGoesByItsClock(t *testing.T) {
 	c := &counting{Directory: directory()}
-	d := auth.Cached(c, 0, 0)
+	d := auth.Cached(c, -1, -1) // as 0, 0
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	d.Now = func() time.Time { return now }
 	for _, test := range []struct {
@@ -238,7 +237,7 @@ func TestCachedGoesByItsClock(t *testing.T) {
 	}
 }
 
-// With more orgs than it keeps, all of them can still be told to be forgotten.
+// Each org can still be forgotten if there are more orgs than the cache counts one by one.
 func TestInvalidateAmongManyOrgs(t *testing.T) {
 	memory := new(auth.Memory)
 	d := auth.Cached(memory, time.Hour, 10)
@@ -305,8 +304,8 @@ func BenchmarkCached(b *testing.B) {
 	})
 }
 
-// benchmarkAccounts asks a cache of 10,000 for so many accounts in turn, by
-// several goroutines.
+// benchmarkAccounts gets that many accounts in turn from a cache of 10,000, in several
+// goroutines.
 func benchmarkAccounts(b *testing.B, accounts int) {
 	memory := new(auth.Memory)
 	ids := make([]string, accounts)

@@ -14,40 +14,38 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// call is one request inside a Guard, and the context its handler gets. It is
-// that context, and holds the request that carries it, so that they are one
-// allocation.
+// call is one request inside a Guard. It is also the context of the handler's request, and
+// holds that request, so that both are one allocation.
 type call struct {
 	context.Context
 	guard  *Guard
 	tenant Tenant
 	began  time.Duration // since the epoch, only when somebody observes
 
-	url    url.URL      // that of the request below the mount
-	below  http.Request // what handlers get
-	mute   mute         // what a ServeMux gets
-	lookup deadline     // of the tenant's look-up
-	store  deadline     // of the authentication
+	url       url.URL      // of the request below the mount
+	below     http.Request // what handlers get
+	discarder discarder    // what a ServeMux gets
+	lookup    deadline     // context of the tenant's look-up
+	store     deadline     // context of the authentication
 
 	mu        sync.Mutex
-	asked     bool // whether authenticate has run: a credential is spent once
+	attempted bool // authenticate has run: a credential is spent once
 	presence  Presence
-	mechanism int32 // index of the one that was asked, or none
+	mechanism int32 // index of the mechanism that ran, or none
 	principal Principal
 	err       error
-	settled   *settlement // nil: settle has not run
+	admission *admission // nil: runOnAdmit has not run
 
 	admitted atomic.Pointer[Principal] // what From answers; nil: nobody
 }
 
-// settlement is what a mechanism has left to do once the need is met, and the
-// context it has for that.
-type settlement struct {
+// admission is the run of a principal's OnAdmit function: its context and its result.
+type admission struct {
 	deadline
 	err error
 }
 
-// epoch is what times of calls are counted from, in half the size of a time.
+// epoch is the zero of the times in call. A Duration takes less memory than a Time.
 var epoch = time.Now()
 
 type callKey struct{}
@@ -76,14 +74,14 @@ func callOf(ctx context.Context, g *Guard) *call {
 	return c
 }
 
-// under returns r as a handler below the mount sees it: the URL's path is rest,
-// the context is the call.
+// under returns r as a handler below the mount gets it: the URL's path is rest, and the
+// context is the call.
 func (c *call) under(r *http.Request, rest string) *http.Request {
 	c.url = *r.URL
 	u := &c.url
 	u.Path, u.RawPath = rest, ""
 	if strings.Contains(rest, "%") || r.URL.RawPath != "" {
-		// rest is part of a path that has been unescaped once.
+		// rest is escaped: set both forms, as net/http does.
 		u.Path, _ = url.PathUnescape(rest)
 		u.RawPath = rest
 	}
@@ -92,7 +90,7 @@ func (c *call) under(r *http.Request, rest string) *http.Request {
 	return &c.below
 }
 
-// check authenticates the request if the need asks for it, and decides.
+// check authenticates the request if the need requires it, and decides.
 func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 	if n.kind == needNothing {
 		return &nobody, nil
@@ -107,7 +105,7 @@ func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 	return &c.principal, nil
 }
 
-// meet authenticates the request and holds its principal to the need.
+// meet authenticates the request, and checks that its principal meets the need.
 func (c *call) meet(r *http.Request, n rule) error {
 	if err := c.authenticate(r); err != nil {
 		return err
@@ -115,43 +113,43 @@ func (c *call) meet(r *http.Request, n rule) error {
 	if err := n.check(r, &c.principal, c.guard.now); err != nil {
 		return err
 	}
-	return c.settle(r)
+	return c.runOnAdmit(r)
 }
 
-// settle does what the mechanism has left for a request that met its need, once.
-func (c *call) settle(r *http.Request) error {
+// runOnAdmit runs the principal's OnAdmit function once, after the need is met.
+func (c *call) runOnAdmit(r *http.Request) error {
 	if c.principal.onAdmit == nil {
 		return nil // as for most requests
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.settled != nil {
-		return c.settled.err
+	if c.admission != nil {
+		return c.admission.err
 	}
-	s := &settlement{err: errUnfinished}
-	c.settled = s
-	s.Context, s.timeout = r.Context(), c.guard.timeout()
-	defer s.stop()
-	s.err = c.principal.onAdmit(s, r)
-	return s.err
+	a := &admission{err: errUnfinished}
+	c.admission = a
+	a.Context, a.timeout = r.Context(), c.guard.timeout()
+	defer a.stop()
+	a.err = c.principal.onAdmit(a, r)
+	return a.err
 }
 
-// passesAsAnonymous tells whether a failed credential leaves an Optional route
-// open. A store that did not answer does not: it is not known who this is.
+// passesAsAnonymous reports whether an Optional route admits a request whose credential
+// failed. It does not if a store failed: the caller is then unknown, not anonymous.
 func (c *call) passesAsAnonymous(err error) bool {
 	return c.presence != Header && toError(err).Fault().Status == http.StatusUnauthorized
 }
 
-// authenticate runs the mechanism the request presents, once.
+// authenticate runs the mechanism whose credential the request has, once.
 func (c *call) authenticate(r *http.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asked {
+	if c.attempted {
 		return c.err
 	}
-	c.asked = true
-	c.err = errUnfinished // stands if a mechanism panics: what follows is never a pass
-	c.mechanism, c.presence, c.err = c.guard.present(r)
+	c.attempted = true
+	c.err = errUnfinished // stands if a mechanism panics: a later check must not pass
+	c.mechanism, c.presence, c.err = c.guard.chooseMechanism(r)
 	switch {
 	case c.err != nil:
 		return c.err
@@ -160,12 +158,12 @@ func (c *call) authenticate(r *http.Request) error {
 		return c.err
 	}
 	c.err = errUnfinished
-	p, err := c.ask(r, c.guard.Mechanisms[c.mechanism])
+	p, err := c.runMechanism(r, c.guard.Mechanisms[c.mechanism])
 	if err == nil {
 		err = c.verify(&p)
 	}
 	if err == nil {
-		c.principal = p // only of a credential that passed, for the observer, too
+		c.principal = p // set only after the credential passed, because observers read it, too
 	}
 	c.err = err
 	return err
@@ -173,15 +171,14 @@ func (c *call) authenticate(r *http.Request) error {
 
 var errUnfinished = errors.New("auth: the request's authentication did not finish")
 
-// ask bounds the time that a mechanism's stores have.
-func (c *call) ask(r *http.Request, m Mechanism) (Principal, error) {
+// runMechanism limits the time of the mechanism's store calls.
+func (c *call) runMechanism(r *http.Request, m Mechanism) (Principal, error) {
 	c.store.Context, c.store.timeout = r.Context(), c.guard.timeout()
 	defer c.store.stop()
 	return m.Authenticate(&c.store, r, &c.tenant)
 }
 
-// verify asserts what every mechanism must have checked before it recorded
-// anything.
+// verify checks what every mechanism must have checked before it recorded anything.
 func (c *call) verify(p *Principal) error {
 	if p.Org != c.tenant.Org.Code {
 		return errors.New("auth: a mechanism returned a principal of another org")
@@ -199,7 +196,7 @@ func (c *call) admit(p *Principal) {
 	c.observe(nil)
 }
 
-// refuse writes a refusal and tells the observer.
+// refuse writes a refusal and informs the observer.
 func (c *call) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e := toError(err)
 	c.challenge(w.Header(), e)
@@ -207,8 +204,8 @@ func (c *call) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	deny(w, r, c.guard, e)
 }
 
-// challenge sets WWW-Authenticate: one challenge per mechanism on a 401, that
-// of the mechanism which authenticated on a missing scope.
+// challenge sets WWW-Authenticate. A 401 gets one challenge from each mechanism. A missing
+// scope gets the challenge of the mechanism that authenticated the request.
 func (c *call) challenge(h http.Header, e *Error) {
 	unauthorized := e.Fault().Status == http.StatusUnauthorized
 	if !unauthorized && e.Detail != DetailScope {
@@ -231,9 +228,12 @@ func (c *call) challenge(h http.Header, e *Error) {
 	}
 }
 
-// dropped is what the request's scope was meant to hold and does not.
-func (c *call) dropped(granted scope.Set) error {
-	err := c.tenant.dropped.Load().errors()
+// dropped returns an error for the chains that were left out of the request's scope, or
+// nil.
+func (c *call) dropped(granted scope.Set) (err error) {
+	if all := c.tenant.dropped.Load(); all != nil {
+		err = *all
+	}
 	for chain, source := range granted.Unknown() {
 		err = errors.Join(err, fmt.Errorf("auth: %s: chain %q has an unknown root", source, chain))
 	}

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// deadline is a context that ends a timeout after somebody first waits on it, or
-// has asked a few times whether it has ended. It costs nothing until then: stores
-// in memory ask once and never wait, and they are used on every request.
+// deadline is a context with a timeout that starts late. It starts when a caller first
+// calls Done or Deadline, or calls Err more than freeAnswers times. Until then it needs no
+// timer. Stores in memory call Err once and never wait, and every request uses them.
 type deadline struct {
 	context.Context
 	timeout time.Duration
 
-	asked   atomic.Int32            // how often Err was
-	running atomic.Pointer[running] // nil until somebody waits
+	asked   atomic.Int32            // number of calls of Err
+	running atomic.Pointer[running] // nil until the timeout starts
 }
 
-// running is the context of a deadline whose time has begun.
+// running is the context of a deadline whose timeout has started.
 type running struct {
 	context.Context
 	cancel context.CancelFunc
@@ -34,11 +34,12 @@ func (d *deadline) Err() error {
 	return d.start().Err()
 }
 
-// freeAnswers is how often Err is answered without a timer: more than stores in
-// memory ask of one request, and few enough that one which polls is bounded.
+// freeAnswers is how many calls of Err are answered without a timer. It is more than stores
+// in memory make for one request. It is few enough that a store that polls Err gets a
+// timeout.
 const freeAnswers = 16
 
-// start lets the time run, unless it does, or has ended.
+// start starts the timeout, unless it is running or stop was called.
 func (d *deadline) start() *running {
 	if t := d.running.Load(); t != nil {
 		return t
@@ -51,14 +52,14 @@ func (d *deadline) start() *running {
 	return d.running.Load()
 }
 
-// stop ends the context for good, and its timer if there is one.
+// stop ends the context, and stops its timer if there is one.
 func (d *deadline) stop() {
 	if !d.running.CompareAndSwap(nil, ended) {
 		d.running.Load().cancel()
 	}
 }
 
-// ended is what is left of a deadline nobody waited on.
+// ended is the state of a stopped deadline whose timeout never started.
 var ended = func() *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

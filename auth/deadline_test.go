@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// asking is a mechanism that looks at the context of its store calls.
+// asking is a mechanism that inspects the context of its store calls.
 type asking struct {
 	letter
 	look func(ctx context.Context)
@@ -24,11 +24,11 @@ func (m asking) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenan
 	return auth.Principal{}, auth.ErrUnavailable
 }
 
-// waiting is a directory that takes its time into account.
+// waiting is a directory that reads the deadline of its context.
 type waiting struct{ auth.Directory }
 
 func (w waiting) Org(ctx context.Context, code string) (*auth.Org, error) {
-	ctx.Deadline() // from here it runs
+	ctx.Deadline() // the timeout starts here
 	return w.Directory.Org(ctx, code)
 }
 
@@ -85,7 +85,7 @@ func TestTimeOfStoreCalls(t *testing.T) {
 		"is over with the call":                   func(ctx context.Context) { ctx.Deadline() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			// In a bubble, which would find a timer that was left.
+			// A synctest bubble detects a timer that was not stopped.
 			synctest.Test(t, func(t *testing.T) {
 				var kept context.Context
 				throughGuard(time.Hour, func(ctx context.Context) {

@@ -1,17 +1,17 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
 
-// Directory is where orgs, apps, accounts and roles are looked up: the
-// application's own tables. It is given to the Guard once; mechanisms see it
-// through a Tenant, bound to one org.
+// Directory looks up orgs, apps, accounts and roles in the application's own tables. It is
+// given to the Guard once. Mechanisms use it through a Tenant, which is bound to one org.
 //
-// Each method returns ErrNotFound (which may be wrapped) for what does not
-// exist. Any other error refuses the request with 503. What is returned is
-// shared and must not be altered afterwards, by either side.
+// Each method returns ErrNotFound, which may be wrapped, for what does not exist. Any other
+// error refuses the request with 503. The returned values are shared: neither side may
+// change them afterwards.
 //
 // Implementations are safe for concurrent use, and return when ctx ends.
 type Directory interface {
@@ -19,31 +19,29 @@ type Directory interface {
 	App(ctx context.Context, clientKey string) (*App, error)
 	Account(ctx context.Context, org, id string) (*Account, error)
 
-	// Roles returns the roles of the org with these names; unknown names are
-	// left out.
+	// Roles returns the roles of the org with these names. It leaves unknown names out.
 	Roles(ctx context.Context, org string, names []string) ([]Role, error)
 }
 
 // Org is a tenant.
 type Org struct {
 	Code     string // [a-z0-9][a-z0-9_-]{0,39}; public
-	Disabled bool   // answers as an unknown org
+	Disabled bool   // requests get the answer of an unknown org
 	Session  SessionPolicy
 }
 
-// SessionPolicy is what an org asks of its sessions (section 5.2 of the
-// interface). It is read with each request: another Idle and a shorter Max hold
-// for the sessions that are open already. SecondFactor and PerAccount are asked for
-// when one is opened; those that are open stay as they are, unless they are ended.
+// SessionPolicy holds an org's rules for its sessions (section 5.2 of the interface). It is
+// read with each request. A changed Idle and a shorter Max also apply to open sessions.
+// SecondFactor and PerAccount apply only when a session is opened. They change no open
+// session.
 type SessionPolicy struct {
-	Idle         time.Duration // a session unused for this long is over; 0: 30 min
-	Max          time.Duration // a session is over this long after login; 0: 12 h
-	SecondFactor bool          // required: the login of an account without one leads to enrolling one only
-	PerAccount   int           // most sessions of one account, the oldest goes; 1: single login; 0: 100
+	Idle         time.Duration // a session ends when it was not used for this long; 0: 30 min
+	Max          time.Duration // a session ends this long after login; 0: 12 h
+	SecondFactor bool          // required: the login of an account without a factor leads only to enrolling one
+	PerAccount   int           // most sessions of one account, the oldest is ended; 1: single login; 0: 100
 }
 
-// App is an application of an org. Its secrets and keys live elsewhere, with
-// the mechanisms that use them.
+// App is an application of an org. The mechanisms that use its secrets and keys store them.
 type App struct {
 	ClientKey string // unique over all orgs; public
 	Org       string
@@ -57,28 +55,25 @@ type Account struct {
 	Org      string
 	Roles    []string
 	Disabled bool
-	Changed  time.Time // sessions that began earlier are over: password changed, account disabled
+	Changed  time.Time // sessions that began earlier are ended: password changed, account disabled
 
-	// TokensFrom ends the account's tokens: those with an earlier iat are
-	// refused, also ephemeral ones, and those with a jti that the account made for
-	// others. It is in whole seconds and only moves forward. Set it by
-	// TokensFromNow. While it is more than a minute ahead nothing can be minted.
+	// TokensFrom ends the account's tokens. Tokens with an earlier iat are refused, also
+	// ephemeral ones, and also tokens with a jti that the account made for others. It is in
+	// whole seconds and only moves forward. Set it with TokensFromNow. While it is more
+	// than a minute ahead, no token can be minted.
 	TokensFrom time.Time
 }
 
-// TokensFromNow returns the TokensFrom that ends every token signed until now: a
-// time ahead by stale, for which instances may go on to sign by an older record
-// (the time of Cached, 2 s if stale is 0), and one second more, since iat is in
-// whole seconds. Tokens that are minted meanwhile, and where the change is known,
-// are signed as of that time.
+// TokensFromNow returns the TokensFrom that ends every token signed until now. It is ahead
+// of now by stale, the time of Cached (2 s if stale is 0): for that long, other instances
+// may sign by an older record. It is one second further ahead, because iat is in whole
+// seconds. Until then, an instance that knows the change sets the iat of new tokens to
+// TokensFrom.
 //
-// Clocks of instances that differ by more than that second widen the gap: a token
-// signed by a clock that is ahead stays good if its iat is not earlier.
+// If the clocks of instances differ by more than that second, some tokens may survive. A
+// token that was signed by a fast clock stays valid if its iat is not before TokensFrom.
 func TokensFromNow(now time.Time, stale time.Duration) time.Time {
-	if stale <= 0 {
-		stale = defaultStale
-	}
-	from := now.Add(stale + time.Second)
+	from := now.Add(cmp.Or(max(stale, 0), defaultStale) + time.Second)
 	if cut := from.Truncate(time.Second); cut.Before(from) {
 		return cut.Add(time.Second)
 	}

@@ -1,47 +1,45 @@
-// Package auth is the front door of a multi-tenant HTTP server: who is calling,
-// for which org, and whether this route may be called that way.
+// Package auth is the front door of a multi-tenant HTTP server. It decides who is calling,
+// for which org, and whether the caller may use this route.
 //
-// A Guard takes requests to /{org}/{version}/… and lets one Mechanism
-// authenticate them: signatures (auth/signature), bearer tokens (auth/bearer),
-// sessions (auth/session), and whatever else an application implements. Each
-// route says what it needs; the handler finds the Principal in its context. Which
-// objects an account may see or alter is left to the application.
+// A Guard takes requests to /{org}/{version}/… and lets one Mechanism authenticate them:
+// signatures (auth/signature), bearer tokens (auth/bearer), sessions (auth/session), or a
+// mechanism of the application. Each route states its Need. The handler finds the Principal
+// in its context. The application decides which objects an account may read or change.
 //
 // # Choosing
 //
-// Guard.Mux is an http.ServeMux whose routes cannot lack a Need. With another
-// router, put Guard.Mount outside it and Guard.Require on each route, and let
-// authtest.CheckRoutes find the route that was forgotten. Guard.Check decides
-// without writing, for handlers that only want to know.
+// Guard.Mux is an http.ServeMux whose routes cannot lack a Need. With another router, put
+// Guard.Mount outside it and Guard.Require on each route. authtest.CheckRoutes then finds a
+// route without Require. Guard.Check decides without writing a reply, for handlers that
+// need only the decision.
 //
-// A route that makes something which acts later, a secret or an account say, asks
-// Principal.MayMake first: nobody passes on more than they hold.
+// Some routes make a thing that can act later, such as a secret or an account. Such a route
+// must call Principal.MayMake first, so that nobody grants more than they have.
 //
-// Public routes need nothing, Optional ones take a credential if there is one,
-// Authenticated ones admit any principal, and Allow and Some ask its scope. Which
-// properties a body may write Principal.MayWrite decides.
+// Public routes need nothing. Optional routes use a credential if there is one.
+// Authenticated routes admit any principal. Allow and Some check the principal's scope.
+// Principal.MayWrite decides which properties a body may write.
 //
 // # What is refused, and how
 //
-// Everything the Guard refuses is a fault: one JSON body, whose codes stand in
-// one table (the Detail constants). Handlers answer with the same by Fail, and with
-// what they have by Reply. The cause of a refusal stays on the server, with
-// Guard.Observe.
+// The Guard answers every refusal with a fault: one JSON body whose codes are in one table
+// (the Detail constants). Handlers answer errors with Fail and results with Reply. The
+// cause of a refusal stays on the server, and Guard.Observe receives it.
 //
-// Refusals have an order: path, method, version, org, route, credential, need.
-// A credential that is refused has recorded nothing; one that is admitted is
-// spent, whatever the need decides.
+// Refusals have an order: path, method, version, org, route, credential, need. A refused
+// credential has recorded nothing. An accepted credential is spent, whether or not it meets
+// the need.
 //
 // # What is not checked
 //
-// A scope only limits: access to objects is decided in handlers, and Access is
-// handed to them unread. The query and the body are not looked at. The Guard does
-// not catch panics, and does not bound bodies, rates or the time of handlers.
+// A scope only limits: handlers decide about access to objects, and get Access as the
+// credential has it. The Guard does not read the query or the body. It does not catch
+// panics. It does not limit bodies, request rates or the time of handlers.
 //
 // # Compatibility
 //
-// Structs only gain fields, so write their literals with keys. Interfaces that
-// others implement (Directory, Mechanism) gain no methods. The sentinels, the
-// Detail constants and what each answers are part of the API; the texts of
-// errors are not.
+// Structs only gain fields, so write their literals with keys. Interfaces that others
+// implement (Directory, Mechanism) gain no methods. The sentinel errors, the Detail
+// constants and the fault of each constant are part of the API. The texts of errors are
+// not.
 package auth

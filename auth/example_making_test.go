@@ -9,8 +9,8 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// A route that makes something says how far that will reach, and asks whether its
-// caller may make it.
+// A route that makes something states what that may do, and checks whether its caller may make
+// it.
 func ExamplePrincipal_MayMake() {
 	narrow, err := scope.Compile("token", "admin.update", "object.read.c_note")
 	if err != nil {
@@ -29,7 +29,7 @@ func ExamplePrincipal_MayMake() {
 	// auth: it would exceed its maker: expires, scope *
 }
 
-// What MayMake refuses can be told to whoever asked, thing by thing.
+// A client can be told each excess that MayMake found.
 func ExampleBeyondError() {
 	tell := func(err error) {
 		if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {

@@ -22,7 +22,7 @@ func ExampleTenant_Vet() {
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("PUT /roles/{name}", auth.Allow("admin.update"), func(w http.ResponseWriter, r *http.Request) {
-		chains := []string{"object.read", "object.raed.c_note"} // of the body
+		chains := []string{"object.read", "object.raed.c_note"} // from the body
 		if err := auth.TenantFrom(r.Context()).Vet("scope", chains); err != nil {
 			auth.Fail(w, r, err)
 			return
@@ -35,8 +35,8 @@ func ExampleTenant_Vet() {
 	// Output: 400
 }
 
-// Chains that were checked without a tenant, by a grammar of one's own say, are
-// answered in the same way.
+// Chains may be checked without a tenant, for instance with the application's own grammar.
+// ScopeError answers them in the same way.
 func ExampleScopeError() {
 	err := auth.ScopeError("scope", new(scope.Grammar).Vet("view", "object.raed.c_note"))
 	w := httptest.NewRecorder()
@@ -45,8 +45,7 @@ func ExampleScopeError() {
 	// Output: 400 scope[1]
 }
 
-// An account whose device was stolen: its tokens end, also those that no ledger
-// knows.
+// The device of an account was stolen: end its tokens, also those that no ledger has.
 func ExampleTokensFromNow() {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC) // time.Now()
 	account := auth.Account{ID: "ann", Org: "acme"}
@@ -55,7 +54,8 @@ func ExampleTokensFromNow() {
 	// Output: 2026-01-02T03:04:09Z
 }
 
-// A new password is an account without any bound: a token that ends cannot set one.
+// A new password can act as the account without any limit, so a token that ends cannot set
+// one.
 func ExampleEverything() {
 	by := auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Expires: time.Now().Add(time.Hour)}
 	fmt.Println(by.MayMake(false, auth.Everything("ann")))

@@ -37,7 +37,7 @@ func get(h http.Handler, path string) {
 	fmt.Println(w.Code, w.Body)
 }
 
-// A server whose routes cannot be registered without saying what they need.
+// A server whose routes cannot be registered without a need.
 func ExampleGuard_Mux() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("GET /hello", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +50,7 @@ func ExampleGuard_Mux() {
 	// 404 {"object":"fault","name":"error","code":"kNotFound","errCode":"service.notFound.unspecified","status":404,"message":"Not found.","faults":[]}
 }
 
-// With another router, Mount stands outside it and Require on each route.
+// With another router, put Mount outside it and Require on each route.
 func ExampleGuard_Mount() {
 	guard := exampleGuard()
 	router := http.NewServeMux()
@@ -62,7 +62,7 @@ func ExampleGuard_Mount() {
 	// Output: 200 hello from acme
 }
 
-// A status route tells anybody who they are, and never refuses.
+// A status route informs every caller, and never refuses.
 func ExampleGuard_Check() {
 	guard := exampleGuard()
 	mux := guard.Mux()
@@ -74,8 +74,8 @@ func ExampleGuard_Check() {
 	// Output: 200 {"object":"result","data":true}
 }
 
-// A browser's preflight carries no credential: it is answered outside the
-// Guard, and the server's time is exposed so that a signing client can read it.
+// A browser's preflight carries no credential, so it is answered outside the Guard. The
+// server's time is exposed so that a signing client can read it.
 func ExampleGuard_cors() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("GET /hello", auth.Authenticated, func(http.ResponseWriter, *http.Request) {})
@@ -102,7 +102,7 @@ func ExampleGuard_cors() {
 	// 200
 }
 
-// Signing clients set their clocks by any reply, also one from beside the orgs.
+// Signing clients set their clocks by any reply, also by one from outside the mount.
 func ExampleGuard_ServerTime() {
 	guard := exampleGuard()
 	guard.Now = func() time.Time { return time.UnixMilli(1790000000000) }
@@ -115,8 +115,8 @@ func ExampleGuard_ServerTime() {
 	// Output: 200 1790000000000
 }
 
-// A whole operation is asked of a write; a list asks for any part of it, and
-// narrows what it returns to what the scope reaches.
+// A write needs the whole of an operation. A list needs any part of it, and narrows what it
+// returns to what the scope permits.
 func ExampleSome() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("DELETE /notes/{id}", auth.Allow("object.delete.c_note.{id}"), func(http.ResponseWriter, *http.Request) {})
@@ -140,8 +140,8 @@ func ExampleFail() {
 	// Output: 404 {"object":"fault","name":"error","code":"kNotFound","errCode":"service.notFound.unspecified","status":404,"message":"Not found.","faults":[]}
 }
 
-// A Directory over a cluster reports what its shards said, "not found" of one that
-// answered among it. As long as another did not answer, nobody knows.
+// A Directory over a cluster joins the errors of its shards. One shard says "not found", and
+// another did not answer. So nobody knows whether the record exists.
 func ExampleIsNotFound() {
 	absent := fmt.Errorf("shard 1: %w", auth.ErrNotFound)
 	failed := fmt.Errorf("shard 2: %w", auth.ErrUnavailable)
@@ -152,7 +152,7 @@ func ExampleIsNotFound() {
 	// false
 }
 
-// What is wrong with a reply is found before anything is sent.
+// An error in a reply is found before anything is sent.
 func ExampleReply() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("GET /ratio/{n}", auth.Public, func(w http.ResponseWriter, r *http.Request) {
@@ -175,8 +175,7 @@ func ExampleError() {
 	// fault 409 conflict.unspecified: email
 }
 
-// Look-ups that succeed are kept for 2 s; whatever changes in the directory is
-// seen by then.
+// Successful look-ups are cached for 2 s. A change in the directory is seen after that time.
 func ExampleCached() {
 	directory := auth.Cached(acmeOnly(), 2*time.Second, 10_000)
 	account, err := directory.Account(context.Background(), "acme", "ann")
@@ -184,8 +183,8 @@ func ExampleCached() {
 	// Output: [member] <nil>
 }
 
-// The process that writes a change tells its cache, and its next request sees the
-// change. Other processes see it within the time that Cached was given.
+// The process that writes a change calls Invalidate, and its next request sees the change.
+// Other processes see it within the time that Cached was given.
 func ExampleCachedDirectory_Invalidate() {
 	ctx, table := context.Background(), acmeOnly()
 	directory := auth.Cached(table, 2*time.Second, 10_000)
@@ -204,8 +203,8 @@ func ExampleCachedDirectory_Invalidate() {
 	// true
 }
 
-// A view runs with the scope of its caller lifted, and still cannot pass on
-// more than the caller was granted.
+// A view runs with the scope of its caller lifted. It still cannot grant more than the caller
+// was granted.
 func ExamplePrincipal_WithoutScope() {
 	token, err := new(scope.Grammar).Compile("token", "view.execute.report")
 	if err != nil {
@@ -219,8 +218,7 @@ func ExamplePrincipal_WithoutScope() {
 	// Output: true false
 }
 
-// A middleware that recovers from panics stands outside the Guard, and answers
-// as the Guard does.
+// A middleware that recovers from panics is outside the Guard, and answers as the Guard does.
 func ExampleGuard_Fail() {
 	guard := exampleGuard()
 	mux := guard.Mux()
@@ -237,7 +235,7 @@ func ExampleGuard_Fail() {
 	// Output: 500 {"object":"fault","name":"error","code":"kError","errCode":"service.error.unspecified","status":500,"message":"Internal error.","faults":[]}
 }
 
-// Writes need the whole of an operation; {id} is the route's.
+// Writes need the whole of an operation. {id} is the path value of the route.
 func ExampleAllow() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("GET /notes/{id}/title", auth.Allow("object.read.c_note.{id}.title"), func(w http.ResponseWriter, r *http.Request) {
@@ -247,7 +245,7 @@ func ExampleAllow() {
 	// Output: 200 title of 5b0000000000000000000001
 }
 
-// A route that only a principal of one mechanism may call.
+// A route that only the principals of one mechanism may call.
 func ExampleNeed_By() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("GET /export", auth.Authenticated.By("signature"), func(http.ResponseWriter, *http.Request) {})
@@ -257,7 +255,7 @@ func ExampleNeed_By() {
 	// Output: 403
 }
 
-// Work on behalf of a principal, outside a request.
+// Work for a principal, outside a request.
 func ExampleWith() {
 	ctx := auth.With(context.Background(), auth.Principal{Org: "acme", Account: "ann"})
 	fmt.Println(auth.From(ctx).Account)
@@ -274,8 +272,8 @@ func ExampleTenantFrom() {
 	// Output: 200 acme /where https://api.example.com/acme/v2
 }
 
-// A directory of a few fixed orgs; others are the application's own tables
-// behind auth.Directory.
+// A directory of a few fixed orgs. Other applications implement auth.Directory over their own
+// tables.
 func ExampleMemory() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
@@ -284,7 +282,15 @@ func ExampleMemory() {
 	// Output: true
 }
 
-// A route for what must not be done with a session that was left open.
+// A failure of the application's own store is answered with 503. It never reads as an absence,
+// whatever the store's error wraps.
+func ExampleUnavailable() {
+	err := auth.Unavailable(fmt.Errorf("notes: %w", auth.ErrNotFound))
+	fmt.Println(errors.Is(err, auth.ErrUnavailable), errors.Is(err, auth.ErrNotFound))
+	// Output: true false
+}
+
+// A route that a forgotten open session must not use.
 func ExampleNeed_Fresh() {
 	guard := exampleGuard()
 	left := auth.Principal{Account: "ann", Scope: scope.Unscoped(), Authenticated: time.Now().Add(-time.Hour)}
@@ -296,7 +302,7 @@ func ExampleNeed_Fresh() {
 	// 403 {"object":"fault","name":"error","code":"kAccessDenied","errCode":"service.accessDenied.reauthenticationRequired","status":403,"message":"Authenticate again to continue.","faults":[]}
 }
 
-// badge is a mechanism that counts the requests it let in, and not those that
+// badge is a mechanism that counts the requests it admitted. It does not count those that
 // their need refused.
 type badge struct{ admitted int }
 

@@ -14,8 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// A route that updates what a body names, and lets in chains of single
-// properties.
+// A route that updates what a body names, and admits chains of single properties.
 func ExamplePrincipal_MayWrite() {
 	title, err := scope.Compile("token", "object.update.c_note.*.title")
 	if err != nil {

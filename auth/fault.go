@@ -3,14 +3,15 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// The details of the refusals this library writes: what follows the namespace
-// in errCode. They are stable and part of the interface.
+// The details of this library's refusals. A detail follows the namespace in errCode. The
+// details are stable and part of the interface.
 const (
 	DetailNoCredentials        = "accessDenied.noCredentialsSupplied"
 	DetailAmbiguous            = "invalidArgument.ambiguousCredentials"
@@ -55,7 +56,7 @@ const (
 	DetailInternal             = "error.unspecified"
 )
 
-// faults is the one table of what each detail answers.
+// faults is the table of faults: the status, code and message for each detail.
 var faults = map[string]struct {
 	status        int
 	code, message string
@@ -103,29 +104,42 @@ var faults = map[string]struct {
 	DetailInternal:             {500, "kError", "Internal error."},
 }
 
-// What a Directory, a store or a handler returns when there is no more to say.
-// Each may be wrapped.
+// A Directory, a store or a handler returns one of these if it has no more to say. Each may
+// be wrapped.
 var (
 	ErrNotFound    = errors.New("auth: not found")
 	ErrForbidden   = errors.New("auth: forbidden")
 	ErrUnavailable = errors.New("auth: store unavailable")
 )
 
-// IsNotFound reports whether an error of a Directory or a store says that there is no
-// such thing. One that wraps ErrUnavailable does not, whatever else it wraps: a
-// failure must never read as an absence.
+// IsNotFound reports whether an error of a Directory or a store says that something does
+// not exist. It returns false for an error that wraps ErrUnavailable, whatever else that
+// wraps: a failure must never read as an absence.
 func IsNotFound(err error) bool {
 	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnavailable)
 }
 
-// Error is a refusal with its place in the table of faults.
+// Unavailable makes err, the error of a store that did not answer, wrap ErrUnavailable. If
+// err wraps ErrNotFound, Unavailable removes that: a caller that checks for an absence must
+// not find one in a failure. It returns nil for nil.
+func Unavailable(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrNotFound) {
+		err = errors.New(err.Error())
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// Error is a refusal. Its Detail selects the fault from the table.
 type Error struct {
 	Detail     string        // one of the Detail constants; any other is answered as DetailInternal
 	Reason     string        // optional and shown to the client: what is needed, never why a credential failed
-	Path       string        // optional and shown: the parameter or property that it is about
-	Faults     []*Error      // optional and shown: each thing, where several are wrong
-	RetryAfter time.Duration // of a 429 or 503; 0: one second
-	Cookie     *http.Cookie  // optional: set with the refusal, to clear one that is of no use any more
+	Path       string        // optional and shown: the parameter or property concerned
+	Faults     []*Error      // optional and shown: one for each thing that is wrong, if there are several
+	RetryAfter time.Duration // for a 429 or 503; 0: one second
+	Cookie     *http.Cookie  // optional: set with the refusal, to clear a cookie that is no longer valid
 	Err        error         // the cause; never leaves the server
 
 	fault *envelope.Fault // what a foreign error said of itself
@@ -144,7 +158,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Fault is what the client gets: status, code and fixed text from the table.
+// Fault returns the fault for the client: status, code and fixed text from the table.
 func (e *Error) Fault() *envelope.Fault {
 	if e.fault != nil {
 		return e.fault
@@ -170,24 +184,24 @@ func (e *Error) Fault() *envelope.Fault {
 	return f
 }
 
-// toError gives any error its place in the table.
+// toError returns err as an *Error, with a Detail that fits.
 func toError(err error) *Error {
 	if e, ok := err.(*Error); ok {
 		return e.orTooLarge()
 	}
-	// Before anything else that is wrapped: whatever a store that failed says of
-	// its failure, "not found" say, nothing is known.
+	// Check this before any other wrapped error. If a store failed, nothing is known, even
+	// if its error also says "not found".
 	if errors.Is(err, ErrUnavailable) {
 		return &Error{Detail: DetailUnavailable, Err: err}
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.orTooLarge()
 	}
-	// By shape, so that packages which do not import auth can answer with
-	// faults of their own, children included.
+	// Check for the method, not for a type, so that packages that do not import auth can
+	// answer with their own faults, children included.
 	var shaped interface{ Fault() *envelope.Fault }
 	if errors.As(err, &shaped) {
-		// A refusal with a status of success would read as one.
+		// A refusal with a status of success would read as a success.
 		if f := shaped.Fault(); f != nil && 400 <= f.Status && f.Status <= 599 {
 			return &Error{Detail: f.Detail, Reason: f.Reason, Err: err, fault: f}
 		}
@@ -195,8 +209,8 @@ func toError(err error) *Error {
 	return &Error{Detail: detailOf(err), Err: err}
 }
 
-// orTooLarge corrects a handler that takes any failure to read a body for a
-// malformed one.
+// orTooLarge corrects a handler that reports every failure to read a body as a malformed
+// body.
 func (e *Error) orTooLarge() *Error {
 	if e.Detail == DetailBody && isTooLarge(e.Err) {
 		return &Error{Detail: DetailTooLarge, Err: e}

@@ -16,7 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// The table as clients know it: a change here is a change of the interface.
+// The table as clients know it. A change here is a change of the interface.
 var codes = map[string]struct {
 	status int
 	code   string
@@ -97,7 +97,7 @@ func TestAFailureIsNoAbsence(t *testing.T) {
 	}
 }
 
-// shaped is a leaf's error that answers for itself.
+// shaped is an error of a package that does not import auth, and has its own fault.
 type shaped struct{}
 
 func (shaped) Error() string { return "two things are wrong" }
@@ -106,7 +106,7 @@ func (shaped) Fault() *envelope.Fault {
 		Faults: []*envelope.Fault{{Detail: "invalidArgument.query", Path: "limit"}}}
 }
 
-// sunny is a foreign error that claims success, or no status at all.
+// sunny is a foreign error with a status of success, or with no status.
 type sunny int
 
 func (sunny) Error() string            { return "all is well" }

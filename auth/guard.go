@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -11,17 +12,17 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/baseurl"
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
 // Guard is the front door of a multi-tenant server. It takes requests to
-// /{org}/{version}/…, finds the org, lets one mechanism authenticate, checks
-// the route's need, and only then runs the handler, with the principal in the
-// request's context. Whatever it refuses is answered with a fault.
+// /{org}/{version}/…, finds the org, lets one mechanism authenticate, and checks the
+// route's need. Only then it runs the handler, with the principal in the request's context.
+// It answers each refusal with a fault.
 //
-// A Guard must not be copied or changed once used. Its methods are safe for
-// concurrent use.
+// A Guard must not be copied or changed once used. Its methods are safe for concurrent use.
 type Guard struct {
 	BaseURL    string      // required: external URL of the server; never taken from the Host header
 	Directory  Directory   // required
@@ -30,29 +31,27 @@ type Guard struct {
 	// Versions are the served version segments; nil: v2.
 	Versions []string
 
-	// Resolve finds org, version and the escaped path below the mount, for
-	// servers whose tenants do not stand in the first two path segments. It
-	// is called with a clean path; rest starts with a slash. False answers
-	// 404. nil: the first two path segments.
+	// Resolve finds the org, the version and the escaped path below the mount. It is for
+	// servers whose tenants are not in the first two path segments. It is called with a
+	// clean path. rest must start with a slash. If ok is false, the answer is 404. nil: the
+	// first two path segments.
 	Resolve func(r *http.Request) (org, version, rest string, ok bool)
 
 	Brand Brand
 
-	// Scopes is the grammar that needs are written in; nil: the standard one.
+	// Scopes is the grammar of the needs; nil: the standard grammar.
 	Scopes *scope.Grammar
 
-	// Deny writes refusals instead of the Guard, for another body or status.
-	// The headers that a refusal needs (challenge, Retry-After, Cache-Control)
-	// are set already.
+	// Deny writes refusals instead of the Guard, for another body or status. The headers of
+	// the refusal (challenge, Retry-After, Cache-Control) are already set.
 	Deny func(w http.ResponseWriter, r *http.Request, err *Error)
 
-	// Observe is told of each decision. It holds up the request. The tenant of its
-	// context is that of an org without a code where the request was refused before
-	// its org was found.
+	// Observe receives each decision. The request waits for it. If the request was refused
+	// before its org was found, the org of its context's tenant has no code.
 	Observe func(ctx context.Context, e Event)
 
-	// Timeout bounds the store calls of the tenant look-up, and those of the
-	// authentication, each together and from the first that waits; 0: 500 ms.
+	// Timeout limits the store calls of the tenant look-up together, and those of the
+	// authentication together. Each limit starts at the first call that waits; 0: 500 ms.
 	Timeout time.Duration
 
 	Now func() time.Time // nil: time.Now
@@ -64,17 +63,17 @@ type Guard struct {
 	stamps   stamps
 }
 
-// Brand is a server's own names on the wire. Mechanisms and clients follow it.
+// Brand holds a server's own names on the wire. Mechanisms and clients use them.
 type Brand struct {
 	Header string // prefix of request and response headers; "": Service-
 	Claims string // prefix of token claims; "": service/
 	Faults string // first part of errCode; "": service
 }
 
-// Event is one decision of a Guard: ids and codes, never a secret. A request
-// that was admitted and then failed by its handler is observed twice.
+// Event is one decision of a Guard. It holds ids and codes, never a secret. If a request
+// was admitted and its handler then called Fail, there are two events.
 type Event struct {
-	Mechanism string // empty unless one authenticated the request
+	Mechanism string // empty if none authenticated the request
 	Detail    string // of the fault; empty when allowed
 	Org       string
 	App       string
@@ -84,16 +83,16 @@ type Event struct {
 	Err       error         // the cause of a refusal, and chains that were dropped from the scope
 }
 
-// names are the strings derived from the configuration once.
+// names holds what is derived from the configuration once.
 type names struct {
 	serverTime string
 	versions   []string
 	loopback   bool // BaseURL is http on a loopback host
 }
 
-// Validate reports what is missing or contradicts itself. Mux and Mount call
-// it and panic on an error, as http.ServeMux does on a bad pattern. It looks
-// once: a Guard is not to be changed after it.
+// Validate reports what is missing or inconsistent. Mux and Mount call it and panic on an
+// error, as http.ServeMux does on a bad pattern. It checks only once: a Guard must not be
+// changed after it.
 func (g *Guard) Validate() error {
 	g.prepare.Do(func() { g.invalid = errors.Join(g.validate()...) })
 	return g.invalid
@@ -123,7 +122,7 @@ func (g *Guard) validate() (problems []error) {
 	return problems
 }
 
-// setNames derives what requests need of the configuration.
+// setNames derives the names that requests need from the configuration.
 func (g *Guard) setNames() {
 	g.Brand = g.Brand.withDefaults()
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
@@ -133,7 +132,7 @@ func (g *Guard) setNames() {
 	}
 }
 
-// setLoopback looks at the BaseURL, and reports whether it is one.
+// setLoopback sets names.loopback, and reports whether BaseURL is valid.
 func (g *Guard) setLoopback() bool {
 	u, ok := baseurl.Parse(g.BaseURL)
 	if !ok || strings.ContainsAny(g.BaseURL, "?#") || strings.HasSuffix(g.BaseURL, "/") {
@@ -145,7 +144,7 @@ func (g *Guard) setLoopback() bool {
 
 type validator interface{ Validate() error }
 
-// parts are those of the configuration that know themselves what they lack.
+// parts returns the parts of the configuration that have a Validate method.
 func (g *Guard) parts() []validator {
 	parts := []validator{g.Scopes}
 	for _, m := range g.Mechanisms {
@@ -157,16 +156,11 @@ func (g *Guard) parts() []validator {
 }
 
 func (b Brand) withDefaults() Brand {
-	if b.Header == "" {
-		b.Header = "Service-"
+	return Brand{
+		Header: cmp.Or(b.Header, "Service-"),
+		Claims: cmp.Or(b.Claims, "service/"),
+		Faults: cmp.Or(b.Faults, "service"),
 	}
-	if b.Claims == "" {
-		b.Claims = "service/"
-	}
-	if b.Faults == "" {
-		b.Faults = "service"
-	}
-	return b
 }
 
 func isLoopback(host string) bool {
@@ -180,10 +174,10 @@ func isHeaderPrefix(prefix string) bool {
 	})
 }
 
-// Mount takes requests to /{org}/{version}/… and passes them on to next with
-// the tenant in their context and the mount stripped from their path. With
-// another router than Mux, Mount stands outside it and Require on each route.
-// It panics if the Guard is not valid.
+// Mount takes requests to /{org}/{version}/… and passes them to next, with the tenant in
+// their context and without the mount in their path. With a router other than Mux, put
+// Mount outside the router, and Require on each route. Mount panics if the Guard is not
+// valid.
 func (g *Guard) Mount(next http.Handler) http.Handler {
 	g.mustBeValid()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -202,11 +196,11 @@ func (g *Guard) Mount(next http.Handler) http.Handler {
 	})
 }
 
-// ServerTime sets the header of the server's clock on every reply of next, as Mount
-// does on its own (section 1 of the interface): for a whole server of which some
-// replies are written outside of the mount. Those of Mount keep one such header. It
-// stands outside of what may write a reply, such as a middleware that recovers from
-// panics. It panics if the Guard is not valid.
+// ServerTime sets the Server-Time header on every reply of next, as Mount does for its own
+// replies (section 1 of the interface). Use it for a server that also writes replies
+// outside the mount. Replies of Mount still have one such header. Put ServerTime outside
+// everything that may write a reply, such as a middleware that recovers from panics. It
+// panics if the Guard is not valid.
 func (g *Guard) ServerTime(next http.Handler) http.Handler {
 	g.mustBeValid()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -221,7 +215,7 @@ func (g *Guard) mustBeValid() {
 	}
 }
 
-// enter finds the tenant of a request, in the order the refusals have.
+// enter finds the tenant of a request. Its checks are in the order of the refusals.
 func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest string, err error) {
 	path, ok := urlpath.Clean(r.URL)
 	if !ok {
@@ -242,8 +236,8 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	if err != nil {
 		return "", err
 	}
-	// One trailing slash is the same resource: it goes before routing and
-	// before the signature is checked, so that both read one path.
+	// A path with one trailing slash names the same resource. The slash is cut before
+	// routing and before the signature is checked, so that both read one path.
 	if rest = strings.TrimSuffix(rest, "/"); rest == "" {
 		rest = "/"
 	}
@@ -284,9 +278,9 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 	return org, nil
 }
 
-// present returns the index of the mechanism a request presents a credential
-// for. Two of equal presence are refused before either has recorded anything.
-func (g *Guard) present(r *http.Request) (chosen int32, found Presence, err error) {
+// chooseMechanism returns the index of the mechanism whose credential the request presents.
+// If two have the same presence, it refuses the request before either records anything.
+func (g *Guard) chooseMechanism(r *http.Request) (chosen int32, found Presence, err error) {
 	chosen = none
 	tie := false
 	for i, m := range g.Mechanisms {
@@ -304,9 +298,9 @@ func (g *Guard) present(r *http.Request) (chosen int32, found Presence, err erro
 	return chosen, found, nil
 }
 
-// Require lets a request through to a handler once it meets the need. It must
-// stand below Mount; without it every request is refused. It panics on the
-// zero Need and on one whose operation does not parse.
+// Require lets a request through to a handler if it meets the need. It must be below Mount;
+// otherwise it refuses every request. It panics on the zero Need and on a need whose
+// operation does not parse.
 func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 	rule, err := n.compile(g.Scopes)
 	if err != nil {
@@ -330,10 +324,9 @@ func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 	}
 }
 
-// Check decides whether a request meets a need and returns its principal,
-// without writing anything: for handlers of Public routes that only want to
-// know. A request is authenticated once, however often it is checked; what
-// From answers stays as it is.
+// Check decides whether a request meets a need, and returns its principal. It writes
+// nothing. It is for handlers of Public routes that need only the decision. A request is
+// authenticated once, however often it is checked. Check does not change what From returns.
 func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
 	rule, err := n.compile(g.Scopes)
 	if err != nil {
@@ -352,16 +345,6 @@ func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
 
 var errOutside = errors.New("auth: the request did not come through this Guard's Mount")
 
-func (g *Guard) timeout() time.Duration {
-	if g.Timeout == 0 {
-		return 500 * time.Millisecond
-	}
-	return g.Timeout
-}
+func (g *Guard) timeout() time.Duration { return cmp.Or(g.Timeout, 500*time.Millisecond) }
 
-func (g *Guard) now() time.Time {
-	if g.Now == nil {
-		return time.Now()
-	}
-	return g.Now()
-}
+func (g *Guard) now() time.Time { return clock.Now(g.Now) }

@@ -68,8 +68,8 @@ type lacking struct{ letter }
 
 func (lacking) Validate() error { return errors.New("lacking a store") }
 
-// Refusals come in a fixed order, so that each row's request has everything
-// wrong that the rows below it have.
+// Refusals come in a fixed order. So the request of each row also has every fault of the rows
+// below it.
 func TestRefusalsHaveAnOrder(t *testing.T) {
 	g := guard()
 	mux := g.Mux()
@@ -123,8 +123,8 @@ func TestServerTimeIsOnEveryReply(t *testing.T) {
 	}
 }
 
-// TestServerTimeOutsideTheMount has a handler beside the mount, a panic in both, and
-// a whole reply that a middleware outside of them writes.
+// TestServerTimeOutsideTheMount has a handler outside the mount, a panic inside and outside
+// it, and a middleware outside of both that writes a whole reply.
 func TestServerTimeOutsideTheMount(t *testing.T) {
 	g := guard()
 	g.Brand.Header = "Acme-"
@@ -261,7 +261,7 @@ func TestAStoreThatHangsIsUnavailable(t *testing.T) {
 	})
 }
 
-// N11: a store that asks again and again instead of waiting is bounded, too.
+// N11: a store that polls its context instead of waiting gets a timeout, too.
 func TestAStoreThatPollsIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mux := guard().Mux()
@@ -297,7 +297,7 @@ func TestAPanicIsNoPass(t *testing.T) {
 	do(mux, "GET", "/acme/v2/status", "Letter-Wax", "panicking")
 }
 
-// The deadline is the store calls', not the handler's.
+// The deadline applies to the store calls, not to the handler.
 func TestHandlersHaveTheirOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mux := guard().Mux()
@@ -329,7 +329,7 @@ func TestABrokenDirectoryIsUnavailable(t *testing.T) {
 	}
 }
 
-// A principal that comes with an error is nobody's, to observers as well.
+// A principal that is returned with an error is nobody's, also for observers.
 func TestAFailedCookieIsObservedAsNobody(t *testing.T) {
 	var events []auth.Event
 	g := guard()
@@ -356,7 +356,7 @@ func TestChecksAndFailuresMayRunAtOnce(t *testing.T) {
 	do(mux, "GET", "/acme/v2/x", "Letter-Wax", "ann")
 }
 
-// Neither a result nor an error is no answer.
+// silent is a directory that returns neither a result nor an error.
 type silent struct{ auth.Directory }
 
 func (silent) Org(context.Context, string) (*auth.Org, error) { return nil, nil }
@@ -488,8 +488,8 @@ func TestDenyReplacesTheWriter(t *testing.T) {
 	}
 }
 
-// TestObserversOfRequestsWithoutAnOrg use the tenant as they do of others: paths that
-// anybody may send end no server.
+// TestObserversOfRequestsWithoutAnOrg use the tenant as usual. A path that anybody may send
+// must not stop a server.
 func TestObserversOfRequestsWithoutAnOrg(t *testing.T) {
 	for _, path := range []string{"/", "/nowhere/v2/mine", "/off/v2/mine", "/acme/v9/mine", "/acme//v2", "/ACME/v2/mine"} {
 		g, seen := guard(), false

@@ -73,8 +73,7 @@ func (m letter) Challenge(err error) string {
 	return m.name
 }
 
-// directory holds the orgs acme and globex with an account each, and one that
-// is switched off.
+// directory holds the orgs acme and globex with an account each, and a disabled org.
 func directory() *auth.Memory {
 	d := new(auth.Memory)
 	d.PutOrg(auth.Org{Code: "acme"})

@@ -3,61 +3,63 @@ package auth
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Making is something that a request brings about and that can act later: a
-// token, a signing secret, an account, a role, a session. It states how far that
-// thing reaches. The zero Making acts as nobody and
-// may do nothing: say its Scope and its Roles.
+// Making is a thing that a request creates and that can act later: a token, a signing secret,
+// an account, a role, a session. It states what that thing can do. The zero Making acts as
+// nobody and may do nothing: set its Scope and its Roles.
 //
-// Making includes the result of a change: an app that is enabled again, a
-// credential with a later end, an account with another password. What only ends
-// or narrows something is no Making and needs no permission beyond its route's.
+// A Making can also be the result of a change: an enabled app, a credential with a later end,
+// an account with another password. A change that only ends or narrows something is no
+// Making. It needs no permission beyond that of its route.
 type Making struct {
 	Account string    // id of the account it acts as
 	App     string    // client key of the app it acts through; "": any app, or none
 	Scope   scope.Set // everything it may do, the chains of its roles included
-	Roles   []string  // roles it has beside those of its account
-	Access            // access rules on objects that are lifted for it
+	Roles   []string  // roles it has in addition to those of its account
+	Access            // access rules on objects that do not apply to it
 	Claims  bool      // it carries claims of the application's own
 
 	Expires  time.Time      // when it ends; zero: never
 	Networks []netip.Prefix // where it can be used from; nil: anywhere
 
-	// EndsWithMaker reports that it ends when its maker's token is revoked: a ledger
-	// records which token made it, or it lasts for minutes only.
+	// EndsWithMaker states that it ends when its maker's token is revoked. This holds if a
+	// ledger records which token made it, or if it lasts only for minutes.
 	EndsWithMaker bool
 }
 
-// Everything returns the Making of whatever can act as the account without any
-// bound: an account with its password, a session, a credential without
+// Everything returns the Making of a thing that can act as the account without any limit.
+// Examples are an account with its password, a session, and a credential without
 // restrictions.
 func Everything(account string) Making {
 	return Making{Account: account, Scope: scope.Unscoped()}
 }
 
-// MayMake decides whether a request of p may bring about all of the makings: none
-// can do more than p, or for longer, or from elsewhere. Routes that make something
-// call it before they make it. The error is a *BeyondError that names what is in
-// excess, up to 32 things, or nil.
+// MayMake decides whether a request of p may create all of the makings. None of them may do
+// more than p, last longer, or be used from other networks. Routes that make something call
+// it before they make it. The error is nil or a *BeyondError that names up to 32 excesses.
 //
-//   - The scope of a making must be covered by what p was granted, also while a
-//     view runs without scope.
-//   - It ends no later than p's credential, and can be used from no network that
-//     p's credential excludes. It acts through no other app than p's.
-//   - A token makes nothing with a level, a skip flag or a role that it lacks
-//     itself. A token with a jti makes only what ends with it. A limited-use token
-//     makes nothing at all.
-//   - Only an administrator makes something for another account, with a level, a
-//     skip flag, claims of the application's own or a role that the account
-//     lacks; or, by a signature, for another app. The application says who is an
-//     administrator. It counts only while the granted scope allows admin.update.
+//   - What p was granted must cover the scope of a making, also while a view runs without
+//     scope.
+//   - A making must end no later than p's credential. It must not be usable from a network
+//     that p's credential excludes.
+//   - If p has an app, a making must act through that app. Only an administrator makes
+//     something for another app, and only by a signature.
+//   - A token makes nothing with a level, a skip flag or a role that the token itself lacks.
+//     A token with a jti makes only what ends with it. A limited-use token makes nothing.
+//   - Only an administrator makes something for another account, with a level, with a skip
+//     flag, with claims of the application's own, or with a role that the account lacks.
 //
-// A custom mechanism whose principals have no Authenticated time is held to what
-// tokens are held to.
+// The application says who is an administrator. This counts only while the granted scope
+// allows admin.update.
+//
+// If the principals of a custom mechanism have no Authenticated time, they are limited as
+// tokens are.
 func (p Principal) MayMake(admin bool, makings ...Making) error {
 	var b BeyondError
 	if p.Account == "" {
@@ -67,35 +69,35 @@ func (p Principal) MayMake(admin bool, makings ...Making) error {
 	admin = admin && p.Granted.Allows(scope.Admin(scope.Update))
 	b.add(p.Limited, "maxUses", "")
 	for i := range makings {
-		b.hold(&p, &makings[i], admin)
+		b.addExcess(&p, &makings[i], admin)
 	}
 	return b.orNil()
 }
 
-// hold notes in what m exceeds p.
-func (b *BeyondError) hold(p *Principal, m *Making, admin bool) {
-	b.credential(p, m)
+// addExcess adds each way in which m exceeds p.
+func (b *BeyondError) addExcess(p *Principal, m *Making, admin bool) {
+	b.beyondCredential(p, m)
 	if p.Authenticated.IsZero() {
-		b.token(p, m)
+		b.beyondToken(p, m)
 	}
 	if !admin {
-		b.ordinary(p, m)
+		b.beyondOrdinary(p, m)
 	}
-	b.app(p, m, admin)
+	b.beyondApp(p, m, admin)
 	for _, chain := range p.Granted.Missing(m.Scope) {
 		b.add(true, "scope", chain.String())
 	}
 }
 
-// credential holds m to the bounds that any credential can have.
-func (b *BeyondError) credential(p *Principal, m *Making) {
+// beyondCredential checks m against the limits that every credential can have.
+func (b *BeyondError) beyondCredential(p *Principal, m *Making) {
 	b.add(!p.Expires.IsZero() && (m.Expires.IsZero() || m.Expires.After(p.Expires)), "expires", "")
 	b.add(p.Networks != nil && !within(m.Networks, p.Networks), "networks", "")
 }
 
-// token holds m to a token, which whoever holds it can send: what it says of
-// itself bounds it, whoever its subject is.
-func (b *BeyondError) token(p *Principal, m *Making) {
+// beyondToken checks m against a token. Whoever holds a token can send it, so its own limits
+// apply, whoever its subject is.
+func (b *BeyondError) beyondToken(p *Principal, m *Making) {
 	b.add(p.TokenID == "" && m.Expires.IsZero(), "expires", "") // a foreign ephemeral token may have no end
 	b.add(p.TokenID != "" && !m.EndsWithMaker, "expires", "")   // it would outlive the token's revocation
 	b.add(m.SkipACL && !p.SkipACL, "skipAcl", "")
@@ -106,27 +108,27 @@ func (b *BeyondError) token(p *Principal, m *Making) {
 	}
 }
 
-// ordinary holds m to what an account may make that is no administrator.
-func (b *BeyondError) ordinary(p *Principal, m *Making) {
+// beyondOrdinary checks m against what an account may make that is no administrator.
+func (b *BeyondError) beyondOrdinary(p *Principal, m *Making) {
 	b.add(m.Account != p.Account, "sub", "")
 	b.add(m.SkipACL, "skipAcl", "")
 	b.add(m.SkipCreateACL, "bypassCreateAcl", "")
 	b.add(m.Grant != 0, "grant", "")
-	// Signed with the app's key, they are the app's word to whoever reads them.
+	// The app's key signs them, so readers take them for statements of the app.
 	b.add(m.Claims, "claims", "")
 	for _, role := range m.Roles {
 		b.add(true, "roles", role)
 	}
 }
 
-// app holds m to the app of p's credential: what ends that app ends what its
+// beyondApp checks m against the app of p's credential, so that ending that app ends what its
 // credentials make.
-func (b *BeyondError) app(p *Principal, m *Making, admin bool) {
+func (b *BeyondError) beyondApp(p *Principal, m *Making, admin bool) {
 	proven := !p.Authenticated.IsZero()
 	b.add(p.App != "" && m.App != p.App && !(admin && proven), "app", "")
 }
 
-// within reports whether each network lies in one of the bounds. Nil is anywhere.
+// within reports whether each network is inside one of the bounds. Nil networks are anywhere.
 func within(networks, bounds []netip.Prefix) bool {
 	if networks == nil {
 		return false
@@ -138,4 +140,52 @@ func within(networks, bounds []netip.Prefix) bool {
 		}
 	}
 	return true
+}
+
+// BeyondError lists how a making would exceed its maker. Fail answers it with
+// DetailDelegation and a child for each excess.
+type BeyondError struct {
+	Excess []Excess
+}
+
+// Excess is one way in which a making would exceed its maker. A server whose requests use
+// other names replaces Option before it answers. For instance, its clients may ask for
+// expires as expiresIn.
+type Excess struct {
+	Option string // the fault's path: sub, app, scope, roles, grant, skipAcl, bypassCreateAcl, claims, expires, networks, maxUses or lineage
+	Value  string // the chain or the role, empty for other options
+}
+
+// maxExcess limits how many excesses a refusal names: a scope can exceed in a thousand
+// chains.
+const maxExcess = 32
+
+func (b *BeyondError) add(beyond bool, option, value string) {
+	if e := (Excess{option, value}); beyond && len(b.Excess) < maxExcess && !slices.Contains(b.Excess, e) {
+		b.Excess = append(b.Excess, e)
+	}
+}
+
+func (b *BeyondError) orNil() error {
+	if len(b.Excess) == 0 {
+		return nil
+	}
+	return b
+}
+
+func (b *BeyondError) Error() string {
+	names := make([]string, len(b.Excess))
+	for i, e := range b.Excess {
+		names[i] = strings.TrimSpace(e.Option + " " + e.Value)
+	}
+	return "auth: it would exceed its maker: " + strings.Join(names, ", ")
+}
+
+// Fault implements the interface that Fail checks for.
+func (b *BeyondError) Fault() *envelope.Fault {
+	e := &Error{Detail: DetailDelegation}
+	for _, x := range b.Excess {
+		e.Faults = append(e.Faults, &Error{Detail: DetailDelegation, Path: x.Option, Reason: x.Value})
+	}
+	return e.Fault()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// What the random principals, makings and probes are put together from.
+// The parts of the random principals, makings and probes.
 var (
 	someChains = []string{"*", "object", "object.read", "object.read.c_note", "object.read.c_note." + id, "object.*.c_note",
 		"object.update.c_note", "object.update.c_note.*.title", "object.create.c_note.*.title", "admin", "admin.update", "admin.read", "view", "view.execute.report", "script.runner"}
@@ -30,7 +30,7 @@ type dice struct{ *rand.Rand }
 
 func one[T any](d dice, list []T) T { return list[d.IntN(len(list))] }
 
-// some returns a part of a list, in its order; often none or all of it.
+// some returns a part of a list, in its order; often an empty part or all of it.
 func some[T any](d dice, list []T) (part []T) {
 	odds := d.IntN(4)
 	for _, v := range list {
@@ -76,8 +76,8 @@ func (d dice) principal() auth.Principal {
 	return p
 }
 
-// making returns what is made near the bounds of a principal: one that has
-// nothing to do with it would always be refused.
+// making returns a making that is near the limits of a principal. One that has nothing in
+// common with the principal would always be refused.
 func (d dice) making(p *auth.Principal) auth.Making {
 	m := auth.Making{Account: p.Account, App: p.App, Expires: p.Expires, Networks: p.Networks, EndsWithMaker: d.often()}
 	if d.IntN(3) == 0 {
@@ -116,7 +116,7 @@ func covered(d dice, set scope.Set) (chains []string) {
 	return chains
 }
 
-// probe is one thing that somebody tries.
+// probe is one action that somebody tries.
 type probe struct {
 	account, app, role string
 	need               scope.Need
@@ -135,7 +135,7 @@ func (d dice) probe() probe {
 	}
 }
 
-// passes lists what of a probe passes, each thing by itself: whoever holds two
+// passes lists which parts of a probe are permitted, each part alone: whoever holds two
 // credentials can try each.
 func passes(account, app string, set scope.Set, ends time.Time, from []netip.Prefix, access auth.Access, roles []string, x probe) map[string]bool {
 	return map[string]bool{
@@ -151,8 +151,8 @@ func passes(account, app string, set scope.Set, ends time.Time, from []netip.Pre
 	}
 }
 
-// excepted are what an administrator may give away without having it. A token of
-// one may give only what it has, but for the account.
+// excepted lists what an administrator may give without having it. An administrator's token
+// may give only what it has, except for the account.
 func excepted(p *auth.Principal, admin bool) []string {
 	switch {
 	case !admin || !p.Granted.Allows(scope.Admin(scope.Update)):
@@ -163,7 +163,7 @@ func excepted(p *auth.Principal, admin bool) []string {
 	return []string{"account", "app", "level", "skipAcl", "bypassCreateAcl", "role"}
 }
 
-// dices returns random values of a seed, which the log tells.
+// dices returns random values of a seed, and logs the seed.
 func dices(t *testing.T) dice {
 	const seed = 20260102
 	t.Logf("seed %d", seed)
@@ -199,8 +199,8 @@ func TestNothingMadePassesAProbeThatItsMakerFails(t *testing.T) {
 	}
 }
 
-// A wider principal may make whatever a narrower one may, and of what may be made
-// any part may.
+// A wider principal may make whatever a narrower one may. Whatever may be made, each part of
+// it may also be made.
 func TestMayMakeIsMonotone(t *testing.T) {
 	d := dices(t)
 	allowed := 0
@@ -225,7 +225,7 @@ func TestMayMakeIsMonotone(t *testing.T) {
 	}
 }
 
-// narrowed takes one thing from a making.
+// narrowed removes one power from a making.
 func (d dice) narrowed(m auth.Making) auth.Making {
 	switch d.IntN(9) {
 	case 0:
@@ -260,7 +260,7 @@ func (d dice) narrowed(m auth.Making) auth.Making {
 	return m
 }
 
-// widened takes one bound from a principal, or a part of it.
+// widened removes one limit from a principal, or a part of a limit.
 func (d dice) widened(p auth.Principal) auth.Principal {
 	switch d.IntN(8) {
 	case 0:
@@ -284,7 +284,7 @@ func (d dice) widened(p auth.Principal) auth.Principal {
 	case 6:
 		p.App = ""
 	case 7:
-		p.Authenticated = soon // it has proven itself
+		p.Authenticated = soon // its caller has proved who it is
 	}
 	return p
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// The principals that the tables alter: what each mechanism makes of ann, without
-// any bound but the mechanism's own.
+// The principals that the tables change: the principal of each mechanism for ann, with only
+// the mechanism's own limits.
 var (
 	soon  = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	later = soon.Add(time.Hour)
@@ -27,7 +27,7 @@ var (
 	custom    = auth.Principal{Org: "acme", Account: "ann", Mechanism: "letter", Granted: scope.Unscoped()}
 )
 
-// changed returns a copy of a value, altered.
+// changed returns a changed copy of a value.
 func changed[T any](v T, alter ...func(*T)) T {
 	for _, f := range alter {
 		f(&v)
@@ -91,7 +91,7 @@ func runMakings(t *testing.T, cases []makingCase) {
 	}
 }
 
-// What is asked of anybody: the scope, the end and the networks of the maker.
+// Limits for every principal: the scope, the end and the networks of the maker.
 func TestNothingMadeReachesBeyondItsCredential(t *testing.T) {
 	own := auth.Making{Account: "ann", App: "key", Scope: compiled("object.read")}
 	ends := func(at time.Time) func(*auth.Making) { return func(m *auth.Making) { m.Expires = at } }
@@ -135,8 +135,8 @@ func TestNothingMadeReachesBeyondItsCredential(t *testing.T) {
 	})
 }
 
-// A mechanism of one's own says by Authenticated that its principals have proven
-// themselves. One that does not is held to what tokens are held to.
+// By Authenticated, an application's own mechanism states that the caller proved who it is.
+// Principals without that time are limited as tokens are.
 func TestACustomMechanismIsHeldAsAToken(t *testing.T) {
 	proven := changed(custom, func(p *auth.Principal) { p.Authenticated = soon })
 	own := auth.Making{Account: "ann", Expires: soon}
@@ -154,8 +154,7 @@ func TestACustomMechanismIsHeldAsAToken(t *testing.T) {
 	})
 }
 
-// Only an administrator makes something for others, and only where it may
-// administer.
+// Only an administrator makes something for others, and only with admin.update.
 func TestWhatTakesAnAdministrator(t *testing.T) {
 	administers := granted("admin.update", "object.read")
 	everything := func(p *auth.Principal) {
@@ -211,7 +210,7 @@ func TestNobodyMakesNothing(t *testing.T) {
 	}
 }
 
-// A change that makes nothing needs no permission, but for that of its route.
+// A change that makes nothing needs no permission beyond that of its route.
 func TestNoMakings(t *testing.T) {
 	for name, by := range map[string]auth.Principal{"session": session, "nothing granted": changed(signed, granted()), "token": ephemeral} {
 		if err := by.MayMake(false); err != nil {
@@ -282,7 +281,7 @@ func TestEverythingHasNoBound(t *testing.T) {
 	}
 }
 
-// Each thing is named once, however many makings it is in.
+// Each excess is named once, however many makings have it.
 func TestExcessOfSeveralMakings(t *testing.T) {
 	by := changed(signed, granted("object.read"), func(p *auth.Principal) { p.Expires = soon })
 	err := by.MayMake(false,

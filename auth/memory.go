@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// Memory is a Directory in memory: for tests, examples and small fixed setups.
-// It keeps copies. The zero Memory is empty and ready; its methods are safe for
-// concurrent use.
+// Memory is a Directory in memory, for tests, examples and small fixed setups. It stores
+// copies. The zero Memory is empty and ready to use. Its methods are safe for concurrent use.
 type Memory struct {
 	mu       sync.RWMutex
 	orgs     map[string]*Org
@@ -17,22 +16,14 @@ type Memory struct {
 	roles    map[inOrg]Role
 }
 
-// inOrg names what is unique within an org.
+// inOrg is a key that is unique within an org.
 type inOrg struct{ org, name string }
 
 // PutOrg adds or replaces an org, by its code.
-func (m *Memory) PutOrg(o Org) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	put(&m.orgs, o.Code, &o)
-}
+func (m *Memory) PutOrg(o Org) { put(m, &m.orgs, o.Code, &o) }
 
 // PutApp adds or replaces an app, by its client key.
-func (m *Memory) PutApp(a App) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	put(&m.apps, a.ClientKey, &a)
-}
+func (m *Memory) PutApp(a App) { put(m, &m.apps, a.ClientKey, &a) }
 
 // DeleteApp removes an app.
 func (m *Memory) DeleteApp(clientKey string) {
@@ -44,24 +35,22 @@ func (m *Memory) DeleteApp(clientKey string) {
 // PutAccount adds or replaces an account, by its org and id.
 func (m *Memory) PutAccount(a Account) {
 	a.Roles = slices.Clone(a.Roles)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	put(&m.accounts, inOrg{a.Org, a.ID}, &a)
+	put(m, &m.accounts, inOrg{a.Org, a.ID}, &a)
 }
 
 // PutRole adds or replaces a role of an org, by its name.
 func (m *Memory) PutRole(org string, r Role) {
 	r.Scope = slices.Clone(r.Scope)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	put(&m.roles, inOrg{org, r.Name}, r)
+	put(m, &m.roles, inOrg{org, r.Name}, r)
 }
 
-func put[K comparable, V any](m *map[K]V, key K, value V) {
-	if *m == nil {
-		*m = make(map[K]V)
+func put[K comparable, V any](m *Memory, in *map[K]V, key K, value V) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if *in == nil {
+		*in = make(map[K]V)
 	}
-	(*m)[key] = value
+	(*in)[key] = value
 }
 
 // Org returns an org by its code.
@@ -95,7 +84,7 @@ func (m *Memory) Roles(ctx context.Context, org string, names []string) ([]Role,
 	return roles, nil
 }
 
-// get takes the map by its address: the map itself may be made under the lock.
+// get takes a pointer to the map, because the map may be made while get waits for the lock.
 func get[K comparable, V any](ctx context.Context, m *Memory, from *map[K]*V, key K) (*V, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -8,9 +8,9 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Need is what a route asks of a request before its handler runs. Each route
-// has one; the zero Need is refused at registration, so that none is forgotten.
-// Needs are values and may be shared.
+// Need is what a route requires of a request before its handler runs. Each route has one.
+// Registration refuses the zero Need, so that no route lacks a need by accident. Needs are
+// values and may be shared.
 type Need struct {
 	kind       needKind
 	operation  string // of Allow and Some
@@ -30,18 +30,18 @@ const (
 )
 
 var (
-	// Public runs no mechanism: the handler gets the zero Principal, whatever
-	// the request presents. It may call Guard.Check itself. Below another
-	// Require, the principal of that one stays.
+	// Public runs no mechanism: the handler gets the zero Principal, whatever the request
+	// presents. The handler may call Guard.Check itself. Below another Require, the principal
+	// of that Require stays.
 	Public = Need{kind: needNothing}
 
-	// Optional authenticates what is presented and admits what presents
-	// nothing as the zero Principal. A cookie that fails counts as nothing,
-	// since browsers send it unasked; a header that fails is refused.
+	// Optional authenticates a request that presents a credential. It admits a request
+	// without one as the zero Principal. A cookie that fails counts as no credential, since
+	// browsers send cookies by themselves. A header that fails is refused.
 	Optional = Need{kind: needOptional}
 
-	// Authenticated admits any principal, however narrow its scope: for
-	// routes that tell a caller about itself.
+	// Authenticated admits any principal, however narrow its scope. It is for routes that
+	// inform a caller about itself.
 	Authenticated = Need{kind: needAuthenticated}
 )
 
@@ -49,21 +49,20 @@ var (
 //
 //	auth.Allow("object.update.c_note.{id}")
 //
-// The text is a scope.Need in which {id} stands for the request's path value of
-// that name, and {path...} for one with its slashes read as dots. A value that
-// cannot stand there names a thing that does not exist, and answers 404.
+// The text is a scope.Need with placeholders. {id} stands for the request's path value id,
+// and {path...} for the path value path with its slashes read as dots. A path value that
+// cannot be part of an operation names a thing that does not exist, and is answered with 404.
 func Allow(operation string) Need { return Need{kind: needAllow, operation: operation} }
 
-// Some admits a principal whose scope permits any part of an operation. The text
-// is that of Allow. It is for lists and for reading one object, whose handlers
-// then narrow what they return with scope.Set.On; and for creating and updating
-// objects property by property, whose handlers must hold what they write to
-// Principal.MayWrite. A handler that does neither wants Allow.
+// Some admits a principal whose scope permits any part of an operation. The text is that of
+// Allow. Use Some for lists and for reading one object; their handlers must narrow what they
+// return with scope.Set.On. Use it also for creating and updating objects property by
+// property; their handlers must check what they write with Principal.MayWrite. For a handler
+// that does neither use Allow.
 func Some(operation string) Need { return Need{kind: needSome, operation: operation} }
 
-// By restricts a need to principals authenticated by one of the named
-// mechanisms; others get 403. It panics without a name, and for Public, which
-// runs no mechanism.
+// By restricts a need to principals that one of the named mechanisms authenticated. Others
+// get 403. It panics without a name. It also panics for Public, which runs no mechanism.
 func (n Need) By(mechanisms ...string) Need {
 	if len(mechanisms) == 0 || n.kind == needNothing {
 		panic("auth: Need.By without a mechanism")
@@ -72,17 +71,17 @@ func (n Need) By(mechanisms ...string) Need {
 	return n
 }
 
-// Fresh restricts a need to principals that have proven themselves within the
-// last d; others get 403 reauthenticationRequired, and authenticate again to
-// continue (step-up). A session is as fresh as its latest password, a signed
-// request always is, and a token never: it tells nothing of who sends it.
+// Fresh restricts a need to principals that have proved who they are within the last d.
+// Others get 403 reauthenticationRequired, and must authenticate again (step-up). A session
+// is as fresh as its latest password. A signed request is always fresh. A token never is,
+// because it does not prove who sends it.
 //
-// Only principals of the named mechanisms are asked, if any are named:
+// If mechanisms are named, the restriction applies only to their principals:
 //
 //	auth.Allow("admin.update").Fresh(10*time.Minute, session.Name)
 //
-// asks for a recent password of sessions, and lets tokens pass. Fresh panics
-// unless d is positive, and for Public, which runs no mechanism.
+// requires a recent password of sessions, and admits tokens. Fresh panics if d is not
+// positive. It also panics for Public, which runs no mechanism.
 func (n Need) Fresh(d time.Duration, mechanisms ...string) Need {
 	if d <= 0 || n.kind == needNothing {
 		panic("auth: Need.Fresh without a time")
@@ -91,18 +90,18 @@ func (n Need) Fresh(d time.Duration, mechanisms ...string) Need {
 	return n
 }
 
-// Open reports whether an anonymous caller may get in: Public and Optional.
+// Open reports whether an anonymous caller may be admitted, as by Public and Optional.
 func (n Need) Open() bool {
 	return n.kind == needNothing || n.kind == needOptional
 }
 
-// rule is a Need made ready for requests.
+// rule is a Need with its operation parsed.
 type rule struct {
 	Need
 	operation *template // of Allow and Some
 }
 
-// compile refuses the zero Need and an operation that does not parse.
+// compile returns an error for the zero Need and for an operation that does not parse.
 func (n Need) compile(g *scope.Grammar) (rule, error) {
 	switch n.kind {
 	case 0:
@@ -114,20 +113,21 @@ func (n Need) compile(g *scope.Grammar) (rule, error) {
 	return rule{Need: n}, nil
 }
 
-// check decides for a principal that has been authenticated: first what it may
-// do, then whether it has to prove itself again for that.
+// check decides for an authenticated principal. It checks first what the principal may do,
+// and then whether it must prove again who it is.
 func (n *rule) check(r *http.Request, p *Principal, now func() time.Time) error {
 	if err := n.permits(r, p); err != nil {
 		return err
 	}
-	// The zero time is asked for by itself: what Sub answers for it is a limit.
-	if n.asksFresh(p.Mechanism) && (p.Authenticated.IsZero() || now().Sub(p.Authenticated) > n.fresh) {
+	// Check for the zero time: Sub does not return the true difference for it, only a
+	// maximum.
+	if n.requiresFresh(p.Mechanism) && (p.Authenticated.IsZero() || now().Sub(p.Authenticated) > n.fresh) {
 		return &Error{Detail: DetailReauthenticate}
 	}
 	return nil
 }
 
-func (n *rule) asksFresh(mechanism string) bool {
+func (n *rule) requiresFresh(mechanism string) bool {
 	return n.fresh > 0 && (len(n.freshFor) == 0 || slices.Contains(n.freshFor, mechanism))
 }
 

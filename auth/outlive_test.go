@@ -11,8 +11,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// Handlers leave goroutines behind, which log, or finish a job. The request, the
-// context, the tenant and the principal that these hold must not be another's.
+// A handler may leave goroutines behind, which log or finish a job. They keep the request, the
+// context, the tenant and the principal. None of these may become another request's.
 func TestWhatAHandlerKeepsStaysItsOwn(t *testing.T) {
 	const requests = 200
 	g := guard()

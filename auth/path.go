@@ -2,7 +2,7 @@ package auth
 
 import "strings"
 
-// splitMount takes org and version from the first two segments of a clean path.
+// splitMount splits a clean path into its first two segments, org and version, and the rest.
 func splitMount(path string) (org, version, rest string, ok bool) {
 	org, below, _ := strings.Cut(path[1:], "/")
 	version, _, nested := strings.Cut(below, "/")
@@ -12,7 +12,7 @@ func splitMount(path string) (org, version, rest string, ok bool) {
 	return org, version, rest, org != "" && version != ""
 }
 
-// isOrg tells whether code may name an org: [a-z0-9][a-z0-9_-]{0,39}.
+// isOrg reports whether code may name an org: [a-z0-9][a-z0-9_-]{0,39}.
 func isOrg(code string) bool {
 	if code == "" || len(code) > 40 || code[0] == '-' || code[0] == '_' {
 		return false
@@ -25,9 +25,9 @@ func isOrg(code string) bool {
 	return true
 }
 
-// isMethod tells whether a method name is one of upper-case letters and hyphens,
-// as all registered ones are: methods are case-sensitive (RFC 9110, section
-// 9.1), and a signature covers them in upper case.
+// isMethod reports whether a method name has only upper-case letters and hyphens, as all
+// registered names do. Methods are case-sensitive (RFC 9110, section 9.1), and a signature
+// covers them in upper case.
 func isMethod(method string) bool {
 	return !strings.ContainsFunc(method, func(r rune) bool { return (r < 'A' || r > 'Z') && r != '-' })
 }

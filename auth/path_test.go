@@ -83,9 +83,8 @@ func wantPathFault(t *testing.T, reply rawhttp.Reply) {
 	}
 }
 
-// What passes has one reading: a path that passes is its own escaped form, and
-// cutting it at slashes before or after unescaping differs only by escaped
-// slashes.
+// An accepted path has only one reading: it is its own escaped form. Splitting it at slashes
+// before or after unescaping differs only by escaped slashes.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"/acme/v2/x", "/acme/v2/a%2Fb", "/acme/v2/%63", "/acme/v2/a|b", "/acme/v2/c_set[]", "/%E9/é", "/a/../b", "a:/acme/v2/x"} {
 		f.Add(seed)

@@ -14,7 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// unwritable fails to encode with a refusal of its own.
+// unwritable fails to encode, with an error that is a refusal.
 type unwritable struct{}
 
 func (unwritable) MarshalJSON() ([]byte, error) { return nil, auth.ErrNotFound }
@@ -71,7 +71,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// Whoever writes the fault of an unexpected error, it is the same.
+// The fault of an unexpected error is the same, whoever writes it.
 func TestInternalErrorsReadAlike(t *testing.T) {
 	g := guard()
 	r := httptest.NewRequest("GET", "/", nil)

@@ -10,21 +10,21 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Compile makes a Set of chains, in the Guard's grammar.
+// Compile makes a Set from chains, in the Guard's grammar.
 func (t *Tenant) Compile(source string, chains []string) (scope.Set, error) {
 	return t.guard.Scopes.Compile(source, chains...)
 }
 
-// Vet refuses chains that must not be granted, in the Guard's grammar: those that
-// do not parse, and those that can match nothing (see scope.Grammar.Vet). The error
-// has DetailInvalidScope and says of each chain, up to 32, what is wrong. Its Path
-// is that of the list with the chain's index: scope[2].
+// Vet refuses chains that must not be granted, in the Guard's grammar: those that do not
+// parse, and those that can match nothing (see scope.Grammar.Vet). The error has
+// DetailInvalidScope and a child for each wrong chain, up to 32. The Path of a child is path
+// with the chain's index: scope[2].
 func (t *Tenant) Vet(path string, chains []string) error {
 	return ScopeError(path, t.guard.Scopes.Vet(chains...))
 }
 
-// ScopeError gives the *scope.SyntaxErrors that err joins their place in the table
-// of faults, as Tenant.Vet does. Nil stays nil.
+// ScopeError makes an *Error of the *scope.SyntaxErrors that err joins, as Tenant.Vet does.
+// It returns nil for nil.
 func ScopeError(path string, err error) error {
 	if err == nil {
 		return nil
@@ -43,7 +43,7 @@ func ScopeError(path string, err error) error {
 	return e
 }
 
-// syntaxErrors returns all that are joined in an error.
+// syntaxErrors returns all *scope.SyntaxErrors that are joined in an error.
 func syntaxErrors(err error) (found []*scope.SyntaxError) {
 	switch e := err.(type) {
 	case *scope.SyntaxError:
@@ -58,10 +58,9 @@ func syntaxErrors(err error) (found []*scope.SyntaxError) {
 	return found
 }
 
-// RoleScope returns the union of the chains of these roles, each with the
-// source "role NAME". A chain that does not parse is dropped, and the Guard's
-// observer is told of it; unknown names add nothing. The error wraps
-// ErrUnavailable.
+// RoleScope returns the union of the chains of these roles, each with the source "role NAME".
+// It drops a chain that does not parse, and informs the Guard's observer. Unknown names add
+// nothing. The error wraps ErrUnavailable.
 func (t *Tenant) RoleScope(ctx context.Context, names []string) (scope.Set, error) {
 	roles, err := t.Roles(ctx, names)
 	if err != nil {
@@ -77,10 +76,10 @@ func (t *Tenant) RoleScope(ctx context.Context, names []string) (scope.Set, erro
 	return union, nil
 }
 
-// CompileRecord returns the Set of chains that a record of this org holds, compiled
-// once while they stay the same. Kind and name tell the record, as "role" and the
-// role's name do, and are the source of its chains. A chain that does not parse is
-// dropped, which only narrows the Set, and the Guard's observer is told of it.
+// CompileRecord returns the Set of the chains in a record of this org. It compiles them once
+// while they stay the same. kind and name identify the record, such as "role" and the role's
+// name, and are the source of its chains. A chain that does not parse is dropped, which only
+// narrows the Set. The Guard's observer is informed of it.
 func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
 	set, err := t.guard.recorded.compile(t.guard.Scopes, source{t.Org.Code, kind, name}, chains)
 	if err != nil {
@@ -89,33 +88,21 @@ func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
 	return set
 }
 
-// dropped says which chains were left out on the way, and what was before.
-type dropped struct {
-	err    error
-	before *dropped
-}
-
-// drop notes what was left out, for the observer.
+// drop keeps an error about dropped chains for the observer.
 func (t *Tenant) drop(err error) {
-	d := &dropped{err: err}
 	for {
-		d.before = t.dropped.Load()
-		if t.dropped.CompareAndSwap(d.before, d) {
+		before, all := t.dropped.Load(), err
+		if before != nil {
+			all = errors.Join(*before, err)
+		}
+		if t.dropped.CompareAndSwap(before, &all) {
 			return
 		}
 	}
 }
 
-// errors joins all that were dropped; nil: none.
-func (d *dropped) errors() (err error) {
-	for ; d != nil; d = d.before {
-		err = errors.Join(d.err, err)
-	}
-	return err
-}
-
-// recordedSets keeps the compiled chains of records, by their sources. An entry
-// is good for as long as the record holds the same chains.
+// recordedSets caches the compiled chains of records, by their sources. An entry is valid
+// while the record holds the same chains.
 type recordedSets struct {
 	mu   sync.RWMutex
 	sets map[source]recordedSet
@@ -141,9 +128,9 @@ func (c *recordedSets) compile(g *scope.Grammar, of source, chains []string) (sc
 	set, err := g.Compile(of.kind+" "+of.name, chains...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.sets) >= maxRecordedSets {
-		clear(c.sets) // refilled by the requests that come
+	if c.sets == nil || len(c.sets) >= maxRecordedSets {
+		c.sets = map[source]recordedSet{} // the next requests fill it again
 	}
-	put(&c.sets, of, recordedSet{slices.Clone(chains), set, err})
+	c.sets[of] = recordedSet{slices.Clone(chains), set, err}
 	return set, err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// roled takes each request for one of a principal with the scope of the roles
-// that the header Letter-Roles names.
+// roled admits every request as a principal with the scope of the roles in the header
+// Letter-Roles.
 type roled struct{ scoped }
 
 func (roled) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
@@ -52,7 +52,7 @@ func TestRoleScope(t *testing.T) {
 		{"and permits nothing", "broken", "PATCH", 403, "role broken"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for range 2 { // compiled, and kept
+			for range 2 { // compiled, and then cached
 				dropped = nil
 				if rec := do(mux, c.method, "/acme/v2/notes", "Letter-Roles", c.roles); rec.Code != c.status {
 					t.Errorf("status %d, want %d: %s", rec.Code, c.status, rec.Body)
@@ -109,7 +109,7 @@ func TestRoleScopeOfManyRequestsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// A Tenant reads chains in the grammar of its Guard.
+// A Tenant parses chains in the grammar of its Guard.
 func TestTenantHasTheGuardsGrammar(t *testing.T) {
 	g := guard()
 	g.Scopes = &scope.Grammar{Identifier: func(segment string) bool { return strings.HasPrefix(segment, "n-") }}

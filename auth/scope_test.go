@@ -17,8 +17,8 @@ const (
 	otherID = "5b0000000000000000000002"
 )
 
-// scoped takes each request for one of a principal whose scope stands in the
-// header Letter-Scope, chains separated by blanks.
+// scoped admits every request as a principal with the scope in the header Letter-Scope, chains
+// separated by spaces.
 type scoped struct{}
 
 func (scoped) Presented(*http.Request) auth.Presence { return auth.Header }
@@ -100,8 +100,8 @@ func TestScopeNeeds(t *testing.T) {
 	}
 }
 
-// A type in a path would make another need than the route's: one that a grant of
-// this type alone covers.
+// A type in a path value would make another need than the route's: a grant of only this type
+// would cover it.
 func TestM13ATypeIsTheRoutesToName(t *testing.T) {
 	g := guard()
 	g.Mechanisms = []auth.Mechanism{scoped{}}

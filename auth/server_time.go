@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// stamps are the values of the Server-Time header. Replies of one millisecond
-// share theirs: http.Header replaces values and never alters one, and what is
-// added to them is copied, as there is no room behind.
+// stamps caches the value of the Server-Time header. Replies of the same millisecond share
+// one slice. This is safe: http.Header replaces values and never changes one, and an append
+// copies the slice, because it has no spare capacity.
 type stamps struct{ latest atomic.Pointer[stamp] }
 
 type stamp struct {

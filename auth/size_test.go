@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// A call is what the Guard allocates of each request. The runtime's next class
-// after 1,024 bytes is an eighth larger.
+// The Guard allocates one call for each request. The runtime's next size class after 1,024
+// bytes is an eighth larger.
 func TestACallFitsItsSizeClass(t *testing.T) {
 	if size := unsafe.Sizeof(call{}); size > 1024 {
 		t.Errorf("a call has %d bytes", size)

@@ -11,28 +11,28 @@ import (
 
 var errZeroNeed = errors.New("auth: the zero Need: say Public for a route that needs nothing")
 
-// template is an operation with places for path values.
+// template is an operation with placeholders for path values.
 type template struct {
 	grammar *scope.Grammar
-	fixed   scope.Need // the operation, if there is no place
-	kind    scope.Need // the operation on every instance, if the identifier alone is a place
+	fixed   scope.Need // the operation, if it has no placeholder
+	kind    scope.Need // the operation on every instance, if only its identifier is a placeholder
 	parts   []part
 }
 
-// part is a text, or a place for the path value of that name.
+// part is literal text, or a placeholder with the name of a path value.
 type part struct {
-	text  string
-	place bool
-	multi bool // {name...}: slashes are read as dots
+	text        string
+	placeholder bool
+	multi       bool // {name...}: slashes are read as dots
 }
 
-// parseTemplate checks the operation with a star in each place, which may stand
-// wherever a value may.
+// parseTemplate checks the operation with a star for each placeholder: a star is valid
+// wherever a value is.
 func parseTemplate(g *scope.Grammar, operation string) (*template, error) {
 	t := &template{grammar: g}
 	sample := ""
 	for rest := operation; rest != ""; {
-		text, place, found := strings.Cut(rest, "{")
+		text, placeholder, found := strings.Cut(rest, "{")
 		if text != "" {
 			t.parts = append(t.parts, part{text: text})
 			sample += text
@@ -40,12 +40,12 @@ func parseTemplate(g *scope.Grammar, operation string) (*template, error) {
 		if !found {
 			break
 		}
-		name, after, closed := strings.Cut(place, "}")
+		name, after, closed := strings.Cut(placeholder, "}")
 		name, multi := strings.CutSuffix(name, "...")
 		if !closed || name == "" {
-			return nil, fmt.Errorf("auth: need %q: a place is {name} or {name...}", operation)
+			return nil, fmt.Errorf("auth: need %q: a placeholder is {name} or {name...}", operation)
 		}
-		t.parts = append(t.parts, part{text: name, place: true, multi: multi})
+		t.parts = append(t.parts, part{text: name, placeholder: true, multi: multi})
 		sample += "*"
 		rest = after
 	}
@@ -56,21 +56,21 @@ func parseTemplate(g *scope.Grammar, operation string) (*template, error) {
 	if sample == operation {
 		t.fixed = need
 	}
-	if len(t.parts) == 2 && t.parts[1].place && !t.parts[1].multi && strings.Count(sample, ".") == 3 {
+	if len(t.parts) == 2 && t.parts[1].placeholder && !t.parts[1].multi && strings.Count(sample, ".") == 3 {
 		t.kind = need // if it is one: At refuses any other
 	}
 	return t, nil
 }
 
-// fill puts the request's path values into their places. The zero Need stands for a
-// value that names nothing: a star or a dot in it would make another operation, and
-// a number sign would choose a type that the route did not name.
+// fill replaces the placeholders by the request's path values. It returns the zero Need for a
+// value that names nothing. A star or a dot in a value would make another operation. A number
+// sign would choose a type that the route did not name.
 func (t *template) fill(r *http.Request) (need scope.Need) {
 	if t.fixed.Valid() {
 		return t.fixed
 	}
 	if t.kind.Valid() {
-		// At takes identifiers alone, and none has a star, a dot or a number sign.
+		// At accepts only identifiers, and none has a star, a dot or a number sign.
 		need = t.grammar.At(t.kind, r.PathValue(t.parts[1].text))
 		if need.Valid() {
 			return need
@@ -78,7 +78,7 @@ func (t *template) fill(r *http.Request) (need scope.Need) {
 	}
 	var operation strings.Builder
 	for _, p := range t.parts {
-		if !p.place {
+		if !p.placeholder {
 			operation.WriteString(p.text)
 			continue
 		}
@@ -92,16 +92,17 @@ func (t *template) fill(r *http.Request) (need scope.Need) {
 	return need
 }
 
-// value returns the path value for a place, unless it may not stand there.
+// value returns the path value for a placeholder. ok is false if the value is not valid
+// there.
 func (p part) value(r *http.Request) (value string, ok bool) {
 	value = r.PathValue(p.text)
 	return value, value != "" && !strings.ContainsAny(value, ".*#") && (p.multi || !strings.Contains(value, "/"))
 }
 
-// places returns the names of the path values that the operation asks for.
-func (t *template) places() (names []string) {
+// placeholders returns the names of the path values that the operation uses.
+func (t *template) placeholders() (names []string) {
 	for _, p := range t.parts {
-		if p.place {
+		if p.placeholder {
 			names = append(names, p.text)
 		}
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// The need of a route with an identifier is made for each request, and costs no
-// allocation.
+// The need of a route with an identifier is made for each request, without an allocation.
 func TestNeedsOfOneInstanceAllocateNothing(t *testing.T) {
 	const id = "5b0000000000000000000001"
 	set, err := scope.Compile("test", "object.read.c_note."+id)

@@ -8,38 +8,38 @@ import (
 	"sync/atomic"
 )
 
-// Tenant is the org a request is for, as mechanisms and handlers see it. Its
-// look-ups are bound to that org: what belongs to another one is not found.
+// Tenant is the org of a request, for mechanisms and handlers. Its look-ups are bound to that
+// org: they do not find what belongs to another org.
 type Tenant struct {
 	Org     *Org
 	Version string
-	Command string // the escaped path below the mount, what a signature covers; at least "/"
+	Command string // the escaped path below the mount, which a signature covers; at least "/"
 
 	guard   *Guard
-	dropped atomic.Pointer[dropped] // the latest that was left out, for the observer
+	dropped atomic.Pointer[error] // what was left out, for the observer; nil: nothing
 }
 
-// noOrg is the org of a request whose own has not been found: observers, and
-// directories that look for it, are called with such a one.
+// noOrg is the org of a request before its org is found. Observers can get it, and so can a
+// Directory during the look-up.
 var noOrg Org
 
-// Brand returns the Guard's own names on the wire.
+// Brand returns the Guard's Brand.
 func (t *Tenant) Brand() Brand { return t.guard.Brand }
 
-// URL returns BaseURL/org/version: the audience of tokens.
+// URL returns BaseURL/org/version, which is the audience of tokens.
 func (t *Tenant) URL() string { return t.guard.BaseURL + "/" + t.Org.Code + "/" + t.Version }
 
-// Loopback reports whether the server's BaseURL is http on a loopback host: the
-// one place where cookies work without TLS. It says nothing of the listener.
+// Loopback reports whether the server's BaseURL is http on a loopback host. Only there
+// cookies work without TLS. It does not depend on the listener's address.
 func (t *Tenant) Loopback() bool { return t.guard.names.loopback }
 
-// Bound returns a context for the store calls of one step of a handler's work,
-// which ends with the Guard's Timeout.
+// Bound returns a context with the Guard's Timeout, for the store calls of one step of a
+// handler.
 func (t *Tenant) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, t.guard.timeout())
 }
 
-// TenantFrom returns the tenant of a request inside a Guard, nil outside.
+// TenantFrom returns the tenant of a request inside a Guard. Outside a Guard it returns nil.
 func TenantFrom(ctx context.Context) *Tenant {
 	c, ok := ctx.Value(callKey{}).(*call)
 	if !ok {
@@ -48,24 +48,24 @@ func TenantFrom(ctx context.Context) *Tenant {
 	return &c.tenant
 }
 
-// App returns an app of this org, ErrNotFound if there is none of exactly this
-// client key or it is disabled, or an error that wraps ErrUnavailable.
+// App returns an app of this org. It returns ErrNotFound if no app has exactly this client
+// key, or if the app is disabled. Any other error wraps ErrUnavailable.
 func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
 	app, err := t.guard.Directory.App(ctx, clientKey)
 	if err := lookup("app", app == nil, err); err != nil {
 		return nil, err
 	}
-	// The directory is keyed by client key alone, so the org is checked here,
-	// once for all mechanisms. Some databases compare text without regard to case:
-	// one app or account by several names would have several times its limits.
+	// The directory finds apps by client key alone, so the org is checked here, once for all
+	// mechanisms. Some databases ignore case when they compare text. An app or account that
+	// had several names would have its limits several times.
 	if app.Org != t.Org.Code || app.ClientKey != clientKey || app.Disabled {
 		return nil, fmt.Errorf("app of another org or key, or disabled: %w", ErrNotFound)
 	}
 	return app, nil
 }
 
-// Account returns an account of this org, ErrNotFound if there is none of exactly
-// this id or it is disabled, or an error that wraps ErrUnavailable.
+// Account returns an account of this org. It returns ErrNotFound if no account has exactly
+// this id, or if the account is disabled. Any other error wraps ErrUnavailable.
 func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
 	account, err := t.guard.Directory.Account(ctx, t.Org.Code, id)
 	if err := lookup("account", account == nil, err); err != nil {
@@ -77,12 +77,12 @@ func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
 	return account, nil
 }
 
-// Roles returns the roles of this org with exactly these names; unknown names are
-// left out. The error wraps ErrUnavailable.
+// Roles returns the roles of this org with exactly these names. It leaves unknown names out.
+// The error wraps ErrUnavailable.
 func (t *Tenant) Roles(ctx context.Context, names []string) ([]Role, error) {
 	roles, err := t.guard.Directory.Roles(ctx, t.Org.Code, names)
 	if err != nil {
-		return nil, unavailable("role", err)
+		return nil, Unavailable(fmt.Errorf("role look-up: %w", err))
 	}
 	other := func(r Role) bool { return !slices.Contains(names, r.Name) }
 	if slices.ContainsFunc(roles, other) {
@@ -91,9 +91,8 @@ func (t *Tenant) Roles(ctx context.Context, names []string) ([]Role, error) {
 	return roles, nil
 }
 
-// lookup keeps "there is none" apart from "the directory did not answer": the
-// second must never read as the first. Neither a result nor an error is no
-// answer.
+// lookup separates "there is none" from "the directory did not answer". The second must never
+// read as the first. A directory that returns neither a result nor an error did not answer.
 func lookup(what string, nothing bool, err error) error {
 	switch {
 	case err == nil && !nothing:
@@ -103,14 +102,5 @@ func lookup(what string, nothing bool, err error) error {
 	case IsNotFound(err):
 		return err
 	}
-	return unavailable(what, err)
-}
-
-// unavailable says that a look-up failed. Its cause may wrap ErrNotFound, which
-// whoever asks for an absence would take for one.
-func unavailable(what string, err error) error {
-	if errors.Is(err, ErrNotFound) {
-		err = errors.New(err.Error())
-	}
-	return fmt.Errorf("%w: %s look-up: %w", ErrUnavailable, what, err)
+	return Unavailable(fmt.Errorf("%s look-up: %w", what, err))
 }

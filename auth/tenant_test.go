@@ -27,8 +27,8 @@ func tenantOf(t testing.TB, g *auth.Guard) (tenant *auth.Tenant) {
 	return tenant
 }
 
-// folding is a directory whose database compares text without regard to case, as
-// some do by default. It holds what is written in lower case.
+// folding is a directory whose database ignores case when it compares text, as some do by
+// default. It stores lower case.
 type folding struct{ auth.Directory }
 
 func (f folding) App(ctx context.Context, clientKey string) (*auth.App, error) {
@@ -40,7 +40,7 @@ func (f folding) Account(ctx context.Context, org, id string) (*auth.Account, er
 }
 
 func (f folding) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
-	lower := []string{"unasked"} // such a database may find more than was meant
+	lower := []string{"unasked"} // such a database may find more than requested
 	for _, name := range names {
 		lower = append(lower, strings.ToLower(name))
 	}
@@ -105,7 +105,7 @@ func TestM11RolesAreExact(t *testing.T) {
 	}
 }
 
-// sharing is a directory that gives everybody the same slice of roles.
+// sharing is a directory that returns the same slice of roles to every caller.
 type sharing struct {
 	auth.Directory
 	roles []auth.Role
@@ -113,7 +113,7 @@ type sharing struct {
 
 func (s sharing) Roles(context.Context, string, []string) ([]auth.Role, error) { return s.roles, nil }
 
-// What a directory returns is shared: what was not asked for is left out of a copy.
+// What a directory returns is shared, so unrequested roles are left out of a copy.
 func TestRolesLeavesTheDirectorysSliceAsItIs(t *testing.T) {
 	d := sharing{directory(), []auth.Role{{Name: "other"}, {Name: "editor"}, {Name: "another"}, {Name: "reader"}}}
 	g := guard()
@@ -127,7 +127,7 @@ func TestRolesLeavesTheDirectorysSliceAsItIs(t *testing.T) {
 	}
 }
 
-// notFound is a directory that answers a list of roles as if it were one thing.
+// notFound is a directory that returns ErrNotFound for a list of roles.
 type notFound struct{ auth.Directory }
 
 func (notFound) Roles(context.Context, string, []string) ([]auth.Role, error) {
@@ -163,7 +163,7 @@ func TestRecordedIsTheSetOfItsChains(t *testing.T) {
 		{"more than a list may hold", make([]string, 1025), false, false},
 		{"none again", nil, false, false},
 	} {
-		for range 2 { // compiled, and kept
+		for range 2 { // compiled, and then cached
 			set := tenant.CompileRecord("credential", "key", c.chains)
 			if set.Allows(read) != c.read || set.Allows(update) != c.update {
 				t.Errorf("%s: read %v, update %v", c.name, set.Allows(read), set.Allows(update))
@@ -182,7 +182,7 @@ func TestRecordedKeepsACopyOfTheChains(t *testing.T) {
 	}
 }
 
-// A Set says where its chains are from, so that two records of one name are two.
+// A Set knows the source of its chains, so that two records of one name stay different.
 func TestRecordedTellsRecordsApart(t *testing.T) {
 	tenant := tenantOf(t, guard())
 	chains := []string{"object.read"}
@@ -206,8 +206,8 @@ func TestRecordedCompilesOnce(t *testing.T) {
 	}
 }
 
-// The observer of a request is told of each chain that was dropped on its way,
-// also when the rest was compiled for another request.
+// The observer of a request gets each chain that was dropped for it, also if the rest was
+// compiled for another request.
 func TestRecordedReportsWhatItDrops(t *testing.T) {
 	g := guard()
 	var reported []error
@@ -217,7 +217,7 @@ func TestRecordedReportsWhatItDrops(t *testing.T) {
 		tenant := auth.TenantFrom(r.Context())
 		tenant.CompileRecord("credential", "good", []string{"object.read"})
 		tenant.CompileRecord("credential", "key", []string{"object..x"})
-		tenant.CompileRecord("role", "broken", []string{"objects"}) // an unknown root is reported of what is granted only
+		tenant.CompileRecord("role", "broken", []string{"objects"}) // an unknown root is reported only for what is granted
 		auth.Fail(w, r, auth.ErrForbidden)
 	})
 	for range 2 {
@@ -269,7 +269,7 @@ func TestVetSaysWhereAndWhat(t *testing.T) {
 	}
 }
 
-// scopeFaults lists path and reason of what an error of Vet has below it.
+// scopeFaults lists path and reason of each child of an error of Vet.
 func scopeFaults(t testing.TB, err error) (list []string) {
 	t.Helper()
 	if err == nil {
@@ -319,7 +319,7 @@ func TestScopeErrorFindsWhatIsJoined(t *testing.T) {
 	}
 }
 
-// A refusal is no larger than what it names 32 of.
+// A refusal names at most 32 chains, which limits its size.
 func TestVetNamesUpTo32Chains(t *testing.T) {
 	tenant := tenantOf(t, guard())
 	for _, n := range []int{31, 32, 33, 1024} {

@@ -6,27 +6,26 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// MayWrite decides whether p's scope lets a request write these properties of an
-// object: Update those of an instance, or Create an instance that has them. It
-// is the other half of a route that Some lets in,
+// MayWrite decides whether p's scope permits a request to write these properties of an
+// object. v is Update for the properties of an instance, or Create for an instance that has
+// them. A route with the need Some must call it,
 //
 //	auth.Some("object.update.c_note.{id}")
 //
-// and is called before anything is written, with the property paths of
-// everything that the body names: what it unsets, too, and names that the
-// application does not know. Take them from what was decoded and will be
-// written, never from another reading of the body. A path is dot-separated, as
-// chains have it: "c_meta.lang", "c_tags[]"; to replace a whole c_meta name that.
-// The identifier "" is that of an instance to be created, and of every instance
-// to be updated.
+// before it writes anything. Pass the property paths of everything that the body names, also
+// those it unsets, and names that the application does not know. Take them from the decoded
+// value that will be written, never from another reading of the body. A path is
+// dot-separated, as in chains: "c_meta.lang", "c_tags[]". To replace the whole of c_meta,
+// name c_meta. The identifier "" means an instance to be created, or every instance to be
+// updated.
 //
-// Each path needs a chain that covers it: object.update.c_note.*.c_text, or a
-// wider one. Without paths an update needs some chain on the instance, for it
-// changes nothing; and creating needs one without a property, for a property does
-// not grant the object it belongs to.
+// Each path needs a chain that covers it: object.update.c_note.*.c_text, or a wider one. An
+// update without paths changes nothing, so it needs only some chain on the instance. Creating
+// without paths needs a chain without a property, because a property does not grant the
+// object it belongs to.
 //
-// The error has DetailScope and a child for each path that is not covered, up to
-// 32. Access rules on objects are for the caller to decide, as ever.
+// The error has DetailScope and a child for each path that is not covered, up to 32. The
+// caller must still check the access rules on objects.
 func (p Principal) MayWrite(v scope.Verb, object, id string, paths []string) error {
 	grant := p.Scope.On(v, object)
 	whole := grant.Need(id, "")

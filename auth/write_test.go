@@ -10,8 +10,8 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// uncovered lists the paths that a refusal of MayWrite names; granted is true
-// when it is none.
+// uncovered lists the paths that a refusal of MayWrite names. granted is true if there is no
+// refusal.
 func uncovered(t *testing.T, err error) (paths []string, granted bool) {
 	t.Helper()
 	if err == nil {
@@ -41,7 +41,7 @@ func TestMayWrite(t *testing.T) {
 		id     string
 		paths  []string
 		want   []string // uncovered
-		none   bool     // refused, and no path is to blame
+		none   bool     // refused, but not because of a path
 	}{
 		{"a property that a chain names", []string{text}, scope.Update, "c_note", id, paths("c_text"), nil, false},
 		{"C14 another one", []string{text}, scope.Update, "c_note", id, paths("c_author"), paths("c_author"), false},
@@ -135,7 +135,7 @@ func TestMayWriteNamesSomeOfMany(t *testing.T) {
 	}
 }
 
-// The scope that is lifted for a view is the one that is asked.
+// The scope that a view has lifted is the one that MayWrite checks.
 func TestMayWriteWithoutScope(t *testing.T) {
 	p := auth.Principal{Account: "ann", Scope: compiled("view"), Granted: compiled("view")}
 	for name, err := range map[string]error{

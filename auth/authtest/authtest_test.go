@@ -98,14 +98,14 @@ func TestClientSigns(t *testing.T) {
 	if status := get(); status != 200 {
 		t.Errorf("got %d", status)
 	}
-	// The client learns the server's time from what it is refused with.
+	// The client learns the server's time from the refusal.
 	clock.Advance(10 * time.Minute)
 	if status := get(); status != 200 {
 		t.Errorf("after the server's clock moved: got %d", status)
 	}
 }
 
-// failures records what a test would fail with.
+// failures records the errors that a test would report.
 type failures struct {
 	testing.TB
 	texts []string

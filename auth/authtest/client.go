@@ -7,8 +7,8 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Client returns a client that signs its requests to a test server as clientKey.
-// The mount is what stands before the signed command: "/acme/v2".
+// Client returns a client that signs its requests to a test server as clientKey. The mount is the
+// part of the path before the signed command: "/acme/v2".
 func Client(server *httptest.Server, mount, clientKey string, secret signing.Secret) *http.Client {
 	client := server.Client()
 	return &http.Client{

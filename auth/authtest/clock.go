@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Clock is a time that stands still until it is moved. Give its Now to whatever
-// has a field of that name. It is safe for concurrent use. Stores keep time by
-// themselves; to test those, use testing/synctest.
+// Clock is a clock that stands still until Advance moves it. Set a field called Now to its method
+// Now. It is safe for concurrent use. Stores use their own clock; to test them, use
+// testing/synctest.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that stands at a time.
+// NewClock returns a clock that shows the time at.
 func NewClock(at time.Time) *Clock { return &Clock{now: at} }
 
 // Now returns the clock's time.

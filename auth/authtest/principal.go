@@ -9,17 +9,15 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// Request returns a request for a handler that is called directly: auth.From
-// answers p. There is no tenant in its context; handlers that ask for one are
-// tested through a Guard, with As.
+// Request returns a request for calling a handler directly: auth.From returns p. Its context has
+// no tenant. Test handlers that need a tenant through a Guard, with As.
 func Request(method, target string, body io.Reader, p auth.Principal) *http.Request {
 	r := httptest.NewRequest(method, target, body)
 	return r.WithContext(auth.With(r.Context(), p))
 }
 
-// As returns a mechanism that takes every request for one of p: put it in the
-// place of a Guard's mechanisms to test what p may and may not do. p needs an
-// Account; its Org left empty is the org of the request.
+// As returns a mechanism that admits every request as p. Use it as a Guard's only mechanism, to
+// test what p may do. p needs an Account. An empty Org becomes the org of the request.
 func As(p auth.Principal) auth.Mechanism {
 	if p.Mechanism == "" {
 		p.Mechanism = "authtest"

@@ -10,14 +10,14 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// CheckRoutes sends an anonymous request to each route and fails the test if
-// one that is not open (auth.Public, auth.Optional) answers with anything but a
-// 401. With a Mux the routes are mux.Routes(); with another router, list what
-// it serves: a route that was registered without Require is found here.
+// CheckRoutes sends an anonymous request to each route that is not open (auth.Public,
+// auth.Optional). It fails the test if the answer is anything but 401. With a Mux, pass
+// mux.Routes(). With another router, list the routes that it serves; CheckRoutes then finds a
+// route without Require.
 //
-// The mount is what stands before the routes: "/acme/v2", of an org the server
-// knows. Wildcards are filled with the id 000000000000000000000001. A pattern
-// without a method is asked by GET.
+// The mount is the part of the path before the routes, such as "/acme/v2", for an org that the
+// server knows. Wildcards are replaced by the id 000000000000000000000001. A pattern without a
+// method is requested with GET.
 func CheckRoutes(t testing.TB, h http.Handler, mount string, routes []auth.Route) {
 	t.Helper()
 	if len(routes) == 0 {

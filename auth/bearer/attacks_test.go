@@ -53,7 +53,7 @@ func TestAPrincipalTellsWhichToken(t *testing.T) {
 	}
 }
 
-// What package token refuses, through HTTP: one row of each class.
+// Tokens that package token refuses, sent over HTTP: one row of each class.
 func TestTokensThatAreRefused(t *testing.T) {
 	w := newWorld(t)
 	now := time.Now().Unix()
@@ -262,7 +262,7 @@ func TestT25ARefusedNeedCostsTheUse(t *testing.T) {
 func TestT29WhatAHandlerAltersIsItsOwn(t *testing.T) {
 	w := newWorld(t)
 	for raw, roles := range map[string][]string{
-		honest(t): {"member"}, // the subject's own
+		honest(t): {"member"}, // the subject's own role
 		honest(t, "service/rls", []string{"editor"}): {"member", "editor"},
 	} {
 		for range 2 {
@@ -348,7 +348,7 @@ func TestAStoreThatFailsIsUnavailable(t *testing.T) {
 		}
 	})
 	t.Run("roles", func(t *testing.T) {
-		for _, roles := range []any{nil, []string{"editor"}} { // the subject's own, and added ones
+		for _, roles := range []any{nil, []string{"editor"}} { // the subject's own roles only, and added ones
 			w := newWorld(t, func(w *world) { w.guard.Directory = withoutRoles{w.directory} })
 			raw := w.limited(t, "r", 3, "service/rls", roles)
 			want(t, w.me(t, raw), 503, "error.storeUnavailable")
@@ -366,8 +366,8 @@ func TestAStoreThatFailsIsUnavailable(t *testing.T) {
 	})
 }
 
-// Whatever the header holds: a request gets in by the scheme, one blank and the
-// token, and by nothing else; and not beside another app's key.
+// Whatever the header holds, a request is admitted only by the scheme, one space and the token.
+// With another app's key it is not admitted.
 func FuzzAuthorizationHeader(f *testing.F) {
 	for _, seed := range []string{"Bearer @", "bearer @", "Bearer  @", "Bearer\t@", "Bearer @ ", "Bearer @,@", "Basic @", "@", "Bearer", "Bearer @=", "Bearer @.@"} {
 		f.Add(seed, "", false)
@@ -394,7 +394,7 @@ func FuzzAuthorizationHeader(f *testing.F) {
 	})
 }
 
-// What section 8 of the interface bounds in a token, beside its length.
+// The limits of claims in section 8 of the interface, except the length of a token.
 func TestBoundsOfClaims(t *testing.T) {
 	w := newWorld(t)
 	chains := func(n int) []string { return slices.Repeat([]string{"*"}, n) }

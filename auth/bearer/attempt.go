@@ -11,23 +11,22 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// errRefused is a token that is genuine and not good here: its app or account
-// is gone, disabled or another org's. Clients cannot tell it from a forged one.
+// errRefused is the error for a genuine token that is not valid here: its app or account is gone,
+// disabled or another org's. Clients cannot tell such a token from a forged one.
 var errRefused = errors.New("bearer: token refused")
 
-// attempt is one request on its way through token.Verifier.
+// attempt is the state of one request during token.Verifier.Verify.
 type attempt struct {
 	tenant  *auth.Tenant
 	ceiling bool // Mechanism.Ceiling
 	roles   []string
 	scope   scope.Set
 
-	maker, makerApp string // where they are others than its subject and its issuer
+	maker, makerApp string // set if they differ from its subject and its issuer
 }
 
-// admit decides whether a genuine token is good in this org, and with which
-// roles and scope. It runs before a use is spent, so that a directory that does
-// not answer costs none.
+// admit decides whether a genuine token is valid in this org, and sets its roles and scope. It
+// runs before a use is spent, so that a failure of the directory costs no use.
 func (a *attempt) admit(ctx context.Context, v *token.Verified) error {
 	if _, err := a.tenant.App(ctx, v.Issuer()); err != nil {
 		return refuse(err)
@@ -39,7 +38,7 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) error {
 	if v.IssuedAt().Before(account.TokensFrom) {
 		return fmt.Errorf("%w: signed before the account's tokens begin", errRefused)
 	}
-	if a.roles, err = merge(ctx, a.tenant, account.Roles, v.Roles()); err != nil {
+	if a.roles, err = mergeRoles(ctx, a.tenant, account.Roles, v.Roles()); err != nil {
 		return refuse(err)
 	}
 	claim, claimed := v.Scope()
@@ -51,9 +50,9 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) error {
 	return err
 }
 
-// made refuses a token whose maker is gone. The token that made it is the ledger's
-// to know.
-func (a *attempt) made(ctx context.Context, v *token.Verified, by token.Lineage) error {
+// checkMakers refuses a token if one of its makers is gone. The ledger checks the token that made
+// it.
+func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.Lineage) error {
 	r := token.Record{ClientKey: v.Issuer(), Subject: v.Subject(), Issued: v.IssuedAt(), Lineage: by}
 	if err := Made(ctx, a.tenant, r); err != nil {
 		return refuse(err)
@@ -67,11 +66,11 @@ func (a *attempt) made(ctx context.Context, v *token.Verified, by token.Lineage)
 	return nil
 }
 
-// Made decides whether a token with a jti may still be there for those who made it:
-// the app whose signature did, or another account than its subject. The Mechanism
-// asks it of each token; ask it of what a Ledger lists. The error wraps
-// auth.ErrNotFound when the maker is gone or disabled, or has ended its tokens since,
-// and auth.ErrUnavailable when the directory does not answer.
+// Made checks that the makers of a token with a jti still exist. They are the app whose signature
+// made it, and the account that made it for another account. The Mechanism checks the makers of
+// each token. Call Made for the tokens that a Ledger lists. The error wraps auth.ErrNotFound if a
+// maker is gone or disabled, or has since ended its tokens. It wraps auth.ErrUnavailable if the
+// directory does not answer.
 func Made(ctx context.Context, t *auth.Tenant, r token.Record) error {
 	if r.MakerApp != "" && r.MakerApp != r.ClientKey {
 		if _, err := t.App(ctx, r.MakerApp); err != nil {
@@ -85,8 +84,8 @@ func Made(ctx context.Context, t *auth.Tenant, r token.Record) error {
 	if err != nil {
 		return err
 	}
-	// What an account made for others counts as its own: the token that made this
-	// one may be over, which only its iat tells.
+	// TokensFrom also ends what an account made for others. The token that made this one may have
+	// ended, and only the iat of this one shows it.
 	if r.Issued.Before(maker.TokensFrom) {
 		return fmt.Errorf("bearer: made before its maker's tokens begin: %w", auth.ErrNotFound)
 	}
@@ -116,14 +115,14 @@ func (a *attempt) principal(v *token.Verified) auth.Principal {
 	}
 }
 
-// merge returns the roles of the subject and those the token adds, each once,
-// in a slice of the request's own. A role the token names must exist.
-func merge(ctx context.Context, t *auth.Tenant, subject, added []string) ([]string, error) {
+// mergeRoles returns the roles of the subject and those that the token adds, each once, in a new
+// slice. A role that the token names must exist.
+func mergeRoles(ctx context.Context, t *auth.Tenant, subject, added []string) ([]string, error) {
 	roles := slices.Clone(subject)
 	if len(added) == 0 {
 		return roles, nil
 	}
-	if err := exist(ctx, t, added); err != nil {
+	if err := checkRoles(ctx, t, added); err != nil {
 		return nil, err
 	}
 	for _, name := range added {
@@ -134,7 +133,7 @@ func merge(ctx context.Context, t *auth.Tenant, subject, added []string) ([]stri
 	return roles, nil
 }
 
-func exist(ctx context.Context, t *auth.Tenant, names []string) error {
+func checkRoles(ctx context.Context, t *auth.Tenant, names []string) error {
 	known, err := t.Roles(ctx, names)
 	if err != nil {
 		return err
@@ -147,7 +146,7 @@ func exist(ctx context.Context, t *auth.Tenant, names []string) error {
 	return nil
 }
 
-// withRoles adds the chains of roles to a claim's.
+// withRoles adds the chains of the roles to those of the claim.
 func withRoles(ctx context.Context, t *auth.Tenant, claim scope.Set, roles []string) (scope.Set, error) {
 	if len(roles) == 0 {
 		return claim, nil
@@ -159,7 +158,7 @@ func withRoles(ctx context.Context, t *auth.Tenant, claim scope.Set, roles []str
 	return claim.Union(set), nil
 }
 
-// refuse keeps "there is none" apart from "the directory did not answer".
+// refuse separates "there is none" from "the directory did not answer".
 func refuse(err error) error {
 	if auth.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", errRefused, err)

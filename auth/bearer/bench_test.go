@@ -8,7 +8,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// discard is a ResponseWriter whose header is used again.
+// discard is a ResponseWriter whose header is reused.
 type discard struct {
 	header http.Header
 	status int
@@ -18,7 +18,7 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 
-// checked are handlers behind a Guard and a token, and a request with it.
+// checked returns handlers behind a Guard and a token, and a request with it.
 func checked(t testing.TB, alter ...func(*world)) (mux, mount http.Handler, r *http.Request) {
 	t.Helper()
 	w := newWorld(t, alter...)
@@ -30,7 +30,7 @@ func checked(t testing.TB, alter ...func(*world)) (mux, mount http.Handler, r *h
 	return w.mux, w.guard.Mount(w.guard.Require(need)(nothing)), r
 }
 
-// serve answers a request, time and again.
+// serve returns a function that sends the request to h again on each call.
 func serve(t testing.TB, h http.Handler, r *http.Request) func() {
 	w := &discard{header: http.Header{}}
 	return func() {
@@ -40,9 +40,9 @@ func serve(t testing.TB, h http.Handler, r *http.Request) func() {
 	}
 }
 
-// A request with a token that was seen before is one allocation, which its handler
-// may keep: its context. Roles of the account are two more, as the directory
-// answers them and as the principal has them.
+// A request with a token that was seen before takes one allocation, its context, which the
+// handler may keep. Roles of the account take two more: the directory's answer, and the
+// principal's copy.
 func TestAllocations(t *testing.T) {
 	for _, c := range []struct {
 		roles []string
@@ -59,7 +59,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// A token that was seen before, through the whole chain.
+// A request with a token that was seen before, through the whole chain.
 func BenchmarkGuard(b *testing.B) {
 	mux, mount, r := checked(b)
 	for name, h := range map[string]http.Handler{"Mux": mux, "Mount": mount} {

@@ -13,19 +13,18 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Certs returns the handlers of the two endpoints that publish the public keys
-// of an org's exposed apps (section 4 of the interface): as one document that is
-// a list and a JWK set (RFC 7517) at once, and as PEM. Register them for GET on
-// Public routes of a Guard. Both have a strong ETag, answer 304, and may be
-// cached for 5 minutes; a store that does not answer within the Guard's Timeout is
-// a 503, never an empty set.
+// Certs returns the handlers of the two endpoints that publish the public keys of an org's
+// exposed apps (section 4 of the interface). The document of jwk is both a list and a JWK set
+// (RFC 7517); pem serves PEM. Register them for GET on Public routes of a Guard. Both have a
+// strong ETag, answer 304, and may be cached for 5 minutes. If the store does not answer within
+// the Guard's Timeout, the answer is 503, never an empty set.
 func Certs(keys token.Exposed) (jwk, pem http.Handler) {
 	return certs{keys, "application/jwk-set+json", token.JWKSet},
 		certs{keys, "application/x-pem-file", pemFile}
 }
 
-// pemFile is token.PEM, with a line of text where there is no key: no reply is
-// empty. Readers of PEM pass over what stands outside of its blocks.
+// pemFile is token.PEM, but has a line of text if there is no key, so that no reply is empty.
+// Readers of PEM ignore text outside of its blocks.
 func pemFile(keys []token.PublicKey) []byte {
 	if text := token.PEM(keys); len(text) > 0 {
 		return text
@@ -49,7 +48,7 @@ func (c certs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	keys, err := c.keys.Exposed(ctx, t.Org.Code)
 	if err != nil {
-		auth.Fail(w, r, fmt.Errorf("%w: exposed keys: %w", auth.ErrUnavailable, err))
+		auth.Fail(w, r, auth.Unavailable(fmt.Errorf("exposed keys: %w", err)))
 		return
 	}
 	body := c.encode(keys)
@@ -60,7 +59,7 @@ func (c certs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
 
-	// The document is whole or unchanged, never a range of it.
+	// Answer with the whole document or 304, never with a range.
 	conditional := &http.Request{Method: r.Method, Header: http.Header{}}
 	if tags := r.Header["If-None-Match"]; tags != nil {
 		conditional.Header["If-None-Match"] = tags
@@ -68,7 +67,7 @@ func (c certs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(unranged{w}, conditional, "", time.Time{}, bytes.NewReader(body))
 }
 
-// unranged does not announce ranges, which http.ServeContent does.
+// unranged removes the Accept-Ranges header that http.ServeContent sets.
 type unranged struct{ http.ResponseWriter }
 
 func (w unranged) WriteHeader(status int) {

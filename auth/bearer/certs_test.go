@@ -99,7 +99,7 @@ func TestPEMWithoutAKeyIsNoEmptyReply(t *testing.T) {
 	}
 }
 
-// K02: each answer is wholly the old set or wholly the new one.
+// K02: each answer is either the whole old set or the whole new one.
 func TestRegeneratingTearsNoAnswer(t *testing.T) {
 	w := newWorld(t)
 	known := map[string]bool{}

@@ -25,17 +25,17 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// TestChainsOfMakers has random sessions, signing keys and tokens mint tokens for
-// as long as they can, through a Guard, and asks of each: what it may do, may its
-// maker do, too? It asks while time passes, after a token was revoked, and after an
-// app or an account was disabled.
+// TestChainsOfMakers lets random sessions, signing keys and tokens mint tokens through a Guard,
+// as long as they can. For each token it checks that its maker may do whatever the token may do.
+// It checks again while time passes, after a token was revoked, and after an app or an account
+// was disabled.
 func TestChainsOfMakers(t *testing.T) {
 	testChainsOfMakers(t, func(_ testing.TB, clock *authtest.Clock) token.Ledger {
 		return &token.MemoryLedger{Now: clock.Now}
 	})
 }
 
-// testChainsOfMakers is the test for a ledger that goes by a clock.
+// testChainsOfMakers is the test for a ledger that uses a given clock.
 func testChainsOfMakers(t *testing.T, newLedger func(testing.TB, *authtest.Clock) token.Ledger) {
 	worlds := 6
 	if testing.Short() {
@@ -58,7 +58,7 @@ func testChainsOfMakers(t *testing.T, newLedger func(testing.TB, *authtest.Clock
 	}
 }
 
-// tally counts what happened, so that the test does not pass by doing nothing.
+// tally counts what happened, so that the test cannot pass without doing anything.
 type tally struct{ minted, byTokens, refused, passed, ended, revoked int }
 
 func (a *tally) add(b tally) {
@@ -66,12 +66,12 @@ func (a *tally) add(b tally) {
 	a.passed, a.ended, a.revoked = a.passed+b.passed, a.ended+b.ended, a.revoked+b.revoked
 }
 
-// holder is something that requests can be made with: a session, a signing key, or
-// a token that another holder has made.
+// holder is a credential for requests: a session, a signing key, or a token that another holder
+// made.
 type holder struct {
 	name    string
 	present func(*http.Request)
-	inside  string // an address that it can be used from
+	inside  string // an address from which it can be used
 
 	maker  *holder // of a token
 	by     auth.Principal
@@ -81,14 +81,12 @@ type holder struct {
 
 func (h *holder) isToken() bool { return h.maker != nil }
 
-// isBrief reports whether nothing but its end, 15 minutes away, ends an ephemeral
-// token.
+// isBrief reports whether the holder is an ephemeral token that lasts at most 15 minutes.
 func (h *holder) isBrief() bool {
 	return h.isToken() && h.claims.ID == "" && h.claims.Expires.Sub(h.made) <= 15*time.Minute
 }
 
-// descendsFrom reports whether a token was made by another holder, or by what that
-// one has made.
+// descendsFrom reports whether a token was made by another holder, or by a descendant of it.
 func (h *holder) descendsFrom(other *holder) bool {
 	for h = h.maker; h != nil; h = h.maker {
 		if h == other {
@@ -109,7 +107,7 @@ func (h *holder) String() string {
 
 const appC = "acmeKey000000000000003"
 
-// lab is a world with three apps that sign, and everything that was made in it.
+// lab is a world with three apps that sign, and all holders made in it.
 type lab struct {
 	*minting
 	*rand.Rand
@@ -118,7 +116,7 @@ type lab struct {
 	mux     *auth.Mux
 	holders []*holder
 
-	// Of the latest request that minted.
+	// of the latest request that minted
 	wish   bearer.Wish
 	by     auth.Principal
 	raw    token.Token
@@ -155,14 +153,14 @@ func newLab(t testing.TB, seed uint64, newLedger func(testing.TB, *authtest.Cloc
 	return l
 }
 
-// restore puts an account as it was: ada and bob are administrators, cat is not.
+// restore resets an account: ada and bob are administrators, cat is not.
 func (l *lab) restore(id string) {
 	roles := map[string][]string{"ada": {"administrator"}, "bob": {"administrator", "editor"}, "cat": {"member"}}
 	l.directory.PutAccount(auth.Account{ID: id, Org: "acme", Roles: roles[id]})
 }
 
-// newKey gives an app a signing key with random bounds, for an account of its own
-// and for cat.
+// newKey gives an app a signing key with random restrictions, for an account of its own and for
+// cat.
 func (l *lab) newKey(t testing.TB, app, account string, credentials signature.Memory) {
 	_, secret := signing.Generate()
 	key, err := signing.NewKey(app, secret)
@@ -191,7 +189,7 @@ func (l *lab) newKey(t testing.TB, app, account string, credentials signature.Me
 	}
 }
 
-// sign signs a request by hand, from the text of the interface.
+// sign signs a request without package signing, by the text of the interface.
 func sign(r *http.Request, app string, secret signing.Secret, account string, now time.Time) {
 	timestamp := strconv.FormatInt(now.UnixMilli(), 10)
 	mac := hmac.New(sha256.New, []byte(app+string(secret)))
@@ -202,7 +200,7 @@ func sign(r *http.Request, app string, secret signing.Secret, account string, no
 	}
 }
 
-// accepting is a store of replays that has never seen anything.
+// accepting is a store of replays that accepts every request.
 type accepting struct{}
 
 func (accepting) Claim(context.Context, signing.Use) error { return nil }
@@ -229,7 +227,7 @@ func (loggedIn) Challenge(error) string { return "" }
 
 var probes = []string{"/me", "/notes/read", "/notes/update", "/apps/read", "/apps/update", "/views/report"}
 
-// routes are one that mints, and those that tokens are tried on.
+// routes returns one route that mints, and those on which tokens are tried.
 func (l *lab) routes() *auth.Mux {
 	mux := l.guard.Mux()
 	mux.HandleFunc("POST /tokens", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
@@ -249,7 +247,7 @@ func (l *lab) routes() *auth.Mux {
 	return mux
 }
 
-// send makes a request with a holder, from an address.
+// send sends a request with a holder's credential, from an address.
 func (l *lab) send(h *holder, method, path, from string) (int, *auth.Principal) {
 	r := httptest.NewRequest(method, "/acme/v2"+path, nil)
 	r.Header.Set("Test-Address", from)
@@ -270,12 +268,12 @@ func (l *lab) chains() []string {
 	return list
 }
 
-// mint has a random holder ask for a random token.
+// mint lets a random holder request a random token.
 func (l *lab) mint(t testing.TB) {
 	maker := l.holders[l.IntN(len(l.holders))]
 	status, by := l.send(maker, "GET", "/me", maker.inside)
 	if status != 200 {
-		by = &auth.Principal{} // it has ended, and asks all the same
+		by = &auth.Principal{} // it has ended, and requests anyway
 	}
 	l.wish = l.randomWish(by)
 	if status, _ = l.send(maker, "POST", "/tokens", maker.inside); status >= 500 {
@@ -295,8 +293,8 @@ func (l *lab) mint(t testing.TB) {
 	})
 }
 
-// seldom is true one time in a few: what is asked for is near what the maker has,
-// since what has nothing to do with it is refused.
+// seldom returns true once in a few calls. Most wishes must be near what the maker has, because a
+// wish without anything in common with it is refused.
 func (l *lab) seldom() bool { return l.IntN(6) == 0 }
 
 func (l *lab) randomWish(by *auth.Principal) bearer.Wish {
@@ -333,7 +331,7 @@ func (l *lab) randomWish(by *auth.Principal) bearer.Wish {
 	return w
 }
 
-// end is the end of a maker, or some other one.
+// end returns the end of a maker, or some other one.
 func (l *lab) end(by *auth.Principal) time.Time {
 	if l.seldom() {
 		return l.soon()
@@ -341,12 +339,12 @@ func (l *lab) end(by *auth.Principal) time.Time {
 	return by.Expires
 }
 
-// soon is a time in the next minutes or hours.
+// soon returns a time in the next minutes or hours.
 func (l *lab) soon() time.Time {
 	return l.clock.Now().Add([]time.Duration{time.Minute, 10 * time.Minute, 15 * time.Minute, 16 * time.Minute, 2 * time.Hour}[l.IntN(5)])
 }
 
-// passTime mints and probes while the clock passes the ends of everything.
+// passTime mints and probes while the clock passes all ends.
 func (l *lab) passTime(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Minute - 1, 1, time.Minute, 8 * time.Minute, 5*time.Minute - 1, 1, time.Minute,
 		30 * time.Minute, 44 * time.Minute, 90 * time.Minute, time.Hour} {
@@ -358,8 +356,8 @@ func (l *lab) passTime(t *testing.T) {
 	}
 }
 
-// probe tries each token on a few routes from some address, and its maker on those
-// where it passed. Excused are tokens that may outlive what became of their maker.
+// probe tries each token on a few routes from some address, and its maker on the routes that
+// admitted the token. excused selects tokens that may outlive a change of their maker.
 func (l *lab) probe(t *testing.T, excused func(*holder) bool) {
 	t.Helper()
 	for _, h := range l.holders {
@@ -381,7 +379,7 @@ func (l *lab) compare(t *testing.T, h *holder, path, from string, excused func(*
 	}
 	l.passed++
 	if h.isBrief() {
-		from = h.maker.inside // stated: from anywhere, but not for long
+		from = h.maker.inside // a brief token works from any network
 	}
 	switch status, maker := l.send(h.maker, "GET", path, from); {
 	case status == 200:
@@ -393,8 +391,8 @@ func (l *lab) compare(t *testing.T, h *holder, path, from string, excused func(*
 	}
 }
 
-// exceeds tells in what a principal has more than its maker, beyond what an
-// administrator who may administer gives away.
+// exceeds describes what a principal has beyond its maker, except what an administrator may give
+// without having it.
 func exceeds(p, maker *auth.Principal, h *holder) string {
 	admin := maker.HasRole("administrator") && maker.Granted.Allows(scope.Admin(scope.Update))
 	proven := admin && !maker.Authenticated.IsZero()
@@ -415,7 +413,7 @@ func exceeds(p, maker *auth.Principal, h *holder) string {
 	return ""
 }
 
-// statuses are what GET /me answers each token.
+// statuses returns the status of GET /me for each token.
 func (l *lab) statuses() map[*holder]int {
 	all := map[*holder]int{}
 	for _, h := range l.holders {
@@ -426,8 +424,8 @@ func (l *lab) statuses() map[*holder]int {
 	return all
 }
 
-// revoke takes tokens from the ledger: all that they made is refused, at once or,
-// without an id, when their 15 minutes are over; nothing else is.
+// revoke removes tokens from the ledger. What they made must be refused: at once, or after 15
+// minutes if it has no id. Nothing else may be refused.
 func (l *lab) revoke(t *testing.T) {
 	for range 4 {
 		l.restart(t)
@@ -450,8 +448,7 @@ func (l *lab) revoke(t *testing.T) {
 	}
 }
 
-// throughBrief reports whether a token descends from another by one that no ledger
-// knows.
+// throughBrief reports whether a token descends from another through one that no ledger has.
 func throughBrief(h, from *holder) bool {
 	for ; h != from; h = h.maker {
 		if h.isBrief() {
@@ -465,10 +462,10 @@ func (l *lab) hasChildren(of *holder) bool {
 	return slices.ContainsFunc(l.holders, func(h *holder) bool { return h.maker == of })
 }
 
-// oneThat returns one of the tokens that pass and are of some kind, or nil.
+// oneThat returns one of the admitted tokens for which is returns true, or nil.
 func (l *lab) oneThat(statuses map[*holder]int, is func(*holder) bool) *holder {
 	var some []*holder
-	for _, h := range l.holders { // in their order, so that a seed tells the whole run
+	for _, h := range l.holders { // in a fixed order, so that the seed determines the whole run
 		if statuses[h] == 200 && is(h) {
 			some = append(some, h)
 		}
@@ -479,8 +476,9 @@ func (l *lab) oneThat(statuses map[*holder]int, is func(*holder) bool) *holder {
 	return some[l.IntN(len(some))]
 }
 
-// checkEnded holds what passed before to what passes now. Whatever survives may
-// pass or not; without it, only the others are looked at when time has passed.
+// checkEnded checks that tokens in ends are refused, and that all other tokens are answered as
+// before. Tokens in survives may do either. If survives is nil, time has passed, and only tokens
+// in ends are checked.
 func (l *lab) checkEnded(t *testing.T, before map[*holder]int, ends, survives func(*holder) bool) {
 	t.Helper()
 	for h, status := range l.statuses() {
@@ -495,7 +493,7 @@ func (l *lab) checkEnded(t *testing.T, before map[*holder]int, ends, survives fu
 	}
 }
 
-// disableApp ends the tokens of an app, and those that its key made.
+// disableApp ends the tokens of an app, and the tokens that its key made.
 func (l *lab) disableApp(t *testing.T) {
 	for _, app := range []string{appA, appB, appC} {
 		l.restart(t)
@@ -513,7 +511,7 @@ func (l *lab) disableApp(t *testing.T) {
 	}
 }
 
-// disableAccount ends the tokens for an account, and those with an id that it made.
+// disableAccount ends the tokens of an account, and the tokens with an id that it made.
 func (l *lab) disableAccount(t *testing.T) {
 	for _, id := range []string{"ada", "bob", "cat"} {
 		l.restart(t)
@@ -524,13 +522,13 @@ func (l *lab) disableAccount(t *testing.T) {
 			}
 		}
 		l.probe(t, func(h *holder) bool {
-			return h.claims.ID == "" // which has no record of its maker
+			return h.claims.ID == "" // a token without an id has no record of its maker
 		})
 		l.restore(id)
 	}
 }
 
-// restart forgets what has ended, and mints anew.
+// restart removes the ended holders, and mints new ones.
 func (l *lab) restart(t *testing.T) {
 	l.clock.Advance(time.Minute)
 	l.holders = slices.DeleteFunc(l.holders, func(h *holder) bool {

@@ -1,23 +1,23 @@
-// Package bearer lets a Guard authenticate bearer tokens (section 5.4 of the
-// interface): the work of package token, with orgs, accounts and roles around
-// it.
+// Package bearer lets a Guard authenticate bearer tokens (section 5.4 of the interface). It adds
+// orgs, accounts and roles to package token.
 //
 //   - Mechanism authenticates requests.
-//   - Certs serves the public keys of an org's apps, for others who verify.
-//   - Mint decides whether a caller may mint a token, and signs it. Its errors are
-//     ready for auth.Fail. Within only decides.
-//   - Made tells of a token that a ledger lists whether its makers are still there.
+//   - Certs serves the public keys of an org's apps, for others that verify tokens.
+//   - Mint decides whether a caller may mint a token, and signs it. Its errors are ready for
+//     auth.Fail. Within only decides.
+//   - Made checks that the makers of a token in a ledger still exist.
 //
-// Keys and the ledger of tokens that have an id are left to the application:
-// package token has them in memory, sqlstore in a database, redisstore the ledger.
+// The application chooses where the keys are stored, and the ledger of tokens that have an id.
+// Package token stores both in memory, sqlstore stores both in a database, and redisstore stores
+// the ledger.
 //
 // # What is not checked
 //
-// Who is an administrator is the application's to say. A scope only limits:
-// whether the account may reach an object at all is decided by the handlers.
+// The application says who is an administrator. A scope only limits: handlers decide whether the
+// account may access an object at all.
 //
 // # Compatibility
 //
-// From v0.1 on, fields are only added to structs, so that composite literals name
-// theirs; which errors wrap which is part of the API, and their texts are not.
+// From v0.1 on, structs only gain fields, so write their literals with field names. Which errors
+// wrap which is part of the API. Their texts are not.
 package bearer

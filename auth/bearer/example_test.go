@@ -15,7 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// A server that takes tokens of its org's apps, and one of these tokens.
+// A server that accepts tokens of its org's apps, and one of these tokens.
 func Example() {
 	ctx := context.Background()
 	const app = "acmeKey000000000000001"
@@ -57,7 +57,7 @@ func Example() {
 	// POST 403 "Bearer error=\"insufficient_scope\", scope=\"object.create.c_note\""
 }
 
-// What an account asks for is held against what it has, before it is minted.
+// Within compares a requested token with what the account has, before it is minted.
 func ExampleWithin() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
@@ -109,7 +109,7 @@ func ExampleMint() {
 	// Output: REDACTED true [object.read.c_note] 15m0s
 }
 
-// The public keys of the apps that expose them, for others who verify.
+// The public keys of the apps that expose them, for others that verify tokens.
 func ExampleCerts() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
@@ -130,8 +130,7 @@ func ExampleCerts() {
 	// Output: {"object":"list","data":[],"hasMore":false,"keys":[]}
 }
 
-// What a token would be able to do, before it is minted: to show it to whoever
-// asks for it.
+// Show what a token could do, before it is minted.
 func ExampleEffective() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
@@ -160,7 +159,7 @@ func ExampleEffective() {
 	// object.update.c_note by the role editor
 }
 
-// A list of tokens leaves out those whose maker is gone: they are refused.
+// A list of tokens omits those whose maker is gone, because they are refused.
 func ExampleMade() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
@@ -173,7 +172,7 @@ func ExampleMade() {
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("GET /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		for _, record := range []token.Record{ // of Ledger.List
+		for _, record := range []token.Record{ // from Ledger.List
 			{ID: "first", Subject: "ann", Lineage: token.Lineage{Maker: "ada"}},
 			{ID: "second", Subject: "ann", Lineage: token.Lineage{Maker: "bob"}},
 		} {

@@ -31,7 +31,7 @@ const (
 	note = "5b0000000000000000000001"
 )
 
-// keys are shared by the tests: making one takes longer than most of them.
+// The tests share keys, because making one takes longer than most tests.
 var keys = [4]func() *rsa.PrivateKey{sync.OnceValue(newRSA), sync.OnceValue(newRSA), sync.OnceValue(newRSA), sync.OnceValue(newRSA)}
 
 func newRSA() *rsa.PrivateKey {
@@ -42,8 +42,7 @@ func newRSA() *rsa.PrivateKey {
 	return key
 }
 
-// world is a server with two orgs and three apps, whose tokens are written by
-// hand.
+// world is a server with two orgs and three apps. The tests write its tokens by hand.
 type world struct {
 	*httptest.Server
 	directory *auth.Memory
@@ -52,7 +51,7 @@ type world struct {
 	mechanism *bearer.Mechanism
 	guard     *auth.Guard
 	mux       *auth.Mux
-	last      atomic.Pointer[auth.Principal] // of the latest request that was handled
+	last      atomic.Pointer[auth.Principal] // of the latest request that reached a handler
 	handled   atomic.Int64
 }
 
@@ -114,8 +113,7 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	envelope.Write(rw, envelope.Result[string]{Data: p.Account})
 }
 
-// claims are those of an honest token of app A; the pairs that follow replace
-// some, nil taking one out.
+// claims returns the claims of an honest token of app A. Pairs replace claims; nil removes one.
 func claims(pairs ...any) map[string]any {
 	now := time.Now().Unix()
 	c := map[string]any{"iss": appA, "sub": "ann", "aud": "https://api.example.test/acme/v2",
@@ -127,7 +125,7 @@ func claims(pairs ...any) map[string]any {
 	return c
 }
 
-// signWith writes a token by hand.
+// signWith writes a token without package token.
 func signWith(t testing.TB, i int, payload any) string {
 	t.Helper()
 	kid, err := token.Thumbprint(&keys[i]().PublicKey)
@@ -149,10 +147,10 @@ func signWith(t testing.TB, i int, payload any) string {
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// honest is a token of app A.
+// honest returns a valid token of app A.
 func honest(t testing.TB, pairs ...any) string { return signWith(t, 0, claims(pairs...)) }
 
-// limited is a token with a number of uses, and its record.
+// limited returns a token with a number of uses, and stores its record.
 func (w *world) limited(t testing.TB, id string, uses int64, pairs ...any) string {
 	t.Helper()
 	c := claims(append([]any{"jti", id, "service/cnt", uses}, pairs...)...)
@@ -165,7 +163,7 @@ func (w *world) limited(t testing.TB, id string, uses int64, pairs ...any) strin
 	return signWith(t, 0, c)
 }
 
-// uses counts what has been spent of the tokens of an account.
+// uses returns the number of uses spent by the tokens of an account.
 func (w *world) uses(t testing.TB, subject string) (n int64) {
 	t.Helper()
 	records, err := w.ledger.List(t.Context(), appA, subject)
@@ -225,21 +223,21 @@ func want(t testing.TB, got reply, status int, fault string) {
 	}
 }
 
-// broken is a directory that does not answer for accounts.
+// broken is a directory that fails for accounts.
 type broken struct{ auth.Directory }
 
 func (broken) Account(context.Context, string, string) (*auth.Account, error) {
 	return nil, http.ErrServerClosed
 }
 
-// withoutRoles is a directory that does not answer for roles.
+// withoutRoles is a directory that fails for roles.
 type withoutRoles struct{ auth.Directory }
 
 func (withoutRoles) Roles(context.Context, string, []string) ([]auth.Role, error) {
 	return nil, http.ErrServerClosed
 }
 
-// withoutApps is a directory that does not answer for apps.
+// withoutApps is a directory that fails for apps.
 type withoutApps struct{ auth.Directory }
 
 func (withoutApps) App(context.Context, string) (*auth.App, error) { return nil, http.ErrServerClosed }

@@ -14,8 +14,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// slowOrgs is a directory whose look-up of an org takes longer than a token lives,
-// whatever its context says.
+// slowOrgs is a directory whose look-up of an org takes longer than a token lives. It ignores its
+// context.
 type slowOrgs struct{ auth.Directory }
 
 func (s slowOrgs) Org(ctx context.Context, code string) (*auth.Org, error) {
@@ -23,7 +23,7 @@ func (s slowOrgs) Org(ctx context.Context, code string) (*auth.Org, error) {
 	return s.Directory.Org(ctx, code)
 }
 
-// slowKeys take as long once they are told to.
+// slowKeys takes the same time, once a test tells it to.
 type slowKeys struct {
 	token.Keys
 	wait time.Duration
@@ -34,7 +34,7 @@ func (s *slowKeys) Public(ctx context.Context, kid string) (*token.PublicKey, er
 	return s.Keys.Public(ctx, kid)
 }
 
-// A time that was read when the request came in would let a token live on.
+// If the time were read when the request came in, an expired token would be admitted.
 func TestALateTokenIsJudgedByThePresentTime(t *testing.T) {
 	type server struct {
 		guard *auth.Guard

@@ -36,7 +36,7 @@ func TestMintRecordsWhoMadeIt(t *testing.T) {
 	} {
 		for name, kind := range map[string]func(*bearer.Wish){"permanent": permanent, "limited-use": uses(3)} {
 			t.Run(c.name+", "+name, func(t *testing.T) {
-				m.minter.Lineage = token.Lineage{Maker: "somebody", MakerApp: appG, Parent: "nothing"} // Mint has its own
+				m.minter.Lineage = token.Lineage{Maker: "somebody", MakerApp: appG, Parent: "nothing"} // Mint replaces it
 				_, claims, err := m.try(t, c.by, changed(c.wish, kind))
 				if err != nil {
 					t.Fatal(err)
@@ -56,7 +56,7 @@ func TestMintRecordsWhoMadeIt(t *testing.T) {
 	}
 }
 
-// ending is what becomes of an app or an account, and how it is undone.
+// ending is a change of an app or an account, and how to undo it.
 type ending struct {
 	name       string
 	end, again func(*minting)
@@ -79,7 +79,7 @@ func endingOfAccount(id string) []ending {
 	}, func(m *minting) { m.directory.PutAccount(auth.Account{ID: id, Org: "acme"}) }}}
 }
 
-// What ends a maker ends what it made, at once and for as long as it lasts.
+// What ends a maker ends what it made, at once, and until it is undone.
 func TestWhatIsMadeEndsWithItsMaker(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -111,7 +111,7 @@ func TestWhatIsMadeEndsWithItsMaker(t *testing.T) {
 	}
 }
 
-// A maker's token, or what made it, may be gone while what it made is still there.
+// A maker's token, or what made that token, may be gone before what it made.
 func TestWhatDescendsEndsWithAnyMaker(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -135,7 +135,7 @@ func TestWhatDescendsEndsWithAnyMaker(t *testing.T) {
 	}
 }
 
-// A directory that does not answer for a maker says nothing about it.
+// If the directory fails for a maker, nothing is known about that maker.
 func TestAMakerThatCannotBeLookedUpIsUnavailable(t *testing.T) {
 	for name, c := range map[string]struct {
 		by auth.Principal
@@ -152,8 +152,8 @@ func TestAMakerThatCannotBeLookedUpIsUnavailable(t *testing.T) {
 	}
 }
 
-// The embedder's Spent runs after the mechanism's own, with the lineage, for
-// tokens that have one.
+// The application's Spent runs after the mechanism's own, with the lineage, for tokens that have
+// one.
 func TestTheEmbeddersSpent(t *testing.T) {
 	var asked []token.Lineage
 	var org string
@@ -239,8 +239,7 @@ func TestM07ARevokedTokenMakesNothingAndEndsWhatItMade(t *testing.T) {
 	}
 }
 
-// An ephemeral child is in no ledger: it lasts for minutes, and what it makes ends
-// with it.
+// No ledger has an ephemeral child. It lasts for minutes, and what it makes ends with it.
 func TestM07EphemeralChildrenAreShort(t *testing.T) {
 	m := newMinting(t)
 	parent, claims, err := m.try(t, session("root"), wish("ann", permanent))
@@ -294,11 +293,11 @@ func TestM08FiveMakersInARow(t *testing.T) {
 	if n := len(m.records(t)); n != 5 {
 		t.Errorf("%d records", n)
 	}
-	m.mint(t, by, wish("root")) // for minutes, it has no ancestors
+	m.mint(t, by, wish("root")) // it lasts for minutes, and has no ancestors
 	for _, raw := range line {
 		want(t, m.me(t, raw), 200, "")
 	}
-	// The one in the middle goes, and all behind it.
+	// Revoke the token in the middle: it and all tokens after it end.
 	if err := m.ledger.Revoke(t.Context(), appA, payload(t, line[2])["jti"].(string)); err != nil {
 		t.Fatal(err)
 	}
@@ -311,8 +310,8 @@ func TestM08FiveMakersInARow(t *testing.T) {
 	}
 }
 
-// Accounts that mint for each other gain nothing by it: not a longer line, and no
-// token that outlives either of them.
+// Accounts that mint for each other gain nothing: neither a longer chain of makers, nor a token
+// that outlives one of them.
 func TestM08AccountsThatMintForEachOther(t *testing.T) {
 	m := newMinting(t)
 	for _, id := range []string{"ada", "bob"} {
@@ -344,7 +343,7 @@ func TestM08AccountsThatMintForEachOther(t *testing.T) {
 	if n, err := m.ledger.RevokeSubject(t.Context(), appA, "bob"); n != 3 || err != nil {
 		t.Errorf("revoked %d, %v", n, err)
 	}
-	for i, raw := range line { // the first was bob's
+	for i, raw := range line { // bob made the first one
 		if got := m.me(t, raw); got.status != 401 {
 			t.Errorf("M08 token %d after those of bob were revoked: got %d", i, got.status)
 		}

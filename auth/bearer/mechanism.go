@@ -3,7 +3,6 @@ package bearer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,24 +11,23 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Name is what the mechanism is called in principals and in auth.Need.By.
+// Name is the name of the mechanism in principals and in auth.Need.By.
 const Name = "bearer"
 
-// Mechanism authenticates bearer tokens of the Authorization header (RFC 6750,
-// section 2.1; the other places of that RFC are not read). A token that has an
-// id is spent once per request, after everything else about it has been
-// checked. Its fields must not be changed once it is in use; its methods are
-// safe for concurrent use.
+// Mechanism authenticates bearer tokens of the Authorization header (RFC 6750, section 2.1). It
+// ignores tokens in the body and in the query. A token that has an id is spent once per request,
+// after every other check. The fields must not be changed once the Mechanism is in use. Its
+// methods are safe for concurrent use.
 type Mechanism struct {
-	// Verifier is required, with its Keys. The mechanism uses a copy: its
-	// Namespace is the Brand's of the one Guard it serves, and its Admit, if any,
-	// runs after the mechanism's own checks, as does its Spent. They refuse with an
-	// *auth.Error; any other error of theirs is taken for a store's.
+	// Verifier is required, with its Keys. The mechanism uses a copy, with the Namespace of the
+	// Brand of the one Guard that it serves. The Verifier's own Admit and Spent, if any, run
+	// after the mechanism's checks. They refuse with an *auth.Error. Any other error counts as a
+	// failure of a store.
 	Verifier *token.Verifier
 
-	// Ceiling lets a scope claim, even an empty one, bound what the roles of
-	// the subject add. Without it a token has the chains of its claim and those
-	// of all its roles (section 5.5 of the interface).
+	// Ceiling makes a scope claim, even an empty one, limit what the roles of the subject add.
+	// Without it a token has the chains of its claim and those of all its roles (section 5.5 of
+	// the interface).
 	Ceiling bool
 
 	prepare   sync.Once
@@ -46,8 +44,8 @@ func (m *Mechanism) Validate() error {
 	return nil
 }
 
-// Presented implements auth.Mechanism. It looks for the scheme; a token that is
-// malformed after it is presented, and refused.
+// Presented implements auth.Mechanism. It checks only for the scheme. A malformed token after the
+// scheme counts as presented, and Authenticate refuses it.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	for _, value := range r.Header["Authorization"] {
 		if isBearer(value) {
@@ -59,8 +57,8 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 
 const scheme = "bearer"
 
-// isBearer looks at the scheme alone; schemes are case-insensitive (RFC 9110,
-// section 11.1). What follows it may be malformed, and then is refused.
+// isBearer checks only the scheme, which is case-insensitive (RFC 9110, section 11.1).
+// Authenticate refuses a header that is malformed after it.
 func isBearer(value string) bool {
 	return len(value) >= len(scheme) && strings.EqualFold(value[:len(scheme)], scheme) &&
 		(len(value) == len(scheme) || value[len(scheme)] == ' ' || value[len(scheme)] == '\t')
@@ -68,15 +66,14 @@ func isBearer(value string) bool {
 
 // Authenticate implements auth.Mechanism.
 //
-// Details of its errors are auth.DetailAmbiguous, DetailInvalidToken,
-// DetailTokenExpired, DetailTokenNotActive and DetailKeyMismatch, and those of the
-// Verifier's Admit. Any other one wraps auth.ErrUnavailable, but for a mechanism
-// that was given to Guards of two brands.
+// Details of its errors are auth.DetailAmbiguous, DetailInvalidToken, DetailTokenExpired,
+// DetailTokenNotActive and DetailKeyMismatch, and those of the Verifier's Admit. Any other error
+// wraps auth.ErrUnavailable, except if the mechanism was given to Guards of two brands.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	brand := t.Brand()
-	m.prepare.Do(func() { m.serve(brand) })
+	m.prepare.Do(func() { m.prepareFor(brand) })
 	if m.brand.Header != brand.Header || m.brand.Claims != brand.Claims {
-		// Another brand's claims would be unknown ones, and limit nothing.
+		// The claims of another brand would be unknown, and so limit nothing.
 		return auth.Principal{}, errors.New("bearer: one Mechanism serves Guards of different brands")
 	}
 	raw, clientKey, err := m.credential(r.Header)
@@ -89,7 +86,7 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 		Org:       t.Org.Code,
 		ClientKey: clientKey,
 		Admit:     a.admit,
-		Spent:     a.made,
+		Spent:     a.checkMakers,
 	})
 	if err != nil {
 		return auth.Principal{}, fault(err)
@@ -97,29 +94,29 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	return a.principal(verified), nil
 }
 
-// serve makes ready for a Guard's brand.
-func (m *Mechanism) serve(b auth.Brand) {
+// prepareFor sets what depends on a Guard's brand.
+func (m *Mechanism) prepareFor(b auth.Brand) {
 	m.brand = b
 	m.clientKey = http.CanonicalHeaderKey(b.Header + "Client-Key")
 	m.verifier = *m.Verifier
 	m.verifier.Namespace = b.Claims
 }
 
-// credential reads the token and the client key that may be sent beside it.
+// credential reads the token, and the client key that may be sent with it.
 func (m *Mechanism) credential(h http.Header) (raw, clientKey string, err error) {
 	keys, values := h[m.clientKey], h["Authorization"]
 	if len(values) > 1 || len(keys) > 1 {
 		return "", "", &auth.Error{Detail: auth.DetailAmbiguous}
 	}
-	// One blank and nothing else: what a lenient reader would skip, another
-	// would take for a part of the token. The Verifier refuses further ones.
+	// Accept exactly one space. One reader might skip other characters, and another might read
+	// them as a part of the token. The Verifier refuses further spaces.
 	raw, found := strings.CutPrefix(values[0][len(scheme):], " ")
 	if !found {
 		return "", "", &auth.Error{Detail: auth.DetailInvalidToken, Err: errors.New("bearer: malformed Authorization header")}
 	}
 	if len(keys) == 1 {
 		if clientKey = keys[0]; clientKey == "" {
-			// Sent, and not the token's: to Expect it would read as not sent.
+			// The client sent an empty key, but "" in Expect means that none was sent.
 			return "", "", &auth.Error{Detail: auth.DetailKeyMismatch}
 		}
 	}
@@ -138,10 +135,12 @@ func (m *Mechanism) Challenge(err error) string {
 	return `Bearer error="invalid_token"`
 }
 
-// fault gives the errors of package token their place in the table.
+// fault returns the *auth.Error for an error of package token.
 func fault(err error) error {
 	var detail string
 	switch {
+	case errors.Is(err, auth.ErrUnavailable):
+		return err // first: see auth.IsNotFound
 	case errors.Is(err, token.ErrExpired):
 		detail = auth.DetailTokenExpired
 	case errors.Is(err, token.ErrNotYet):
@@ -152,9 +151,9 @@ func fault(err error) error {
 		detail = auth.DetailInvalidToken
 	default:
 		if e, ok := err.(*auth.Error); ok {
-			return e // of the embedder's Admit
+			return e // from the application's Admit or Spent
 		}
-		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+		return auth.Unavailable(err)
 	}
 	return &auth.Error{Detail: detail, Err: err}
 }

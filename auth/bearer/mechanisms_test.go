@@ -45,8 +45,7 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The embedder's Admit has the request's context, and the last word before a use
-// is spent.
+// The application's Admit gets the request's context, and runs last before a use is spent.
 func TestTheEmbeddersAdmit(t *testing.T) {
 	var org string
 	var refusal error
@@ -76,8 +75,8 @@ func TestTheEmbeddersAdmit(t *testing.T) {
 	}
 }
 
-// One mechanism reads the claims of one brand: those of another would be unknown
-// to it, and limit nothing.
+// One mechanism reads the claims of one brand. The claims of another brand would be unknown, and
+// limit nothing.
 func TestOneMechanismServesOneBrand(t *testing.T) {
 	w := newWorld(t)
 	want(t, w.me(t, honest(t)), 200, "")
@@ -101,10 +100,11 @@ func TestTheClientKeyHeaderIsTheBrands(t *testing.T) {
 	want(t, w.ask(t, "GET", "/acme/v2/me", "Authorization", "Bearer "+honest(t), "Service-Client-Key", appB), 200, "")
 }
 
-// A store's failure is a 503, whatever error it comes with.
+// A store's failure is a 503, whatever error the store returns.
 func TestStoresThatFailOddly(t *testing.T) {
 	for name, err := range map[string]error{
 		"not found": auth.ErrNotFound, "forbidden": auth.ErrForbidden, "an error of auth": &auth.Error{Detail: auth.DetailForbidden},
+		"unavailable and revoked": errors.Join(auth.ErrUnavailable, token.ErrRevoked),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(w *world) { w.mechanism.Verifier.Ledger = failingWith{err} })
@@ -113,7 +113,33 @@ func TestStoresThatFailOddly(t *testing.T) {
 	}
 }
 
-// failingWith is a ledger that answers with an error that is not its to use.
+// A failure of the keys is a 503. This holds even if its error wraps the error for an unknown
+// key, which is a 401.
+func TestKeysThatFailOddly(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		detail string
+	}{
+		"not found":                 {token.ErrNotFound, 401, invalid},
+		"unavailable and not found": {errors.Join(auth.ErrUnavailable, token.ErrNotFound), 503, "error.storeUnavailable"},
+		"not found and unavailable": {fmt.Errorf("%w: %w", token.ErrNotFound, auth.ErrUnavailable), 503, "error.storeUnavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(w *world) { w.mechanism.Verifier.Keys = keysFailingWith{c.err} })
+			want(t, w.me(t, honest(t)), c.status, c.detail)
+		})
+	}
+}
+
+// keysFailingWith finds no key.
+type keysFailingWith struct{ err error }
+
+func (f keysFailingWith) Public(context.Context, string) (*token.PublicKey, error) {
+	return nil, fmt.Errorf("sql: %w", f.err)
+}
+
+// failingWith is a ledger that returns an error which a ledger must not use.
 type failingWith struct{ err error }
 
 func (f failingWith) Spend(context.Context, token.Record) (token.Lineage, error) {

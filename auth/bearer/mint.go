@@ -4,31 +4,30 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Mint decides whether a principal may mint a token, by Within, and signs it: the
-// one call of a route that mints. It decides and signs as of one time of the
-// Minter's clock. The returned claims are those that were signed.
+// Mint decides by Within whether a principal may mint a token, and signs it. A route that mints
+// needs only this call. Mint reads the Minter's clock once, for the decision and the signature.
+// It returns the claims as they were signed.
 //
-// The token leaves out the roles that its subject has anyway. Its record in the
-// ledger says who made it: the account, the client key of a signature, the token.
+// The token omits the roles that its subject has anyway. Its record in the ledger names its
+// maker: the account, the client key of a signature, the token.
 //
-// Errors are those of Within, and for auth.Fail: auth.DetailOption for claims that
-// cannot be signed, auth.DetailInvalidScope, auth.DetailNoKeyPair,
-// auth.DetailTooManyTokens, auth.DetailInvalidToken when the maker's token was
-// revoked meanwhile, an *auth.BeyondError with the option lineage for the sixth
-// maker in a row. Any other wraps auth.ErrUnavailable.
+// The errors are those of Within and the following. All are ready for auth.Fail. Any other error
+// wraps auth.ErrUnavailable.
+//
+//   - auth.DetailOption: the claims cannot be signed.
+//   - auth.DetailInvalidScope, auth.DetailNoKeyPair, auth.DetailTooManyTokens.
+//   - auth.DetailInvalidToken: the maker's token was revoked meanwhile.
+//   - An *auth.BeyondError with the option lineage: it would be the sixth maker in a row.
 func Mint(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, m *token.Minter, w Wish) (token.Token, token.Claims, error) {
-	now := time.Now()
-	if m.Now != nil {
-		now = m.Now()
-	}
+	now := clock.Now(m.Now)
 	claims, err := decide(ctx, by, admin, t, w, now)
 	if err != nil {
 		return "", token.Claims{}, err
@@ -39,7 +38,7 @@ func Mint(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, m 
 	w.Claims = claims
 	signed, claims, err := w.sign(ctx, &minter, now)
 	if errors.Is(err, token.ErrTooMany) {
-		// The ledger counts what it knows to be live: it does not ask the directory.
+		// The ledger counts the tokens that it believes live. It does not ask the directory.
 		var dropped bool
 		if dropped, err = dropWithoutMaker(ctx, t, m.Ledger, w.Claims); dropped {
 			signed, claims, err = w.sign(ctx, &minter, now)
@@ -48,8 +47,8 @@ func Mint(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, m 
 	return signed, claims, mintFault(err)
 }
 
-// dropWithoutMaker makes room among the tokens of a subject by those whose maker is
-// gone. If there are none it returns token.ErrTooMany.
+// dropWithoutMaker revokes those tokens of a subject whose maker is gone. If there are none, it
+// returns token.ErrTooMany.
 func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, c token.Claims) (dropped bool, err error) {
 	records, err := ledger.List(ctx, c.Issuer, c.Subject)
 	if err != nil {
@@ -74,8 +73,8 @@ func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, 
 	return dropped, err
 }
 
-// lineage is what is recorded of a maker. A token hands down who made it, so that
-// what it makes ends with them, too.
+// lineage returns what a record says of the maker. A token passes on its own makers, so that what
+// it makes also ends with them.
 func lineage(by auth.Principal, subject string) token.Lineage {
 	l := token.Lineage{Maker: cmp.Or(by.Caller, by.Account), MakerApp: by.MakerApp, Parent: by.TokenID}
 	if !by.Authenticated.IsZero() {
@@ -87,8 +86,8 @@ func lineage(by auth.Principal, subject string) token.Lineage {
 	return l
 }
 
-// hasTwoMakers reports whether two other accounts would have made a token for its
-// subject. A record names one.
+// hasTwoMakers reports whether a token for the subject would have two makers that are other
+// accounts. A record can name only one.
 func hasTwoMakers(by auth.Principal, subject string) bool {
 	return by.Maker != "" && by.Account != subject && by.Maker != subject
 }
@@ -101,18 +100,17 @@ func (w *Wish) sign(ctx context.Context, m *token.Minter, now time.Time) (token.
 	case w.Permanent:
 		return m.Permanent(ctx, c)
 	}
-	ttl := cmp.Or(c.Expires.Sub(now), -1) // an end that has come, and not the Minter's default
-	c.Expires = time.Time{}               // the Minter's to set
+	ttl := cmp.Or(c.Expires.Sub(now), -1) // an end in the past must not become the Minter's default
+	c.Expires = time.Time{}               // the Minter sets it
 	return m.Ephemeral(ctx, c, ttl)
 }
 
-// mintFault gives an error of a token.Minter its place in the table of faults:
-// what is wrong with the claims or the scope, no key pair, too many tokens. Any
-// other error is a store's.
+// mintFault returns the error for auth.Fail of an error of a token.Minter. An error that it does
+// not know is a failure of a store.
 func mintFault(err error) error {
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.Is(err, auth.ErrUnavailable):
+		return err // first: see auth.IsNotFound
 	case errors.Is(err, token.ErrScope):
 		return auth.ScopeError("scope", err)
 	case errors.Is(err, token.ErrClaims):
@@ -127,5 +125,5 @@ func mintFault(err error) error {
 	case errors.Is(err, token.ErrRevoked):
 		return &auth.Error{Detail: auth.DetailInvalidToken, Err: err}
 	}
-	return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+	return auth.Unavailable(err)
 }

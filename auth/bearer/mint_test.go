@@ -20,7 +20,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// payload is what a token says, read by other code than package token's.
+// payload returns the claims of a token, parsed without package token.
 func payload(t testing.TB, raw string) (claims map[string]any) {
 	t.Helper()
 	text, err := base64.RawURLEncoding.DecodeString(strings.Split(raw, ".")[1])
@@ -76,7 +76,7 @@ func TestMintedKinds(t *testing.T) {
 	}
 }
 
-// The claims that Mint returns are those that were signed.
+// Mint returns the claims that were signed.
 func TestMintReturnsWhatItSigned(t *testing.T) {
 	m := newMinting(t)
 	w := wish("ann", permanent, roles("editor", "member"), until(noon.Add(time.Hour+time.Millisecond)), func(w *bearer.Wish) {
@@ -147,8 +147,7 @@ func TestWhatAWishLeavesOut(t *testing.T) {
 	})
 }
 
-// Mint looks at the clock once: what it has decided is what it signs, however long
-// the directory takes.
+// Mint reads the clock once. It signs what it decided, however long the directory takes.
 func TestMintDecidesAndSignsAsOfOneTime(t *testing.T) {
 	m := newMinting(t)
 	m.minter.Now = func() time.Time { return m.clock.Advance(time.Hour) }
@@ -162,7 +161,7 @@ func TestMintDecidesAndSignsAsOfOneTime(t *testing.T) {
 	}
 }
 
-// An end that has come is no end that was left out.
+// An end in the past is different from a missing end.
 func TestM03AnEndThatHasComeIsNotTheDefault(t *testing.T) {
 	ended := func(p *auth.Principal) { p.Expires = noon }
 	for _, c := range []struct {
@@ -187,11 +186,11 @@ func TestM03AnEndThatHasComeIsNotTheDefault(t *testing.T) {
 	}
 }
 
-// keyless has no key pair for any app.
-type keyless struct{}
+// keyless fails for each app.
+type keyless struct{ err error }
 
-func (keyless) Signer(context.Context, string) (*token.KeyPair, error) {
-	return nil, token.ErrNoKeyPair
+func (k keyless) Signer(context.Context, string) (*token.KeyPair, error) {
+	return nil, k.err
 }
 
 // downed is a ledger and a store of key pairs that do not answer.
@@ -203,8 +202,7 @@ func (downed) Signer(context.Context, string) (*token.KeyPair, error) {
 
 func (downed) Issue(context.Context, token.Record, int) error { return http.ErrServerClosed }
 
-// What cannot be minted is refused with its place in the table of faults, and
-// leaves no record.
+// A refused wish has a detail from the table of faults, and leaves no record.
 func TestMintRefusals(t *testing.T) {
 	root := session("root")
 	nothing := func(*minting) {}
@@ -241,7 +239,10 @@ func TestMintRefusals(t *testing.T) {
 		}, 404, auth.DetailUnknownApp, "", ""},
 		{"a subject that is disabled", root, wish("off", permanent), nothing, 404, auth.DetailNotFound, "", "sub"},
 		{"a role that is unknown", root, wish("ann", permanent, roles("emperor")), nothing, 404, auth.DetailNotFound, "", "roles"},
-		{"an app without a key pair", root, wish("ann", permanent), func(m *minting) { m.minter.Signers = keyless{} }, 404, auth.DetailNoKeyPair, "", ""},
+		{"an app without a key pair", root, wish("ann", permanent), func(m *minting) { m.minter.Signers = keyless{token.ErrNoKeyPair} }, 404, auth.DetailNoKeyPair, "", ""},
+		{"a store of key pairs that fails, with an error that reads like no key pair", root, wish("ann"), func(m *minting) {
+			m.minter.Signers = keyless{errors.Join(auth.ErrUnavailable, token.ErrNoKeyPair)}
+		}, 503, auth.DetailUnavailable, "", ""},
 		{"a store of key pairs that does not answer", root, wish("ann"), func(m *minting) { m.minter.Signers = downed{} }, 503, auth.DetailUnavailable, "", ""},
 		{"a ledger that does not answer", root, wish("ann", permanent), func(m *minting) { m.minter.Ledger = downed{} }, 503, auth.DetailUnavailable, "", ""},
 		{"a limited-use token, likewise", root, wish("ann", uses(1)), func(m *minting) { m.minter.Ledger = downed{} }, 503, auth.DetailUnavailable, "", ""},
@@ -282,8 +283,8 @@ func TestMintRefusals(t *testing.T) {
 	}
 }
 
-// told is what an error says to the client: its reason, and its path or those of
-// its children.
+// told returns what an error says to the client: its reason, and its path or those of its
+// children.
 func told(err error) (reason, paths string) {
 	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
 		err = &auth.Error{Path: beyond.Excess[0].Option}
@@ -302,7 +303,7 @@ func told(err error) (reason, paths string) {
 	return e.Reason, strings.Join(list, " ")
 }
 
-// countingSigners counts how often it is asked for a key to sign with.
+// countingSigners counts the requests for a key to sign with.
 type countingSigners struct {
 	token.Signers
 	asked *int
@@ -313,7 +314,7 @@ func (c countingSigners) Signer(ctx context.Context, clientKey string) (*token.K
 	return c.Signers.Signer(ctx, clientKey)
 }
 
-// One token too many is signed before the ledger is asked, and once.
+// One token too many is signed only once, before the ledger is asked.
 func TestBudgetOfTooManyTokens(t *testing.T) {
 	m, asked := newMinting(t), 0
 	m.minter.Signers, m.minter.PerSubject = countingSigners{m.minter.Signers, &asked}, 1
@@ -328,8 +329,7 @@ func TestBudgetOfTooManyTokens(t *testing.T) {
 	}
 }
 
-// A token that may not be minted costs no signature: neither the keys nor the
-// ledger are asked.
+// A refused wish costs no signature: Mint asks neither the keys nor the ledger.
 func TestBudgetOfRefusedDelegations(t *testing.T) {
 	m := newMinting(t)
 	m.minter.Signers, m.minter.Ledger = downed{}, downed{}
@@ -361,12 +361,12 @@ func TestMintTooMany(t *testing.T) {
 	if n := len(m.records(t)); n != 2 {
 		t.Errorf("%d records", n)
 	}
-	m.mint(t, session("ann"), wish("ann")) // an ephemeral one takes no place
+	m.mint(t, session("ann"), wish("ann")) // an ephemeral token does not count
 	m.mint(t, session("root"), wish("ann", permanent, of(appB)))
 }
 
-// A token says the roles it adds to its subject's, and no other: it must not keep
-// one that its subject loses.
+// A token names only the roles that it adds to its subject's. It must not keep a role that its
+// subject loses.
 func TestM05OwnRolesAreLeftOut(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -374,7 +374,7 @@ func TestM05OwnRolesAreLeftOut(t *testing.T) {
 		wish    bearer.Wish
 		rls     []any // of the token
 		after   []string
-		missing string // a role that the request must not hold once ann has lost hers
+		missing string // a role that the request must not have after ann lost her roles
 	}{
 		{"M05 one's own", session("ann"), wish("ann", roles("member")), nil, nil, "member"},
 		{"M05 one's own, twice", session("ann"), wish("ann", roles("member", "member")), nil, nil, "member"},
@@ -406,8 +406,8 @@ func TestM05OwnRolesAreLeftOut(t *testing.T) {
 	}
 }
 
-// A role that a token adds may be one that its holder has by now: what that token
-// mints leaves it out, too.
+// A token may add a role that its holder has received since. What that token mints omits the
+// role, too.
 func TestM05AChildPinsNoRole(t *testing.T) {
 	m := newMinting(t)
 	m.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"editor"}})
@@ -422,9 +422,8 @@ func TestM05AChildPinsNoRole(t *testing.T) {
 	}
 }
 
-// Roles are read when a token is used, not when it is minted. What a role gains
-// later, all tokens of its holders gain, as the holders do; only where claims are a
-// ceiling does a claim bound it.
+// Roles are read when a token is used, not when it is minted. What a role gains later, all tokens
+// of its holders gain, as the holders do. Only where claims are a ceiling does a claim limit it.
 func TestM16RolesThatGainChains(t *testing.T) {
 	update := scope.Object(scope.Update, "c_note", "", "")
 	narrow := func(p *auth.Principal) { p.Granted = compile(t, "object.read") }
@@ -450,7 +449,7 @@ func TestM16RolesThatGainChains(t *testing.T) {
 			if p.Scope.Allows(update) != c.gains || p.Granted.Allows(update) != c.gains {
 				t.Errorf("it may update: %v, and pass it on: %v", p.Scope.Allows(update), p.Granted.Allows(update))
 			}
-			// A new one is held to what its maker may do now, by the role as it is.
+			// A new token is limited to what its maker may do now, with the role as it is.
 			if _, _, err := m.try(t, changed(signed("ann", appA), narrow), c.wish); err == nil {
 				t.Error("a narrow key minted what exceeds it by a role")
 			}
@@ -458,8 +457,7 @@ func TestM16RolesThatGainChains(t *testing.T) {
 	}
 }
 
-// A ceiling bounds a token by its claim, and one without a claim by nothing but its
-// roles.
+// A ceiling limits a token by its claim. It limits a token without a claim only by its roles.
 func TestM16UnderACeilingATokenMintsNoneWithoutAClaim(t *testing.T) {
 	update := scope.Object(scope.Update, "c_note", "", "")
 	m := newMinting(t, func(w *world) { w.mechanism.Ceiling = true })

@@ -14,10 +14,10 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// noon is when the clock of a minting begins.
+// noon is the initial time of a minting's clock.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// minting is a world whose clock stands still until it is moved, and a Minter.
+// minting is a world with a Minter, and a clock that stands still until it is moved.
 type minting struct {
 	*world
 	clock  *authtest.Clock
@@ -34,13 +34,13 @@ func newMinting(t testing.TB, alter ...func(*world)) *minting {
 	return &minting{w, clock, &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: clock.Now}, w.tenant(t)}
 }
 
-// session is the principal of an account that has logged in, without any bound.
+// session returns the principal of an account that has logged in, without any limit.
 func session(account string) auth.Principal {
 	return auth.Principal{Org: "acme", Account: account, Caller: account, Mechanism: "session",
 		Scope: scope.Unscoped(), Granted: scope.Unscoped(), Authenticated: noon}
 }
 
-// signed is the principal of a request that an app has signed for an account.
+// signed returns the principal of a request that an app signed for an account.
 func signed(account, app string) auth.Principal {
 	p := session(account)
 	p.Mechanism, p.App = "signature", app
@@ -54,7 +54,7 @@ func changed[T any](v T, alter ...func(*T)) T {
 	return v
 }
 
-// wishes are for tokens of app A with everything; the kinds alter one.
+// wish returns a wish for a token of app A with everything, changed by alter.
 func wish(subject string, alter ...func(*bearer.Wish)) bearer.Wish {
 	return changed(bearer.Wish{Claims: token.Claims{Issuer: appA, Subject: subject, Scope: []string{""}}}, alter...)
 }
@@ -71,7 +71,7 @@ func until(at time.Time) func(*bearer.Wish) { return func(w *bearer.Wish) { w.Ex
 
 func of(app string) func(*bearer.Wish) { return func(w *bearer.Wish) { w.Issuer = app } }
 
-// try mints, by an administrator if the account is root, ada or bob.
+// try mints. The accounts root, ada and bob count as administrators.
 func (m *minting) try(t testing.TB, by auth.Principal, w bearer.Wish) (string, token.Claims, error) {
 	t.Helper()
 	admin := strings.Contains("root ada bob", by.Account)
@@ -88,7 +88,7 @@ func (m *minting) mint(t testing.TB, by auth.Principal, w bearer.Wish) string {
 	return raw
 }
 
-// holder is the principal of a request with a token, which must pass.
+// holder returns the principal of a request with a token, which must pass.
 func (m *minting) holder(t testing.TB, raw string) auth.Principal {
 	t.Helper()
 	if got := m.me(t, raw); got.status != 200 {
@@ -97,7 +97,7 @@ func (m *minting) holder(t testing.TB, raw string) auth.Principal {
 	return *m.last.Load()
 }
 
-// records returns what the ledger has of all apps and subjects of acme.
+// records returns the ledger's records of all apps and subjects of acme.
 func (m *minting) records(t testing.TB) (all []token.Record) {
 	t.Helper()
 	for _, app := range []string{appA, appB} {

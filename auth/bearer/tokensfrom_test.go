@@ -11,13 +11,12 @@ import (
 	"github.com/tenantkit/tenantkit/auth/bearer"
 )
 
-// ann puts the account with tokens that begin at a time.
+// tokensFrom sets ann's TokensFrom.
 func (m *minting) tokensFrom(at time.Time) {
 	m.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"member"}, TokensFrom: at})
 }
 
-// written is a token that an app has signed by itself, at a time of the test's
-// clock.
+// written returns a token that an app has signed by itself, at a time of the test's clock.
 func (m *minting) written(t testing.TB, iat any) string {
 	t.Helper()
 	return signWith(t, 0, claims("iat", iat, "exp", noon.Add(time.Hour).Unix()))
@@ -58,8 +57,8 @@ func TestM09TokensSignedBeforeAnAccountsTokensBegin(t *testing.T) {
 	}
 }
 
-// Of whatever kind they are, and whoever made them: and a request that is refused
-// costs no use.
+// TokensFrom ends tokens of every kind, whoever made them. A request that is refused for it costs
+// no use.
 func TestM09EachKindOfToken(t *testing.T) {
 	for name, w := range map[string]bearer.Wish{
 		"M09 ephemeral": wish("ann"), "M09 permanent": wish("ann", permanent), "M09 limited-use": wish("ann", uses(3)),
@@ -81,9 +80,8 @@ func TestM09EachKindOfToken(t *testing.T) {
 	}
 }
 
-// A minter that knows when an account's tokens begin signs as of then. What it
-// mints is good at once: the time is ahead by less than the minute that a verifier
-// allows.
+// A minter that knows TokensFrom sets the iat of new tokens to it. Such a token is valid at once,
+// because TokensFrom is ahead by less than the minute that a verifier allows.
 func TestM09AMinterThatKnows(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -102,7 +100,7 @@ func TestM09AMinterThatKnows(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMinting(t)
 			m.tokensFrom(c.from)
-			w := wish("ann", func(w *bearer.Wish) { w.IssuedAt = noon.Add(30 * time.Second) }) // no wish of the client's
+			w := wish("ann", func(w *bearer.Wish) { w.IssuedAt = noon.Add(30 * time.Second) }) // a client cannot request it
 			raw, claims, err := m.try(t, session("ann"), w)
 			if c.iat.IsZero() {
 				if fault, ok := errors.AsType[*auth.Error](err); !ok || fault.Detail != auth.DetailOption {
@@ -118,27 +116,25 @@ func TestM09AMinterThatKnows(t *testing.T) {
 	}
 }
 
-// Instances whose clocks differ. The account's tokens are ended at half a second
-// past noon, so that they begin 4 s past noon: 2 s for instances that go on by an
-// older record, 1 s more, rounded up.
+// The clocks of instances differ. The account's tokens are ended half a second after noon, so
+// TokensFrom is 4 s after noon: 2 s for instances with an older record, 1 s more, rounded up.
 //
-// What holds, whatever the clocks: what an instance mints that knows the change is
-// good at once. What an instance with the right clock or a slow one has minted by
-// an older record is refused.
+// This holds for all clocks: a token is valid at once if the instance that minted it knows the
+// change. A token that was minted by an older record is refused if the clock of its instance is
+// right or slow.
 //
-// What does not hold: an instance whose clock is ahead signs an iat that is ahead.
-// What it minted by an older record stays good if this iat is 4 s past noon or
-// later: with 3 s, in the last second and a half of the time that it may not know
-// of the change; with 4 s, also just before the change. If the instance that ends
-// the tokens is behind, the others are ahead, as seen from it. Clocks that are kept
-// within a second of each other leave no such gap but for the very moment that the
-// older record is used last.
+// This does not hold for a fast clock. Its instance signs an iat that is ahead. A token that it
+// minted by an older record stays valid if this iat is 4 s after noon or later. A clock that is 3
+// s ahead does so in the last second and a half in which its instance may not know the change. A
+// clock that is 4 s ahead also does so just before the change. If the instance that ends the
+// tokens has a slow clock, the other clocks are fast compared with it. Clocks within one second
+// of each other leave only one such moment: the last use of the older record.
 func TestM09InstancesWhoseClocksDiffer(t *testing.T) {
-	const change = 500 * time.Millisecond // past noon
+	const change = 500 * time.Millisecond // after noon
 	for _, c := range []struct {
 		name         string
 		ender, clock time.Duration // how far the clocks of both instances are ahead
-		at           time.Duration // past noon, true time
+		at           time.Duration // after noon, true time
 		knows, good  bool
 	}{
 		{"M09 the right clock, before the change", 0, 0, change - 1, false, false},
@@ -167,7 +163,7 @@ func TestM09InstancesWhoseClocksDiffer(t *testing.T) {
 			m.minter.Now = func() time.Time { return noon.Add(c.at + c.clock) }
 			raw := m.mint(t, session("ann"), wish("ann"))
 			m.tokensFrom(from)
-			m.clock.Advance(change + 3*time.Second) // everybody knows by now
+			m.clock.Advance(change + 3*time.Second) // all instances know it by now
 			status, fault := 401, invalid
 			if c.good {
 				status, fault = 200, ""
@@ -177,8 +173,8 @@ func TestM09InstancesWhoseClocksDiffer(t *testing.T) {
 	}
 }
 
-// Behind a cache the change is seen after its staleness, and what was minted
-// meanwhile is refused then.
+// Behind a cache, the change is seen after the cache's staleness. Tokens that were minted
+// meanwhile are refused from then on.
 func TestM09BehindACachedDirectory(t *testing.T) {
 	m := newMinting(t)
 	cached := auth.Cached(m.directory, 0, 0)
@@ -193,7 +189,7 @@ func TestM09BehindACachedDirectory(t *testing.T) {
 	want(t, m.me(t, raw), 401, invalid)
 }
 
-// folding is a directory whose database compares text without regard to case.
+// folding is a directory whose database ignores case when it compares text.
 type folding struct{ auth.Directory }
 
 func (f folding) Account(ctx context.Context, org, id string) (*auth.Account, error) {
@@ -226,7 +222,7 @@ func TestM11OtherSpellingsAreNobody(t *testing.T) {
 			}
 		})
 	}
-	// The role that ann has is her own by its exact name alone.
+	// The role that ann has is her own only by its exact name.
 	if _, _, err := m.try(t, session("ann"), wish("ann", roles("Member"))); err == nil {
 		t.Error("M11 a role by another name was taken for the subject's own")
 	}

@@ -11,34 +11,33 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Wish is a token that somebody asks for. Its Claims say what it is to hold;
-// IssuedAt and ID must be zero. It is limited-use with MaxUses, permanent where
-// that is set, and otherwise ephemeral.
+// Wish is a token that somebody requests. Its Claims are the claims of the token; IssuedAt and ID
+// must be zero. The token is limited-use if MaxUses is set, permanent if Permanent is set, and
+// otherwise ephemeral.
 //
-// Without an Issuer it is of the app that the request came through, and without an
-// Audience of the tenant. Without Expires an ephemeral token lasts for 15 minutes,
-// or until the credential of its maker ends, and any other has no end.
+// The default Issuer is the app that the request came through. The default Audience is the
+// tenant. The default Expires of an ephemeral token is in 15 minutes, or at the end of its
+// maker's credential if that is earlier. Any other token has no end by default.
 type Wish struct {
 	token.Claims
-	Permanent bool // with an id, until it is revoked
+	Permanent bool // with an id; valid until it is revoked
 }
 
-// maxRole is how many bytes a role in a token has at most. Refused before anything
-// else is decided: what is in excess is told by its name.
+// maxRole is the greatest length of a role in a token, in bytes. Longer ones are refused before
+// anything is decided, because a refusal names the roles in excess.
 const maxRole = 512
 
 func (w *Wish) ephemeral() bool { return !w.Permanent && w.MaxUses == 0 }
 
-// brief is how long an ephemeral token lasts whose maker can be ended sooner, by
-// revocation or by leaving its network.
+// brief is the longest life of an ephemeral token whose maker's credential can be revoked or is
+// limited to networks.
 const brief = 15 * time.Minute
 
-// Effective returns what a token with these claims may do in the tenant's org:
-// the chains of the claim, of the subject's roles, and of the roles it adds.
+// Effective returns what a token with these claims may do in the tenant's org. That is the union
+// of the chains of the claim, of the subject's roles, and of the roles that the token adds.
 //
-// The error wraps auth.ErrNotFound for an unknown subject or added role, joins a
-// *scope.SyntaxError for each chain that does not parse, and is a directory's
-// otherwise.
+// The error wraps auth.ErrNotFound for an unknown subject or added role. It joins a
+// *scope.SyntaxError for each chain that does not parse. Any other error is one of the directory.
 func Effective(ctx context.Context, t *auth.Tenant, c token.Claims) (scope.Set, error) {
 	account, err := t.Account(ctx, c.Subject)
 	if err != nil {
@@ -48,7 +47,7 @@ func Effective(ctx context.Context, t *auth.Tenant, c token.Claims) (scope.Set, 
 }
 
 func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c token.Claims) (scope.Set, error) {
-	roles, err := merge(ctx, t, subject.Roles, c.Roles)
+	roles, err := mergeRoles(ctx, t, subject.Roles, c.Roles)
 	if err != nil {
 		return scope.Set{}, err
 	}
@@ -59,32 +58,30 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 	return withRoles(ctx, t, claim, roles)
 }
 
-// Within decides whether a principal may mint a token: by the rule of
-// auth.Principal.MayMake, held to what the token may do by Effective. The
-// application says whether the minter is an administrator. Mint decides the same
-// and signs.
+// Within decides whether a principal may mint a token. It applies the rule of
+// auth.Principal.MayMake to what the token may do by Effective. The application says whether the
+// minter is an administrator. Mint decides in the same way, and signs.
 //
-//   - A token mints only for its own app. A token with a jti is the parent of the
-//     permanent and limited-use tokens it mints, which end with it; the ephemeral
-//     ones last for 15 minutes at most.
-//   - A credential that is bound to networks mints ephemeral tokens of at most 15
-//     minutes, as a token cannot be bound to a network.
-//   - A permanent or limited-use token also ends with the account that made it for
-//     another, and with the app of a signature that made it. What it makes ends with
-//     them, too: so one that an account was given by another mints for these two only.
-//   - The subject's own roles are the subject's: no bound is held against them, but
-//     for what their chains permit.
+//   - A token mints only for its own app. A token with a jti is the parent of the permanent and
+//     limited-use tokens it mints, and these end with it. The ephemeral tokens it mints last for
+//     15 minutes at most.
+//   - A credential that is limited to networks mints only ephemeral tokens of at most 15 minutes,
+//     because a token cannot be limited to a network.
+//   - A permanent or limited-use token also ends with its makers. These are the account that made
+//     it for another account, and the app whose signature made it. What it makes also ends with
+//     its makers. So a token that one account made for another mints such tokens only for these
+//     two.
+//   - The subject may keep its own roles. Only what their chains permit is checked.
 //
-// The error is an *auth.BeyondError that names what is in excess, an *auth.Error
-// that says what is wrong with the claims, or one of Effective. An unknown subject or
-// role is an *auth.Error with the Path sub or roles, and wraps auth.ErrNotFound.
+// The error is an *auth.BeyondError that names the excess, an *auth.Error about wrong claims, or
+// an error of Effective. An unknown subject or role is an *auth.Error with the Path sub or roles,
+// and wraps auth.ErrNotFound.
 func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish) error {
 	_, err := decide(ctx, by, admin, t, w, time.Now())
 	return err
 }
 
-// decide returns the claims that may be minted, complete but for what a Minter
-// sets.
+// decide returns the claims that may be minted. A Minter sets the rest.
 func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish, now time.Time) (token.Claims, error) {
 	if by.Account == "" || by.Org != t.Org.Code {
 		return token.Claims{}, beyond("sub")
@@ -96,8 +93,8 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	if err != nil {
 		return token.Claims{}, err
 	}
-	// Whoever may not mint this is told so before anything else is looked up: which
-	// accounts there are, and which chains a role has, is not for them to learn.
+	// Refuse whoever may not mint this before any further look-up. They must not learn which
+	// accounts exist, or which chains a role has.
 	m := w.making(by, now)
 	if w.Subject == by.Account || !admin {
 		m.Roles = lacking(own, w.Roles)
@@ -116,14 +113,14 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 		return token.Claims{}, unknown("sub", err)
 	}
 	if m.Scope, err = effective(ctx, t, subject, w.Claims); err != nil {
-		return token.Claims{}, unknown("roles", err) // all else is known by now
+		return token.Claims{}, unknown("roles", err) // everything else is known by now
 	}
 	m.Roles = lacking(subject, w.Roles)
 	if err := by.MayMake(admin, m); err != nil {
 		return token.Claims{}, err
 	}
-	// The subject's own roles are left out, so that the token does not keep one
-	// that the subject loses.
+	// Omit the subject's own roles, so that the token does not keep a role that the subject
+	// loses.
 	w.Roles = m.Roles
 	if w.Scope == nil && by.Granted.Missing(scope.Unscoped()) != nil {
 		w.Scope = []string{} // which bounds it where a claim is a ceiling
@@ -132,7 +129,7 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	return w.Claims, nil
 }
 
-// unknown says of what was not found which option named it.
+// unknown adds to a "not found" which option named the missing thing.
 func unknown(option string, err error) error {
 	if auth.IsNotFound(err) {
 		return &auth.Error{Detail: auth.DetailNotFound, Path: option, Err: err}
@@ -144,7 +141,7 @@ func beyond(option string) error {
 	return &auth.BeyondError{Excess: []auth.Excess{{Option: option}}}
 }
 
-// complete fills in what is left out, and refuses what contradicts itself.
+// complete sets the defaults, and refuses options that contradict each other.
 func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error {
 	switch {
 	case w.Permanent && w.MaxUses != 0:
@@ -171,8 +168,7 @@ func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error 
 
 func (w *Wish) lasts(now time.Time) time.Duration { return w.Expires.Sub(now) }
 
-// making is the token as auth.Principal.MayMake looks at it, without what depends
-// on its subject.
+// making returns the token as a Making, without what depends on its subject.
 func (w *Wish) making(by auth.Principal, now time.Time) auth.Making {
 	m := auth.Making{
 		Account:       w.Subject,
@@ -183,12 +179,12 @@ func (w *Wish) making(by auth.Principal, now time.Time) auth.Making {
 		EndsWithMaker: !w.ephemeral() || w.lasts(now) <= brief,
 	}
 	if w.ephemeral() && w.lasts(now) <= brief {
-		m.Networks = by.Networks // stated: from anywhere, but not for long
+		m.Networks = by.Networks // the token works from any network, but only briefly
 	}
 	return m
 }
 
-// vet refuses a scope that cannot be granted, and an app that is not there.
+// vet refuses a scope that cannot be granted, and an unknown app.
 func (w *Wish) vet(ctx context.Context, t *auth.Tenant) error {
 	if err := t.Vet("scope", w.Scope); err != nil {
 		return err
@@ -204,7 +200,7 @@ func (w *Wish) vet(ctx context.Context, t *auth.Tenant) error {
 	return nil
 }
 
-// lacking returns the roles that an account does not have, each once.
+// lacking returns the wanted roles that an account does not have, each once.
 func lacking(account *auth.Account, wanted []string) (roles []string) {
 	for _, role := range wanted {
 		if !slices.Contains(account.Roles, role) && !slices.Contains(roles, role) {

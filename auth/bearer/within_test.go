@@ -62,7 +62,7 @@ func TestWithin(t *testing.T) {
 	viewing := func(p *auth.Principal) { narrow(p); *p = p.WithoutScope() }
 	bound := func(p *auth.Principal) { p.Networks = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }
 	full := []string{""}
-	const permanent = "permanent" // stands in the ID of what is to be permanent
+	const permanent = "permanent" // in the ID of a token that is to be permanent
 
 	tests := []struct {
 		name  string
@@ -189,7 +189,7 @@ func TestWithinNeedsWhatItNames(t *testing.T) {
 	if !errors.As(err, &syntax) {
 		t.Errorf("a chain that does not parse: %v", err)
 	}
-	// C02b: what can match nothing is refused at minting.
+	// C02b: a chain that can match nothing is refused at minting.
 	err = bearer.Within(t.Context(), root, true, tenant, bearer.Wish{Claims: token.Claims{Subject: "ann", Scope: []string{"", "object.create.c_a." + note, "deployment.create"}}})
 	var fault *auth.Error
 	if !errors.As(err, &fault) || fault.Detail != auth.DetailInvalidScope || len(fault.Faults) != 2 ||
@@ -211,8 +211,8 @@ func TestWithinNeedsWhatItNames(t *testing.T) {
 	}
 }
 
-// An ordinary account is told the same of accounts and roles that exist and of
-// those that do not.
+// An account that is no administrator gets the same answer for accounts and roles that exist and
+// for those that do not.
 func TestWithinTellsNobodyWhatThereIs(t *testing.T) {
 	w := newWorld(t)
 	tenant := w.tenant(t)
@@ -236,8 +236,7 @@ func TestWithinTellsNobodyWhatThereIs(t *testing.T) {
 	}
 }
 
-// What is in excess is named up to a bound: a small request must not be answered
-// with a large refusal.
+// A refusal names only a limited number of excesses: a small request must not get a large answer.
 func TestRefusalsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	tenant := w.tenant(t)
@@ -259,7 +258,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// Effective is for the claims of tokens that were minted elsewhere, too.
+// Effective also works for the claims of tokens that were minted elsewhere.
 func TestEffectiveOfWhatDoesNotParse(t *testing.T) {
 	tenant := newWorld(t).tenant(t)
 	_, err := bearer.Effective(t.Context(), tenant, token.Claims{Subject: "ann", Scope: []string{"object.raed", "object.read"}})
@@ -274,8 +273,7 @@ func TestEffectiveOfWhatDoesNotParse(t *testing.T) {
 	}
 }
 
-// What Within lets through stays within: whatever is minted, its effective set
-// is covered by the minter's.
+// Whatever Within permits, the effective set of the token is covered by that of its minter.
 func FuzzWithinIsCovered(f *testing.F) {
 	f.Add("object.read.c_note", "object.read.c_note.*.title", "editor")
 	f.Add("*", "", "")

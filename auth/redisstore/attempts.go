@@ -9,10 +9,10 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Attempts is a session.Attempts that any number of processes share.
-// Store.Attempts makes one. Delays go by the times that Try is given, so that
-// what the clocks of the processes differ by is added to or taken from them. A
-// key that was tried takes about 200 bytes for a day.
+// Attempts is a session.Attempts that any number of processes share. Store.Attempts
+// returns it. Delays follow the times passed to Try, so differences between the
+// processes' clocks lengthen or shorten them. A key takes about 200 bytes until a day
+// after its latest try.
 type Attempts struct{ store *Store }
 
 var _ session.Attempts = (*Attempts)(nil)

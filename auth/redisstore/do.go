@@ -6,23 +6,23 @@ import (
 	"fmt"
 )
 
-// Do sends one command to the server and returns its reply. It is all this
-// package asks of a client. The args are strings, of any bytes. A reply is an
-// int64, a string or []byte, or an []any of these and nil; an error that the
-// server replies is an error with the server's text in it.
+// Do sends one command to the server and returns its reply. It is the only function of
+// a client that this package needs. The args are strings of any bytes. A reply is an
+// int64, a string or []byte, or an []any of these and nil. For an error reply, Do
+// returns an error that contains the server's text.
 //
-// It must return when ctx ends, and must not send a command again: a client
-// that retries by itself burns uses of tokens and refuses honest requests as
-// replays. All commands must reach the primary, and one database of it. It
-// is called by many goroutines at once.
+// Do must return when ctx ends. It must not send a command again: a client that retries
+// by itself burns uses of tokens and refuses honest requests as replays. All commands
+// must reach the primary, and the same database on it. Many goroutines call Do
+// concurrently.
 type Do func(ctx context.Context, args ...any) (any, error)
 
-// errReply is a reply that no script of this package gives: a proxy in between,
-// or a client that turns replies into something else.
+// errReply means a reply that no script of this package gives. A proxy may have sent
+// it, or the client may have converted the reply.
 var errReply = errors.New("redisstore: unexpected reply")
 
-// call wraps what goes wrong. The text of a server's error names commands and
-// settings, never a key or a value.
+// call sends a command and wraps its error. The text of a server's error names commands
+// and settings, never a key or a value.
 func (do Do) call(ctx context.Context, args ...any) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (do Do) call(ctx context.Context, args ...any) (any, error) {
 	return reply, nil
 }
 
-// text returns a reply that is a text; ok is false for any other.
+// text returns a text reply; ok is false for any other reply.
 func text(reply any) (s string, ok bool) {
 	switch v := reply.(type) {
 	case string:
@@ -45,7 +45,7 @@ func text(reply any) (s string, ok bool) {
 	return "", false
 }
 
-// texts returns a reply that is an array of texts, at least n of them.
+// texts returns a reply that is an array of at least n texts.
 func texts(reply any, n int) ([]string, error) {
 	array, ok := reply.([]any)
 	if !ok || len(array) < n {

@@ -1,27 +1,27 @@
-// Package redisstore keeps replays, the ledger of tokens, sessions and login
-// attempts in Redis or Valkey, where any number of processes share them. It
-// imports no client: a Do of a few lines makes one fit.
+// Package redisstore implements the stores of replays, tokens, sessions and login
+// attempts in Redis or Valkey, which any number of processes share. It imports no
+// client: a Do of a few lines adapts one.
 //
 // # Choosing
 //
-// A claim takes little more than a SET, where package sqlstore waits for a
-// commit. What holds secrets (key pairs, credentials, second factors) is not
-// kept here: the two go together.
+// A claim costs little more than a SET, while package sqlstore waits for a commit. This
+// package stores no secrets (key pairs, credentials, second factors). Use sqlstore for
+// those, beside this package.
 //
 // # Clients
 //
-// With go-redis; both options matter:
+// With go-redis (both options matter):
 //
 //	client := redis.NewClient(&redis.Options{
 //		Addr:                  addr,
-//		ContextTimeoutEnabled: true, // or a deadline does not end a command
-//		MaxRetries:            -1,   // what is ambiguous must not be sent again
+//		ContextTimeoutEnabled: true, // else a deadline does not end a command
+//		MaxRetries:            -1,   // a command without a reply must not be sent again
 //	})
 //	do := func(ctx context.Context, args ...any) (any, error) {
 //		return client.Do(ctx, args...).Result()
 //	}
 //
-// With rueidis, and ClientOption.DisableRetry set:
+// With rueidis and ClientOption.DisableRetry:
 //
 //	do := func(ctx context.Context, args ...any) (any, error) {
 //		words := make([]string, len(args))
@@ -42,38 +42,39 @@
 //		return redis.DoContext(conn, ctx, args[0].(string), args[1:]...)
 //	}
 //
-// Each verb is one script or command, which the server runs as a whole: one
-// round trip, and a second one after the server was started, to send it the
-// script. Times are those of the server's clock, but for Attempts, which goes by
-// its argument.
+// Each method runs one script or command, which the server executes atomically in one
+// round trip. After a restart of the server a second round trip sends it the script.
+// Times are of the server's clock, except in Attempts, whose times are arguments.
 //
 // # What the server must be
 //
-// Redis 6.2 or Valkey 7.2, or later, as a primary of its own, with
+// The server must be Redis 6.2 or Valkey 7.2, or later. It must be a standalone primary
+// with
 //
 //	maxmemory-policy noeviction
 //	appendonly yes
 //	appendfsync always
 //
-// Or "appendfsync everysec", which is faster, and loses up to two seconds with
-// the power, and some milliseconds with the process: a logout, a revocation or
-// the use of a token may then come back. Replays hold all the same. Open looks at
-// these settings and refuses what breaks a promise, with the setting and the
-// remedy in its error; it looks once, and what is changed later is not noticed.
-// The user needs EVAL, EVALSHA, INFO, TIME and CONFIG GET, and the data
-// commands, on the keys under the prefix.
+// "appendfsync everysec" is allowed, too, and faster. It loses up to two seconds of
+// changes with the power, and some milliseconds with the process. A logout, a
+// revocation or the use of a token may then be undone. Replays hold nevertheless.
+//
+// Open checks these settings and refuses those that break a promise. Its error names
+// the setting and the remedy. It checks once and does not notice later changes. The
+// user needs the commands EVAL, EVALSHA, INFO, TIME and CONFIG GET, and the data
+// commands on the keys under the prefix.
 //
 // # What is not covered
 //
-// Redis Cluster: the keys of one verb need not share a slot, unless a hash tag
-// as the prefix puts all of them into one (see UnsafeCluster). Reads from
-// replicas, which may still show what has been ended. What a server that is
-// killed, loses power or fails over can lose is what Guarantee says.
+// Redis Cluster is not covered, because the keys of one method may be in several slots.
+// A hash tag as the prefix puts all keys into one slot, see UnsafeCluster. Reads from
+// replicas are not covered either: they may still return records that have ended.
+// Guarantee tells what a server can lose when it is killed, loses power or fails over.
 //
 // # Format
 //
-// All keys begin with Options.Prefix. PAIR is the length of its first part, a
-// colon, and both parts.
+// All keys begin with Options.Prefix. PAIR is the length of its first part, a colon,
+// and both parts.
 //
 //	epoch               of replays: when it began, the latest time seen, the server
 //	n:NONCE KEY         a nonce; KEY is the client key, without the blank here
@@ -86,11 +87,11 @@
 //	o:ORG               the accounts of an org that have sessions
 //	f:KEY               tries, by the key of Attempts
 //
-// It is there for operators to read, and may change with a version; the
-// changelog then says what becomes of the keys that are there.
+// The format is documented for operators. A new version may change it; the changelog
+// then says what happens to existing keys.
 //
 // # Compatibility
 //
-// Structs may get more fields: write literals of them with keys. Errors are to
-// be told apart by errors.Is and errors.As, their texts may change.
+// Structs may get more fields: write keyed literals. Tell errors apart by errors.Is and
+// errors.As; their texts may change.
 package redisstore

@@ -15,8 +15,8 @@ import (
 
 var (
 	ctx   = context.Background()
-	do    redisstore.Do     // made of a client, as the package comment shows
-	store *redisstore.Store // as Open returns it
+	do    redisstore.Do     // made from a client, as in the package comment
+	store *redisstore.Store // from Open
 )
 
 // All instances of a service open the same server.
@@ -37,8 +37,8 @@ func Example() {
 	_, _, _ = signatures, tokens, minter
 }
 
-// A server that drops records when it is full is refused, and so is one that
-// would lose them when it is restarted.
+// Open refuses a server that drops records when it is full. Ledger refuses a server
+// that would lose them in a restart.
 func ExampleOpen() {
 	do := (&server{info: evicting, config: everysec}).do
 	_, err := redisstore.Open(ctx, do, redisstore.Options{})
@@ -72,7 +72,7 @@ func ExampleStore_Replays() {
 		log.Fatal(err)
 	}
 	verifier := signing.Verifier{Replays: store.Replays()}
-	_ = verifier // with its Keys, the handler of a service
+	_ = verifier // add its Keys and use it in the handler of a service
 }
 
 func ExampleStore_Ledger() {

@@ -2,26 +2,25 @@ package redisstore
 
 import "strings"
 
-// Guarantee is what becomes of what a Store has confirmed, by the settings that
-// Open has found. Settings changed afterwards are not noticed.
+// Guarantee tells which failures the confirmed changes of a Store survive. It follows
+// from the settings that Open has read. It does not notice settings that change later.
 //
-// Replays hold through all of it, but for what their comment says is left: they
-// begin a new epoch.
+// Replays survive all of these failures, because they begin a new epoch. Their comment
+// names what remains.
 type Guarantee struct {
-	// Kill: it survives the end of the server's process. With appendfsync
-	// everysec it does not quite: the server answers while a sync is under way,
-	// and writes when that is over.
+	// Kill: they survive the end of the server's process. With appendfsync everysec this
+	// is false: during a sync the server replies first and writes after the sync.
 	Kill bool
 
-	Power    bool // it survives the loss of power
-	Failover bool // it survives the promotion of a replica: never, as replication is asynchronous
+	Power    bool // they survive the loss of power
+	Failover bool // they survive the promotion of a replica: always false, because replication is asynchronous
 
 	notes []string
 }
 
 const ended = "what was ended or spent last may be there again (a logout, a revocation, a use)"
 
-// Guarantee returns what holds of the ledger, sessions and attempts.
+// Guarantee returns the guarantee for the ledger, sessions and attempts.
 func (s *Store) Guarantee() Guarantee {
 	var g Guarantee
 	switch sync := s.settings["appendfsync"]; {
@@ -49,5 +48,5 @@ func (s *Store) Guarantee() Guarantee {
 
 func (g *Guarantee) note(line string) { g.notes = append(g.notes, line) }
 
-// String says it for a person to read, in a few lines.
+// String describes the guarantee for a human reader, in a few lines.
 func (g Guarantee) String() string { return strings.Join(g.notes, "\n") }

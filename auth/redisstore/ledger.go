@@ -12,14 +12,14 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Ledger is a token.Ledger that any number of processes share. Store.Ledger
-// makes one. It goes by the server's clock.
+// Ledger is a token.Ledger that any number of processes share. Store.Ledger returns it.
+// It uses the server's clock.
 //
-// A record takes about 300 bytes until it or its parent expires, or until a day
-// after its last use was spent. Issue also drops what is dead of the subject,
-// and all but the latest records of keys other than its own. A record that never
-// expires stays until it is revoked or dropped so. When its parent is revoked it
-// is dead at once, and takes its room until then.
+// A record takes about 300 bytes until it or its parent expires, or until a day after
+// its last use was spent. Issue also deletes dead records of its subject. Of the
+// records of other keys it keeps the latest, at most limit. A record that never expires
+// stays until it is revoked or Issue deletes it. A record whose parent is revoked is
+// dead at once, but keeps its memory until then.
 type Ledger struct{ store *Store }
 
 var _ token.Ledger = (*Ledger)(nil)
@@ -54,6 +54,9 @@ var errIssued = errors.New("redisstore: id was issued before")
 
 // Issue implements token.Ledger.
 func (l *Ledger) Issue(ctx context.Context, r token.Record, limit int) error {
+	if r.MaxUses < 0 {
+		return errors.New("redisstore: issue: a negative use count")
+	}
 	code, err := l.store.code(ctx, issueScript,
 		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject)},
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
@@ -74,7 +77,7 @@ func (l *Ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 	return lineageOf(reply)
 }
 
-// lineageOf reads 0, maker, its client key and the parent.
+// lineageOf reads a reply of 0, the maker, its client key and the parent.
 func lineageOf(reply any) (token.Lineage, error) {
 	row, ok := reply.([]any)
 	if !ok || len(row) != 4 || row[0] != int64(0) {
@@ -130,8 +133,8 @@ func (l *Ledger) List(ctx context.Context, clientKey, subject string) ([]token.R
 	return list, nil
 }
 
-// recordOf reads id, key id, uses, most uses, issued, expires, maker, its client
-// key and the parent.
+// recordOf reads a row of id, key id, uses, maximum uses, issued, expires, maker, its
+// client key and the parent.
 func recordOf(row any) (r token.Record, err error) {
 	f, err := texts(row, 9)
 	if err != nil {
@@ -155,15 +158,16 @@ func recordOf(row any) (r token.Record, err error) {
 	return r, nil
 }
 
-// A subject's ids follow the client key's prefix, so that scripts make keys of
-// them.
+// recordKey puts the id last, so that scripts can append the ids of a subject to the
+// key of an empty id.
 func recordKey(clientKey, id string) string { return "t:" + pair(clientKey, id) }
 
 func subjectKey(clientKey, subject string) string { return "u:" + pair(clientKey, subject) }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// expiry is empty for a record that never expires: second 0 is a time, too.
+// expiry returns Unix seconds, or "" for a record that never expires, because 0 is a
+// valid time.
 func expiry(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -171,7 +175,7 @@ func expiry(t time.Time) string {
 	return decimal(t.Unix())
 }
 
-// codeError returns what a script's reply stands for.
+// codeError returns the error at index code, which is a script's reply.
 func codeError(code int64, errs ...error) error {
 	if code < 0 || code >= int64(len(errs)) {
 		return errReply

@@ -9,32 +9,32 @@ import (
 	"strings"
 )
 
-// SettingError is a setting of the server that breaks a promise of the stores.
+// SettingError reports a setting of the server that breaks a promise of the stores.
 type SettingError struct {
 	Setting string // "maxmemory-policy"
-	Value   string // what the server has; "unknown" if it does not tell
-	Remedy  string // what to set instead, and which option accepts it as it is
+	Value   string // the server's value; "unknown" if the server does not tell it
+	Remedy  string // the value to set, and the option that accepts the present one
 }
 
 func (e *SettingError) Error() string {
 	return fmt.Sprintf("redisstore: %s is %s: %s", e.Setting, e.Value, e.Remedy)
 }
 
-// settings are the server's, by the names in rules.
+// settings holds the server's settings, by the names in the rules.
 type settings map[string]string
 
 const unknown = "unknown"
 
-// rule is a setting, where INFO has it, and what is right.
+// rule is a setting, its name in INFO, and its accepted values.
 type rule struct {
 	setting string
-	info    string // empty: only CONFIG GET tells
+	info    string // "" if only CONFIG GET returns it
 	right   []string
 	remedy  string
 	lifted  func(Options) bool
 }
 
-// forAll is what every store needs.
+// forAll lists the settings that every store needs.
 var forAll = []rule{
 	{"role", "role", []string{"master"}, "connect to the primary", func(Options) bool { return false }},
 	{"cluster-enabled", "cluster_enabled", []string{"no"}, "use a server that is no part of a cluster, or set UnsafeCluster",
@@ -44,8 +44,8 @@ var forAll = []rule{
 		func(o Options) bool { return o.UnsafeEviction }},
 }
 
-// forRecords is what the ledger and sessions need besides: a server without it
-// forgets, or comes back with what was ended since a snapshot.
+// forRecords lists what the ledger and sessions need besides. Without it a restarted
+// server has no records, or has records again that were ended after its snapshot.
 var forRecords = []rule{
 	{"appendonly", "aof_enabled", []string{"yes"},
 		"run CONFIG SET appendonly yes and set it in the server's configuration, or set UnsafeNoAppendOnly",
@@ -55,11 +55,11 @@ var forRecords = []rule{
 		func(o Options) bool { return o.UnsafeNoAppendOnly }},
 }
 
-// spelled has what INFO says as CONFIG GET says it.
+// spelled maps values of INFO to those of CONFIG GET.
 var spelled = map[string]string{"1": "yes", "0": "no"}
 
-// probe asks for all settings. What the server does not tell is unknown: many
-// hosted ones forbid CONFIG.
+// probe reads all settings. A setting that the server does not tell is unknown: many
+// hosted servers forbid CONFIG.
 func probe(ctx context.Context, do Do) (settings, error) {
 	reply, err := do.call(ctx, "INFO")
 	if err != nil {
@@ -88,12 +88,13 @@ func probe(ctx context.Context, do Do) (settings, error) {
 	return found, nil
 }
 
-// configured asks CONFIG GET, whose refusal is no error.
+// configured reads a setting by CONFIG GET. If the server refuses the command, the
+// setting is unknown.
 func configured(ctx context.Context, do Do, setting string) (string, error) {
 	reply, err := do.call(ctx, "CONFIG", "GET", setting)
 	if err != nil {
-		// A server that refuses the command says so in words; a broken
-		// connection or a deadline is no answer.
+		// A refused command has an error text. A broken connection or a deadline is no
+		// answer.
 		if refusesCommand(err) {
 			return unknown, nil
 		}
@@ -106,8 +107,8 @@ func configured(ctx context.Context, do Do, setting string) (string, error) {
 	return value, nil
 }
 
-// valueOf finds a setting in the reply to CONFIG GET: an array of names and
-// values, or a map where the client speaks RESP3.
+// valueOf returns a setting from the reply to CONFIG GET. The reply is an array of
+// names and values, or a map if the client speaks RESP3.
 func valueOf(reply any, setting string) (string, bool) {
 	if m, ok := reply.(map[any]any); ok {
 		return text(m[setting])
@@ -131,7 +132,7 @@ func refusesCommand(err error) bool {
 	return false
 }
 
-// refuse returns what is wrong with the server by these rules.
+// refuse returns an error for each setting that breaks one of the rules.
 func (s *Store) refuse(rules []rule) error {
 	var errs []error
 	for _, r := range rules {

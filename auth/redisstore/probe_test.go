@@ -11,11 +11,11 @@ import (
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 )
 
-// server answers as a Redis does, as far as Open asks it.
+// server is a fake Redis, with the commands that Open sends.
 type server struct {
 	info    string
 	config  func(setting string) (any, error)
-	scripts bool // whether it knows scripts without being sent them
+	scripts bool // whether it knows scripts that nobody has sent it
 	calls   []string
 }
 
@@ -47,11 +47,11 @@ func TestOpenRefusesWhatBreaksAPromise(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		from    string // in the text of INFO
+		from    string // replaced in the text of INFO
 		to      string
 		config  func(string) (any, error)
 		options redisstore.Options
-		want    []string // settings that are refused, by Open or the ledger
+		want    []string // settings that Open or Ledger refuses
 	}{
 		{name: "fit"},
 		{name: "evicts", from: "noeviction", to: "allkeys-lru", want: []string{"maxmemory-policy"}},
@@ -94,8 +94,7 @@ func TestOpenRefusesWhatBreaksAPromise(t *testing.T) {
 	}
 }
 
-// refused returns the settings that are wrong, each of which must come with a
-// remedy.
+// refused returns the refused settings, and fails if one has no remedy.
 func refused(err error) (all []string) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

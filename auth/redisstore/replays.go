@@ -12,47 +12,51 @@ import (
 )
 
 // Replays is a signing.Replays that any number of processes share. Store.Replays
-// makes one.
+// returns it.
 //
-// A claim is one round trip. It goes by the server's clock, so that those of
-// the verifiers need not agree, and Use.Seen only helps to begin an epoch.
+// A claim is one round trip. It uses the server's clock, so the clocks of the verifiers
+// need not agree. Use.Seen serves only to begin an epoch.
 //
 // # Epoch
 //
-// The store knows when its memory begins: what was signed before, or in the same
-// millisecond, is stale, which a client that syncs its clock answers by signing
-// again. Claims notice by themselves that a new epoch has to begin,
+// The store knows when its epoch began: since then it has recorded every accepted
+// request. A request signed earlier, or in the same millisecond, is stale; a client
+// with a synchronized clock signs again. A claim itself detects that a new epoch must
+// begin:
 //
-//   - when the key that holds it is gone: the server was restarted without its
-//     data, or flushed;
-//   - when the server's replication id (master_replid) is another: a server was
-//     restarted, with or without its data, or a replica was promoted. Even an
-//     append-only file may lack the last second or two. This is looked at once
-//     a second, and by the first claim after a start, as a server that was
-//     started does not know the script;
-//   - when the server's clock was stepped back by more than ten seconds: keys
-//     that expired by the earlier clock are gone.
+//   - The key of the epoch is missing: the server was restarted without its data, or
+//     flushed.
+//   - The server's replication id (master_replid) has changed: a server was restarted,
+//     with or without its data, or a replica was promoted. Even an append-only file may
+//     lack the last second or two. Claims check the id once a second. The first claim
+//     after a restart also checks it, because a restarted server does not know the
+//     script.
+//   - The server's clock was stepped back by more than ten seconds: keys that expired
+//     by the earlier clock are gone.
 //
-// What is left: a request signed ahead of the server's clock, by at most
-// Policy.FutureTolerance, and accepted just before its record was lost, can be
-// replayed once within the time it was ahead. A restart that takes less than a
-// second, and whose first claim fails because the disk cannot be written, is
-// noticed a second late. Keys live a minute longer than they must; a clock that
-// is stepped forward further than that and back again, without a claim in
-// between, is not noticed. Neither is a primary that was cut off and accepts
-// requests while its replica was promoted: min-replicas-to-write limits that.
+// These cases remain:
 //
-// A new epoch begins at the later of the server's and the caller's clock, five
-// minutes after the server's at most: a server that is further behind its
-// verifiers may let in again what was signed meanwhile. It costs honest clients
-// no more than a second signature; the claim that begins it is stale itself.
+//   - A request can be signed ahead of the server's clock, by at most
+//     Policy.FutureTolerance. If its record is lost right after its acceptance, it can
+//     be replayed once within the time it was ahead.
+//   - A restart may take less than a second, and the first claim after it may fail
+//     because the disk is not writable. The restart is then detected a second late.
+//   - Keys live a minute longer than needed. A clock that is stepped forward by more
+//     than that, and back again without a claim in between, is not detected.
+//   - A primary that was cut off, and accepts requests after the promotion of its
+//     replica, is not detected: min-replicas-to-write limits that.
+//
+// A new epoch begins at the later of the server's and the caller's clock, but at most
+// five minutes after the server's clock. A server that is further behind its verifiers
+// may accept again what was signed meanwhile. A new epoch costs honest clients at most
+// a second signature. The claim that begins it is itself stale.
 //
 // # Bounds
 //
-// A server that reaches maxmemory refuses to record, so the claim fails and the
-// request is refused; it recovers as claims expire. Each request that is
-// remembered takes two keys, about 420 bytes. Options.PerKey keeps one client
-// key from taking all of it. A refused claim leaves no key.
+// A server that reaches maxmemory refuses to record, so the claim fails and the request
+// is refused. The server recovers as recorded requests expire. Each recorded request
+// takes two keys, about 420 bytes. Options.PerKey keeps one client key from filling the
+// memory. A refused claim leaves no key.
 type Replays struct{ store *Store }
 
 var _ signing.Replays = (*Replays)(nil)
@@ -68,8 +72,8 @@ var (
 	claimScript = newScript(epochText, claimText)
 )
 
-// margin is how much longer a key lives than what it protects: more than
-// claims tolerate of a server's clock.
+// margin is how much longer a key lives than the record it holds. It exceeds the ten
+// seconds by which claims let the server's clock step back.
 const margin = time.Minute
 
 var errNonce = errors.New("redisstore: nonce is not 16 bytes long")
@@ -78,7 +82,8 @@ var errNonce = errors.New("redisstore: nonce is not 16 bytes long")
 // error. It returns signing.ErrFull when the client key has used up
 // Options.PerKey.
 func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
-	// Nonces are of one length, so that they and client keys need no separator.
+	// All nonces have one length, so a key needs no separator between nonce and client
+	// key.
 	if len(u.Nonce) != 16 {
 		return errNonce
 	}
@@ -90,7 +95,7 @@ func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
 	return cmp.Or(err, codeError(code, nil, signing.ErrReplayed, signing.ErrStale, signing.ErrFull))
 }
 
-// siblings is one for single use.
+// siblings returns the number of acceptances of one signature, 1 for single use.
 func siblings(u *signing.Use) int {
 	if u.Window < time.Millisecond {
 		return 1

@@ -96,8 +96,8 @@ func TestWhatIsAmbiguousIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// openReplying opens a server that replies the same to everything once there is
-// a reply.
+// openReplying opens a fake server that gives one reply to everything, once a reply is
+// set.
 func openReplying(t *testing.T, reply *any) *redisstore.Store {
 	t.Helper()
 	s := &server{info: fit, config: everysec}
@@ -109,14 +109,14 @@ func openReplying(t *testing.T, reply *any) *redisstore.Store {
 	})
 }
 
-// TestRepliesOfAnotherKind is what a proxy or a wrong Do may come up with: it
-// must never be taken for an acceptance.
+// TestRepliesOfAnotherKind tests replies that a proxy or a wrong Do may give: none of
+// them may count as an acceptance.
 func TestRepliesOfAnotherKind(t *testing.T) {
 	var reply any
 	opened := openReplying(t, &reply)
 	ledger, _ := opened.Ledger()
 	sessions, _ := opened.Sessions()
-	known := []error{signing.ErrReplayed, signing.ErrStale, token.ErrRevoked, auth.ErrNotFound, session.ErrReplaced}
+	known := []error{signing.ErrReplayed, signing.ErrStale, token.ErrRevoked, auth.ErrNotFound, session.ErrEvicted}
 	for _, reply = range []any{"0", "OK", int64(9), int64(-1), true, []any{}, []any{int64(0)}, []any{"S"}, []any{"", ""}, []any{[]any{"x"}}, 0.0} {
 		ctx := t.Context()
 		_, get := sessions.Get(ctx, [32]byte{})
@@ -136,7 +136,7 @@ func TestRepliesOfAnotherKind(t *testing.T) {
 	}
 }
 
-// TestRepliesToSpend has replies that are like an acceptance.
+// TestRepliesToSpend tests replies that resemble an acceptance.
 func TestRepliesToSpend(t *testing.T) {
 	var reply any
 	ledger, err := openReplying(t, &reply).Ledger()
@@ -171,8 +171,8 @@ func TestRepliesToSpend(t *testing.T) {
 	}
 }
 
-// TestListsOfAnotherKind has rows that no script replies: a list that lacks
-// them would hide a token or a session.
+// TestListsOfAnotherKind tests rows that no script returns: a list without them would
+// hide a token or a session.
 func TestListsOfAnotherKind(t *testing.T) {
 	var reply any
 	opened := openReplying(t, &reply)
@@ -200,7 +200,7 @@ func TestListsOfAnotherKind(t *testing.T) {
 		{"a session with a time that is none", opens, []any{hash, strings.Replace(record, "1", "x", 1)}, false},
 		{"a session with more than its fields", opens, []any{hash, record + "0:"}, false},
 		{"a session of fewer fields", opens, []any{hash, record[:len(record)-2]}, false},
-		{"what a session was replaced by", opens, []any{hash, "R"}, false},
+		{"what is left of an evicted session", opens, []any{hash, "R"}, false},
 	} {
 		reply = []any{c.row}
 		if err := c.list(); (err == nil) != c.ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// encode makes of a session the text that lua/session.lua describes.
+// encode returns a session in the format that lua/session.lua describes.
 func encode(s session.Session) string {
 	var b strings.Builder
 	b.WriteByte('S')
@@ -24,8 +24,8 @@ func encode(s session.Session) string {
 	return b.String()
 }
 
-// fixed returns a time in milliseconds, as 16 characters: scripts change it in
-// its place. There is room for all years of four digits.
+// fixed returns a time in Unix milliseconds as 16 characters, so that scripts can
+// overwrite it in place. All years of four digits fit.
 func fixed(t time.Time) string { return fmt.Sprintf("%16d", t.UnixMilli()) }
 
 const timesEnd = 1 + 4*16

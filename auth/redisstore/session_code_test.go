@@ -10,8 +10,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// FuzzSession reads whatever a server may hold for a session. What is read must
-// be written as it was.
+// FuzzSession decodes any text as a session. If it encodes the session and decodes it
+// again, the result must be equal.
 func FuzzSession(f *testing.F) {
 	const times = "   1763700000000   1763700000000   1763700000000   1763743200000"
 	f.Add("S" + times + "3:0ab4:acme3:ann0:9:192.0.2.14:test")

@@ -12,14 +12,14 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Sessions is a session.Store that any number of processes share.
-// Store.Sessions makes one. Sessions end by the server's clock.
+// Sessions is a session.Store that any number of processes share. Store.Sessions
+// returns it. Sessions end by the server's clock.
 //
-// A session takes about 700 bytes. Get reads one key. The verbs on an account
-// look at each of its sessions, and DeleteOrg at each of the org's: ten to twenty
-// microseconds each, in which the server does nothing else. For an org with a
-// hundred thousand sessions that is more than a second, which needs a deadline of
-// its own, and in which other calls may fail.
+// A session takes about 700 bytes. Get reads one key. The methods for an account visit
+// each of its sessions, and DeleteOrg visits each session of the org. Each takes ten to
+// twenty microseconds, in which the server does nothing else. With a hundred thousand
+// sessions DeleteOrg takes more than a second. Give it a longer deadline; other calls
+// may fail meanwhile.
 type Sessions struct{ store *Store }
 
 var _ session.Store = (*Sessions)(nil)
@@ -67,7 +67,7 @@ var (
 
 var errHash = errors.New("redisstore: the hash of a session is not new")
 
-// Create implements session.Store. A hash that is not new is an error.
+// Create implements session.Store. It returns an error if the hash exists.
 func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) error {
 	if r.Org == "" || r.Account == "" {
 		return errors.New("redisstore: create a session: it has no org or no account")
@@ -81,7 +81,7 @@ func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) err
 
 // Get implements session.Store.
 func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
-	// Of one key, as there are clients that make an error of a reply that is nil.
+	// MGET of one key, because some clients turn a nil reply into an error.
 	reply, err := s.store.do.call(ctx, "MGET", s.key(hashKey(hash)))
 	if err != nil {
 		return session.Session{}, err
@@ -99,7 +99,7 @@ func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, err
 	}
 	switch record[0] {
 	case 'R':
-		return session.Session{}, session.ErrReplaced
+		return session.Session{}, session.ErrEvicted
 	case 'M':
 		return session.Session{}, auth.ErrNotFound
 	}
@@ -112,7 +112,7 @@ func (s *Sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) err
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
-// Replace implements session.Store. A hash that is not new is an error.
+// Replace implements session.Store. It returns an error if the new hash exists.
 func (s *Sessions) Replace(ctx context.Context, old [32]byte, r session.Session) error {
 	code, err := s.store.code(ctx, replaceScript,
 		[]string{hashKey(old), hashKey(r.Hash)},

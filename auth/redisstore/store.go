@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// Options say how a Store is used; the zero value is right for a server that
-// is set up as this package wants it.
+// Options configure a Store. The zero value is right for a server with the settings
+// that the package comment requires.
 //
-// The Unsafe ones have Open and the stores accept a server that it refuses
-// without. What is lost thereby is beside each.
+// With an Unsafe option, Open and the stores accept a server that they otherwise
+// refuse. The comment of each option tells what may be lost.
 type Options struct {
-	Prefix string // of all keys; "tenantkit:" if empty
+	Prefix string // begins all keys; "tenantkit:" if empty
 
-	// PerKey is how many requests of one client key are accepted within the
-	// time for which each is remembered: 200,000 if 0. Up to twice as many are
-	// remembered at once.
+	// PerKey is how many requests of one client key are accepted within the retention of
+	// a request: 200,000 if 0. Up to twice as many are recorded at once.
 	PerKey int
 
-	UnsafeEviction     bool // a full server drops records: replays pass, sessions and tokens end, uses are forgotten
-	UnsafeNoAppendOnly bool // a restart ends all tokens and sessions, or brings back those of a snapshot, revoked or not
-	UnsafeCluster      bool // for a cluster, with a hash tag as Prefix, "{tenantkit}:" say; failovers and resharding are untested
-	UnsafeUnknown      bool // what the server does not let be read is taken for right
+	UnsafeEviction     bool // accepts a full server that drops records: replays pass, sessions and tokens end, uses are forgotten
+	UnsafeNoAppendOnly bool // accepts a restart that ends all tokens and sessions, or restores those of a snapshot, revoked or not
+	UnsafeCluster      bool // accepts a cluster; Prefix must be a hash tag such as "{tenantkit}:"; failovers and resharding are untested
+	UnsafeUnknown      bool // accepts settings that the server does not let the user read
 }
 
-// Store is a Redis or Valkey that Open has found fit. Its stores may be used
-// side by side, and by any number of goroutines.
+// Store is a Redis or Valkey server that Open has accepted. Its stores are safe for
+// concurrent use, each by itself and together.
 type Store struct {
 	do       Do
 	prefix   string
@@ -39,9 +38,9 @@ const (
 	defaultPerKey = 200_000
 )
 
-// Open looks at the server behind do, and begins the epoch of Replays if there
-// is none. The error joins one *SettingError for each thing that is wrong with
-// the server; any other error means that it could not be asked.
+// Open checks the server behind do, and begins the epoch of Replays if there is none.
+// The error joins one *SettingError for each wrong setting. Any other error means that
+// the check failed.
 func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	found, err := probe(ctx, do)
 	if err != nil {
@@ -57,7 +56,7 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	if err := s.refuse(forAll); err != nil {
 		return nil, err
 	}
-	// So that the first request of all is not stale, and the scripts are seen to
+	// With an epoch the first request is not stale. The call also shows that scripts
 	// run.
 	if _, err := s.code(ctx, epochScript, []string{"epoch"}, millis(time.Now()), look); err != nil {
 		return nil, err
@@ -65,16 +64,16 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Replays returns the server's record of requests. It needs no append-only
-// file: a server that comes back without its data begins a new epoch.
+// Replays returns the server's record of accepted requests. It needs no append-only
+// file: a server that restarts without its data begins a new epoch.
 func (s *Store) Replays() *Replays { return &Replays{s} }
 
-// Attempts returns the server's count of tries. It needs no append-only file: a
-// server that comes back without its data begins to count anew.
+// Attempts returns the server's counts of tries. It needs no append-only file: a server
+// that restarts without its data counts from 0 again.
 func (s *Store) Attempts() *Attempts { return &Attempts{s} }
 
-// Ledger returns the server's list of tokens. The error joins one *SettingError
-// for each setting of the append-only file that is wrong.
+// Ledger returns the server's ledger of tokens. The error joins one *SettingError for
+// each wrong setting of the append-only file.
 func (s *Store) Ledger() (*Ledger, error) {
 	if err := s.refuse(forRecords); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func (s *Store) Ledger() (*Ledger, error) {
 	return &Ledger{s}, nil
 }
 
-// Sessions returns the server's sessions. The error is as for Ledger.
+// Sessions returns the server's sessions. The error is that of Ledger.
 func (s *Store) Sessions() (*Sessions, error) {
 	if err := s.refuse(forRecords); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/authtest"
 )
 
-// discard is a ResponseWriter whose header is used again.
+// discard is a ResponseWriter that discards the body and keeps its header map.
 type discard struct {
 	header http.Header
 	status int
@@ -36,8 +36,8 @@ func checked(t testing.TB, alter ...func(*world)) (mux, mount http.Handler, r *h
 	return routes, w.guard.Mount(w.guard.Require(auth.Authenticated)(nothing)), r
 }
 
-// The check of a session adds nothing to what the Guard allocates for a
-// mechanism that does no work, unless there is a use to note.
+// A session adds no allocation to a mechanism that does no work, unless the use of the
+// session must be written.
 func TestAllocations(t *testing.T) {
 	mux, mount, r := checked(t)
 	bareMux, bareMount, _ := checked(t, func(w *world) {
@@ -65,8 +65,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkGuard is the check of a session beside the least that could be done
-// for it: decode the token, hash it, look it up.
+// BenchmarkGuard compares the check of a session with its minimum: decode the token,
+// hash it, look it up.
 func BenchmarkGuard(b *testing.B) {
 	b.Run("Floor", func(b *testing.B) {
 		token := []byte("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")

@@ -28,7 +28,7 @@ func (w *world) browser() *browser {
 	return &browser{w: w, org: "acme", remote: "192.0.2.1:4711", jar: map[string]string{}}
 }
 
-// clone has the same cookies at this moment.
+// clone returns a browser with the same cookies.
 func (b *browser) clone() *browser {
 	other := &browser{w: b.w, org: b.org, remote: b.remote, jar: map[string]string{}}
 	b.mu.Lock()
@@ -49,7 +49,7 @@ type reply struct {
 	body    string
 }
 
-// form are names and values in turn.
+// form encodes names and values, given in turn.
 func form(pairs ...string) string {
 	values := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -120,7 +120,7 @@ func (b *browser) post(path string, pairs ...string) reply {
 	return b.do("POST", path, form(pairs...))
 }
 
-// ann is a browser with a session of hers.
+// ann returns a browser with a session of ann.
 func (w *world) ann() *browser {
 	w.t.Helper()
 	b := w.browser()
@@ -128,7 +128,7 @@ func (w *world) ann() *browser {
 	return b
 }
 
-// want checks a reply, and what every refusal of its status has.
+// want checks the status and the fault of a reply, and the headers of a refusal.
 func want(t testing.TB, got reply, status int, fault string) {
 	t.Helper()
 	if got.status != status || got.fault != fault {
@@ -157,7 +157,7 @@ func setting(got reply) bool {
 	return false
 }
 
-// sets tells which cookies a reply sets and clears: "+name" and "-name".
+// sets returns the cookies that a reply sets as "+name", and those it clears as "-name".
 func sets(got reply) string {
 	var out []string
 	for _, c := range got.cookies {
@@ -171,7 +171,7 @@ func sets(got reply) string {
 }
 
 // enrol gives the browser's account a second factor, and returns its secret
-// and the recovery codes. The step of the clock is used up by it.
+// and the recovery codes. It uses the code of the current step.
 func (b *browser) enrol() (session.FactorSecret, []string) {
 	b.w.t.Helper()
 	begun := b.post("/enrol")
@@ -190,7 +190,7 @@ func (b *browser) enrol() (session.FactorSecret, []string) {
 	return secret, recovery
 }
 
-// decoded is a secret as /enrol sends it.
+// decoded returns the secret in a reply of /enrol.
 func decoded(t testing.TB, data any) (secret session.FactorSecret) {
 	t.Helper()
 	var bytes []byte
@@ -200,7 +200,7 @@ func decoded(t testing.TB, data any) (secret session.FactorSecret) {
 	return bytes
 }
 
-// hashOf is the hash that a store knows the browser's session by.
+// hashOf returns the hash of the browser's session in the store.
 func hashOf(t testing.TB, b *browser) [32]byte {
 	t.Helper()
 	token, err := base64.RawURLEncoding.DecodeString(b.cookie(cookieName))

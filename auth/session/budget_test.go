@@ -13,8 +13,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// spent is what is kept of requests, and what they cost. Writes are calls of stores
-// that change something.
+// spent counts the records that requests leave and what they cost. Writes are calls of
+// stores that change something.
 type spent struct{ Counts, Records, Writes, Hashes int }
 
 func (w *world) spent() spent {
@@ -24,7 +24,7 @@ func (w *world) spent() spent {
 	return spent{w.memory.Counts(), records, w.stores.writes, int(w.hasher.verified.Load())}
 }
 
-// costs wants what a request leaves and costs.
+// costs fails unless the request leaves and costs this.
 func (w *world) costs(t *testing.T, want spent, do func() reply) reply {
 	t.Helper()
 	before := w.spent()
@@ -37,14 +37,14 @@ func (w *world) costs(t *testing.T, want spent, do func() reply) reply {
 	return got
 }
 
-// elsewhere is a browser at another address.
+// elsewhere returns a browser at another address.
 func (w *world) elsewhere(n int) *browser {
 	b := w.browser()
 	b.remote = "198.51.100." + strconv.Itoa(n) + ":1"
 	return b
 }
 
-// delayName lets the next tries for a name wait, whichever address they come from.
+// delayName causes a delay of the name, from other addresses.
 func (w *world) delayName(name string) {
 	for n := range 5 {
 		w.elsewhere(n).login(name, "wrong")
@@ -57,8 +57,8 @@ func (w *world) delayAddress(b *browser) {
 	}
 }
 
-// TestBudgetOfRefusedLogins has each way in which a login is refused leave and cost
-// what is stated, and nothing else. A count is a key of Attempts.
+// TestBudgetOfRefusedLogins checks what each kind of refused login leaves and costs. A
+// count is a key of Attempts.
 func TestBudgetOfRefusedLogins(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(w *world) func() reply
@@ -167,7 +167,7 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.memory.Now = func() time.Time { return time.UnixMilli(0) } // it forgets nothing by itself
+			w.memory.Now = func() time.Time { return time.UnixMilli(0) } // nothing expires by itself
 			do := c.prepare(w)
 			want(t, w.costs(t, c.budget, do), c.status, c.fault)
 		})
@@ -189,23 +189,23 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 	})
 }
 
-// TestBudgetOfRefusalsInTwoProcesses has a delay met by a process that has not set it.
+// TestBudgetOfRefusalsInTwoProcesses checks a delay in a process that has not set it.
 func TestBudgetOfRefusalsInTwoProcesses(t *testing.T) {
 	one := newWorld(t)
 	other := newWorld(t, func(w *world) { w.memory, w.stores.Memory = one.memory, one.memory })
 	login := func() reply { return other.browser().login("ann", annPassword) }
 	one.delayName("ann")
-	want(t, other.costs(t, spent{Writes: 2}, login), 429, auth.DetailLocked) // the address's count, and back
+	want(t, other.costs(t, spent{Writes: 2}, login), 429, auth.DetailLocked) // counts the address, and undoes that
 	for range 20 {
 		want(t, other.costs(t, spent{}, login), 429, auth.DetailLocked)
 	}
 	one.clock.Advance(time.Second)
 	want(t, one.browser().login("ann", annPassword), 200, "")
-	want(t, other.costs(t, spent{Records: 1, Writes: 7, Hashes: 1}, login), 200, "") // it has not heard, and asks
+	want(t, other.costs(t, spent{Records: 1, Writes: 7, Hashes: 1}, login), 200, "") // its delay is outdated, so it asks the store
 }
 
-// TestBudgetOfALogin has nothing left of the tries before one that is right, but
-// for the address.
+// TestBudgetOfALogin checks that a right password clears all earlier attempts but the
+// count of the address.
 func TestBudgetOfALogin(t *testing.T) {
 	w := newWorld(t)
 	w.costs(t, spent{Records: 1, Writes: 5, Hashes: 1}, func() reply { return w.browser().login("ann", annPassword) })

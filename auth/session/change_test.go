@@ -12,7 +12,7 @@ import (
 
 const nextPassword = "another horse"
 
-// change asks for another password of ann's.
+// change requests another password for ann.
 func (b *browser) change(password, next string) reply {
 	return b.post("/password", "login", "ann", "password", password, "next", next)
 }
@@ -42,11 +42,11 @@ func TestChangePassword(t *testing.T) {
 		b, late := w.ann(), w.browser()
 		var changing atomic.Bool
 		w.hasher.hold = func() {
-			if changing.CompareAndSwap(false, true) { // the change asks, too
+			if changing.CompareAndSwap(false, true) { // the change itself calls Verify, too
 				want(t, b.change(annPassword, nextPassword), 200, "")
 			}
 		}
-		want(t, late.login("ann", annPassword), 200, "") // looked up before the change
+		want(t, late.login("ann", annPassword), 200, "") // its password was looked up before the change
 		want(t, late.get("/me"), 401, expired)
 		want(t, b.get("/me"), 200, "")
 	})

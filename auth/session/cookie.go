@@ -10,7 +10,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// cookieName is a cookie's name without its prefix, {org} in it.
+// cookieName is the name of a cookie without its prefix. It may contain {org}.
 type cookieName string
 
 const (
@@ -39,7 +39,7 @@ func (n cookieName) validate() error {
 	return nil
 }
 
-// prefix is what stands before the name in t's replies and requests.
+// prefix returns the prefix of cookie names in requests and replies of t.
 func prefix(t *auth.Tenant) string {
 	if t.Loopback() {
 		return ""
@@ -47,19 +47,19 @@ func prefix(t *auth.Tenant) string {
 	return hostPrefix
 }
 
-// spelling is a cookie's name in one tenant's requests, in the parts it is put
-// together from: no string is built for a request.
-type spelling [4]string
+// nameParts are the parts of a cookie's name in requests of one tenant. With parts, no
+// string is built for each request.
+type nameParts [4]string
 
-func (n cookieName) in(t *auth.Tenant) spelling {
+func (n cookieName) in(t *auth.Tenant) nameParts {
 	before, after, perOrg := strings.Cut(string(n), orgMark)
 	if !perOrg {
-		return spelling{prefix(t), before}
+		return nameParts{prefix(t), before}
 	}
-	return spelling{prefix(t), before, t.Org.Code, after}
+	return nameParts{prefix(t), before, t.Org.Code, after}
 }
 
-func (s spelling) is(name string) bool {
+func (s nameParts) is(name string) bool {
 	for _, part := range s {
 		rest, ok := strings.CutPrefix(name, part)
 		if !ok {
@@ -70,7 +70,7 @@ func (s spelling) is(name string) bool {
 	return name == ""
 }
 
-// values are those of each cookie of this name that a request carries.
+// values yields the value of each cookie of this name in the request.
 func (n cookieName) values(r *http.Request, t *auth.Tenant) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		own := n.in(t)
@@ -87,9 +87,8 @@ func (n cookieName) values(r *http.Request, t *auth.Tenant) iter.Seq[string] {
 	}
 }
 
-// trimmed cuts blanks and tabs off, and nothing else. A browser does not hold a
-// name that begins with another kind of blank to its prefix: what is cut off
-// here, a neighbouring host could write in front.
+// trimmed cuts only spaces and tabs off. Browsers do not apply the __Host- rules to a
+// name behind another kind of blank, so another host could set that cookie.
 func trimmed(part string) string {
 	for part != "" && (part[0] == ' ' || part[0] == '\t') {
 		part = part[1:]
@@ -100,7 +99,7 @@ func trimmed(part string) string {
 	return part
 }
 
-// isSent tells whether a request carries the cookie.
+// isSent reports whether the request carries the cookie.
 func (n cookieName) isSent(r *http.Request, t *auth.Tenant) bool {
 	for range n.values(r, t) {
 		return true
@@ -108,7 +107,8 @@ func (n cookieName) isSent(r *http.Request, t *auth.Tenant) bool {
 	return false
 }
 
-// read returns the value of the cookie and how many there are of its name.
+// read returns the value of the cookie, and how many cookies of its name the request
+// carries. The value is that of the last one.
 func (n cookieName) read(r *http.Request, t *auth.Tenant) (value string, count int) {
 	for value = range n.values(r, t) {
 		count++
@@ -128,13 +128,13 @@ func (n cookieName) cookie(t *auth.Tenant, value string) *http.Cookie {
 	}
 }
 
-// set sends the secret to the browser. The reply must not be kept by anyone.
-func (n cookieName) set(w http.ResponseWriter, t *auth.Tenant, s secret) {
+// send sends the token to the browser. No cache may keep the reply.
+func (n cookieName) send(w http.ResponseWriter, t *auth.Tenant, s token) {
 	w.Header().Set("Cache-Control", "no-store")
 	http.SetCookie(w, n.cookie(t, s.text()))
 }
 
-// cleared tells the browser to forget the cookie.
+// cleared returns a cookie that makes the browser forget this one.
 func (n cookieName) cleared(t *auth.Tenant) *http.Cookie {
 	c := n.cookie(t, "")
 	c.MaxAge = -1
@@ -142,28 +142,29 @@ func (n cookieName) cleared(t *auth.Tenant) *http.Cookie {
 	return c
 }
 
-// hash returns the hash of the secret that a request carries in this cookie,
-// exactly once.
+// hash returns the hash of the token in this cookie. ok is false unless the request
+// carries exactly one.
 func (n cookieName) hash(r *http.Request, t *auth.Tenant) (hash [32]byte, ok bool) {
 	value, count := n.read(r, t)
-	s, ok := parseSecret(value)
+	s, ok := parseToken(value)
 	if count != 1 || !ok {
 		return hash, false
 	}
 	return s.hash(), true
 }
 
-// SameOrigin refuses a request that a page of another origin made a browser
-// send, judged by Sec-Fetch-Site and Origin: one that may change something, so
-// GET, HEAD and OPTIONS pass. A request with neither header is no browser's,
-// and passes, too. The error is an *auth.Error with auth.DetailCrossOrigin.
+// SameOrigin refuses a request that a page of another origin made a browser send. It
+// decides by Sec-Fetch-Site and Origin. GET, HEAD and OPTIONS pass, because they must
+// not change anything. A request with neither header passes, because no browser sent
+// it. The error is an *auth.Error with auth.DetailCrossOrigin.
 //
-// Sessions, Login, Verify, Start, Enrol and Confirm are protected by it. It is
-// for handlers of Public routes that change something before they call one.
+// Every request that a session authenticates must pass this check, and so must Login,
+// Verify, Start, Enrol, Confirm and Logout. Call it in handlers of Public routes that
+// change something before they call one of these.
 func (m *Manager) SameOrigin(r *http.Request) error {
 	protection := m.CrossOrigin
 	if protection == nil {
-		protection = &anyOther
+		protection = &sameOriginOnly
 	}
 	if err := protection.Check(r); err != nil {
 		return &auth.Error{Detail: auth.DetailCrossOrigin, Err: err}
@@ -171,4 +172,4 @@ func (m *Manager) SameOrigin(r *http.Request) error {
 	return nil
 }
 
-var anyOther http.CrossOriginProtection
+var sameOriginOnly http.CrossOriginProtection

@@ -74,8 +74,8 @@ func TestF02WhatIsNoSessionCookie(t *testing.T) {
 			want(t, b.get("/me", "Cookie", name+"="+token), 401, missing)
 		}
 	})
-	// Browsers hold a cookie to its prefix by its very name: what begins with
-	// another kind of blank can be set by a neighbouring host.
+	// Browsers apply the __Host- rules only to names that begin with the prefix. Another
+	// host can set a cookie whose name begins with another kind of blank.
 	t.Run("F02 a name that hides its prefix from browsers", func(t *testing.T) {
 		for _, blank := range []string{"\u00a0", "\u0085", "\u2000", "\u2028", "\u3000", "\v", "\f", "\xa0"} {
 			want(t, w.browser().get("/me", "Cookie", blank+cookieName+"="+token), 401, auth.DetailNoCredentials)
@@ -95,7 +95,7 @@ func TestF02WhatIsNoSessionCookie(t *testing.T) {
 	want(t, honest.get("/me"), 200, "")
 }
 
-// spare returns a digit that decodes to the same bytes at the end of 43.
+// spare returns another last digit with which 43 digits decode to the same bytes.
 func spare(digit byte) string {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return string(digits[strings.IndexByte(digits, digit)|3])
@@ -193,8 +193,7 @@ func TestCookieNames(t *testing.T) {
 	}
 	want(t, b.get("/me"), 200, "")
 
-	// One name for all orgs is one cookie for all of them, and no session of one
-	// is any in another.
+	// If all orgs have the same cookie name, a session is still valid only in its own org.
 	w = newWorld(t, func(w *world) { w.manager.SessionCookie = "sid" })
 	b = w.browser()
 	want(t, b.login("ann", annPassword), 200, "")
@@ -203,8 +202,8 @@ func TestCookieNames(t *testing.T) {
 	want(t, b.get("/me"), 401, expired)
 }
 
-// Whatever stands around it: a request gets in by its session's token under the
-// cookie's name, once and whole, and by nothing else.
+// A request is admitted only if it carries the exact token in exactly one cookie of the
+// right name, whatever else the header holds.
 func FuzzCookieHeader(f *testing.F) {
 	seedCookies(f)
 	w := newWorld(f)
@@ -212,7 +211,7 @@ func FuzzCookieHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) { onlyWhole(t, w, line, cookieName, token, "GET", "/me") })
 }
 
-// The same of the ticket, which lets a browser enrol.
+// The same holds for the ticket of an enrolment.
 func FuzzTicketHeader(f *testing.F) {
 	seedCookies(f)
 	w := newWorld(f, org(func(o *auth.Org) { o.Session.SecondFactor = true }))
@@ -222,7 +221,7 @@ func FuzzTicketHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) { onlyWhole(t, w, line, ticketName, token, "POST", "/enrol") })
 }
 
-// seedCookies are Cookie headers in which @ stands for the right cookie.
+// seedCookies are Cookie headers in which @ stands for the valid cookie.
 func seedCookies(f *testing.F) {
 	for _, seed := range []string{"@", "a=b; @", "@; @", "@;\t@x", " @", "\u00a0@", "@=", "x@", "@\"", "=@", "a=\";@;\"", ";;@ ;", "@,@", "$Version=1; @"} {
 		f.Add(seed)
@@ -258,14 +257,14 @@ func onlyWhole(t *testing.T, w *world, line, name, token, method, path string) {
 	}
 }
 
-// There is one spelling of each token.
+// Each token has exactly one spelling.
 func FuzzParseSecret(f *testing.F) {
 	honest := session.Text([32]byte{1, 2, 3})
 	for _, text := range []string{honest, "", honest[:42], honest + "=", honest[:42] + "\n", "\r" + honest[:42], honest[:42] + "B"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if token, ok := session.ParseSecret(text); ok && session.Text(token) != text {
+		if token, ok := session.ParseToken(text); ok && session.Text(token) != text {
 			t.Errorf("%q was read as %q", text, session.Text(token))
 		}
 	})

@@ -17,20 +17,19 @@ import (
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
-// DeviceKey is the key of the cookies that Manager.DeviceKey is about: at least 32
-// random bytes, which are used for nothing else. All instances of a server have
-// the same one, and keep it over a restart. One way to it is to derive it from
-// another key by hkdf.Key of crypto/hkdf, with a label of its own. It prints
-// REDACTED.
+// DeviceKey is the MAC key of device cookies: at least 32 random bytes, used for
+// nothing else. All instances of a server have the same key, and keep it over a
+// restart. It may be derived from another key by hkdf.Key of crypto/hkdf, with a label
+// of its own. It prints REDACTED.
 type DeviceKey []byte
 
 func (DeviceKey) String() string                 { return redacted.Text }
 func (DeviceKey) GoString() string               { return redacted.Text }
 func (DeviceKey) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
 func (DeviceKey) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
-func (DeviceKey) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob asks for it
+func (DeviceKey) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // for gob
 
-// Format covers the verbs that never ask String, such as %d and %x.
+// Format covers the verbs that do not call String, such as %d and %x.
 func (DeviceKey) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
 
 func (k DeviceKey) validate() error {
@@ -40,7 +39,7 @@ func (k DeviceKey) validate() error {
 	return nil
 }
 
-// mac is HMAC-SHA256 over a list of parts, whose first one says what it is for.
+// mac returns the HMAC-SHA256 of a list of parts. The first part names the purpose.
 func (k DeviceKey) mac(parts ...string) []byte {
 	sum := hmac.New(sha256.New, k)
 	writeParts(sum, parts...)
@@ -50,19 +49,19 @@ func (k DeviceKey) mac(parts ...string) []byte {
 // deviceLife is how long a device is known after a login.
 const deviceLife = 180 * 24 * time.Hour
 
-// device is what a device cookie says, and the form of it: all of it is random or
-// opaque to the browser, but for the time.
+// device is the content of a device cookie. All but the time is random or opaque to the
+// browser.
 type device struct {
 	nonce   [16]byte
-	proven  [8]byte  // when the account had proved itself, in Unix milliseconds
-	account [16]byte // the account, under a MAC of its own
-	mac     [32]byte // over the org and the fields above
+	proven  [8]byte  // when the account authenticated, in Unix milliseconds
+	account [16]byte // MAC of the account
+	mac     [32]byte // MAC of the org and the fields above
 }
 
 const deviceLength = 16 + 8 + 16 + 32
 
-// newDevice makes the cookie of a device on which the account has logged in.
-func (k DeviceKey) newDevice(org string, p proof) (d device) {
+// newDevice returns the cookie content for a device on which the account has logged in.
+func (k DeviceKey) newDevice(org string, p authentication) (d device) {
 	rand.Read(d.nonce[:])
 	binary.BigEndian.PutUint64(d.proven[:], uint64(p.at.UnixMilli()))
 	copy(d.account[:], k.accountOf(org, p.account, d))
@@ -82,14 +81,14 @@ func (d device) text() string {
 	return encoding.EncodeToString(slices.Concat(d.nonce[:], d.proven[:], d.account[:], d.mac[:]))
 }
 
-// parse takes a cookie of this org that was made with this key.
+// parse accepts only a cookie of this org that was made with this key.
 func (k DeviceKey) parse(org, text string) (d device, ok bool) {
 	if len(text) != encoding.EncodedLen(deviceLength) {
 		return d, false
 	}
 	all, err := encoding.DecodeString(text)
 	if err != nil || len(all) != deviceLength {
-		return d, false // Strict still skips line breaks, and then returns less
+		return d, false // Strict ignores line breaks, and then returns fewer bytes
 	}
 	for _, field := range [][]byte{d.nonce[:], d.proven[:], d.account[:], d.mac[:]} {
 		all = all[copy(field, all):]
@@ -101,8 +100,8 @@ func (d device) provenAt() time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(d.proven[:])))
 }
 
-// giveDevice sends the cookie of a device whose account has proved itself whole.
-func (m *Manager) giveDevice(w http.ResponseWriter, t *auth.Tenant, p proof) {
+// sendDevice sends the device cookie after a complete login or a step-up.
+func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, p authentication) {
 	if m.DeviceKey == nil {
 		return
 	}
@@ -112,8 +111,8 @@ func (m *Manager) giveDevice(w http.ResponseWriter, t *auth.Tenant, p proof) {
 	http.SetCookie(w, c)
 }
 
-// knownDevice returns the name's account if it has logged in on this device. Whatever
-// else the cookie is makes the device an unknown one.
+// knownDevice returns the account of the name if it has logged in on this device. Any
+// other cookie makes the device unknown.
 func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (account string, ok bool) {
 	if m.DeviceKey == nil {
 		return "", false
@@ -122,7 +121,7 @@ func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (ac
 	if count != 1 {
 		return "", false
 	}
-	// First, so that a cookie that is made up costs no look-up.
+	// Checked first, so that a forged cookie costs no look-up.
 	d, ok := m.DeviceKey.parse(t.Org.Code, value)
 	if !ok || m.now().Sub(d.provenAt()) >= deviceLife {
 		return "", false
@@ -130,9 +129,9 @@ func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (ac
 	return m.accountOf(r.Context(), t, d, login)
 }
 
-// accountOf looks the name up, and whether its account was changed since: who
-// knew the password before that may have collected cookies. A look-up that fails
-// makes the device unknown.
+// accountOf looks the name up. It refuses the cookie if the account was changed after
+// the cookie was made: somebody who knew the former password may have collected
+// cookies. A look-up that fails makes the device unknown.
 func (m *Manager) accountOf(ctx context.Context, t *auth.Tenant, d device, login string) (id string, ok bool) {
 	id, _, err := m.lookUp(ctx, t, login)
 	if err != nil || !hmac.Equal(d.account[:], m.DeviceKey.accountOf(t.Org.Code, id, d)) {

@@ -26,7 +26,7 @@ var deviceKey = session.DeviceKey("a device key of at least 32 bytes")
 
 func knowsDevices(w *world) { w.manager.DeviceKey = deviceKey }
 
-// annsDevice is a browser that ann has logged in on before, and no more than that.
+// annsDevice returns a browser with a device cookie of ann, and no session.
 func (w *world) annsDevice() *browser {
 	w.t.Helper()
 	b := w.ann()
@@ -37,8 +37,8 @@ func (w *world) annsDevice() *browser {
 	return b
 }
 
-// guess tries wrong passwords from as many addresses, and reports how many were
-// looked at.
+// guess sends wrong passwords, each from its own address, and returns how many were
+// verified.
 func (w *world) guess(name string, times int) int {
 	w.t.Helper()
 	before := w.hasher.verified.Load()
@@ -290,12 +290,12 @@ func TestF17AStolenDeviceCookie(t *testing.T) {
 			t.Errorf("%d counts, want the device's", n)
 		}
 		for range 5 {
-			want(t, thief.login("ann", "wrong"), 401, auth.DetailInvalidCredentials) // the name's
+			want(t, thief.login("ann", "wrong"), 401, auth.DetailInvalidCredentials) // counted for the name
 		}
 		for range 20 {
 			want(t, thief.login("ann", annPassword), 429, auth.DetailLocked)
 		}
-		// The delay of both is over: one guess more each.
+		// The delays of name and device have ended. Each allows one more guess.
 		w.clock.Advance(time.Second)
 		hashes := w.hasher.verified.Load()
 		for range 20 {
@@ -304,7 +304,7 @@ func TestF17AStolenDeviceCookie(t *testing.T) {
 		if n := w.hasher.verified.Load() - hashes; n != 2 {
 			t.Errorf("%d more were looked at", n)
 		}
-		// So it is for the owner, on this device, until it has proved itself again.
+		// The owner waits as well on this device, until a login succeeds.
 		want(t, owner.login("ann", annPassword), 429, auth.DetailLocked)
 		w.clock.Advance(2 * time.Second)
 		want(t, owner.login("ann", annPassword), 200, "")
@@ -315,7 +315,7 @@ func TestF17AStolenDeviceCookie(t *testing.T) {
 		for range 5 {
 			thief.login("ann", "wrong")
 		}
-		want(t, owner.login("ann", annPassword), 200, "") // the name is free: as on any device
+		want(t, owner.login("ann", annPassword), 200, "") // the name has no delay
 		for range 10 {
 			thief.login("ann", "wrong")
 		}
@@ -359,7 +359,7 @@ func TestF17AStolenDeviceCookie(t *testing.T) {
 			thief.login("ann", "wrong")
 			w.clock.Advance(time.Minute)
 		}
-		// Both counts run into the longest delay.
+		// Both counts reach the longest delay.
 		if n := w.hasher.verified.Load(); n > 2*(5+10+24*4) {
 			t.Errorf("%d were looked at", n)
 		}
@@ -461,9 +461,9 @@ func TestDeviceKeyPrintsNothing(t *testing.T) {
 	}
 }
 
-// knownDevice is a cookie put together by hand, in Python: 16 bytes of nonce, the time, 16 bytes of
-// the account's MAC and the MAC of all, each over parts with their lengths in front.
-// What a later version takes is what this one gave.
+// knownDevice is a cookie made in Python: 16 bytes of nonce, the time, 16 bytes of the
+// account's MAC, and the MAC of all. MACs are over parts with their lengths in front.
+// A later version must accept the cookies of this one.
 const knownDevice = "AAECAwQFBgcICQoLDA0ODwAAAaDEUGwAcxpx4ItygqHaTWrHiPGb2-25BiJ2nkt3hOJEn8NcUcpFxzXvAaV1znYbftdJ_TjU"
 
 func TestDeviceCookieKnownAnswer(t *testing.T) {
@@ -474,9 +474,9 @@ func TestDeviceCookieKnownAnswer(t *testing.T) {
 	want(t, b.login("ann", annPassword), 200, "")
 }
 
-// There is one spelling of each cookie, and none without the key.
+// Each cookie has exactly one spelling, and cannot be made without the key.
 func FuzzParseDevice(f *testing.F) {
-	const honest = knownDevice // not a new one: each process of the fuzzing would have its own
+	const honest = knownDevice // a fixed one, because each process of the fuzzing would make another
 	for _, text := range []string{honest, "", honest[:95], honest + "=", honest[:95] + "\n", "\r" + honest[:95], honest[:92] + "AAAA"} {
 		f.Add(text)
 	}

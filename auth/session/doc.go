@@ -1,106 +1,119 @@
 // Package session lets a Guard authenticate browsers by a cookie (section 5.2
-// of the interface): logins with a password, a second factor, step-up, and the
-// ends of sessions.
+// of the interface). It has logins with a password, second factors, step-up,
+// and the verbs that end sessions.
 //
-//   - Manager is the mechanism, and has the verbs that handlers call.
-//   - Store, Attempts and Factors are what it keeps: Memory is all three.
-//   - Passwords is where the application keeps its passwords, as a Hasher
-//     encodes them.
+//   - Manager is the mechanism. It has the verbs that handlers call.
+//   - Store, Attempts and Factors are its storage. Memory implements all three.
+//   - Passwords is the application's storage of passwords. A Hasher encodes them.
 //
-// What an org asks of its sessions is its auth.SessionPolicy, which is read with
-// each request. A second factor is asked for at login: where it becomes required,
-// RevokeOrg ends the sessions that were opened without one.
+// The auth.SessionPolicy of an org is read with each request. A second factor is
+// checked only at login. When an org begins to require one, call RevokeOrg: it
+// ends the sessions that were created without it.
 //
-// The routes, the forms and the mails are left to the application, and so are its
-// accounts: registering them, and letting somebody in who has lost a password or
-// a device.
+// The application provides the routes, the forms and the mails. It also registers
+// accounts, and recovers those whose owner has lost a password or a device.
 //
 // # Choosing
 //
-// Login is for passwords. Start is for accounts that were proven elsewhere, at
-// registration, by single sign-on or with a passkey. Both go on to the second
-// factor if the account has one or the org requires one: then they return
-// ErrSecondFactor, leave a ticket, and Verify (or Enrol and Confirm) completes
-// the login.
+// Login is for passwords. Start is for accounts that were authenticated elsewhere:
+// at registration, by single sign-on or with a passkey. Both require the second
+// factor if the account has one or the org requires one. They then return
+// ErrSecondFactor and send a ticket. Verify, or Enrol and Confirm, completes the
+// login.
 //
-// These verbs, and Logout, stand on routes that are auth.Public, with POST.
-// Reauthenticate, ChangePassword and Remove stand behind auth.Authenticated. Enrol and Confirm
-// serve sessions and tickets: auth.Optional admits both. What must not be done
-// with a session that was left open takes auth.Need.Fresh: Enrol, Remove, a
-// change of the password, the end of other sessions.
+// Mount these verbs and Logout on routes that are auth.Public, with POST. Mount
+// Reauthenticate, ChangePassword and Remove behind auth.Authenticated. Enrol and
+// Confirm serve sessions and tickets: auth.Optional admits both.
 //
-// Memory is for one process that may forget. Several processes share a store.
+// Somebody else may use a session that was left signed in. Routes that such a
+// session must not reach require auth.Need.Fresh: Enrol, Remove, ChangePassword,
+// and those that end other sessions.
+//
+// Memory is for one process that may lose its data. Several processes share a
+// store.
 //
 // # Device cookies
 //
-// Tries at a name are spaced out wherever they come from, so that whoever guesses at
-// it keeps its owner waiting. Manager.DeviceKey ends that for the devices that the
-// owner has used: each login that is complete leaves a cookie there, for 180 days.
-// Wrong passwords for its account's names that come with such a cookie are counted
-// together for all devices of the account, and for nothing else: they neither delay
-// the name nor the address, nor are delayed by them. From the fifth on these cookies
-// are worth nothing until that delay is over: tries with them count as those of any
-// other device.
+// Attempts at a name are delayed wherever they come from, so an attacker who guesses
+// at a name also delays its owner. Manager.DeviceKey prevents that on devices that
+// the owner has used: each complete login leaves a cookie there, for 180 days.
 //
-// Nothing is stored for a cookie. It holds no name, opens nothing, and is no second
-// factor. Whoever steals one has as many guesses more, and can keep the owner's other
-// devices from being known by wasting them. It ends when Account.Changed moves, and all
-// of them end with another DeviceKey. A device keeps the cookie of the account that
-// logged in last.
+// Wrong passwords that come with such a cookie have one count for all devices of the
+// account. They do not delay the name or the address, and the delays of name and
+// address do not apply to them. The fifth wrong password and each later one set a delay.
+// Until it is over, the cookies have no effect: attempts count like those of any other
+// device.
 //
-// # What waits for a hash
+// The server stores nothing for a cookie. It holds no name, authenticates nobody, and
+// is no second factor. A thief of one gets that many more guesses, and can waste them
+// so that no device of the owner is recognized. A change of Account.Changed
+// invalidates the account's cookies, and a new DeviceKey invalidates all. A device
+// keeps only the cookie of the account that logged in last.
 //
-// Hashing a password takes a core for a while. As many run at once as the program may
-// use of the CPUs, and 16 wait for each of them. Tries at passwords, right or wrong, and
-// Hash stand in this one line. These rules keep it fair; who finds no place is answered
-// auth.DetailThrottled, and nothing is counted:
+// # Queue for password hashes
 //
-//   - A name has 5 places, whether there is such an account or not, and the sixth at once
-//     is auth.DetailLocked. The known devices of an account have 5 of their own.
-//   - An address, or a /64 of IPv6, has half of all places, and its known devices as many.
-//     This bounds how many log in at once, not how often: right logins are free. Of an
-//     office behind one address only those beyond that number, within the second or two
-//     that the line takes, have to try again.
-//   - Orgs take turns, and within an org its addresses.
-//   - When all places are taken, the latest of the address with the most places, in the
-//     org with the most, loses its own. So an org that has nobody in the line finds room,
-//     as long as fewer orgs are there than may wait.
+// Hashing a password occupies a core for some time. As many hashes run at once as the
+// program may use CPUs, and for each of them 16 more wait. All attempts at passwords
+// and Manager.Hash share this queue. A call that gets no place in it returns
+// auth.DetailThrottled, and nothing is counted. These rules keep the queue fair:
 //
-// Places are held in memory, for each process, and only while somebody is in them.
+//   - A name has 5 places, whether its account exists or not. One more at the same time
+//     returns auth.DetailLocked. The known devices of an account have 5 places of their
+//     own.
+//   - An address, or a /64 of IPv6, has half of all places. Known devices at that
+//     address have as many again. This limits logins at once, not over time: right
+//     passwords leave no count. In an office behind one address, only the logins beyond
+//     that number must be repeated, after a second or two.
+//   - Orgs take turns, and so do the addresses within an org.
+//   - If all places are taken, the org with the most places is found, and in it the
+//     address with the most. The latest of its calls loses its place. An org without a
+//     place therefore gets one while fewer orgs are in the queue than calls may wait.
+//
+// The queue is in memory, one for each process. It keeps nothing about calls that have
+// returned.
 //
 // # Ending sessions
 //
-// When a password was changed or an account disabled, set auth.Account.Changed
-// or Disabled: each request looks at them, within the staleness of the Directory.
-// RevokeAll beside it is immediate, and spares the session it is told to. A login
-// that is under way with the old password outlives RevokeAll but not Changed: its
-// session is dated from before the password was looked up. So do both.
+// After a change of a password set auth.Account.Changed, and to disable an account set
+// Disabled. Each request checks both, within the staleness of the Directory. RevokeAll
+// takes effect at once, and can except one session. A login with the old password that
+// is in progress survives RevokeAll but not Changed: its session is dated before the
+// password was looked up. So do both.
 //
-// For somebody who is signed in and knows the password, ChangePassword does both: what
-// it is given sets Changed. It keeps the session that asks, which Changed would end as
-// well. A request's token is renewed once: a Reauthenticate behind it finds no session.
+// ChangePassword does both for an account that is signed in and knows its password: its
+// callback must set Changed. It keeps the session of the request, which Changed alone
+// would end. It renews the token, so Reauthenticate fails later in the same request.
 //
 // # What is not checked
 //
-// The quality of passwords, when they are chosen, is the application's, and so is
-// who may list and end whose sessions: List, Revoke, RevokeAll and RevokeOrg ask
-// nobody.
+// The application checks the quality of new passwords. It also decides who may list and
+// end which sessions: List, Revoke, RevokeAll and RevokeOrg check no permission.
 //
 // Requests by GET and HEAD may come from other origins, as links do. They must not
-// change anything, and no verb of a Manager may be mounted there; but for Start at
-// the end of a single sign-on, once the application has checked that this browser
-// began it.
+// change anything, so mount no verb of a Manager there. One exception is Start at the
+// end of a single sign-on, after the application has checked that this browser began it.
 //
-// A request with neither Sec-Fetch-Site nor Origin passes as no browser's. All
-// browsers of today send one or the other with what is not GET or HEAD.
+// A request with neither Sec-Fetch-Site nor Origin is taken for one that no browser
+// sent. Current browsers send at least one of them with methods other than GET and HEAD.
 //
-// The answers to Enrol hold a secret and those to Confirm hold codes, which no
-// cache may keep: auth.Reply sets Cache-Control: no-store, and an application
-// that sends them in another way sets it itself.
+// No cache may keep the replies to Enrol, which hold a secret, and to Confirm, which hold
+// codes. auth.Reply sets Cache-Control: no-store. An application that replies in another
+// way must set it.
+//
+// # FIPS 140
+//
+// A program that runs with GODEBUG=fips140=only refuses SHA-1. Validate then refuses
+// Factors without SHA256Codes. Set SHA256Codes before the first enrolment, because it is
+// for all factors of the Manager. Factors enrolled before it match no code any more:
+// their owners log in with a recovery code and enrol again.
+//
+// An authenticator that does not support HMAC-SHA-256 shows other codes. Confirm refuses
+// them, and the factor does not become active. In FIPS mode a secret of fewer than 14
+// bytes, made elsewhere, matches no code.
 //
 // # Compatibility
 //
-// From v0.1 on, fields are only added to structs, so that composite literals name
-// theirs; which errors wrap which is part of the API, and their texts are not.
-// Store, Attempts, Factors, Passwords and Hasher do not grow.
+// From v0.1 on, structs only gain fields: write composite literals with field names.
+// Which errors wrap which is part of the API, and their texts are not. Store, Attempts,
+// Factors, Passwords and Hasher do not grow.
 package session

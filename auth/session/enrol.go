@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"net/http"
 
@@ -12,25 +11,27 @@ import (
 // Enrolment is a second factor that waits for its first code.
 type Enrolment struct {
 	Account string
-	Secret  FactorSecret // see OTPAuth and FactorSecret.Base32
+	Secret  FactorSecret // see Manager.OTPAuth and FactorSecret.Base32
 }
 
-// Enrol begins the enrolment of a second factor, or of another device, for the
-// account of the session that the request was admitted with, or else of the
-// enrolment ticket it carries. Nothing changes until Confirm; beginning again
-// voids what was begun. A session replaces the factor that is active, and no
-// code of that one is asked for.
+// Enrol begins the enrolment of a second factor, or of another device. The account is
+// that of the session that the request was admitted with. Without a session it is that
+// of the enrolment ticket in the request.
 //
-// For sessions, the route asks for a fresh one (auth.Need.Fresh). It returns
-// an error that wraps ErrCode for a ticket that is no longer good, ErrConflict
-// if the factor was changed meanwhile, or auth.ErrUnavailable; without session
-// and enrolment ticket its detail is auth.DetailNoCredentials.
+// Nothing changes until Confirm. A second Enrol invalidates the first. With a session,
+// Confirm replaces the active factor, and no code of the active factor is required.
+//
+// For sessions, the route must require a fresh one (auth.Need.Fresh).
+//
+// Enrol returns an error that wraps ErrCode for a ticket that is no longer valid,
+// ErrConflict if the factor was changed meanwhile, or auth.ErrUnavailable. Without a
+// session and an enrolment ticket, its detail is auth.DetailNoCredentials.
 func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
 	t, err := tenant(r.Context())
 	if err != nil {
 		return Enrolment{}, err
 	}
-	by, err := m.enrolling(r, t)
+	by, err := m.findEnroller(r, t)
 	if err != nil {
 		return Enrolment{}, err
 	}
@@ -38,56 +39,44 @@ func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
 	if err != nil {
 		return Enrolment{}, err
 	}
-	f.Pending = make(FactorSecret, factorSecretLength)
-	rand.Read(f.Pending)
-	if err := m.save(r.Context(), t, by.account, f); err != nil {
+	f.Pending = m.codes().newSecret()
+	if err := m.saveFactor(r.Context(), t, by.account, f); err != nil {
 		return Enrolment{}, err
 	}
 	return Enrolment{by.account, f.Pending}, nil
 }
 
-const factorSecretLength = 20 // that of the hash, as RFC 4226, section 4 recommends
-
-// Confirm makes an enrolment active by a code of it, and returns the recovery
-// codes, which are shown once. After a ticket it opens the session; a session
-// that the request was admitted with gets a new token, and is no fresher than
-// before, and the account's other sessions end.
+// Confirm activates an enrolment by a code of it, and returns the recovery codes, which
+// are shown once. With a ticket it creates the session. With a session it renews the
+// token and ends the account's other sessions. The session is no fresher than before.
 //
-// It returns an error that wraps ErrCode, ErrLocked, ErrConflict or
-// auth.ErrUnavailable; without session and enrolment ticket its detail is
-// auth.DetailNoCredentials. Codes beside an error are good: the factor is
-// active, and what came after it has failed.
+// Confirm returns an error that wraps ErrCode, ErrLocked, ErrConflict or
+// auth.ErrUnavailable. Without a session and an enrolment ticket, its detail is
+// auth.DetailNoCredentials. If it returns recovery codes beside an error, they are
+// valid: the factor is active, and a later step has failed.
 func (m *Manager) Confirm(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
 	t, err := tenant(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	by, err := m.enrolling(r, t)
+	by, err := m.findEnroller(r, t)
 	if err != nil {
 		return nil, err
 	}
 	if by.ticket == nil {
-		return m.confirmed(w, r, t, by, code)
+		return m.confirmInSession(w, r, t, by, code)
 	}
-	counted := m.ticketTry(t, *by.ticket)
-	if err := counted.spend(r.Context(), m.now()); err != nil {
-		return nil, err
-	}
-	recovery, err = m.activate(r.Context(), t, by, code)
-	counted.end(r.Context(), err)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.redeem(r, t, *by.ticket); err != nil {
-		return recovery, err
-	}
-	_, err = m.open(w, r, t, by.ticket.proof())
+	_, err = m.complete(w, r, t, *by.ticket, func() (err error) {
+		recovery, err = m.activate(r.Context(), t, by, code)
+		return err
+	})
 	return recovery, err
 }
 
-// confirmed is Confirm for a session. It gets a new token and is as old as
-// before: a code of a secret that it has just been given proves nothing more.
-func (m *Manager) confirmed(w http.ResponseWriter, r *http.Request, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
+// confirmInSession is Confirm for a session. The session's token is renewed, and its
+// time of authentication stays: a code of a secret that it has just received proves
+// nothing more.
+func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
 	recovery, err = m.activate(r.Context(), t, by, code)
 	if err != nil {
 		return nil, err
@@ -96,27 +85,23 @@ func (m *Manager) confirmed(w http.ResponseWriter, r *http.Request, t *auth.Tena
 	if err := m.renew(w, r, t, p.Authenticated); err != nil {
 		return recovery, err
 	}
-	// Whoever else is signed in came in by what the account had before.
+	// Other sessions were created with the former factor, or with none.
 	_, err = m.RevokeAll(r.Context(), t.Org.Code, p.Account, p.SessionID)
 	return recovery, err
 }
 
-// Remove takes the second factor off the account of the session that the
-// request was admitted with, by a code of it, and ends the account's other
-// sessions. The route asks for a fresh session.
+// Remove removes the second factor of the session's account, by a code of it, and ends
+// the account's other sessions. The route must require a fresh session.
 //
-// It returns an error that wraps ErrCode or ErrLocked, and auth.ErrForbidden where
-// the org requires a factor: there it can only be replaced, by enrolling again.
-// One that wraps auth.ErrUnavailable leaves open what was done: RevokeAll does the
-// second half. Without a session its detail is auth.DetailForbidden.
+// Remove returns an error that wraps ErrCode or ErrLocked. If the org requires a
+// factor, the error wraps auth.ErrForbidden: the factor can only be replaced, by a new
+// enrolment. After an error that wraps auth.ErrUnavailable, the factor may be removed
+// or not. If it is, call RevokeAll to end the other sessions. Without a session the
+// detail is auth.DetailForbidden.
 func (m *Manager) Remove(r *http.Request, code string) error {
-	t, err := tenant(r.Context())
+	t, p, err := admitted(r)
 	if err != nil {
 		return err
-	}
-	p := auth.From(r.Context())
-	if p.SessionID == "" {
-		return errNoSession
 	}
 	if m.Factors == nil {
 		return errNoFactors
@@ -136,13 +121,13 @@ func (m *Manager) Remove(r *http.Request, code string) error {
 
 var errNoFactors = errors.New("session: Manager.Factors is required for this")
 
-// enroller is who enrols: a session's account, or a ticket's.
+// enroller is the account of an enrolment, and its ticket if there is no session.
 type enroller struct {
 	account string
 	ticket  *Session
 }
 
-func (m *Manager) enrolling(r *http.Request, t *auth.Tenant) (enroller, error) {
+func (m *Manager) findEnroller(r *http.Request, t *auth.Tenant) (enroller, error) {
 	if m.Factors == nil {
 		return enroller{}, errNoFactors
 	}
@@ -156,12 +141,13 @@ func (m *Manager) enrolling(r *http.Request, t *auth.Tenant) (enroller, error) {
 	return enroller{s.Account, &s}, err
 }
 
-// errNobody answers who has shown nothing at all, or the ticket for a code, which
-// is no credential here: neither is a ticket gone bad.
+// errNobody refuses a request without a session and without an enrolment ticket. A
+// ticket for a code is no credential here. An invalid enrolment ticket is errCode
+// instead.
 var errNobody = &auth.Error{Detail: auth.DetailNoCredentials, Err: errors.New("session: neither a session nor a ticket to enrol")}
 
-// factorFor returns the record that an enrolment changes. A ticket opens the
-// first one only: whoever holds it has proved a password and no more.
+// factorFor returns the record that an enrolment changes. A ticket permits only the
+// first enrolment, because its holder has proved no more than a password.
 func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (Factor, error) {
 	f, err := m.factor(ctx, t, by.account)
 	if err == nil && by.ticket != nil && f.Secret != nil {
@@ -170,15 +156,14 @@ func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (F
 	return f, err
 }
 
-// activate makes the pending secret the account's.
+// activate makes the pending secret the account's active one.
 func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
-	counted := m.codeTry(t, by.account)
+	counted := m.codeAttempt(t, by.account)
 	if _, err := counted.begin(ctx, m.now()); err != nil {
 		return nil, err
 	}
 	recovery, err = m.takePending(ctx, t, by, code)
-	counted.end(ctx, err) // not deferred: a panic is no success, and leaves the try counted
-	return recovery, err
+	return recovery, counted.finish(ctx, err) // not deferred, so that the attempt stays counted after a panic
 }
 
 func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
@@ -186,30 +171,27 @@ func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, 
 	if err != nil {
 		return nil, err
 	}
-	step, ok := match(f.Pending, code, m.now(), 0)
+	step, ok := m.codes().match(f.Pending, code, m.now(), 0)
 	if f.Pending == nil || !ok {
 		return nil, errCode
 	}
 	recovery, hashes := newRecovery()
 	f.Secret, f.Pending, f.Step, f.Recovery = f.Pending, nil, step, hashes
-	if err := m.save(ctx, t, by.account, f); err != nil {
+	if err := m.saveFactor(ctx, t, by.account, f); err != nil {
 		return nil, err
 	}
 	return recovery, nil
 }
 
-// save answers a change that somebody else made meanwhile as a conflict.
-func (m *Manager) save(ctx context.Context, t *auth.Tenant, account string, f Factor) error {
+// saveFactor saves f. It maps ErrConflict to auth.DetailConflict.
+func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, account string, f Factor) error {
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
 	err := m.Factors.Save(ctx, t.Org.Code, account, f)
-	switch {
-	case errors.Is(err, ErrConflict):
+	if errors.Is(err, ErrConflict) {
 		return &auth.Error{Detail: auth.DetailConflict, Err: err}
-	case err != nil:
-		return unavailable(err)
 	}
-	return nil
+	return auth.Unavailable(err)
 }
 
 // checkCode accepts a code of the account's factor, once.
@@ -217,21 +199,19 @@ func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, account, code s
 	return m.withCode(ctx, t, account, code, func(*Factor) {})
 }
 
-// withCode accepts a code of the account's factor and changes the factor in the
-// same step, so that no code serves twice, in no two processes.
+// withCode accepts a code of the account's factor and changes the factor in the same
+// step. No code is therefore accepted twice, not even by two processes.
 func (m *Manager) withCode(ctx context.Context, t *auth.Tenant, account, code string, change func(*Factor)) error {
-	counted := m.codeTry(t, account)
+	counted := m.codeAttempt(t, account)
 	if _, err := counted.begin(ctx, m.now()); err != nil {
 		return err
 	}
-	err := m.takeCode(ctx, t, account, code, change)
-	counted.end(ctx, err) // not deferred: see activate
-	return err
+	return counted.finish(ctx, m.takeCode(ctx, t, account, code, change)) // not deferred: see activate
 }
 
 func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, account, code string, change func(*Factor)) error {
-	// All rounds together, so that a store which answers an old version each
-	// time does not keep this going.
+	// One timeout for all rounds, so that a store that always returns an old version
+	// does not cause an endless loop.
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
 	for {
@@ -239,25 +219,24 @@ func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, account, code st
 		if err != nil {
 			return err
 		}
-		if !m.use(&f, code) {
+		if !m.useCode(&f, code) {
 			return errCode
 		}
 		change(&f)
-		err = m.save(ctx, t, account, f)
+		err = m.saveFactor(ctx, t, account, f)
 		if !errors.Is(err, ErrConflict) {
 			return err
 		}
-		// The next look shows whether the code is still good; each round somebody
-		// else has won.
+		// Another request has changed the factor: check whether the code is still valid.
 	}
 }
 
-// use marks the code as used, or reports that it is not one of f's.
-func (m *Manager) use(f *Factor, code string) bool {
+// useCode marks the code as used in f. It reports whether it is a valid code of f.
+func (m *Manager) useCode(f *Factor, code string) bool {
 	if f.Secret == nil {
 		return false
 	}
-	if step, ok := match(f.Secret, code, m.now(), f.Step); ok {
+	if step, ok := m.codes().match(f.Secret, code, m.now(), f.Step); ok {
 		f.Step = step
 		return true
 	}

@@ -100,7 +100,7 @@ func TestF12TheOrgRequiresAFactor(t *testing.T) {
 		w := newWorld(t)
 		b := w.ann()
 		required(w)
-		want(t, b.get("/me"), 200, "") // the open session stays; RevokeAll ends it
+		want(t, b.get("/me"), 200, "") // the session stays until RevokeAll
 		want(t, w.browser().login("ann", annPassword), 403, auth.DetailSecondFactor)
 	})
 	t.Run("F12 nobody's enrolment", func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestF12TheOrgRequiresAFactor(t *testing.T) {
 	})
 }
 
-// Whose factor is enrolled is decided by who has just logged in, not by the
-// session that somebody else left in the browser, be it fresh or old.
+// The factor is enrolled for the account that has just logged in. A session that somebody
+// else left in the browser, fresh or old, must not decide that.
 func TestATicketEndsTheSession(t *testing.T) {
 	for name, age := range map[string]time.Duration{"fresh": 0, "old": 20 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestATicketEndsTheSession(t *testing.T) {
 	})
 }
 
-// A new device is added by a fresh session, and does not make one fresh.
+// A new device needs a fresh session, and does not make a session fresh.
 func TestEnrolmentDoesNotRefresh(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()
@@ -198,7 +198,7 @@ func TestBeginningAgainVoidsWhatWasBegun(t *testing.T) {
 	want(t, b.post("/confirm", "code", w.code(second)), 401, invalidCode)
 }
 
-// Whatever changes the factor meanwhile, no change is lost and none comes back.
+// Concurrent changes of the factor are neither lost nor undone.
 func TestFactorChangesAtOnce(t *testing.T) {
 	for round := range 50 {
 		w := newWorld(t)

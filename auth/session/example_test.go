@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"crypto/fips140"
 	"crypto/hkdf"
 	"crypto/sha256"
 	"errors"
@@ -17,7 +18,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// table is where an application keeps its passwords.
+// table is the application's storage of passwords.
 type table map[string]string
 
 func (t table) Password(_ context.Context, org, login string) (account, encoded string, err error) {
@@ -28,7 +29,7 @@ func (t table) Password(_ context.Context, org, login string) (account, encoded 
 	return login, encoded, nil
 }
 
-// application is a small server, for the examples.
+// application is a small server for the examples.
 type application struct {
 	directory *auth.Memory
 	manager   *session.Manager
@@ -38,14 +39,15 @@ type application struct {
 	close     func()
 }
 
-// newApplication has an account, ann, whose password is "open sesame".
+// newApplication returns a server with the account ann. Its password is "open sesame".
 func newApplication() *application {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	memory := new(session.Memory)
 	manager := &session.Manager{Store: memory, Attempts: memory, Factors: memory,
-		Hasher: session.PBKDF2{Iterations: 1000}} // few, for an example's sake
+		Hasher:      session.PBKDF2{Iterations: 1000}, // few, so that the example is fast
+		SHA256Codes: fips140.Enforced()}
 	encoded, err := manager.Hash(context.Background(), "open sesame")
 	if err != nil {
 		panic(err)
@@ -58,7 +60,7 @@ func newApplication() *application {
 	return &application{directory, manager, mux, &http.Client{Jar: jar}, server.URL + "/acme/v2", server.Close}
 }
 
-// post registers a verb.
+// post registers a handler for POST.
 func (a *application) post(path string, n auth.Need, do func(http.ResponseWriter, *http.Request) error) {
 	a.mux.HandleFunc("POST "+path, n, func(w http.ResponseWriter, r *http.Request) {
 		if err := do(w, r); err != nil {
@@ -91,7 +93,7 @@ func (a *application) send(path string, pairs ...string) {
 	fmt.Println(path, reply.StatusCode)
 }
 
-// One Memory is all three stores of a server of one process.
+// In a server of one process, one Memory is all three stores.
 func ExampleMemory() {
 	memory := new(session.Memory)
 	manager := &session.Manager{Store: memory, Attempts: memory, Factors: memory}
@@ -105,7 +107,7 @@ func ExampleManager_Login() {
 	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
 		p, err := a.manager.Login(w, r, r.PostFormValue("login"), r.PostFormValue("password"), "")
 		if errors.Is(err, session.ErrSecondFactor) {
-			fmt.Println("a code is wanted") // auth.Fail says so, too
+			fmt.Println("a code is wanted") // the reply of auth.Fail says the same
 		}
 		if err == nil {
 			fmt.Println("hello,", p.Account)
@@ -120,11 +122,11 @@ func ExampleManager_Login() {
 	// /login 200
 }
 
-// A device key, derived from a key that the server has: another label, another key.
+// A device key, derived from another key of the server. Each label gives another key.
 func ExampleDeviceKey() {
 	a := newApplication()
 	defer a.close()
-	serverKey := make([]byte, 32) // from a file or a key manager, the same on all instances
+	serverKey := make([]byte, 32) // from a file or a key manager; the same on all instances
 	key, err := hkdf.Key(sha256.New, serverKey, nil, "example.com device cookies", 32)
 	if err != nil {
 		panic(err)
@@ -159,12 +161,12 @@ func ExampleDeviceKey() {
 	// REDACTED
 }
 
-// Start opens a session for an account that has proved itself elsewhere.
+// Start creates a session for an account that was authenticated elsewhere.
 func ExampleManager_Start() {
 	a := newApplication()
 	defer a.close()
 	a.post("/sso/callback", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		account := "ann" // as the identity provider's answer says, once it was verified
+		account := "ann" // from the verified reply of the identity provider
 		_, err := a.manager.Start(w, r, account)
 		return err
 	})
@@ -172,7 +174,7 @@ func ExampleManager_Start() {
 	// Output: /sso/callback 200
 }
 
-// A second factor: enrolled with the session, and asked for at the next login.
+// A second factor is enrolled with the session, and required at the next login.
 func ExampleManager_Verify() {
 	a := newApplication()
 	defer a.close()
@@ -181,7 +183,7 @@ func ExampleManager_Verify() {
 	var recovery []string
 	a.post("/factor", auth.Optional.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
 		enrolment, err := a.manager.Enrol(r)
-		secret = enrolment.Secret // shown once, as session.OTPAuth in a QR code
+		secret = enrolment.Secret // shown once, as Manager.OTPAuth in a QR code
 		return err
 	})
 	a.post("/factor/confirm", auth.Optional, func(w http.ResponseWriter, r *http.Request) (err error) {
@@ -194,7 +196,7 @@ func ExampleManager_Verify() {
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/factor")
-	a.send("/factor/confirm", "code", authenticator(secret))
+	a.send("/factor/confirm", "code", a.authenticator(secret))
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/verify", "code", recovery[0])
 	// Output:
@@ -205,9 +207,9 @@ func ExampleManager_Verify() {
 	// /verify 200
 }
 
-// authenticator is what an app on a telephone shows.
-func authenticator(secret session.FactorSecret) string {
-	return session.Code(secret, time.Now().Unix()/30)
+// authenticator returns the code that an authenticator app shows.
+func (a *application) authenticator(secret session.FactorSecret) string {
+	return a.manager.Code(secret, time.Now().Unix()/30)
 }
 
 // Enrol begins the enrolment of a second factor; Confirm makes it active.
@@ -218,7 +220,7 @@ func ExampleManager_Enrol() {
 	a.post("/factor", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Cache-Control", "no-store")
 		enrolment, err := a.manager.Enrol(r)
-		uri := session.OTPAuth("Acme", enrolment.Account, enrolment.Secret) // for a QR code
+		uri := a.manager.OTPAuth("Acme", enrolment.Account, enrolment.Secret) // for a QR code
 		fmt.Println(uri[:29], enrolment.Secret)
 		return err
 	})
@@ -248,7 +250,7 @@ func ExampleManager_Confirm() {
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/factor")
 	a.send("/factor/confirm", "code", "no code")
-	a.send("/factor/confirm", "code", authenticator(secret))
+	a.send("/factor/confirm", "code", a.authenticator(secret))
 	// Output:
 	// /login 200
 	// /factor 200
@@ -268,7 +270,7 @@ func ExampleManager_Remove() {
 		if err != nil {
 			return err
 		}
-		recovery, err = a.manager.Confirm(w, r, authenticator(enrolment.Secret)) // one step, for an example's sake
+		recovery, err = a.manager.Confirm(w, r, a.authenticator(enrolment.Secret)) // both steps at once, to keep the example short
 		return err
 	})
 	a.post("/factor/remove", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
@@ -285,7 +287,7 @@ func ExampleManager_Remove() {
 	// /factor/remove 200
 }
 
-// Step-up: the route asks for a fresh proof, and Reauthenticate gives one.
+// The route requires a fresh session. Reauthenticate makes it fresh (step-up).
 func ExampleManager_Reauthenticate() {
 	a := newApplication()
 	defer a.close()
@@ -305,7 +307,7 @@ func ExampleManager_Reauthenticate() {
 	// /proof 200
 }
 
-// A change of the password: it keeps the new one first, and then dates the change.
+// The callback stores the new password, and then sets Account.Changed.
 func ExampleManager_ChangePassword() {
 	a := newApplication()
 	defer a.close()
@@ -322,7 +324,7 @@ func ExampleManager_ChangePassword() {
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/password", "password", "wrong", "new", "close sesame")
 	a.send("/password", "password", "open sesame", "new", "close sesame")
-	a.send("/password", "password", "close sesame", "new", "open sesame") // by the same session
+	a.send("/password", "password", "close sesame", "new", "open sesame") // with the same session
 	// Output:
 	// /login 200
 	// /password 401
@@ -347,7 +349,7 @@ func ExampleManager_Logout() {
 	// /me 401
 }
 
-// An account's own sessions, without what opens them.
+// A list of the account's own sessions. It holds no tokens.
 func ExampleManager_List() {
 	a := newApplication()
 	defer a.close()
@@ -374,7 +376,7 @@ func ExampleManager_Revoke() {
 	a.login()
 	a.post("/sessions/{id}/end", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
 		p := auth.From(r.Context())
-		return a.manager.Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")) // an account's own only
+		return a.manager.Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")) // only the account's own sessions
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/sessions/0123/end")
@@ -383,7 +385,7 @@ func ExampleManager_Revoke() {
 	// /sessions/0123/end 404
 }
 
-// After a change of the password: everywhere else is logged out.
+// After a change of the password, RevokeAll ends the account's other sessions.
 func ExampleManager_RevokeAll() {
 	a := newApplication()
 	defer a.close()
@@ -405,7 +407,7 @@ func ExampleManager_RevokeAll() {
 	// /password 200
 }
 
-// Once a second factor is required: everybody has to sign in again, with one.
+// When an org begins to require a second factor, RevokeOrg makes everybody log in again.
 func ExampleManager_RevokeOrg() {
 	a := newApplication()
 	defer a.close()
@@ -421,7 +423,7 @@ func ExampleManager_RevokeOrg() {
 	// /me 401
 }
 
-// Hash is for where passwords are chosen.
+// Hash encodes a new password.
 func ExampleManager_Hash() {
 	manager := &session.Manager{Hasher: session.PBKDF2{Iterations: 1000}}
 	encoded, err := manager.Hash(context.Background(), "open sesame")
@@ -444,17 +446,17 @@ func ExampleDelay() {
 func ExampleFactorSecret_Base32() {
 	secret := session.FactorSecret("12345678901234567890")
 	fmt.Println(secret)
-	fmt.Println(secret.Base32()) // for the one page that shows it
+	fmt.Println(secret.Base32()) // only for the page that shows it
 	// Output:
 	// REDACTED
 	// GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ
 }
 
-// A handler that makes an account changes something before it calls Start.
+// A handler that creates an account calls SameOrigin itself, because Start comes later.
 func ExampleManager_SameOrigin() {
 	var sessions session.Manager
 	r := httptest.NewRequest(http.MethodPost, "https://api.example.com/acme/v2/accounts", nil)
-	fmt.Println(sessions.SameOrigin(r) == nil) // curl, say
+	fmt.Println(sessions.SameOrigin(r) == nil) // sent by curl, for example
 	r.Header.Set("Origin", "https://evil.example")
 	fmt.Println(sessions.SameOrigin(r) == nil)
 	// Output:

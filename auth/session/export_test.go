@@ -2,15 +2,20 @@ package session
 
 import (
 	"context"
+	"crypto/fips140"
 	"time"
 )
 
-// Code is code, for known answers.
-func Code(secret FactorSecret, step int64) string { return code(secret, step) }
+// Code is codeHash.code. It is for known answers and authenticators, so FIPS 140 is not
+// enforced.
+func (m *Manager) Code(secret FactorSecret, step int64) (code string) {
+	fips140.WithoutEnforcement(func() { code = m.codes().code(secret, step) })
+	return code
+}
 
-// Match is match.
-func Match(secret FactorSecret, given string, now time.Time, after int64) (int64, bool) {
-	return match(secret, given, now, after)
+// Match is codeHash.match.
+func (m *Manager) Match(secret FactorSecret, given string, now time.Time, after int64) (int64, bool) {
+	return m.codes().match(secret, given, now, after)
 }
 
 // NewRecovery is newRecovery.
@@ -25,9 +30,9 @@ func NormalRecovery(code string) string { return normalRecovery(code) }
 // Hashing is hashing.
 type Hashing struct{ h hashing }
 
-// NewHashing makes a hashing with bounds; 0: those of the zero hashing.
+// NewHashing returns a hashing with these limits. 0 stands for the default.
 func NewHashing(hasher Hasher, parallel, queue int) *Hashing {
-	return &Hashing{hashing{hasher: hasher, parallel: parallel, queue: queue}}
+	return &Hashing{hashing{hasher: hasher, parallel: parallel, capacity: queue}}
 }
 
 func (h *Hashing) Verify(ctx context.Context, encoded, password string) (ok, rehash bool, err error) {
@@ -51,16 +56,16 @@ func (h *Hashing) VerifyBy(ctx context.Context, by Party, encoded, password stri
 	return p.verify(ctx, encoded, password)
 }
 
-// Len is how many places are taken.
+// Len returns how many places are taken.
 func (h *Hashing) Len() int {
 	h.h.mu.Lock()
 	defer h.h.mu.Unlock()
-	return len(h.h.line)
+	return len(h.h.queue)
 }
 
 var ErrQueueFull = errQueueFull
 
-// Len is how many records, accounts and earlier hashes are kept.
+// Len returns how many records, accounts and previous hashes are kept.
 func (m *Memory) Len() (records, accounts, previous int) {
 	t := &m.sessions
 	t.mu.RLock()
@@ -71,22 +76,24 @@ func (m *Memory) Len() (records, accounts, previous int) {
 	return len(t.records), accounts, len(t.previous)
 }
 
-// Counts is how many keys have a count.
+// Counts returns how many keys have a count.
 func (m *Memory) Counts() int {
 	m.attempts.mu.Lock()
 	defer m.attempts.mu.Unlock()
 	return len(m.attempts.counts)
 }
 
-// ParseSecret is parseSecret.
-func ParseSecret(text string) (token [32]byte, ok bool) { return parseSecret(text) }
+// ParseToken is parseToken.
+func ParseToken(text string) (parsed [32]byte, ok bool) { return parseToken(text) }
 
-// Text is secret.text.
-func Text(token [32]byte) string { return secret(token).text() }
+// Text is token.text.
+func Text(t [32]byte) string { return token(t).text() }
 
-// NewDevice and ParseDevice make and take the text of a device cookie.
-func NewDevice(k DeviceKey, org, account string, at time.Time) string {
-	return k.newDevice(org, proof{account, at}).text()
+// NewDevice and ParseDevice write and read the text of a device cookie. FIPS 140 is not
+// enforced, because an attacker may forge a cookie with an empty key.
+func NewDevice(k DeviceKey, org, account string, at time.Time) (text string) {
+	fips140.WithoutEnforcement(func() { text = k.newDevice(org, authentication{account, at}).text() })
+	return text
 }
 
 func ParseDevice(k DeviceKey, org, text string) (again string, ok bool) {

@@ -13,8 +13,8 @@ import (
 
 const invalidCode = auth.DetailInvalidCode
 
-// pending returns a browser that waits for ann's second factor, and the
-// factor's secret and recovery codes.
+// pending returns a browser with a ticket for ann's second factor, and the factor's
+// secret and recovery codes.
 func (w *world) pending() (*browser, session.FactorSecret, []string) {
 	w.t.Helper()
 	secret, recovery := w.ann().enrol()
@@ -22,7 +22,7 @@ func (w *world) pending() (*browser, session.FactorSecret, []string) {
 	return w.ticket(), secret, recovery
 }
 
-// ticket returns a browser with a new ticket of ann's.
+// ticket returns a browser with a new ticket of ann.
 func (w *world) ticket() *browser {
 	w.t.Helper()
 	b := w.browser()
@@ -118,8 +118,8 @@ func TestF07CodesServeOnce(t *testing.T) {
 		other := w.ticket()
 		want(t, b.post("/verify", "code", w.code(secret)), 200, "")
 		want(t, other.post("/verify", "code", w.code(secret)), 401, invalidCode)
-		w.clock.Advance(30 * time.Second) // still within reach of the clock, and used
-		want(t, other.post("/verify", "code", session.Code(secret, w.clock.Now().Unix()/30-1)), 401, invalidCode)
+		w.clock.Advance(30 * time.Second) // the clock still allows the code, but it was used
+		want(t, other.post("/verify", "code", w.manager.Code(secret, w.clock.Now().Unix()/30-1)), 401, invalidCode)
 		want(t, other.post("/verify", "code", w.code(secret)), 200, "")
 	})
 	t.Run("F07 the code that confirmed the enrolment", func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestF07CodesServeOnce(t *testing.T) {
 		w.clock.Advance(5*time.Minute - time.Millisecond)
 		want(t, b.post("/verify", "code", w.code(secret)), 200, "")
 		w.clock.Advance(time.Millisecond)
-		want(t, late.post("/verify", "code", session.Code(secret, w.clock.Now().Unix()/30+1)), 401, invalidCode)
+		want(t, late.post("/verify", "code", w.manager.Code(secret, w.clock.Now().Unix()/30+1)), 401, invalidCode)
 	})
 	t.Run("F07 the ticket after five minutes, by a store whose clock is behind", func(t *testing.T) {
 		w := newWorld(t)
@@ -230,7 +230,7 @@ func TestF07CodesServeOnce(t *testing.T) {
 		for range 5 {
 			want(t, b.post("/verify", "code", w.wrong(secret)), 401, invalidCode)
 		}
-		w.clock.Advance(time.Minute) // past the account's delay
+		w.clock.Advance(time.Minute) // after the account's delay
 		want(t, b.post("/verify", "code", w.code(secret)), 401, invalidCode)
 		want(t, w.ticket().post("/verify", "code", w.code(secret)), 200, "")
 	})
@@ -242,12 +242,12 @@ func TestF07CodesServeOnce(t *testing.T) {
 			b.login("ann", annPassword)
 			b.post("/verify", "code", w.wrong(secret))
 		}
-		// Each login looks at the factor once, each code that is heard once more.
+		// Each login reads the factor once. Each code that is checked reads it once more.
 		if heard := w.stores.count("Factor") - looked - 100; heard != 5 {
 			t.Errorf("F08 %d codes were heard", heard)
 		}
 		want(t, b.login("ann", annPassword, "code", w.code(secret)), 429, auth.DetailLocked)
-		// What is refused inside the delay costs the ticket no try.
+		// A refusal inside the delay costs the ticket no attempt.
 		for range 10 {
 			want(t, b.post("/verify", "code", w.code(secret)), 429, auth.DetailLocked)
 		}
@@ -261,7 +261,7 @@ func TestF07CodesServeOnce(t *testing.T) {
 		if err := w.memory.Save(t.Context(), "acme", "ann", session.Factor{Version: f.Version}); err != nil {
 			t.Fatal(err)
 		}
-		for _, code := range []string{w.code(secret), recovery[0], "", session.Code(nil, w.now().Unix()/30)} {
+		for _, code := range []string{w.code(secret), recovery[0], "", w.manager.Code(nil, w.now().Unix()/30)} {
 			want(t, b.post("/verify", "code", code), 401, invalidCode)
 		}
 	})

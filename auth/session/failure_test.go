@@ -20,7 +20,7 @@ import (
 func TestF10StoreDown(t *testing.T) {
 	const unavailable = auth.DetailUnavailable
 	for _, failure := range []error{http.ErrServerClosed, context.DeadlineExceeded,
-		&auth.Error{Detail: auth.DetailForbidden}, errors.Join(auth.ErrUnavailable, auth.ErrNotFound)} {
+		&auth.Error{Detail: auth.DetailForbidden}, errors.Join(auth.ErrUnavailable, auth.ErrNotFound), errors.Join(auth.ErrUnavailable, session.ErrEvicted)} {
 		for verb, do := range map[string]func(*browser) reply{
 			"F10 Get":      func(b *browser) reply { return b.get("/me") },
 			"F10 Touch":    func(b *browser) reply { return b.get("/me") },
@@ -38,7 +38,7 @@ func TestF10StoreDown(t *testing.T) {
 				w.clock.Advance(5 * time.Minute)
 				cookie, handled := b.cookie(cookieName), w.handled.Load()
 				w.stores.set(verb[4:], failure)
-				for range 20 { // and faults are nobody's failed tries
+				for range 20 { // failures of a store are no failed attempts
 					got := do(b)
 					want(t, got, 503, unavailable)
 					if got.header.Get("Set-Cookie") != "" {
@@ -63,12 +63,14 @@ func TestF10StoreDown(t *testing.T) {
 		secret, _ := b.enrol()
 		w.clock.Advance(time.Minute)
 		want(t, b.login("ann", annPassword), 403, auth.DetailSecondFactor)
-		for _, verb := range []string{"Get", "Try", "Factor", "Save"} {
-			w.stores.set(verb, http.ErrServerClosed)
-			for range 10 {
-				want(t, b.post("/verify", "code", w.code(secret)), 503, unavailable)
+		for _, failure := range []error{http.ErrServerClosed, errors.Join(auth.ErrUnavailable, session.ErrEvicted)} {
+			for _, verb := range []string{"Get", "Try", "Factor", "Save"} {
+				w.stores.set(verb, failure)
+				for range 10 {
+					want(t, b.post("/verify", "code", w.code(secret)), 503, unavailable)
+				}
+				w.stores.set(verb, nil)
 			}
-			w.stores.set(verb, nil)
 		}
 		want(t, b.post("/verify", "code", w.code(secret)), 200, "")
 	})
@@ -120,11 +122,11 @@ func TestF10StoreDown(t *testing.T) {
 	})
 }
 
-// Who can make a store panic has not thereby proved anything.
+// A caller that makes a store panic is not authenticated.
 func TestF08APanicIsNoSuccess(t *testing.T) {
 	for name, step := range map[string]struct {
 		do    func(*browser, string) reply
-		looks int // at the factor before the one that counts
+		looks int // calls of Factor before the one that panics
 	}{
 		"F08 at a login":        {func(b *browser, code string) reply { return b.login("ann", annPassword, "code", code) }, 1},
 		"F08 at a confirmation": {func(b *browser, code string) reply { return b.post("/confirm", "code", code) }, 0},
@@ -159,7 +161,7 @@ func TestF08APanicIsNoSuccess(t *testing.T) {
 	}
 }
 
-// A store that answers an old version each time is a failure, not a loop.
+// A store that always returns an old version causes an error, not an endless loop.
 func TestConflictsWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, realTime, func(w *world) { w.guard.Timeout = 0 })
@@ -208,7 +210,7 @@ func TestF10EachStepOfALogin(t *testing.T) {
 			if len(got.cookies) > 0 || len(w.sessions("ann")) != 1 { // the one that enrolled
 				t.Errorf("cookies %q, %d sessions", sets(got), len(w.sessions("ann")))
 			}
-			if step.verb != "Create" { // before which the older session has ended
+			if step.verb != "Create" { // createSession ends the older session before Create
 				want(t, b.get("/me"), 200, "")
 			}
 		})
@@ -234,7 +236,7 @@ func TestF10TheDirectoryIsDown(t *testing.T) {
 	want(t, pending.post("/verify", "code", w.code(secret)), 200, "")
 }
 
-// The codes are good once the factor is active, whatever fails after that.
+// The recovery codes are valid once the factor is active, whatever fails after that.
 func TestCodesBesideAnErrorAreGood(t *testing.T) {
 	for verb, required := range map[string]bool{"Replace": false, "DeleteAll": false, "DeleteID": true, "Create": true} {
 		t.Run(verb, func(t *testing.T) {
@@ -276,7 +278,7 @@ func TestCodesBesideAnErrorAreGood(t *testing.T) {
 	})
 }
 
-// Passwords are hashed a few at a time. Who is turned away has not failed.
+// A password that gets no place in the queue is no failed attempt.
 func TestTheQueueOfHashesIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, realTime)
@@ -303,7 +305,7 @@ func TestTheQueueOfHashesIsFull(t *testing.T) {
 	})
 }
 
-// A client that hangs up while its password waits to be hashed has not failed.
+// If a client disconnects while its password waits, that is no failed attempt.
 func TestAClientThatDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, realTime)

@@ -18,7 +18,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// warm has made the record that stands in for those of unknown accounts.
+// warm makes the encoding that stands in for those of unknown accounts.
 func warm(t *testing.T, hasher *slow, parallel, queue int) *session.Hashing {
 	t.Helper()
 	h := session.NewHashing(hasher, parallel, queue)
@@ -28,7 +28,7 @@ func warm(t *testing.T, hasher *slow, parallel, queue int) *session.Hashing {
 	return h
 }
 
-// crowd hashes over and over on so many connections, until ctx ends.
+// crowd hashes repeatedly on this many connections, until ctx ends.
 func crowd(ctx context.Context, h *session.Hashing, connections int, by func(n int) session.Party) *sync.WaitGroup {
 	all := new(sync.WaitGroup)
 	for n := range connections {
@@ -43,8 +43,8 @@ func crowd(ctx context.Context, h *session.Hashing, connections int, by func(n i
 	return all
 }
 
-// TestF19NobodyTakesTheQueue has a crowd keep a queue of 2 + 32 full, where a hash
-// takes a second, and others come one after the other.
+// TestF19NobodyTakesTheQueue keeps a queue of 2 + 32 places full. A hash takes a second.
+// Other callers come one after the other.
 func TestF19NobodyTakesTheQueue(t *testing.T) {
 	type party = session.Party
 	newcomer := func(n int) party { return party{fmt.Sprint("org", n), "ann", fmt.Sprint("office ", n)} }
@@ -105,7 +105,7 @@ func TestF19NobodyTakesTheQueue(t *testing.T) {
 	}
 }
 
-// TestF19AnyCrowd has parties come and give up by chance.
+// TestF19AnyCrowd lets parties enter and leave at random.
 func TestF19AnyCrowd(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -184,8 +184,8 @@ func TestF19AnyCrowd(t *testing.T) {
 	}
 }
 
-// TestF19RightPasswords has an account log in over and over on 45 connections, and
-// others in the meantime, over all of a Manager.
+// TestF19RightPasswords logs one account in repeatedly on 45 connections, and others
+// meanwhile, through a whole Manager.
 func TestF19RightPasswords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, realTime)
@@ -234,7 +234,7 @@ func TestF19RightPasswords(t *testing.T) {
 	})
 }
 
-// TestF19StrangersLeaveADeviceItsPlaces has strangers at the owner's name and address.
+// TestF19StrangersLeaveADeviceItsPlaces lets strangers use the owner's name and address.
 func TestF19StrangersLeaveADeviceItsPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, realTime, knowsDevices)
@@ -253,8 +253,8 @@ func TestF19StrangersLeaveADeviceItsPlaces(t *testing.T) {
 	})
 }
 
-// TestF19StrangersWhoRegister has strangers hash passwords over and over, and somebody
-// who is signed in choose another one.
+// TestF19StrangersWhoRegister lets strangers hash passwords repeatedly, while a signed-in
+// account changes its own.
 func TestF19StrangersWhoRegister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, realTime, func(w *world) { w.manager.Hasher = &slow{} })

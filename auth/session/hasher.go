@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
@@ -11,32 +12,33 @@ import (
 	"strings"
 )
 
-// Hasher makes and checks the records that passwords are kept as. Both methods
-// are slow on purpose, and the same for each record a Hasher makes. The Manager
-// bounds how many run at once.
+// Hasher encodes and verifies passwords. Both methods are slow on purpose. They take
+// the same time for each encoding that a Hasher makes. The Manager limits how many run
+// at once.
 //
 // Implementations are safe for concurrent use.
 type Hasher interface {
-	// Hash returns a record of the password, with a new salt: text that says
-	// how it was made, so that Verify needs nothing else.
+	// Hash encodes the password with a new salt. The text also holds the parameters, so
+	// that Verify needs nothing else.
 	Hash(password string) (encoded string, err error)
 
-	// Verify reports whether the record is of the password, and if so, whether
-	// it should be made again as Hash makes them today. A record that it does
-	// not understand is of no password. It compares in constant time.
+	// Verify reports whether encoded was made from the password. If it was, rehash
+	// reports whether the password should be encoded again as Hash does now. An
+	// encoding that it does not understand matches no password. It compares in constant
+	// time.
 	Verify(encoded, password string) (ok, rehash bool)
 }
 
-// PBKDF2 is a Hasher by PBKDF2-HMAC-SHA256 (RFC 8018, section 5.2), with salts
-// of 16 bytes and hashes of 32. Records have the form of PHC strings, in which
-// salt and hash are base64 without padding:
+// PBKDF2 is a Hasher by PBKDF2-HMAC-SHA256 (RFC 8018, section 5.2), with salts of 16
+// bytes and hashes of 32. Encoded passwords are PHC strings, in which salt and hash are
+// base64 without padding:
 //
 //	$pbkdf2-sha256$i=600000$salt$hash
 //
-// A password is hashed as the bytes it is given in, at any length; those
-// that differ only in NUL bytes at the end are the same to HMAC.
+// A password is hashed as the bytes it is given in, at any length. Two passwords that
+// differ only in NUL bytes at the end are the same to HMAC.
 type PBKDF2 struct {
-	Iterations int // of new records; those with fewer are made again. 0: 600,000
+	Iterations int // of new encodings; passwords with fewer are encoded again. 0: 600,000
 }
 
 var _ Hasher = PBKDF2{}
@@ -44,24 +46,20 @@ var _ Hasher = PBKDF2{}
 const (
 	defaultIterations = 600_000
 
-	// maxIterations is what a record may ask for, if Iterations is not more: a
-	// few seconds. One that was tampered with, or is broken, cannot ask for a day.
+	// maxIterations limits what an encoding may ask for, unless Iterations is higher.
+	// It takes a few seconds. An encoding that was tampered with or damaged cannot take
+	// a day.
 	maxIterations = 10_000_000
 
 	saltLength = 16
 	hashLength = sha256.Size
 )
 
-func (h PBKDF2) iterations() int {
-	if h.Iterations <= 0 {
-		return defaultIterations
-	}
-	return h.Iterations
-}
+func (h PBKDF2) iterations() int { return cmp.Or(max(h.Iterations, 0), defaultIterations) }
 
 // Hash implements Hasher.
 func (h PBKDF2) Hash(password string) (string, error) {
-	r := pbkdf2Record{iterations: h.iterations(), salt: make([]byte, saltLength)}
+	r := pbkdf2Encoding{iterations: h.iterations(), salt: make([]byte, saltLength)}
 	rand.Read(r.salt) // never fails
 	hash, err := r.derive(password)
 	if err != nil {
@@ -84,27 +82,27 @@ func (h PBKDF2) Verify(encoded, password string) (ok, rehash bool) {
 	return true, r.iterations < h.iterations()
 }
 
-// pbkdf2Record is a record in its parts.
-type pbkdf2Record struct {
+// pbkdf2Encoding is an encoded password in its parts.
+type pbkdf2Encoding struct {
 	iterations int
 	salt, hash []byte
 }
 
-func (r pbkdf2Record) derive(password string) ([]byte, error) {
+func (r pbkdf2Encoding) derive(password string) ([]byte, error) {
 	return pbkdf2.Key(sha256.New, password, r.salt, r.iterations, hashLength)
 }
 
 const pbkdf2Prefix = "$pbkdf2-sha256$i="
 
-func (r pbkdf2Record) String() string {
+func (r pbkdf2Encoding) String() string {
 	return pbkdf2Prefix + strconv.Itoa(r.iterations) +
 		"$" + base64.RawStdEncoding.EncodeToString(r.salt) +
 		"$" + base64.RawStdEncoding.EncodeToString(r.hash)
 }
 
-// parsePBKDF2 reads a record. There is one way to write each: what does not
-// read back as the same text is refused.
-func parsePBKDF2(encoded string) (r pbkdf2Record, ok bool) {
+// parsePBKDF2 reads an encoded password. Each has exactly one spelling: other texts are
+// refused.
+func parsePBKDF2(encoded string) (r pbkdf2Encoding, ok bool) {
 	const longest = 128 // bytes; ours have 94
 	rest, ok := strings.CutPrefix(encoded, pbkdf2Prefix)
 	if !ok || len(encoded) > longest {

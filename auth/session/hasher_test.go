@@ -9,7 +9,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Records made with pbkdf2_hmac of Python's hashlib, and its base64 without
+// Encoded passwords made with pbkdf2_hmac of Python's hashlib, and its base64 without
 // the padding.
 const (
 	once     = "$pbkdf2-sha256$i=1$MDEyMzQ1Njc4OWFiY2RlZg$Yy2wRoe+n2N8tqLlzlMT/6LDwe+Z8g08lxr+xEewy+c"
@@ -113,7 +113,7 @@ func FuzzPBKDF2(f *testing.F) {
 	many := regexp.MustCompile(`i=[0-9]{5,}`)
 	f.Fuzz(func(t *testing.T, encoded, password string) {
 		if many.MatchString(encoded) {
-			t.Skip() // slow, as it should be
+			t.Skip() // slow on purpose
 		}
 		ok, rehash := session.PBKDF2{Iterations: 1}.Verify(encoded, password)
 		if ok && !shape.MatchString(encoded) {
@@ -126,7 +126,7 @@ func FuzzPBKDF2(f *testing.F) {
 }
 
 func ExamplePBKDF2() {
-	hasher := session.PBKDF2{Iterations: 10_000} // by default there are more
+	hasher := session.PBKDF2{Iterations: 10_000} // the default is higher
 	encoded, err := hasher.Hash("correct horse battery staple")
 	if err != nil {
 		panic(err)

@@ -11,42 +11,45 @@ import (
 	"sync"
 )
 
-// hashing runs a Hasher for anybody who asks, without giving them the machine: a
-// few at a time, a bounded line behind them, and an error beyond it. Nobody can
-// have the line alone:
+// hashing runs a Hasher for all callers, and limits how much CPU they take. A few
+// hashes run at once, a limited number waits in a queue, and more get an error. No
+// caller can fill the queue alone:
 //
-//   - A name has 5 places in it, kept until the try is settled, and an address half of all.
-//   - The slots go round the orgs that wait, and within an org round its addresses.
-//   - Whoever comes when the line is full takes the place of the latest from the
-//     address with the most places, in the org with the most. That may be itself.
+//   - A name has 5 places in the queue. Each is kept until the result of the attempt is
+//     counted. An address has half of all places.
+//   - Free slots go to the waiting orgs in turn, and within an org to its addresses in
+//     turn.
+//   - If the queue is full, the org with the most places is found, and in it the
+//     address with the most. The latest of its calls loses its place. That may be the
+//     new call itself.
 //
-// Nothing is kept of those who are not in the line.
+// Nothing is kept about callers that are not in the queue.
 //
-// The zero hashing is ready, with PBKDF2. It must not be copied after first
-// use. Its methods are safe for concurrent use.
+// The zero hashing is ready, with PBKDF2. It must not be copied after first use. Its
+// methods are safe for concurrent use.
 type hashing struct {
 	hasher   Hasher // nil: PBKDF2{}
-	parallel int    // how many run at once; 0: as many as the program may use of the CPUs
-	queue    int    // how many wait; 0: 16 for each that runs
+	parallel int    // how many run at once; 0: as many as the program may use CPUs
+	capacity int    // how many wait; 0: 16 for each that runs
 
 	once sync.Once
 
 	mu      sync.Mutex
-	line    []*place // of those that run, too
+	queue   []*place // includes those that run
 	running int
 
 	making sync.Mutex
-	dummy  string // a record of a password that nobody knows
+	dummy  string // the encoding of a password that nobody knows
 }
 
-// perName is how many places a name has: as many as tries that pass without a delay.
+// perName is how many places a name can hold in the queue. It equals freeLogins.
 const perName = freeLogins
 
-// party is whom a password is hashed for. An empty name or address has no bound of
-// its own.
+// party is whom a password is hashed for. An empty name or address is not limited.
 type party struct{ org, name, address string }
 
-// nearness is 0 for another org, 1 for another address in this one, 2 for the same.
+// nearness is 0 for another org, 1 for another address in this org, and 2 for the same
+// address.
 func (p party) nearness(q party) int {
 	switch {
 	case p.org != q.org:
@@ -57,7 +60,7 @@ func (p party) nearness(q party) int {
 	return 2
 }
 
-// place is one in the line.
+// place is one entry in the queue.
 type place struct {
 	in    *hashing
 	by    party
@@ -68,11 +71,11 @@ type place struct {
 type placeState int
 
 const (
-	taken    placeState = iota // its password is not at hand yet
-	waiting                    // for a slot
-	running                    // has one
-	finished                   // gave it back; its try is not settled yet
-	gone                       // has left, or was turned away
+	taken    placeState = iota // before start
+	waiting                    // waits for a slot
+	running                    // has a slot
+	finished                   // has released the slot; its attempt is still in progress
+	gone                       // after leave or turnAway
 )
 
 // errQueueFull means that as many hashes wait as may, in all or for this party;
@@ -82,14 +85,14 @@ var (
 	errNameFull  = fmt.Errorf("%w for one name", errQueueFull)
 )
 
-// enter takes a place in the line, or returns errQueueFull. It does not wait, so
-// that it can come before anything that costs. Whoever enters leaves.
+// enter takes a place in the queue, or returns errQueueFull. It does not wait, so that
+// it can come before any costly step. The caller must call leave.
 func (h *hashing) enter(by party) (*place, error) {
 	h.once.Do(h.init)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	names, addresses, most := 0, 0, h.parallel+h.queue
-	for _, p := range h.line {
+	names, addresses, most := 0, 0, h.parallel+h.capacity
+	for _, p := range h.queue {
 		if p.by.org == by.org && p.by.name == by.name {
 			names++
 		}
@@ -104,8 +107,8 @@ func (h *hashing) enter(by party) (*place, error) {
 		return nil, errQueueFull
 	}
 	p := &place{in: h, by: by, ready: make(chan struct{})}
-	h.line = append(h.line, p)
-	if len(h.line) > most {
+	h.queue = append(h.queue, p)
+	if len(h.queue) > most {
 		h.turnAway()
 	}
 	if p.state == gone {
@@ -114,15 +117,15 @@ func (h *hashing) enter(by party) (*place, error) {
 	return p, nil
 }
 
-// turnAway makes room for one. Hashes that run are not stopped.
+// turnAway removes one place that does not run yet. Running hashes are not stopped.
 func (h *hashing) turnAway() {
 	orgs, addresses := map[string]int{}, map[string]int{}
-	for _, p := range h.line {
+	for _, p := range h.queue {
 		orgs[p.by.org]++
 		addresses[p.by.address]++
 	}
 	var last *place
-	for _, p := range h.line {
+	for _, p := range h.queue {
 		if p.state < running && (last == nil || cmp.Or(
 			cmp.Compare(orgs[p.by.org], orgs[last.by.org]),
 			cmp.Compare(addresses[p.by.address], addresses[last.by.address])) >= 0) {
@@ -133,19 +136,20 @@ func (h *hashing) turnAway() {
 	close(last.ready)
 }
 
-// next gives free slots to those who have waited longest. Who is like one that got
-// a slot then goes behind all others: so each org has its turn, and each address.
+// next gives free slots to the calls that have waited longest. It then moves calls of
+// the same org to the end, and those of the same address behind them. Orgs and
+// addresses therefore take turns.
 func (h *hashing) next() {
 	for h.running < h.parallel {
-		i := slices.IndexFunc(h.line, func(p *place) bool { return p.state == waiting })
+		i := slices.IndexFunc(h.queue, func(p *place) bool { return p.state == waiting })
 		if i < 0 {
 			return
 		}
-		served := h.line[i]
+		served := h.queue[i]
 		served.state = running
 		h.running++
 		close(served.ready)
-		slices.SortStableFunc(h.line, func(p, q *place) int {
+		slices.SortStableFunc(h.queue, func(p, q *place) int {
 			return cmp.Compare(p.by.nearness(served.by), q.by.nearness(served.by))
 		})
 	}
@@ -153,11 +157,11 @@ func (h *hashing) next() {
 
 func (h *hashing) remove(p *place) {
 	p.state = gone
-	h.line = slices.DeleteFunc(h.line, func(q *place) bool { return q == p })
+	h.queue = slices.DeleteFunc(h.queue, func(q *place) bool { return q == p })
 }
 
-// start waits for a slot. It returns errQueueFull if the place is lost meanwhile to
-// somebody who has fewer, or the error of ctx.
+// start waits for a slot. It returns errQueueFull if turnAway removes the place
+// meanwhile, or the error of ctx.
 func (p *place) start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -179,9 +183,9 @@ func (p *place) start(ctx context.Context) error {
 	return nil
 }
 
-// finish gives the slot to others, and keeps the place until the try is settled: so
-// perName bounds the unsettled tries of a name, too.
-func (p *place) finish() {
+// release frees the slot, and keeps the place until leave. perName therefore also
+// limits the attempts of a name whose result is not counted yet.
+func (p *place) release() {
 	p.in.mu.Lock()
 	defer p.in.mu.Unlock()
 	if p.state == running {
@@ -191,27 +195,27 @@ func (p *place) finish() {
 	}
 }
 
-// leave gives the place and the slot to others. It may be called again.
+// leave frees the place and the slot. It may be called again.
 func (p *place) leave() {
-	p.finish()
+	p.release()
 	p.in.mu.Lock()
 	defer p.in.mu.Unlock()
 	p.in.remove(p)
 }
 
-// verify is Verify of the Hasher, and finishes. An empty record stands for an account
-// that is unknown or has no password: it costs a verification as well, and is of no
-// password.
+// verify calls Verify of the Hasher and releases the slot. An empty encoded stands for
+// an unknown account or one without a password. It takes a verification as well, and
+// matches no password.
 //
 // It returns the errors of start, or that of the Hasher.
 func (p *place) verify(ctx context.Context, encoded, password string) (ok, rehash bool, err error) {
-	defer p.finish()
+	defer p.release()
 	if err := p.start(ctx); err != nil {
 		return false, false, err
 	}
-	// Made for whichever account comes first: the time it takes says nothing
-	// about that account.
-	dummy, err := p.in.stranger()
+	// Made for every account, known or not: the time it takes the first time says
+	// nothing about the account.
+	dummy, err := p.in.dummyEncoding()
 	if err != nil {
 		return false, false, err
 	}
@@ -220,7 +224,8 @@ func (p *place) verify(ctx context.Context, encoded, password string) (ok, rehas
 	return ok && known, rehash && ok && known, nil
 }
 
-// hash is Hash of the Hasher. Errors are those of enter and verify.
+// hash calls Hash of the Hasher. It returns the errors of enter and start, or that of
+// the Hasher.
 func (h *hashing) hash(ctx context.Context, by party, password string) (string, error) {
 	p, err := h.enter(by)
 	if err != nil {
@@ -238,12 +243,12 @@ func (h *hashing) init() {
 		h.hasher = PBKDF2{}
 	}
 	h.parallel = cmp.Or(h.parallel, runtime.GOMAXPROCS(0))
-	h.queue = cmp.Or(h.queue, 16*h.parallel)
+	h.capacity = cmp.Or(h.capacity, 16*h.parallel)
 }
 
-// stranger returns the record that stands in for those of unknown accounts.
-// One that could not be made is tried again by the next.
-func (h *hashing) stranger() (string, error) {
+// dummyEncoding returns the encoded password that stands in for those of unknown
+// accounts. If it could not be made, the next call tries again.
+func (h *hashing) dummyEncoding() (string, error) {
 	h.making.Lock()
 	defer h.making.Unlock()
 	if h.dummy != "" {

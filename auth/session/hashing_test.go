@@ -12,8 +12,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// slow is a Hasher that takes a second, counts its work, and takes a record
-// for that of the password it is the text of.
+// slow is a Hasher that takes a second and counts its calls. An encoded password is the
+// password itself.
 type slow struct {
 	running, most    atomic.Int64
 	verified, hashed atomic.Int64
@@ -51,7 +51,7 @@ func TestHashingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hasher := &slow{}
 		h := session.NewHashing(hasher, 3, 5)
-		if _, _, err := h.Verify(t.Context(), "a", "a"); err != nil { // the dummy is made
+		if _, _, err := h.Verify(t.Context(), "a", "a"); err != nil { // makes the dummy
 			t.Fatal(err)
 		}
 		var done, full atomic.Int64
@@ -139,7 +139,7 @@ func TestHashingWorksTheSameForAnUnknownAccount(t *testing.T) {
 			}
 			want := time.Second
 			if i == 0 {
-				want *= 2 // for the record that stands in
+				want *= 2 // for the dummy
 			}
 			if took := time.Since(start); took != want || hasher.verified.Load() != int64(i+1) || hasher.hashed.Load() != 1 {
 				t.Errorf("%s: took %v, %d verified, %d hashed so far", c.name, took, hasher.verified.Load(), hasher.hashed.Load())
@@ -153,7 +153,7 @@ func TestHashingOutlivesABrokenHasher(t *testing.T) {
 		hasher := &slow{}
 		h := session.NewHashing(hasher, 1, 1)
 		hasher.broken.Store(true)
-		for _, encoded := range []string{"a", ""} { // one answer for both
+		for _, encoded := range []string{"a", ""} { // the reply is the same for both
 			if _, _, err := h.Verify(t.Context(), encoded, "a"); !errors.Is(err, errBroken) {
 				t.Errorf("record %q: %v", encoded, err)
 			}

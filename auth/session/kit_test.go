@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"crypto/fips140"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,13 +24,13 @@ const (
 	expired     = auth.DetailSessionExpired
 )
 
-// world is a server with two orgs that is called without a network. Its clock
-// stands still until it is moved.
+// world is a server with two orgs that is called without a network. Its clock moves only
+// when a test advances it.
 type world struct {
 	t         testing.TB
 	clock     *authtest.Clock
 	directory *auth.Memory
-	outage    outage // of the directory, for a Guard that is given it
+	outage    outage // a directory that can fail, for a Guard that uses it
 	memory    *session.Memory
 	stores    *stores
 	hasher    *counter
@@ -64,10 +65,10 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 		"acme/ann": annPassword, "acme/bob": "bob's password", "globex/gus": "gus's password"},
 		fail: map[string]error{}, before: make(map[string]func()), calls: map[string]int{}}
 	w.manager = &session.Manager{Store: w.stores, Passwords: w.stores, Attempts: w.stores, Factors: w.stores,
-		Hasher: w.hasher, Now: w.clock.Now}
+		Hasher: w.hasher, Now: w.clock.Now, SHA256Codes: fips140.Enforced()}
 	w.guard = &auth.Guard{BaseURL: "https://api.example.test", Directory: w.directory,
 		Mechanisms: []auth.Mechanism{w.manager}, Now: w.clock.Now,
-		Timeout: time.Minute, // a busy machine is no store that is down
+		Timeout: time.Minute, // so that a busy machine is not taken for an outage
 		Observe: func(_ context.Context, e auth.Event) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -81,7 +82,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	return w
 }
 
-// realTime lets the world go by the clock of the test's bubble.
+// realTime makes the world use the clock of the test's bubble.
 func realTime(w *world) { w.manager.Now, w.guard.Now, w.memory.Now = nil, nil, nil }
 
 func org(alter func(*auth.Org)) func(*world) {
@@ -94,7 +95,7 @@ func (w *world) putOrg(alter func(*auth.Org)) {
 	w.directory.PutOrg(o)
 }
 
-// routes are those of an application that has every verb of a Manager.
+// routes registers the routes of an application with every verb of a Manager.
 func (w *world) routes() {
 	m := w.manager
 	verb := func(pattern string, n auth.Need, do func(http.ResponseWriter, *http.Request) (any, error)) {
@@ -146,7 +147,7 @@ func (w *world) routes() {
 	w.mux.Handle("POST /sudo", auth.Authenticated.Fresh(10*time.Minute), w.answerer())
 }
 
-// setPassword is what an application does of a change of the password.
+// setPassword stores a new password, and then sets Account.Changed.
 func (w *world) setPassword(r *http.Request, encoded string) error {
 	if err := w.stores.at("setPassword"); err != nil {
 		return err
@@ -163,10 +164,10 @@ func (w *world) answerer() http.Handler {
 }
 
 func (w *world) code(secret session.FactorSecret) string {
-	return session.Code(secret, w.now().Unix()/30)
+	return w.manager.Code(secret, w.now().Unix()/30)
 }
 
-// now is the time of the world's Manager.
+// now returns the time of the world's Manager.
 func (w *world) now() time.Time {
 	if w.manager.Now == nil {
 		return time.Now()
@@ -174,17 +175,17 @@ func (w *world) now() time.Time {
 	return w.manager.Now()
 }
 
-// wrong is a code that is none of the steps around now.
+// wrong returns a code of no step around now.
 func (w *world) wrong(secret session.FactorSecret) string {
 	for n := 314_159; ; n++ {
 		code := fmt.Sprintf("%06d", n)
-		if _, ok := session.Match(secret, code, w.now(), 0); !ok {
+		if _, ok := w.manager.Match(secret, code, w.now(), 0); !ok {
 			return code
 		}
 	}
 }
 
-// sessions are those of an account, however they ended up.
+// sessions returns the sessions of an account, whatever time limits the org has.
 func (w *world) sessions(account string) []session.Session {
 	w.t.Helper()
 	list, err := w.manager.List(w.t.Context(), &auth.Org{Code: "acme", Session: auth.SessionPolicy{Idle: time.Hour, Max: 24 * time.Hour}}, account)

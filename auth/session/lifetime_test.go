@@ -112,7 +112,7 @@ func TestF04SessionsEnd(t *testing.T) {
 	})
 }
 
-// slowAccounts is a directory that lets time pass while it looks an account up.
+// slowAccounts is a directory whose look-ups of accounts take time.
 type slowAccounts struct {
 	auth.Directory
 	pass func()
@@ -255,7 +255,7 @@ func TestTouchesAreFew(t *testing.T) {
 	})
 }
 
-// A request that its need refuses is no use of the session.
+// A request that its need refuses does not count as a use of the session.
 func TestRefusedRequestsTouchNothing(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()

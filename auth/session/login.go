@@ -10,51 +10,44 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// Login opens a session for an account that proves itself by its password, and
-// sends its cookie. code is empty, or a code of the second factor: then one
-// request does both steps.
+// Login authenticates an account by its password, creates a session and sends its
+// cookie. code is empty or a code of the second factor. With a code, one request does
+// both steps.
 //
-// A cross-origin request is refused before anything is looked at. A session that
-// the request carries ends with the login, and with the ticket for a second step
-// already.
+// A cross-origin request is refused before any check. If the request carries a session,
+// the login ends it, also if the login still waits for the second factor.
 //
-// It returns an error that wraps ErrCredentials, ErrLocked, ErrCode,
-// auth.ErrUnavailable, or ErrSecondFactor after the right password of an account
-// that has a second factor, or has none in an org that requires one. Its detail
-// is auth.DetailThrottled if too many passwords are waiting to be hashed,
-// auth.DetailCrossOrigin for a page of another origin, and auth.DetailAmbiguous
+// Login returns an error that wraps ErrCredentials, ErrLocked, ErrCode, ErrSecondFactor
+// or auth.ErrUnavailable. It is ErrSecondFactor after the right password if the account
+// has a second factor, or if it has none and the org requires one.
+//
+// The error's detail is auth.DetailThrottled if too many passwords wait to be hashed.
+// It is auth.DetailCrossOrigin for a page of another origin, and auth.DetailAmbiguous
 // for more cookies of one name than a browser sends.
 func (m *Manager) Login(w http.ResponseWriter, r *http.Request, login, password, code string) (auth.Principal, error) {
-	t, err := tenant(r.Context())
+	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.SameOrigin(r); err != nil {
-		return auth.Principal{}, err
-	}
-	account, proven, err := m.password(r, t, login, password)
+	account, proven, err := m.verifyPassword(r, t, login, password)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, proof{account, proven}, code)
+	return m.proceed(w, r, t, authentication{account, proven}, code)
 }
 
-// Start opens a session for an account that has proved itself elsewhere: at
-// registration, by single sign-on, with a passkey. It goes on as Login does
-// after the right password, and returns what Login would from there on;
-// ErrCredentials is for an account that is unknown, disabled or empty. A POST from
-// another origin, as some single sign-on ends with, has to be let through by
-// CrossOrigin.
+// Start creates a session for an account that was authenticated elsewhere: at
+// registration, by single sign-on or with a passkey. It does what Login does after the
+// right password, and returns the same errors from there on. ErrCredentials means that
+// the account is unknown, disabled or empty. Some single sign-on ends with a POST from
+// another origin. CrossOrigin must allow that one.
 //
-// A request that was admitted with another credential than a session, a token say,
-// opens no session: the session could do more than the credential, and for longer.
-// The error is an *auth.BeyondError then.
+// Start creates no session for a request that was admitted with another credential than
+// a session, such as a token. The session could do more than that credential, and for
+// longer. The error is then an *auth.BeyondError.
 func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) (auth.Principal, error) {
-	t, err := tenant(r.Context())
+	t, err := m.sameOriginTenant(r)
 	if err != nil {
-		return auth.Principal{}, err
-	}
-	if err := m.SameOrigin(r); err != nil {
 		return auth.Principal{}, err
 	}
 	if p := auth.From(r.Context()); p.Account != "" && p.SessionID == "" {
@@ -62,13 +55,13 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 			return auth.Principal{}, err
 		}
 	}
-	return m.proceed(w, r, t, proof{account, m.stamp()}, "")
+	return m.proceed(w, r, t, authentication{account, m.stamp()}, "")
 }
 
-// Verify completes a login with a code of the second factor or a recovery code.
-// The request carries the ticket that Login has left, which is good for five
-// minutes, five tries and one session. It returns an error that wraps ErrCode,
-// ErrLocked or auth.ErrUnavailable, or one of SameOrigin.
+// Verify completes a login with a code of the second factor or a recovery code. The
+// request carries the ticket that Login has sent. A ticket is valid for five minutes,
+// five attempts and one session. Verify returns an error that wraps ErrCode, ErrLocked
+// or auth.ErrUnavailable, or an error of SameOrigin.
 func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
 	t, err := tenant(r.Context())
 	if err != nil {
@@ -78,25 +71,31 @@ func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (a
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	counted := m.ticketTry(t, ticket)
+	return m.complete(w, r, t, ticket, func() error {
+		return m.checkCode(r.Context(), t, ticket.Account, code)
+	})
+}
+
+// complete creates the session of a ticket if step succeeds. Each call counts as one of
+// the ticket's attempts.
+func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenant, ticket Session, step func() error) (auth.Principal, error) {
+	counted := m.ticketAttempt(t, ticket)
 	if err := counted.spend(r.Context(), m.now()); err != nil {
 		return auth.Principal{}, err
 	}
-	err = m.checkCode(r.Context(), t, ticket.Account, code)
-	counted.end(r.Context(), err)
-	if err != nil {
+	if err := counted.finish(r.Context(), step()); err != nil {
 		return auth.Principal{}, err
 	}
 	if err := m.redeem(r, t, ticket); err != nil {
 		return auth.Principal{}, err
 	}
-	return m.open(w, r, t, ticket.proof())
+	return m.createSession(w, r, t, ticket.authentication())
 }
 
-// proceed goes on once the first factor is proven.
-func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p proof, code string) (auth.Principal, error) {
+// proceed continues a login after its first factor.
+func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication, code string) (auth.Principal, error) {
 	if p.account == "" {
-		// The zero principal's: nobody, whatever a directory finds for it.
+		// The zero principal has this account. A directory that finds one must not matter.
 		return auth.Principal{}, errCredentials
 	}
 	factor, err := m.factor(r.Context(), t, p.account)
@@ -104,16 +103,16 @@ func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant
 	case err != nil:
 		return auth.Principal{}, err
 	case factor.Secret == nil && t.Org.Session.SecondFactor:
-		return auth.Principal{}, m.giveTicket(w, r, t, p, TicketEnrol)
+		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketEnrol)
 	case factor.Secret == nil:
-		return m.open(w, r, t, p)
+		return m.createSession(w, r, t, p)
 	case code == "":
-		return auth.Principal{}, m.giveTicket(w, r, t, p, TicketCode)
+		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketCode)
 	}
 	if err := m.checkCode(r.Context(), t, p.account, code); err != nil {
 		return auth.Principal{}, err
 	}
-	return m.open(w, r, t, p)
+	return m.createSession(w, r, t, p)
 }
 
 // factor returns the account's second factor.
@@ -127,48 +126,47 @@ func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (F
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
 	f, err := m.Factors.Factor(ctx, t.Org.Code, account)
-	if err != nil {
-		return Factor{}, unavailable(err)
-	}
-	return f, nil
+	return f, auth.Unavailable(err)
 }
 
-// open creates the session and sends its cookie. What the browser held before
-// ends: a token that somebody planted never becomes anybody's session.
-func (m *Manager) open(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p proof) (auth.Principal, error) {
+// createSession creates the session and sends its cookie. It ends the session and the
+// ticket that the browser had: a token that an attacker planted must never become the
+// session of an account.
+func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication) (auth.Principal, error) {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	account, err := enabled(ctx, t, p.account)
+	account, err := enabledAccount(ctx, t, p.account)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	s, token := m.record(r, t.Org.Code, p, "", longest(t.Org))
-	if err := m.end(ctx, r, t); err != nil {
+	s, token := m.newSession(r, t.Org.Code, p, "", maxAge(t.Org))
+	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.makeRoom(ctx, t, account); err != nil {
+	if err := m.revokeStale(ctx, t, account); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.Store.Create(ctx, s, most(t.Org)); err != nil {
-		return auth.Principal{}, unavailable(err)
+	if err := m.Store.Create(ctx, s, maxSessions(t.Org)); err != nil {
+		return auth.Principal{}, auth.Unavailable(err)
 	}
 	m.clear(w, r, t, m.ticketCookie())
-	m.sessionCookie().set(w, t, token)
-	m.giveDevice(w, t, p)
+	m.sessionCookie().send(w, t, token)
+	m.sendDevice(w, t, p)
 	return principal(&s, account), nil
 }
 
-// makeRoom ends the account's sessions that are over by the org's settings, or by
-// the account's latest change, where a further one would exceed the limit. Stores
-// know nothing of either: such sessions would take the places of those in use.
-func (m *Manager) makeRoom(ctx context.Context, t *auth.Tenant, account *auth.Account) error {
-	limit := most(t.Org)
+// revokeStale ends sessions of the account that the org's settings or the account's
+// latest change have invalidated. It does so only if one more session would exceed the
+// limit. Stores do not know the settings and the changes, and would evict valid
+// sessions instead.
+func (m *Manager) revokeStale(ctx context.Context, t *auth.Tenant, account *auth.Account) error {
+	limit := maxSessions(t.Org)
 	if limit == 1 {
-		return nil // all of them go
+		return nil // Create evicts all others
 	}
 	records, err := m.Store.List(ctx, t.Org.Code, account.ID)
 	if err != nil {
-		return unavailable(err)
+		return auth.Unavailable(err)
 	}
 	records = slices.DeleteFunc(records, func(s Session) bool { return s.Ticket != "" })
 	if len(records) < limit {
@@ -176,54 +174,54 @@ func (m *Manager) makeRoom(ctx context.Context, t *auth.Tenant, account *auth.Ac
 	}
 	now := m.now()
 	for _, s := range records {
-		if s.open(t.Org, now) == nil && !s.isOlderThan(account) {
+		if s.check(t.Org, now) == nil && !s.isOlderThan(account) {
 			continue
 		}
 		err := m.Store.DeleteID(ctx, s.Org, s.Account, s.ID)
 		if err != nil && !auth.IsNotFound(err) {
-			return unavailable(err)
+			return auth.Unavailable(err)
 		}
 	}
 	return nil
 }
 
-// enabled returns the account that has proved itself.
-func enabled(ctx context.Context, t *auth.Tenant, id string) (*auth.Account, error) {
+// enabledAccount returns the account if it exists and is enabled.
+func enabledAccount(ctx context.Context, t *auth.Tenant, id string) (*auth.Account, error) {
 	account, err := t.Account(ctx, id)
 	if auth.IsNotFound(err) {
-		return nil, errCredentials // disabled: the same answer as a wrong password
+		return nil, errCredentials // the reply to a disabled account is that to a wrong password
 	}
 	return account, err
 }
 
-// ticketLife is how long the second step may take.
+// ticketLife is the time limit of the second step.
 const ticketLife = 5 * time.Minute
 
-// tickets is how many of them one account may have open at once.
-const tickets = 5
+// maxTickets is how many tickets one account may have at once.
+const maxTickets = 5
 
-// giveTicket sends the cookie of a ticket and returns ErrSecondFactor. What the
-// browser held before ends here as in open: beside the session of another account
-// the ticket would not decide whose factor is enrolled.
-func (m *Manager) giveTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p proof, step Ticket) error {
+// sendTicket sends the cookie of a ticket and returns ErrSecondFactor. Like
+// createSession it ends the session and the ticket that the browser had. With a session
+// of another account beside the ticket, it would be unclear whose factor is enrolled.
+func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication, step Ticket) error {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	if _, err := enabled(ctx, t, p.account); err != nil {
+	if _, err := enabledAccount(ctx, t, p.account); err != nil {
 		return err
 	}
-	s, token := m.record(r, t.Org.Code, p, step, ticketLife)
-	if err := m.end(ctx, r, t); err != nil {
+	s, token := m.newSession(r, t.Org.Code, p, step, ticketLife)
+	if err := m.endPresented(ctx, r, t); err != nil {
 		return err
 	}
-	if err := m.Store.Create(ctx, s, tickets); err != nil {
-		return unavailable(err)
+	if err := m.Store.Create(ctx, s, maxTickets); err != nil {
+		return auth.Unavailable(err)
 	}
 	m.clear(w, r, t, m.sessionCookie())
-	m.ticketCookie().set(w, t, token)
+	m.ticketCookie().send(w, t, token)
 	return &auth.Error{Detail: auth.DetailSecondFactor, Reason: string(step), Err: ErrSecondFactor}
 }
 
-// ticket returns the one a request carries, if it opens this step.
+// ticket returns the ticket that the request carries, if it permits this step.
 func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session, error) {
 	if err := m.SameOrigin(r); err != nil {
 		return Session{}, err
@@ -236,21 +234,21 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session,
 	defer cancel()
 	s, err := m.Store.Get(ctx, hash)
 	switch {
-	case auth.IsNotFound(err), errors.Is(err, ErrReplaced):
+	case meansEnded(err):
 		return Session{}, errCode
 	case err != nil:
-		return Session{}, unavailable(err)
+		return Session{}, auth.Unavailable(err)
 	case s.Org != t.Org.Code, !m.now().Before(s.Expires):
 		return Session{}, errCode
 	case s.Ticket != step:
 		return Session{}, errOtherStep
 	}
-	return s, m.unchanged(ctx, t, s)
+	return s, m.checkUnchanged(ctx, t, s)
 }
 
-// unchanged refuses the ticket of an account that was disabled, or whose
-// password was changed, since the first step.
-func (m *Manager) unchanged(ctx context.Context, t *auth.Tenant, s Session) error {
+// checkUnchanged refuses the ticket of an account that was disabled or changed since
+// the first step.
+func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session) error {
 	account, err := t.Account(ctx, s.Account)
 	switch {
 	case auth.IsNotFound(err):
@@ -263,21 +261,18 @@ func (m *Manager) unchanged(ctx context.Context, t *auth.Tenant, s Session) erro
 	return nil
 }
 
-// proof is what the ticket was given for. A session that comes of it is no
-// younger: what was changed since the first step ends it.
-func (s *Session) proof() proof { return proof{s.Account, s.Authenticated} }
+// authentication returns that of the ticket's first step. The new session keeps its
+// time, so that a change of the account since the first step ends the session.
+func (s *Session) authentication() authentication { return authentication{s.Account, s.Authenticated} }
 
-// redeem ends the ticket: of two requests that complete its step, one opens a
+// redeem ends the ticket. If two requests complete its step, only one of them creates a
 // session.
 func (m *Manager) redeem(r *http.Request, t *auth.Tenant, s Session) error {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	err := m.Store.DeleteID(ctx, s.Org, s.Account, s.ID)
-	switch {
-	case auth.IsNotFound(err):
+	if auth.IsNotFound(err) {
 		return errCode
-	case err != nil:
-		return unavailable(err)
 	}
-	return nil
+	return auth.Unavailable(err)
 }

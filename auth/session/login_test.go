@@ -117,7 +117,7 @@ func TestF08TriesAreSpacedOut(t *testing.T) {
 					if wait > 15*time.Minute {
 						t.Fatalf("wait %s", wait)
 					}
-					// A moment before the end it is still refused, at the end it is heard.
+					// Just before its end the delay still refuses. At its end it does not.
 					w.clock.Advance(wait - time.Millisecond)
 					want(t, b.login(login, "wrong"), 429, auth.DetailLocked)
 					w.clock.Advance(time.Millisecond)
@@ -174,7 +174,7 @@ func TestF08TriesAreSpacedOut(t *testing.T) {
 		w := newWorld(t)
 		for try := range 200 {
 			b := w.browser()
-			b.remote = "[2001:db8::" + strconv.FormatInt(int64(try+1), 16) + "]:1" // of one subscriber
+			b.remote = "[2001:db8::" + strconv.FormatInt(int64(try+1), 16) + "]:1" // one subscriber
 			b.login("user"+strconv.Itoa(try), "wrong")
 		}
 		if n := w.hasher.verified.Load(); n != 100 {
@@ -224,7 +224,7 @@ func TestF11OneBodyOneHash(t *testing.T) {
 	w.directory.PutAccount(auth.Account{ID: "off", Org: "acme", Disabled: true})
 	w.stores.passwords["acme/off"] = "off's password"
 	w.stores.passwords["acme/gone"] = "gone's password"
-	w.browser().login("warm", "up") // the record that stands in for unknown ones is made once
+	w.browser().login("warm", "up") // makes the dummy for unknown accounts, once
 	body := ""
 	for name, pair := range map[string][2]string{
 		"F11 unknown account":                   {"nobody", "wrong"},
@@ -251,7 +251,7 @@ func TestF11OneBodyOneHash(t *testing.T) {
 	}
 }
 
-// A disabled account gets no further by what it has or lacks of a second factor.
+// A disabled account is refused, whether it has a second factor or not.
 func TestDisabledAccountsGetNoTicket(t *testing.T) {
 	for name, alter := range map[string]func(*world){
 		"without a factor":     func(*world) {},
@@ -286,7 +286,7 @@ func TestLoginBounds(t *testing.T) {
 }
 
 func TestPasswordsAreTakenAsTheyAre(t *testing.T) {
-	// What each would be the same as, if both were changed before they are hashed.
+	// Passwords that some normalization would make equal. They must stay different.
 	passwords := map[string][]string{
 		" a b ":                   {"a b", " a  b ", "a b ", " a b"},
 		"a b":                     {"a\tb", "a\u00a0b", "ab", "a+b"},
@@ -319,8 +319,8 @@ func TestPasswordsAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-// A login whose password is changed while it is compared leaves no session of
-// the old password behind; nor does a step-up, or the second step of a login.
+// If the password changes while a login verifies it, no session by the old password
+// remains. The same holds for a step-up and for the second step of a login.
 func TestProofsAreAsOldAsTheirPassword(t *testing.T) {
 	change := func(w *world) func() {
 		return sync.OnceFunc(func() {
@@ -358,7 +358,7 @@ func TestProofsAreAsOldAsTheirPassword(t *testing.T) {
 func TestRehash(t *testing.T) {
 	w := newWorld(t)
 	w.hasher.rehash = true
-	want(t, w.browser().login("ann", annPassword), 200, "") // of a Passwords that takes none
+	want(t, w.browser().login("ann", annPassword), 200, "") // of a Passwords without Rehash
 	r := &rehasher{stores: w.stores}
 	w.manager.Passwords = r
 	for _, err := range []error{nil, errors.New("read-only")} {
@@ -382,7 +382,7 @@ func (r *rehasher) Rehash(ctx context.Context, org, account, old, encoded string
 	return r.err
 }
 
-// What comes beside an error is no password, and costs a hash like one.
+// A password that is returned beside an error is ignored, and costs a hash all the same.
 func TestF11WhatIsNotFoundHasNoPassword(t *testing.T) {
 	w := newWorld(t)
 	w.browser().login("warm", "up")
@@ -394,14 +394,14 @@ func TestF11WhatIsNotFoundHasNoPassword(t *testing.T) {
 	}
 }
 
-// careless is a Passwords that answers more than it should.
+// careless is a Passwords that returns values beside an error.
 type careless struct{}
 
 func (careless) Password(context.Context, string, string) (account, encoded string, err error) {
 	return "ann", annPassword, auth.ErrNotFound
 }
 
-// M06: a credential that can do less than a session does not open one.
+// M06: a credential that can do less than a session does not create one.
 func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 	w := newWorld(t)
 	by := auth.Principal{Org: "acme", Account: "ann", Mechanism: "bearer", Granted: scope.Unscoped(), Scope: scope.Unscoped()}
@@ -442,7 +442,7 @@ func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 	})
 }
 
-// as calls a handler inside the guard, for a request of the principal.
+// as calls a handler as the Guard does for a request of this principal.
 func (w *world) as(t *testing.T, p auth.Principal, handler http.HandlerFunc) *httptest.ResponseRecorder {
 	t.Helper()
 	reply := httptest.NewRecorder()

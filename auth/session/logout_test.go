@@ -17,7 +17,7 @@ func TestF03LogoutWins(t *testing.T) {
 		w := newWorld(t)
 		for range rounds {
 			b := w.ann()
-			w.clock.Advance(2 * time.Minute) // so that the next request touches
+			w.clock.Advance(2 * time.Minute) // so that the next request calls Touch
 			old := b.clone()
 			var all sync.WaitGroup
 			for range 2 {
@@ -51,7 +51,7 @@ func TestF03LogoutWins(t *testing.T) {
 			}
 		}
 	})
-	// The two orders of that race, one after the other.
+	// Both orders of that race.
 	t.Run("F03 a logout while a step-up is hashed", func(t *testing.T) {
 		w := newWorld(t)
 		b := w.ann()
@@ -125,7 +125,7 @@ func TestLogoutOfWhatIsNoToken(t *testing.T) {
 	}
 }
 
-// Each cookie that is ended costs a write, and anybody may ask for it.
+// Each cookie that logout ends costs a write, and needs no authentication.
 func TestLogoutOfManyCookies(t *testing.T) {
 	for _, name := range []string{cookieName, ticketName} {
 		for n, status := range map[int]int{16: 200, 17: 400, 1000: 400} {

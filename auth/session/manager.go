@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -16,44 +17,52 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
-// Manager opens, checks and ends the sessions of one Guard, as one of its
-// Mechanisms. Login, Verify and the other verbs are for handlers below the
-// Guard's Mount; what they return is an *auth.Error that auth.Fail answers, and
-// that wraps one of this package's errors where a caller may want to branch.
+// Manager creates, checks and ends the sessions of one Guard, as one of its Mechanisms.
+// Login, Verify and the other verbs are for handlers below the Guard's Mount. They
+// return an *auth.Error, which auth.Fail answers. It wraps one of this package's errors
+// where a caller may want to branch.
 //
-// Its fields must not be changed once it is in use; its methods are safe for
-// concurrent use.
+// Its fields must not change once it is in use. Its methods are safe for concurrent
+// use.
 type Manager struct {
 	Store Store // required
 
 	Passwords Passwords // required for Login, Reauthenticate and ChangePassword
 	Attempts  Attempts  // required for Login, Verify, Confirm and Remove
-	Factors   Factors   // nil: no second factor, and no login to an org that requires one
+	Factors   Factors   // nil: no second factors; logins to an org that requires them fail
 	Hasher    Hasher    // nil: PBKDF2
 
-	// DeviceKey lets a device that an account has logged in on skip the delays which
-	// tries elsewhere have set for its name: see Device cookies in the package's doc.
-	// nil: no device is known, and whoever guesses at a name keeps its owner waiting.
+	// SHA256Codes selects HMAC-SHA-256 for the codes of second factors. Not every
+	// authenticator supports it: see FIPS 140 in the package documentation. The
+	// default, HMAC-SHA-1, works with all of them.
+	SHA256Codes bool
+
+	// DeviceKey exempts devices that an account has logged in on from delays that
+	// attempts elsewhere have set for its name. See Device cookies in the package
+	// documentation. If it is nil, no device is known, and an attacker who guesses at a
+	// name delays its owner.
 	DeviceKey DeviceKey
 
-	// SessionCookie, TicketCookie and DeviceCookie are the names of the cookies; "":
-	// session-{org}, ticket-{org} and device-{org}, where {org} stands for the org's
-	// code. Each is sent with the prefix __Host-, Secure, HttpOnly, SameSite=Lax and the
-	// path /, so that no other host can set or read it (RFC 6265bis, section 4.1.3). The
-	// prefix and Secure go only where the Guard's BaseURL is http on a loopback host.
+	// SessionCookie, TicketCookie and DeviceCookie are the names of the cookies. The
+	// defaults are session-{org}, ticket-{org} and device-{org}, where {org} stands for
+	// the org's code. Each cookie is sent with the prefix __Host-, Secure, HttpOnly,
+	// SameSite=Lax and the path /, so that no other host can set or read it (RFC
+	// 6265bis, section 4.1.3). Over plain http on a loopback BaseURL, cookies have
+	// neither the prefix nor Secure. Everywhere else they have both.
 	SessionCookie, TicketCookie, DeviceCookie string
 
-	// CrossOrigin decides which requests of browsers count as cross-origin.
-	// nil: all but those of the server's own origin. Give trusted origins here
-	// for pages served elsewhere, and for a server behind a proxy that does not
-	// keep the Host header.
+	// CrossOrigin decides which requests of browsers are cross-origin. If it is nil,
+	// all are but those of the server's own origin. Add trusted origins here for pages
+	// that another origin serves, and for a server behind a proxy that does not keep
+	// the Host header.
 	CrossOrigin *http.CrossOriginProtection
 
-	// ClientAddr finds the client's address, which tries are counted by. nil:
-	// the connection's own. Behind a proxy, read here the one header that the
-	// proxy sets itself: clients can write the others.
+	// ClientAddr returns the client's address, by which attempts are counted. If it is
+	// nil, the address of the connection counts. Behind a proxy, read the one header
+	// that the proxy itself sets: clients can forge the others.
 	ClientAddr func(*http.Request) netip.Addr
 
 	Now func() time.Time // nil: time.Now
@@ -63,24 +72,20 @@ type Manager struct {
 	delays  delays
 }
 
-// Name is what the mechanism is called in principals and in auth.Need.By.
+// Name is the mechanism's name in principals and in auth.Need.By.
 const Name = "session"
 
-// Validate reports a missing or contradictory field.
+// Validate reports missing and contradictory fields.
 func (m *Manager) Validate() error {
-	var problems []error
-	if m.Store == nil {
-		problems = append(problems, errors.New("session: Manager.Store is required"))
+	problems := []error{m.DeviceKey.validate(), m.validateCodes()}
+	problem := func(wrong bool, text string) {
+		if wrong {
+			problems = append(problems, errors.New("session: Manager."+text))
+		}
 	}
-	if m.Passwords != nil && m.Attempts == nil {
-		problems = append(problems, errors.New("session: Manager.Attempts is required beside Passwords"))
-	}
-	if m.Factors != nil && m.Attempts == nil {
-		problems = append(problems, errors.New("session: Manager.Attempts is required beside Factors"))
-	}
-	if err := m.DeviceKey.validate(); err != nil {
-		problems = append(problems, err)
-	}
+	problem(m.Store == nil, "Store is required")
+	problem(m.Passwords != nil && m.Attempts == nil, "Attempts is required beside Passwords")
+	problem(m.Factors != nil && m.Attempts == nil, "Attempts is required beside Factors")
 	session, ticket, device := m.sessionCookie(), m.ticketCookie(), m.deviceCookie()
 	names := map[string]cookieName{"SessionCookie": session, "TicketCookie": ticket, "DeviceCookie": device}
 	for field, name := range names {
@@ -88,62 +93,55 @@ func (m *Manager) Validate() error {
 			problems = append(problems, fmt.Errorf("session: Manager.%s %w", field, err))
 		}
 	}
-	if session == ticket || session == device || ticket == device {
-		problems = append(problems, errors.New("session: Manager.SessionCookie, TicketCookie and DeviceCookie must differ"))
-	}
+	problem(session == ticket || session == device || ticket == device, "SessionCookie, TicketCookie and DeviceCookie must differ")
 	return errors.Join(problems...)
 }
 
-func (m *Manager) now() time.Time {
-	if m.Now == nil {
-		return time.Now()
-	}
-	return m.Now()
-}
+func (m *Manager) now() time.Time { return clock.Now(m.Now) }
 
-// stamp is the present time as records keep it.
+// stamp returns the current time at the precision of stored records.
 func (m *Manager) stamp() time.Time { return wholeMillis(m.now()) }
 
-// secret is the token of a session or of a ticket: 32 random bytes. Records
-// know its hash only.
-type secret [32]byte
+// token identifies a session or a ticket: 32 random bytes. A record holds only its
+// hash.
+type token [32]byte
 
-func newSecret() secret {
-	var s secret
+func newToken() token {
+	var s token
 	rand.Read(s[:])
 	return s
 }
 
-func (s secret) hash() [32]byte { return sha256.Sum256(s[:]) }
+func (s token) hash() [32]byte { return sha256.Sum256(s[:]) }
 
 var encoding = base64.RawURLEncoding.Strict()
 
-const secretLength = 43 // of 32 bytes in base64 without padding
+const tokenLength = 43 // 32 bytes in base64 without padding
 
-func (s secret) text() string { return encoding.EncodeToString(s[:]) }
+func (s token) text() string { return encoding.EncodeToString(s[:]) }
 
-// parseSecret takes what text returns and nothing else.
-func parseSecret(text string) (s secret, ok bool) {
-	if len(text) != secretLength {
+// parseToken accepts only what text returns.
+func parseToken(text string) (s token, ok bool) {
+	if len(text) != tokenLength {
 		return s, false
 	}
-	var in [secretLength]byte
+	var in [tokenLength]byte
 	copy(in[:], text)
 	n, err := encoding.Decode(s[:], in[:])
-	return s, err == nil && n == len(s) // Strict still skips line breaks, and then returns less
+	return s, err == nil && n == len(s) // Strict ignores line breaks, and then returns fewer bytes
 }
 
-// proof is who has proved itself, and when. The time is taken before anything
-// is looked up: should the password be changed while it is compared, the
-// session that comes of it is older than the change, and so over.
-type proof struct {
+// authentication says which account has authenticated, and when. The time is taken
+// before the password is looked up. If the password is changed during the check, the
+// session is older than the change, and so it is refused.
+type authentication struct {
 	account string
 	at      time.Time
 }
 
-// record returns a new one for an account, and the secret that opens it.
-func (m *Manager) record(r *http.Request, org string, p proof, ticket Ticket, life time.Duration) (Session, secret) {
-	token, now := newSecret(), m.stamp()
+// newSession returns a new record for an account, and its token.
+func (m *Manager) newSession(r *http.Request, org string, p authentication, ticket Ticket, life time.Duration) (Session, token) {
+	token, now := newToken(), m.stamp()
 	var id [16]byte
 	rand.Read(id[:])
 	return Session{
@@ -161,7 +159,7 @@ func (m *Manager) record(r *http.Request, org string, p proof, ticket Ticket, li
 	}, token
 }
 
-// agent is the User-Agent, made fit for a list.
+// agent returns the User-Agent as a list may show it: valid UTF-8 of at most 256 bytes.
 func agent(r *http.Request) string {
 	const most = 256
 	text := strings.ToValidUTF8(r.UserAgent(), "")
@@ -178,11 +176,36 @@ func (m *Manager) address(r *http.Request) netip.Addr {
 	if m.ClientAddr != nil {
 		return m.ClientAddr(r).Unmap()
 	}
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address where there is none
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address if there is none
 	return peer.Addr().Unmap()
 }
 
-// tenant returns the org a verb is for.
+// sameOriginTenant returns the tenant of the request. It refuses pages of another
+// origin.
+func (m *Manager) sameOriginTenant(r *http.Request) (*auth.Tenant, error) {
+	t, err := tenant(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return t, m.SameOrigin(r)
+}
+
+// admitted returns the tenant of the request, and the principal of the session that the
+// request was admitted with. It refuses requests that were admitted in another way.
+func admitted(r *http.Request) (*auth.Tenant, auth.Principal, error) {
+	t, err := tenant(r.Context())
+	p := auth.From(r.Context())
+	if err == nil && p.SessionID == "" {
+		err = errNoSession
+	}
+	return t, p, err
+}
+
+// errNoSession refuses requests that were admitted without a session.
+var errNoSession = &auth.Error{Detail: auth.DetailForbidden, Reason: "a session is required",
+	Err: errors.New("session: the request was not admitted with a session")}
+
+// tenant returns the tenant of the request.
 func tenant(ctx context.Context) (*auth.Tenant, error) {
 	t := auth.TenantFrom(ctx)
 	if t == nil {
@@ -193,30 +216,46 @@ func tenant(ctx context.Context) (*auth.Tenant, error) {
 
 // The defaults of an org's policy.
 const (
-	defaultIdle = 30 * time.Minute
-	defaultMax  = 12 * time.Hour
-	defaultMost = 100
+	defaultIdle        = 30 * time.Minute
+	defaultMax         = 12 * time.Hour
+	defaultMaxSessions = 100
 )
 
-func idle(org *auth.Org) time.Duration {
-	if org.Session.Idle <= 0 {
-		return defaultIdle
-	}
-	return org.Session.Idle
+func idle(org *auth.Org) time.Duration { return cmp.Or(max(org.Session.Idle, 0), defaultIdle) }
+
+func maxAge(org *auth.Org) time.Duration { return cmp.Or(max(org.Session.Max, 0), defaultMax) }
+
+// maxSessions returns how many sessions an account may have. No setting means
+// unlimited, because abandoned sessions would fill the store.
+func maxSessions(org *auth.Org) int {
+	return cmp.Or(max(org.Session.PerAccount, 0), defaultMaxSessions)
 }
 
-// most is how many sessions an account may have. There is no word for any number: a
-// store fills by those of one account whose owner logs in and never out.
-func most(org *auth.Org) int {
-	if org.Session.PerAccount <= 0 {
-		return defaultMost
-	}
-	return org.Session.PerAccount
-}
+// Errors of a Manager's verbs. An *auth.Error wraps them.
+var (
+	// ErrCredentials means an unknown account or a wrong password. The reply does not
+	// say which.
+	ErrCredentials = errors.New("session: unknown account or wrong password")
 
-func longest(org *auth.Org) time.Duration {
-	if org.Session.Max <= 0 {
-		return defaultMax
-	}
-	return org.Session.Max
+	// ErrSecondFactor means that the first step succeeded, and that a second factor is
+	// required. The reply sends a ticket cookie for it. The error's Reason names the
+	// step that the ticket permits: "code" for Verify, "enrol" for Enrol and Confirm.
+	ErrSecondFactor = errors.New("session: second factor wanted")
+
+	// ErrCode means that the code is wrong or was used before, or that its ticket is no
+	// longer valid.
+	ErrCode = errors.New("session: invalid code")
+
+	// ErrLocked means too many attempts. RetryAfter says when the next one is accepted.
+	ErrLocked = errors.New("session: too many tries")
+)
+
+var (
+	errCredentials = &auth.Error{Detail: auth.DetailInvalidCredentials, Err: ErrCredentials}
+	errCode        = &auth.Error{Detail: auth.DetailInvalidCode, Err: ErrCode}
+	errOtherStep   = &auth.Error{Detail: auth.DetailInvalidCode, Err: fmt.Errorf("%w: the ticket is for another step", ErrCode)}
+)
+
+func locked(wait time.Duration) error {
+	return &auth.Error{Detail: auth.DetailLocked, RetryAfter: wait, Err: ErrLocked}
 }

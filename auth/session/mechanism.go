@@ -20,26 +20,26 @@ func (m *Manager) Presented(r *http.Request) auth.Presence {
 	return auth.Absent
 }
 
-// Authenticate implements auth.Mechanism. It records nothing: that the session
-// was used is written once the request has met its need.
+// Authenticate implements auth.Mechanism. It writes nothing itself: the use of the
+// session is written after the request has met its need.
 //
-// Details of its errors are auth.DetailAmbiguous, auth.DetailSessionExpired and
-// auth.DetailLoggedInElsewhere; after the need, auth.DetailCrossOrigin. Any other
-// one wraps auth.ErrUnavailable, and keeps the cookie.
+// The details of its errors are auth.DetailAmbiguous, auth.DetailSessionExpired and
+// auth.DetailLoggedInElsewhere, and after the need auth.DetailCrossOrigin. Any other
+// error wraps auth.ErrUnavailable, and the cookie stays.
 func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	value, count := m.sessionCookie().read(r, t)
 	if count > 1 {
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailAmbiguous}
 	}
-	token, ok := parseSecret(value)
+	token, ok := parseToken(value)
 	if !ok {
 		return auth.Principal{}, m.ended(t, auth.DetailSessionExpired, errors.New("session: malformed cookie"))
 	}
 	hash := token.hash()
 	s, err := m.Store.Get(ctx, hash)
-	now := m.now() // after the look-up, which may have been slow
+	now := m.now() // after the look-up, which may be slow
 	if err == nil {
-		err = s.open(t.Org, now)
+		err = s.check(t.Org, now)
 	}
 	if err != nil {
 		return auth.Principal{}, m.refusal(t, err)
@@ -53,18 +53,18 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	}
 	p, used, crossOrigin := principal(&s, account), seen(t.Org, now), m.SameOrigin(r)
 	if crossOrigin == nil && !used.After(s.Seen) {
-		return p, nil // as of most requests: nothing is left to do
+		return p, nil // most requests: there is nothing to write
 	}
 	return p.OnAdmit(func(ctx context.Context, _ *http.Request) error {
 		if crossOrigin != nil {
-			return crossOrigin // only now: that the need is not met is said first
+			return crossOrigin // only now, so that an unmet need is reported first
 		}
-		return m.touch(ctx, t, hash, used)
+		return m.refusal(t, m.Store.Touch(ctx, hash, used)) // the session may have ended meanwhile
 	}), nil
 }
 
-// What makes a record no open session. They are found out with the request and
-// not by the store, so that a change of the org's settings holds at once.
+// Why a record is not a current session. Each request checks this, and not the store, so
+// that a change of the org's settings takes effect at once.
 var (
 	errForeign = fmt.Errorf("session: of another org: %w", auth.ErrNotFound)
 	errTicket  = fmt.Errorf("session: a ticket is no session: %w", auth.ErrNotFound)
@@ -73,8 +73,8 @@ var (
 	errChanged = fmt.Errorf("session: older than the account's latest change: %w", auth.ErrNotFound)
 )
 
-// open tells whether a record is a session of the org that has not ended.
-func (s *Session) open(org *auth.Org, now time.Time) error {
+// check returns an error unless the record is a session of the org that has not ended.
+func (s *Session) check(org *auth.Org, now time.Time) error {
 	switch {
 	case s.Org != org.Code:
 		return errForeign
@@ -82,14 +82,14 @@ func (s *Session) open(org *auth.Org, now time.Time) error {
 		return errTicket
 	case now.Sub(s.Seen) >= idle(org):
 		return errIdle
-	case !now.Before(s.Expires), now.Sub(s.Created) >= longest(org):
+	case !now.Before(s.Expires), now.Sub(s.Created) >= maxAge(org):
 		return errMax
 	}
 	return nil
 }
 
-// isOlderThan tells whether the account was changed since it proved itself for
-// this record.
+// isOlderThan reports whether the account was changed after it authenticated for this
+// record.
 func (s *Session) isOlderThan(account *auth.Account) bool {
 	return wholeMillis(account.Changed).After(s.Authenticated)
 }
@@ -108,46 +108,34 @@ func principal(s *Session, account *auth.Account) auth.Principal {
 	}
 }
 
-// touch notes that the session was used, for a request that has met its need.
-func (m *Manager) touch(ctx context.Context, t *auth.Tenant, hash [32]byte, seen time.Time) error {
-	if err := m.Store.Touch(ctx, hash, seen); err != nil {
-		return m.refusal(t, err) // ended while this request was on its way
-	}
-	return nil
-}
-
-// seen is a time in steps of idle/20. All requests within a step write the same
-// time, which a store has to write once; a session ends at most that step early.
+// seen rounds at down to a step of idle/20. All requests within a step write the same
+// time, so that a store writes once. A session ends at most one step early.
 func seen(org *auth.Org, at time.Time) time.Time {
 	now, step := at.UnixMilli(), max(1, (idle(org)/20).Milliseconds())
 	return time.UnixMilli(now - now%step).UTC()
 }
 
-// refusal gives an error of the store or the directory its place in the table.
+// refusal maps an error of the store or the directory to the auth.Error of the reply.
+// It returns nil for nil.
 func (m *Manager) refusal(t *auth.Tenant, err error) error {
 	switch {
-	case errors.Is(err, auth.ErrUnavailable):
-		return unavailable(err) // first: see auth.IsNotFound
-	case errors.Is(err, ErrReplaced) && t.Org.Session.PerAccount == 1:
+	case !meansEnded(err):
+		return auth.Unavailable(err)
+	case errors.Is(err, ErrEvicted) && t.Org.Session.PerAccount == 1:
 		return m.ended(t, auth.DetailLoggedInElsewhere, err)
-	case errors.Is(err, ErrReplaced), auth.IsNotFound(err):
-		return m.ended(t, auth.DetailSessionExpired, err)
 	}
-	return unavailable(err)
+	return m.ended(t, auth.DetailSessionExpired, err)
 }
 
-// ended refuses for good, and lets the browser forget the cookie.
+// meansEnded reports whether an error of the store or the directory means that the record
+// has ended. An error that wraps auth.ErrUnavailable does not: see auth.IsNotFound.
+func meansEnded(err error) bool {
+	return auth.IsNotFound(err) || errors.Is(err, ErrEvicted) && !errors.Is(err, auth.ErrUnavailable)
+}
+
+// ended refuses the session for good, and makes the browser forget the cookie.
 func (m *Manager) ended(t *auth.Tenant, detail string, err error) error {
 	return &auth.Error{Detail: detail, Cookie: m.sessionCookie().cleared(t), Err: err}
-}
-
-// unavailable hides an absence that a store which did not answer wraps: whoever
-// asks for one would find it.
-func unavailable(err error) error {
-	if errors.Is(err, auth.ErrNotFound) {
-		err = errors.New(err.Error())
-	}
-	return fmt.Errorf("%w: session: %w", auth.ErrUnavailable, err)
 }
 
 // Challenge implements auth.Mechanism.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
-	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -41,8 +41,8 @@ func (c *counted) Claim(ctx context.Context, u signing.Use) error {
 
 var rsaKey = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
 
-// allThree gives a world's Guard three mechanisms. Its clock is the real one,
-// by which stores of signatures go.
+// allThree gives the world's Guard three mechanisms. It uses the real clock, as the replay
+// stores of signatures do.
 func allThree(c *credentials) func(*world) {
 	return func(w *world) {
 		realTime(w)
@@ -69,19 +69,19 @@ func allThree(c *credentials) func(*world) {
 	}
 }
 
-// bearing are the header pairs of a bearer token.
+// bearing returns the header of a bearer token.
 func bearing(raw string) []string { return []string{"Authorization", "Bearer " + raw} }
 
-// signed are the header pairs of a signed GET of /me.
+// signed returns the headers of a signed GET of /me.
 func (c *credentials) signed() []string {
 	c.nonces++
 	timestamp := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	return []string{"Service-Client-Key", c.clientKey, "Service-Client-Timestamp", timestamp,
-		"Service-Client-Nonce", "nonce" + strconv.Itoa(10_000_000_000+c.nonces),
+		"Service-Client-Nonce", fmt.Sprintf("nonce%011d", c.nonces),
 		"Service-Client-Signature", signing.Sign(c.clientKey, c.secret, "/me", "GET", timestamp)}
 }
 
-// uses counts what was spent of the app's tokens.
+// uses counts the spent uses of the app's tokens.
 func (c *credentials) uses(t testing.TB) (n int64) {
 	t.Helper()
 	for _, r := range must(c.ledger.List(t.Context(), c.clientKey, "bob")) {
@@ -97,7 +97,7 @@ func TestThreeMechanisms(t *testing.T) {
 	if got := b.login("ann", annPassword); got.status != 200 {
 		t.Fatal(got.body)
 	}
-	// check wants a status and a fault, or the account that is acted as.
+	// check fails unless the reply has this status and this fault or acting account.
 	check := func(t *testing.T, got reply, status int, what any) {
 		t.Helper()
 		is := any(got.fault)
@@ -176,7 +176,7 @@ func TestThreeMechanisms(t *testing.T) {
 	if got := pending.login("ann", annPassword); got.status != 403 {
 		t.Fatal(got.body)
 	}
-	code := session.Code(secret, time.Now().Unix()/30+1)
+	code := w.manager.Code(secret, time.Now().Unix()/30+1)
 	t.Run("T26 a session's token or a ticket as bearer token", func(t *testing.T) {
 		for _, value := range []string{b.cookie(cookieName), pending.cookie(ticketName)} {
 			check(t, w.browser().get("/me", bearing(value)...), 401, auth.DetailInvalidToken)

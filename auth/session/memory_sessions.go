@@ -15,29 +15,29 @@ import (
 // sessionTable is the Store of a Memory.
 type sessionTable struct {
 	mu       sync.RWMutex
-	records  map[[32]byte]*record       // by the hash that opens them; those that were replaced too
-	previous map[[32]byte]*record       // by the hash that opened them until their latest Replace
-	orgs     map[string]map[string]byID // by org, then account; those that were replaced are gone
+	records  map[[32]byte]*record       // by their hash; includes evicted ones
+	previous map[[32]byte]*record       // by their hash before the latest Replace
+	orgs     map[string]map[string]byID // by org, then account; without evicted ones
 }
 
-// byID holds the records of one account.
+// byID holds the records of one account by their ID.
 type byID map[string]*record
 
 type record struct {
 	Session
 	previous *[32]byte // nil: there was no Replace
-	replaced bool      // ended by a later Create, remembered until Expires
+	evicted  bool      // ended by a later Create, kept until Expires
 }
 
-func (r *record) isOver(now time.Time) bool { return !now.Before(r.Expires) }
+func (r *record) isExpired(now time.Time) bool { return !now.Before(r.Expires) }
 
-// oldest orders sessions as List and the limit of Create want it.
-func oldest(a, b Session) int {
+// byAge orders sessions for List and for the limit of Create: by Created, then by ID.
+func byAge(a, b Session) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
 
-// Create implements Store. A hash or an id that the account has already is an
-// error.
+// Create implements Store. If the hash is not new, or if the account already has the
+// ID, Create returns an error.
 func (m *Memory) Create(ctx context.Context, s Session, limit int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -49,20 +49,20 @@ func (m *Memory) Create(ctx context.Context, s Session, limit int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sweep(t.records,
-		func(r *record) bool { return r.isOver(now) },
+		func(r *record) bool { return r.isExpired(now) },
 		func(_ [32]byte, r *record) { t.remove(r) })
 	if t.knows(s.Hash) || t.orgs[s.Org][s.Account][s.ID] != nil {
 		return errors.New("session: the hash or the id is not new")
 	}
 	if limit > 0 {
-		t.makeRoom(s, limit, now)
+		t.evict(s, limit, now)
 	}
 	t.add(&record{Session: stored(s)})
 	return nil
 }
 
-// stored returns what is kept of s. Short strings may be parts of long
-// headers, which would be kept with them.
+// stored returns what is kept of s. It clones strings, because a short one may be part
+// of a long header and would keep all of it in memory.
 func stored(s Session) Session {
 	s.Address, s.Agent = strings.Clone(s.Address), strings.Clone(s.Agent)
 	s.Created, s.Authenticated = wholeMillis(s.Created), wholeMillis(s.Authenticated)
@@ -70,27 +70,27 @@ func stored(s Session) Session {
 	return s
 }
 
-// knows reports whether a hash opens a record, or did.
+// knows reports whether a record has the hash, or had it before its latest Replace.
 func (t *sessionTable) knows(hash [32]byte) bool {
 	return t.records[hash] != nil || t.previous[hash] != nil
 }
 
-// makeRoom ends the oldest of the account's records like s until there are
-// fewer than limit.
-func (t *sessionTable) makeRoom(s Session, limit int, now time.Time) {
+// evict ends the oldest of the account's records with the Ticket of s, until fewer than
+// limit are left.
+func (t *sessionTable) evict(s Session, limit int, now time.Time) {
 	var same []*record
 	for _, r := range t.orgs[s.Org][s.Account] {
-		if r.Ticket == s.Ticket && !r.isOver(now) {
+		if r.Ticket == s.Ticket && !r.isExpired(now) {
 			same = append(same, r)
 		}
 	}
 	if len(same) < limit {
 		return
 	}
-	slices.SortFunc(same, func(a, b *record) int { return oldest(a.Session, b.Session) })
+	slices.SortFunc(same, func(a, b *record) int { return byAge(a.Session, b.Session) })
 	for _, r := range same[:len(same)-limit+1] {
 		t.remove(r)
-		r.replaced = true
+		r.evicted = true
 		t.records[r.Hash] = r
 	}
 }
@@ -112,8 +112,8 @@ func (t *sessionTable) add(r *record) {
 
 func (t *sessionTable) remove(r *record) {
 	delete(t.records, r.Hash)
-	if r.replaced {
-		return // All else went when it was replaced; its id may be another's since.
+	if r.evicted {
+		return // evict has removed all else, and another record may have its ID since
 	}
 	if r.previous != nil {
 		delete(t.previous, *r.previous)
@@ -129,10 +129,10 @@ func (t *sessionTable) remove(r *record) {
 	}
 }
 
-// live returns the record that hash opens, or nil.
+// live returns the live record that has this hash, or nil.
 func (t *sessionTable) live(hash [32]byte, now time.Time) *record {
 	r := t.records[hash]
-	if r == nil || r.replaced || r.isOver(now) {
+	if r == nil || r.evicted || r.isExpired(now) {
 		return nil
 	}
 	return r
@@ -148,10 +148,10 @@ func (m *Memory) Get(ctx context.Context, hash [32]byte) (Session, error) {
 	defer t.mu.RUnlock()
 	r := t.records[hash]
 	switch {
-	case r == nil, r.isOver(now):
+	case r == nil, r.isExpired(now):
 		return Session{}, auth.ErrNotFound
-	case r.replaced:
-		return Session{}, ErrReplaced
+	case r.evicted:
+		return Session{}, ErrEvicted
 	}
 	return r.Session, nil
 }
@@ -205,7 +205,7 @@ func (m *Memory) Delete(ctx context.Context, hash [32]byte) error {
 	t := &m.sessions
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r := cmp.Or(t.records[hash], t.previous[hash]); r != nil && !r.replaced {
+	if r := cmp.Or(t.records[hash], t.previous[hash]); r != nil && !r.evicted {
 		t.remove(r)
 	}
 	return nil
@@ -220,7 +220,7 @@ func (m *Memory) DeleteID(ctx context.Context, org, account, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.orgs[org][account][id]
-	if r == nil || r.isOver(now) {
+	if r == nil || r.isExpired(now) {
 		return auth.ErrNotFound
 	}
 	t.remove(r)
@@ -238,7 +238,7 @@ func (m *Memory) DeleteAll(ctx context.Context, org, account, except string) (in
 	now, t := m.now(), &m.sessions
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.end(t.orgs[org][account], except, now), nil
+	return t.removeAll(t.orgs[org][account], except, now), nil
 }
 
 // DeleteOrg implements Store.
@@ -253,20 +253,20 @@ func (m *Memory) DeleteOrg(ctx context.Context, org string) (ended int, err erro
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, records := range t.orgs[org] {
-		ended += t.end(records, "", now)
+		ended += t.removeAll(records, "", now)
 	}
 	return ended, nil
 }
 
-// end removes an account's records, but for the one whose id is except (if not
-// empty), and returns how many of them were sessions.
-func (t *sessionTable) end(records byID, except string, now time.Time) (ended int) {
+// removeAll removes an account's records and returns how many of them were sessions. If
+// except is not empty, the record with that ID stays.
+func (t *sessionTable) removeAll(records byID, except string, now time.Time) (ended int) {
 	for id, r := range records {
 		if except != "" && id == except {
 			continue
 		}
 		t.remove(r)
-		if r.Ticket == "" && !r.isOver(now) {
+		if r.Ticket == "" && !r.isExpired(now) {
 			ended++
 		}
 	}
@@ -283,10 +283,10 @@ func (m *Memory) List(ctx context.Context, org, account string) ([]Session, erro
 	defer t.mu.RUnlock()
 	list := []Session{}
 	for _, r := range t.orgs[org][account] {
-		if !r.isOver(now) {
+		if !r.isExpired(now) {
 			list = append(list, r.Session)
 		}
 	}
-	slices.SortFunc(list, oldest)
+	slices.SortFunc(list, byAge)
 	return list, nil
 }

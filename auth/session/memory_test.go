@@ -14,7 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/storetest"
 )
 
-// steps is a clock that only moves when it is told to.
+// steps is a clock that moves only when a test advances it.
 type steps struct {
 	mu sync.Mutex
 	at time.Time
@@ -70,13 +70,13 @@ func TestMemoryForgetsSessions(t *testing.T) {
 		m := new(session.Memory)
 		for i := range 10_000 {
 			s := numbered(i, time.Now())
-			s.Account = "ann" // all but three are replaced
+			s.Account = "ann" // all but three are evicted
 			if err := m.Create(t.Context(), s, 3); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		// 100 have not ended, and as many as a few looks let grow.
+		// 100 have not ended. sweep keeps the number of ended ones low.
 		if records, accounts, previous := m.Len(); records > 400 || accounts > 1 || previous > 0 {
 			t.Errorf("%d records, %d accounts, %d hashes before", records, accounts, previous)
 		}
@@ -121,7 +121,7 @@ func TestMemoryForgetsAttemptsAfterADay(t *testing.T) {
 	}
 	const day = 24 * time.Hour
 	try("a", start, 1)
-	try("a", start.Add(day-time.Millisecond), 2) // the day begins again with each
+	try("a", start.Add(day-time.Millisecond), 2) // each attempt restarts the day
 	try("a", start.Add(2*day-2*time.Millisecond), 3)
 	try("a", start.Add(3*day-2*time.Millisecond), 1)
 	for i := range 10_000 {

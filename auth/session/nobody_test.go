@@ -11,8 +11,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// The org and the account of the zero principal are empty. What a handler asks
-// for with them must not be done to others.
+// The org and the account of the zero principal are empty. A call with them must not
+// affect other accounts.
 func TestM12EndsOfNobodysSessions(t *testing.T) {
 	w := newWorld(t)
 	pending, secret, _ := w.pending()
@@ -51,7 +51,7 @@ func TestM12EndsOfNobodysSessions(t *testing.T) {
 
 func TestRevokeOrgEndsThoseOfOneOrg(t *testing.T) {
 	w := newWorld(t)
-	pending, secret, _ := w.pending() // beside the session that has enrolled
+	pending, secret, _ := w.pending() // beside the session that enrolled
 	b, gus := w.browser(), w.browser()
 	want(t, b.login("bob", "bob's password"), 200, "")
 	gus.org = "globex"
@@ -68,7 +68,7 @@ func TestRevokeOrgEndsThoseOfOneOrg(t *testing.T) {
 	}
 }
 
-// A session of nobody is neither found nor ended, and no store is asked for it.
+// A session without an account is neither found nor ended, and no store is called.
 func TestM12VerbsOnNobodysSessions(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()
@@ -88,8 +88,8 @@ func TestM12VerbsOnNobodysSessions(t *testing.T) {
 	want(t, b.get("/me"), 200, "")
 }
 
-// No session is opened for nobody, not even where a directory finds an account
-// for an empty id.
+// No session is created without an account, even if a directory finds one with an empty
+// ID.
 func TestM12LoginsOfNobody(t *testing.T) {
 	for name, login := range map[string]func(*world, *browser) reply{
 		"M12 Start": func(_ *world, b *browser) reply { return b.post("/start", "account", "") },
@@ -119,7 +119,7 @@ func TestM12LoginsOfNobody(t *testing.T) {
 	}
 }
 
-// nameless are passwords of an application that forgets to say whose they are.
+// nameless is a Passwords that returns an empty account.
 type nameless struct{ session.Passwords }
 
 func (n nameless) Password(ctx context.Context, org, login string) (account, encoded string, err error) {

@@ -39,7 +39,7 @@ func TestF05CrossOrigin(t *testing.T) {
 			if w.stores.count("Touch") != touches || w.handled.Load() != handled {
 				t.Error("a refused request touched the session or ran its handler")
 			}
-			want(t, b.do("GET", "/me", "", header...), 200, "") // reading is safe, and its reply stays with the browser
+			want(t, b.do("GET", "/me", "", header...), 200, "") // GET is safe, and the browser hides the reply from the page
 		})
 	}
 	for name, header := range map[string][]string{

@@ -9,50 +9,46 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// Longer ones are refused like wrong ones: hashing takes its input's time.
+// Longer ones are refused like wrong ones, because the time of a hash grows with its
+// input.
 const (
 	maxLogin    = 256
 	maxPassword = 1024
 )
 
-// password returns the account whose name and password these are, and since
-// when they are known to be. Each try costs one hash, whether there is such an
-// account or not.
-func (m *Manager) password(r *http.Request, t *auth.Tenant, login, password string) (account string, proven time.Time, err error) {
-	proven = m.stamp() // before the look-up: see proof
+// verifyPassword returns the account that has this name and password, and the time of
+// the check. Each attempt costs one hash, whether the account exists or not.
+func (m *Manager) verifyPassword(r *http.Request, t *auth.Tenant, login, password string) (account string, proven time.Time, err error) {
+	proven = m.stamp() // before the look-up: see authentication
 	if m.Passwords == nil {
 		return "", proven, errors.New("session: Manager.Passwords is required for this")
 	}
 	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
 		return "", proven, errCredentials
 	}
-	try := m.login(r, t, login)
-	// Before anything is counted: who has too many places makes the store no work.
-	place, err := m.hashes().enter(try.by)
+	attempt := m.passwordAttempt(r, t, login)
+	// Before anything is counted, so that a full queue causes no writes.
+	place, err := m.hashes().enter(attempt.by)
 	if err != nil {
 		return "", proven, throttled(err)
 	}
 	defer place.leave()
-	counted, err := try.count(r.Context(), m.now())
+	counted, err := attempt.count(r.Context(), m.now())
 	if err != nil {
 		return "", proven, err
 	}
-	account, err = m.compare(r.Context(), t, place, login, password)
-	counted.end(r.Context(), err)
-	if err != nil {
-		return "", proven, err
-	}
-	return account, proven, nil
+	account, err = m.verifyOnce(r.Context(), t, place, login, password)
+	return account, proven, counted.finish(r.Context(), err)
 }
 
-// compare looks the password up and hashes once.
-func (m *Manager) compare(ctx context.Context, t *auth.Tenant, place *place, login, password string) (account string, err error) {
+// verifyOnce looks the password up and hashes once.
+func (m *Manager) verifyOnce(ctx context.Context, t *auth.Tenant, place *place, login, password string) (account string, err error) {
 	account, encoded, err := m.lookUp(ctx, t, login)
 	switch {
 	case auth.IsNotFound(err):
-		encoded = "" // hashed all the same, against a password nobody has
+		encoded = "" // hashed all the same, against the dummy
 	case err != nil:
-		return "", unavailable(err)
+		return "", auth.Unavailable(err)
 	}
 	ok, rehash, err := place.verify(ctx, encoded, password)
 	switch {
@@ -73,8 +69,8 @@ func (m *Manager) lookUp(ctx context.Context, t *auth.Tenant, login string) (acc
 	return m.Passwords.Password(ctx, t.Org.Code, login)
 }
 
-// rehash stores a stronger encoding where the application takes one. It is an
-// improvement and no condition: the login goes on without it.
+// rehash stores a stronger encoding if the application implements Rehasher. A login
+// succeeds even if this fails.
 func (m *Manager) rehash(ctx context.Context, t *auth.Tenant, by party, account, old, password string) {
 	passwords, ok := m.Passwords.(Rehasher)
 	if !ok {
@@ -94,8 +90,8 @@ func (m *Manager) hashes() *hashing {
 	return &m.hashing
 }
 
-// throttled answers a line that has no place for this one: a name that has all of
-// its own waits, as one with too many wrong tries does. Other errors stay.
+// throttled maps the errors of a full queue to an *auth.Error. A name that has all of
+// its places must wait, as after too many wrong passwords. Other errors stay.
 func throttled(err error) error {
 	switch {
 	case errors.Is(err, errNameFull):
@@ -106,22 +102,24 @@ func throttled(err error) error {
 	return err
 }
 
-// Hash encodes a password for the application to keep, under the same bounds on
-// parallel work as logins: see What waits for a hash in the package's doc. Within a
-// request it counts for the org, and for the account that was admitted; who registers
-// is nobody yet, takes no place of those who are, and needs a bound of the application's
-// own. Take passwords of 1 to
-// 1024 bytes, for logins by names of 1 to 256: Login refuses others as wrong,
-// whatever was kept.
+// Hash encodes a password for the application to store. It uses the same queue as
+// logins: see Queue for password hashes in the package documentation. Within a request
+// it counts for the org and for the account that was admitted. Registrations have no
+// account yet. They take no place of signed-in accounts, and need a limit that the
+// application sets.
 //
-// The error has the detail auth.DetailThrottled if too many are waiting, or
-// auth.DetailLocked if too many of the account are; it is that of ctx if it ends
-// meanwhile, or the Hasher's.
+// Use passwords of 1 to 1024 bytes, and login names of 1 to 256: Login refuses others
+// as wrong, whatever was stored.
+//
+// The error has the detail auth.DetailThrottled if too many passwords are waiting, or
+// auth.DetailLocked if too many of this account are. Otherwise it is the error of ctx
+// or of the Hasher.
 func (m *Manager) Hash(ctx context.Context, password string) (encoded string, err error) {
 	var by party
 	if t := auth.TenantFrom(ctx); t != nil {
-		// No address is known here. One for all of the org is none of those that log in,
-		// and those who register, whoever they are, do not take the places of the others.
+		// No address is known here. One invented address stands for all signed-in
+		// accounts of the org, and another for its registrations. They take no places
+		// of each other or of logins.
 		by = party{t.Org.Code, auth.From(ctx).Account, "in " + t.Org.Code}
 		if by.name == "" {
 			by.address = "at the door of " + t.Org.Code
@@ -131,58 +129,128 @@ func (m *Manager) Hash(ctx context.Context, password string) (encoded string, er
 	return encoded, throttled(err)
 }
 
-// ChangePassword lets the account of the session that the request was admitted with
-// choose another password, by the one it has. It ends the account's other sessions and
-// the logins that are not complete, and gives this session a new token; that session
-// has proven itself as of now. login and password are those of Reauthenticate, and
-// wrong ones are counted as there.
+// Reauthenticate lets the account of the request's session authenticate again
+// (step-up). The session gets a new token, and needs that require a fresh one admit it.
+// login and password are those of Login, and must belong to the same account.
 //
-// set keeps next, as the Hasher has encoded it. Only after that it sets
-// auth.Account.Changed to the present time, rounded up to a millisecond: a login that
-// is looking at the former password meanwhile is older, and so over. What set returns
-// is returned, and leaves the sessions as they are. next has 1 to 1024 bytes; its
-// quality is the application's.
+// A concurrent request with the old token is refused, and its reply clears the cookie.
+// If that reply arrives last, the browser loses the new cookie and the user must log in
+// again. Pages should send nothing else until this request is answered.
 //
-// It returns an error that wraps ErrCredentials, ErrLocked or auth.ErrUnavailable, or
-// auth.ErrNotFound if this session has ended meanwhile. One that follows set leaves the
-// password changed: RevokeAll does the rest. Its detail is auth.DetailForbidden without
-// a session, auth.DetailOption for a password that no login takes, and
-// auth.DetailThrottled if too many passwords are waiting.
-func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, password, next string,
-	set func(ctx context.Context, encoded string) error) error {
-	t, err := tenant(r.Context())
+// Reauthenticate returns an error that wraps ErrCredentials, ErrLocked,
+// auth.ErrUnavailable, or auth.ErrNotFound if the session has ended meanwhile. Its
+// detail is auth.DetailForbidden without a session, and auth.DetailThrottled if too
+// many passwords are waiting.
+func (m *Manager) Reauthenticate(w http.ResponseWriter, r *http.Request, login, password string) (auth.Principal, error) {
+	t, p, err := admitted(r)
 	if err != nil {
+		return auth.Principal{}, err
+	}
+	if p.Authenticated, err = m.ownPassword(r, t, p, login, password); err != nil {
+		return auth.Principal{}, err
+	}
+	return p, m.renewWithDevice(w, r, t, authentication{p.Account, p.Authenticated})
+}
+
+// ownPassword is verifyPassword for the account of the session.
+func (m *Manager) ownPassword(r *http.Request, t *auth.Tenant, p auth.Principal, login, password string) (proven time.Time, err error) {
+	account, proven, err := m.verifyPassword(r, t, login, password)
+	if err == nil && account != p.Account {
+		err = errCredentials
+	}
+	return proven, err
+}
+
+// renewWithDevice gives the session of the request a new token, and its device a new
+// cookie. The device's old cookie may be older than a change of the account, and so
+// invalid.
+func (m *Manager) renewWithDevice(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication) error {
+	if err := m.renew(w, r, t, p.at); err != nil {
 		return err
 	}
-	p := auth.From(r.Context())
-	if p.SessionID == "" {
+	m.sendDevice(w, t, p)
+	return nil
+}
+
+// renew gives the session of the request a new token.
+func (m *Manager) renew(w http.ResponseWriter, r *http.Request, t *auth.Tenant, authenticated time.Time) error {
+	old, ok := m.sessionCookie().hash(r, t)
+	if !ok {
 		return errNoSession
+	}
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	token := newToken()
+	if err := m.Store.Replace(ctx, old, Session{Hash: token.hash(), Authenticated: authenticated, Seen: m.stamp()}); err != nil {
+		return m.refusal(t, err)
+	}
+	m.sessionCookie().send(w, t, token)
+	return nil
+}
+
+// ChangePassword lets the account of the request's session replace its password by
+// next. It verifies the present password first: login and password are those of
+// Reauthenticate, and wrong ones count in the same way. It ends the account's other
+// sessions and its incomplete logins. This session gets a new token, and counts as
+// authenticated now.
+//
+// store must store the encoded next. It must then set auth.Account.Changed to the
+// current time, rounded up to a millisecond. In this order, a concurrent login that
+// has read the former password is older than the change, and so invalid. If store
+// fails, ChangePassword returns its error and changes no session. next has 1 to 1024
+// bytes, and the application checks its quality.
+//
+// ChangePassword returns an error that wraps ErrCredentials, ErrLocked,
+// auth.ErrUnavailable, or auth.ErrNotFound if this session has ended meanwhile. After
+// an error that follows store, the password has changed: call RevokeAll to end the
+// sessions. The error's detail is auth.DetailForbidden without a session,
+// auth.DetailOption for a password that no login accepts, and auth.DetailThrottled if
+// too many passwords are waiting.
+func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, password, next string,
+	store func(ctx context.Context, encoded string) error) error {
+	t, p, err := admitted(r)
+	if err != nil {
+		return err
 	}
 	if next == "" || len(next) > maxPassword {
 		return &auth.Error{Detail: auth.DetailOption, Reason: "a password has 1 to 1024 bytes"}
 	}
-	account, _, err := m.password(r, t, login, password)
-	switch {
-	case err != nil:
+	if _, err := m.ownPassword(r, t, p, login, password); err != nil {
 		return err
-	case account != p.Account:
-		return errCredentials
 	}
 	encoded, err := m.Hash(r.Context(), next)
 	if err != nil {
 		return err
 	}
-	if err := set(r.Context(), encoded); err != nil {
+	if err := store(r.Context(), encoded); err != nil {
 		return err
 	}
-	if _, err := m.RevokeAll(r.Context(), t.Org.Code, account, p.SessionID); err != nil {
+	if _, err := m.RevokeAll(r.Context(), t.Org.Code, p.Account, p.SessionID); err != nil {
 		return err
 	}
 	// Not before Changed, which may be rounded up: it would end this session, too.
-	proven := m.stamp().Add(time.Millisecond)
-	if err := m.renew(w, r, t, proven); err != nil {
-		return err
-	}
-	m.giveDevice(w, t, proof{account, proven})
-	return nil
+	return m.renewWithDevice(w, r, t, authentication{p.Account, m.stamp().Add(time.Millisecond)})
+}
+
+// Passwords is the application's storage of the passwords of its accounts, as the
+// Hasher has encoded them.
+type Passwords interface {
+	// Password returns the account that logs in under a name, and its encoded password.
+	// It returns auth.ErrNotFound for an unknown name, and for an account without a
+	// password. Any other error means that the outcome is unknown.
+	//
+	// With Manager.DeviceKey it may be called once more for a login, before the attempt
+	// is counted.
+	//
+	// Attempts are counted by the login name, in which case and surrounding blanks do
+	// not matter. Login names that differ only in these must belong to one account.
+	Password(ctx context.Context, org, login string) (account, encoded string, err error)
+}
+
+// Rehasher is an optional interface of a Passwords. It stores a stronger encoding after
+// a login whose encoding is weaker than those the Hasher makes now.
+type Rehasher interface {
+	// Rehash replaces the account's encoded password by encoded if it is still old. An
+	// error does not fail the login.
+	Rehash(ctx context.Context, org, account, old, encoded string) error
 }

@@ -102,7 +102,7 @@ func TestSessionsPerAccount(t *testing.T) {
 			want(t, w.browser().login("ann", annPassword), 503, auth.DetailUnavailable)
 			w.stores.set(verb, nil)
 		}
-		w.stores.set("DeleteID", auth.ErrNotFound) // somebody else has ended it
+		w.stores.set("DeleteID", auth.ErrNotFound) // another request has ended it
 		want(t, w.browser().login("ann", annPassword), 200, "")
 		want(t, idle.get("/me"), 401, expired)
 	})
@@ -129,7 +129,7 @@ func TestSessionsPerAccount(t *testing.T) {
 	})
 }
 
-// What a change of the policy means for the sessions that are open already.
+// How a change of the policy affects existing sessions.
 func TestThePolicyChangesMeanwhile(t *testing.T) {
 	t.Run("a second factor becomes required", func(t *testing.T) {
 		w := newWorld(t)

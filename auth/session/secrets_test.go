@@ -14,8 +14,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// K08 for sessions: what an Observer is told, what refusals say and what
-// records print holds no password, token, code or factor.
+// K08 for sessions: events of an Observer, refusals and printed records hold no password,
+// token, code or secret.
 func TestNothingTellsASecret(t *testing.T) {
 	w := newWorld(t, knowsDevices)
 	var said strings.Builder
@@ -91,7 +91,7 @@ func TestNothingTellsASecret(t *testing.T) {
 	}
 }
 
-// What a store is given does not open anything.
+// No value that a store is given is a credential.
 func TestStoresHoldNoToken(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()
@@ -104,7 +104,7 @@ func TestStoresHoldNoToken(t *testing.T) {
 	}
 }
 
-// A proxy's word for the address is taken where the application says so.
+// A proxy's header for the address counts only if the application reads it.
 func TestTheAddressIsTheClients(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		w.manager.ClientAddr = func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("X-Real-Ip")) }

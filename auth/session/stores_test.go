@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// counter is a Hasher that counts, and is quick. A record is its password.
+// counter is a fast Hasher that counts its calls. An encoded password is the password.
 type counter struct {
 	hashed, verified atomic.Int64
 	hold             func() // runs within each Verify
@@ -31,8 +31,8 @@ func (c *counter) Verify(encoded, password string) (ok, rehash bool) {
 	return encoded == password, c.rehash
 }
 
-// stores are all the stores of a Manager, which count the calls of each verb
-// and fail as they are told.
+// stores are all stores of a Manager. They count the calls of each verb, and fail if a
+// test says so.
 type stores struct {
 	*session.Memory
 	passwords map[string]string // by org/login
@@ -41,7 +41,7 @@ type stores struct {
 	fail   map[string]error  // by verb
 	before map[string]func() // runs before the verb does its work
 	calls  map[string]int
-	writes int // calls that change what is kept of sessions and tries
+	writes int // calls that change sessions or attempts
 }
 
 func (s *stores) at(verb string) error {
@@ -67,7 +67,7 @@ func (s *stores) count(verb string) int {
 	return s.calls[verb]
 }
 
-// set lets a verb fail, or work again.
+// set makes a verb fail, or work again.
 func (s *stores) set(verb string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +187,7 @@ func (s *stores) Password(_ context.Context, org, login string) (account, encode
 	return "", "", auth.ErrNotFound
 }
 
-// hanging is a store that answers nothing about a token.
+// hanging is a store that does not answer until ctx ends.
 type hanging struct{ session.Store }
 
 func (hanging) Get(ctx context.Context, _ [32]byte) (session.Session, error) {
@@ -220,7 +220,7 @@ func (hanging) Delete(ctx context.Context, _ [32]byte) error {
 	return ctx.Err()
 }
 
-// outage is a directory that does not always answer for accounts.
+// outage is a directory that can fail for accounts.
 type outage struct {
 	auth.Directory
 	down bool

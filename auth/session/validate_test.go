@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"crypto/fips140"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +13,10 @@ import (
 )
 
 func TestValidate(t *testing.T) {
+	codes := "" // of SHA-1
+	if fips140.Enforced() {
+		codes = "SHA256Codes"
+	}
 	memory := new(session.Memory)
 	for name, c := range map[string]struct {
 		manager *session.Manager
@@ -20,6 +25,8 @@ func TestValidate(t *testing.T) {
 		"nothing":                     {&session.Manager{}, "Store"},
 		"passwords without attempts":  {&session.Manager{Store: memory, Passwords: &stores{}}, "Attempts"},
 		"factors without attempts":    {&session.Manager{Store: memory, Factors: memory}, "Attempts"},
+		"codes of SHA-1":              {&session.Manager{Store: memory, Factors: memory, Attempts: memory}, codes},
+		"codes of SHA-256":            {&session.Manager{Store: memory, Factors: memory, Attempts: memory, SHA256Codes: true}, ""},
 		"a short device key":          {&session.Manager{Store: memory, DeviceKey: make([]byte, 31)}, "31 bytes"},
 		"an empty device key":         {&session.Manager{Store: memory, DeviceKey: session.DeviceKey{}}, "0 bytes"},
 		"sessions of accounts proven": {&session.Manager{Store: memory}, ""},
@@ -33,8 +40,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// What a Manager lacks is an internal error to those who ask for it, never a
-// way in.
+// A missing field of a Manager is an internal error for callers, and never admits
+// anybody.
 func TestVerbsWithoutTheirStores(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.manager.Passwords, w.manager.Attempts, w.manager.Factors = nil, nil, nil })
 	b := w.browser()
@@ -70,8 +77,8 @@ func TestVerbsOutsideAGuard(t *testing.T) {
 	}
 }
 
-// What needs a session refuses other callers where the route does not, and a
-// request whose cookie somebody has taken off on the way.
+// Verbs that need a session refuse other callers, even if the route admits them. They also
+// refuse a request whose cookie was removed on the way.
 func TestVerbsWithoutASession(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()
@@ -95,7 +102,7 @@ func TestVerbsWithoutASession(t *testing.T) {
 	}
 }
 
-// A scope is not what a session lacks: it has none.
+// A refusal for a scope has no challenge of sessions, because a session has no scope.
 func TestAHandlersRefusalHasNoChallenge(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()

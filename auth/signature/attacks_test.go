@@ -296,8 +296,8 @@ func TestSecretsAreNotInFaults(t *testing.T) {
 	}
 }
 
-// Whatever the headers hold: a request gets in by the MAC of its own command,
-// key and time, and by nothing else, and a directory is not asked before that.
+// Whatever the headers hold, a request is admitted only by the MAC of its own command, key and
+// time. The directory is not asked before that.
 func FuzzHeaders(f *testing.F) {
 	f.Add("@", "@", "@", "@", "")
 	f.Add("@", "@", "@", "@", "bob")

@@ -12,18 +12,18 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// errRefused is a credential that is known and signed well, and may not be used
-// here and now. Clients cannot tell it from an unknown one.
+// errRefused is the error for a known credential with a valid signature that may not be used here
+// or now. Clients cannot tell it from an unknown credential.
 var errRefused = errors.New("signature: credential refused")
 
-// attempt is one request on its way through signing.Verifier.
+// attempt is the state of one request during signing.Verifier.Verify.
 type attempt struct {
-	mechanism  *Mechanism
-	tenant     *auth.Tenant
-	credential *Credential
-	account    *auth.Account // who the request acts as
-	now        time.Time
-	override   error // why the account header is refused, after the claim
+	mechanism   *Mechanism
+	tenant      *auth.Tenant
+	credential  *Credential
+	account     *auth.Account // who the request acts as
+	now         time.Time
+	overrideErr error // why the account header is refused, reported after the claim
 }
 
 // Key implements signing.Keys.
@@ -43,11 +43,11 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 	return c.Key, nil
 }
 
-// admit decides whether the credential, whose MAC has been verified, may be
-// used for this request, and as whom.
+// admit runs after the MAC was verified. It decides whether the credential may be used for this
+// request, and as which account.
 func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) error {
-	// Bound to the org of the URL: the org is not under the signature, so
-	// nothing else keeps a request of one org out of another.
+	// The org is not signed. Only this look-up, bound to the org of the URL, keeps a request for
+	// one org out of another.
 	if _, err := a.tenant.App(ctx, key.ClientKey()); err != nil {
 		return refuse(err)
 	}
@@ -68,24 +68,24 @@ func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) 
 	return a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand().Header).Account))
 }
 
-// decideOverride finds the account that the header names. A refusal is kept for
-// after the claim; only a directory that does not answer is an error here.
+// decideOverride finds the account that the header names. It stores a refusal until after the
+// claim. It returns an error only if the directory does not answer.
 func (a *attempt) decideOverride(ctx context.Context, name string) error {
 	switch {
 	case name == "" && a.account != nil:
 		return nil
 	case name == "":
-		a.override = errors.New("signature: the credential has no account of its own and the request names none")
+		a.overrideErr = errors.New("signature: the credential has no account of its own and the request names none")
 		return nil
 	case !a.credential.mayActAs(name):
-		a.override = errors.New("signature: the credential may not act as this account")
+		a.overrideErr = errors.New("signature: the credential may not act as this account")
 		return nil
 	case a.account != nil && a.account.ID == name:
 		return nil
 	}
 	account, err := a.tenant.Account(ctx, name)
 	if auth.IsNotFound(err) {
-		a.override = err
+		a.overrideErr = err
 		return nil
 	}
 	a.account = account
@@ -113,7 +113,7 @@ func (a *attempt) principal(key *signing.Key) auth.Principal {
 	}
 }
 
-// earlier returns the earlier of two ends, of which the zero time is none.
+// earlier returns the earlier of two ends. The zero time is no end.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -121,7 +121,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// refuse keeps "there is none" apart from "the directory did not answer".
+// refuse separates "there is none" from "the directory did not answer".
 func refuse(err error) error {
 	if auth.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", errRefused, err)

@@ -2,6 +2,7 @@ package signature_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"testing"
@@ -13,7 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// discard is a ResponseWriter whose header is used again.
+// discard is a ResponseWriter whose header is reused.
 type discard struct {
 	header http.Header
 	status int
@@ -23,7 +24,7 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 
-// stream is a request that is another one each time. They are signed beforehand.
+// stream is a request that is different each time. The requests are signed beforehand.
 type stream struct {
 	w                              *world
 	request                        *http.Request
@@ -34,21 +35,21 @@ type stream struct {
 func newStream(w *world, n int) *stream {
 	base := w.request()
 	s := &stream{w: w, request: w.signed(base)}
-	// What was signed before a store's start is stale to it: the clock of the
-	// requests runs five minutes ahead.
+	// A store refuses as stale what was signed before its start. So the clock of the requests
+	// runs five minutes ahead.
 	w.mechanism.Policy.FutureTolerance = 10 * time.Minute
 	start := time.Now().Add(5 * time.Minute).UnixMilli()
 	for i := range n {
 		base.timestamp = strconv.FormatInt(start+int64(i), 10)
 		s.timestamps = append(s.timestamps, base.timestamp)
-		s.nonces = append(s.nonces, "nonce"+strconv.Itoa(10_000_000_000+i))
+		s.nonces = append(s.nonces, fmt.Sprintf("nonce%011d", i))
 		s.signatures = append(s.signatures, base.sign())
 	}
 	s.again()
 	return s
 }
 
-// again begins with the first request, and with a store that knows none.
+// again starts with the first request and a new store.
 func (s *stream) again() {
 	memory := signing.NewMemory(0)
 	memory.PerKey = len(s.nonces)
@@ -65,7 +66,7 @@ func (s *stream) next() *http.Request {
 	return s.request
 }
 
-// checked are handlers behind a Guard.
+// checked returns handlers behind a Guard.
 func (w *world) checked() map[string]http.Handler {
 	nothing := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	mux := w.guard.Mux()
@@ -76,16 +77,16 @@ func (w *world) checked() map[string]http.Handler {
 	}
 }
 
-// What a signed request adds to what the Guard allocates for a mechanism that
-// does no work: the attempt, its admit, and the roles of the principal. Replay
-// stores and their growth are measured in package signing.
+// A signed request adds allocations to those of the Guard with a mechanism that does nothing: the
+// attempt, its admit, and the roles of the principal. Package signing measures replay stores and
+// their growth.
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates on its own")
 	}
 	const runs = 1000
 	w := newWorld(t)
-	requests := newStream(w, runs+1) // AllocsPerRun has a run of its own
+	requests := newStream(w, runs+1) // AllocsPerRun makes one run more
 	bare := newWorld(t, func(w *world) {
 		w.guard.Mechanisms = []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: scope.Unscoped()})}
 	}).checked()
@@ -106,7 +107,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// accepting is a store that has never seen anything.
+// accepting is a store that accepts every request.
 type accepting struct{}
 
 func (accepting) Claim(context.Context, signing.Use) error { return nil }

@@ -11,23 +11,21 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Credential is a signing key of an app with the restrictions it was given
-// (section 5.3 of the interface). It is shared by requests and must not be
-// altered once returned.
+// Credential is a signing key of an app, and its restrictions (section 5.3 of the interface).
+// Requests share it, so it must not be changed once returned.
 type Credential struct {
-	// Key holds the client key and the live secrets. Build it once and return
-	// the same pointer while it is unchanged: it keeps prepared state.
+	// Key holds the client key and the live secrets. Build it once, and return the same pointer
+	// while it is unchanged: it caches prepared state.
 	Key *signing.Key
 
 	Account  string   // id of the account that a request without an account header acts as; "": the header is required
-	Accounts []string // ids of the further accounts it may act as; nil: nobody
+	Accounts []string // ids of further accounts it may act as; nil: none
 
-	// Scope holds the chains that bound what requests may do. Nil is no bound: they
-	// may do everything that their account may. A chain that does not parse permits
-	// nothing.
+	// Scope holds the chains that limit what requests may do. Nil is no limit: requests may do
+	// everything that their account may. A chain that does not parse permits nothing.
 	Scope []string
 
-	NotBefore, NotAfter time.Time      // inclusive; zero: no bound
+	NotBefore, NotAfter time.Time      // inclusive; zero: no limit
 	Networks            []netip.Prefix // where requests may come from, IPv4 unmapped; nil: anywhere
 	Disabled            bool
 }
@@ -41,8 +39,7 @@ type Credentials interface {
 	Credential(ctx context.Context, clientKey string) (*Credential, error)
 }
 
-// Memory is a fixed set of credentials by client key. It must not be altered
-// while it is in use.
+// Memory is a fixed set of credentials by client key. It must not be changed while it is in use.
 type Memory map[string]*Credential
 
 // Credential implements Credentials.
@@ -56,25 +53,25 @@ func (m Memory) Credential(ctx context.Context, clientKey string) (*Credential, 
 	return nil, auth.ErrNotFound
 }
 
-// liveAt tells whether the credential may be used at a time.
+// liveAt reports whether the credential may be used at a time.
 func (c *Credential) liveAt(now time.Time) bool {
 	return !c.Disabled &&
 		(c.NotBefore.IsZero() || !now.Before(c.NotBefore)) &&
 		(c.NotAfter.IsZero() || !now.After(c.NotAfter))
 }
 
-// admits tells whether requests may come from an address. The zero address is
-// one that could not be read, and lies in no network.
+// admits reports whether requests may come from an address. The zero address stands for one that
+// could not be parsed; it is in no network.
 func (c *Credential) admits(addr netip.Addr) bool {
 	return c.Networks == nil || slices.ContainsFunc(c.Networks, func(n netip.Prefix) bool { return n.Contains(addr) })
 }
 
-// mayActAs tells whether a request may name the account.
+// mayActAs reports whether a request may name the account.
 func (c *Credential) mayActAs(account string) bool {
 	return account != "" && (account == c.Account || slices.Contains(c.Accounts, account))
 }
 
-// set is what the credential's scope permits.
+// set returns what the credential's scope permits. The tenant caches it.
 func (c *Credential) set(t *auth.Tenant, clientKey string) scope.Set {
 	if c.Scope == nil {
 		return scope.Unscoped()

@@ -1,29 +1,27 @@
-// Package signature lets a Guard authenticate signed requests (section 5.3 of
-// the interface): the work of package signing, with orgs, accounts and the
-// restrictions of credentials around it.
+// Package signature lets a Guard authenticate signed requests (section 5.3 of the interface). It
+// adds orgs, accounts and the restrictions of credentials to package signing.
 //
-// Where credentials are kept is left to the application: in Memory, in package
-// sqlstore, or in a Credentials of its own, which seals the secrets. What has
-// been accepted is recorded in a signing.Replays, which all instances of a server
-// share.
+// The application chooses where credentials are stored: in Memory, in package sqlstore, or in its
+// own implementation of Credentials, which must seal the secrets. Accepted requests are recorded
+// in a signing.Replays. All instances of a server must share it.
 //
 // # Choosing
 //
-// Memory holds credentials that are fixed. Package sqlstore has Credentials in a
-// database, with sealed secrets; it and redisstore have the Replays that several
-// processes share. signing.NewMemory is for one process.
+// Memory holds a fixed set of credentials. Package sqlstore stores Credentials in a database,
+// with sealed secrets. Both sqlstore and redisstore have a Replays that several processes share.
+// signing.NewMemory is for one process.
 //
-// A route that gives or changes credentials asks Within first.
+// A route that creates or changes credentials must call Within first.
 //
 // # What is not checked
 //
-// The signature covers the path, the method and the timestamp. The query, the
-// body, the org, the version and the account header can be changed by whoever
-// holds a request that has not arrived yet, so that transport must be TLS, and
-// nothing that matters for security may hang on the query alone.
+// The signature covers the path, the method and the timestamp. It does not cover the query, the
+// body, the org, the version and the account header. Whoever intercepts a request before it
+// arrives can change those. So transport must be TLS, and security must not depend on the query
+// alone.
 //
 // # Compatibility
 //
-// From v0.1 on, fields are only added to structs, so that composite literals name
-// theirs; which errors wrap which is part of the API, and their texts are not.
+// From v0.1 on, structs only gain fields, so write their literals with field names. Which errors
+// wrap which is part of the API. Their texts are not.
 package signature

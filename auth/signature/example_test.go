@@ -54,8 +54,8 @@ func Example() {
 	// 401 Unauthorized
 }
 
-// Credentials kept in a table: look the row up, decrypt the secrets, and keep
-// the built Key for as long as the row is unchanged.
+// Credentials in a table: look up the row, decrypt the secrets, and keep the built Key while the
+// row is unchanged.
 func ExampleCredentials() {
 	var credentials signature.Credentials = table{}
 	_, err := credentials.Credential(context.Background(), "unknown")
@@ -66,5 +66,5 @@ func ExampleCredentials() {
 type table struct{}
 
 func (table) Credential(ctx context.Context, clientKey string) (*signature.Credential, error) {
-	return nil, auth.ErrNotFound // what sql.ErrNoRows becomes
+	return nil, auth.ErrNotFound // for sql.ErrNoRows
 }

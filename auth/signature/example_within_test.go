@@ -12,8 +12,8 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// A route that changes a signing key: what the key would be is held against what
-// the caller has. To take something from the key is never refused.
+// A route that changes a signing key compares the result with what the caller has. Within never
+// refuses to remove something from the key.
 func ExampleWithin() {
 	reader, err := scope.Compile("token", "admin.update", "object.read")
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 	headless     = "acmeKey000000000000002" // several accounts, none of its own
 )
 
-// world is a server with two orgs, driven byte for byte.
+// world is a server with two orgs. The tests send it raw bytes.
 type world struct {
 	*httptest.Server
 	directory   *auth.Memory
@@ -44,7 +44,7 @@ type world struct {
 	handled     atomic.Int64 // requests that reached a handler
 	offset      time.Duration
 	nonces      int
-	last        int64 // timestamp of the latest request: each has its own, and so its own signature
+	last        int64 // timestamp of the latest request: each request has its own, and so its own signature
 }
 
 // newWorld starts a server; its replay store is older than any window.
@@ -97,24 +97,24 @@ func mustKey(t testing.TB, clientKey string, secrets ...signing.Secret) *signing
 	return key
 }
 
-// answer tells who called, and by which method.
+// answer writes who called, and by which method.
 func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	w.handled.Add(1)
 	p := auth.From(r.Context())
 	envelope.Write(rw, envelope.Result[[]string]{Data: []string{p.Account, p.Caller, r.Method}})
 }
 
-// wire is a request in the making: what the base request is altered in.
+// wire is a request before it is sent. The tests change the base request in it.
 type wire struct {
 	method, target, command string
 	key, secret             string
 	timestamp, nonce        string
 	signature, account      string
-	lines                   []string // further header lines
-	drop                    []string // header names that are left out
+	lines                   []string // additional header lines
+	drop                    []string // header names to omit
 }
 
-// request is the base request: a signed GET of a page of connections.
+// request returns the base request: a signed GET of a page of connections.
 func (w *world) request() wire {
 	w.nonces++
 	w.last = max(w.last+1, time.Now().Add(w.offset).UnixMilli())
@@ -126,7 +126,7 @@ func (w *world) request() wire {
 	}
 }
 
-// sign is an implementation of its own, from the text of the interface.
+// sign signs without package signing, by the text of the interface.
 func (q wire) sign() string {
 	if q.signature != "" {
 		return q.signature
@@ -165,7 +165,7 @@ func contains(names []string, name string) bool {
 	return false
 }
 
-// signed is the request for a handler that is called directly.
+// signed returns the request for a handler that is called directly.
 func (w *world) signed(q wire) *http.Request {
 	r := httptest.NewRequest(q.method, q.target, nil)
 	for _, line := range q.header() {
@@ -180,8 +180,8 @@ func (w *world) send(t testing.TB, q wire) rawhttp.Reply {
 	return rawhttp.Send(t, w.Server, append([]string{q.method + " " + q.target + " HTTP/1.1"}, q.header()...)...)
 }
 
-// want checks a reply: its status, and the detail of its fault or, on success,
-// the account that the request acted as.
+// want checks a reply: its status, and the detail of its fault. On success it checks the account
+// that the request acted as.
 func want(t testing.TB, reply rawhttp.Reply, status int, detail string) {
 	t.Helper()
 	var body struct {
@@ -207,8 +207,8 @@ func want(t testing.TB, reply rawhttp.Reply, status int, detail string) {
 	}
 }
 
-// clean runs a request that must be refused with nothing recorded: afterwards
-// the honest request with the same nonce still works.
+// clean sends a request that must be refused without a record: afterwards the honest request with
+// the same nonce still works.
 func (w *world) clean(t testing.TB, q wire, status int, detail string) {
 	t.Helper()
 	handled := w.handled.Load()
@@ -225,8 +225,8 @@ func (w *world) clean(t testing.TB, q wire, status int, detail string) {
 
 var nonceShape = regexp.MustCompile(`^[A-Za-z0-9]{16}$`)
 
-// newMap is a replay store that never forgets and is as old as time: a model of
-// the contract, so that these tests are about the mechanism.
+// newMap returns a replay store that never forgets and has no start. It models the contract, so
+// that these tests check only the mechanism.
 func newMap() *mapStore {
 	return &mapStore{nonces: map[string]bool{}, signatures: map[[32]byte]sighting{}}
 }
@@ -236,7 +236,7 @@ type mapStore struct {
 	nonces     map[string]bool
 	signatures map[[32]byte]sighting
 	claims     int
-	err        error // what Claim returns instead
+	err        error // what Claim returns if not nil
 	after      bool  // whether it still records then
 }
 
@@ -265,7 +265,7 @@ func (s *mapStore) Claim(ctx context.Context, u signing.Use) error {
 	return s.err
 }
 
-// keeping records until when a claim must be kept.
+// keeping stores until when a claim must be kept.
 type keeping struct{ keep time.Time }
 
 func (s *keeping) Claim(_ context.Context, u signing.Use) error {

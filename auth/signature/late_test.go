@@ -14,10 +14,10 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// retention is longer than any store remembers a request of the zero Policy.
+// retention is longer than any store keeps a request of the zero Policy.
 const retention = 6 * time.Minute
 
-// slow is a directory whose look-ups take their time, whatever their context says.
+// slow is a directory whose look-ups take long. It ignores its context.
 type slow struct {
 	auth.Directory
 	org, app time.Duration
@@ -33,7 +33,7 @@ func (s slow) App(ctx context.Context, clientKey string) (*auth.App, error) {
 	return s.Directory.App(ctx, clientKey)
 }
 
-// slowCredentials are as slow.
+// slowCredentials take as long as slow.
 type slowCredentials struct {
 	signature.Credentials
 	wait time.Duration
@@ -44,13 +44,13 @@ func (s slowCredentials) Credential(ctx context.Context, clientKey string) (*sig
 	return s.Credentials.Credential(ctx, clientKey)
 }
 
-// forgetful is a store that has forgotten all it was ever told.
+// forgetful is a store that has forgotten every request.
 type forgetful struct{}
 
 func (forgetful) Claim(context.Context, signing.Use) error { return nil }
 
-// A time that was read when the request came in would let a captured request in
-// again once the store has forgotten it, and a credential live after its end.
+// If the time were read when the request came in, a captured request would be admitted again once
+// the store has forgotten it. A credential would be valid after its end.
 func TestALateRequestIsJudgedByThePresentTime(t *testing.T) {
 	tests := map[string]struct {
 		alter  func(*auth.Guard, *signature.Mechanism)
@@ -68,7 +68,7 @@ func TestALateRequestIsJudgedByThePresentTime(t *testing.T) {
 		"a slow look-up of the credential": {
 			alter: func(_ *auth.Guard, m *signature.Mechanism) {
 				m.Credentials = slowCredentials{m.Credentials, retention}
-				m.Replays = signing.NewMemory(0) // goes by a clock of its own
+				m.Replays = signing.NewMemory(0) // uses its own clock
 			},
 			want: auth.DetailStaleSignature,
 		},

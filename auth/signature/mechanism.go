@@ -3,57 +3,54 @@ package signature
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Name is what the mechanism is called in principals and in auth.Need.By.
+// Name is the name of the mechanism in principals and in auth.Need.By.
 const Name = "signature"
 
-// Mechanism authenticates signed requests. Its fields must not be changed once
-// it is in use; its methods are safe for concurrent use.
+// Mechanism authenticates signed requests. Its fields must not be changed once it is in use. Its
+// methods are safe for concurrent use.
 type Mechanism struct {
 	Credentials Credentials     // required
 	Replays     signing.Replays // required; shared by all instances of a server
 
-	// Policy bounds time and replays; the zero Policy is the recommended one.
-	// Its Header is set from the Guard's Brand.
+	// Policy limits time and replays; the zero Policy is the recommended one. The Guard's Brand
+	// sets its Header.
 	Policy signing.Policy
 
-	// ClientAddr finds the client's address for credentials bound to
-	// networks. nil: the connection's own. Behind a proxy, read here the one
-	// header that the proxy sets itself: clients can write the others.
+	// ClientAddr returns the client's address, for credentials limited to networks. nil: the
+	// address of the connection. Behind a proxy, read only the header that the proxy itself sets:
+	// clients can write all others.
 	ClientAddr func(*http.Request) netip.Addr
 }
 
-// Validate reports a missing field, and a bound below zero.
+// Validate reports a missing field, and a negative limit.
 func (m *Mechanism) Validate() error {
-	var missing []error
-	if m.Credentials == nil {
-		missing = append(missing, errors.New("signature: Mechanism.Credentials is required"))
-	}
-	if m.Replays == nil {
-		missing = append(missing, errors.New("signature: Mechanism.Replays is required"))
-	}
-	for name, bound := range map[string]int64{
-		"Tolerance": int64(m.Policy.Tolerance), "FutureTolerance": int64(m.Policy.FutureTolerance),
-		"SiblingWindow": int64(m.Policy.SiblingWindow), "SiblingMax": int64(m.Policy.SiblingMax),
-	} {
-		if bound < 0 {
-			missing = append(missing, fmt.Errorf("signature: Mechanism.Policy.%s must not be negative", name))
+	var problems []error
+	problem := func(wrong bool, text string) {
+		if wrong {
+			problems = append(problems, errors.New("signature: Mechanism."+text))
 		}
 	}
-	return errors.Join(missing...)
+	problem(m.Credentials == nil, "Credentials is required")
+	problem(m.Replays == nil, "Replays is required")
+	problem(m.Policy.Tolerance < 0, "Policy.Tolerance must not be negative")
+	problem(m.Policy.FutureTolerance < 0, "Policy.FutureTolerance must not be negative")
+	problem(m.Policy.SiblingWindow < 0, "Policy.SiblingWindow must not be negative")
+	problem(m.Policy.SiblingMax < 0, "Policy.SiblingMax must not be negative")
+	return errors.Join(problems...)
 }
 
-// Presented implements auth.Mechanism. The client key alone is no credential:
-// clients send it beside tokens, too. The account header is one, so that it is
-// refused without a signature instead of being ignored.
+// Presented implements auth.Mechanism. The client key alone is no credential, because clients
+// also send it with tokens. The account header counts as a credential. So without a signature it
+// is refused, not ignored.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	names := signing.HeadersFor(auth.TenantFrom(r.Context()).Brand().Header)
 	if names.Signed(r.Header) || len(r.Header[names.Account]) > 0 {
@@ -64,10 +61,9 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 
 // Authenticate implements auth.Mechanism. It claims nonce and signature last.
 //
-// Details of its errors are auth.DetailAmbiguous, DetailMalformedSignature,
-// DetailMethod, DetailPath, DetailStaleSignature, DetailInvalidSignature, DetailReplayed,
-// DetailStoreFull, and DetailPrincipal for what the account header asks. Any other
-// one wraps auth.ErrUnavailable.
+// Details of its errors are auth.DetailAmbiguous, DetailMalformedSignature, DetailMethod,
+// DetailPath, DetailStaleSignature, DetailInvalidSignature, DetailReplayed, DetailStoreFull, and
+// DetailPrincipal for a refused account header. Any other error wraps auth.ErrUnavailable.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	a := attempt{mechanism: m, tenant: t}
 	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit}
@@ -76,10 +72,10 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	switch {
 	case err != nil:
 		return auth.Principal{}, fault(err)
-	case a.override != nil:
-		// Only now, after the claim: a captured request with another account
-		// header must not tell which accounts there are, time and again.
-		return auth.Principal{}, &auth.Error{Detail: auth.DetailPrincipal, Err: a.override}
+	case a.overrideErr != nil:
+		// Only after the claim: otherwise a captured request could be sent again and again with
+		// other account headers, to learn which accounts exist.
+		return auth.Principal{}, &auth.Error{Detail: auth.DetailPrincipal, Err: a.overrideErr}
 	}
 	return a.principal(key), nil
 }
@@ -104,10 +100,12 @@ func detail(err error) string {
 	return ""
 }
 
-// fault gives the errors of package signing their place in the table.
+// fault returns the *auth.Error for an error of package signing.
 func fault(err error) error {
 	var detail string
 	switch {
+	case errors.Is(err, auth.ErrUnavailable):
+		return err // first: see auth.IsNotFound
 	case errors.Is(err, signing.ErrMethod):
 		detail = auth.DetailMethod
 	case errors.Is(err, signing.ErrPath):
@@ -125,17 +123,12 @@ func fault(err error) error {
 	case errors.Is(err, signing.ErrFull):
 		detail = auth.DetailStoreFull
 	default:
-		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+		return auth.Unavailable(err)
 	}
 	return &auth.Error{Detail: detail, Err: err}
 }
 
-func (m *Mechanism) now() time.Time {
-	if m.Policy.Now == nil {
-		return time.Now()
-	}
-	return m.Policy.Now()
-}
+func (m *Mechanism) now() time.Time { return clock.Now(m.Policy.Now) }
 
 func (m *Mechanism) clientAddr(r *http.Request) netip.Addr {
 	if m.ClientAddr != nil {

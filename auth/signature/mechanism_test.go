@@ -45,8 +45,8 @@ func TestMemoryHonoursItsContext(t *testing.T) {
 	}
 }
 
-// A store whose keys fold, or that mixes keys up, would give one credential
-// many names.
+// A store that ignores case in keys, or that mixes keys up, would give one credential several
+// names.
 func TestAStoreThatReturnsAnotherKeyIsUnavailable(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		w.credentials[globexKey] = w.credentials[acmeKey]
@@ -78,8 +78,7 @@ func TestAnotherBrand(t *testing.T) {
 	want("Service-", "acme.accessDenied.noCredentialsSupplied")
 }
 
-// A directory that does not answer says nothing about a credential, and costs no
-// nonce.
+// If the directory fails, nothing is known about a credential, and the request costs no nonce.
 func TestADirectoryThatFailsIsUnavailable(t *testing.T) {
 	for name, down := range map[string]auth.Directory{"apps": downFor{app: true}, "accounts": downFor{account: "ann"}, "another account": downFor{account: "bob"}} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +118,7 @@ func (d downFor) Account(ctx context.Context, org, id string) (*auth.Account, er
 	return d.Directory.Account(ctx, org, id)
 }
 
-// What the Guard lets through and package signing does not: no method at all.
+// A request without a method: the Guard passes it, and package signing refuses it.
 func TestARequestWithoutAMethod(t *testing.T) {
 	w := newWorld(t)
 	h := w.guard.Mount(w.guard.Require(auth.Authenticated)(altering{t}))
@@ -132,7 +131,7 @@ func TestARequestWithoutAMethod(t *testing.T) {
 	}
 }
 
-// A key cannot be given another scope by signing again: there is nothing to ask for.
+// A new signature cannot give a key another scope, so there is no challenge.
 func TestAHandlersRefusalHasNoChallenge(t *testing.T) {
 	w := newWorld(t)
 	h := w.guard.Mount(w.guard.Require(auth.Authenticated)(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -158,7 +157,7 @@ func TestRolesAreTheRequestsOwn(t *testing.T) {
 }
 
 func TestNetworksOfAnAddress(t *testing.T) {
-	// Networks without an address that can be read admit nobody.
+	// A credential with networks admits nobody without a readable address.
 	w := newWorld(t, func(w *world) {
 		w.credentials[acmeKey].Networks = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	})
@@ -172,7 +171,7 @@ func TestNetworksOfAnAddress(t *testing.T) {
 	}
 }
 
-// A connection by IPv4 to a socket of both families has a mapped address.
+// An IPv4 connection to a socket of both families has a mapped address.
 func TestAMappedPeerIsInItsNetwork(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		w.credentials[acmeKey].Networks = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
@@ -199,7 +198,7 @@ func TestASignedRequestIsFresh(t *testing.T) {
 	}
 }
 
-// altering writes into the principal it is given.
+// altering writes into the principal that it gets.
 type altering struct{ t *testing.T }
 
 func (a altering) ServeHTTP(_ http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,7 @@
 package signature_test
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -278,6 +280,11 @@ func TestN11AStoreThatFails(t *testing.T) {
 		if w.handled.Load() != 0 {
 			t.Error("handled")
 		}
+	})
+	t.Run("N11 down, with an error that reads like a replay", func(t *testing.T) {
+		w := newWorld(t)
+		w.mechanism.Replays.(*mapStore).err = errors.Join(auth.ErrUnavailable, signing.ErrReplayed)
+		want(t, w.send(t, w.request()), 503, "error.storeUnavailable")
 	})
 	t.Run("N11 credentials down", func(t *testing.T) {
 		w := newWorld(t, func(w *world) { w.mechanism.Credentials = brokenCredentials{} })

@@ -20,8 +20,7 @@ const (
 	other = "5b0000000000000000000002"
 )
 
-// needing are routes with needs, and the principal of the latest request that met
-// one.
+// needing returns routes with needs. It stores the principal of the latest request that met one.
 func (w *world) needing(last *auth.Principal) http.Handler {
 	h := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		*last = auth.From(r.Context())
@@ -82,7 +81,7 @@ func TestM14AScopeBoundsWhatAKeySigns(t *testing.T) {
 	}
 }
 
-// The scope is the key's, whatever roles the account has, also under an override.
+// The scope is that of the key, whatever roles the account has, also under an override.
 func TestM14RolesDoNotWidenAKey(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.credentials[acmeKey].Scope = []string{"object.read"} })
 	w.directory.PutRole("acme", auth.Role{Name: "member", Scope: []string{"*"}})
@@ -98,7 +97,7 @@ func TestM14RolesDoNotWidenAKey(t *testing.T) {
 	}
 }
 
-// What a key is limited to comes with its principal, for what it may make.
+// The principal carries the limits of its key, which also limit what it may make.
 func TestM14APrincipalCarriesWhatItsKeyIsLimitedTo(t *testing.T) {
 	end := time.Now().Add(time.Hour).UTC()
 	within := networks("192.0.2.0/24", "2001:db8::/32")
@@ -139,8 +138,8 @@ func TestAKeyWithoutBoundsHasAPrincipalWithoutBounds(t *testing.T) {
 	}
 }
 
-// A principal is the request's own: what a handler writes into it is not written
-// into the credential that all requests share.
+// Each request has its own principal. What a handler writes into it must not change the
+// credential that all requests share.
 func TestNetworksAreTheRequestsOwn(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.credentials[acmeKey].Networks = networks("192.0.2.0/24") })
 	var p auth.Principal
@@ -156,7 +155,7 @@ func TestNetworksAreTheRequestsOwn(t *testing.T) {
 	}
 }
 
-// Whoever runs the server is told that a key permits less than was meant.
+// The operator is informed if a key permits less than intended.
 func TestM14WhatIsDroppedIsReported(t *testing.T) {
 	var events []auth.Event
 	w := newWorld(t, func(w *world) {
@@ -164,7 +163,7 @@ func TestM14WhatIsDroppedIsReported(t *testing.T) {
 		w.guard.Observe = func(_ context.Context, e auth.Event) { events = append(events, e) }
 	})
 	h := w.needing(new(auth.Principal))
-	for i, command := range []string{"/me", "/notes", "/me"} { // compiled, and kept
+	for i, command := range []string{"/me", "/notes", "/me"} { // compiled, and then cached
 		if rec := w.ask(h, "GET", command); rec.Code != 200 {
 			t.Fatalf("got %d %s", rec.Code, rec.Body)
 		}

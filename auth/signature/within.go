@@ -8,18 +8,18 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Within decides whether a principal may give the app of a client key this
-// credential, in place of before; nil if there is none. It is the rule of
-// auth.Principal.MayMake for each account that the credential can act as. A change
-// that only narrows the credential, or ends it, is never refused.
+// Within decides whether a principal may give the app of a client key the credential after, in
+// place of before. before is nil if there is none. Within applies the rule of
+// auth.Principal.MayMake to each account that the credential can act as. It never refuses a
+// change that only narrows the credential or ends it.
 //
-// To show a secret of a credential is to make it anew: before is nil then. To enable
-// an app again brings back its tokens, too, and is auth.Everything. The application
-// says whether the principal is an administrator. The error is an *auth.BeyondError,
-// or that of Tenant.Vet for a scope that cannot be granted.
+// If the route shows a secret of the credential, pass nil as before, because that counts as
+// making it anew. To enable an app again also brings back its tokens, so that counts as
+// auth.Everything. The application says whether the principal is an administrator. The error is
+// an *auth.BeyondError, or that of Tenant.Vet for a scope that cannot be granted.
 func Within(by auth.Principal, admin bool, t *auth.Tenant, clientKey string, before *Credential, after Credential) error {
 	if before == nil || !slices.Equal(before.Scope, after.Scope) {
-		// A root that is not known yet permits nothing, and could do so later.
+		// An unknown root permits nothing now, but could do so later.
 		if err := t.Vet("scope", after.Scope); err != nil {
 			return err
 		}
@@ -33,8 +33,8 @@ func Within(by auth.Principal, admin bool, t *auth.Tenant, clientKey string, bef
 	return by.MayMake(admin, after.makings(t, clientKey)...)
 }
 
-// makings are what the credential can act as, once for each account. One that is
-// disabled acts as nobody until it is enabled, which is another change.
+// makings returns one Making for each account that the credential can act as. A disabled
+// credential acts as nobody until it is enabled, and enabling is another change.
 func (c *Credential) makings(t *auth.Tenant, clientKey string) (all []auth.Making) {
 	if c.Disabled {
 		return nil
@@ -43,7 +43,7 @@ func (c *Credential) makings(t *auth.Tenant, clientKey string) (all []auth.Makin
 		all = append(all, auth.Making{
 			Account:  account,
 			App:      clientKey,
-			Scope:    c.asked(t),
+			Scope:    c.compile(t),
 			Expires:  c.NotAfter,
 			Networks: c.Networks,
 		})
@@ -51,8 +51,8 @@ func (c *Credential) makings(t *auth.Tenant, clientKey string) (all []auth.Makin
 	return all
 }
 
-// Narrows reports whether the credential can do nothing that before cannot, as the
-// one of the app's client key.
+// Narrows reports whether c can do nothing that before cannot, if both are credentials of the app
+// of the client key.
 func (c *Credential) Narrows(before *Credential, t *auth.Tenant, clientKey string) bool {
 	if c.Disabled {
 		return true
@@ -65,10 +65,10 @@ func (c *Credential) Narrows(before *Credential, t *auth.Tenant, clientKey strin
 		bound := auth.Principal{
 			Account:       m.Account,
 			App:           clientKey,
-			Granted:       before.asked(t),
+			Granted:       before.compile(t),
 			Expires:       before.NotAfter,
 			Networks:      before.Networks,
-			Authenticated: time.Unix(1, 0), // any time will do: a signature is proof
+			Authenticated: time.Unix(1, 0), // any time: a signature proves who sends it
 		}
 		if !slices.Contains(accounts, m.Account) || bound.MayMake(false, m) != nil {
 			return false
@@ -77,7 +77,7 @@ func (c *Credential) Narrows(before *Credential, t *auth.Tenant, clientKey strin
 	return true
 }
 
-// accounts are those the credential can act as.
+// accounts returns the accounts that the credential can act as, each once.
 func (c *Credential) accounts() (all []string) {
 	if c.Account != "" {
 		all = append(all, c.Account)
@@ -90,9 +90,9 @@ func (c *Credential) accounts() (all []string) {
 	return all
 }
 
-// asked is what the credential's scope would permit. It is not kept: what somebody
-// asks for must not take the place of what is in use.
-func (c *Credential) asked(t *auth.Tenant) scope.Set {
+// compile returns what the credential's scope would permit. It does not cache the result: a
+// requested scope must not replace the cached scope that is in use.
+func (c *Credential) compile(t *auth.Tenant) scope.Set {
 	if c.Scope == nil {
 		return scope.Unscoped()
 	}

@@ -27,7 +27,7 @@ func (w *world) tenant(t testing.TB) (tenant *auth.Tenant) {
 	return tenant
 }
 
-// The times that credentials of the tables begin and end at.
+// The times at which the credentials of the tables begin and end.
 var (
 	noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	hour = func(n int) time.Time { return noon.Add(time.Duration(n) * time.Hour) }
@@ -56,7 +56,7 @@ func networks(texts ...string) []netip.Prefix {
 	return list
 }
 
-// excess lists what an error of Within names, nil for none.
+// excess lists what an error of Within names, nil for no error.
 func excess(t testing.TB, err error) (list []string) {
 	t.Helper()
 	beyond, ok := errors.AsType[*auth.BeyondError](err)
@@ -71,7 +71,7 @@ func excess(t testing.TB, err error) (list []string) {
 	return list
 }
 
-// The makers of the tables: ann by each mechanism, and bounds for her.
+// The makers of the tables: ann by each mechanism, with and without limits.
 var (
 	session   = auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", Granted: scope.Unscoped(), Authenticated: noon}
 	signed    = changed(session, func(p *auth.Principal) { p.Mechanism, p.App = "signature", acmeKey })
@@ -148,13 +148,13 @@ func TestACredentialStaysWithinItsMaker(t *testing.T) {
 	}
 }
 
-// change is one thing that is altered in a credential.
+// change is one change of a credential.
 type change struct {
 	name, field string
 	do          func(*signature.Credential)
 }
 
-// bounded is a credential with every bound there is.
+// bounded is a credential with every kind of limit.
 var bounded = signature.Credential{Account: "ann", Accounts: []string{"bob", "cat"}, Scope: []string{"object.read", "view.execute.report"},
 	NotBefore: hour(0), NotAfter: hour(4), Networks: networks("10.0.0.0/8", "2001:db8::/32")}
 
@@ -191,7 +191,7 @@ var widenings = []change{
 	{"from anywhere", "networks", func(c *signature.Credential) { c.Networks = nil }},
 }
 
-// makers may make nothing that the tables have, each for another reason.
+// None of makers may make any credential of the tables, each for a different reason.
 var makers = map[string]auth.Principal{
 	"nobody":                           {},
 	"a narrow session":                 changed(session, granted("admin.read")),
@@ -256,7 +256,7 @@ func TestM15OneFieldNarrowerAndOneWider(t *testing.T) {
 		for _, n := range narrowings {
 			both := changed(bounded, n.do, w.do)
 			if n.field == w.field || both.Account == "" && both.Accounts == nil {
-				continue // the second undoes the first, or it acts as nobody
+				continue // the second undoes the first, or the credential acts as nobody
 			}
 			for maker, by := range makers {
 				if signature.Within(by, false, tenant, acmeKey, &bounded, both) == nil {
@@ -267,7 +267,7 @@ func TestM15OneFieldNarrowerAndOneWider(t *testing.T) {
 	}
 }
 
-// A refusal leaves nothing: the credential is held by its own chains as before.
+// A refusal changes nothing: the credential still has its own chains.
 func TestARefusedChangeChangesNothing(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.credentials[acmeKey].Scope = []string{"object.read"} })
 	tenant, before := w.tenant(t), w.credentials[acmeKey]
@@ -295,8 +295,8 @@ func chainsOf(set scope.Set) func(func(string) bool) {
 	}
 }
 
-// Random pairs of credentials, and requests by the second: whatever nobody may
-// change one into admits no request that the first refuses.
+// Random pairs of credentials, and requests by the second. If nobody needs a permission to change
+// the first into the second, the second admits no request that the first refuses.
 func TestANarrowingAdmitsNothingNew(t *testing.T) {
 	const seed = 20260102
 	t.Logf("seed %d", seed)
@@ -328,7 +328,7 @@ func TestANarrowingAdmitsNothingNew(t *testing.T) {
 	}
 }
 
-// randomCredential is bounded with some of the alterations of the tables.
+// randomCredential returns bounded with some of the changes of the tables.
 func randomCredential(r *rand.Rand) signature.Credential {
 	c := bounded
 	for range r.IntN(6) {
@@ -339,7 +339,7 @@ func randomCredential(r *rand.Rand) signature.Credential {
 	return c
 }
 
-// use is what decides whether a signed request passes.
+// use holds what decides whether a signed request passes.
 type use struct {
 	account string
 	at      time.Time
@@ -356,7 +356,7 @@ func randomUse(r *rand.Rand) use {
 		netip.MustParseAddr(addrs[r.IntN(len(addrs))]), needs[r.IntN(len(needs))]}
 }
 
-// passes is the rule of section 5.3 of the interface, written anew.
+// passes is a second implementation of the rule of section 5.3 of the interface.
 func (q use) passes(c signature.Credential) bool {
 	set := scope.Unscoped()
 	if c.Scope != nil {
@@ -367,7 +367,7 @@ func (q use) passes(c signature.Credential) bool {
 		(c.Networks == nil || slices.ContainsFunc(c.Networks, func(n netip.Prefix) bool { return n.Contains(q.from) }))
 }
 
-// M14: what permits nothing today could permit something once a grammar knows it.
+// M14: a chain that permits nothing today could permit something once a grammar knows its root.
 func TestM14ChainsThatCannotBeGranted(t *testing.T) {
 	tenant := newWorld(t).tenant(t)
 	before := &signature.Credential{Account: "ann"}
@@ -388,7 +388,7 @@ func TestM14ChainsThatCannotBeGranted(t *testing.T) {
 	}
 }
 
-// M17: another secret is another credential, however narrow.
+// M17: a credential with another secret is another credential, however narrow.
 func TestM17AnotherKeyIsNoNarrowing(t *testing.T) {
 	tenant := newWorld(t).tenant(t)
 	before := &signature.Credential{Account: "ann", Key: mustKey(t, acmeKey, acmeSecret)}

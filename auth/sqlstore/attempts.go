@@ -4,41 +4,42 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Attempts counts tries at passwords and codes in the database. One statement
-// decides each verb. A try that is refused writes nothing. It goes by the times
-// that its tries give, as far as a day is concerned by the engine's clock too.
+// Attempts counts tries of passwords and codes in the database. One statement decides
+// the result of each method. A refused try writes nothing. Delays follow the times
+// passed to Try. A row is also deleted once its latest try is a day old by the engine's
+// clock.
 type Attempts struct{ store *Store }
 
-// Attempts returns the store's count of tries.
+// Attempts returns the store's counts of tries.
 func (s *Store) Attempts() *Attempts { return &Attempts{s} }
 
 var _ session.Attempts = (*Attempts)(nil)
 
 const (
-	// A row begins anew a day after its latest try. $2 is the time of this one.
+	// The count starts again a day after the latest try. $2 is the time of this try.
 	forgottenText = `$2 - a.latest >= 86400000000000`
 
-	// refusedText is whether a try falls inside the delay.
+	// refusedText is true if a try falls inside the delay.
 	refusedText = `$2 < a.until AND NOT ` + forgottenText
 
-	// triesText is how many there are with this one, unless it is refused.
+	// triesText is the count that includes this try, if the try is not refused.
 	triesText = `(CASE WHEN ` + forgottenText + ` THEN 0 ELSE a.tries END + 1)`
 )
 
-// delayText is the end of the delay that a try sets, 0 for none: session.Delay,
-// in nanoseconds. $3 is how many tries are free.
+// delayText returns the end of the delay that a try sets, in Unix nanoseconds, or 0 for
+// no delay. It computes session.Delay in SQL. $3 is the number of free tries.
 func delayText(tries string) string {
 	return `(CASE WHEN ` + tries + ` < $3 THEN 0 ELSE $2 + {min}(1000000000 * (CAST(1 AS bigint) << CAST({min}(` + tries + ` - $3, 10) AS integer)), 900000000000) END)`
 }
 
-// Both sides of an assignment see the row as it was. A delay that is over stays
-// until it is over a day later: no try is inside it.
+// The expressions on the right see the row before the update. The end of a delay stays
+// stored after the delay. The row expires a day later, and no try falls inside an ended
+// delay.
 var tryText = `
 INSERT INTO {attempts} AS a (key, tries, latest, until, refused)
 SELECT CAST($1 AS text), 1, CAST($2 AS bigint), ` + delayText("1") + `, 0 WHERE true
@@ -49,40 +50,39 @@ ON CONFLICT (key) DO UPDATE SET
 	until = CASE WHEN ` + refusedText + ` THEN a.until ELSE ` + delayText(triesText) + ` END
 RETURNING tries, until, refused = 1`
 
-// insideText finds a try that is inside the delay.
+// insideText selects the row if a try falls inside the delay.
 var insideText = `SELECT a.tries, a.until FROM {attempts} AS a WHERE a.key = $1 AND ` + refusedText
 
 // Try implements session.Attempts.
 func (a *Attempts) Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error) {
-	// Read first, so that what is refused writes nothing and waits for no lock: there
-	// may be very many. It is asked again with the count.
+	// Read first: a refused try then writes nothing and waits for no lock, and there may
+	// be very many of them. The statement that counts checks the delay again.
 	count, until, err = a.inside(ctx, key, at)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return count, until, err
 	}
 	var end int64
 	var refused bool
-	err = a.store.write(ctx, func(q querier) error {
-		return one(ctx, q, a.store.text(tryText), []any{key, at.UnixNano(), free}, &count, &end, &refused)
+	err = a.store.write(ctx, func(q conn) error {
+		return q.one(ctx, tryText, []any{key, at.UnixNano(), free}, &count, &end, &refused)
 	})
 	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("sqlstore: count a try: %w", err)
+		return 0, time.Time{}, failed("count a try", err)
 	}
-	a.store.wrote(ctx)
+	a.store.countWrite(ctx)
 	if refused {
 		return count, time.Unix(0, end).UTC(), nil
 	}
 	return count, time.Time{}, nil
 }
 
-// inside returns what Try does for a try inside the delay, sql.ErrNoRows for another.
+// inside returns the result of Try if the try falls inside the delay, and else
+// sql.ErrNoRows.
 func (a *Attempts) inside(ctx context.Context, key string, at time.Time) (count int, until time.Time, err error) {
 	var end int64
-	err = a.store.read(ctx, func(q querier) error {
-		return one(ctx, q, a.store.text(insideText), []any{key, at.UnixNano()}, &count, &end)
-	})
+	err = a.store.find(ctx, insideText, []any{key, at.UnixNano()}, &count, &end)
 	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("sqlstore: look for a delay: %w", err)
+		return 0, time.Time{}, failed("look for a delay", err)
 	}
 	return count, time.Unix(0, end).UTC(), nil
 }
@@ -90,34 +90,22 @@ func (a *Attempts) inside(ctx context.Context, key string, at time.Time) (count 
 // Return implements session.Attempts.
 func (a *Attempts) Return(ctx context.Context, key string) error {
 	const what = "take a try back"
-	only, err := a.exec(ctx, what, `DELETE FROM {attempts} WHERE key = $1 AND tries <= 1`, key)
+	only, err := a.store.exec(ctx, `DELETE FROM {attempts} WHERE key = $1 AND tries <= 1`, key)
 	if err != nil || only > 0 {
-		return err
+		return failed(what, err)
 	}
-	counted, err := a.exec(ctx, what, `UPDATE {attempts} SET tries = tries - 1, until = 0 WHERE key = $1 AND tries > 0`, key)
+	counted, err := a.store.exec(ctx, `UPDATE {attempts} SET tries = tries - 1, until = 0 WHERE key = $1 AND tries > 0`, key)
 	if err != nil || counted == 0 {
-		return err
+		return failed(what, err)
 	}
-	// Others may have returned theirs since the first statement. A row without tries
-	// counts like no row: this decides nothing.
-	_, err = a.exec(ctx, what, `DELETE FROM {attempts} WHERE key = $1 AND tries = 0`, key)
-	return err
+	// Concurrent calls may have lowered the count since the first statement. A row with
+	// 0 tries counts like no row, so this deletion changes no result.
+	_, err = a.store.exec(ctx, `DELETE FROM {attempts} WHERE key = $1 AND tries = 0`, key)
+	return failed(what, err)
 }
 
 // Reset implements session.Attempts.
 func (a *Attempts) Reset(ctx context.Context, key string) error {
-	_, err := a.exec(ctx, "forget tries", `DELETE FROM {attempts} WHERE key = $1`, key)
-	return err
-}
-
-// exec returns how many rows a statement has changed.
-func (a *Attempts) exec(ctx context.Context, what, statement, key string) (rows int64, err error) {
-	err = a.store.write(ctx, func(q querier) error {
-		rows, err = affected(q.ExecContext(ctx, a.store.text(statement), key))
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("sqlstore: %s: %w", what, err)
-	}
-	return rows, nil
+	_, err := a.store.exec(ctx, `DELETE FROM {attempts} WHERE key = $1`, key)
+	return failed("forget tries", err)
 }

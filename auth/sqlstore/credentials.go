@@ -1,15 +1,12 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,19 +15,19 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Credentials keeps signing secrets, sealed, with the restrictions of their
-// keys. A change holds at once, in every instance.
+// Credentials stores sealed signing secrets, with the restrictions of their client
+// keys. A change is effective at once, in every instance.
 //
-// Each look-up asks the database. What it has found is built into a
-// signature.Credential once and returned again while the row is unchanged; the
-// 8192 of them that are kept hold their secrets in memory.
+// Each look-up reads the database. The Credentials builds a signature.Credential from a
+// row once and returns it again while the row is unchanged. It keeps up to 8192 of
+// them, whose secrets stay in memory.
 type Credentials struct {
 	store *Store
 	built built
 }
 
-// Credentials returns the store's signing secrets, or ErrNoSealer. Call it once:
-// each value remembers by itself what it has built.
+// Credentials returns the store's signing secrets, or ErrNoSealer. Call it once: each
+// value has its own cache of built credentials.
 func (s *Store) Credentials() (*Credentials, error) {
 	if err := s.keepsSecrets(); err != nil {
 		return nil, err
@@ -40,10 +37,12 @@ func (s *Store) Credentials() (*Credentials, error) {
 
 var _ signature.Credentials = (*Credentials)(nil)
 
-func secretPlace(org, clientKey string) place { return place{"signing secret", org, clientKey} }
+func secretLocation(org, clientKey string) location {
+	return location{"signing secret", org, clientKey}
+}
 
-// Create makes a client key with its secret, which is shown nowhere else.
-// Restrictions are those of c, whose Key is ignored.
+// Create makes a client key and its secret. The secret is returned only here.
+// Restrictions are those of the argument, whose Key is ignored.
 func (c *Credentials) Create(ctx context.Context, org string, restrictions signature.Credential) (clientKey string, secret signing.Secret, err error) {
 	clientKey, secret = signing.Generate()
 	if err := c.Put(ctx, org, clientKey, secret, restrictions); err != nil {
@@ -52,195 +51,179 @@ func (c *Credentials) Create(ctx context.Context, org string, restrictions signa
 	return clientKey, secret, nil
 }
 
-// Put keeps a credential that was made elsewhere, of the shape that
-// signing.NewKey takes, in place of the one there was; no earlier secret
-// verifies any more. The Key of restrictions is ignored.
+// Put stores a credential that was made elsewhere; signing.NewKey must accept its
+// client key and secret. It replaces the client key's present credential: no earlier
+// secret verifies any more. The Key of restrictions is ignored.
 func (c *Credentials) Put(ctx context.Context, org, clientKey string, secret signing.Secret, restrictions signature.Credential) error {
 	if _, err := signing.NewKey(clientKey, secret); err != nil {
 		return err
 	}
-	rules, err := json.Marshal(newRules(restrictions))
+	rules, err := rulesText(restrictions)
 	if err != nil {
-		return fmt.Errorf("sqlstore: put a credential: %w", err)
+		return failed("put a credential", err)
 	}
-	return c.write(ctx, "put a credential", `
-		INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $3, $2, $4, $5)
-		ON CONFLICT (client_key) DO UPDATE SET org = excluded.org, version = excluded.version, sealed = excluded.sealed,
-			formers = '[]', restrictions = excluded.restrictions`,
-		clientKey, org, c.store.seal(secretPlace(org, clientKey), []byte(secret)), string(rules))
+	sealed := c.store.seal(secretLocation(org, clientKey), []byte(secret))
+	return c.change(ctx, "put a credential", clientKey, func(q conn) error {
+		_, err := q.exec(ctx, `
+			INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (client_key) DO UPDATE SET org = excluded.org, version = excluded.version, sealed = excluded.sealed,
+				restrictions = excluded.restrictions`,
+			clientKey, org, rand.Text(), sealed, rules)
+		if err != nil {
+			return err
+		}
+		return c.keepFormers(ctx, q, clientKey, 0)
+	})
 }
 
-// maxFormers bounds what a request may cost: one MAC for each live secret.
+// maxFormers limits the cost of a request: one MAC for each live secret.
 const maxFormers = 8
 
-// Rotate gives a client key a new secret and returns it. The one before
-// verifies for as long as grace, and those before it until the ends they have
-// already, so that a rotation that is repeated locks nobody out. A grace of 0 or
-// less means that no earlier secret verifies any more, which is right for one
-// that was lost.
+// Rotate gives a client key a new secret and returns it. The present secret becomes a
+// former one and verifies for grace longer. Earlier former secrets keep their ends, so
+// a repeated rotation locks no client out. With a grace of 0 or less no earlier secret
+// verifies any more, which is right after a leak.
 //
-// At most 8 former secrets are kept; beyond that, the one with the earliest end
-// verifies no longer. It returns auth.ErrNotFound for an unknown client key.
+// A client key keeps at most 8 former secrets; beyond that, the former secret with the
+// earliest end is dropped. Rotate returns auth.ErrNotFound for an unknown client key.
 func (c *Credentials) Rotate(ctx context.Context, clientKey string, grace time.Duration) (signing.Secret, error) {
 	_, secret := signing.Generate()
-	err := c.change(ctx, clientKey, func(row *credentialRow) error {
-		row.rotate(c.store.seal(secretPlace(row.org, clientKey), []byte(secret)), grace)
-		return nil
+	formers := maxFormers
+	if grace <= 0 {
+		formers = 0
+	}
+	err := c.change(ctx, "rotate a secret", clientKey, func(q conn) error {
+		version := rand.Text()
+		var org string
+		var sealed []byte
+		// This is the first statement because it locks the row. A concurrent Reseal then
+		// comes before it or after it.
+		err := q.one(ctx, `UPDATE {credentials} SET version = $2 WHERE client_key = $1 RETURNING org, sealed`,
+			[]any{clientKey, version}, &org, &sealed)
+		if errors.Is(err, sql.ErrNoRows) {
+			return auth.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		_, err = q.exec(ctx, `INSERT INTO {formers} (client_key, id, org, ends, sealed) VALUES ($1, $2, $3, {now} + $4, $5)`,
+			clientKey, version, org, grace.Milliseconds(), sealed)
+		if err != nil {
+			return err
+		}
+		_, err = q.exec(ctx, `UPDATE {credentials} SET sealed = $2 WHERE client_key = $1`,
+			clientKey, c.store.seal(secretLocation(org, clientKey), []byte(secret)))
+		if err != nil {
+			return err
+		}
+		return c.keepFormers(ctx, q, clientKey, formers)
 	})
 	if err != nil {
-		return "", c.failed("rotate a secret", err)
+		return "", err
 	}
 	return secret, nil
 }
 
-// Restrict changes the restrictions of a client key, in one atomic step. The
-// function alters a copy of those there are, whose Key must stay as it is; it is
-// called again after a change by others. Its error, if any, is returned as it is,
-// and nothing has changed then. Restrict returns auth.ErrNotFound for an unknown
-// client key.
-func (c *Credentials) Restrict(ctx context.Context, clientKey string, alter func(*signature.Credential) error) error {
-	var refused error
-	err := c.change(ctx, clientKey, func(row *credentialRow) error {
-		credential, err := c.built.credential(*row, func() (*signature.Credential, error) { return c.build(*row) })
-		if err != nil {
-			return err
-		}
-		altered := *credential // shared, and not to be altered
-		if refused = alter(&altered); refused != nil {
-			return refused
-		}
-		rules, err := json.Marshal(newRules(altered))
-		row.rules = string(rules)
-		return err
-	})
-	if refused != nil {
-		return refused
-	}
-	return c.failed("restrict a credential", err)
-}
-
-// change alters a row as it is, once more after each change by others, which it
-// must not undo.
-func (c *Credentials) change(ctx context.Context, clientKey string, alter func(*credentialRow) error) error {
-	for {
-		row, err := c.store.findCredential(ctx, clientKey)
-		if err != nil {
-			return err
-		}
-		if err := alter(&row); err != nil {
-			return err
-		}
-		if done, err := c.store.replaceCredential(ctx, row); done || err != nil {
-			return err
-		}
-	}
-}
-
-// Delete forgets a client key. It returns auth.ErrNotFound for an unknown one.
-func (c *Credentials) Delete(ctx context.Context, clientKey string) error {
-	err := c.store.write(ctx, func(q querier) error {
-		return changed(q.ExecContext(ctx, c.store.text(`DELETE FROM {credentials} WHERE client_key = $1`), clientKey))
-	})
-	return c.failed("delete a credential", err)
-}
-
-// write runs a statement whose first two arguments are the client key and the
-// version it gets: random, so that one that is made again is not taken for the
-// one before.
-func (c *Credentials) write(ctx context.Context, what, statement, clientKey string, args ...any) error {
-	args = append([]any{clientKey, rand.Text()}, args...)
-	err := c.store.write(ctx, func(q querier) error {
-		return changed(q.ExecContext(ctx, c.store.text(statement), args...))
-	})
-	return c.failed(what, err)
-}
-
-func changed(result sql.Result, err error) error {
-	n, err := affected(result, err)
-	if err == nil && n == 0 {
-		return auth.ErrNotFound
-	}
+// keepFormers deletes the client key's former secrets that have ended. Of the others it
+// keeps those with the latest ends, at most most.
+func (c *Credentials) keepFormers(ctx context.Context, q conn, clientKey string, most int) error {
+	_, err := q.exec(ctx, `
+		DELETE FROM {formers} WHERE client_key = $1 AND id NOT IN (
+			SELECT id FROM {formers} WHERE client_key = $1 AND ends > {now} ORDER BY ends DESC LIMIT $2)`,
+		clientKey, most)
 	return err
 }
 
-func (c *Credentials) failed(what string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, sql.ErrNoRows):
-		err = auth.ErrNotFound
+// Restrict changes the restrictions of a client key in one atomic step. alter changes a
+// copy of the present credential and must leave its Key as it is. Restrict calls alter
+// again if another call has changed the row meanwhile. If alter fails, Restrict returns
+// its error unchanged and changes nothing. Restrict returns auth.ErrNotFound for an
+// unknown client key.
+func (c *Credentials) Restrict(ctx context.Context, clientKey string, alter func(*signature.Credential) error) error {
+	for {
+		version, credential, err := c.find(ctx, clientKey)
+		if err != nil {
+			return failed("restrict a credential", err)
+		}
+		altered := *credential // the cached credential is shared: alter a copy
+		if err := alter(&altered); err != nil {
+			return err
+		}
+		done, err := c.restrict(ctx, clientKey, version, altered)
+		if err != nil || done {
+			return failed("restrict a credential", err)
+		}
 	}
-	return fmt.Errorf("sqlstore: %s: %w", what, err)
 }
 
-// credentialRow is one as it is kept.
-type credentialRow struct {
-	clientKey, org, version string
-	sealed                  []byte
-	formers                 []former // that have not ended
-	ended                   bool     // there are others, which have
-	rules                   string
-	now                     int64 // Unix milliseconds
-}
-
-// former is a secret that was rotated away.
-type former struct {
-	Until  int64  `json:"until"` // Unix milliseconds
-	Sealed []byte `json:"sealed"`
-}
-
-const credentialText = `client_key, org, version, sealed, formers, restrictions, {now}`
-
-func scanCredential(scan func(...any) error) (row credentialRow, err error) {
-	var kept string
-	if err := scan(&row.clientKey, &row.org, &row.version, &row.sealed, &kept, &row.rules, &row.now); err != nil {
-		return row, err
-	}
-	if err := json.Unmarshal([]byte(kept), &row.formers); err != nil {
-		return row, err
-	}
-	all := len(row.formers)
-	row.formers = slices.DeleteFunc(row.formers, func(f former) bool { return f.Until <= row.now })
-	row.ended = len(row.formers) < all
-	return row, nil
-}
-
-// rotate puts a secret in the place of the one there is.
-func (r *credentialRow) rotate(sealed []byte, grace time.Duration) {
-	formers := []former{}
-	if grace > 0 {
-		formers = append(formers, former{r.now + grace.Milliseconds(), r.sealed})
-		formers = append(formers, r.formers...)
-	}
-	slices.SortStableFunc(formers, func(a, b former) int { return cmp.Compare(b.Until, a.Until) })
-	r.sealed, r.formers = sealed, formers[:min(len(formers), maxFormers)]
-}
-
-// findCredential returns sql.ErrNoRows for an unknown client key.
-func (s *Store) findCredential(ctx context.Context, clientKey string) (row credentialRow, err error) {
-	err = s.read(ctx, func(q querier) (err error) {
-		row, err = scanCredential(q.QueryRowContext(ctx, s.text(`SELECT `+credentialText+` FROM {credentials} WHERE client_key = $1`), clientKey).Scan)
-		return err
-	})
-	return row, err
-}
-
-// replaceCredential writes a row and gives it another version. It reports false if
-// the row is not of the version that was read any more.
-func (s *Store) replaceCredential(ctx context.Context, row credentialRow) (done bool, err error) {
-	formers, err := json.Marshal(row.formers)
+// restrict updates the row only if it still has the version. It reports whether it did.
+func (c *Credentials) restrict(ctx context.Context, clientKey, version string, restrictions signature.Credential) (done bool, err error) {
+	rules, err := rulesText(restrictions)
 	if err != nil {
 		return false, err
 	}
-	err = s.write(ctx, func(q querier) error {
-		n, err := affected(q.ExecContext(ctx, s.text(`
-			UPDATE {credentials} SET version = $3, sealed = $4, formers = $5, restrictions = $6
-			WHERE client_key = $1 AND version = $2`),
-			row.clientKey, row.version, rand.Text(), row.sealed, string(formers), row.rules))
-		done = n > 0
-		return err
+	n, err := c.store.exec(ctx, `UPDATE {credentials} SET version = $3, restrictions = $4 WHERE client_key = $1 AND version = $2`,
+		clientKey, version, rand.Text(), rules)
+	return n > 0, err
+}
+
+// Delete deletes a client key with its secrets. It returns auth.ErrNotFound for an
+// unknown client key.
+func (c *Credentials) Delete(ctx context.Context, clientKey string) error {
+	return c.change(ctx, "delete a credential", clientKey, func(q conn) error {
+		n, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1`, clientKey)
+		if err := changed(n, err, auth.ErrNotFound); err != nil {
+			return err
+		}
+		return c.keepFormers(ctx, q, clientKey, 0)
 	})
-	return done, err
+}
+
+// change runs f in a transaction. Transactions for one client key run one at a time.
+func (c *Credentials) change(ctx context.Context, what, clientKey string, f func(conn) error) error {
+	return failed(what, c.store.transact(ctx, "credential\x00"+clientKey, f))
+}
+
+// credentialRow is a stored credential with its former secrets that have not ended.
+// Each change gives the row a new random version. So a client key that is deleted and
+// created again never has a version from before.
+type credentialRow struct {
+	clientKey, org, version string
+	sealed                  []byte
+	formers                 []former
+	rules                   string
+}
+
+// former is a secret that a rotation has replaced.
+type former struct {
+	ends   int64 // Unix milliseconds
+	sealed []byte
+}
+
+// credentialText selects a row for each former secret, or one row if there is none.
+const credentialText = `
+	SELECT c.org, c.version, c.sealed, c.restrictions, f.ends, f.sealed
+	FROM {credentials} AS c LEFT JOIN {formers} AS f ON f.client_key = c.client_key AND f.ends > {now}
+	WHERE c.client_key = $1`
+
+// row returns auth.ErrNotFound for an unknown client key.
+func (c *Credentials) row(ctx context.Context, clientKey string) (row credentialRow, err error) {
+	err = c.store.read(ctx, func(q conn) error {
+		row = credentialRow{clientKey: clientKey}
+		return q.each(ctx, credentialText, []any{clientKey}, func(rows *sql.Rows) error {
+			var ends sql.NullInt64
+			var sealed []byte
+			err := rows.Scan(&row.org, &row.version, &row.sealed, &row.rules, &ends, &sealed)
+			if ends.Valid {
+				row.formers = append(row.formers, former{ends.Int64, sealed})
+			}
+			return err
+		})
+	})
+	if err == nil && row.version == "" {
+		err = auth.ErrNotFound
+	}
+	return row, err
 }
 
 // Credential implements signature.Credentials.
@@ -248,39 +231,47 @@ func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signat
 	if !storable(clientKey) {
 		return nil, auth.ErrNotFound
 	}
-	row, err := c.store.findCredential(ctx, clientKey)
+	_, credential, err := c.find(ctx, clientKey)
+	return credential, failed("find a credential", err)
+}
+
+// find returns the shared credential and the version of its row.
+func (c *Credentials) find(ctx context.Context, clientKey string) (version string, found *signature.Credential, err error) {
+	row, err := c.row(ctx, clientKey)
 	if err != nil {
-		return nil, c.failed("find a credential", err)
+		return "", nil, err
 	}
-	return c.built.credential(row, func() (*signature.Credential, error) { return c.build(row) })
+	found, err = c.built.credential(row, func() (*signature.Credential, error) { return c.build(row) })
+	return row.version, found, err
 }
 
 func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 	var rules rules
 	if err := json.Unmarshal([]byte(row.rules), &rules); err != nil {
-		return nil, fmt.Errorf("sqlstore: find a credential: %w", err)
+		return nil, err
 	}
-	secret, err := c.store.unseal(secretPlace(row.org, row.clientKey), row.sealed)
+	at := secretLocation(row.org, row.clientKey)
+	secret, err := c.store.unseal(at, row.sealed)
 	if err != nil {
 		return nil, err
 	}
 	key, err := signing.NewKey(row.clientKey, signing.Secret(secret))
-	for _, former := range row.formers {
-		if err != nil {
-			return nil, err
-		}
-		if secret, err = c.store.unseal(secretPlace(row.org, row.clientKey), former.Sealed); err == nil {
-			key, err = key.WithFormer(signing.Secret(secret), time.UnixMilli(former.Until))
-		}
-	}
 	if err != nil {
 		return nil, err
+	}
+	for _, former := range row.formers {
+		if secret, err = c.store.unseal(at, former.sealed); err != nil {
+			return nil, err
+		}
+		if key, err = key.WithFormer(signing.Secret(secret), time.UnixMilli(former.ends)); err != nil {
+			return nil, err
+		}
 	}
 	return rules.credential(key), nil
 }
 
-// rules are restrictions as text. A nil list stays null: it means another
-// thing than an empty one.
+// rules are restrictions in JSON. A nil list is stored as null, because nil and empty
+// lists mean different things.
 type rules struct {
 	Account   string         `json:"account,omitempty"`
 	Accounts  []string       `json:"accounts"`
@@ -291,7 +282,7 @@ type rules struct {
 	Disabled  bool           `json:"disabled,omitempty"`
 }
 
-func newRules(c signature.Credential) rules {
+func rulesText(c signature.Credential) (string, error) {
 	r := rules{Account: c.Account, Accounts: c.Accounts, Scope: c.Scope, Networks: c.Networks, Disabled: c.Disabled}
 	if !c.NotBefore.IsZero() {
 		r.NotBefore = &c.NotBefore
@@ -299,7 +290,8 @@ func newRules(c signature.Credential) rules {
 	if !c.NotAfter.IsZero() {
 		r.NotAfter = &c.NotAfter
 	}
-	return r
+	text, err := json.Marshal(r)
+	return string(text), err
 }
 
 func (r rules) credential(key *signing.Key) *signature.Credential {
@@ -315,15 +307,15 @@ func (r rules) credential(key *signing.Key) *signature.Credential {
 	return c
 }
 
-// built remembers what rows were built into.
+// built caches the credentials that were built from rows.
 type built struct {
 	mu    sync.RWMutex
 	found map[string]builtRow // by client key
 }
 
-// builtRow is what a row of a version was built into while some of its former
-// secrets had not ended. Their number tells which: of one version, those that
-// end sooner are always missing first.
+// builtRow is the credential built from one version of a row. formers is the number of
+// its former secrets that had not ended. The number identifies them: within one
+// version, the secret with the earliest end is always the next to go.
 type builtRow struct {
 	version string
 	formers int
@@ -345,7 +337,7 @@ func (b *built) credential(row credentialRow, build func() (*signature.Credentia
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// Another call may have been first: all get the same pointer.
+	// A concurrent call may have stored one first. All callers get the same pointer.
 	if known := b.found[row.clientKey]; known.is(row) {
 		return known.Credential, nil
 	}

@@ -1,43 +1,46 @@
 package sqlstore
 
-import "strings"
+import (
+	"strings"
 
-// Dialect is the SQL of one database.
-type Dialect uint8
-
-// The dialects. The zero Dialect is none of them.
-const (
-	PostgreSQL Dialect = iota + 1 // 12 or later
-	SQLite                        // 3.42 or later
+	"github.com/tenantkit/tenantkit/internal/sqldialect"
 )
 
-func (d Dialect) valid() bool { return d == PostgreSQL || d == SQLite }
+// Dialect is the SQL of one database. Package sqlpage uses the same type.
+type Dialect = sqldialect.Dialect
 
-// words are what the texts of statements have in braces, other than tables.
-// {now} is the engine's clock in Unix milliseconds, rounded down as timestamps
-// on the wire are. {max} is the greater of two values.
-func (d Dialect) words() []string {
+// The dialects. The zero Dialect is invalid.
+const (
+	PostgreSQL = sqldialect.PostgreSQL // 12 or later
+	SQLite     = sqldialect.SQLite     // 3.42 or later
+)
+
+// substitutions returns pairs: a placeholder in a statement, and the SQL that replaces
+// it. The names of tables are not among them. {now} is the engine's clock in Unix
+// milliseconds, rounded down like timestamps on the wire. {max} is the greater of two
+// values.
+func substitutions(d Dialect) []string {
 	if d == PostgreSQL {
 		return []string{
 			"{now}", "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
-			"{bytes}", "bytea", "{text}", `text COLLATE "C"`, "{max}", "greatest", "{min}", "least",
+			"{bytes}", "bytea", "{text}", `text COLLATE "C"`, "{int}", "bigint", "{strict}", "", "{max}", "greatest", "{min}", "least",
 			"{skip}", "FOR UPDATE SKIP LOCKED",
 		}
 	}
 	return []string{
 		"{now}", "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)",
-		"{bytes}", "BLOB", "{text}", "TEXT", "{max}", "max", "{min}", "min",
+		"{bytes}", "BLOB", "{text}", "TEXT", "{int}", "INTEGER", "{strict}", " STRICT", "{max}", "max", "{min}", "min",
 		"{skip}", "",
-		"$", "?", // ?1 is the first argument, $1 a name
+		"$", "?", // in SQLite ?1 is the first argument, and $1 is a named one
 	}
 }
 
-// replacer writes {now} and its like, and a table such as {ledger} as
-// prefix_ledger.
-func (d Dialect) replacer(prefix string) *strings.Replacer {
-	words := d.words()
+// newReplacer returns the Replacer for statements. It replaces placeholders such as {now},
+// and writes a table such as {ledger} as prefix_ledger.
+func newReplacer(d Dialect, prefix string) *strings.Replacer {
+	all := substitutions(d)
 	for _, table := range tables {
-		words = append(words, "{"+table+"}", prefix+table)
+		all = append(all, "{"+table+"}", prefix+table)
 	}
-	return strings.NewReplacer(words...)
+	return strings.NewReplacer(all...)
 }

@@ -1,75 +1,78 @@
-// Package sqlstore keeps what instances of a server must share in a database:
-// what has been accepted, issued and opened, the key pairs, the secrets and the
-// second factors. It works over database/sql, for PostgreSQL and SQLite, and
-// imports no driver. MySQL is not covered.
+// Package sqlstore implements the stores of the other packages in a SQL database, which
+// any number of server instances share. The stores hold accepted requests, issued
+// tokens, sessions, key pairs, signing secrets, second factors and counts of tries. It
+// works over database/sql, for PostgreSQL and SQLite, and imports no driver. It does
+// not support MySQL.
 //
 //	store, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL, sqlstore.Options{Sealer: sealer})
 //
-// One Store has them all: Replays, Ledger, Keys, Credentials, Sessions,
-// Attempts and Factors. It does not own the sql.DB, starts no goroutine and has
-// nothing to close. Package storetest runs over each of them.
+// One Store has all of them: Replays, Ledger, Keys, Credentials, Sessions, Attempts and
+// Factors. It does not own the sql.DB, starts no goroutine and needs no Close. The
+// suites of package storetest test each store.
 //
 // # Choosing
 //
-// PostgreSQL is for instances on any number of machines, SQLite for processes
-// on one. Each accepted signature and each use of a counted token is a commit
-// that waits for the disk; where that is too slow, package redisstore takes
-// Replays, Ledger, Sessions and Attempts, and what holds secrets stays here.
+// Use PostgreSQL for instances on any number of machines, and SQLite for processes on
+// one machine. Each accepted signature and each use of a counted token is a commit that
+// waits for the disk. If that is too slow, use package redisstore for Replays, Ledger,
+// Sessions and Attempts. Secrets (Keys, Credentials and Factors) then stay here.
 //
 // # Tables
 //
-// Open makes the tables it does not find, all with one prefix. Any number of
-// instances may open at once. Where the program may not do so, run the text
-// that Schema returns beforehand; Open then changes nothing.
+// Open creates the tables that are missing. Their names share one prefix. Any number of
+// instances may call Open at the same time. If the program may not create tables, run
+// the statements that Schema returns before; Open then changes nothing.
 //
 // # What may be lost
 //
-// Guarantee says what survives the end of the engine's process, the loss of
-// power and a failover. Open asks the engine for its settings and refuses those
-// that lose what was confirmed, and says how to put them right.
+// Guarantee tells what survives a killed engine process, a power loss and a failover.
+// Open reads the engine's settings and refuses those that can lose confirmed changes.
+// Its error says how to correct them.
 //
-// PostgreSQL: a primary with fsync and synchronous_commit on, and the isolation
-// level read committed. A standby that is promoted may lack the latest commits
-// unless it is a synchronous one: a use that was spent or a revocation may then
-// come back. Replays do not, see Replays.
+// PostgreSQL must be a primary, 12 or later, with the isolation level read committed.
+// fsync, full_page_writes and synchronous_commit must not be off. A promoted standby
+// may lack the latest commits, unless it is a synchronous standby. A spent use or a
+// revoked token may then be valid again. Replays begin a new epoch instead, see
+// Replays.
 //
-// SQLite, 3.42 or later: a file, with synchronous FULL or better. Prefer
-// journal_mode WAL, in which readers do not wait for writers, and set a
-// busy_timeout of less than the Guard's deadline. Text of a driver such as
+// SQLite must be 3.42 or later, with a database file. Set synchronous to FULL or EXTRA:
+// with NORMAL, which Open accepts, a power loss may undo confirmed changes. Prefer
+// journal_mode WAL, in which readers do not wait for writers. Set a busy_timeout
+// shorter than the Guard's deadline. A data source name for a driver such as
 // modernc.org/sqlite:
 //
 //	file:service.db?_pragma=busy_timeout(250)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)
 //
 // # Prepared statements
 //
-// In SQLite the statements stay prepared, on each connection. In PostgreSQL that is
-// the driver's choice: pgx does so by itself. Behind a pooler that shares
-// connections between transactions and does not know prepared statements, tell the
-// driver to use none: default_query_exec_mode=exec in pgx.
+// In SQLite the statements stay prepared on each connection. In PostgreSQL that is the
+// driver's choice; pgx prepares them by itself. Some poolers share connections between
+// transactions and do not support prepared statements. Behind such a pooler, turn
+// prepared statements off in the driver: default_query_exec_mode=exec in pgx.
 //
 // # Clock
 //
-// The clock is the engine's, so that those of the instances need not agree.
-// Rows that have ended are deleted by the way, some with every few writes; call
-// Sweep now and then where writes are rare.
+// The stores use the engine's clock, so the clocks of the instances need not agree.
+// Some writes also delete expired rows. Where writes are rare, call Sweep regularly.
 //
 // # Errors
 //
-// Errors are the sentinels of the interfaces, or else those of the driver,
-// wrapped: then the outcome is unknown, unless it says that the database is
-// locked. No error holds a secret. Every call returns when its context ends,
-// if those of the driver do.
+// An error is either a sentinel of the interfaces or a wrapped error of the driver.
+// After an error of the driver the outcome is unknown, unless the error says that the
+// database is locked. No error holds a secret. Every call returns when its context
+// ends, if the driver's calls do.
 //
 // # What is not checked
 //
-// Settings that are changed after Open, or that differ between connections of
-// one sql.DB; whether somebody else has altered the tables or put back a backup,
-// beyond what Replays say of it; and whether the sealing key is kept apart from
+// Open does not notice settings that change later, or that differ between connections
+// of one sql.DB. Nothing detects that somebody altered the tables or restored a backup,
+// beyond what Replays documents. Nothing checks that the sealing key is kept apart from
 // the database.
 //
 // # Compatibility
 //
-// Open brings the tables of an earlier version to its own, and refuses those of
-// a later one. Structs may get more fields: write literals of them with keys.
-// Errors are to be told apart by errors.Is, their texts may change.
+// Open upgrades the tables of an earlier version in one transaction, and refuses those
+// of a later version. Running instances of an earlier version may then get errors: stop
+// them first. Structs may get more fields: write keyed literals. Tell errors apart by
+// errors.Is; their texts may change.
 package sqlstore

@@ -13,12 +13,12 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// engine answers as one that is set up in ways that those of the other tests
-// cannot be.
+// engine is a fake database engine with settings that the engines of the other tests
+// cannot have.
 type engine struct {
-	settings map[string]string // of PostgreSQL
-	answers  map[string]string // of SQLite, by a part of the question
-	fails    map[string]error  // statements, by a part of them
+	settings map[string]string // PostgreSQL's settings
+	answers  map[string]string // SQLite's answers, by a part of the query
+	fails    map[string]error  // errors of statements, by a part of their text
 	closed   int               // connections
 	sent     int               // statements
 }
@@ -74,7 +74,7 @@ func (c connection) QueryContext(_ context.Context, query string, _ []driver.Nam
 	case strings.Contains(query, "maker, maker_app, parent"):
 		return &rows{{"ann", "app", "up"}}, nil
 	case strings.Contains(query, "max(version)"):
-		return &rows{{int64(2)}}, nil
+		return &rows{{int64(3)}}, nil
 	case strings.Contains(query, "relpersistence"):
 		return &rows{{false}}, nil
 	case strings.Contains(query, "count(*)"):
@@ -101,7 +101,7 @@ func (e *engine) open(dialect sqlstore.Dialect) (*sqlstore.Store, error) {
 	return sqlstore.Open(context.Background(), sql.OpenDB(e), dialect, sqlstore.Options{})
 }
 
-// postgres is one that is fit.
+// postgres returns a fake PostgreSQL that Open accepts.
 func postgres() *engine {
 	return &engine{settings: map[string]string{
 		"server_version_num": "120000", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on",
@@ -147,7 +147,7 @@ func TestPostgresByItsSettings(t *testing.T) {
 	}
 }
 
-// sqlite is one that is fit.
+// sqlite returns a fake SQLite that Open accepts.
 func sqlite(version string) *engine {
 	return &engine{answers: map[string]string{
 		"sqlite_version": version, "PRAGMA synchronous": "2", "PRAGMA journal_mode": "wal", "pragma_database_list": "/file",
@@ -165,8 +165,8 @@ func TestSQLiteByItsVersion(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatIsNotRolledBackIsClosed has a transaction fail and stay:
-// whoever got the connection next would be inside it.
+// TestAConnectionThatIsNotRolledBackIsClosed lets the rollback of a transaction fail.
+// The next user of the connection would otherwise be inside that transaction.
 func TestAConnectionThatIsNotRolledBackIsClosed(t *testing.T) {
 	broken := errors.New("disk I/O error")
 	for name, c := range map[string]struct {

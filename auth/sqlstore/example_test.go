@@ -22,7 +22,7 @@ var (
 	store *sqlstore.Store
 )
 
-// The driver is the program's choice, and imported there.
+// The program chooses the driver and imports it.
 func ExampleOpen() {
 	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
 	if err != nil {
@@ -34,13 +34,13 @@ func ExampleOpen() {
 	}
 	store, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL, sqlstore.Options{Prefix: "acme_", Sealer: sealer})
 	if err != nil {
-		log.Fatal(err) // It says which setting to change.
+		log.Fatal(err) // the error says which setting to change
 	}
 	log.Print(store.Guarantee())
 }
 
 func ExampleSchema() {
-	// Into the tool that makes the other tables of the program.
+	// Pass the text to the tool that creates the program's other tables.
 	text := sqlstore.Schema(sqlstore.SQLite, "acme_")
 	fmt.Println(text[:45])
 	// Output:
@@ -72,7 +72,7 @@ func ExampleStore_Keys() {
 	if err != nil {
 		log.Fatal(err) // sqlstore.ErrNoSealer
 	}
-	// A key that was replaced by another instance is unknown two seconds later.
+	// A key that another instance replaced is unknown after two seconds.
 	cached := token.Cached(keys, 2*time.Second)
 	public, err := keys.Generate(ctx, "acme", "sKfhQKJTXnDrGRjGPQYVkW")
 	if err != nil {
@@ -92,7 +92,7 @@ func ExampleStore_Credentials() {
 		log.Fatal(err)
 	}
 	fmt.Println(clientKey, string(secret)) // shown once
-	// The one before verifies for a day, until all clients have the new one.
+	// The present secret verifies for another day, until all clients have the new one.
 	next, err := credentials.Rotate(ctx, clientKey, 24*time.Hour)
 	fmt.Println(string(next), err)
 }
@@ -118,7 +118,7 @@ func ExampleStore_Factors() {
 
 func ExampleStore_Sweep() {
 	for range time.Tick(time.Minute) {
-		// A connection that answers nothing must not be the end of sweeping.
+		// A dead connection must not stop the sweeping for good.
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		if err := store.Sweep(ctx); err != nil {
 			log.Print(err)
@@ -127,7 +127,7 @@ func ExampleStore_Sweep() {
 	}
 }
 
-// A new sealing key is rolled out in two steps; then the old one goes.
+// A new sealing key is rolled out in two steps; then the old key is removed.
 func ExampleStore_Reseal() {
 	if err := store.Reseal(ctx); err != nil {
 		log.Fatal(err)

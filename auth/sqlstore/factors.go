@@ -5,12 +5,11 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Factors keeps the second factors of accounts, the secrets sealed.
+// Factors stores the second factors of accounts, with sealed secrets.
 type Factors struct{ store *Store }
 
 // Factors returns the store's second factors, or ErrNoSealer.
@@ -23,7 +22,7 @@ func (s *Store) Factors() (*Factors, error) {
 
 var _ session.Factors = (*Factors)(nil)
 
-func factorPlace(org, account string) place { return place{"second factor", org, account} }
+func factorLocation(org, account string) location { return location{"second factor", org, account} }
 
 // Factor implements session.Factors.
 func (f *Factors) Factor(ctx context.Context, org, account string) (session.Factor, error) {
@@ -32,24 +31,22 @@ func (f *Factors) Factor(ctx context.Context, org, account string) (session.Fact
 		return factor, nil
 	}
 	var sealed, recovery []byte
-	err := f.store.read(ctx, func(q querier) error {
-		return q.QueryRowContext(ctx, f.store.text(`SELECT version, sealed, step, recovery FROM {factors} WHERE org = $1 AND account = $2`),
-			org, account).Scan(&factor.Version, &sealed, &factor.Step, &recovery)
-	})
+	err := f.store.find(ctx, `SELECT version, sealed, step, recovery FROM {factors} WHERE org = $1 AND account = $2`,
+		[]any{org, account}, &factor.Version, &sealed, &factor.Step, &recovery)
 	if errors.Is(err, sql.ErrNoRows) {
 		return session.Factor{}, nil
 	}
 	if err == nil {
-		err = f.read(&factor, factorPlace(org, account), sealed, recovery)
+		err = f.read(&factor, factorLocation(org, account), sealed, recovery)
 	}
 	if err != nil {
-		return session.Factor{}, fmt.Errorf("sqlstore: find a second factor: %w", err)
+		return session.Factor{}, failed("find a second factor", err)
 	}
 	return factor, nil
 }
 
-func (f *Factors) read(factor *session.Factor, p place, sealed, recovery []byte) error {
-	secrets, err := f.store.unseal(p, sealed)
+func (f *Factors) read(factor *session.Factor, at location, sealed, recovery []byte) error {
+	secrets, err := f.store.unseal(at, sealed)
 	if err != nil {
 		return err
 	}
@@ -65,8 +62,8 @@ func (f *Factors) read(factor *session.Factor, p place, sealed, recovery []byte)
 	return nil
 }
 
-// appendSecret writes a secret behind its length, so that none and an empty one
-// are apart: 0 is none, 1 an empty one.
+// appendSecret appends a secret after its length plus 1. The length 0 means no secret,
+// so no secret differs from an empty one.
 func appendSecret(to []byte, secret session.FactorSecret) []byte {
 	if secret == nil {
 		return binary.AppendUvarint(to, 0)
@@ -91,25 +88,17 @@ func (f *Factors) Save(ctx context.Context, org, account string, factor session.
 	if !storable(org, account) {
 		return errors.New("sqlstore: save a second factor: a name is not UTF-8 or has a zero byte")
 	}
-	sealed := f.store.seal(factorPlace(org, account), appendSecret(appendSecret(nil, factor.Secret), factor.Pending))
+	sealed := f.store.seal(factorLocation(org, account), appendSecret(appendSecret(nil, factor.Secret), factor.Pending))
 	recovery := []byte{}
 	for _, hash := range factor.Recovery {
 		recovery = append(recovery, hash[:]...)
 	}
-	err := f.store.write(ctx, func(q querier) error {
-		n, err := affected(q.ExecContext(ctx, f.store.text(saveText(factor.Version)), org, account, factor.Version, sealed, factor.Step, recovery))
-		if err == nil && n == 0 {
-			return session.ErrConflict
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: save a second factor: %w", err)
-	}
-	return nil
+	n, err := f.store.exec(ctx, saveText(factor.Version), org, account, factor.Version, sealed, factor.Step, recovery)
+	return failed("save a second factor", changed(n, err, session.ErrConflict))
 }
 
-// saveText is one statement either way, which one of those at once wins.
+// saveText returns the one statement that saves a factor. Of concurrent calls for the
+// same version, one wins.
 func saveText(version int64) string {
 	if version == 0 {
 		return `INSERT INTO {factors} (org, account, version, sealed, step, recovery) VALUES ($1, $2, CAST($3 AS bigint) + 1, $4, $5, $6)

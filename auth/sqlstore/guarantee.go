@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// Guarantee is what becomes of what a store has confirmed, by the settings that
-// Open has found. Settings changed afterwards are not noticed.
+// Guarantee tells which failures the confirmed changes of a store survive. It follows
+// from the settings that Open has read. It does not notice settings that change later.
 type Guarantee struct {
-	Kill     bool // it survives the end of the engine's process
-	Power    bool // it survives the loss of power
-	Failover bool // it survives the promotion of a standby
+	Kill     bool // they survive the end of the engine's process
+	Power    bool // they survive the loss of power
+	Failover bool // they survive the promotion of a standby
 
 	text string
 }
 
-// String returns it in a few sentences, fit for a log.
+// String describes the guarantee in a few sentences, fit for a log.
 func (g Guarantee) String() string { return g.text }
 
-// Guarantee returns what the store promises.
+// Guarantee returns the guarantee that Open has determined.
 func (s *Store) Guarantee() Guarantee { return s.guarantee }
 
-// settings are what an engine has answered, by name.
+// settings are the engine's settings, by name.
 type settings struct {
 	dialect Dialect
-	is      map[string]string
+	values  map[string]string
 }
 
 func (s *Store) probe(ctx context.Context) (settings, error) {
@@ -52,7 +52,7 @@ func (s *Store) probePostgres(ctx context.Context) (settings, error) {
 		if err := rows.Scan(&name, &setting); err != nil {
 			return found, err
 		}
-		found.is[name] = setting
+		found.values[name] = setting
 	}
 	return found, rows.Err()
 }
@@ -66,16 +66,15 @@ func (s *Store) probeSQLite(ctx context.Context) (settings, error) {
 		"file":         "SELECT coalesce(max(file), '') FROM pragma_database_list WHERE name = 'main'",
 	} {
 		var setting string
-		err := s.read(ctx, func(q querier) error { return q.QueryRowContext(ctx, query).Scan(&setting) })
-		if err != nil {
+		if err := s.find(ctx, query, nil, &setting); err != nil {
 			return found, err
 		}
-		found.is[name] = strings.ToLower(setting)
+		found.values[name] = strings.ToLower(setting)
 	}
 	return found, nil
 }
 
-// refusal says why a store may not work over an engine with the settings.
+// refusal returns an error if a store must not use an engine with these settings.
 func (f settings) refusal(undurable bool) error {
 	if err := f.unfit(); err != nil {
 		return err
@@ -86,44 +85,45 @@ func (f settings) refusal(undurable bool) error {
 	return nil
 }
 
-// unfit says what no option allows.
+// unfit returns an error for a setting that no option accepts.
 func (f settings) unfit() error {
 	if f.dialect == SQLite {
-		if olderThan(f.is["version"], 3, 42) {
-			return fmt.Errorf("SQLite %s is older than 3.42", f.is["version"])
+		if olderThan(f.values["version"], 3, 42) {
+			return fmt.Errorf("SQLite %s is older than 3.42", f.values["version"])
 		}
 		return nil
 	}
-	version, _ := strconv.Atoi(f.is["server_version_num"])
+	version, _ := strconv.Atoi(f.values["server_version_num"])
 	switch {
 	case version < 12_00_00:
 		return errors.New("PostgreSQL is older than 12")
-	case f.is["recovery"] == "true":
+	case f.values["recovery"] == "true":
 		return errors.New("the server is a standby (pg_is_in_recovery), which lags behind and cannot write: connect to the primary, as with target_session_attrs=read-write")
-	case f.is["default_transaction_read_only"] == "on":
+	case f.values["default_transaction_read_only"] == "on":
 		return errors.New("default_transaction_read_only is on: set it to off for this role or connection")
-	case f.is["default_transaction_isolation"] != "read committed":
+	case f.values["default_transaction_isolation"] != "read committed":
 		return fmt.Errorf("default_transaction_isolation is %q, under which claims at once fail: set it to 'read committed' for this role or connection",
-			f.is["default_transaction_isolation"])
+			f.values["default_transaction_isolation"])
 	}
 	return nil
 }
 
-// lossy says what loses what was confirmed, and how to put it right; or "".
+// lossy returns which setting can lose confirmed changes and how to correct it, or ""
+// if none can.
 func (f settings) lossy() string {
 	if f.dialect == SQLite {
 		switch {
-		case f.is["file"] == "":
+		case f.values["file"] == "":
 			return "the database is in memory: open a file"
-		case f.is["synchronous"] == "0":
+		case f.values["synchronous"] == "0":
 			return "synchronous is OFF: run PRAGMA synchronous = FULL on each connection, best by the data source name"
-		case f.is["journal_mode"] == "off", f.is["journal_mode"] == "memory":
-			return "journal_mode is " + strings.ToUpper(f.is["journal_mode"]) + ": run PRAGMA journal_mode = WAL"
+		case f.values["journal_mode"] == "off", f.values["journal_mode"] == "memory":
+			return "journal_mode is " + strings.ToUpper(f.values["journal_mode"]) + ": run PRAGMA journal_mode = WAL"
 		}
 		return ""
 	}
 	for _, setting := range []string{"fsync", "full_page_writes", "synchronous_commit"} {
-		if f.is[setting] == "off" {
+		if f.values[setting] == "off" {
 			return setting + " is off: set it to on in postgresql.conf, for this role or for this connection"
 		}
 	}
@@ -134,16 +134,16 @@ func (f settings) guarantee(unlogged []string) Guarantee {
 	if f.dialect == SQLite {
 		return f.guaranteeSQLite()
 	}
-	commit := f.is["synchronous_commit"]
+	commit := f.values["synchronous_commit"]
 	g := Guarantee{
-		// Other processes of the server end with the one that is killed, and
-		// what was not written yet with their memory.
+		// When one process of the server is killed, its other processes end, too. Changes
+		// that are only in their memory are lost.
 		Kill:  commit != "off" && unlogged == nil,
 		Power: f.lossy() == "" && unlogged == nil,
 	}
-	g.Failover = g.Power && f.is["synchronous_standby_names"] != "" && (commit == "on" || commit == "remote_apply")
+	g.Failover = g.Power && f.values["synchronous_standby_names"] != "" && (commit == "on" || commit == "remote_apply")
 	g.text = fmt.Sprintf("PostgreSQL with fsync %s, full_page_writes %s, synchronous_commit %s: what was confirmed %s the end of its processes and %s the loss of power.",
-		f.is["fsync"], f.is["full_page_writes"], commit, survives(g.Kill), survives(g.Power))
+		f.values["fsync"], f.values["full_page_writes"], commit, survives(g.Kill), survives(g.Power))
 	if unlogged != nil {
 		g.text += " Unlogged tables: " + strings.Join(unlogged, ", ") + "."
 	}
@@ -156,10 +156,10 @@ func (f settings) guarantee(unlogged []string) Guarantee {
 }
 
 func (f settings) guaranteeSQLite() Guarantee {
-	mode, level := f.is["journal_mode"], f.is["synchronous"]
-	g := Guarantee{Kill: f.is["file"] != "" && mode != "off" && mode != "memory"}
-	// NORMAL does not wait for the disk in WAL mode, and leaves a small chance of
-	// damage in the others.
+	mode, level := f.values["journal_mode"], f.values["synchronous"]
+	g := Guarantee{Kill: f.values["file"] != "" && mode != "off" && mode != "memory"}
+	// In WAL mode NORMAL does not wait for the disk. In the other modes it leaves a
+	// small risk of a damaged file.
 	g.Power = g.Kill && (level == "2" || level == "3")
 	g.text = fmt.Sprintf("SQLite with journal_mode %s, synchronous %s: what was confirmed %s the end of the process and %s the loss of power. There is no failover: a copy put in place of the file brings back what it has.",
 		mode, level, survives(g.Kill), survives(g.Power))
@@ -173,7 +173,7 @@ func survives(yes bool) string {
 	return "may not survive"
 }
 
-// unlogged returns which of the tables a crash of PostgreSQL empties.
+// unlogged returns the names of the tables that PostgreSQL empties after a crash.
 func (s *Store) unlogged(ctx context.Context) (names []string, err error) {
 	if s.dialect != PostgreSQL {
 		return nil, nil

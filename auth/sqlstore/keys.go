@@ -12,10 +12,10 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Keys keeps the key pairs that apps sign tokens with, one for each app, the
-// private keys sealed. A pair that is replaced or deleted is unknown at once,
-// in every instance that asks the database; put token.Cached in front, and it
-// is unknown within the time stated there.
+// Keys stores the key pairs with which apps sign tokens, one for each app, with sealed
+// private keys. A replaced or deleted pair is unknown at once, in every instance that
+// reads the database. With token.Cached in front, it is unknown within the time
+// documented there.
 type Keys struct{ store *Store }
 
 // Keys returns the store's key pairs, or ErrNoSealer.
@@ -32,14 +32,14 @@ var (
 	_ token.Exposed = (*Keys)(nil)
 )
 
-// pairBits is the size of what Generate makes.
+// pairBits is the size of the pairs that Generate makes.
 const pairBits = 2048
 
-func pairPlace(org, clientKey string) place { return place{"key pair", org, clientKey} }
+func pairLocation(org, clientKey string) location { return location{"key pair", org, clientKey} }
 
-// Generate gives an app a new pair of 2048 bits in place of the one it had,
-// which invalidates every token of the app. Whether the app's key is exposed
-// stays as it was. It returns the new public key.
+// Generate replaces an app's pair by a new one of 2048 bits. That invalidates every
+// token of the app. The app's key stays exposed if it was. Generate returns the new
+// public key.
 func (k *Keys) Generate(ctx context.Context, org, clientKey string) (*token.PublicKey, error) {
 	pair, err := token.GeneratePair(pairBits)
 	if err != nil {
@@ -52,18 +52,18 @@ func (k *Keys) Generate(ctx context.Context, org, clientKey string) (*token.Publ
 	return &pair.PublicKey, nil
 }
 
-// Put gives pair.ClientKey this pair in place of the one it had. It returns an
-// error matching token.ErrBadKey for a pair that is not fit, that another app
-// has, or whose private key is held elsewhere and cannot be kept here.
+// Put stores pair as the one pair of pair.ClientKey and replaces its present pair. It
+// returns an error that matches token.ErrBadKey for an unfit pair and for a pair of
+// another app. So it does if the Signer is no *rsa.PrivateKey, such as a key in an HSM.
 func (k *Keys) Put(ctx context.Context, pair *token.KeyPair) error {
 	_, err := k.put(ctx, pair, `excluded.exposed`)
 	return err
 }
 
-// put writes a pair, and returns whether it is exposed. One pair is put at a
-// time: PostgreSQL takes a row that another statement is about to insert for
-// none, and then refuses the same key id as a duplicate of that row's, where
-// this app's pair is to be replaced or another app's is to be named.
+// put stores a pair and returns whether it is exposed. Calls of put run one at a time,
+// because PostgreSQL does not see a row that a concurrent statement is inserting. It
+// would then refuse the key id as a duplicate. But put must replace the pair of the
+// same app, and return ErrBadKey for a pair of another app.
 func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (isExposed bool, err error) {
 	if err := pair.Validate(); err != nil {
 		return false, err
@@ -80,34 +80,34 @@ func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (is
 	if err != nil {
 		return false, fmt.Errorf("%w: %v", token.ErrBadKey, err)
 	}
-	sealed := k.store.seal(pairPlace(pair.Org, pair.ClientKey), secret)
-	err = k.store.transact(ctx, "key pairs", func(q querier) error {
-		return one(ctx, q, k.store.text(`
+	sealed := k.store.seal(pairLocation(pair.Org, pair.ClientKey), secret)
+	err = k.store.transact(ctx, "key pairs", func(q conn) error {
+		return q.one(ctx, `
 			INSERT INTO {keys} (client_key, org, key_id, public, sealed, exposed)
 			SELECT $1, $2, $3, CAST($4 AS {bytes}), CAST($5 AS {bytes}), CAST($6 AS bigint)
 			WHERE NOT EXISTS (SELECT 1 FROM {keys} WHERE key_id = $3 AND client_key <> $1)
 			ON CONFLICT (client_key) DO UPDATE SET org = excluded.org, key_id = excluded.key_id,
 				public = excluded.public, sealed = excluded.sealed, exposed = `+exposed+`
-			RETURNING exposed = 1`),
+			RETURNING exposed = 1`,
 			[]any{pair.ClientKey, pair.Org, pair.KeyID, public, sealed, number(pair.Exposed)}, &isExposed)
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, fmt.Errorf("%w: pair of another app", token.ErrBadKey)
 	case err != nil:
-		return false, fmt.Errorf("sqlstore: put a key pair: %w", err)
+		return false, failed("put a key pair", err)
 	}
 	return isExposed, nil
 }
 
-// Delete forgets the pair of an app, which invalidates every token of the app.
-// It returns token.ErrNotFound when there is none.
+// Delete deletes an app's pair. That invalidates every token of the app. It returns
+// token.ErrNotFound if the app has no pair.
 func (k *Keys) Delete(ctx context.Context, clientKey string) error {
 	return k.change(ctx, "delete a key pair", clientKey, `DELETE FROM {keys} WHERE client_key = $1`)
 }
 
-// Expose lists the app's public key among those of its org, or no longer. It
-// returns token.ErrNotFound when the app has no pair.
+// Expose adds the app's public key to the exposed keys of its org, or removes it if
+// exposed is false. It returns token.ErrNotFound if the app has no pair.
 func (k *Keys) Expose(ctx context.Context, clientKey string, exposed bool) error {
 	return k.change(ctx, "expose a key", clientKey, `UPDATE {keys} SET exposed = $2 WHERE client_key = $1`, number(exposed))
 }
@@ -116,17 +116,8 @@ func (k *Keys) change(ctx context.Context, what, clientKey, statement string, ar
 	if !storable(clientKey) {
 		return token.ErrNotFound
 	}
-	err := k.store.write(ctx, func(q querier) error {
-		n, err := affected(q.ExecContext(ctx, k.store.text(statement), append([]any{clientKey}, args...)...))
-		if err == nil && n == 0 {
-			return token.ErrNotFound
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: %s: %w", what, err)
-	}
-	return nil
+	n, err := k.store.exec(ctx, statement, append([]any{clientKey}, args...)...)
+	return failed(what, changed(n, err, token.ErrNotFound))
 }
 
 // Public implements token.Keys.
@@ -135,15 +126,15 @@ func (k *Keys) Public(ctx context.Context, kid string) (*token.PublicKey, error)
 		return nil, token.ErrNotFound
 	}
 	var public *token.PublicKey
-	err := k.store.read(ctx, func(q querier) (err error) {
-		public, err = scanPublic(q.QueryRowContext(ctx, k.store.text(`SELECT `+publicText+` FROM {keys} WHERE key_id = $1`), kid).Scan)
+	err := k.store.read(ctx, func(q conn) (err error) {
+		public, err = scanPublic(q.row(ctx, `SELECT `+publicText+` FROM {keys} WHERE key_id = $1`, kid).Scan)
 		return err
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, token.ErrNotFound
 	case err != nil:
-		return nil, fmt.Errorf("sqlstore: find a key: %w", err)
+		return nil, failed("find a key", err)
 	}
 	return public, nil
 }
@@ -155,8 +146,8 @@ func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, er
 	}
 	var public *token.PublicKey
 	var sealed []byte
-	err := k.store.read(ctx, func(q querier) (err error) {
-		row := q.QueryRowContext(ctx, k.store.text(`SELECT `+publicText+`, sealed FROM {keys} WHERE client_key = $1`), clientKey)
+	err := k.store.read(ctx, func(q conn) (err error) {
+		row := q.row(ctx, `SELECT `+publicText+`, sealed FROM {keys} WHERE client_key = $1`, clientKey)
 		public, err = scanPublic(func(into ...any) error { return row.Scan(append(into, &sealed)...) })
 		return err
 	})
@@ -164,13 +155,13 @@ func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, er
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, fmt.Errorf("%w: %q", token.ErrNoKeyPair, clientKey)
 	case err != nil:
-		return nil, fmt.Errorf("sqlstore: find a key pair: %w", err)
+		return nil, failed("find a key pair", err)
 	}
 	return k.unsealed(public, sealed)
 }
 
 func (k *Keys) unsealed(public *token.PublicKey, sealed []byte) (*token.KeyPair, error) {
-	secret, err := k.store.unseal(pairPlace(public.Org, public.ClientKey), sealed)
+	secret, err := k.store.unseal(pairLocation(public.Org, public.ClientKey), sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -189,28 +180,20 @@ func (k *Keys) unsealed(public *token.PublicKey, sealed []byte) (*token.KeyPair,
 	return pair, nil
 }
 
-// Exposed implements token.Exposed. The keys come in the order of their client
-// keys.
+// Exposed implements token.Exposed. The keys are in the order of their client keys.
 func (k *Keys) Exposed(ctx context.Context, org string) ([]token.PublicKey, error) {
-	keys := []token.PublicKey{}
 	if !storable(org) {
-		return keys, nil
+		return []token.PublicKey{}, nil
 	}
-	err := k.store.read(ctx, func(q querier) error {
-		keys = keys[:0]
-		return each(ctx, q, k.store.text(`SELECT `+publicText+` FROM {keys} WHERE org = $1 AND exposed = 1 ORDER BY client_key`), []any{org},
-			func(rows *sql.Rows) error {
-				public, err := scanPublic(rows.Scan)
-				if err == nil {
-					keys = append(keys, *public)
-				}
-				return err
-			})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list exposed keys: %w", err)
-	}
-	return keys, nil
+	keys, err := list(ctx, k.store, `SELECT `+publicText+` FROM {keys} WHERE org = $1 AND exposed = 1 ORDER BY client_key`, []any{org},
+		func(rows *sql.Rows) (token.PublicKey, error) {
+			public, err := scanPublic(rows.Scan)
+			if err != nil {
+				return token.PublicKey{}, err
+			}
+			return *public, nil
+		})
+	return keys, failed("list exposed keys", err)
 }
 
 const publicText = `client_key, org, key_id, exposed = 1, public`
@@ -229,7 +212,7 @@ func scanPublic(scan func(...any) error) (*token.PublicKey, error) {
 	if p.Key, ok = key.(*rsa.PublicKey); !ok {
 		return nil, token.ErrBadKey
 	}
-	// The thumbprint too: a row that was altered verifies nothing.
+	// Validate also checks the thumbprint: an altered row verifies nothing.
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}

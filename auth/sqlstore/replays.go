@@ -4,51 +4,54 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Replays remembers accepted requests in the database: a row for each nonce and
-// one for each signature. It is exact, for any number of instances.
+// Replays records accepted requests in the database: one row for each nonce and one for
+// each signature. It is exact for any number of instances.
 //
-// In PostgreSQL an accepted request takes one statement and one round trip,
-// siblings included, and a refused one a look-up more. In SQLite an accepted one
-// takes a look and one statement, and a refused one the look alone, which needs
-// no lock: replays keep nobody waiting. A claim never returns signing.ErrFull: the
-// number of rows is the rate of requests times the time for which each is
-// remembered, and it is the quotas in front that bound it. A full disk is an error
-// like any other.
+// In PostgreSQL an accepted request needs one statement and one round trip, also with
+// siblings. A refused request needs one look-up more. In SQLite an accepted request
+// needs a look-up and one statement. A refused one needs only the look-up, which takes
+// no lock: replayed requests delay nobody.
 //
-// A refused claim leaves no row, but that of the epoch if it is the first. Of claims
-// of one signature at once, the statement of one that loses ends with an error, which
-// takes back what it has written. In PostgreSQL that leaves a line "division by zero"
-// in the server's log, of level ERROR, and a dead row until the next vacuum. The line
-// has neither nonce nor client key, unless the server is told to log parameters. For
-// each claim that is accepted there are at most as many of them as connections: who
-// comes later is refused by a look.
+// A claim never returns signing.ErrFull. The number of rows is the request rate times
+// the retention of each request, so rate limits in front must limit it. A full disk is
+// an ordinary error.
+//
+// A refused claim leaves no row, except that the first claim of all writes the epoch's
+// row. Concurrent claims of one signature can collide. The statement of the loser then
+// fails, and the engine undoes what it has written. In PostgreSQL that leaves a line
+// "division by zero" of level ERROR in the server's log, and a dead row until the next
+// vacuum. The line holds neither nonce nor client key, unless the server logs
+// parameters. An accepted claim causes at most as many of these lines as there are
+// connections: later claims are refused by a look-up.
 //
 // # Epoch
 //
-// A table that comes back empty, or the one of another engine, does not know
-// what was accepted. So the table says since when it has known, and what was
-// signed before, or in the same millisecond, is stale; clients sign again.
-// PostgreSQL begins anew when it was started again, when a standby was promoted,
-// when the table was made again and when its rows are gone; SQLite, which is
-// asked by few processes, with the first claim of each Store, from the time at
-// which it was opened.
-// What was signed ahead of the clock may be let in once more then, and so may
-// what arrives while somebody deletes rows by hand.
+// A table that was emptied, or a copy of the table in another engine, lacks requests
+// that were accepted. So the table stores when its epoch began: since then it has
+// recorded every accepted request. A request signed earlier, or in the same
+// millisecond, is stale; its client signs again.
 //
-// Times are the engine's: one whose clock is set back, without being started
-// again, may let in what it has deleted meanwhile.
+// In PostgreSQL a new epoch begins after a restart of the server and after the
+// promotion of a standby. It also begins if the table is created again or has lost the
+// epoch's row. In SQLite, which few processes share, a new epoch begins with the first
+// claim of each Store. It counts from the time at which the Store was opened.
+//
+// In a new epoch, a request that was signed ahead of the clock may be accepted once
+// more. So may a request that arrives while somebody deletes rows by hand.
+//
+// All times are of the engine's clock. If that clock is set back and the engine is not
+// restarted, a request whose rows were deleted meanwhile may be accepted again.
 //
 // # Expiry
 //
-// A nonce must be unique over all that is remembered, whatever time it was
-// signed at, which rules out a table for each hour that could be dropped whole.
-// Rows are deleted when they have ended, in batches of a thousand, see Sweep.
+// A nonce must be unique among all recorded requests, whatever time they were signed
+// at. So there can be no table for each hour that is dropped as a whole. Expired rows
+// are deleted in batches of a thousand, see Sweep.
 type Replays struct{ store *Store }
 
 // Replays returns the store's record of accepted requests.
@@ -59,17 +62,17 @@ var _ signing.Replays = (*Replays)(nil)
 const (
 	nonceLength = 16
 
-	// closed is the count of a signature that is not accepted again.
+	// closed is the use count of a signature that is not accepted again.
 	closed = 1 << 30
 )
 
 var errNonce = errors.New("sqlstore: nonce is not 16 bytes long")
 
-// claim is a signing.Use as the statements take it.
+// claim holds a signing.Use as arguments of the statements.
 type claim struct {
 	nonce, signature   []byte // ids
 	signed, keep       int64  // Unix milliseconds
-	uses               int64  // what to count the first acceptance of the signature as
+	uses               int64  // use count that the first acceptance of the signature sets
 	siblings, withinMs int64
 }
 
@@ -84,7 +87,7 @@ func newClaim(u *signing.Use) claim {
 		withinMs:  u.Window.Milliseconds(),
 	}
 	if u.Keep.UnixNano()%1e6 != 0 {
-		c.keep++ // until Keep at least
+		c.keep++ // round up: keep the row until Keep at least
 	}
 	if c.siblings <= 1 || c.withinMs <= 0 {
 		c.uses, c.siblings = closed, 0
@@ -92,17 +95,18 @@ func newClaim(u *signing.Use) claim {
 	return c
 }
 
-// id needs no separator, as of one kind only client keys vary in length.
+// id returns the row id of a nonce or signature. It needs no separator, because within
+// one kind only client keys vary in length.
 func id(kind byte, nonceOrSignature []byte, clientKey string) []byte {
 	text := append([]byte{kind}, nonceOrSignature...)
 	sum := sha256.Sum256(append(text, clientKey...))
 	return sum[:]
 }
 
-// outcome is what became of a claim.
+// outcome is the result of a claim.
 type outcome struct {
-	inTime   bool // signed in the epoch, and not past its retention
-	accepted bool // the nonce was new, and the signature too or it is a sibling
+	inTime   bool // signed after the epoch began, and still retained
+	accepted bool // the nonce is new, and the signature is new or has a sibling's use left
 }
 
 func (o outcome) err() error {
@@ -128,26 +132,26 @@ func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
 	}
 	o, err := claim(ctx, &c)
 	if err != nil {
-		return fmt.Errorf("sqlstore: claim: %w", err)
+		return failed("claim", err)
 	}
 	if o.accepted {
-		r.store.wrote(ctx)
+		r.store.countWrite(ctx)
 	}
 	return o.err()
 }
 
-// The statement that decides. It writes both rows or none. It looks at the
-// signature before it writes the nonce: a captured signature must not leave a
-// row for each nonce that it is sent with.
+// claimText decides a claim. It writes both rows or none. It reads the signature before
+// it writes the nonce: a captured signature must not leave a row for each nonce that it
+// is sent with.
 //
-// That look is at a snapshot. What decides is the writing, which relies on no
-// snapshot and so is right under read committed: of statements at once that
-// insert one id, the unique index lets one win, the others wait for its commit,
-// and then ON CONFLICT sees the row as it is. The signature's row is only
-// touched when the nonce was new, so that a replay takes no sibling's place;
-// its lock is the last one taken, so that there is no deadlock. If another claim
-// has taken the signature since the snapshot, the nonce is written already: a
-// division by zero ends the statement and takes the nonce back.
+// That read sees only a snapshot. The writes decide, and they are right under read
+// committed. If concurrent statements insert one id, the unique index lets one win. The
+// others wait for its commit, and ON CONFLICT then sees the committed row.
+//
+// The statement touches the signature's row only if the nonce is new, so a replay uses
+// up no sibling's use. It locks that row last, so there is no deadlock. Another claim
+// may have taken the signature since the snapshot, when the nonce is written already. A
+// division by zero then fails the statement, which removes the nonce again.
 //
 // $1 nonce, $2 signature, $3 signed, $4 keep, $5 uses, $6 siblings, $7 window.
 const claimText = `
@@ -166,18 +170,20 @@ WITH nonce AS (
 )
 SELECT count(*) FROM signature`
 
-// divisionByZero is the SQLSTATE of claimText for a claim that lost a race.
+// divisionByZero is the SQLSTATE of claimText for a claim that lost to a concurrent
+// one.
 const divisionByZero = "22012"
 
-// whyText says of a claim whose nonce was not recorded whether there is an
-// epoch, and whether the request is in it. If not, then it was not before.
+// whyText selects, for a claim whose nonce was not recorded, whether there is an epoch
+// and whether the request is inside it. It decides only which error the claim gets, or
+// that an epoch must begin first.
 const whyText = `
 SELECT count(*) = 1, coalesce(bool_and($1::bigint > began AND $2::bigint > {now}), false)
 FROM {replays} WHERE id = '' AND engine = ` + engineText
 
-// engineText is another one when the server was started again, promoted or
-// restored, and when the table was made again. All of it is in the server's
-// memory.
+// engineText identifies the engine and the table. It changes when the server is
+// restarted, promoted or restored, and when the table is created again. The server
+// computes it from memory.
 const engineText = `(SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '/' ||
 	extract(epoch FROM pg_postmaster_start_time())::text || '/' || '{replays}'::regclass::oid::text)`
 
@@ -189,7 +195,7 @@ WHERE e.engine <> excluded.engine`
 
 func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err error) {
 	s := r.store
-	// Twice: without an epoch nothing was recorded.
+	// Try twice: the first statement records nothing if there is no epoch.
 	for range 2 {
 		accepted := 0
 		err = s.db.QueryRowContext(ctx, s.text(claimText),
@@ -214,16 +220,16 @@ func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err e
 	return outcome{}, nil
 }
 
-// begin lets an epoch begin in PostgreSQL, unless there is one.
+// begin begins an epoch in PostgreSQL, unless this engine has one.
 func (r *Replays) begin(ctx context.Context) error {
 	_, err := r.store.db.ExecContext(ctx, r.store.text(beginText))
 	return err
 }
 
-// claimSQLite looks before it writes: one who sends a captured request again and
-// again must not keep others from the lock that there is one of.
+// claimSQLite reads before it writes: a client that replays a captured request again
+// and again must not hold SQLite's only write lock.
 func (r *Replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err error) {
-	// Three times: without an epoch, and when another claim was first.
+	// Try three times: there may be no epoch, and a concurrent claim may come first.
 	for range 3 {
 		begun, o, err := r.look(ctx, c)
 		if err == nil && !begun {
@@ -242,55 +248,48 @@ func (r *Replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err err
 	return outcome{}, nil
 }
 
-// lookText says whether there is an epoch, whether a claim is in time, and
-// whether neither its nonce nor its signature is in the way.
+// lookText selects whether there is an epoch, whether a claim is in time, and whether
+// its nonce and its signature are free.
 const lookText = `
 SELECT count(*), coalesce($3 > max(began) AND $4 > {now}, false),
 	NOT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)
 	AND coalesce((SELECT uses < $5 AND abs({now} - began) < $6 FROM {replays} WHERE id = $2), true)
 FROM {replays} WHERE id = x''`
 
-// look decides a claim without writing. What it refuses is refused for good; what
-// it lets through is for record to decide. There is no epoch before the first
-// claim of this Store, whatever the table says: the file may be a copy that was
-// put back before.
+// look decides a claim without writing. Its refusal is final; record decides about the
+// other claims. It reports no epoch before the first claim of this Store, whatever the
+// table says: the file may be a copy restored before.
 func (r *Replays) look(ctx context.Context, c *claim) (begun bool, o outcome, err error) {
 	s := r.store
 	if !s.begun.Load() {
 		return false, o, nil
 	}
-	err = s.read(ctx, func(q querier) error {
-		return one(ctx, q, s.text(lookText), []any{c.nonce, c.signature, c.signed, c.keep, c.siblings, c.withinMs}, &begun, &o.inTime, &o.accepted)
-	})
+	err = s.find(ctx, lookText, []any{c.nonce, c.signature, c.signed, c.keep, c.siblings, c.withinMs}, &begun, &o.inTime, &o.accepted)
 	o.accepted = o.accepted && o.inTime
 	return begun, o, err
 }
 
-// beginSQLite lets an epoch begin: with the first claim of a process when it
-// opened the store, later now, as somebody has emptied the table.
+// beginSQLite begins an epoch. The first epoch of a Store begins when the Store was
+// opened. Every later one begins now, because somebody has emptied the table.
 func (r *Replays) beginSQLite(ctx context.Context) error {
 	s := r.store
 	var least any // now
 	if !s.begun.Load() {
 		least = s.opened
 	}
-	err := s.write(ctx, func(q querier) error {
-		_, err := q.ExecContext(ctx, s.text(`
-			INSERT INTO {replays} (id, keep, uses, began, engine) VALUES (x'', 9223372036854775807, 0, coalesce($1, {now}), '')
-			ON CONFLICT (id) DO UPDATE SET began = max(began, excluded.began)`), least)
-		return err
-	})
+	_, err := s.exec(ctx, `
+		INSERT INTO {replays} (id, keep, uses, began, engine) VALUES (x'', 9223372036854775807, 0, coalesce($1, {now}), '')
+		ON CONFLICT (id) DO UPDATE SET began = max(began, excluded.began)`, least)
 	if err == nil {
 		s.begun.Store(true)
 	}
 	return err
 }
 
-// recordText writes both rows or none, as claimText does. It asks again what look
-// has found: that was before it had the lock. A nonce that is not in time gets no
-// count of uses, nor does a row that is there and is no signature with a place left.
-// The table refuses such a row: that ends the statement, and takes back what it has
-// written.
+// recordText writes both rows or none, like claimText. It checks again what look has
+// read, because look had no lock. uses becomes NULL for a nonce that is not in time, a
+// nonce that exists, and a signature without a sibling's use left. The table refuses
+// NULL, which fails the statement and undoes what it has written.
 const recordText = `
 INSERT INTO {replays} (id, keep, uses, began, engine) VALUES
 	($1, $4, (SELECT 1 FROM {replays} WHERE id = x'' AND $3 > began AND $4 > {now}), {now}, ''),
@@ -298,15 +297,11 @@ INSERT INTO {replays} (id, keep, uses, began, engine) VALUES
 ON CONFLICT (id) DO UPDATE SET keep = max(keep, excluded.keep),
 	uses = CASE WHEN id = $2 AND uses < $6 AND abs(excluded.began - began) < $7 THEN uses + 1 END`
 
-// noUses is what SQLite calls a row without a count, whichever driver says so.
+// noUses is SQLite's text for a row without a use count, the same in every driver.
 const noUses = "NOT NULL constraint failed"
 
 func (r *Replays) record(ctx context.Context, c *claim) (recorded bool, err error) {
-	s := r.store
-	err = s.write(ctx, func(q querier) error {
-		_, err := q.ExecContext(ctx, s.text(recordText), c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs)
-		return err
-	})
+	_, err = r.store.exec(ctx, recordText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs)
 	if err != nil && strings.Contains(err.Error(), noUses) {
 		return false, nil
 	}

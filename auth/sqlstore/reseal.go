@@ -1,115 +1,46 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 )
 
-// sealedColumns are all that are a sealed secret, but those of {credentials}.
-// Rows are known by org and name.
-var sealedColumns = []struct{ table, name, column, kind string }{
-	{"{keys}", "client_key", "sealed", pairPlace("", "").kind},
-	{"{factors}", "account", "sealed", factorPlace("", "").kind},
+// sealedTables lists the tables with a column of sealed secrets, and the columns that
+// identify their rows beside org. {formers} is the last, because a rotation copies the
+// sealed secret of {credentials} into it. Once {credentials} is resealed, no copy under
+// an old key can follow.
+var sealedTables = []struct {
+	table, name string
+	locate      func(org, name string) location
+}{
+	{"{keys}", "client_key", pairLocation},
+	{"{factors}", "account", factorLocation},
+	{"{credentials}", "client_key", secretLocation},
+	{"{formers}", "client_key", secretLocation},
 }
 
-// Reseal seals with the current key what was sealed with an old one, a few rows
-// at a time, while the store is in use. Once it has returned nil, and no
-// instance seals with the old key any more, the old key opens nothing here. It
-// returns an error that matches ErrSealed when it meets a secret that cannot be
-// opened, and ErrNoSealer where there is no Sealer. Former secrets that have
-// ended are dropped, not sealed.
+// Reseal seals again, with the current key, every secret that an old key sealed. It
+// takes up to 100 rows at a time, and the store may be in use meanwhile. After it has
+// returned nil and no instance seals with the old key any more, the old key opens
+// nothing here. Reseal returns an error that matches ErrSealed if a secret cannot be
+// opened, and ErrNoSealer if there is no Sealer. It deletes former secrets that have
+// ended.
 func (s *Store) Reseal(ctx context.Context) error {
 	if s.sealer == nil {
 		return ErrNoSealer
 	}
-	for _, c := range sealedColumns {
+	if err := s.sweep(ctx, deadFormersText); err != nil {
+		return failed("reseal", err)
+	}
+	for _, t := range sealedTables {
 		for more := true; more; {
 			var err error
-			more, err = s.resealSome(ctx, c.table, c.name, c.column, c.kind)
-			if err != nil {
-				return fmt.Errorf("sqlstore: reseal: %w", err)
+			if more, err = s.resealSome(ctx, t.table, t.name, t.locate); err != nil {
+				return failed("reseal", err)
 			}
 		}
-	}
-	if err := s.resealCredentials(ctx); err != nil {
-		return fmt.Errorf("sqlstore: reseal: %w", err)
 	}
 	return nil
-}
-
-// resealCredentials looks at each of them: no condition sees into formers.
-func (s *Store) resealCredentials(ctx context.Context) error {
-	for after := ""; ; {
-		rows, err := s.credentialsAfter(ctx, after)
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		for _, row := range rows {
-			if err := s.resealCredential(ctx, row); err != nil {
-				return err
-			}
-			after = row.clientKey
-		}
-	}
-}
-
-func (s *Store) credentialsAfter(ctx context.Context, clientKey string) (found []credentialRow, err error) {
-	err = s.read(ctx, func(q querier) error {
-		found = nil
-		return each(ctx, q, s.text(`SELECT `+credentialText+` FROM {credentials} WHERE client_key > $1 ORDER BY client_key LIMIT 100`),
-			[]any{clientKey}, func(rows *sql.Rows) error {
-				row, err := scanCredential(rows.Scan)
-				found = append(found, row)
-				return err
-			})
-	})
-	return found, err
-}
-
-func (s *Store) resealCredential(ctx context.Context, row credentialRow) error {
-	for {
-		changed, err := s.sealer.renew(&row)
-		if err != nil || !changed {
-			return err
-		}
-		done, err := s.replaceCredential(ctx, row)
-		if err != nil || done {
-			return err
-		}
-		// Changed meanwhile. A rotation keeps secrets as they were sealed before.
-		row, err = s.findCredential(ctx, row.clientKey)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// renew seals with the current key what of a row was sealed with an old one. It
-// reports false if the row may stay as it is.
-func (s *Sealer) renew(row *credentialRow) (changed bool, err error) {
-	kept := []*[]byte{&row.sealed}
-	for i := range row.formers {
-		kept = append(kept, &row.formers[i].Sealed)
-	}
-	p, head := secretPlace(row.org, row.clientKey), s.head()
-	changed = row.ended
-	for _, sealed := range kept {
-		if bytes.HasPrefix(*sealed, head) {
-			continue
-		}
-		secret, err := s.open(p, *sealed)
-		if err != nil {
-			return false, err
-		}
-		*sealed, changed = s.seal(p, secret), true
-	}
-	return changed, nil
 }
 
 type sealedRow struct {
@@ -117,40 +48,28 @@ type sealedRow struct {
 	sealed    []byte
 }
 
-func (s *Store) resealSome(ctx context.Context, table, name, column, kind string) (more bool, err error) {
-	rows, err := s.sealedByOthers(ctx, table, name, column)
+func (s *Store) resealSome(ctx context.Context, table, name string, locate func(org, name string) location) (more bool, err error) {
+	rows, err := list(ctx, s, `SELECT org, `+name+`, sealed FROM `+table+` WHERE substr(sealed, 1, 9) <> $1 LIMIT 100`,
+		[]any{s.sealer.head()}, func(rows *sql.Rows) (row sealedRow, err error) {
+			err = rows.Scan(&row.org, &row.name, &row.sealed)
+			return row, err
+		})
 	if err != nil {
 		return false, err
 	}
 	for _, row := range rows {
-		p := place{kind, row.org, row.name}
-		secret, err := s.sealer.open(p, row.sealed)
+		at := locate(row.org, row.name)
+		secret, err := s.sealer.open(at, row.sealed)
 		if err != nil {
 			return false, err
 		}
-		err = s.write(ctx, func(q querier) error {
-			// Unless it was changed meanwhile, which seals it anew.
-			_, err := q.ExecContext(ctx, s.text(`UPDATE `+table+` SET `+column+` = $1 WHERE org = $2 AND `+name+` = $3 AND `+column+` = $4`),
-				s.sealer.seal(p, secret), row.org, row.name, row.sealed)
-			return err
-		})
+		// A concurrent change has sealed the row anew or copied the secret; the condition
+		// then matches no row.
+		_, err = s.exec(ctx, `UPDATE `+table+` SET sealed = $1 WHERE org = $2 AND `+name+` = $3 AND sealed = $4`,
+			s.sealer.seal(at, secret), row.org, row.name, row.sealed)
 		if err != nil {
 			return false, err
 		}
 	}
 	return len(rows) > 0, nil
-}
-
-func (s *Store) sealedByOthers(ctx context.Context, table, name, column string) (found []sealedRow, err error) {
-	err = s.read(ctx, func(q querier) error {
-		found = nil
-		return each(ctx, q, s.text(`SELECT org, `+name+`, `+column+` FROM `+table+`
-			WHERE substr(`+column+`, 1, 9) <> $1 LIMIT 100`), []any{s.sealer.head()}, func(rows *sql.Rows) error {
-			var row sealedRow
-			err := rows.Scan(&row.org, &row.name, &row.sealed)
-			found = append(found, row)
-			return err
-		})
-	})
-	return found, err
 }

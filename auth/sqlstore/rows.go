@@ -3,14 +3,30 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
-// each calls f with each row of a statement. What the statement changes is
-// certain when it returns nil, which takes reading to the end.
-func each(ctx context.Context, q querier, text string, args []any, f func(*sql.Rows) error) error {
-	rows, err := q.QueryContext(ctx, text, args...)
+// conn runs statements of this package, in a transaction or each by itself.
+type conn struct {
+	store *Store
+	on    querier
+}
+
+// exec runs a statement and returns how many rows it has changed.
+func (c conn) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	result, err := c.on.ExecContext(ctx, c.store.text(text), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// each calls f with each row of a statement and reads all rows. Only then is it certain
+// that the statement's changes are done, which a nil error confirms.
+func (c conn) each(ctx context.Context, text string, args []any, f func(*sql.Rows) error) error {
+	rows, err := c.on.QueryContext(ctx, c.store.text(text), args...)
 	if err != nil {
 		return err
 	}
@@ -23,11 +39,11 @@ func each(ctx context.Context, q querier, text string, args []any, f func(*sql.R
 	return rows.Err()
 }
 
-// one reads the one row of a statement that changes something, to its end. It
-// returns sql.ErrNoRows if there is none.
-func one(ctx context.Context, q querier, text string, args []any, into ...any) error {
+// one scans the one row of a statement and reads to its end. It returns sql.ErrNoRows
+// if there is no row.
+func (c conn) one(ctx context.Context, text string, args []any, into ...any) error {
 	found := false
-	err := each(ctx, q, text, args, func(rows *sql.Rows) error {
+	err := c.each(ctx, text, args, func(rows *sql.Rows) error {
 		found = true
 		return rows.Scan(into...)
 	})
@@ -37,15 +53,60 @@ func one(ctx context.Context, q querier, text string, args []any, into ...any) e
 	return err
 }
 
-// affected returns how many rows a statement has changed.
-func affected(result sql.Result, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+// row returns the one row of a statement that changes nothing, so nobody must read it
+// to its end.
+func (c conn) row(ctx context.Context, text string, args ...any) *sql.Row {
+	return c.on.QueryRowContext(ctx, c.store.text(text), args...)
 }
 
-// storable reports whether PostgreSQL takes the texts as they are.
+// exec runs a statement that is atomic by itself, and returns how many rows it has
+// changed.
+func (s *Store) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	err = s.write(ctx, func(c conn) error {
+		changed, err = c.exec(ctx, text, args...)
+		return err
+	})
+	return changed, err
+}
+
+// find scans the one row of a statement that changes nothing, or returns sql.ErrNoRows.
+func (s *Store) find(ctx context.Context, text string, args []any, into ...any) error {
+	return s.read(ctx, func(c conn) error { return c.row(ctx, text, args...).Scan(into...) })
+}
+
+// list returns the rows of a statement, as an empty slice if there are none.
+func list[T any](ctx context.Context, s *Store, text string, args []any, scan func(*sql.Rows) (T, error)) (all []T, err error) {
+	err = s.read(ctx, func(c conn) error {
+		all = []T{}
+		return c.each(ctx, text, args, func(rows *sql.Rows) error {
+			one, err := scan(rows)
+			all = append(all, one)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// changed returns err, or none if there is no error and no row was changed.
+func changed(rows int64, err, none error) error {
+	if err == nil && rows == 0 {
+		return none
+	}
+	return err
+}
+
+// failed wraps an error with what the call was doing. It returns nil for nil.
+func failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sqlstore: %s: %w", what, err)
+}
+
+// storable reports whether PostgreSQL can store the texts unchanged.
 func storable(texts ...string) bool {
 	for _, text := range texts {
 		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {

@@ -6,32 +6,37 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/sqldialect"
 )
 
 const defaultPrefix = "tenantkit_"
 
-// validPrefix leaves nothing to quote, and room for the longest name of a table
-// or an index within PostgreSQL's 63 bytes.
+// validPrefix matches prefixes that need no quotes. They leave room for the longest
+// name of a table or an index within PostgreSQL's 63 bytes.
 var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 var tables = []string{
-	"schema", "replays", "ledger", "keys", "credentials", "sessions", "attempts", "factors",
+	"schema", "replays", "ledger", "keys", "credentials", "formers", "sessions", "attempts", "factors",
 }
 
-// version is that of schema.
-const version = 2
+// version is the version of schema.
+const version = 3
 
-// schema makes the present tables. It may run again.
+// schema creates the tables of the present version. It may run again. In SQLite new
+// tables are STRICT. Tables of earlier versions stay as they are: their columns have
+// the same affinity, and only this package writes them. Copying them would stop all
+// instances for a time that grows with the number of rows.
 const schema = `
--- What has been accepted: a row for each nonce and each signature, and one for
--- the epoch, whose id is empty. It goes with the others when the table is emptied.
+-- Accepted requests: a row for each nonce and each signature. The row with the
+-- empty id is the epoch. It is deleted with the others when the table is emptied.
 CREATE TABLE IF NOT EXISTS {replays} (
 	id {bytes} PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
-	keep bigint NOT NULL,     -- Unix milliseconds
-	uses bigint NOT NULL,     -- acceptances of a signature; many for single use
-	began bigint NOT NULL,    -- first acceptance, Unix milliseconds
-	engine {text} NOT NULL    -- of the epoch: which engine it is of
-);
+	keep {int} NOT NULL,     -- Unix milliseconds
+	uses {int} NOT NULL,     -- acceptances of a signature; a huge number for single use
+	began {int} NOT NULL,    -- first acceptance, Unix milliseconds
+	engine {text} NOT NULL    -- of the epoch: identity of the engine and the table
+){strict};
 CREATE INDEX IF NOT EXISTS {replays}_keep ON {replays} (keep);
 
 CREATE TABLE IF NOT EXISTS {ledger} (
@@ -39,15 +44,15 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 	id {text} NOT NULL,
 	subject {text} NOT NULL,
 	key_id {text} NOT NULL,
-	uses bigint NOT NULL,
-	max_uses bigint NOT NULL, -- 0: any number
-	issued bigint NOT NULL,   -- Unix seconds
-	expires bigint,           -- Unix seconds; NULL: never
+	uses {int} NOT NULL,
+	max_uses {int} NOT NULL, -- 0: any number
+	issued {int} NOT NULL,   -- Unix seconds
+	expires {int},           -- Unix seconds; NULL: never
 	maker {text} NOT NULL DEFAULT '',     -- account
 	maker_app {text} NOT NULL DEFAULT '', -- client key
 	parent {text} NOT NULL DEFAULT '',    -- id; empty: none
 	PRIMARY KEY (client_key, id)
-);
+){strict};
 CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject);
 CREATE INDEX IF NOT EXISTS {ledger}_expires ON {ledger} (expires) WHERE expires IS NOT NULL;
 CREATE INDEX IF NOT EXISTS {ledger}_parent ON {ledger} (client_key, parent) WHERE parent <> '';
@@ -59,129 +64,148 @@ CREATE TABLE IF NOT EXISTS {keys} (
 	key_id {text} NOT NULL UNIQUE,
 	public {bytes} NOT NULL,  -- PKIX
 	sealed {bytes} NOT NULL,  -- PKCS #8
-	exposed bigint NOT NULL   -- 0 or 1
-);
+	exposed {int} NOT NULL   -- 0 or 1
+){strict};
 CREATE INDEX IF NOT EXISTS {keys}_org ON {keys} (org);
 
 -- Signing secrets.
 CREATE TABLE IF NOT EXISTS {credentials} (
 	client_key {text} PRIMARY KEY,
 	org {text} NOT NULL,
-	version {text} NOT NULL,  -- random, another one with each change
+	version {text} NOT NULL,  -- random, new with each change
 	sealed {bytes} NOT NULL,  -- the secret
-	formers {text} NOT NULL DEFAULT '[]', -- the secrets before, sealed, and their ends: JSON
-	restrictions {text} NOT NULL
-);
+	restrictions {text} NOT NULL -- JSON
+){strict};
 
+` + formersTable + `
 CREATE TABLE IF NOT EXISTS {sessions} (
 	hash {bytes} PRIMARY KEY, -- SHA-256 of the token
-	previous {bytes},         -- the hash before the latest change of the token
+	previous {bytes},         -- the hash before the latest Replace
 	id {text} NOT NULL,
 	org {text} NOT NULL,
 	account {text} NOT NULL,
 	ticket {text} NOT NULL,
-	created bigint NOT NULL,  -- this and the next three: Unix milliseconds
-	authenticated bigint NOT NULL,
-	seen bigint NOT NULL,
-	expires bigint NOT NULL,
+	created {int} NOT NULL,  -- this and the next three: Unix milliseconds
+	authenticated {int} NOT NULL,
+	seen {int} NOT NULL,
+	expires {int} NOT NULL,
 	address {text} NOT NULL,
 	agent {text} NOT NULL,
-	replaced bigint NOT NULL  -- 1: ended by a newer session
-);
+	replaced {int} NOT NULL  -- 1: ended by a newer session, over the limit
+){strict};
 CREATE UNIQUE INDEX IF NOT EXISTS {sessions}_id ON {sessions} (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS {sessions}_previous ON {sessions} (previous) WHERE previous IS NOT NULL;
 CREATE INDEX IF NOT EXISTS {sessions}_expires ON {sessions} (expires);
 
 CREATE TABLE IF NOT EXISTS {attempts} (
 	key {text} PRIMARY KEY,
-	tries bigint NOT NULL,
-	latest bigint NOT NULL,   -- this and until: Unix nanoseconds
-	until bigint NOT NULL,    -- 0: no delay
-	refused bigint NOT NULL   -- 1: the latest was inside the delay
-);
+	tries {int} NOT NULL,
+	latest {int} NOT NULL,   -- this and until: Unix nanoseconds
+	until {int} NOT NULL,    -- 0: no delay
+	refused {int} NOT NULL   -- 1: the latest try was inside the delay
+){strict};
 CREATE INDEX IF NOT EXISTS {attempts}_latest ON {attempts} (latest);
 
 CREATE TABLE IF NOT EXISTS {factors} (
 	org {text} NOT NULL,
 	account {text} NOT NULL,
-	version bigint NOT NULL,
+	version {int} NOT NULL,
 	sealed {bytes} NOT NULL,  -- the secrets
-	step bigint NOT NULL,
+	step {int} NOT NULL,
 	recovery {bytes} NOT NULL, -- SHA-256 of each code, one after the other
 	PRIMARY KEY (org, account)
-);
+){strict};
 `
 
-// upgrades lead from each version to the next, the first from version 1. Each
-// stays as it is once it was released.
-var upgrades = [version - 1]string{`
-ALTER TABLE {ledger} ADD COLUMN maker {text} NOT NULL DEFAULT '';
-ALTER TABLE {ledger} ADD COLUMN maker_app {text} NOT NULL DEFAULT '';
-ALTER TABLE {ledger} ADD COLUMN parent {text} NOT NULL DEFAULT '';
-CREATE INDEX {ledger}_parent ON {ledger} (client_key, parent) WHERE parent <> '';
-`}
+// formersTable creates {formers}. The upgrade from version 2 runs it, too.
+const formersTable = `-- Former secrets of the client keys in {credentials}.
+CREATE TABLE IF NOT EXISTS {formers} (
+	client_key {text} NOT NULL,
+	id {text} NOT NULL,       -- random
+	org {text} NOT NULL,
+	ends {int} NOT NULL,     -- Unix milliseconds
+	sealed {bytes} NOT NULL,  -- the secret
+	PRIMARY KEY (client_key, id)
+){strict};
+CREATE INDEX IF NOT EXISTS {formers}_ends ON {formers} (ends);
+`
 
 const schemaTable = `CREATE TABLE IF NOT EXISTS {schema} (
-	version bigint PRIMARY KEY
-);
+	version {int} PRIMARY KEY
+){strict};
 `
 
-var setVersion = fmt.Sprintf("\nINSERT INTO {schema} (version) VALUES (%d) ON CONFLICT DO NOTHING;\n", version)
+// newTables creates all tables. On tables of an earlier version, which CREATE TABLE IF
+// NOT EXISTS leaves as they are, it must fail. Its second part then inserts a row
+// without columns that must not be null. It does not set the version there, also if a
+// tool runs the rest after the error.
+var newTables = schema + fmt.Sprintf(`
+INSERT INTO {credentials} (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM {schema}) < %[1]d;
 
-// Schema returns the statements that make the tables of the present version,
-// for those who run them by a tool of their own. They may run again, but do not
-// upgrade tables of an earlier version: they fail there, and Open upgrades. An
-// empty prefix is that of Options.Prefix. It returns "" for what Open refuses.
+INSERT INTO {schema} (version) SELECT %[1]d WHERE NOT EXISTS (SELECT 1 FROM {schema}) ON CONFLICT DO NOTHING;
+`, version)
+
+// Schema returns the statements that create the tables of the present version, for
+// programs that run them with their own tool. They may run again. They do not upgrade
+// tables of an earlier version: they fail there, and Open upgrades. An empty prefix
+// means the default of Options.Prefix. Schema returns "" for a dialect or prefix that
+// Open refuses.
 func Schema(d Dialect, prefix string) string {
 	if prefix == "" {
 		prefix = defaultPrefix
 	}
-	if !d.valid() || !validPrefix.MatchString(prefix) {
+	if !sqldialect.Known(d) || !validPrefix.MatchString(prefix) {
 		return ""
 	}
-	return d.replacer(prefix).Replace(schemaTable + schema + setVersion)
+	return newReplacer(d, prefix).Replace(schemaTable + newTables)
 }
 
-// migrate brings the tables to the present version, unless they are.
+// migrate creates the tables or upgrades them to the present version. It writes nothing
+// if they have it.
 func (s *Store) migrate(ctx context.Context) error {
-	found, err := s.version(ctx, s.db)
+	found, err := schemaVersion(ctx, conn{s, s.db})
 	if err == nil && found == version {
 		return nil
 	}
-	// Not there, or not to be read: what is wrong shows below.
-	return s.transact(ctx, "schema", func(q querier) error {
-		if _, err := q.ExecContext(ctx, s.text(schemaTable)); err != nil {
+	// The tables are missing or unreadable: the transaction returns the error, if any.
+	return s.transact(ctx, "schema", func(q conn) error {
+		if _, err := q.exec(ctx, schemaTable); err != nil {
 			return err
 		}
-		found, err := s.version(ctx, q)
+		found, err := schemaVersion(ctx, q)
 		if err != nil {
 			return err
 		}
 		if found > version {
 			return errors.New("the tables are of a later version of this package")
 		}
-		steps := schema
-		if found > 0 {
-			steps = strings.Join(upgrades[found-1:], "")
+		if found == 0 {
+			return q.execAll(ctx, newTables)
 		}
-		return execAll(ctx, q, s.text(steps+setVersion))
+		for _, upgrade := range upgrades[found-1:] {
+			if err := upgrade(ctx, q); err != nil {
+				return err
+			}
+		}
+		_, err = q.exec(ctx, "INSERT INTO {schema} (version) VALUES ($1) ON CONFLICT DO NOTHING", version)
+		return err
 	})
 }
 
-// version returns 0 for tables that are not there yet.
-func (s *Store) version(ctx context.Context, q querier) (found int, err error) {
-	err = q.QueryRowContext(ctx, s.text("SELECT coalesce(max(version), 0) FROM {schema}")).Scan(&found)
+// schemaVersion returns the version of the tables, or 0 if they are empty.
+func schemaVersion(ctx context.Context, q conn) (found int, err error) {
+	err = q.row(ctx, "SELECT coalesce(max(version), 0) FROM {schema}").Scan(&found)
 	return found, err
 }
 
-// execAll runs statements one by one, as some drivers take no more at once.
-// None of ours has a semicolon inside.
-func execAll(ctx context.Context, q querier, text string) error {
+// execAll runs statements one by one, because some drivers accept only one at a time.
+// No statement here contains a semicolon before a line break.
+func (c conn) execAll(ctx context.Context, text string) error {
 	for statement := range strings.SplitSeq(text, ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
-		if _, err := q.ExecContext(ctx, statement); err != nil {
+		if _, err := c.exec(ctx, statement); err != nil {
 			return err
 		}
 	}

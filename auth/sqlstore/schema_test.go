@@ -12,8 +12,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 )
 
-// TestSchema holds the tables to the texts of testdata. One that was released
-// must not change: write an upgrade more.
+// TestSchema compares the tables with the texts in testdata. The tables of a released
+// version must not change: write a new upgrade.
 func TestSchema(t *testing.T) {
 	for file, dialect := range map[string]sqlstore.Dialect{"postgresql.sql": sqlstore.PostgreSQL, "sqlite.sql": sqlstore.SQLite} {
 		want, err := os.ReadFile(filepath.Join("testdata", file))
@@ -38,7 +38,7 @@ func TestSchemaPrefix(t *testing.T) {
 		if strings.ContainsAny(text, "{}$") {
 			t.Errorf("prefix %q: a word is left", prefix)
 		}
-		// PostgreSQL cuts longer names, and takes two for one.
+		// PostgreSQL cuts longer names, so two could become one.
 		for _, name := range regexp.MustCompile(`\w+`).FindAllString(text, -1) {
 			if len(name) > 63 {
 				t.Errorf("%s is longer than 63 bytes", name)

@@ -12,12 +12,12 @@ import (
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
-// Sealer encrypts secrets at rest with AES-256-GCM. What it has sealed opens
-// only in the place it was sealed for (kind, org and name of the row), so that
-// rows cannot be swapped, and names the key, so that keys can be replaced. It
-// prints REDACTED.
+// Sealer encrypts secrets at rest with AES-256-GCM. A sealed secret is bound to the
+// kind, org and name of its row and opens only there, so rows cannot be swapped. It
+// names its key, so keys can be replaced. A Sealer prints REDACTED.
 //
-// Nonces are random: replace a key before it has sealed four billion times.
+// Nonces are random: replace a key before it has sealed 2³² secrets, about four
+// billion.
 type Sealer struct {
 	hidden
 	keys []sealKey // the first one seals
@@ -32,26 +32,25 @@ const (
 	keyLength   = 32
 	keyIDLength = 8
 
-	// The first byte of what is kept tells how.
+	// The first byte of a stored secret tells its form.
 	formPlain  = 0
 	formSealed = 1
 
 	headLength = 1 + keyIDLength
 )
 
-// ErrSealed means that a secret cannot be opened: it was sealed with a key that
-// the Sealer has not, or for another row, or it was altered.
+// ErrSealed means that a secret cannot be opened. It was sealed with a key that the
+// Sealer lacks, or for another row, or it was altered.
 var ErrSealed = errors.New("sqlstore: a sealed secret cannot be opened")
 
-// ErrNoSealer means that a store that keeps secrets was asked for where
-// Options have no Sealer.
+// ErrNoSealer means that Options have no Sealer, but the store keeps secrets.
 var ErrNoSealer = errors.New("sqlstore: secrets need a Sealer: set Options.Sealer, or UnsafeUnsealed")
 
-// NewSealer seals with the current key, and opens what was sealed with it or
-// one of the old ones. Each key is 32 random bytes, which are not kept in the
-// same database; a password is not a key. To replace a key, start all
-// instances with the new one among the old, then with the new one as current;
-// Store.Reseal then makes the old one superfluous.
+// NewSealer returns a Sealer that seals with the current key, and opens with the
+// current key and the old ones. Each key is 32 random bytes; a password is no key. Keep
+// the keys out of the database. To replace a key, first restart all instances with the
+// new key as an old one. Then restart them with the new key as the current one. After
+// Store.Reseal the previous key is no longer needed.
 func NewSealer(current []byte, old ...[]byte) (*Sealer, error) {
 	s := &Sealer{}
 	for _, key := range append([][]byte{current}, old...) {
@@ -75,33 +74,34 @@ func NewSealer(current []byte, old ...[]byte) (*Sealer, error) {
 	return s, nil
 }
 
-type hidden = redacted.Value // embedded, it is no field of the exported surface
+type hidden = redacted.Value // embedded under an unexported name: no exported field
 
-// place is where a secret is kept.
-type place struct{ kind, org, id string }
+// location identifies the row of a secret.
+type location struct{ kind, org, id string }
 
-// bind is what the place and the head add to the authentication. Lengths keep
-// places apart whose parts are cut in another way.
-func (p place) bind(head []byte) []byte {
+// additionalData returns the data that GCM authenticates beside the secret: head and
+// the parts of the location. The length before each part keeps different splits of the
+// same text apart.
+func (at location) additionalData(head []byte) []byte {
 	bound := bytes.Clone(head)
-	for _, part := range []string{p.kind, p.org, p.id} {
+	for _, part := range []string{at.kind, at.org, at.id} {
 		bound = binary.BigEndian.AppendUint32(bound, uint32(len(part)))
 		bound = append(bound, part...)
 	}
 	return bound
 }
 
-// head is what all that the current key seals begins with.
+// head returns the first bytes of everything that the current key seals.
 func (s *Sealer) head() []byte { return append([]byte{formSealed}, s.keys[0].id[:]...) }
 
-// seal returns form, key id, nonce, ciphertext and tag.
-func (s *Sealer) seal(p place, secret []byte) []byte {
+// seal returns the form, key id, nonce, ciphertext and tag.
+func (s *Sealer) seal(at location, secret []byte) []byte {
 	head := s.head()
-	return append(head, s.keys[0].gcm.Seal(nil, nil, secret, p.bind(head))...)
+	return append(head, s.keys[0].gcm.Seal(nil, nil, secret, at.additionalData(head))...)
 }
 
-func (s *Sealer) open(p place, sealed []byte) ([]byte, error) {
-	// What is not sealed is not opened either: somebody may have put it there.
+func (s *Sealer) open(at location, sealed []byte) ([]byte, error) {
+	// Refuse an unsealed secret: somebody else may have written it.
 	if len(sealed) < headLength || sealed[0] != formSealed {
 		return nil, ErrSealed
 	}
@@ -110,7 +110,7 @@ func (s *Sealer) open(p place, sealed []byte) ([]byte, error) {
 		if !bytes.Equal(head[1:], key.id[:]) {
 			continue
 		}
-		secret, err := key.gcm.Open(nil, nil, sealed[headLength:], p.bind(head))
+		secret, err := key.gcm.Open(nil, nil, sealed[headLength:], at.additionalData(head))
 		if err != nil {
 			return nil, ErrSealed
 		}
@@ -119,17 +119,17 @@ func (s *Sealer) open(p place, sealed []byte) ([]byte, error) {
 	return nil, ErrSealed
 }
 
-// seal returns what the store keeps of a secret.
-func (s *Store) seal(p place, secret []byte) []byte {
+// seal returns the bytes that the store keeps of a secret.
+func (s *Store) seal(at location, secret []byte) []byte {
 	if s.sealer == nil {
 		return append([]byte{formPlain}, secret...)
 	}
-	return s.sealer.seal(p, secret)
+	return s.sealer.seal(at, secret)
 }
 
-func (s *Store) unseal(p place, kept []byte) ([]byte, error) {
+func (s *Store) unseal(at location, kept []byte) ([]byte, error) {
 	if s.sealer != nil {
-		return s.sealer.open(p, kept)
+		return s.sealer.open(at, kept)
 	}
 	if len(kept) < 1 || kept[0] != formPlain {
 		return nil, ErrSealed
@@ -137,7 +137,7 @@ func (s *Store) unseal(p place, kept []byte) ([]byte, error) {
 	return kept[1:], nil
 }
 
-// keepsSecrets returns ErrNoSealer unless the store was told how to.
+// keepsSecrets returns ErrNoSealer unless the options have a Sealer or UnsafeUnsealed.
 func (s *Store) keepsSecrets() error {
 	if s.sealer == nil && !s.unsealed {
 		return ErrNoSealer

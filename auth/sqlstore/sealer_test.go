@@ -48,7 +48,7 @@ func TestSealerPrintsNothing(t *testing.T) {
 	var log bytes.Buffer
 	untimed := func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
-			return slog.Attr{} // its digits may be those of the key
+			return slog.Attr{} // its digits may equal those of the key
 		}
 		return a
 	}

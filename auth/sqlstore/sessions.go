@@ -4,16 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Sessions keeps sessions and tickets in the database, found by the hash of
-// their token. Get is one look-up. Touch is an update that cannot create, and
-// none if the time is not later.
+// Sessions stores sessions and tickets in the database. It finds them by the hash of
+// their token. Get is one look-up. Touch is an update that cannot create a record, and
+// it writes nothing unless the time is later.
 type Sessions struct{ store *Store }
 
 // Sessions returns the store's sessions.
@@ -21,15 +20,15 @@ func (s *Store) Sessions() *Sessions { return &Sessions{s} }
 
 var _ session.Store = (*Sessions)(nil)
 
-// A record is live until it is replaced or over.
+// A record is live until it is evicted (replaced = 1), ended or expired.
 const (
 	notOverText     = `{now} < expires`
 	liveSessionText = `replaced = 0 AND ` + notOverText
 	ofAccountText   = `org = $1 AND account = $2`
 )
 
-// Create implements session.Store. A hash or an id that the account has already
-// is an error.
+// Create implements session.Store. It returns an error if the hash exists, or if the
+// account has a record with the id.
 func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) error {
 	if n.Org == "" || n.Account == "" {
 		return errors.New("sqlstore: create a session: it has no org or no account")
@@ -37,12 +36,12 @@ func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) err
 	if !storable(n.ID, n.Org, n.Account, string(n.Ticket), n.Address, n.Agent) {
 		return errors.New("sqlstore: create a session: a text is not UTF-8 or has a zero byte")
 	}
-	add := func(q querier) error { return s.add(ctx, q, n) }
+	add := func(q conn) error { return s.add(ctx, q, n) }
 	var err error
 	if limit <= 0 {
 		err = s.store.write(ctx, add)
 	} else {
-		err = s.store.transact(ctx, "sessions\x00"+n.Org+"\x00"+n.Account, func(q querier) error {
+		err = s.store.transact(ctx, "sessions\x00"+n.Org+"\x00"+n.Account, func(q conn) error {
 			if err := s.makeRoom(ctx, q, n, limit); err != nil {
 				return err
 			}
@@ -50,44 +49,41 @@ func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) err
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("sqlstore: create a session: %w", err)
+		return failed("create a session", err)
 	}
-	s.store.wrote(ctx)
+	s.store.countWrite(ctx)
 	return nil
 }
 
-// add inserts a record, unless its hash opened another one until the latest
-// Replace of that.
-func (s *Sessions) add(ctx context.Context, q querier, n session.Session) error {
-	rows, err := affected(q.ExecContext(ctx, s.store.text(`
+// add inserts a record. It refuses a hash that another record had before its latest
+// Replace.
+func (s *Sessions) add(ctx context.Context, q conn, n session.Session) error {
+	rows, err := q.exec(ctx, `
 		INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced)
 		SELECT CAST($1 AS {bytes}), $2, $3, $4, $5, CAST($6 AS bigint), CAST($7 AS bigint), CAST($8 AS bigint), CAST($9 AS bigint), $10, $11, 0
-		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE previous = $1)`),
+		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE previous = $1)`,
 		n.Hash[:], n.ID, n.Org, n.Account, string(n.Ticket),
-		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent))
-	if err == nil && rows == 0 {
-		return errHash
-	}
-	return err
+		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent)
+	return changed(rows, err, errHash)
 }
 
 var errHash = errors.New("the hash is not new")
 
-// makeRoom ends the oldest of the account's records like n until there are
-// fewer than limit. It knows them by their id, as a Replace may be giving one
-// another hash.
-func (s *Sessions) makeRoom(ctx context.Context, q querier, n session.Session, limit int) error {
-	_, err := q.ExecContext(ctx, s.store.text(`
+// makeRoom ends the oldest records of n's account and ticket kind until fewer than
+// limit are live. It selects them by id, because a concurrent Replace may change a
+// hash.
+func (s *Sessions) makeRoom(ctx context.Context, q conn, n session.Session, limit int) error {
+	_, err := q.exec(ctx, `
 		UPDATE {sessions} SET replaced = 1 WHERE `+ofAccountText+` AND replaced = 0 AND id IN (
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
-			ORDER BY created DESC, id DESC LIMIT 1000000000 OFFSET $4)`),
+			ORDER BY created DESC, id DESC LIMIT 1000000000 OFFSET $4)`,
 		n.Org, n.Account, string(n.Ticket), limit-1)
 	return err
 }
 
 const sessionText = `hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent`
 
-// scanSession reads sessionText and what else a statement returns.
+// scanSession scans the columns of sessionText, and then more.
 func scanSession(scan func(...any) error, more ...any) (session.Session, error) {
 	var n session.Session
 	var hash []byte
@@ -109,91 +105,67 @@ func scanSession(scan func(...any) error, more ...any) (session.Session, error) 
 // Get implements session.Store.
 func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
 	var found session.Session
-	var replaced bool
-	err := s.store.read(ctx, func(q querier) (err error) {
-		row := q.QueryRowContext(ctx, s.store.text(`SELECT `+sessionText+`, replaced = 1 FROM {sessions} WHERE hash = $1 AND `+notOverText), hash[:])
-		found, err = scanSession(row.Scan, &replaced)
+	var evicted bool
+	err := s.store.read(ctx, func(q conn) (err error) {
+		row := q.row(ctx, `SELECT `+sessionText+`, replaced = 1 FROM {sessions} WHERE hash = $1 AND `+notOverText, hash[:])
+		found, err = scanSession(row.Scan, &evicted)
 		return err
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return session.Session{}, auth.ErrNotFound
 	case err != nil:
-		return session.Session{}, fmt.Errorf("sqlstore: get a session: %w", err)
-	case replaced:
-		return session.Session{}, session.ErrReplaced
+		return session.Session{}, failed("get a session", err)
+	case evicted:
+		return session.Session{}, session.ErrEvicted
 	}
 	return found, nil
 }
 
 // Touch implements session.Store.
 func (s *Sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
-	return s.change(ctx, "touch a session", func(q querier) (int64, error) {
-		n, err := affected(q.ExecContext(ctx, s.store.text(`UPDATE {sessions} SET seen = $2 WHERE hash = $1 AND seen < $2 AND `+liveSessionText),
-			hash[:], seen.UnixMilli()))
+	err := s.store.write(ctx, func(q conn) error {
+		n, err := q.exec(ctx, `UPDATE {sessions} SET seen = $2 WHERE hash = $1 AND seen < $2 AND `+liveSessionText, hash[:], seen.UnixMilli())
 		if n > 0 || err != nil {
-			return n, err
-		}
-		// Gone, or seen that late already.
-		err = q.QueryRowContext(ctx, s.store.text(`SELECT count(*) FROM {sessions} WHERE hash = $1 AND `+liveSessionText), hash[:]).Scan(&n)
-		return n, err
-	})
-}
-
-// Replace implements session.Store. A hash that is not new is an error.
-func (s *Sessions) Replace(ctx context.Context, old [32]byte, n session.Session) error {
-	return s.change(ctx, "replace a session's token", func(q querier) (int64, error) {
-		return affected(q.ExecContext(ctx, s.store.text(`
-			UPDATE {sessions} SET hash = $2, previous = $1, authenticated = $3, seen = $4 WHERE hash = $1 AND `+liveSessionText),
-			old[:], n.Hash[:], n.Authenticated.UnixMilli(), n.Seen.UnixMilli()))
-	})
-}
-
-// change runs a statement, and returns auth.ErrNotFound if it has found nothing.
-func (s *Sessions) change(ctx context.Context, what string, f func(querier) (int64, error)) error {
-	err := s.store.write(ctx, func(q querier) error {
-		n, err := f(q)
-		if err == nil && n == 0 {
-			return auth.ErrNotFound
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: %s: %w", what, err)
-	}
-	return nil
-}
-
-// Delete implements session.Store. PostgreSQL looks at a row again that a
-// Replace has changed meanwhile, and finds the hash in the other column.
-func (s *Sessions) Delete(ctx context.Context, hash [32]byte) error {
-	is, err := s.maybe(ctx, hash)
-	if err == nil && is {
-		err = s.store.write(ctx, func(q querier) error {
-			_, err := q.ExecContext(ctx, s.store.text(`DELETE FROM {sessions} WHERE `+openedText), hash[:])
 			return err
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("sqlstore: delete a session: %w", err)
-	}
-	return nil
+		}
+		// The record is gone, or its seen time is not earlier.
+		err = q.row(ctx, `SELECT count(*) FROM {sessions} WHERE hash = $1 AND `+liveSessionText, hash[:]).Scan(&n)
+		return changed(n, err, auth.ErrNotFound)
+	})
+	return failed("touch a session", err)
 }
 
-// openedText is whether a hash opens a record, or has opened it until its latest
+// Replace implements session.Store. It returns an error if the new hash exists.
+func (s *Sessions) Replace(ctx context.Context, old [32]byte, n session.Session) error {
+	rows, err := s.store.exec(ctx, `
+		UPDATE {sessions} SET hash = $2, previous = $1, authenticated = $3, seen = $4 WHERE hash = $1 AND `+liveSessionText,
+		old[:], n.Hash[:], n.Authenticated.UnixMilli(), n.Seen.UnixMilli())
+	return failed("replace a session's token", changed(rows, err, auth.ErrNotFound))
+}
+
+// Delete implements session.Store. If a concurrent Replace has changed the row,
+// PostgreSQL checks the condition again and finds the hash in the other column.
+func (s *Sessions) Delete(ctx context.Context, hash [32]byte) error {
+	may, err := s.mayDelete(ctx, hash)
+	if err == nil && may {
+		_, err = s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+openedText, hash[:])
+	}
+	return failed("delete a session", err)
+}
+
+// openedText is true for the record that has the hash, or had it before its latest
 // Replace.
 const openedText = `(hash = $1 OR previous = $1) AND replaced = 0`
 
-// maybe tells whether there may be something to delete. Anybody may log out with
-// cookies that are made up: in SQLite that must not ask for the lock for writing.
-func (s *Sessions) maybe(ctx context.Context, hash [32]byte) (is bool, err error) {
+// mayDelete reports whether there may be a record to delete. Anybody can log out with
+// invented cookies: in SQLite that must not take the write lock.
+func (s *Sessions) mayDelete(ctx context.Context, hash [32]byte) (may bool, err error) {
 	if s.store.dialect != SQLite {
 		return true, nil
 	}
-	err = s.store.read(ctx, func(q querier) error {
-		return q.QueryRowContext(ctx, s.store.text(`SELECT EXISTS (SELECT 1 FROM {sessions} WHERE `+openedText+`)`), hash[:]).Scan(&is)
-	})
-	return is, err
+	err = s.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {sessions} WHERE `+openedText+`)`, []any{hash[:]}, &may)
+	return may, err
 }
 
 // DeleteID implements session.Store.
@@ -201,9 +173,8 @@ func (s *Sessions) DeleteID(ctx context.Context, org, account, id string) error 
 	if !storable(org, account, id) {
 		return auth.ErrNotFound
 	}
-	return s.change(ctx, "delete a session", func(q querier) (int64, error) {
-		return affected(q.ExecContext(ctx, s.store.text(`DELETE FROM {sessions} WHERE `+ofAccountText+` AND id = $3 AND `+liveSessionText), org, account, id))
-	})
+	n, err := s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+ofAccountText+` AND id = $3 AND `+liveSessionText, org, account, id)
+	return failed("delete a session", changed(n, err, auth.ErrNotFound))
 }
 
 // DeleteAll implements session.Store.
@@ -228,14 +199,14 @@ func (s *Sessions) DeleteOrg(ctx context.Context, org string) (int, error) {
 	return s.deleteWhere(ctx, `org = $1`, org)
 }
 
-// deleteWhere ends the records that a condition selects, and returns how many of
-// them were sessions.
+// deleteWhere deletes the records that a condition selects, and returns how many of
+// them were live sessions.
 func (s *Sessions) deleteWhere(ctx context.Context, condition string, args ...any) (ended int, err error) {
-	err = s.store.write(ctx, func(q querier) error {
+	err = s.store.write(ctx, func(q conn) error {
 		ended = 0
-		return each(ctx, q, s.store.text(`
+		return q.each(ctx, `
 			DELETE FROM {sessions} WHERE `+condition+` AND replaced = 0
-			RETURNING ticket = '' AND `+notOverText), args, func(rows *sql.Rows) error {
+			RETURNING ticket = '' AND `+notOverText, args, func(rows *sql.Rows) error {
 			var was bool
 			err := rows.Scan(&was)
 			if was {
@@ -245,28 +216,17 @@ func (s *Sessions) deleteWhere(ctx context.Context, condition string, args ...an
 		})
 	})
 	if err != nil {
-		return 0, fmt.Errorf("sqlstore: delete sessions: %w", err)
+		return 0, failed("delete sessions", err)
 	}
 	return ended, nil
 }
 
 // List implements session.Store.
 func (s *Sessions) List(ctx context.Context, org, account string) ([]session.Session, error) {
-	list := []session.Session{}
 	if !storable(org, account) {
-		return list, nil
+		return []session.Session{}, nil
 	}
-	err := s.store.read(ctx, func(q querier) error {
-		list = list[:0]
-		return each(ctx, q, s.store.text(`SELECT `+sessionText+` FROM {sessions} WHERE `+ofAccountText+` AND `+liveSessionText+` ORDER BY created, id`),
-			[]any{org, account}, func(rows *sql.Rows) error {
-				n, err := scanSession(rows.Scan)
-				list = append(list, n)
-				return err
-			})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list sessions: %w", err)
-	}
-	return list, nil
+	sessions, err := list(ctx, s.store, `SELECT `+sessionText+` FROM {sessions} WHERE `+ofAccountText+` AND `+liveSessionText+` ORDER BY created, id`,
+		[]any{org, account}, func(rows *sql.Rows) (session.Session, error) { return scanSession(rows.Scan) })
+	return sessions, failed("list sessions", err)
 }

@@ -10,25 +10,26 @@ import (
 	"sync/atomic"
 
 	"github.com/tenantkit/tenantkit/internal/prepared"
+	"github.com/tenantkit/tenantkit/internal/sqldialect"
 )
 
-// Options say how a Store is opened. The zero Options suit Replays, Ledger,
-// Sessions and Attempts.
+// Options configure a Store. The zero Options suit Replays, Ledger, Sessions and
+// Attempts.
 type Options struct {
-	// Prefix is what the names of all tables begin with: 1 to 31 of [a-z0-9_],
-	// no digit first. "" means "tenantkit_".
+	// Prefix begins the names of all tables: 1 to 31 characters of [a-z0-9_], the first
+	// one no digit. "" means "tenantkit_".
 	Prefix string
 
 	// Sealer encrypts the secrets that Keys, Credentials and Factors keep.
 	Sealer *Sealer
 
-	// UnsafeUnsealed keeps those secrets readable for whoever reads the database
-	// or a backup of it. It is not to be set with a Sealer.
+	// UnsafeUnsealed stores those secrets unencrypted: whoever reads the database or a
+	// backup can read them. Open refuses it together with a Sealer.
 	UnsafeUnsealed bool
 
-	// UnsafeDurability opens a database that may lose what it has confirmed: a
-	// use that was spent, a revocation or a logout may come back. Guarantee still
-	// says so.
+	// UnsafeDurability opens a database that may lose confirmed changes: a spent use, a
+	// revoked token or a deleted session may be valid again. Guarantee still reports the
+	// risk.
 	UnsafeDurability bool
 }
 
@@ -42,22 +43,21 @@ type Store struct {
 	sealer   *Sealer
 	unsealed bool
 
-	words     *strings.Replacer
-	texts     sync.Map // of statements, by what they are written as here
+	replacer  *strings.Replacer
+	texts     sync.Map // by the text in this package: the statement in the dialect
 	guarantee Guarantee
 
-	// Of SQLite only.
-	opened  int64         // by the engine's clock, Unix milliseconds
-	begun   atomic.Bool   // whether the epoch is not before that
-	writing chan struct{} // who writes
+	// For SQLite only.
+	opened  int64         // when Open ran, by the engine's clock, in Unix milliseconds
+	begun   atomic.Bool   // whether an epoch has begun at opened or later
+	writing chan struct{} // held by the goroutine that writes
 
 	writes atomic.Uint64
 }
 
-// Open looks at the engine's settings, makes the tables that are not there, and
-// returns the store in them. It returns an error that says what is wrong and
-// how to put it right for settings that break a promise, and for a prefix or a
-// dialect there is none.
+// Open checks the engine's settings, creates the missing tables, and returns their
+// store. It returns an error for settings that break a promise; the error says how to
+// correct them. An invalid prefix and an unknown dialect are errors, too.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	s, err := newStore(db, dialect, o)
 	if err != nil {
@@ -76,7 +76,7 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	switch {
 	case db == nil:
 		return nil, errors.New("sqlstore: no database")
-	case !dialect.valid():
+	case !sqldialect.Known(dialect):
 		return nil, errors.New("sqlstore: dialect is neither PostgreSQL nor SQLite")
 	case !validPrefix.MatchString(o.Prefix):
 		return nil, fmt.Errorf("sqlstore: prefix %q is not 1 to 31 of [a-z0-9_], no digit first", o.Prefix)
@@ -86,10 +86,10 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	s := &Store{
 		db: db, single: db, dialect: dialect, prefix: o.Prefix,
 		sealer: o.Sealer, unsealed: o.UnsafeUnsealed,
-		words: dialect.replacer(o.Prefix),
+		replacer: newReplacer(dialect, o.Prefix),
 	}
 	if dialect == SQLite {
-		s.single = prepared.New(db) // the drivers of PostgreSQL do that themselves
+		s.single = prepared.New(db) // drivers of PostgreSQL prepare statements themselves
 		s.writing = make(chan struct{}, 1)
 	}
 	return s, nil
@@ -116,20 +116,19 @@ func (s *Store) open(ctx context.Context, undurable bool) error {
 	}
 	s.guarantee = settings.guarantee(lost)
 	if s.dialect == PostgreSQL {
-		// Of empty tables the first claim need not be stale.
+		// With an epoch, the first claim in empty tables is not stale.
 		return s.Replays().begin(ctx)
 	}
-	return s.read(ctx, func(q querier) error {
-		return q.QueryRowContext(ctx, s.text("SELECT {now}")).Scan(&s.opened)
-	})
+	return s.find(ctx, "SELECT {now}", nil, &s.opened)
 }
 
-// text returns a statement in the dialect, with the names of the tables.
+// text returns a statement of this package in the SQL of the dialect, with the names of
+// the tables.
 func (s *Store) text(written string) string {
 	if text, ok := s.texts.Load(written); ok {
 		return text.(string)
 	}
-	text := s.words.Replace(written)
+	text := s.replacer.Replace(written)
 	s.texts.Store(written, text)
 	return text
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/tenantkit/tenantkit/token"
@@ -13,23 +12,27 @@ import (
 const (
 	batch = 1000
 
-	// A write adds at most two rows. With one batch of each kind for 256 writes
-	// more is deleted than added.
+	// A write adds at most two rows. A batch of 1000 of each kind with every 256th write
+	// deletes more rows than writes add.
 	writesPerSweep = 256
 
-	// sweepTime is how long a write may take longer for it.
+	// sweepTime limits how much longer a write may take because of the deletion.
 	sweepTime = 100 * time.Millisecond
 
 	batchesPerSweep = 100
 
-	// looksPerIssue is how many descendants an Issue looks at that adds one. So
-	// the dead never outgrow the living.
+	// looksPerIssue is the number of descendants that an Issue of a descendant checks.
+	// It keeps the dead ones from outnumbering the live ones.
 	looksPerIssue = 8
 )
 
-// dead are the statements that delete at most $1 rows that have ended, each
-// with the help of an index.
-var dead = []string{
+// deadFormersText has its own name because Reseal runs it alone: Reseal must not meet
+// former secrets that have ended.
+const deadFormersText = `DELETE FROM {formers} WHERE (client_key, id) IN (
+	SELECT client_key, id FROM {formers} WHERE ends <= (SELECT {now}) ORDER BY ends LIMIT $1 {skip})`
+
+// deleteExpired lists statements that each delete at most $1 expired rows. Each uses an index.
+var deleteExpired = []string{
 	`DELETE FROM {replays} WHERE id IN (
 		SELECT id FROM {replays} WHERE keep <= (SELECT {now}) ORDER BY keep LIMIT $1 {skip})`,
 	`DELETE FROM {ledger} WHERE (client_key, id) IN (
@@ -38,98 +41,82 @@ var dead = []string{
 		SELECT hash FROM {sessions} WHERE expires <= (SELECT {now}) ORDER BY expires LIMIT $1 {skip})`,
 	`DELETE FROM {attempts} WHERE key IN (
 		SELECT key FROM {attempts} WHERE latest <= (SELECT {now} - 86400000) * 1000000 ORDER BY latest LIMIT $1 {skip})`,
+	deadFormersText,
 }
 
-// deadDescendantsText looks at the $1 records that come after the client key $2
-// and the parent $3, and deletes those whose ancestors are not live. No index
-// has the dead alone, so $1 also bounds how many of the living it reads.
+// deadDescendantsText checks the $1 records that follow the client key $2 and the
+// parent $3. It deletes those whose ancestors are not live. No index holds the dead
+// ones alone, so $1 also limits how many live ones it reads.
 var deadDescendantsText = `DELETE FROM {ledger} WHERE (client_key, id) IN (
 	SELECT client_key, id FROM {ledger} WHERE (client_key, id) IN (
 		SELECT client_key, id FROM {ledger} WHERE parent <> '' AND (client_key, parent) > ($2, $3)
 		ORDER BY client_key, parent LIMIT $1)
-	AND NOT ` + descends("{ledger}", token.MaxAncestors) + ` {skip})`
+	AND NOT ` + ancestorsLive("{ledger}", token.MaxAncestors) + ` {skip})`
 
-// Sweep deletes rows that have ended, at most a hundred thousand of each table,
-// and tokens made by tokens that are not live, in batches of a thousand that
-// each are a transaction. Writes do the same by the way; call it now and then,
-// every minute say, where they are rare, and with a deadline. Any number of
-// instances may call it at once.
+// Sweep deletes expired rows, at most a hundred thousand of each table, and the tokens
+// whose ancestors are not live. Each batch of a thousand rows is a transaction. Writes
+// delete expired rows, too. Where writes are rare, call Sweep regularly with a
+// deadline, for example every minute. Any number of instances may call it at the same
+// time.
 func (s *Store) Sweep(ctx context.Context) error {
-	for _, statement := range dead {
-		for range batchesPerSweep {
-			n, err := s.deleteDead(ctx, statement)
-			if err != nil {
-				return fmt.Errorf("sqlstore: sweep: %w", err)
-			}
-			if n < batch {
-				break
-			}
+	for _, statement := range deleteExpired {
+		if err := s.sweep(ctx, statement); err != nil {
+			return failed("sweep", err)
 		}
 	}
-	if err := s.sweepDescendants(ctx); err != nil {
-		return fmt.Errorf("sqlstore: sweep: %w", err)
+	return failed("sweep", s.sweepDescendants(ctx))
+}
+
+func (s *Store) sweep(ctx context.Context, statement string) error {
+	for range batchesPerSweep {
+		if n, err := s.exec(ctx, statement, batch); err != nil || n < batch {
+			return err
+		}
 	}
 	return nil
 }
 
-// sweepDescendants looks at all records that have a parent, batch by batch.
+// sweepDescendants checks all records that have a parent, batch by batch.
 func (s *Store) sweepDescendants(ctx context.Context) error {
-	var clientKey, parent string // of the last one of the batch before
+	var clientKey, parent string // of the last record of the batch before
 	for {
 		endKey, endParent, err := s.descendantAfter(ctx, clientKey, parent)
 		last := errors.Is(err, sql.ErrNoRows)
 		if err != nil && !last {
 			return err
 		}
-		var n int64
-		err = s.write(ctx, func(q querier) (err error) {
-			n, err = s.dropDescendants(ctx, q, batch, clientKey, parent)
-			return err
-		})
+		n, err := s.exec(ctx, deadDescendantsText, batch, clientKey, parent)
 		switch {
 		case err != nil || last:
 			return err
 		case n == 0:
-			// All are live, and so is what else the last parent has made.
+			// All are live. So are the other records that the last parent has made.
 			clientKey, parent = endKey, endParent
 		}
 	}
 }
 
-// descendantAfter returns where the batch ends that begins after a parent, or
-// sql.ErrNoRows if all that follow are fewer.
+// descendantAfter returns the last record of the batch that begins after a parent. It
+// returns sql.ErrNoRows if fewer records than a batch follow.
 func (s *Store) descendantAfter(ctx context.Context, clientKey, parent string) (endKey, endParent string, err error) {
-	err = s.read(ctx, func(q querier) error {
-		return q.QueryRowContext(ctx, s.text(`
-			SELECT client_key, parent FROM {ledger} WHERE parent <> '' AND (client_key, parent) > ($1, $2)
-			ORDER BY client_key, parent LIMIT 1 OFFSET $3`), clientKey, parent, batch-1).Scan(&endKey, &endParent)
-	})
+	err = s.find(ctx, `
+		SELECT client_key, parent FROM {ledger} WHERE parent <> '' AND (client_key, parent) > ($1, $2)
+		ORDER BY client_key, parent LIMIT 1 OFFSET $3`, []any{clientKey, parent, batch - 1}, &endKey, &endParent)
 	return endKey, endParent, err
 }
 
-func (s *Store) dropDescendants(ctx context.Context, q querier, looks int, clientKey, parent string) (int64, error) {
-	return affected(q.ExecContext(ctx, s.text(deadDescendantsText), looks, clientKey, parent))
-}
-
-func (s *Store) deleteDead(ctx context.Context, statement string) (n int64, err error) {
-	err = s.write(ctx, func(q querier) error {
-		n, err = affected(q.ExecContext(ctx, s.text(statement), batch))
-		return err
-	})
-	return n, err
-}
-
-// wrote deletes a batch of what has ended with each so many writes. What fails
-// is left to the next time: the write itself is done.
-func (s *Store) wrote(ctx context.Context) {
+// countWrite counts a write. Every 256th write deletes a batch of expired rows of each
+// kind. The write itself is done, so an error of the deletion is dropped and a later
+// write tries again.
+func (s *Store) countWrite(ctx context.Context) {
 	n := s.writes.Add(1)
 	if n%writesPerSweep != 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
-	for _, statement := range dead {
-		if _, err := s.deleteDead(ctx, statement); err != nil {
+	for _, statement := range deleteExpired {
+		if _, err := s.exec(ctx, statement, batch); err != nil {
 			return
 		}
 	}

@@ -18,23 +18,24 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// read runs statements that change nothing.
-func (s *Store) read(ctx context.Context, f func(querier) error) error {
-	return s.unlocked(ctx, func() error { return f(s.single) })
+// read runs f, whose statements change nothing.
+func (s *Store) read(ctx context.Context, f func(conn) error) error {
+	return s.unlocked(ctx, func() error { return f(conn{s, s.single}) })
 }
 
-// write runs one statement that is a step by itself.
-func (s *Store) write(ctx context.Context, f func(querier) error) error {
+// write runs f, which runs one statement that is atomic by itself.
+func (s *Store) write(ctx context.Context, f func(conn) error) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return s.unlocked(ctx, func() error { return f(s.single) })
+	return s.unlocked(ctx, func() error { return f(conn{s, s.single}) })
 }
 
-// transact runs f in a transaction, one at a time for each lock.
-func (s *Store) transact(ctx context.Context, lock string, f func(querier) error) error {
+// transact runs f in a transaction. Transactions with the same lock run one at a time;
+// in SQLite all do.
+func (s *Store) transact(ctx context.Context, lock string, f func(conn) error) error {
 	if s.dialect == PostgreSQL {
 		return s.unlocked(ctx, func() error { return s.transactPostgres(ctx, lock, f) })
 	}
@@ -46,60 +47,60 @@ func (s *Store) transact(ctx context.Context, lock string, f func(querier) error
 	return s.unlocked(ctx, func() error { return s.transactSQLite(ctx, f) })
 }
 
-func (s *Store) transactPostgres(ctx context.Context, lock string, f func(querier) error) error {
+func (s *Store) transactPostgres(ctx context.Context, lock string, f func(conn) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	// A statement of its own: what comes after it sees what was committed before
-	// the lock was had.
+	// The lock has its own statement: the statements after it see everything that was
+	// committed before the lock was granted.
 	sum := sha256.Sum256([]byte(s.prefix + "\x00" + lock))
 	key := int64(binary.BigEndian.Uint64(sum[:8]))
 	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", key); err != nil {
 		return err
 	}
-	if err := f(tx); err != nil {
+	if err := f(conn{s, tx}); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// transactSQLite begins with the lock for writing, which database/sql has no
-// word for: a transaction that asks for it later may be refused.
-func (s *Store) transactSQLite(ctx context.Context, f func(querier) error) error {
-	conn, err := s.db.Conn(ctx)
+// transactSQLite begins with the write lock, for which database/sql has no option.
+// SQLite may refuse a transaction that asks for the lock later.
+func (s *Store) transactSQLite(ctx context.Context, f func(conn) error) error {
+	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		// A context that ends at this moment may leave it begun.
-		rollback(ctx, conn)
+	defer c.Close()
+	if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		// If the context ends at this moment, the transaction may have begun.
+		rollback(ctx, c)
 		return err
 	}
-	if err := f(conn); err != nil {
-		rollback(ctx, conn)
+	if err := f(conn{s, c}); err != nil {
+		rollback(ctx, c)
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
-		rollback(ctx, conn)
+	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {
+		rollback(ctx, c)
 		return err
 	}
 	return nil
 }
 
-// rollback ends the transaction also when the context has ended, or else the
-// connection.
-func rollback(ctx context.Context, conn *sql.Conn) {
-	_, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+// rollback ends the transaction even if the context has ended. If that fails, it closes
+// the connection.
+func rollback(ctx context.Context, c *sql.Conn) {
+	_, err := c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
-		conn.Raw(func(any) error { return driver.ErrBadConn })
+		c.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }
 
-// enter waits for the one place of those that write to SQLite. In PostgreSQL
-// there is no such place.
+// enter waits until no other goroutine of this Store writes to SQLite. The caller must
+// call leave. In PostgreSQL it does nothing.
 func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	if s.writing == nil {
 		return func() {}, nil
@@ -112,13 +113,13 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// unlocked repeats f as long as another process has SQLite's lock, or PostgreSQL
-// ends f as one of two that wait for each other: f has then done nothing.
+// unlocked calls f again while another process holds SQLite's lock, and after
+// PostgreSQL has ended f because of a deadlock. In both cases f has changed nothing.
 func (s *Store) unlocked(ctx context.Context, f func() error) error {
 	const longest = 20 * time.Millisecond
 	for wait := time.Millisecond; ; wait = min(2*wait, longest) {
 		err := f()
-		if err == nil || !s.dialect.isLocked(err) {
+		if err == nil || !isLocked(s.dialect, err) {
 			return err
 		}
 		select {
@@ -129,9 +130,9 @@ func (s *Store) unlocked(ctx context.Context, f func() error) error {
 	}
 }
 
-// isLocked knows SQLITE_BUSY by the text that SQLite itself has for it, as each
-// driver has a type of its own. The types of PostgreSQL's drivers tell SQLSTATE.
-func (d Dialect) isLocked(err error) bool {
+// isLocked recognizes SQLITE_BUSY by SQLite's own text, because each driver has its own
+// error type. The error types of PostgreSQL's drivers return the SQLSTATE.
+func isLocked(d Dialect, err error) bool {
 	if d == SQLite {
 		return strings.Contains(err.Error(), "database is locked")
 	}
@@ -139,7 +140,7 @@ func (d Dialect) isLocked(err error) bool {
 	return sqlState(err) == deadlock
 }
 
-// sqlState returns what PostgreSQL calls an error, "" if it does not say.
+// sqlState returns the SQLSTATE of an error, or "" if it has none.
 func sqlState(err error) string {
 	failed, ok := errors.AsType[interface {
 		error

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,9 +13,9 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Attempts runs the contract of session.Attempts. Each subtest opens a store,
-// and uses keys that no other knows. The times of its tries are made up, from
-// the store's clock on: nothing waits.
+// Attempts checks the contract of session.Attempts. Each subtest opens a store, and
+// uses keys that no other subtest uses. It passes invented times to Try, from the
+// store's clock on, and never waits.
 func Attempts(t *testing.T, open func(t *testing.T) session.Attempts, f Features) {
 	for _, c := range []struct {
 		name string
@@ -51,13 +50,14 @@ type attemptTest struct {
 	at    time.Time
 }
 
-// newKey has the shape that the Manager makes.
+// newKey returns a key in the form that the Manager makes.
 func newKey() string {
 	sum := sha256.Sum256([]byte(rand.Text()))
 	return hex.EncodeToString(sum[:])
 }
 
-// try wants a count and an end of the delay; the zero time: it goes ahead.
+// try fails unless Try returns this count and end of the delay. A zero end means
+// that the attempt proceeds.
 func (t *attemptTest) try(at time.Time, free, count int, until time.Time) {
 	t.Helper()
 	n, end, err := t.store.Try(t.Context(), t.key, at, free)
@@ -110,7 +110,7 @@ func (t *attemptTest) returned() {
 	t.must(t.store.Return(t.Context(), t.key))
 	t.try(t.at, 3, 1, time.Time{})
 	t.must(t.store.Return(t.Context(), t.key))
-	t.must(t.store.Return(t.Context(), t.key)) // no try is left
+	t.must(t.store.Return(t.Context(), t.key)) // no attempt is left
 	for n := 1; n <= 3; n++ {
 		t.try(t.at, 3, n, time.Time{})
 	}
@@ -124,8 +124,8 @@ func (t *attemptTest) returned() {
 	t.try(later, 3, 4, later.Add(2*time.Second))
 }
 
-// nothingLeft returns the try of a key, which may be of long ago, and tries again
-// as if it was the first.
+// nothingLeft returns the only attempt of a key, which may be old. The next attempt
+// must count as the first.
 func (t *attemptTest) nothingLeft() {
 	for _, at := range []time.Time{t.at, t.at.Add(-time.Hour), t.at.Add(24 * time.Hour)} {
 		t.try(at, 1, 1, time.Time{}) // sets a delay
@@ -136,7 +136,7 @@ func (t *attemptTest) nothingLeft() {
 			t.must(t.store.Return(t.Context(), t.key))
 		}
 	}
-	// A day after the latest try that is left: what was returned was none.
+	// The day begins with the latest attempt that was not returned.
 	late := t.at.Add(12 * time.Hour)
 	t.try(late, 3, 1, time.Time{})
 	t.must(t.store.Return(t.Context(), t.key))
@@ -160,7 +160,7 @@ func (t *attemptTest) reset() {
 func (t *attemptTest) forgotten() {
 	at := t.at
 	t.try(at, 2, 1, time.Time{})
-	// It is the latest try that counts, and it is remembered for the whole day.
+	// The day begins with the latest attempt, and lasts until its last millisecond.
 	at = at.Add(24*time.Hour - time.Millisecond)
 	t.try(at, 2, 2, time.Time{})
 	t.try(at, 2, 2, at.Add(time.Second))
@@ -169,8 +169,8 @@ func (t *attemptTest) forgotten() {
 	t.try(at, 2, 2, time.Time{})
 }
 
-// behind has a try whose time is before that of another: it is counted, no delay
-// was set, and the other one is remembered for its day.
+// behind makes an attempt whose time is before that of another. It must be counted
+// without a delay, and the later one must be kept for its day.
 func (t *attemptTest) behind() {
 	late := t.at.Add(12 * time.Hour)
 	t.try(late, 5, 1, time.Time{})
@@ -197,8 +197,7 @@ func (t *attemptTest) apart() {
 func (t *attemptTest) cancelled() {
 	t.try(t.at, 3, 1, time.Time{})
 	t.try(t.at, 3, 2, time.Time{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	ctx := ended(t.T)
 	if _, _, err := t.store.Try(ctx, t.key, t.at, 3); err == nil {
 		t.Error("Try: no error")
 	}
@@ -208,7 +207,7 @@ func (t *attemptTest) cancelled() {
 	t.try(t.at, 3, 3, time.Time{})
 }
 
-// race tries 64 times at once. Those that go ahead must have the counts from
+// race makes 64 attempts at once. Those that proceed must have the counts from
 // first to last, one each.
 func (t *attemptTest) race(at time.Time, free, first, last int) {
 	t.Helper()
@@ -257,7 +256,7 @@ func (t *attemptTest) raceReturn() {
 	t.try(t.at, free, 1, time.Time{})
 }
 
-// raceReturns returns more tries than there are.
+// raceReturns returns more attempts than there are.
 func (t *attemptTest) raceReturns() {
 	const free = 1000 // none is delayed
 	for range 5 {

@@ -18,9 +18,9 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Credentials runs the contract of signature.Credentials. Each subtest opens a
-// store that has a credential with that secret, beside any others; the client
-// key is c.Key.ClientKey(). A store that keeps secrets makes a Key of its own.
+// Credentials checks the contract of signature.Credentials. In each subtest open
+// returns a store with the credential c and its secret, beside any others. The
+// client key is c.Key.ClientKey(). A store that keeps secrets makes its own Key.
 func Credentials(t *testing.T, open func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials, f Features) {
 	for _, c := range []struct {
 		name string
@@ -93,8 +93,8 @@ func testUnrestricted(t *testing.T, c *credentials) {
 	if got.Account != "" || got.Accounts != nil || got.Scope != nil || got.Networks != nil || !got.NotBefore.IsZero() || !got.NotAfter.IsZero() || got.Disabled {
 		t.Errorf("restrictions %+v, want none", got)
 	}
-	// No network is none, which admits nobody, and no chain permits nothing; nil is
-	// any, and everything.
+	// An empty Networks admits nobody, and an empty Scope permits nothing. Nil does not
+	// restrict.
 	store, clientKey, _ = c.with(t, signature.Credential{Networks: []netip.Prefix{}, Scope: []string{}})
 	if got := find(t, store, clientKey); got.Networks == nil || got.Scope == nil {
 		t.Error("no network or no chain at all came back as any")
@@ -121,12 +121,12 @@ func (c *credentials) signed(clientKey string, secret signing.Secret) *http.Requ
 	names, timestamp := signing.HeadersFor(""), strconv.FormatInt(c.f.now().UnixMilli(), 10)
 	r.Header.Set(names.ClientKey, clientKey)
 	r.Header.Set(names.Timestamp, timestamp)
-	r.Header.Set(names.Nonce, letters(16))
+	r.Header.Set(names.Nonce, newNonce())
 	r.Header.Set(names.Signature, signing.Sign(clientKey, secret, "/notes", "GET", timestamp))
 	return r
 }
 
-// oneKey finds the key whatever is asked for.
+// oneKey returns the key for any client key.
 type oneKey struct{ key *signing.Key }
 
 func (k oneKey) Key(context.Context, string) (*signing.Key, error) { return k.key, nil }

@@ -13,8 +13,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// A store of one's own is held to the contract by one test. This one is a map;
-// in its place may be any store of keys and values that writes with a condition.
+// One test checks an application's own store. This store is a map. Any key-value
+// store with a conditional write can replace it.
 func ExampleReplays() {
 	var values sync.Map
 	mine := signing.SetOnce(func(ctx context.Context, key, value string, keep time.Time) (string, bool, error) {
@@ -41,7 +41,7 @@ func ExampleKeys() {
 	_ = test
 }
 
-// The credential that a subtest wants to find is handed to what opens the store.
+// The function that opens the store gets the credential that the subtest looks up.
 func ExampleCredentials() {
 	open := func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials {
 		return signature.Memory{c.Key.ClientKey(): c}
@@ -71,7 +71,7 @@ func ExampleFactors() {
 	_ = test
 }
 
-// A store with a clock that tests set says so by its Features.
+// Features passes the clock of a store whose clock tests can set.
 func ExampleFeatures() {
 	now := time.Now()
 	memory := &session.Memory{Now: func() time.Time { return now }}

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"errors"
 	"math"
@@ -12,8 +11,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Factors runs the contract of session.Factors. Each subtest opens a store, and
-// uses orgs that no other knows.
+// Factors checks the contract of session.Factors. Each subtest opens a store, and
+// uses orgs that no other subtest uses.
 func Factors(t *testing.T, open func(t *testing.T) session.Factors, f Features) {
 	for _, c := range []struct {
 		name string
@@ -41,7 +40,7 @@ type factorTest struct {
 	org   string
 }
 
-// newFactor makes one with something in every field but the version.
+// newFactor returns a factor with a value in each field but Version.
 func newFactor() session.Factor {
 	secret := make([]byte, 40)
 	rand.Read(secret)
@@ -65,7 +64,7 @@ func (t *factorTest) save(account string, f session.Factor) session.Factor {
 	return f
 }
 
-// has wants the record of an account. Secrets are not printed.
+// has fails unless the account has this record. It prints no secrets.
 func (t *factorTest) has(account string, want session.Factor) {
 	t.Helper()
 	got, err := t.store.Factor(t.Context(), t.org, account)
@@ -147,7 +146,7 @@ func (t *factorTest) removed() {
 	read := t.save("ann", newFactor())
 	gone := t.save("ann", session.Factor{Version: read.Version})
 	t.has("ann", session.Factor{Version: 2})
-	t.conflicts("ann", read) // of a login that has read it before
+	t.conflicts("ann", read) // from a login that read it earlier
 	t.conflicts("ann", newFactor())
 	t.has("ann", gone)
 	next := newFactor()
@@ -195,8 +194,7 @@ func (t *factorTest) apart() {
 
 func (t *factorTest) cancelled() {
 	f := t.save("ann", newFactor())
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	ctx := ended(t.T)
 	if _, err := t.store.Factor(ctx, t.org, "ann"); err == nil {
 		t.Error("Factor: no error")
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// KeyStore is a store of key pairs: what the Guard asks it, and the verbs with
-// which an app gets and loses its pair. Those of token.MemoryKeys are the
-// reference.
+// KeyStore is a store of key pairs. It has what the Guard calls, and the verbs that
+// add, expose and delete an app's pair. token.MemoryKeys is the reference
+// implementation.
 type KeyStore interface {
 	token.Keys
 	token.Signers
@@ -26,8 +26,9 @@ type KeyStore interface {
 	Delete(ctx context.Context, clientKey string) error
 }
 
-// Keys runs the contracts of token.Keys, token.Signers and token.Exposed. Each
-// subtest opens a store; it may be the same one, and in use, but no cache.
+// Keys checks the contracts of token.Keys, token.Signers and token.Exposed. Each
+// subtest opens a store. It may be the same one each time, and in use, but no
+// cache.
 func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 	for _, c := range []struct {
 		name string
@@ -54,14 +55,14 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 	}
 }
 
-// keys is a store of pairs with an org that nobody has used.
+// keys is a store of key pairs, with an org that no other subtest uses.
 type keys struct {
 	KeyStore
 	org string
 }
 
-// pool holds private keys, which take long to make. Subtests run one after the
-// other, and give each one back.
+// pool holds private keys, because generating one is slow. Subtests run one after
+// the other, and return their keys.
 var pool struct {
 	mu   sync.Mutex
 	free []*token.KeyPair

@@ -9,8 +9,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Ledger runs the contract of token.Ledger. Each subtest opens a ledger; it may
-// be the same one, and in use.
+// Ledger checks the contract of token.Ledger. Each subtest opens a ledger. It may
+// be the same one each time, and in use.
 func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 	for _, c := range []struct {
 		name string
@@ -21,6 +21,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"a list is the caller's own", testListAliasing},
 		{"an id is issued once", testIssueTwice},
 		{"an id issued at once is issued once", testIssueTwiceRace},
+		{"a negative use count is refused, and takes no place", testNegativeUses},
 		{"T19 a use is spent once", testSpend},
 		{"T19 uses at once are spent once", testSpendRace},
 		{"a permanent token at once is always accepted", testPermanentRace},
@@ -54,7 +55,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 	}
 }
 
-// ledger is a ledger with names that nobody has used.
+// ledger is a token.Ledger, with names that no other subtest uses.
 type ledger struct {
 	token.Ledger
 	f                 Features
@@ -63,7 +64,7 @@ type ledger struct {
 
 const many = 1000
 
-// record returns a permanent one, issued now.
+// record returns a permanent record, issued now.
 func (l *ledger) record() token.Record {
 	return token.Record{
 		ID: random(), ClientKey: l.app, Subject: l.subject, KeyID: l.key,
@@ -84,7 +85,7 @@ func (l *ledger) issue(t *testing.T, change func(*token.Record)) token.Record {
 	return r
 }
 
-// use spends one without a look at the lineage.
+// use spends one use of r, and ignores the lineage.
 func (l *ledger) use(ctx context.Context, r token.Record) error {
 	_, err := l.Spend(ctx, r)
 	return err
@@ -231,7 +232,8 @@ func testExpiry(t *testing.T, l *ledger) {
 	}
 }
 
-// testLedgerContext lets a ledger that waits for nothing do what it is asked to.
+// testLedgerContext also accepts a ledger that succeeds, because it waits for
+// nothing.
 func testLedgerContext(t *testing.T, l *ledger) {
 	ctx := ended(t)
 	refused := func(verb string, err error) bool {

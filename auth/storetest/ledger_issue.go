@@ -24,6 +24,16 @@ func testIssueTwice(t *testing.T, l *ledger) {
 	expect(t, "the id for another app", l.Issue(t.Context(), elsewhere, many), nil)
 }
 
+func testNegativeUses(t *testing.T, l *ledger) {
+	r := l.record()
+	r.MaxUses = -1
+	if err := l.Issue(t.Context(), r, 1); err == nil || errors.Is(err, token.ErrTooMany) {
+		t.Errorf("Issue: error %v", err)
+	}
+	l.spend(t, "the record", r, token.ErrRevoked)
+	expect(t, "another record, of a limit of one", l.Issue(t.Context(), l.record(), 1), nil)
+}
+
 func testIssueTwiceRace(t *testing.T, l *ledger) {
 	r := l.record()
 	errs := atOnce(crowd, func(i int) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// child returns a record that descends from another, for a subject of its own.
+// child returns a record whose parent is the given one, for a subject of its own.
 func (l *ledger) child(parent token.Record) token.Record {
 	r := l.record()
 	r.Subject, r.Lineage = random(), token.Lineage{Maker: parent.Subject, Parent: parent.ID}
@@ -29,7 +29,7 @@ func (l *ledger) make(t *testing.T, parent token.Record, change func(*token.Reco
 	})
 }
 
-// row issues a record and its descendants, n in all, each the parent of the next.
+// row issues n records, each the parent of the next.
 func (l *ledger) row(t *testing.T, n int) []token.Record {
 	t.Helper()
 	row := []token.Record{l.issue(t, nil)}
@@ -39,8 +39,8 @@ func (l *ledger) row(t *testing.T, n int) []token.Record {
 	return row
 }
 
-// dead fails unless each verb takes a record that was issued for one that is
-// not live. Call it for descendants first: the ledger may forget r at last.
+// dead fails unless each verb treats the issued record r as not live. Call it for
+// descendants first, because the ledger may forget r in the end.
 func (l *ledger) dead(t *testing.T, what string, r token.Record) {
 	t.Helper()
 	l.spend(t, what+": Spend", r, token.ErrRevoked)
@@ -53,7 +53,7 @@ func (l *ledger) dead(t *testing.T, what string, r token.Record) {
 	expect(t, what+": Revoke", l.Revoke(t.Context(), r.ClientKey, r.ID), token.ErrNotFound)
 }
 
-// barren fails unless Issue of a child is refused, and changes nothing.
+// barren fails unless Issue of a child of parent returns want and changes nothing.
 func (l *ledger) barren(t *testing.T, what string, parent token.Record, want error) {
 	t.Helper()
 	child := l.child(parent)
@@ -92,7 +92,7 @@ func testLineage(t *testing.T, l *ledger) {
 	}
 }
 
-// testMadeByRevoked ends each of a row of five in turn.
+// testMadeByRevoked revokes each record in a row of five, one per round.
 func testMadeByRevoked(t *testing.T, l *ledger) {
 	for ended := range token.MaxAncestors + 1 {
 		row, beside := l.row(t, token.MaxAncestors+1), l.row(t, 2)
@@ -124,7 +124,7 @@ func testMadeByRevoked(t *testing.T, l *ledger) {
 func testMadeByRevokedSubject(t *testing.T, l *ledger) {
 	row, ended := l.row(t, 3), l.row(t, 2)
 	of := func(r *token.Record) { r.Subject = row[2].Subject }
-	// Each counts, though the one is the other's parent.
+	// Each of them counts, although one is the parent of another.
 	second := l.make(t, row[2], of)
 	l.make(t, second, of)
 	l.make(t, ended[1], of)
@@ -180,8 +180,8 @@ func testMadeByExpired(t *testing.T, l *ledger) {
 	l.barren(t, "the parent", parent, token.ErrRevoked)
 }
 
-// testDeadAncestorCostsNoUse asks more often than there are uses: one that is
-// debited would end in ErrExhausted.
+// testDeadAncestorCostsNoUse spends more often than there are uses. If refused
+// calls took a use, the last ones would return ErrExhausted.
 func testDeadAncestorCostsNoUse(t *testing.T, l *ledger) {
 	row := l.row(t, 2)
 	child := l.make(t, row[1], limited(3))
@@ -243,8 +243,8 @@ func (l *ledger) revokeEither(t *testing.T, r token.Record, round int) error {
 	return err
 }
 
-// testRevokeWhileMaking has a token make others until it is told that it may
-// not. Nothing that it has made is accepted afterwards.
+// testRevokeWhileMaking issues children of a record until it is revoked. No child
+// may be accepted afterwards.
 func testRevokeWhileMaking(t *testing.T, l *ledger) {
 	for round := range 5 {
 		row := l.row(t, 2)
@@ -261,8 +261,7 @@ func testRevokeWhileMaking(t *testing.T, l *ledger) {
 	}
 }
 
-// makeUntil issues children of a record until that is refused, and spends them
-// then.
+// makeUntil issues children of a record until one is refused, and then spends them.
 func (l *ledger) makeUntil(t *testing.T, parent token.Record, ended *atomic.Bool) error {
 	var made []token.Record
 	for {
@@ -294,7 +293,7 @@ func testMadeByAnotherApp(t *testing.T, l *ledger) {
 	foreign.ClientKey = l.app
 	l.barren(t, "one of another app", foreign, token.ErrRevoked)
 
-	// Now each app has one of this id.
+	// Now both apps have a record with this ID.
 	here := l.issue(t, func(r *token.Record) { r.ID = elsewhere.ID })
 	child := l.make(t, here, nil)
 	theirs := l.make(t, elsewhere, func(r *token.Record) { r.ClientKey = elsewhere.ClientKey })

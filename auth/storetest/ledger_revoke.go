@@ -24,8 +24,8 @@ func testRevoke(t *testing.T, l *ledger) {
 	}
 }
 
-// refusedAfter spends r until it is refused, and fails if it is accepted by a
-// call that began after ended was set.
+// refusedAfter spends r until it is refused. It fails if a call is accepted that
+// began after ended was set.
 func (l *ledger) refusedAfter(ctx context.Context, r token.Record, ended *atomic.Bool) error {
 	for {
 		late := ended.Load()
@@ -107,7 +107,7 @@ func testRevokeSubject(t *testing.T, l *ledger) {
 	used := l.issue(t, limited(3))
 	l.spend(t, "one use of three", used, nil)
 	mine = append(mine, used)
-	spent := l.issue(t, limited(1)) // and so not live
+	spent := l.issue(t, limited(1)) // so it is not live
 	l.spend(t, "the one use", spent, nil)
 	others := []token.Record{
 		l.issue(t, func(r *token.Record) { r.Subject = random() }),

@@ -14,18 +14,18 @@ import (
 // crowd is how many callers take part in a race.
 const crowd = 64
 
-// brief is how long what is to end lasts: time enough to ask a slow store about
-// it before.
+// brief is the life of records that a subtest lets expire. A slow store must answer
+// calls about them before.
 const brief = 3 * time.Second
 
-// random returns a name that nobody has had: stores may be in use, and keep
-// what a suite has left.
+// random returns a name that was never used: a store may be in use, and keeps the
+// records of earlier runs.
 func random() string { return strings.ToLower(rand.Text()) }
 
-// letters returns n letters and digits of a random name.
-func letters(n int) string { return (rand.Text() + rand.Text() + rand.Text())[:n] }
+// newNonce returns 16 random letters and digits.
+func newNonce() string { return rand.Text()[:16] }
 
-// atOnce calls f n times at once and returns what each has returned.
+// atOnce calls f n times concurrently and returns the errors.
 func atOnce(n int, f func(i int) error) []error {
 	errs := make([]error, n)
 	begin := make(chan struct{})
@@ -41,8 +41,8 @@ func atOnce(n int, f func(i int) error) []error {
 	return errs
 }
 
-// tally counts the errors that are nil, and fails for those that match none of
-// the others.
+// tally counts the nil errors, and fails for each other error that matches none of
+// others.
 func tally(t *testing.T, errs []error, others ...error) (succeeded int) {
 	t.Helper()
 	for _, err := range errs {
@@ -57,8 +57,8 @@ func tally(t *testing.T, errs []error, others ...error) (succeeded int) {
 	return succeeded
 }
 
-// winner returns which call of all was the one that succeeded; the others must
-// have returned lost.
+// winner returns the index of the only call that succeeded. All others must have
+// returned lost.
 func winner(t *testing.T, errs []error, lost error) int {
 	t.Helper()
 	if n := tally(t, errs, lost); n != 1 {
@@ -67,7 +67,7 @@ func winner(t *testing.T, errs []error, lost error) int {
 	return slices.Index(errs, nil)
 }
 
-// expect fails unless err matches one of want; nil is matched by nil.
+// expect fails unless err matches one of want. A nil in want matches a nil error.
 func expect(t *testing.T, what string, err error, want ...error) {
 	t.Helper()
 	if !matches(err, want...) {
@@ -84,14 +84,14 @@ func matches(err error, targets ...error) bool {
 	return false
 }
 
-// ended returns a context that is over.
+// ended returns a cancelled context.
 func ended(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
 }
 
-// spellings are names that a store must not take for one another.
+// spellings returns similar names that a store must keep apart.
 func spellings() []string {
 	name := random()
 	return []string{

@@ -12,8 +12,8 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Replays runs the contract of signing.Replays. Each subtest opens a store; it
-// may be the same one, and in use.
+// Replays checks the contract of signing.Replays. Each subtest opens a store. It
+// may be the same one each time, and in use.
 func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) {
 	for _, c := range []struct {
 		name string
@@ -51,15 +51,15 @@ func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) 
 	}
 }
 
-// replays is a store with a client key that nobody has used.
+// replays is a store, with a client key that no other subtest uses.
 type replays struct {
 	store signing.Replays
 	f     Features
 	key   string
 }
 
-// warm waits for the memory of a store to begin: what was signed before is
-// stale.
+// warm waits until the store accepts claims. A new store refuses requests that were
+// signed before it was opened, as stale.
 func (r *replays) warm(t *testing.T) {
 	t.Helper()
 	for range 100 {
@@ -79,19 +79,18 @@ func (r *replays) warm(t *testing.T) {
 
 const tolerance = 5 * time.Minute
 
-// use returns a request that is signed now, single use, as a verifier passes
-// it on.
+// use returns a single-use request that is signed now, as a verifier claims it.
 func (r *replays) use() signing.Use {
 	now := r.f.now()
 	signed := time.UnixMilli(now.UnixMilli())
-	u := signing.Use{ClientKey: r.key, Nonce: letters(16), Signed: signed, Seen: now, Keep: signed.Add(tolerance)}
+	u := signing.Use{ClientKey: r.key, Nonce: newNonce(), Signed: signed, Seen: now, Keep: signed.Add(tolerance)}
 	rand.Read(u.Signature[:])
 	return u
 }
 
-// sibling returns u with a fresh nonce, as one of eight within a minute.
+// sibling returns u with a fresh nonce, as one of eight siblings within a minute.
 func (r *replays) sibling(u signing.Use) signing.Use {
-	u.Nonce, u.Seen = letters(16), r.f.now()
+	u.Nonce, u.Seen = newNonce(), r.f.now()
 	u.Siblings, u.Window = 8, time.Minute
 	return u
 }
@@ -101,15 +100,15 @@ func (r *replays) claim(t *testing.T, what string, u signing.Use, want ...error)
 	expect(t, what, r.store.Claim(t.Context(), u), want...)
 }
 
-// race claims n requests at once and returns how many were accepted; the
-// others must be replays.
-func (r *replays) race(t *testing.T, n int, use func(i int) signing.Use) int {
+// race claims a crowd of requests at once and returns how many were accepted. The
+// others must be refused as replays.
+func (r *replays) race(t *testing.T, use func(i int) signing.Use) int {
 	t.Helper()
-	uses := make([]signing.Use, n)
+	uses := make([]signing.Use, crowd)
 	for i := range uses {
 		uses[i] = use(i)
 	}
-	return tally(t, atOnce(n, func(i int) error { return r.store.Claim(t.Context(), uses[i]) }), signing.ErrReplayed)
+	return tally(t, atOnce(crowd, func(i int) error { return r.store.Claim(t.Context(), uses[i]) }), signing.ErrReplayed)
 }
 
 func testReplay(t *testing.T, r *replays) {
@@ -123,7 +122,7 @@ func testReplay(t *testing.T, r *replays) {
 func testReplayRace(t *testing.T, r *replays) {
 	for round := range 5 {
 		u := r.use()
-		if n := r.race(t, crowd, func(int) signing.Use { return u }); n != 1 {
+		if n := r.race(t, func(int) signing.Use { return u }); n != 1 {
 			t.Errorf("round %d: %d accepted, want 1", round, n)
 		}
 	}
@@ -132,8 +131,8 @@ func testReplayRace(t *testing.T, r *replays) {
 func testSignatureRace(t *testing.T, r *replays) {
 	for round := range 5 {
 		u := r.use()
-		n := r.race(t, crowd, func(int) signing.Use {
-			u.Nonce = letters(16)
+		n := r.race(t, func(int) signing.Use {
+			u.Nonce = newNonce()
 			return u
 		})
 		if n != 1 {
@@ -144,11 +143,11 @@ func testSignatureRace(t *testing.T, r *replays) {
 
 func testNonceRace(t *testing.T, r *replays) {
 	for round := range 5 {
-		nonce := letters(16)
-		n := r.race(t, crowd, func(i int) signing.Use {
+		nonce := newNonce()
+		n := r.race(t, func(i int) signing.Use {
 			u := r.use()
 			u.Nonce = nonce
-			// Retained for times that differ, as they are signed at times that do.
+			// Requests that were signed at different times are kept for different times.
 			u.Keep = u.Keep.Add(time.Duration(i) * time.Second)
 			return u
 		})
@@ -159,7 +158,7 @@ func testNonceRace(t *testing.T, r *replays) {
 }
 
 func testDistinctRace(t *testing.T, r *replays) {
-	if n := r.race(t, crowd, func(int) signing.Use { return r.use() }); n != crowd {
+	if n := r.race(t, func(int) signing.Use { return r.use() }); n != crowd {
 		t.Errorf("%d accepted, want %d", n, crowd)
 	}
 }
@@ -178,7 +177,7 @@ func testNonceAgain(t *testing.T, r *replays) {
 func testSignatureAgain(t *testing.T, r *replays) {
 	u := r.use()
 	r.claim(t, "first", u, nil)
-	u.Nonce = letters(16)
+	u.Nonce = newNonce()
 	r.claim(t, "with a fresh nonce", u, signing.ErrReplayed)
 }
 
@@ -221,8 +220,8 @@ func testSameBytes(t *testing.T, r *replays) {
 	r.claim(t, "the nonce", u, nil)
 	r.claim(t, "the signature", v, nil)
 
-	// Written one after the other, the nonce and this client key are the
-	// signature and that one.
+	// Nonce and client key of w, joined in this order, are the same text as the
+	// signature of v and the client key of u.
 	w := r.use()
 	w.Nonce, w.ClientKey = u.Nonce, u.Nonce+u.ClientKey
 	r.claim(t, "the nonce of a client key that begins with it", w, nil)
@@ -257,13 +256,13 @@ func testKeep(t *testing.T, r *replays) {
 		t.Helper()
 		err := r.store.Claim(t.Context(), u)
 		if !r.f.now().Before(u.Keep) && errors.Is(err, signing.ErrStale) {
-			return // a slow store, of which this says nothing
+			return // the store was too slow for this check
 		}
 		expect(t, what, err, signing.ErrReplayed)
 	}
-	// Each of the two by itself, before the one is there again for the other.
+	// Claim the nonce and the signature apart, before one claim has both.
 	nonce, signature := r.use(), u
-	nonce.Nonce, nonce.Keep, signature.Nonce = u.Nonce, u.Keep, letters(16)
+	nonce.Nonce, nonce.Keep, signature.Nonce = u.Nonce, u.Keep, newNonce()
 	inside("its nonce inside retention", nonce)
 	inside("its signature inside retention", signature)
 	inside("inside retention", u)

@@ -55,9 +55,9 @@ func testRefusedIsNotRecorded(t *testing.T, r *replays) {
 	}
 }
 
-// testRefusedLeavesNothing sends signatures that are refused with fresh nonces.
-// Each nonce is good with another signature afterwards, which it would not be
-// had it been recorded.
+// testRefusedLeavesNothing claims refused signatures with fresh nonces. Each nonce
+// must then be accepted with another signature, which fails if the nonce was
+// recorded.
 func testRefusedLeavesNothing(t *testing.T, r *replays) {
 	single, get, brief := r.use(), r.use(), r.use()
 	r.claim(t, "single use", single, nil)
@@ -73,12 +73,12 @@ func testRefusedLeavesNothing(t *testing.T, r *replays) {
 	r.f.pass(1100 * time.Millisecond)
 	for _, c := range []struct {
 		name     string
-		stepwise bool // whether a store of steps keeps to it
+		stepwise bool // whether a Stepwise store must pass, too
 		refused  func() signing.Use
 	}{
 		{"a signature for single use", true, func() signing.Use {
 			u := single
-			u.Nonce = letters(16)
+			u.Nonce = newNonce()
 			return u
 		}},
 		{"the same as a sibling", true, func() signing.Use { return r.sibling(single) }},
@@ -104,31 +104,31 @@ func testRefusedLeavesNothing(t *testing.T, r *replays) {
 
 func testRacesLeaveNothing(t *testing.T, r *replays) {
 	for round := range 5 {
-		signature, nonce, uses := r.use(), letters(16), make([]signing.Use, crowd)
-		n := r.race(t, crowd, func(i int) signing.Use {
+		signature, nonce, uses := r.use(), newNonce(), make([]signing.Use, crowd)
+		n := r.race(t, func(i int) signing.Use {
 			uses[i] = signature
-			uses[i].Nonce = letters(16)
+			uses[i].Nonce = newNonce()
 			return uses[i]
 		})
 		for i := range uses {
 			uses[i].Signature = r.use().Signature
 		}
-		// The nonce that was accepted is refused now, and no other one.
-		if again := r.race(t, crowd, func(i int) signing.Use { return uses[i] }); n != 1 || again != crowd-1 {
+		// Only the nonce that was accepted is refused now.
+		if again := r.race(t, func(i int) signing.Use { return uses[i] }); n != 1 || again != crowd-1 {
 			t.Errorf("round %d: of %d with one signature %d accepted, then %d of their nonces", round, crowd, n, again)
 		}
 		if r.f.Stepwise {
 			continue
 		}
-		n = r.race(t, crowd, func(i int) signing.Use {
+		n = r.race(t, func(i int) signing.Use {
 			uses[i] = r.use()
 			uses[i].Nonce = nonce
 			return uses[i]
 		})
 		for i := range uses {
-			uses[i].Nonce = letters(16)
+			uses[i].Nonce = newNonce()
 		}
-		if again := r.race(t, crowd, func(i int) signing.Use { return uses[i] }); n != 1 || again != crowd-1 {
+		if again := r.race(t, func(i int) signing.Use { return uses[i] }); n != 1 || again != crowd-1 {
 			t.Errorf("round %d: of %d with one nonce %d accepted, then %d of their signatures", round, crowd, n, again)
 		}
 	}

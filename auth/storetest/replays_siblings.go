@@ -29,7 +29,7 @@ func testSiblings(t *testing.T, r *replays) {
 func testSiblingRace(t *testing.T, r *replays) {
 	for round := range 5 {
 		u := r.use()
-		if n := r.race(t, crowd, func(int) signing.Use { return r.sibling(u) }); n != 8 {
+		if n := r.race(t, func(int) signing.Use { return r.sibling(u) }); n != 8 {
 			t.Errorf("round %d: %d accepted, want 8", round, n)
 		}
 	}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -14,9 +13,9 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Sessions runs the contract of session.Store. Each subtest opens a store, and
-// uses orgs that no other knows, so that all may be one. Waiting for ends
-// takes a few seconds of its clock.
+// Sessions checks the contract of session.Store. Each subtest opens a store, and
+// uses orgs that no other subtest uses, so that all may share one store. Waiting
+// for records to expire takes a few seconds of its clock.
 func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
 	for _, c := range []struct {
 		name string
@@ -30,7 +29,7 @@ func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
 		{"the limit is for one kind of one account", (*sessionTest).limitApart},
 		{"the limit was lowered", (*sessionTest).limitLowered},
 		{"a clock that was set back does not end the new", (*sessionTest).limitClockBack},
-		{"what a replaced record still answers", (*sessionTest).replaced},
+		{"what an evicted record still answers", (*sessionTest).evicted},
 		{"a touch only moves ahead", (*sessionTest).touch},
 		{"a new hash, and nothing else", (*sessionTest).replace},
 		{"delete by the hash before", (*sessionTest).deletePrevious},
@@ -62,7 +61,7 @@ type sessionTest struct {
 	made  int
 }
 
-// hash and id are of the shape that the Manager makes.
+// newHash and newID return a hash and an ID in the form that the Manager makes.
 func newHash() (hash [32]byte) {
 	rand.Read(hash[:])
 	return hash
@@ -73,8 +72,8 @@ func newID() string {
 	return hex.EncodeToString(hash[:16])
 }
 
-// one makes a session of an account that ends in an hour, later than those
-// made before it.
+// one returns a session of an account that expires in an hour. It is newer than
+// those made before it.
 func (t *sessionTest) one(account string) session.Session {
 	t.made++
 	created := t.now().UTC().Truncate(time.Millisecond).Add(time.Duration(t.made-100) * 7 * time.Millisecond)
@@ -100,7 +99,7 @@ func (t *sessionTest) create(limit int, all ...session.Session) {
 	}
 }
 
-// lives wants each record to be there as it is here.
+// lives fails unless Get returns each record as it is here.
 func (t *sessionTest) lives(all ...session.Session) {
 	t.Helper()
 	for _, want := range all {
@@ -113,7 +112,7 @@ func (t *sessionTest) lives(all ...session.Session) {
 	}
 }
 
-// ends wants Get to return an error for each hash.
+// ends fails unless Get returns the error want for each hash.
 func (t *sessionTest) ends(want error, all ...session.Session) {
 	t.Helper()
 	for _, s := range all {
@@ -153,7 +152,7 @@ func (t *sessionTest) deletesOrg(want int, org string) {
 	}
 }
 
-// sameSession compares times as the instants that they are.
+// sameSession compares times as instants.
 func sameSession(a, b session.Session) bool {
 	same := a.Created.Equal(b.Created) && a.Authenticated.Equal(b.Authenticated) &&
 		a.Seen.Equal(b.Seen) && a.Expires.Equal(b.Expires)
@@ -163,7 +162,7 @@ func sameSession(a, b session.Session) bool {
 	return same && a == b
 }
 
-// odd are names that a store might take apart or fold together.
+// odd are names that a store might split or treat as equal.
 var odd = []string{
 	"ann", "Ann", "ann ", " ann", "ann%", "a_n", "*", "[a]nn", "ann'; --", `"ann"`, `a\nn`, "a:n", "a/n", "{ann}",
 	"ünï", "u\u0308nï", "名前", "👩‍💻", "\u202eann",
@@ -193,7 +192,7 @@ func (t *sessionTest) roundTrip() {
 	t.lives(empty)
 }
 
-// nothing wants a hash and an id to be no record's to any verb.
+// nothing fails unless all verbs treat the hash and the ID as unknown.
 func (t *sessionTest) nothing(s session.Session) {
 	t.Helper()
 	ctx := t.Context()
@@ -203,7 +202,7 @@ func (t *sessionTest) nothing(s session.Session) {
 	t.ends(auth.ErrNotFound, s)
 }
 
-// answersNothing wants the verbs that change a record not to find it.
+// answersNothing fails if a verb that changes a record finds this one.
 func (t *sessionTest) answersNothing(s session.Session) {
 	t.Helper()
 	ctx, next := t.Context(), s
@@ -255,18 +254,18 @@ func (t *sessionTest) replace() {
 	t.is(auth.ErrNotFound, "Replace of the hash before", func() error { return t.store.Replace(t.Context(), old.Hash, next) })
 	t.lives(s)
 
-	// It stays the account's: the limit and the id still find it.
+	// The record stays the account's: DeleteID and the limit still find it.
 	t.is(nil, "DeleteID", func() error { return t.store.DeleteID(t.Context(), t.org, "ann", s.ID) })
 	t.nothing(s)
 	t.nothing(old)
 
-	replaced, latest := t.one("bob"), t.one("bob")
-	t.create(0, replaced)
-	before := replaced
-	replaced.Hash = newHash()
-	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), before.Hash, replaced) })
+	evicted, latest := t.one("bob"), t.one("bob")
+	t.create(0, evicted)
+	before := evicted
+	evicted.Hash = newHash()
+	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), before.Hash, evicted) })
 	t.create(1, latest)
-	t.ends(session.ErrReplaced, replaced)
+	t.ends(session.ErrEvicted, evicted)
 	t.ends(auth.ErrNotFound, before)
 }
 
@@ -280,15 +279,15 @@ func (t *sessionTest) hashTaken() {
 
 	refused := func(what string, err error) {
 		t.Helper()
-		if err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrReplaced) {
+		if err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrEvicted) {
 			t.Errorf("%s: %v, want another error", what, err)
 		}
 		t.lives(s, other, after)
 		t.ends(auth.ErrNotFound, old)
-		t.ends(session.ErrReplaced, before)
+		t.ends(session.ErrEvicted, before)
 	}
 	for what, hash := range map[string][32]byte{
-		"that opens a session": s.Hash, "that opened one before a Replace": old.Hash, "of a session that was replaced": before.Hash,
+		"that opens a session": s.Hash, "that opened one before a Replace": old.Hash, "of a session that was evicted": before.Hash,
 	} {
 		for _, limit := range []int{0, 1} {
 			twin := t.one("ann")
@@ -343,7 +342,7 @@ func (t *sessionTest) apart() {
 		s.Agent = account
 		all = append(all, s)
 	}
-	// Pairs that are the same text when they are joined.
+	// Pairs of org and account that are the same text when joined.
 	for _, c := range [][2]string{{":x", "y"}, {"", "x:y"}, {"/x", "y"}, {"", "x/y"}, {"x", "y"}, {"", "xy"}, {" x", "y"}, {"", "x y"}} {
 		s := t.one(c[1])
 		s.Org += c[0]
@@ -362,8 +361,7 @@ func (t *sessionTest) apart() {
 func (t *sessionTest) cancelled() {
 	s, fresh := t.one("ann"), t.one("ann")
 	t.create(0, s)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	ctx := ended(t.T)
 	next := s
 	next.Hash = newHash()
 	for verb, run := range map[string]func() error{
@@ -377,12 +375,12 @@ func (t *sessionTest) cancelled() {
 		"List":      func() error { _, err := t.store.List(ctx, t.org, "ann"); return err },
 		"Create":    func() error { return t.store.Create(ctx, fresh, 1) },
 	} {
-		// Not an answer, which a caller would take for the truth.
-		if err := run(); err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrReplaced) {
+		// These errors say something about the record, which nobody has looked up.
+		if err := run(); err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrEvicted) {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
-	// It had ended before the calls: nothing was begun.
+	// ctx was cancelled before the calls, so nothing has changed.
 	t.lives(s)
 	t.ends(auth.ErrNotFound, fresh, next)
 }

@@ -12,7 +12,7 @@ import (
 
 func (t *sessionTest) expiry() {
 	first, second, later := t.one("ann"), t.ticket("ann"), t.one("ann")
-	bob := t.one("bob") // whom no verb has looked at before he is counted, nor cay
+	bob := t.one("bob") // no verb touches bob and cay before DeleteAll counts them
 	short, long := t.one("cay"), t.one("cay")
 	end := t.now().UTC().Truncate(time.Millisecond).Add(brief)
 	first.Expires, second.Expires, bob.Expires, short.Expires = end, end, end, end
@@ -33,14 +33,14 @@ func (t *sessionTest) expiryAndLimit() {
 	short.Created, ended.Expires = latest.Created.Add(time.Millisecond), end
 	short.Expires = end
 	t.create(3, kept, ended, short)
-	t.create(2, latest) // ends kept, the oldest; then ended
-	t.ends(session.ErrReplaced, kept, ended)
+	t.create(2, latest) // evicts kept, the oldest, then ended
+	t.ends(session.ErrEvicted, kept, ended)
 	t.lives(short)
 	t.pass(brief + 200*time.Millisecond)
-	t.ends(session.ErrReplaced, kept)
-	t.ends(auth.ErrNotFound, ended, short) // ended is forgotten at its end
+	t.ends(session.ErrEvicted, kept)
+	t.ends(auth.ErrNotFound, ended, short) // ended is forgotten at its Expires
 	next := t.one("ann")
-	t.create(2, next) // short is over: there is room
+	t.create(2, next) // short has expired, so nothing is evicted
 	t.lives(latest, next)
 }
 
@@ -93,7 +93,7 @@ func (t *sessionTest) deleteAccount() {
 	t.lives(bob, foreign)
 }
 
-// deleteWithoutID has a record that no Manager makes: a store may refuse it.
+// deleteWithoutID creates a record that no Manager makes. A store may refuse it.
 func (t *sessionTest) deleteWithoutID() {
 	s, other := t.one("ann"), t.one("ann")
 	s.ID = ""
@@ -122,14 +122,14 @@ func (t *sessionTest) deleteOrg() {
 	before, after := t.one("dan"), t.one("dan")
 	t.create(1, before, after)
 	t.deletesOrg(4, t.org)
-	t.ends(session.ErrReplaced, before) // as with any other end of what came after it
+	t.ends(session.ErrEvicted, before) // DeleteOrg does not change what is evicted already
 	for _, s := range []session.Session{a, b, code, bob, after} {
 		t.nothing(s)
 		t.lists(t.org, s.Account)
 	}
 	t.lives(foreign...)
 	t.deletesOrg(0, t.org)
-	t.create(0, a) // nothing of it is left
+	t.create(0, a) // its hash and ID are free again
 	t.lives(a)
 	t.deletesOrg(1, t.org)
 	for _, s := range foreign {
@@ -138,8 +138,8 @@ func (t *sessionTest) deleteOrg() {
 	}
 }
 
-// nameless has what a caller asks for that has nobody's name: the zero principal's
-// org and account are empty. It must not be taken for everybody's.
+// nameless calls each verb with empty names, as of the zero principal. The store
+// must not treat them as every account or every org.
 func (t *sessionTest) nameless() {
 	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("ann"), t.one("bob")
 	t.create(0, a, b, code, bob)

@@ -23,7 +23,7 @@ func (t *sessionTest) raceCreate() {
 		switch {
 		case err == nil:
 			living = append(living, s)
-		case !errors.Is(err, session.ErrReplaced):
+		case !errors.Is(err, session.ErrEvicted):
 			t.Errorf("Get: %v", err)
 		}
 	}
@@ -53,8 +53,8 @@ func (t *sessionTest) raceReplace() {
 	t.lists(t.org, "ann", next[won])
 }
 
-// raceEnd ends a record in each of the ways there are, while other calls touch
-// and replace it.
+// raceEnd ends a record by each verb in turn, while other calls touch and replace
+// it.
 func (t *sessionTest) raceEnd() {
 	const rounds = 200
 	ends := []func(s session.Session) error{
@@ -103,7 +103,7 @@ func (t *sessionTest) raceEnd() {
 func (t *sessionTest) gone(when string, all ...session.Session) {
 	for i, s := range all {
 		_, err := t.store.Get(t.Context(), s.Hash)
-		if !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrReplaced) {
+		if !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrEvicted) {
 			t.Errorf("%s: Get of hash %d after its end: %v", when, i, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 )
 
 func TestReplays(t *testing.T) {
+	t.Parallel()
 	memory, once := signing.NewMemory(0), new(keyValues)
 	t.Run("Memory", func(t *testing.T) {
 		storetest.Replays(t, func(*testing.T) signing.Replays { return memory }, storetest.Features{})
@@ -23,22 +24,25 @@ func TestReplays(t *testing.T) {
 }
 
 func TestLedger(t *testing.T) {
+	t.Parallel()
 	ledger := new(token.MemoryLedger)
 	storetest.Ledger(t, func(*testing.T) token.Ledger { return ledger }, storetest.Features{})
 }
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	keys := new(token.MemoryKeys)
 	storetest.Keys(t, func(*testing.T) storetest.KeyStore { return keys }, storetest.Features{})
 }
 
 func TestCredentials(t *testing.T) {
+	t.Parallel()
 	storetest.Credentials(t, func(_ *testing.T, _ signing.Secret, c *signature.Credential) signature.Credentials {
 		return signature.Memory{c.Key.ClientKey(): c}
 	}, storetest.Features{})
 }
 
-// keyValues is a store of keys and values in a map.
+// keyValues is a key-value store in a map.
 type keyValues struct {
 	mu sync.Mutex
 	m  map[string]keyValue

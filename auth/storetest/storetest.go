@@ -1,36 +1,38 @@
-// Package storetest runs the contracts of the storage interfaces against an
-// implementation, as named subtests: against those of this module, and against
-// yours. The contract is the interface's comment; a subtest is one sentence of it.
+// Package storetest checks implementations of the storage interfaces, as named
+// subtests. The interface's comment is the contract, and each subtest checks one
+// sentence of it. This module runs the suites against its own stores.
 //
 // # What is not checked
 //
-// What becomes of what was confirmed when the engine is killed, loses power or
-// fails over; what another process sees that shares it; whether secrets are
-// sealed; and how long a call takes.
+//   - Whether confirmed writes survive when the engine is killed, loses power or
+//     fails over.
+//   - What another process that shares the store sees.
+//   - Whether secrets are sealed.
+//   - How long a call takes.
 //
 // # Compatibility
 //
-// A version may come with subtests that are new. Features may get more fields:
-// write literals of it with keys.
+// A version may add subtests. Features may gain fields: write its literals with
+// field names.
 package storetest
 
 import (
 	"time"
 )
 
-// Features is what a suite has to know of the store it runs against. The zero
-// value is right for a store that reads the wall clock.
+// Features describes the store that a suite checks. The zero value is right for a
+// store that reads the system clock.
 type Features struct {
 	// Now is the store's clock; nil: time.Now.
 	Now func() time.Time
 
-	// Pass lets d pass on that clock; nil: time.Sleep.
+	// Pass advances that clock by d; nil: time.Sleep.
 	Pass func(d time.Duration)
 
-	// Stepwise is for a signing.Replays that claims in steps which it cannot take
-	// back, as signing.SetOnce does and its comment says. Such a store may record
-	// the signature of a claim that was refused for its nonce, and the nonce of a
-	// sibling for which there was no place.
+	// Stepwise is for a signing.Replays that claims in several steps and cannot
+	// undo them, as the comment of signing.SetOnce says. Such a store may record
+	// the signature of a claim that it refuses for its nonce. It may also record
+	// the nonce of a sibling that it refuses because the limit is reached.
 	Stepwise bool
 }
 

@@ -1,15 +1,15 @@
--- KEYS: 3 nonce, 4 signature. ARGV: 2 signed, 3 keep, 4 when the keys end, 5
--- siblings, 6 window, 7 most per client key, 8 for how long these count. Replies
--- 0 accepted, 1 replayed, 2 stale, 3 full.
+-- KEYS: 3 nonce, 4 signature. ARGV: 2 signed, 3 keep, 4 expiry of the keys, 5 siblings,
+-- 6 window, 7 maximum per client key, 8 how long that count lives. All times are in
+-- milliseconds. Returns 0 accepted, 1 replayed, 2 stale, 3 full.
 if tonumber(ARGV[2]) <= begin or tonumber(ARGV[3]) <= now then
   return 2
 end
 
--- The signature is decided before anything is written: one that was captured
--- must not leave a key for each nonce it is sent with.
+-- Check the signature before the first write: a captured signature must not leave a key
+-- for each nonce that it is sent with.
 --
--- A signature that may have siblings is "first-sight count"; any other is empty,
--- for good.
+-- The value of a signature with siblings is "first-sight count". Any other value is
+-- empty and stays empty.
 local siblings, seen, sight = tonumber(ARGV[5]), got[3], ''
 if seen then
   local first, count = string.match(seen, '^(%d+) (%d+)$')

@@ -1,7 +1,7 @@
--- KEYS: 1 session, 2 the account's, 3 the org's accounts by when their last
--- session ends. ARGV: 1 the session, 2 its member, 3 created, 4 expires, 5 limit,
--- 6 ticket, 7 account, 8 what the keys of sessions begin with. Replies 0 added, 1
--- the hash is there.
+-- KEYS: 1 session, 2 index of the account, 3 the org's accounts, by when their last
+-- session ends. ARGV: 1 the session, 2 its member, 3 created, 4 expires, 5 limit, 6
+-- ticket, 7 account, 8 prefix of the keys of sessions. Returns 0 added, 1 the hash
+-- exists.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 1
 end
@@ -16,7 +16,7 @@ end
 local gone, ended, same = {}, {}, 1
 local from = -1
 if limit == 0 then
-  from = 3 -- nothing to count: a look at the oldest, so that the dead do not gather
+  from = 3 -- nothing to count: check the four oldest, so that dead members do not accumulate
 end
 for _, member in ipairs(redis.call(limit == 0 and 'ZRANGE' or 'ZREVRANGE', KEYS[2], 0, from)) do
   local key = ARGV[8] .. string.sub(member, -32)
@@ -33,9 +33,9 @@ for _, member in ipairs(redis.call(limit == 0 and 'ZRANGE' or 'ZREVRANGE', KEYS[
 end
 
 local before = {redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3])}
--- The first write of all: a server without memory refuses here, and nothing has
--- been ended.
--- A key is there in the millisecond in which it ends; the session is not.
+-- This is the first write. A server without memory refuses here, before a session was
+-- ended. The key expires a millisecond early: a key exists in the millisecond of its
+-- expiry, and the session must not.
 redis.call('SET', KEYS[1], ARGV[1], 'PXAT', expires - 1)
 redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2])
 hold(KEYS[2], before[1], ttl)

@@ -1,5 +1,5 @@
--- KEYS: 1 session. ARGV: 1 its hash, 2 what the keys of sessions begin with, 3
--- those of accounts, 4 those of orgs.
+-- KEYS: 1 session. ARGV: 1 its hash, 2 prefix of the keys of sessions, 3 of accounts, 4
+-- of orgs. Returns 0.
 local key, hash = KEYS[1], ARGV[1]
 local v = redis.call('GET', key)
 if v and string.sub(v, 1, 1) == 'M' then

@@ -1,5 +1,5 @@
--- KEYS: 1 the account's sessions, 2 the org's accounts. ARGV: 1 id, 2 account, 3
--- what the keys of sessions begin with. Replies 0 ended, 1 no session.
+-- KEYS: 1 index of the account, 2 the org's accounts. ARGV: 1 id, 2 account, 3 prefix
+-- of the keys of sessions. Returns 0 ended, 1 no session.
 for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   if string.sub(member, 1, -33) == ARGV[1] then
     local key = ARGV[3] .. string.sub(member, -32)

@@ -1,6 +1,6 @@
--- endSome ends those members of an account's index from one position to another,
--- as many as a call takes arguments, but the id that stays. It returns how many
--- of them were sessions.
+-- endSome deletes the members of an account's index from position from to position to,
+-- except the id stays. The range is limited because a call takes a limited number of
+-- arguments. It returns how many of them were sessions.
 local function endSome(account, members, from, to, stays, prefix)
   local keys, gone, ended = {}, {}, 0
   for i = from, math.min(to, #members) do
@@ -22,9 +22,9 @@ local function endSome(account, members, from, to, stays, prefix)
   return ended
 end
 
--- endAccount ends what one account has, but the id that stays (empty: none), and
--- takes the account off its org's where nothing is left. The keys of sessions
--- begin with prefix. It returns how many sessions were ended.
+-- endAccount deletes all sessions and tickets of an account, except the id stays
+-- (empty: none). If nothing is left, it removes the account from its org. prefix begins
+-- the keys of sessions. It returns how many sessions were ended.
 local function endAccount(account, org, name, stays, prefix)
   local members, ended = redis.call('ZRANGE', account, 0, -1), 0
   for from = 1, #members, 1000 do

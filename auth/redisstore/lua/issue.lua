@@ -1,8 +1,8 @@
--- KEYS: 1 record, 2 the subject's ids by order of issue. ARGV: 1 id, 2 subject,
--- 3 key id, 4 most uses, 5 issued, 6 expires, in seconds or empty, 7 limit, 8
--- what the keys of records begin with, 9 maker, 10 its client key, 11 parent or
--- empty. Replies 0 added, 1 the id is there, 2 there are limit, 3 the parent is
--- not live, 4 it has four ancestors.
+-- KEYS: 1 record, 2 the subject's ids in the order of issue. ARGV: 1 id, 2 subject, 3
+-- key id, 4 maximum uses, 5 issued, 6 expires, in seconds or empty, 7 limit, 8 prefix
+-- of the keys of records, 9 maker, 10 its client key, 11 parent or empty. Returns 0
+-- added, 1 the id exists, 2 the limit is reached, 3 the parent is not live, 4 the
+-- parent has four ancestors.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 1
 end
@@ -21,8 +21,8 @@ for _, id in ipairs(redis.call('ZREVRANGE', KEYS[2], 0, -1)) do
   local r = redis.call('HMGET', ARGV[8] .. id, 'm', 'n', 'p', 'k')
   local lives = live(ARGV[8], r[1], r[2], r[3])
   if r[4] ~= ARGV[3] then
-    -- The latest records of other keys stay: an Issue that still holds a key
-    -- replaced meanwhile must cost the new key's nothing.
+    -- Keep the latest records of other keys. An Issue may still use a key that was replaced
+    -- meanwhile; it must not delete the records of the new key.
     others = others + 1
     lives = lives and others <= limit
   elseif lives then
@@ -39,12 +39,13 @@ end
 local time = redis.call('TIME')
 local now, ends, ttl = time[1] * 1000 + math.floor(time[2] / 1000), nil, nil
 if ARGV[6] ~= '' then
-  -- A key is there in the millisecond in which it ends; the record is not.
+  -- The key expires a millisecond early: a key exists in the millisecond of its expiry,
+  -- and the record must not.
   ends = tonumber(ARGV[6]) * 1000 - 1
   ttl = ends - now
 end
 if ARGV[11] ~= '' then
-  -- It is dead when its parent ends, and nothing else would remove it then.
+  -- The record is dead when its parent ends; nothing else would remove it then.
   local parent = redis.call('PTTL', ARGV[8] .. ARGV[11])
   if parent >= 0 and (not ttl or parent < ttl) then
     ends, ttl = nil, parent
@@ -55,8 +56,8 @@ if ttl and ttl <= 0 then
 end
 local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')
 local before = redis.call('PTTL', KEYS[2])
--- The first write of all: a server without memory refuses here, and nothing has
--- been dropped.
+-- This is the first write. A server without memory refuses here, before a record was
+-- deleted.
 redis.call('HSET', KEYS[1], 's', ARGV[2], 'k', ARGV[3], 'm', ARGV[4], 'n', '0', 'i', ARGV[5], 'e', ARGV[6],
   'a', ARGV[9], 'c', ARGV[10], 'p', ARGV[11])
 redis.call('ZADD', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
@@ -64,7 +65,7 @@ if not ttl then
   redis.call('PERSIST', KEYS[2])
 else
   if ends then
-    redis.call('PEXPIREAT', KEYS[1], ends) -- the clock may have gone on since now
+    redis.call('PEXPIREAT', KEYS[1], ends) -- an absolute time: the clock may have advanced since now
   else
     redis.call('PEXPIRE', KEYS[1], ttl)
   end

@@ -1,7 +1,7 @@
--- live takes a record's most uses, its uses and its parent's id. It returns how
--- many ancestors the record has, at most four, or false when the record or one of
--- them is not live. Expired records are gone. prefix is what the keys of records
--- begin with.
+-- live takes a record's maximum uses, its uses and its parent's id. It returns how many
+-- ancestors the record has, at most four. It returns false if the record or one of its
+-- ancestors is not live. Expired records have no key. prefix begins the keys of
+-- records.
 local function live(prefix, most, uses, parent)
   for ancestors = 0, 4 do
     if not most or most ~= '0' and tonumber(uses) >= tonumber(most) then

@@ -1,6 +1,6 @@
--- KEYS: 1 the old session, 2 the new. ARGV: 1 seen and authenticated, 2 the new
--- hash, 3 the old, 4 what the keys of accounts begin with. Replies 0 done, 1 no
--- session, 2 the new hash is there.
+-- KEYS: 1 the old session, 2 the new session. ARGV: 1 seen and authenticated, 2 the new
+-- hash, 3 the old hash, 4 prefix of the keys of accounts. Returns 0 done, 1 no session,
+-- 2 the new hash exists.
 local session = alive(KEYS[1])
 if not session then
   return 1
@@ -8,7 +8,7 @@ end
 if redis.call('EXISTS', KEYS[2]) == 1 then
   return 2
 end
-local ends = tonumber(string.sub(session, 50, 65)) - 1 -- as create.lua does
+local ends = tonumber(string.sub(session, 50, 65)) - 1 -- as in create.lua
 redis.call('SET', KEYS[2], 'S' .. ARGV[1] .. string.sub(session, 34), 'PXAT', ends)
 redis.call('SET', KEYS[1], 'M' .. ARGV[2], 'PXAT', ends)
 local id, org = part(session, 1), part(session, 2)

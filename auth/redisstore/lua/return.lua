@@ -1,4 +1,4 @@
--- KEYS: 1 tries. The latest is taken back, and the delay it has set.
+-- KEYS: 1 tries. Removes the latest try and its delay. Returns 0.
 local tries = redis.call('GET', KEYS[1])
 local count, at = string.match(tries or '', '^(%d+) (-?%d+ %d+)')
 count = (tonumber(count) or 0) - 1

@@ -1,8 +1,8 @@
--- KEYS: 1 the subject's ids. ARGV: 1 what the keys of records begin with.
--- Replies how many live records there were.
+-- KEYS: 1 the subject's ids. ARGV: 1 prefix of the keys of records. Returns how many
+-- live records there were.
 local count = 0
 local ids = redis.call('ZRANGE', KEYS[1], 0, -1)
--- Counted before any is gone: one may be the parent of another.
+-- Count before deleting: one record may be the parent of another.
 for _, id in ipairs(ids) do
   if live(ARGV[1], unpack(redis.call('HMGET', ARGV[1] .. id, 'm', 'n', 'p'))) then
     count = count + 1

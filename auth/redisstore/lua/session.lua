@@ -1,8 +1,9 @@
 -- A session is "S", four times of 16 characters (seen, authenticated, created,
--- expires), and id, org, account, ticket, address and agent, each as its length,
--- a colon and itself. "R" is one that was replaced by a newer one; "M" and a
--- hash is one that has that hash now. An account's sessions are ordered by the
--- time of their creation; a member is the id and, in its last 32 bytes, the hash.
+-- expires), and the parts id, org, account, ticket, address and agent. Each part is its
+-- length, a colon and its text. "R" stands for a session that a newer one has evicted.
+-- "M" and a hash stands for a session that now has this hash. An account's index is
+-- sorted by the time of creation. A member is the id followed by the hash, which is its
+-- last 32 bytes.
 
 -- part returns the n-th of id, org, account, ticket.
 local function part(session, n)
@@ -15,18 +16,19 @@ local function part(session, n)
   return string.sub(session, colon + 1, colon + length)
 end
 
--- alive returns what a key holds, if it is a session.
+-- alive returns the value of a key if it is a session.
 local function alive(key)
   local v = redis.call('GET', key)
   return v and string.sub(v, 1, 1) == 'S' and v
 end
 
--- hold has a key live for ttl at least.
+-- hold lets a key live for at least ttl.
 local function hold(key, before, ttl)
   redis.call('PEXPIRE', key, math.max(before, ttl))
 end
 
--- forget takes members off an account's index, and the account off its org's.
+-- forget removes members from an account's index. It removes the account from its org
+-- if the index is then empty.
 local function forget(account, org, name, members)
   for _, member in ipairs(members) do
     redis.call('ZREM', account, member)

@@ -1,5 +1,5 @@
--- KEYS: 1 the account's sessions. ARGV: 1 what the keys of sessions begin with.
--- Replies hash and session, the oldest first.
+-- KEYS: 1 index of the account. ARGV: 1 prefix of the keys of sessions. Returns hash
+-- and session of each, the oldest first.
 local list = {}
 for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   local hash = string.sub(member, -32)

@@ -1,6 +1,6 @@
--- KEYS: 1 the subject's ids. ARGV: 1 what the keys of records begin with.
--- Replies id, key id, uses, most uses, issued, expires, maker, its client key and
--- the parent of the live ones.
+-- KEYS: 1 the subject's ids. ARGV: 1 prefix of the keys of records. Returns id, key id,
+-- uses, maximum uses, issued, expires, maker, its client key and the parent of each
+-- live record.
 local list = {}
 for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   local r = redis.call('HMGET', ARGV[1] .. id, 'm', 'n', 'p', 'k', 'i', 'e', 'a', 'c')

@@ -1,6 +1,7 @@
--- KEYS: 1 tries. ARGV: 1 and 2 the time in seconds and nanoseconds, 3 how many
--- are free. Replies the count, whether this try is inside the delay, and its
--- end. Seconds and nanoseconds stay apart, as a number here is exact up to 2^53.
+-- KEYS: 1 tries. ARGV: 1 and 2 the time in seconds and nanoseconds, 3 number of free
+-- tries. Returns the count, 1 if this try is inside the delay, and the delay's end.
+-- Seconds and nanoseconds stay separate, because a number in Lua is exact only up to
+-- 2^53.
 local at, nano, free = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local count, last, lastnano, delay =
   string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (-?%d+) (%d+) (%d+)$')

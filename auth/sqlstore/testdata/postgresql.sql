@@ -2,14 +2,14 @@ CREATE TABLE IF NOT EXISTS tenantkit_schema (
 	version bigint PRIMARY KEY
 );
 
--- What has been accepted: a row for each nonce and each signature, and one for
--- the epoch, whose id is empty. It goes with the others when the table is emptied.
+-- Accepted requests: a row for each nonce and each signature. The row with the
+-- empty id is the epoch. It is deleted with the others when the table is emptied.
 CREATE TABLE IF NOT EXISTS tenantkit_replays (
 	id bytea PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
 	keep bigint NOT NULL,     -- Unix milliseconds
-	uses bigint NOT NULL,     -- acceptances of a signature; many for single use
+	uses bigint NOT NULL,     -- acceptances of a signature; a huge number for single use
 	began bigint NOT NULL,    -- first acceptance, Unix milliseconds
-	engine text COLLATE "C" NOT NULL    -- of the epoch: which engine it is of
+	engine text COLLATE "C" NOT NULL    -- of the epoch: identity of the engine and the table
 );
 CREATE INDEX IF NOT EXISTS tenantkit_replays_keep ON tenantkit_replays (keep);
 
@@ -46,15 +46,25 @@ CREATE INDEX IF NOT EXISTS tenantkit_keys_org ON tenantkit_keys (org);
 CREATE TABLE IF NOT EXISTS tenantkit_credentials (
 	client_key text COLLATE "C" PRIMARY KEY,
 	org text COLLATE "C" NOT NULL,
-	version text COLLATE "C" NOT NULL,  -- random, another one with each change
+	version text COLLATE "C" NOT NULL,  -- random, new with each change
 	sealed bytea NOT NULL,  -- the secret
-	formers text COLLATE "C" NOT NULL DEFAULT '[]', -- the secrets before, sealed, and their ends: JSON
-	restrictions text COLLATE "C" NOT NULL
+	restrictions text COLLATE "C" NOT NULL -- JSON
 );
+
+-- Former secrets of the client keys in tenantkit_credentials.
+CREATE TABLE IF NOT EXISTS tenantkit_formers (
+	client_key text COLLATE "C" NOT NULL,
+	id text COLLATE "C" NOT NULL,       -- random
+	org text COLLATE "C" NOT NULL,
+	ends bigint NOT NULL,     -- Unix milliseconds
+	sealed bytea NOT NULL,  -- the secret
+	PRIMARY KEY (client_key, id)
+);
+CREATE INDEX IF NOT EXISTS tenantkit_formers_ends ON tenantkit_formers (ends);
 
 CREATE TABLE IF NOT EXISTS tenantkit_sessions (
 	hash bytea PRIMARY KEY, -- SHA-256 of the token
-	previous bytea,         -- the hash before the latest change of the token
+	previous bytea,         -- the hash before the latest Replace
 	id text COLLATE "C" NOT NULL,
 	org text COLLATE "C" NOT NULL,
 	account text COLLATE "C" NOT NULL,
@@ -65,7 +75,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_sessions (
 	expires bigint NOT NULL,
 	address text COLLATE "C" NOT NULL,
 	agent text COLLATE "C" NOT NULL,
-	replaced bigint NOT NULL  -- 1: ended by a newer session
+	replaced bigint NOT NULL  -- 1: ended by a newer session, over the limit
 );
 CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_sessions_id ON tenantkit_sessions (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS tenantkit_sessions_previous ON tenantkit_sessions (previous) WHERE previous IS NOT NULL;
@@ -76,7 +86,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_attempts (
 	tries bigint NOT NULL,
 	latest bigint NOT NULL,   -- this and until: Unix nanoseconds
 	until bigint NOT NULL,    -- 0: no delay
-	refused bigint NOT NULL   -- 1: the latest was inside the delay
+	refused bigint NOT NULL   -- 1: the latest try was inside the delay
 );
 CREATE INDEX IF NOT EXISTS tenantkit_attempts_latest ON tenantkit_attempts (latest);
 
@@ -90,4 +100,6 @@ CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	PRIMARY KEY (org, account)
 );
 
-INSERT INTO tenantkit_schema (version) VALUES (2) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 3;
+
+INSERT INTO tenantkit_schema (version) SELECT 3 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

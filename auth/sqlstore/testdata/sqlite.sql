@@ -1,16 +1,16 @@
 CREATE TABLE IF NOT EXISTS tenantkit_schema (
-	version bigint PRIMARY KEY
-);
+	version INTEGER PRIMARY KEY
+) STRICT;
 
--- What has been accepted: a row for each nonce and each signature, and one for
--- the epoch, whose id is empty. It goes with the others when the table is emptied.
+-- Accepted requests: a row for each nonce and each signature. The row with the
+-- empty id is the epoch. It is deleted with the others when the table is emptied.
 CREATE TABLE IF NOT EXISTS tenantkit_replays (
 	id BLOB PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
-	keep bigint NOT NULL,     -- Unix milliseconds
-	uses bigint NOT NULL,     -- acceptances of a signature; many for single use
-	began bigint NOT NULL,    -- first acceptance, Unix milliseconds
-	engine TEXT NOT NULL    -- of the epoch: which engine it is of
-);
+	keep INTEGER NOT NULL,     -- Unix milliseconds
+	uses INTEGER NOT NULL,     -- acceptances of a signature; a huge number for single use
+	began INTEGER NOT NULL,    -- first acceptance, Unix milliseconds
+	engine TEXT NOT NULL    -- of the epoch: identity of the engine and the table
+) STRICT;
 CREATE INDEX IF NOT EXISTS tenantkit_replays_keep ON tenantkit_replays (keep);
 
 CREATE TABLE IF NOT EXISTS tenantkit_ledger (
@@ -18,15 +18,15 @@ CREATE TABLE IF NOT EXISTS tenantkit_ledger (
 	id TEXT NOT NULL,
 	subject TEXT NOT NULL,
 	key_id TEXT NOT NULL,
-	uses bigint NOT NULL,
-	max_uses bigint NOT NULL, -- 0: any number
-	issued bigint NOT NULL,   -- Unix seconds
-	expires bigint,           -- Unix seconds; NULL: never
+	uses INTEGER NOT NULL,
+	max_uses INTEGER NOT NULL, -- 0: any number
+	issued INTEGER NOT NULL,   -- Unix seconds
+	expires INTEGER,           -- Unix seconds; NULL: never
 	maker TEXT NOT NULL DEFAULT '',     -- account
 	maker_app TEXT NOT NULL DEFAULT '', -- client key
 	parent TEXT NOT NULL DEFAULT '',    -- id; empty: none
 	PRIMARY KEY (client_key, id)
-);
+) STRICT;
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_subject ON tenantkit_ledger (client_key, subject);
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_expires ON tenantkit_ledger (expires) WHERE expires IS NOT NULL;
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_parent ON tenantkit_ledger (client_key, parent) WHERE parent <> '';
@@ -38,56 +38,68 @@ CREATE TABLE IF NOT EXISTS tenantkit_keys (
 	key_id TEXT NOT NULL UNIQUE,
 	public BLOB NOT NULL,  -- PKIX
 	sealed BLOB NOT NULL,  -- PKCS #8
-	exposed bigint NOT NULL   -- 0 or 1
-);
+	exposed INTEGER NOT NULL   -- 0 or 1
+) STRICT;
 CREATE INDEX IF NOT EXISTS tenantkit_keys_org ON tenantkit_keys (org);
 
 -- Signing secrets.
 CREATE TABLE IF NOT EXISTS tenantkit_credentials (
 	client_key TEXT PRIMARY KEY,
 	org TEXT NOT NULL,
-	version TEXT NOT NULL,  -- random, another one with each change
+	version TEXT NOT NULL,  -- random, new with each change
 	sealed BLOB NOT NULL,  -- the secret
-	formers TEXT NOT NULL DEFAULT '[]', -- the secrets before, sealed, and their ends: JSON
-	restrictions TEXT NOT NULL
-);
+	restrictions TEXT NOT NULL -- JSON
+) STRICT;
+
+-- Former secrets of the client keys in tenantkit_credentials.
+CREATE TABLE IF NOT EXISTS tenantkit_formers (
+	client_key TEXT NOT NULL,
+	id TEXT NOT NULL,       -- random
+	org TEXT NOT NULL,
+	ends INTEGER NOT NULL,     -- Unix milliseconds
+	sealed BLOB NOT NULL,  -- the secret
+	PRIMARY KEY (client_key, id)
+) STRICT;
+CREATE INDEX IF NOT EXISTS tenantkit_formers_ends ON tenantkit_formers (ends);
 
 CREATE TABLE IF NOT EXISTS tenantkit_sessions (
 	hash BLOB PRIMARY KEY, -- SHA-256 of the token
-	previous BLOB,         -- the hash before the latest change of the token
+	previous BLOB,         -- the hash before the latest Replace
 	id TEXT NOT NULL,
 	org TEXT NOT NULL,
 	account TEXT NOT NULL,
 	ticket TEXT NOT NULL,
-	created bigint NOT NULL,  -- this and the next three: Unix milliseconds
-	authenticated bigint NOT NULL,
-	seen bigint NOT NULL,
-	expires bigint NOT NULL,
+	created INTEGER NOT NULL,  -- this and the next three: Unix milliseconds
+	authenticated INTEGER NOT NULL,
+	seen INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
 	address TEXT NOT NULL,
 	agent TEXT NOT NULL,
-	replaced bigint NOT NULL  -- 1: ended by a newer session
-);
+	replaced INTEGER NOT NULL  -- 1: ended by a newer session, over the limit
+) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_sessions_id ON tenantkit_sessions (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS tenantkit_sessions_previous ON tenantkit_sessions (previous) WHERE previous IS NOT NULL;
 CREATE INDEX IF NOT EXISTS tenantkit_sessions_expires ON tenantkit_sessions (expires);
 
 CREATE TABLE IF NOT EXISTS tenantkit_attempts (
 	key TEXT PRIMARY KEY,
-	tries bigint NOT NULL,
-	latest bigint NOT NULL,   -- this and until: Unix nanoseconds
-	until bigint NOT NULL,    -- 0: no delay
-	refused bigint NOT NULL   -- 1: the latest was inside the delay
-);
+	tries INTEGER NOT NULL,
+	latest INTEGER NOT NULL,   -- this and until: Unix nanoseconds
+	until INTEGER NOT NULL,    -- 0: no delay
+	refused INTEGER NOT NULL   -- 1: the latest try was inside the delay
+) STRICT;
 CREATE INDEX IF NOT EXISTS tenantkit_attempts_latest ON tenantkit_attempts (latest);
 
 CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	org TEXT NOT NULL,
 	account TEXT NOT NULL,
-	version bigint NOT NULL,
+	version INTEGER NOT NULL,
 	sealed BLOB NOT NULL,  -- the secrets
-	step bigint NOT NULL,
+	step INTEGER NOT NULL,
 	recovery BLOB NOT NULL, -- SHA-256 of each code, one after the other
 	PRIMARY KEY (org, account)
-);
+) STRICT;
 
-INSERT INTO tenantkit_schema (version) VALUES (2) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 3;
+
+INSERT INTO tenantkit_schema (version) SELECT 3 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

@@ -1,0 +1,203 @@
+package session
+
+import (
+	"crypto/fips140"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Parameters of time-based one-time passwords (RFC 6238), as authenticators support
+// them: six digits, and steps of 30 seconds from the Unix epoch.
+const (
+	codeDigits  = 6
+	codeModulus = 1_000_000
+	codePeriod  = 30 // seconds
+)
+
+// codeHash is the hash function of the HMAC that makes codes.
+type codeHash struct {
+	name string // in the Key URI format
+	new  func() hash.Hash
+}
+
+// Every authenticator supports SHA-1. Its known attacks are collisions, which do not
+// affect HMAC.
+var (
+	codesOfSHA1   = codeHash{"SHA1", sha1.New}
+	codesOfSHA256 = codeHash{"SHA256", sha256.New}
+)
+
+func (m *Manager) codes() codeHash {
+	if m.SHA256Codes {
+		return codesOfSHA256
+	}
+	return codesOfSHA1
+}
+
+func (m *Manager) validateCodes() error {
+	if m.Factors != nil && !m.SHA256Codes && fips140.Enforced() {
+		return errors.New("session: Manager.Factors needs SHA256Codes: FIPS 140 is enforced, which refuses SHA-1")
+	}
+	return nil
+}
+
+// newSecret returns a secret as long as the hash, as RFC 4226, section 4 recommends.
+func (h codeHash) newSecret() FactorSecret {
+	secret := make(FactorSecret, h.new().Size())
+	rand.Read(secret)
+	return secret
+}
+
+// stepAt returns the time step that contains t.
+func stepAt(t time.Time) int64 { return t.Unix() / codePeriod }
+
+// code returns the code of a time step (RFC 4226, section 5.3).
+func (h codeHash) code(secret FactorSecret, step int64) string {
+	mac := hmac.New(h.new, secret)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(step)))
+	sum := mac.Sum(nil)
+	offset := sum[len(sum)-1] & 0xf
+	number := binary.BigEndian.Uint32(sum[offset:]) & 0x7fffffff
+	return fmt.Sprintf("%0*d", codeDigits, number%codeModulus)
+}
+
+// match reports whether given is the code of the current time step or of an adjacent
+// one, and returns that step. Steps up to after are not accepted, because their codes
+// may have been used or seen. No code matches an empty secret, or one that crypto/hmac
+// refuses.
+func (h codeHash) match(secret FactorSecret, given string, now time.Time, after int64) (step int64, ok bool) {
+	if len(secret) == 0 || tooShort(secret) || !isCode(given) {
+		return 0, false
+	}
+	current := stepAt(now)
+	// All three are compared, whichever matches. If two steps have the same code, the
+	// later one is returned, so that the code is not accepted again.
+	for s := current - 1; s <= current+1; s++ {
+		same := subtle.ConstantTimeCompare([]byte(h.code(secret, s)), []byte(given)) == 1
+		if same && s > after {
+			step, ok = s, true
+		}
+	}
+	return step, ok
+}
+
+// tooShort reports whether FIPS 140 is enforced and refuses the secret. Such a secret
+// was made elsewhere.
+func tooShort(secret FactorSecret) bool {
+	const least = 14 // bytes; SP 800-131A requires 112 bits
+	return len(secret) < least && fips140.Enforced()
+}
+
+// isCode reports whether text has the shape of a code: six ASCII digits.
+func isCode(text string) bool {
+	if len(text) != codeDigits {
+		return false
+	}
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// OTPAuth returns the otpauth:// URI from which an authenticator reads the secret,
+// usually as a QR code. It has the Key URI format. The authenticator shows issuer and
+// account to its owner. That format allows no colon in either of them. The URI contains
+// the secret: use it only in the reply that shows it, and never in a log.
+func (m *Manager) OTPAuth(issuer, account string, secret FactorSecret) string {
+	return fmt.Sprintf("otpauth://totp/%s:%s?secret=%s&issuer=%s&algorithm=%s&digits=%d&period=%d",
+		escaped(issuer), escaped(account),
+		secret.Base32(),
+		escaped(issuer), m.codes().name, codeDigits, codePeriod)
+}
+
+// escaped escapes each character with a meaning in a URI, including the colon. It
+// writes a blank as %20, because some authenticators show a plus sign unchanged.
+func escaped(text string) string {
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+}
+
+const recoveryCodes = 10
+
+// recoveryAlphabet is Crockford's base32 alphabet. It has no I, L, O and U, so that no
+// two characters look alike.
+var recoveryAlphabet = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
+
+// newRecovery returns ten recovery codes, and their hashes in the same order. A code is
+// 128 random bits, as 26 digits and capital letters in groups of four:
+// 7ZK3-0QPA-XW4M-1D9H-R6TV-2BCE-G8.
+func newRecovery() (codes []string, hashes [][32]byte) {
+	for range recoveryCodes {
+		var bits [16]byte
+		rand.Read(bits[:]) // never fails
+		text := recoveryAlphabet.EncodeToString(bits[:])
+		codes = append(codes, grouped(text))
+		hashes = append(hashes, sha256.Sum256([]byte(text)))
+	}
+	return codes, hashes
+}
+
+func grouped(text string) string {
+	var groups []string
+	for group := range slices.Chunk([]byte(text), 4) {
+		groups = append(groups, string(group))
+	}
+	return strings.Join(groups, "-")
+}
+
+// maxRecoveryLength limits the length of an entered code in bytes. It leaves room for
+// blanks and dashes.
+const maxRecoveryLength = 256
+
+// useRecovery returns a new slice without the hash of code, if that is one of hashes.
+// It compares all of them, whichever matches.
+func useRecovery(hashes [][32]byte, code string) (left [][32]byte, ok bool) {
+	if len(code) > maxRecoveryLength {
+		return hashes, false
+	}
+	given := sha256.Sum256([]byte(normalRecovery(code)))
+	found := -1
+	for i := range hashes {
+		same := subtle.ConstantTimeCompare(hashes[i][:], given[:])
+		found = subtle.ConstantTimeSelect(same, i, found)
+	}
+	if found < 0 {
+		return hashes, false
+	}
+	return slices.Delete(slices.Clone(hashes), found, found+1), true
+}
+
+// normalRecovery reverses changes to a code that was written down and typed in. It
+// accepts small letters, and removes blanks and dashes of any kind. It reads I and L as
+// 1, and O as 0, because Crockford's alphabet has none of these letters.
+func normalRecovery(code string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), unicode.Is(unicode.Pd, r):
+			return -1
+		case 'a' <= r && r <= 'z':
+			r += 'A' - 'a'
+		}
+		switch r {
+		case 'I', 'L':
+			return '1'
+		case 'O':
+			return '0'
+		}
+		return r
+	}, code)
+}

@@ -1,0 +1,138 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// Logout ends the session of the request and clears its cookies. It returns nil if
+// there is no session. After nil, no request that starts is admitted with that session,
+// and no request in progress can restore it.
+//
+// Logout returns an error that wraps auth.ErrUnavailable. Its detail is
+// auth.DetailCrossOrigin for a page of another origin, and auth.DetailAmbiguous for
+// more cookies of one name than a browser sends.
+func (m *Manager) Logout(w http.ResponseWriter, r *http.Request) error {
+	t, err := m.sameOriginTenant(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	if err := m.endPresented(ctx, r, t); err != nil {
+		return err // the cookies stay, because the session may still exist
+	}
+	m.clear(w, r, t, m.sessionCookie())
+	m.clear(w, r, t, m.ticketCookie())
+	return nil
+}
+
+// maxCookies limits how many cookies of one name are ended. A browser sends one.
+const maxCookies = 16
+
+// endPresented ends the sessions and tickets whose cookies the request carries. If an
+// attacker has planted a second cookie, it ends both.
+func (m *Manager) endPresented(ctx context.Context, r *http.Request, t *auth.Tenant) error {
+	for _, name := range []cookieName{m.sessionCookie(), m.ticketCookie()} {
+		// More are refused altogether: each cookie costs a write, and the caller is unknown.
+		if _, count := name.read(r, t); count > maxCookies {
+			return &auth.Error{Detail: auth.DetailAmbiguous}
+		}
+		for value := range name.values(r, t) {
+			s, ok := parseToken(value)
+			if !ok {
+				continue
+			}
+			if err := m.Store.Delete(ctx, s.hash()); err != nil {
+				return auth.Unavailable(err)
+			}
+		}
+	}
+	return nil
+}
+
+// clear makes the browser forget a cookie that it sent.
+func (m *Manager) clear(w http.ResponseWriter, r *http.Request, t *auth.Tenant, name cookieName) {
+	if name.isSent(r, t) {
+		http.SetCookie(w, name.cleared(t))
+	}
+}
+
+// List returns the account's sessions that have not ended by the org's settings, the
+// oldest first. It includes sessions that only auth.Account.Changed has ended. An empty
+// account has none. The error wraps auth.ErrUnavailable.
+func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]Session, error) {
+	if account == "" {
+		return []Session{}, nil // without the store, which might take it for every account
+	}
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	records, err := m.Store.List(ctx, org.Code, account)
+	if err != nil {
+		return nil, auth.Unavailable(err)
+	}
+	now := m.now()
+	return slices.DeleteFunc(records, func(s Session) bool { return s.check(org, now) != nil }), nil
+}
+
+// Revoke ends one session of the account, from the next request on. It returns an error
+// that wraps auth.ErrNotFound if the account has no session with this ID, or
+// auth.ErrUnavailable. An empty account or ID is not found.
+func (m *Manager) Revoke(ctx context.Context, org, account, id string) error {
+	if account == "" || id == "" {
+		return auth.ErrNotFound // without the store, which might take it for any account
+	}
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	err := m.Store.DeleteID(ctx, org, account, id)
+	if auth.IsNotFound(err) {
+		return err
+	}
+	return auth.Unavailable(err)
+}
+
+// RevokeAll ends the account's sessions and its incomplete logins, from the next
+// request on. The session with the ID except stays. RevokeAll returns how many sessions
+// it ended.
+//
+// An empty account is an error, and nothing is ended: it comes from a handler that
+// mistakenly uses the zero auth.Principal. Any other error wraps auth.ErrUnavailable.
+func (m *Manager) RevokeAll(ctx context.Context, org, account, except string) (int, error) {
+	if account == "" {
+		return 0, errors.New("session: RevokeAll without an account")
+	}
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	n, err := m.Store.DeleteAll(ctx, org, account, except)
+	return n, auth.Unavailable(err)
+}
+
+// RevokeOrg ends the sessions and the incomplete logins of all accounts of the org,
+// from the next request on. That includes the session of the request that calls it.
+// RevokeOrg returns how many sessions it ended.
+//
+// An empty org is an error, and nothing is ended. Any other error wraps
+// auth.ErrUnavailable. Within a request the Guard's Timeout applies. It may be too
+// short if the store holds very many sessions of the org.
+func (m *Manager) RevokeOrg(ctx context.Context, org string) (int, error) {
+	if org == "" {
+		return 0, errors.New("session: RevokeOrg without an org")
+	}
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	n, err := m.Store.DeleteOrg(ctx, org)
+	return n, auth.Unavailable(err)
+}
+
+// withTimeout is Tenant.Bound for verbs that may be called outside a request. There the
+// caller's ctx is the only limit.
+func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t := auth.TenantFrom(ctx); t != nil {
+		return t.Bound(ctx)
+	}
+	return ctx, func() {}
+}
