@@ -1,6 +1,6 @@
-// Package baseurl holds the one rule of which requests go to a service: those
-// whose URL and Host name its origin. Transports keep credentials to it; what a
-// path may be is theirs to say.
+// Package baseurl decides which requests go to a service: those whose URL and Host
+// name its origin. Transports send credentials only with these requests. Each
+// transport checks the path itself.
 package baseurl
 
 import (
@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Parse returns the base URL of a service: http or https, host and path alone.
+// Parse parses the base URL of a service, and reports whether it is valid. It must be
+// http or https and have only a host and a path.
 func Parse(text string) (base *url.URL, ok bool) {
 	u, err := url.Parse(text)
 	ok = err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" &&
@@ -18,7 +19,8 @@ func Parse(text string) (base *url.URL, ok bool) {
 	return u, ok
 }
 
-// Origin returns scheme, host and port of a base URL in one spelling.
+// Origin returns scheme, host and port of a base URL. Equal origins have one
+// spelling.
 func Origin(base *url.URL) string { return origin(base.Scheme, base.Host) }
 
 // Has reports whether a request goes to the origin of a base URL.
@@ -26,7 +28,7 @@ func Has(base *url.URL, r *http.Request) bool {
 	if r.URL == nil || r.URL.Opaque != "" {
 		return false
 	}
-	// Host is compared too: behind a shared front it decides who gets the request.
+	// Host is compared too: behind a shared proxy it decides who gets the request.
 	host := cmp.Or(r.Host, r.URL.Host)
 	return origin(r.URL.Scheme, r.URL.Host) == Origin(base) && origin(r.URL.Scheme, host) == Origin(base)
 }

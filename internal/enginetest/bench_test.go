@@ -15,7 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// rows is 1000000 for the figures that are quoted:
+// rows is 1000000 for quoted figures:
 //
 //	go test -run '^$' -bench . -rows 1000000 ./internal/enginetest
 var rows = flag.Int("rows", 0, "rows of the tables of benchmarks, which are skipped without")
@@ -26,7 +26,7 @@ var benchTable = sqlpage.Table{
 	Properties: map[string]sqlpage.Column{
 		"_id":    {Name: "id", Type: paging.String, NotNull: true},
 		"likes":  {Name: "likes", Type: paging.Integer, NotNull: true}, // a thousand values
-		"rating": {Name: "rating", Type: paging.Integer},               // four, and many NULLs
+		"rating": {Name: "rating", Type: paging.Integer},               // four values, and many NULLs
 		"c_size": {Name: "doc"},
 	},
 }
@@ -37,7 +37,7 @@ var benchSchema = paging.Schema{Properties: []paging.Property{
 	{Path: "c_size", Type: paging.Integer, Sort: true},
 }}
 
-// benchEngine is a table of that many rows; row i has the _id that idOf says.
+// benchEngine is a table of that many rows; row i has the _id idOf(i).
 func benchEngine(b *testing.B, dialect sqlpage.Dialect) *engine {
 	b.Helper()
 	if *rows == 0 {
@@ -57,7 +57,7 @@ func benchEngine(b *testing.B, dialect sqlpage.Dialect) *engine {
 	}
 	b.Cleanup(func() { db.Close() })
 	e := &engine{name: "SQLite", db: db, dialect: dialect, table: benchTable, pages: &sqlpage.Pages{DB: db, Dialect: dialect}}
-	e.load(b, "CREATE TABLE bench (id TEXT PRIMARY KEY, likes INTEGER NOT NULL, rating INTEGER, doc TEXT NOT NULL)",
+	e.load(b, "CREATE TABLE bench (id TEXT PRIMARY KEY, likes INTEGER NOT NULL, rating INTEGER, doc TEXT NOT NULL) STRICT",
 		`WITH RECURSIVE s (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < $1 - 1)
 		INSERT INTO bench SELECT printf('%09d', i), i * 7919 % 1000, nullif(i % 5, 0), json_object('c_size', i * 31 % 5000) FROM s`, "ANALYZE")
 	return e
@@ -117,7 +117,7 @@ func (e *engine) benchmarkPages(b *testing.B) {
 	}
 }
 
-// position returns the sort keys of the row that is so deep in the sort.
+// position returns the sort keys of the row at a depth of the sort.
 func (e *engine) position(b *testing.B, sort []paging.Key, deep int) item {
 	b.Helper()
 	q := paging.Query{Sort: sort, Skip: deep, Limit: 1}
@@ -142,9 +142,9 @@ func (e *engine) benchmark(b *testing.B, q paging.Query, want int) {
 	}
 }
 
-// BenchmarkPageBesideHand takes turns with a page as one would write it, prepared
-// by hand, so that what else the machine does is in both. It reports medians:
-// target 1.0 times the one by hand, at every depth.
+// BenchmarkPageBesideHand alternates with a page that was written and prepared by hand, so that
+// other load on the machine affects both. It reports medians. Target: 1.0 times the page by hand,
+// at every depth.
 func BenchmarkPageBesideHand(b *testing.B) {
 	for _, dialect := range []sqlpage.Dialect{sqlpage.SQLite, sqlpage.PostgreSQL} {
 		e := benchEngine(b, dialect)
@@ -183,7 +183,7 @@ func (e *engine) besideHand(b *testing.B, deep int) {
 	beside(b, func() { page(byHand.QueryContext(b.Context(), args...)) }, func() { page(e.pages.Query(b.Context(), q, e.table)) })
 }
 
-// beside runs two functions in turns, and reports how much longer the second takes.
+// beside runs two functions in turns, and reports how much longer the second one takes.
 func beside(b *testing.B, bare, ours func()) {
 	var bares, all []time.Duration
 	for b.Loop() {

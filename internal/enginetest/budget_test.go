@@ -20,16 +20,16 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// budgeted are stores whose records and connections can be counted.
+// budgeted are stores whose records and connections a test can count.
 type budgeted struct {
 	name        string
 	shared      shared
-	held        func(t *testing.T) int // rows or keys, in all of them
+	held        func(t *testing.T) int // rows or keys in all stores
 	connections func(t *testing.T) int
 }
 
-// pooled is how many connections the pool of openDB may open. Requests that come
-// one after the other need no more of another either.
+// pooled is the maximum number of connections of openDB's pool. Sequential requests need no more in
+// other pools either.
 const pooled = 8
 
 func budgetedStores(t *testing.T) []budgeted {
@@ -39,7 +39,7 @@ func budgetedStores(t *testing.T) []budgeted {
 		db := h.open(t)
 		all = append(all, budgeted{h.name, sharedIn(t, h.storeIn(t, db)), func(t *testing.T) int {
 			t.Helper()
-			return h.held(t, db, "replays", "ledger", "sessions", "attempts", "factors", "keys", "credentials")
+			return h.held(t, db, "replays", "ledger", "sessions", "attempts", "factors", "keys", "credentials", "formers")
 		}, func(*testing.T) int { return db.Stats().OpenConnections }})
 	}
 	addr := startRedis(t).addr()
@@ -53,9 +53,8 @@ func budgetedStores(t *testing.T) []budgeted {
 		func(t *testing.T) int { return strings.Count(ask(t, "CLIENT", "LIST").(string), "\n") }})
 }
 
-// TestBudgetOfRefusals sends requests that are refused, each twenty times, and
-// counts what is left of them in all stores. The time of sessions and tries
-// stands still: what is delayed stays so.
+// TestBudgetOfRefusals sends each refused request twenty times and counts what they leave in all
+// stores. The clock of sessions and tries stands still: a delayed try stays delayed.
 func TestBudgetOfRefusals(t *testing.T) {
 	const times = 20
 	for _, b := range budgetedStores(t) {
@@ -93,21 +92,21 @@ func TestBudgetOfRefusals(t *testing.T) {
 	}
 }
 
-// refusal is a way to be refused, and what twenty such requests leave.
+// refusal is a way to be refused, and what twenty such requests may leave.
 type refusal struct {
 	name    string
 	request func(i int) *http.Request
 	detail  string
 	leaves  int
-	writes  int            // changes of counts of tries, even those taken back
-	while   func(yes bool) // what is so meanwhile
+	writes  int            // changes of counts of tries, also those taken back
+	while   func(yes bool) // sets a condition during the requests, and removes it
 }
 
-// refusing is a world with all that is needed to be refused.
+// refusing is a world with everything that a refusal needs.
 type refusing struct {
 	*world
-	claim                    int          // what one accepted request leaves
-	off, elsewhere, stranger *world       // a disabled credential, one bound to a network, one of another org
+	claim                    int          // number of records that one accepted request leaves
+	off, elsewhere, stranger *world       // with a disabled credential, with one bound to a network, of another org
 	unknown                  token.Minter // its key is in no store
 	limited                  token.Token  // of one use, which no refusal spends
 	writes                   *atomic.Int64
@@ -117,7 +116,7 @@ func newRefusing(t *testing.T, b budgeted) *refusing {
 	t.Helper()
 	pair, writes := must(token.GeneratePair(2048))(t), new(atomic.Int64)
 	b.shared.attempts = writingAttempts{b.shared.attempts, writes}
-	// with is a world whose credential is another one; it has no key pair.
+	// with returns a world with another credential and without a key pair.
 	with := func(alter func(c *signature.Credential)) *world {
 		s := b.shared
 		s.credentials = func(t *testing.T, org string, secret signing.Secret, c *signature.Credential) signature.Credentials {
@@ -303,7 +302,7 @@ func (w *refusing) ofTokens(t *testing.T) []refusal {
 	}
 }
 
-// ofURLs shows a token of one use at URLs that are refused before it is looked at.
+// ofURLs sends a token of one use to URLs that are refused before the token is checked.
 func (w *refusing) ofURLs() []refusal {
 	shown := func(name, method, url, detail string) refusal {
 		return refusal{name: name, detail: detail, request: func(int) *http.Request {
@@ -361,8 +360,8 @@ func (w *refusing) ofSessions(t *testing.T) []refusal {
 	}
 }
 
-// budgetedMemory counts what verbs add to memory and none has taken away: it has
-// no other way to tell.
+// budgetedMemory counts the records that calls add to memory and do not remove, because it cannot
+// look into the stores.
 func budgetedMemory() budgeted {
 	s, records := sharedInMemory(), kept{}
 	replays := s.replays.(*signing.Memory)
@@ -373,7 +372,7 @@ func budgetedMemory() budgeted {
 		func(*testing.T) int { return replays.Len() + len(records) }, func(*testing.T) int { return 0 }}
 }
 
-// kept has what is kept under a name: how many tries, of other things one.
+// kept maps a name to what is stored under it: the number of tries, or 1.
 type kept map[any]int
 
 func (t kept) set(name any, n int) {
@@ -408,7 +407,7 @@ func (s keptSessions) Delete(ctx context.Context, hash [32]byte) error {
 	return s.Store.Delete(ctx, hash)
 }
 
-// writingAttempts counts the calls that change something.
+// writingAttempts counts the calls that change a count.
 type writingAttempts struct {
 	session.Attempts
 	writes *atomic.Int64

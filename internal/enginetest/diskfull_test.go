@@ -21,11 +21,10 @@ func TestK04DiskFull(t *testing.T) {
 	t.Run("K04 PostgreSQL", postgresDiskFull)
 }
 
-// sqliteDiskFull has SQLite say what it says of a full disk, of a file that
-// may not grow.
+// sqliteDiskFull limits the file, so that SQLite reports a full disk.
 func sqliteDiskFull(t *testing.T) {
 	db := openSQLite(t, filepath.Join(t.TempDir(), "store"), "")
-	db.SetMaxOpenConns(1) // the bound is the connection's
+	db.SetMaxOpenConns(1) // the limit is per connection
 	s, err := sqlstore.Open(t.Context(), db, sqlstore.SQLite, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +34,7 @@ func sqliteDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	withoutRoom(t, s, func() { pages(1) }, func() { pages(1 << 30) }) // no fewer than there are
+	withoutRoom(t, s, func() { pages(1) }, func() { pages(1 << 30) }) // SQLite keeps at least the present pages
 }
 
 func postgresDiskFull(t *testing.T) {
@@ -52,7 +51,7 @@ func postgresDiskFull(t *testing.T) {
 	server := &server{folder: folder, flags: []string{"-c", "fsync=on", "-c", "checkpoint_timeout=1h"}}
 	t.Cleanup(server.stop)
 	smallDisk(t, folder, 120)
-	t.Cleanup(server.halt) // while the disk is there
+	t.Cleanup(server.halt) // while the disk exists
 	if err := server.start(bin, account); err != nil {
 		t.Fatal(err)
 	}
@@ -82,10 +81,9 @@ func postgresDiskFull(t *testing.T) {
 	})
 }
 
-// withoutRoom uses a store until its disk is full, and then that there is room
-// again. The disk is full in the middle of what a store does, so that each
-// call may have an error or not: what counts is that none is taken for another
-// outcome, and that what was done and what was not hold afterwards.
+// withoutRoom uses a store until its disk is full, and again after the disk has room. The disk gets
+// full in the middle of an operation, so each call may fail or not. No call may return a wrong
+// result, and later calls must agree with the results.
 func withoutRoom(t *testing.T, s *sqlstore.Store, fill, free func()) {
 	t.Helper()
 	time.Sleep(5 * time.Millisecond)
@@ -138,7 +136,7 @@ func withoutRoom(t *testing.T, s *sqlstore.Store, fill, free func()) {
 	claims(t, "I6 signed anew", s, aUse(), nil)
 }
 
-// untilFull claims until it has failed a few times in succession.
+// untilFull claims until several claims in succession have failed.
 func untilFull(t *testing.T, s *sqlstore.Store) (accepted, failed []signing.Use) {
 	t.Helper()
 	for row := 0; row < 5; {
@@ -160,7 +158,7 @@ func untilFull(t *testing.T, s *sqlstore.Store) (accepted, failed []signing.Use)
 	return accepted, failed
 }
 
-// issuedUntilFull issues tokens until one cannot be.
+// issuedUntilFull issues tokens until one call fails.
 func issuedUntilFull(t *testing.T, s *sqlstore.Store) (issued []token.Record, refused token.Record) {
 	t.Helper()
 	for len(issued) < 20_000 {

@@ -1,4 +1,3 @@
-// Package enginetest tests against databases that run: PostgreSQL and Redis,
-// which it starts itself, and SQLite. It is a module of its own, so that their drivers
-// are nobody else's dependency.
+// Package enginetest tests against running databases: PostgreSQL and Redis, which it starts itself,
+// and SQLite. It is its own module, so that no other module depends on their drivers.
 package enginetest

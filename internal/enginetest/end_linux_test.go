@@ -2,6 +2,6 @@ package enginetest
 
 import "syscall"
 
-// endWithUs has PostgreSQL shut down when the tests are killed. It would also
-// when the thread ended that started it, but Go keeps its threads.
+// endWithUs makes PostgreSQL shut down when the tests are killed. The signal is also sent when the
+// thread that started it ends, but Go keeps its threads.
 func endWithUs(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGQUIT }

@@ -11,17 +11,18 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// waitFor spins, so that what comes next is in the millisecond of the end. The
-// engines have the clock of this machine.
+// waitFor spins, so that the next call falls into the millisecond of the expiry. The engines have
+// the clock of this machine.
 func waitFor(end time.Time) {
 	time.Sleep(time.Until(end) - time.Millisecond)
 	for time.Now().Before(end) {
 	}
 }
 
-// TestSessionsEndInTheirMillisecond looks for a session in the millisecond of its
-// end, in which it is over.
+// TestSessionsEndInTheirMillisecond gets a session in the millisecond of its expiry, in which it
+// must have ended.
 func TestSessionsEndInTheirMillisecond(t *testing.T) {
+	t.Parallel()
 	for _, c := range countedStores(t) {
 		t.Run(c.name, func(t *testing.T) {
 			ctx := t.Context()
@@ -32,7 +33,7 @@ func TestSessionsEndInTheirMillisecond(t *testing.T) {
 				if i%2 == 1 {
 					old := s.Hash
 					s.Hash = aSession("ann").Hash
-					// On a busy machine the end may have come by now.
+					// On a busy machine the session may have expired by now.
 					if err := c.sessions.Replace(ctx, old, s); time.Now().Before(s.Expires) {
 						expect(t, "Replace", err, nil)
 					}
@@ -45,9 +46,10 @@ func TestSessionsEndInTheirMillisecond(t *testing.T) {
 	}
 }
 
-// TestSessionsThatEndAtOnce opens sessions next to their end: an end that has come
+// TestSessionsThatEndAtOnce creates sessions close to their expiry. An expiry that has passed
 // meanwhile is no error.
 func TestSessionsThatEndAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, c := range countedStores(t) {
 		t.Run(c.name, func(t *testing.T) {
 			for i := range 200 {
@@ -59,9 +61,9 @@ func TestSessionsThatEndAtOnce(t *testing.T) {
 	}
 }
 
-// TestTokensEndInTheirSecond spends a token in the first millisecond of the
-// second in which it is over.
+// TestTokensEndInTheirSecond spends a token in the first millisecond of the second of its expiry.
 func TestTokensEndInTheirSecond(t *testing.T) {
+	t.Parallel()
 	eachLedger(t, func(t *testing.T, l ledgerOf) {
 		for range 2 {
 			r := aToken()
@@ -76,7 +78,7 @@ func TestTokensEndInTheirSecond(t *testing.T) {
 	})
 }
 
-// eachReplays runs a test over a memory of requests in each engine.
+// eachReplays runs a test over a replay store in each engine.
 func eachReplays(t *testing.T, test func(t *testing.T, replays signing.Replays)) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) { test(t, h.store(t).Replays()) })
@@ -86,9 +88,10 @@ func eachReplays(t *testing.T, test func(t *testing.T, replays signing.Replays))
 	})
 }
 
-// TestClaimsEndInTheirMillisecond claims a request in the millisecond in which it
-// may be forgotten, and a sibling of one in that in which its window is over.
+// TestClaimsEndInTheirMillisecond claims a request in the millisecond after which it is forgotten.
+// It claims a sibling in the millisecond in which the window ends.
 func TestClaimsEndInTheirMillisecond(t *testing.T) {
+	t.Parallel()
 	eachReplays(t, func(t *testing.T, replays signing.Replays) {
 		const window = 20 * time.Millisecond
 		for i := range uint64(20) {

@@ -15,8 +15,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// item has its properties by path: nil, bool, string, json.Number, []any and
-// map[string]any. A missing one is not in the map.
+// item maps paths to properties: nil, bool, string, json.Number, []any and map[string]any. A
+// missing property is not in the map.
 type item map[string]any
 
 func (i item) id() string { return i["_id"].(string) }
@@ -35,8 +35,7 @@ type engine struct {
 	pages   *sqlpage.Pages
 }
 
-// columns are the properties of items that have a column; all others are in
-// the document.
+// columns are the properties with a column; all others are in the document.
 var columns = []struct {
 	path             string
 	column           sqlpage.Column
@@ -47,7 +46,7 @@ var columns = []struct {
 	{"text", sqlpage.Column{Name: "some_text", Type: paging.String}, "text", "TEXT"},
 	{"count", sqlpage.Column{Name: "count", Type: paging.Integer, NotNull: true}, "integer NOT NULL", "INTEGER NOT NULL"},
 	{"integer", sqlpage.Column{Name: "big", Type: paging.Integer}, "bigint", "INTEGER"},
-	{"number", sqlpage.Column{Name: "num", Type: paging.Number}, "numeric", "NUMERIC"},
+	{"number", sqlpage.Column{Name: "num", Type: paging.Number}, "numeric", "ANY"},
 	{"double", sqlpage.Column{Name: "dbl", Type: paging.Number, Double: true}, "double precision", "REAL"},
 	{"flag", sqlpage.Column{Name: "flag", Type: paging.Boolean}, "boolean", "INTEGER"},
 	{"at", sqlpage.Column{Name: "at", Type: paging.Date}, "timestamp(3) with time zone", "TEXT"},
@@ -55,7 +54,7 @@ var columns = []struct {
 
 var inDocument = []string{"c_mixed", "c_text", "c_number", "c_flag", "c_deep.er"}
 
-// schema has all properties of which the values of all items are of one type.
+// schema has all properties whose values have one type in all items.
 var schema = func() paging.Schema {
 	s := paging.Schema{Object: "item"}
 	add := func(path string, typ paging.Type) {
@@ -87,11 +86,11 @@ func newEngine(t testing.TB, name string, db *sql.DB, dialect sqlpage.Dialect, t
 	for _, path := range inDocument {
 		e.table.Properties[path] = sqlpage.Column{Name: "doc"}
 	}
-	document := "doc TEXT NOT NULL CHECK (json_valid(doc))"
+	document, options := "doc TEXT NOT NULL CHECK (json_valid(doc))", " STRICT"
 	if dialect == sqlpage.PostgreSQL {
-		document = "doc jsonb NOT NULL"
+		document, options = "doc jsonb NOT NULL", ""
 	}
-	e.exec(t, "CREATE TABLE "+table+" ("+strings.Join(append(create, document), ", ")+")")
+	e.exec(t, "CREATE TABLE "+table+" ("+strings.Join(append(create, document), ", ")+")"+options)
 	indexes, err := sqlpage.Indexes(schema, e.table, dialect)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +102,7 @@ func newEngine(t testing.TB, name string, db *sql.DB, dialect sqlpage.Dialect, t
 	return e
 }
 
-// engines returns all databases, with a table of that name.
+// engines returns all databases, each with a table of that name.
 func engines(t testing.TB, table string) []*engine {
 	t.Helper()
 	return []*engine{
@@ -118,7 +117,7 @@ func sqlite(t testing.TB) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(1) // each connection has a memory of its own
+	db.SetMaxOpenConns(1) // in memory, each connection has its own database
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -130,7 +129,7 @@ func (e *engine) exec(t testing.TB, text string, args ...any) {
 	}
 }
 
-// fill replaces what is in the table.
+// fill replaces the content of the table.
 func (e *engine) fill(t testing.TB, items []item) {
 	t.Helper()
 	e.exec(t, "DELETE FROM "+e.table.Name)
@@ -160,7 +159,7 @@ func (e *engine) remove(t testing.TB, i item) {
 	e.exec(t, "DELETE FROM "+e.table.Name+" WHERE id = $1", i.id())
 }
 
-// update changes what is in the table of an item, if that is still there.
+// update changes the row of an item, if it still exists.
 func (e *engine) update(t testing.TB, i item) {
 	t.Helper()
 	var set []string
@@ -174,7 +173,7 @@ func (e *engine) update(t testing.TB, i item) {
 	e.exec(t, "UPDATE "+e.table.Name+" SET "+strings.Join(set, ", ")+" WHERE id = $1", args...)
 }
 
-// value returns what a driver takes for a property.
+// value returns a property as a driver takes it.
 func (e *engine) value(c sqlpage.Column, v any) any {
 	if e.dialect == sqlpage.PostgreSQL {
 		if c.Type == paging.Date && v != nil {
@@ -196,7 +195,7 @@ func (e *engine) value(c sqlpage.Column, v any) any {
 	return v
 }
 
-// document returns the JSON of what has no column.
+// document returns the JSON of the properties without a column.
 func (i item) document() []byte {
 	rest := item{}
 	for _, path := range inDocument {
@@ -252,7 +251,7 @@ func readIDs(t testing.TB, rows *sql.Rows) (ids []string) {
 	return ids
 }
 
-// inMemory returns the _ids of a page, by the plain statement of what it is.
+// inMemory returns the _ids of a page by its definition.
 func inMemory(items []item, q paging.Query) (ids []string, more bool) {
 	page, more := mempage.Page(items, q, get)
 	return idsOf(page), more

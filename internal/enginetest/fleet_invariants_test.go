@@ -15,14 +15,15 @@ const (
 	unavailable = "503 error.storeUnavailable"
 )
 
-// TestFleet holds three processes with one set of stores to what one of them
-// promises.
+// TestFleet checks that three processes with one set of stores keep the promises of one process.
 func TestFleet(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the processes it starts are built without the race detector")
 	}
-	for name, args := range homesOfFleets(t) {
+	t.Parallel()
+	for name, args := range homesOfFleets {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newFleet(t, 3, args(t))
 			t.Run("N02 one request, many times", f.testReplay)
 			t.Run("T19 a token of 25 uses, 100 times", f.testUses)
@@ -59,7 +60,7 @@ func (f *fleet) testUses(t *testing.T) {
 	})
 }
 
-// warm lets all instances remember what they have verified.
+// warm lets all instances cache what they have verified.
 func (f *fleet) warm(t *testing.T, w func() wish) {
 	t.Helper()
 	if diff := cmp.Diff(map[string]int{ok: 6}, f.race(t, 6, w)); diff != "" {
@@ -79,8 +80,8 @@ func (f *fleet) testRevoked(t *testing.T) {
 	}
 }
 
-// stale is how long an instance may go on with what another has changed in the
-// directory or the keys, and a margin for this machine.
+// stale is how long an instance may use old data of the directory or the keys after another
+// instance has changed them. It includes a margin for this machine.
 const stale = 2*time.Second + 500*time.Millisecond
 
 func (f *fleet) testRegenerated(t *testing.T) {
@@ -130,13 +131,14 @@ func (f *fleet) testGuessing(t *testing.T) {
 	for _, body := range []string{f.credentials("wrong"), `{"email":"nobody@acme.example","password":"wrong"}`} {
 		begin := time.Now()
 		got := f.race(t, 30, func() wish { return wish{"POST", "/accounts/login", body, nil} })
-		// The fifth sets a delay of a second, and each after it one twice as long.
+		// The fifth try sets a delay of a second, and each later try doubles it.
 		most := 5
 		for end := time.Second; end <= time.Since(begin); end += time.Second << (most - 5) {
 			most++
 		}
 		tried := got["401 accessDenied.invalidCredentials"]
-		// The others hear of the delay, or that the name has five places in the line of hashes.
+		// The other tries are delayed, or find that the queue of hashes has only five places for a
+		// name.
 		refused := got["429 accessDenied.accountLocked"]
 		if tried < 5 || tried > most || tried+refused != 30 {
 			t.Errorf("%v, want 5 to %d that were tried", got, most)

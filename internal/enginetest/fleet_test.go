@@ -23,30 +23,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The reference server is driven here as its users drive it: several processes
-// with one database, over HTTP, with requests that share no code with the
-// library.
+// These tests use the reference server as its users do: several processes with one database, over
+// HTTP. The requests share no code with the library.
 
-// platformBase is the base URL of all instances: that of what would stand in
-// front of them. It is loopback, so that cookies have no prefix.
+// platformBase is the base URL of all instances, as of a proxy in front of them. It is a loopback
+// URL, so cookies have no prefix.
 const platformBase = "http://127.0.0.1:1"
 
 var built struct {
-	once sync.Once
-	path string
-	err  error
+	once         sync.Once
+	folder, path string
+	err          error
 }
 
 // platformProgram builds the reference server.
 func platformProgram(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
-		folder, err := os.MkdirTemp("", "platform")
-		if err != nil {
-			built.err = err
+		built.folder, built.err = os.MkdirTemp("", "platform")
+		if built.err != nil {
 			return
 		}
-		built.path = filepath.Join(folder, "platform")
+		built.path = filepath.Join(built.folder, "platform")
 		build := exec.Command("go", "build", "-o", built.path, "./platform")
 		build.Dir = "../../examples"
 		if out, err := build.CombinedOutput(); err != nil {
@@ -59,7 +57,7 @@ func platformProgram(t testing.TB) string {
 	return built.path
 }
 
-// fleet is instances of the reference server that share their stores.
+// fleet is a set of instances of the reference server that share their stores.
 type fleet struct {
 	args      []string
 	instances []*instance
@@ -73,23 +71,21 @@ type instance struct {
 	log     *lockedBuffer
 }
 
-// homesOfFleets are the stores to run over: how to start an instance on them.
-func homesOfFleets(t *testing.T) map[string]func(t *testing.T) []string {
-	return map[string]func(t *testing.T) []string{
-		"SQLite": func(t *testing.T) []string {
-			return []string{"-db", "sqlite:" + filepath.Join(t.TempDir(), "platform.db")}
-		},
-		"SQLite and Redis": func(t *testing.T) []string {
-			return []string{"-db", "sqlite:" + filepath.Join(t.TempDir(), "platform.db"), "-redis", "redis://" + startRedis(t).addr()}
-		},
-		"PostgreSQL": func(t *testing.T) []string { return postgresArgs(t) },
-		"PostgreSQL and Redis": func(t *testing.T) []string {
-			return append(postgresArgs(t), "-redis", "redis://"+startRedis(t).addr())
-		},
-	}
+// homesOfFleets are the kinds of stores to test, with the flags that start an instance on them.
+var homesOfFleets = map[string]func(t *testing.T) []string{
+	"SQLite": func(t *testing.T) []string {
+		return []string{"-db", "sqlite:" + filepath.Join(t.TempDir(), "platform.db")}
+	},
+	"SQLite and Redis": func(t *testing.T) []string {
+		return []string{"-db", "sqlite:" + filepath.Join(t.TempDir(), "platform.db"), "-redis", "redis://" + startRedis(t).addr()}
+	},
+	"PostgreSQL": postgresArgs,
+	"PostgreSQL and Redis": func(t *testing.T) []string {
+		return append(postgresArgs(t), "-redis", "redis://"+startRedis(t).addr())
+	},
 }
 
-// postgresArgs name a database that is new.
+// postgresArgs returns the flags for a new database.
 func postgresArgs(t *testing.T) []string {
 	t.Helper()
 	at := durablePostgres(t)
@@ -104,8 +100,8 @@ func postgresArgs(t *testing.T) []string {
 	}
 }
 
-// newFleet starts n instances at once on stores that are empty (K07), and has
-// one of them seed the demo orgs.
+// newFleet starts n instances concurrently on empty stores (K07), and lets one of them seed the
+// demo orgs.
 func newFleet(t *testing.T, n int, args []string) *fleet {
 	t.Helper()
 	f := &fleet{args: args}
@@ -139,7 +135,7 @@ func (f *fleet) launch(t *testing.T, more ...string) *instance {
 	i := &instance{url: "http://127.0.0.1:" + port, log: new(lockedBuffer)}
 	args := append([]string{
 		"-addr", "127.0.0.1:" + port, "-base-url", platformBase, "-log", "json",
-		"-store-timeout", patience.String(), // a slow disk is not what is tested
+		"-store-timeout", patience.String(), // a slow disk must not fail the test
 	}, f.args...)
 	i.process = exec.Command(platformProgram(t), append(args, more...)...)
 	i.process.Stderr = i.log
@@ -169,11 +165,10 @@ func (i *instance) await(t *testing.T) {
 
 func (i *instance) kill() {
 	i.process.Process.Kill()
-	i.process.Wait() // says only that it was killed
+	i.process.Wait() // returns only that it was killed
 }
 
-// restart ends all instances, some of them in the middle of what they do, and
-// starts others.
+// restart kills all instances, some of them while they handle requests, and starts new ones.
 func (f *fleet) restart(t *testing.T) {
 	t.Helper()
 	for at, i := range f.instances {
@@ -202,8 +197,7 @@ func (f *fleet) send(t *testing.T, at int, w wish) outcome {
 	return f.sendBy(t, &http.Client{Timeout: patience}, at, w)
 }
 
-// sendBy is send with a client, which decides on the address that the request
-// comes from.
+// sendBy is send with a client, which determines the source address of the request.
 func (f *fleet) sendBy(t *testing.T, client *http.Client, at int, w wish) outcome {
 	r, err := http.NewRequest(w.method, f.instances[at%len(f.instances)].url+"/acme/v2"+w.path, strings.NewReader(w.body))
 	if err != nil {
@@ -227,7 +221,7 @@ func (f *fleet) sendBy(t *testing.T, client *http.Client, at int, w wish) outcom
 		t.Error(err)
 	}
 	var fault struct{ ErrCode string }
-	json.Unmarshal(body, &fault) // a list has none
+	json.Unmarshal(body, &fault) // a list has no fault
 	_, detail, _ := strings.Cut(fault.ErrCode, ".")
 	return outcome{reply.StatusCode, detail, body, reply.Header}
 }
@@ -241,15 +235,14 @@ func (o outcome) data(t *testing.T) map[string]any {
 	return reply.Data
 }
 
-// signed is a request of the demo app, signed as section 5.3 of the interface
-// says.
+// signed returns a request of the demo app, signed by section 5.3 of the interface.
 func (f *fleet) signed(method, path, body string) wish {
 	return f.signedBy(f.facts["client_key"], f.facts["client_secret"], method, path, body)
 }
 
 // signedBy is signed for any app.
 func (f *fleet) signedBy(clientKey, secret, method, path, body string) wish {
-	// Never the same twice: the second of two equal signatures is a replay.
+	// Never use a time twice: the second of two equal signatures is a replay.
 	var now int64
 	for {
 		last := f.ticks.Load()
@@ -313,9 +306,9 @@ func (f *fleet) race(t *testing.T, n int, w func() wish) map[string]int {
 	return counts
 }
 
-// races has n requests of one kind race, and wants these outcomes. Of a store
-// that is too slow for the Guard the answer is 503, which counts as a use: then
-// no more than these may be accepted, and others race.
+// races sends n concurrent requests of one kind and expects these outcomes. If a store is too slow
+// for the Guard, the answer is 503, which may have spent a use. Then at most these outcomes may be
+// accepted, and races tries again with new requests.
 func (f *fleet) races(t *testing.T, n int, want map[string]int, newWish func() wish) {
 	t.Helper()
 	decided := until(func() bool {

@@ -20,13 +20,13 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// entries is more for the figures that are quoted:
+// entries is larger for quoted figures:
 //
 //	go test -run '^$' -bench Growth -entries 10,1000,100000,1000000 ./internal/enginetest
 var entries = flag.String("entries", "10,1000", "sizes of the stores of BenchmarkGrowth")
 
-// BenchmarkGrowth times what a request costs in stores that hold few entries and
-// many, and prints the medians as a table.
+// BenchmarkGrowth times requests in stores with few and with many entries, and prints the medians
+// as a table.
 func BenchmarkGrowth(b *testing.B) {
 	table := growthTable{times: map[string]map[int][]float64{}}
 	for text := range strings.SplitSeq(*entries, ",") {
@@ -42,20 +42,20 @@ func BenchmarkGrowth(b *testing.B) {
 			}
 		})
 	}
-	fmt.Println(table.String()) // a benchmark that has others in it logs nothing
+	fmt.Println(table.String()) // a benchmark with sub-benchmarks logs nothing
 }
 
-// grown are stores that hold so many entries, and a page of a list of as many.
+// grown are stores with a number of entries, and a page of a list with as many.
 type grown struct {
 	sessions session.Store
-	hashes   [][32]byte // of some
+	hashes   [][32]byte // hashes of some sessions
 	ledger   token.Ledger
-	tokens   []token.Record // some
+	tokens   []token.Record // some tokens
 	replays  signing.Replays
 	page     func(b *testing.B)
 }
 
-// known is how many of the entries are asked for.
+// known is how many of the entries the requests use.
 const known = 100
 
 func (g *grown) operations() map[string]func(b *testing.B, i int) {
@@ -79,7 +79,7 @@ func (g *grown) operations() map[string]func(b *testing.B, i int) {
 	}
 }
 
-// addKnown adds sessions and tokens that are looked up.
+// addKnown adds the sessions and tokens that the requests use.
 func (g *grown) addKnown(b *testing.B, n int) {
 	b.Helper()
 	for range n {
@@ -122,8 +122,8 @@ func memoryOf(b *testing.B, n int) *grown {
 	return g
 }
 
-// grown fills the tables by one statement each, which is in the memory of the
-// engine afterwards: the curve is of the index, not of the disk.
+// grown fills the tables by one statement each. The rows are then in the engine's memory, so the
+// curve shows the index, not the disk.
 func (h home) grown(b *testing.B, n int) *grown {
 	b.Helper()
 	db := h.open(b)
@@ -163,7 +163,7 @@ func (h home) grown(b *testing.B, n int) *grown {
 	return g
 }
 
-// growthTable has a row for each operation of each store, a column for each size.
+// growthTable has a row for each operation of each store, and a column for each size.
 type growthTable struct {
 	sizes []int
 	times map[string]map[int][]float64 // in ns, by operation and size

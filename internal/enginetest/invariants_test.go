@@ -10,36 +10,49 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// TestSabotage is K06: a fault at each call of each store, and what must hold
-// all the same.
+// TestSabotage is K06: a fault in each call of each store, and what must hold nevertheless.
 func TestSabotage(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { sabotageEachCall(t, sharedInMemory(), 1) })
-	if raceEnabled {
-		return // enough of a race without them, and they take minutes
+	t.Parallel()
+	for _, store := range []struct {
+		name   string
+		open   func(t *testing.T) shared
+		stride int
+	}{
+		{"memory", func(*testing.T) shared { return sharedInMemory() }, 1},
+		{"SQLite", func(t *testing.T) shared { return sharedInSQL(t, newSQLiteHome(t)) }, len(modes)},
+		{"PostgreSQL", func(t *testing.T) shared { return sharedInSQL(t, newPostgresHome(t)) }, len(modes)},
+		{"Redis", sharedInRedis, len(modes)},
+	} {
+		if raceEnabled && store.name != "memory" {
+			continue // under the race detector the days in memory are enough, and these take minutes
+		}
+		t.Run(store.name, func(t *testing.T) {
+			t.Parallel()
+			sabotageEachCall(t, store.open, store.stride)
+		})
 	}
-	t.Run("SQLite", func(t *testing.T) { sabotageEachCall(t, sharedInSQL(t, newSQLiteHome(t)), len(modes)) })
-	t.Run("PostgreSQL", func(t *testing.T) { sabotageEachCall(t, sharedInSQL(t, newPostgresHome(t)), len(modes)) })
-	t.Run("Redis", func(t *testing.T) { sabotageEachCall(t, sharedInRedis(t), len(modes)) })
 }
 
-// sabotageEachCall spoils each call in one mode at least: in every stride-th,
-// beginning with another in each mode.
-func sabotageEachCall(t *testing.T, s shared, stride int) {
+// sabotageEachCall makes each call fail in at least one mode. In each mode it spoils every
+// stride-th call, with another first call. Each mode has its own stores.
+func sabotageEachCall(t *testing.T, open func(t *testing.T) shared, stride int) {
 	pair, err := token.GeneratePair(2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := newWorld(t, s, pair, new(sabotage))
+	count := newWorld(t, open(t), pair, new(sabotage))
 	count.day(t)
 	count.end(t)
 	count.coverEachMethod(t)
 	calls := count.calls.Load()
 	for first, mode := range modes {
 		t.Run("K06 "+string(mode), func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
 			for at := int64(first%stride) + 1; at <= calls; at += int64(stride) {
 				w := newWorld(t, s, pair, &sabotage{mode: mode, at: at})
 				w.day(t)
-				w.at, w.server = 0, w.calm // and the next day nothing is spoiled
+				w.at, w.server = 0, w.calm // spoil nothing in the next day
 				w.recovers(t)
 				w.end(t)
 				if t.Failed() {
@@ -50,7 +63,7 @@ func sabotageEachCall(t *testing.T, s shared, stride int) {
 	}
 }
 
-// day is what a server sees in its life, once.
+// day runs each kind of request that a server gets, once.
 func (w *world) day(t *testing.T) {
 	t.Helper()
 	w.requests(t)
@@ -67,8 +80,7 @@ func (w *world) day(t *testing.T) {
 	}
 }
 
-// use sends a copy of a request that shows a credential, and enters it in the
-// history.
+// use sends a copy of a request with a credential, and adds it to the history.
 func (w *world) use(t *testing.T, credential string, r *http.Request) {
 	t.Helper()
 	reply := w.send(t, r.Clone(t.Context()))
@@ -81,7 +93,7 @@ func (w *world) use(t *testing.T, credential string, r *http.Request) {
 	}
 }
 
-// ends sends a request after which, if it succeeds, a credential is over.
+// ends sends a request that ends a credential if it succeeds.
 func (w *world) ends(t *testing.T, credential string, r *http.Request) {
 	t.Helper()
 	if w.send(t, r).StatusCode == http.StatusOK {
@@ -124,7 +136,7 @@ func (w *world) people(t *testing.T) {
 	t.Helper()
 	first := w.login(t, w.account)
 	another := w.login(t, w.account)
-	w.ahead = 5 * time.Minute // and so the next use is written
+	w.ahead = 5 * time.Minute // so the store records the next use
 	w.use(t, "session first", w.cookie(first))
 	w.use(t, "session another", w.cookie(another))
 	w.ends(t, "session another", w.posting("/another", first))
@@ -161,7 +173,7 @@ func (w *world) secondFactor(t *testing.T) {
 	}
 }
 
-// recovers is I6: with the fault gone everything works, by itself.
+// recovers is I6: without the fault everything works again by itself.
 func (w *world) recovers(t *testing.T) {
 	t.Helper()
 	want := func(what string, reply *http.Response, status int) {

@@ -16,8 +16,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// TestStoresStartNothing has calls succeed, fail, and end with their contexts in
-// the middle, and looks for goroutines that go on, in a store or started by one.
+// TestStoresStartNothing makes calls that succeed, that fail, and whose contexts end during the
+// call. Then it looks for goroutines that still run in a store or were started by one.
 func TestStoresStartNothing(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestStoresStartNothing(t *testing.T) {
 	})
 }
 
-// unsettle calls a verb of each store, many times at once.
+// unsettle calls a method of each store many times concurrently.
 func unsettle(t *testing.T, replays signing.Replays, ledger token.Ledger, sessions session.Store, attempts session.Attempts) {
 	t.Helper()
 	unsettled(t, func(ctx context.Context) error { return replays.Claim(ctx, aUse()) })
@@ -62,9 +62,9 @@ func unsettle(t *testing.T, replays signing.Replays, ledger token.Ledger, sessio
 	})
 }
 
-// unsettled makes a call at once with contexts that have ended, that end in the
-// middle, and that do not. In a small pool these may be handed one connection
-// after the other that has ended with a context.
+// unsettled makes concurrent calls with contexts that have ended, that end during the call, and
+// that do not end. In a small pool, a connection that has ended with a context may go to the next
+// call.
 func unsettled(t *testing.T, call func(context.Context) error) {
 	t.Helper()
 	const calls = 8
@@ -85,8 +85,7 @@ func unsettled(t *testing.T, call func(context.Context) error) {
 	}, driver.ErrBadConn)
 }
 
-// nothingRuns waits until no goroutine has the package in its stack, or was
-// started by it.
+// nothingRuns waits until no goroutine has the package in its stack or was started by it.
 func nothingRuns(t *testing.T, folder string) {
 	t.Helper()
 	var running []string
@@ -98,7 +97,7 @@ func nothingRuns(t *testing.T, folder string) {
 	}
 }
 
-// goroutines returns the stacks that name something.
+// goroutines returns the stacks that contain a text.
 func goroutines(name string) (found []string) {
 	stacks := make([]byte, 16<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

@@ -13,7 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// ledgerOf is a ledger whose records a test can look at and damage.
+// ledgerOf is a ledger whose records a test can read and damage.
 type ledgerOf struct {
 	token.Ledger
 	setParent func(t *testing.T, r token.Record, parent string)
@@ -23,9 +23,13 @@ type ledgerOf struct {
 // eachLedger runs a test over a ledger in each engine.
 func eachLedger(t *testing.T, test func(t *testing.T, l ledgerOf)) {
 	for _, h := range homes(t) {
-		t.Run(h.name, func(t *testing.T) { test(t, h.ledger(t, h.store(t))) })
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, h.ledger(t, h.store(t)))
+		})
 	}
 	t.Run("Redis", func(t *testing.T) {
+		t.Parallel()
 		s := startRedis(t)
 		key := func(r token.Record) string {
 			return fmt.Sprint("tenantkit:t:", len(r.ClientKey), ":", r.ClientKey, r.ID)
@@ -59,8 +63,8 @@ func (h home) ledger(t *testing.T, s *sqlstore.Store) ledgerOf {
 	}
 }
 
-// row issues a record of the app and its descendants, n in all, each the parent
-// of the next, for subjects of their own.
+// row issues a record of the app and its descendants, n records in all. Each is the parent of the
+// next one, and each has its own subject.
 func (l ledgerOf) row(t *testing.T, app string, n int) (row []token.Record) {
 	t.Helper()
 	parent := ""
@@ -75,7 +79,7 @@ func (l ledgerOf) row(t *testing.T, app string, n int) (row []token.Record) {
 	return row
 }
 
-// TestM07NoUseIsDebited looks at the count that the contract cannot see.
+// TestM07NoUseIsDebited reads the count, which the contract cannot see.
 func TestM07NoUseIsDebited(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l ledgerOf) {
 		row := l.row(t, rand.Text(), 3)
@@ -91,8 +95,8 @@ func TestM07NoUseIsDebited(t *testing.T) {
 	})
 }
 
-// TestSpentTokensAreSaidToBe looks for the error of a token whose uses are over,
-// which the contract leaves open: these ledgers know it for a while.
+// TestSpentTokensAreSaidToBe checks the error for a token without uses left. The contract leaves it
+// open; these ledgers know the reason for a while.
 func TestSpentTokensAreSaidToBe(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l ledgerOf) {
 		r := aToken()
@@ -105,8 +109,7 @@ func TestSpentTokensAreSaidToBe(t *testing.T) {
 	})
 }
 
-// TestM08DamagedLineage has what no ledger writes: circles, and more ancestors
-// than there may be.
+// TestM08DamagedLineage writes what no ledger writes: cycles, and more ancestors than allowed.
 func TestM08DamagedLineage(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l ledgerOf) {
 		ctx, app := t.Context(), rand.Text()
@@ -146,7 +149,7 @@ func TestM08DamagedLineage(t *testing.T) {
 	})
 }
 
-// TestRedisRecordWithoutLineage has one that an earlier version has written.
+// TestRedisRecordWithoutLineage reads a record that an earlier version has written.
 func TestRedisRecordWithoutLineage(t *testing.T) {
 	s := startRedis(t)
 	ledger, r := storesAt(t, s.addr()).ledger, tokenOf("id", 2)
@@ -160,8 +163,8 @@ func TestRedisRecordWithoutLineage(t *testing.T) {
 	}
 }
 
-// TestRedisForgetsDescendants has records that outlive their parent by
-// themselves, and a subject whose records are dead by their parent.
+// TestRedisForgetsDescendants has records whose own expiry is later than their parent's, and a
+// subject whose records are dead because of their parent.
 func TestRedisForgetsDescendants(t *testing.T) {
 	s := startRedis(t)
 	ledger, ctx := storesAt(t, s.addr()).ledger, t.Context()
@@ -198,8 +201,8 @@ func TestRedisForgetsDescendants(t *testing.T) {
 	}
 }
 
-// TestRecordsOfReplacedKeysAreBounded issues with one key, and then with the next.
-// Ids and keys are in another order than their issue.
+// TestRecordsOfReplacedKeysAreBounded issues with one key, and then with the next. The order of ids
+// and keys differs from the order of issue.
 func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 	ledgers := map[string]token.Ledger{}
 	for _, h := range homes(t) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// standIn is a token of the administrator for an account that was made, or for
-// one that has a role that was made. What it can do, the account can.
+// standIn is a token of the administrator for a new account, or for an account with a new role.
+// What the token can do, the account can do.
 func (r *round) standIn(maker *principal, how, account string, scope, roles []string) *principal {
 	options := map[string]any{"sub": account, "scope": scope, "permanent": true}
 	if roles != nil {
@@ -27,11 +27,11 @@ func (r *round) standIn(maker *principal, how, account string, scope, roles []st
 	return p
 }
 
-// everything is the scope of what an account itself can do.
+// everything is the scope of all that an account can do.
 var everything = []string{""}
 
-// tryAccount makes an account. One with the roles of everybody who registers
-// counts for nothing, and so does what it can do by its password.
+// tryAccount makes an account. An account with only the roles of a newly registered one does not
+// count, nor does the session that its password opens.
 func (r *round) tryAccount(p *principal) *principal {
 	roles := one(r.random, [][]string{{administrator}, {administrator, member}, {member}})
 	email := r.name("made") + "@acme.example"
@@ -65,7 +65,7 @@ func (r *round) tryPromotion(p *principal) *principal {
 	return r.standIn(p, "PATCH of an account with "+written(body), account, everything, nil)
 }
 
-// deactivated is an account of an administrator that is disabled.
+// deactivated returns a disabled account of an administrator.
 func (r *round) deactivated() (account string) {
 	account = r.newAccount([]string{administrator})
 	r.rolesOf[account] = []string{administrator}
@@ -89,8 +89,7 @@ func (r *round) tryActivation(p *principal) *principal {
 	return r.standIn(p, "activation of an account", account, everything, nil)
 }
 
-// tryFactor takes the second factor from an administrator whose password is
-// known.
+// tryFactor removes the second factor of an administrator whose password is known.
 func (r *round) tryFactor(p *principal) *principal {
 	account, email := r.fresh, ""
 	if r.routes.accounts {
@@ -103,7 +102,7 @@ func (r *round) tryFactor(p *principal) *principal {
 	return r.login(p, "PATCH of an account with "+written(body), account, email)
 }
 
-// withFactor is an administrator with a second factor.
+// withFactor returns an administrator with a second factor.
 func (r *round) withFactor() (account, email string) {
 	email = r.name("factor") + "@acme.example"
 	roles := []string{administrator}
@@ -122,7 +121,7 @@ func (r *round) withFactor() (account, email string) {
 	return account, email
 }
 
-// oneTimeCode is the code of a second factor (RFC 6238).
+// oneTimeCode returns the code of a second factor (RFC 6238).
 func oneTimeCode(secret string, at time.Time) string {
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
 	if err != nil {
@@ -155,7 +154,8 @@ func (r *round) tryWiderRole(p *principal) *principal {
 	return r.withRole(p, "PATCH of a role with "+written(body), name)
 }
 
-// someScope permits something: a role that permits nothing bounds nobody.
+// someScope returns a scope that permits something, because a role without permissions limits
+// nobody.
 func (r *round) someScope() []string {
 	for {
 		if scope := one(r.random, scopes); len(scope) > 0 {
@@ -164,14 +164,14 @@ func (r *round) someScope() []string {
 	}
 }
 
-// withRole is a token that can do what a role permits, and nothing else.
+// withRole returns a token with exactly the permissions of a role.
 func (r *round) withRole(maker *principal, how, role string) *principal {
 	account := r.newAccount([]string{})
 	r.rolesOf[account] = nil
 	return r.standIn(maker, how, account, []string{}, []string{role})
 }
 
-// trySettings lets sessions be unused for longer.
+// trySettings makes the org accept sessions that were unused for longer.
 func (r *round) trySettings(p *principal) *principal {
 	r.settings.Lock()
 	defer r.settings.Unlock()
@@ -189,7 +189,7 @@ func (r *round) trySettings(p *principal) *principal {
 	return nil
 }
 
-// longer is more of a time: a number, or a text such as 30m.
+// longer returns a longer duration: a number, or a text such as 30m.
 func longer(length any) any {
 	switch length := length.(type) {
 	case float64:

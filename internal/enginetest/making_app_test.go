@@ -16,7 +16,7 @@ func (r *round) tryApp(p *principal) *principal {
 	return r.newSigner(p, "POST /apps "+written(body), a, c)
 }
 
-// widened takes bounds away from a credential, most often all.
+// widened removes limits from a credential, mostly all of them.
 func (r *round) widened(c credential) credential {
 	if r.IntN(5) > 0 {
 		c.notAfter = time.Time{}
@@ -33,7 +33,7 @@ func (r *round) widened(c credential) credential {
 	return c
 }
 
-// tryOwnApp has a signing key widen itself.
+// tryOwnApp lets a signing key widen itself.
 func (r *round) tryOwnApp(p *principal) *principal {
 	if !p.signs() {
 		return r.tryApp(p)
@@ -47,7 +47,7 @@ func (r *round) tryOwnApp(p *principal) *principal {
 	return r.newSigner(p, "PATCH "+path+" "+written(body), p.app, c)
 }
 
-// tryShutApp has a principal widen and enable the key of a disabled app.
+// tryShutApp lets a principal widen and enable the key of a disabled app.
 func (r *round) tryShutApp(p *principal) *principal {
 	c := credential{account: r.chief, notAfter: time.Now().Add(time.Minute), networks: []string{"10.0.0.0/8"}}
 	if r.routes.scopes {
@@ -64,7 +64,7 @@ func (r *round) tryShutApp(p *principal) *principal {
 	return r.newSigner(p, "PATCH "+path+" "+written(body), a, c)
 }
 
-// trySecret asks for the secret of an app that is bound by nothing.
+// trySecret requests the secret of an app without limits.
 func (r *round) trySecret(p *principal) *principal {
 	c := unbound(one(r.random, []string{r.chief, r.hand, r.fresh}))
 	a := r.ownApp(c)

@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// attempt is one way to make something. It returns who holds what was made, or
-// nil if the request was refused or nobody holds it.
+// attempt is one way to make something. It returns the holder of what was made. It returns nil if
+// the request was refused or if nobody holds the result.
 type attempt struct {
 	try       func(*round, *principal) *principal
-	everybody int // how often it is tried
-	admins    int // the same, by administrators whose scope allows admin.update
+	everybody int // weight for every principal
+	admins    int // weight for administrators whose scope allows admin.update
 }
 
 var attempts = []attempt{
@@ -35,7 +35,7 @@ var attempts = []attempt{
 	{(*round).trySettings, 0, 1},
 }
 
-// attempt has a principal try to make something.
+// attempt lets a principal try to make something.
 func (r *round) attempt(p *principal) *principal {
 	weight := func(a attempt) int {
 		if p.delegates() {
@@ -56,7 +56,7 @@ func (r *round) attempt(p *principal) *principal {
 	return nil
 }
 
-// try sends a request that makes something, and reports whether it was taken.
+// try sends a request that makes something, and reports whether it was accepted.
 func (r *round) try(p *principal, what, method, path string, body any) (outcome, bool) {
 	return r.tryWish(what, p, func() wish { return p.wish(r.fleet, method, path, written(body)) })
 }
@@ -85,7 +85,7 @@ func (r *round) tryToken(p *principal) *principal {
 	return r.bearerOf(p, "POST "+path+" "+written(options), got, ok)
 }
 
-// bearerOf is who holds the token of a reply.
+// bearerOf returns the holder of the token in a reply.
 func (r *round) bearerOf(maker *principal, how string, got outcome, ok bool) *principal {
 	token, _ := got.result()["token"].(string)
 	if !ok || token == "" {
@@ -122,8 +122,8 @@ func (r *round) tryRunner(p *principal) *principal {
 	return r.bearerOf(p, "POST "+path+" "+written(body), got, ok)
 }
 
-// tryMintAndRevoke makes a token that is no more when the server answers. What
-// is left to judge is whom it was for.
+// tryMintAndRevoke makes a token that no longer exists when the server answers. Only its account
+// can then be checked.
 func (r *round) tryMintAndRevoke(p *principal) *principal {
 	const path = "/routes/mint_and_revoke"
 	options := r.tokenOptions(p)
@@ -137,7 +137,7 @@ func (r *round) tryMintAndRevoke(p *principal) *principal {
 	return nil
 }
 
-// tryOAuth asks for a token by the secret of an app (RFC 6749, section 4.4).
+// tryOAuth requests a token with the secret of an app (RFC 6749, section 4.4).
 func (r *round) tryOAuth(p *principal) *principal {
 	if !p.signs() {
 		return r.tryToken(p)

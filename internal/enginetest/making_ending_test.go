@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// ending is a request that ends or narrows something. {app}, {account}, {role},
-// {home} and {theirs} are filled in.
+// ending is a request that ends or narrows something. The placeholders {app}, {account}, {role},
+// {home} and {theirs} are replaced.
 type ending struct {
 	name, method, path string
 	body               any
-	lacks              func(knownRoutes) bool // what a server may lack; nil: nothing
+	lacks              func(knownRoutes) bool // reports whether the server lacks the route; nil: it never does
 }
 
 var endings = []ending{
@@ -33,8 +33,8 @@ func credentialOf(name string, value any) map[string]any {
 	return map[string]any{"credential": map[string]any{name: value}}
 }
 
-// narrow has a principal end and narrow things that are wider than itself. An
-// administrator whose scope allows admin.update may, whatever else binds it.
+// narrow lets a principal end and narrow things that are wider than itself. An administrator whose
+// scope allows admin.update may do so, whatever else limits it.
 func (r *round) narrow(p *principal) {
 	c := credential{account: r.chief, accounts: []string{r.hand}, notAfter: time.Now().Add(48 * time.Hour), networks: []string{"127.0.0.0/8"}}
 	if r.routes.scopes {
@@ -64,8 +64,8 @@ func (r *round) narrow(p *principal) {
 	}
 }
 
-// revokeMakers has each token with a jti revoke itself, which is never refused.
-// The tokens with a jti that it made end with it.
+// revokeMakers lets each token with a jti revoke itself, which is never refused. The tokens with a
+// jti that it made end with it.
 func (r *round) revokeMakers() {
 	for _, p := range r.principals {
 		if !p.isKept() || p.standIn {
@@ -94,8 +94,7 @@ func (r *round) revokeMakers() {
 	}
 }
 
-// descendants are the tokens with a jti that a principal made, and those that
-// they made, as far as they are alive.
+// descendants returns the living tokens with a jti that a principal made, and those that they made.
 func (r *round) descendants(of *principal) (living []*principal) {
 	for _, p := range r.principals {
 		if p.minted && p.isKept() && (p.maker == of || slices.Contains(living, p.maker)) && r.isAlive(p) {
@@ -114,8 +113,8 @@ func (r *round) expectEnded(living []*principal, c class, why string) {
 	}
 }
 
-// endApps deletes or disables apps whose keys made tokens of other apps. These
-// tokens end with it.
+// endApps deletes or disables apps whose keys made tokens of other apps. These tokens end with the
+// app.
 func (r *round) endApps() {
 	var all []*principal
 	for _, a := range r.apps {
@@ -145,8 +144,8 @@ func (r *round) descendantsOfKey(a app) (living []*principal) {
 	return living
 }
 
-// demoted is an account that was an administrator until a moment ago, seen by
-// a token which names that role, too. It is nil if the server cannot do this.
+// demoted returns an account that was an administrator until now, with a token that also names that
+// role. It returns nil if the server cannot do this.
 func (r *round) demoted() *principal {
 	if !r.routes.accounts {
 		return nil
@@ -158,8 +157,8 @@ func (r *round) demoted() *principal {
 	return p
 }
 
-// lookAtDemoted expects that the token has lost the role with its account. The
-// server had the time it may take.
+// lookAtDemoted expects that the token has lost the role with its account. The server has had its
+// allowed time.
 func (r *round) lookAtDemoted(p *principal) {
 	if p == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// firstNewcomers are the principals with whom rounds begin, in turn. All of them
-// act as an administrator, and most have one bound.
+// firstNewcomers are the first principals of rounds, in turn. All of them act as an administrator,
+// and most have one limit.
 var firstNewcomers = []func(*round) *principal{
 	func(r *round) *principal { return r.newSession(r.chief) },
 	func(r *round) *principal { return r.newToken(r.chiefs("permanent", true, "admin.update")) },
@@ -37,8 +37,8 @@ func (r *round) until(life time.Duration) credential {
 	return credential{account: r.chief, notAfter: time.Now().Add(life)}
 }
 
-// newcomer is somebody whom the administrator makes, with any bounds. It is nil
-// if the server knows no such bounds.
+// newcomer returns a principal that the administrator makes, with any limits. It returns nil if the
+// server does not support these limits.
 func (r *round) newcomer() *principal {
 	switch r.IntN(8) {
 	case 0:
@@ -61,7 +61,7 @@ func (r *round) newSession(account string) *principal {
 	return r.login(nil, "login", account, r.emails[account])
 }
 
-// login is nil if the password alone opens no session.
+// login returns nil if the password alone opens no session.
 func (r *round) login(maker *principal, how, account, email string) *principal {
 	body := written(map[string]any{"email": email, "password": password})
 	got := r.send(r.t, 0, func() wish { return wish{"POST", "/accounts/login", body, nil} })
@@ -75,8 +75,8 @@ func (r *round) login(maker *principal, how, account, email string) *principal {
 	}
 }
 
-// newHomeSigner holds the key of an app that has a key pair. There is one in a
-// round: the next one would change its bounds.
+// newHomeSigner returns the holder of the key of an app with a key pair. A round has only one,
+// because a second one would change its limits.
 func (r *round) newHomeSigner(c credential) *principal {
 	if slices.ContainsFunc(r.principals, func(p *principal) bool { return p.app == r.home }) {
 		return nil
@@ -88,7 +88,7 @@ func (r *round) newHomeSigner(c credential) *principal {
 	return r.newSigner(nil, "PATCH of an app with "+written(body), r.home, c)
 }
 
-// newAppSigner holds the key of an app that can be deleted.
+// newAppSigner returns the holder of the key of an app that can be deleted.
 func (r *round) newAppSigner(c credential) *principal {
 	body := map[string]any{"name": "made", "credential": c.body(r.routes)}
 	got := r.administer(r.t, "POST", "/apps", body)

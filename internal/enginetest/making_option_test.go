@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The scopes that are asked for.
+// The scopes to request.
 var scopes = [][]string{
 	{""}, {""}, {""}, {},
 	{"admin.update"}, {"admin.update"}, {"admin.read"}, {"admin"}, {"admin", "object"}, {"admin", "object.read"},
@@ -16,7 +16,7 @@ var scopes = [][]string{
 	{"script.runner"}, {"script.route.mint_and_revoke"}, {"script", "view", "object.read"},
 }
 
-// narrower is a scope that another covers.
+// narrower returns a scope that the other scope covers.
 func (r *round) narrower(scope []string) []string {
 	if scope == nil || slices.Contains(scope, "") {
 		return one(r.random, scopes)
@@ -24,7 +24,7 @@ func (r *round) narrower(scope []string) []string {
 	return scope[:r.IntN(len(scope)+1)]
 }
 
-// lives are how long something is to last, in seconds; 0: not said.
+// lives are lifetimes in seconds; 0: not given.
 var lives = []int64{0, 0, 0, 2, 5, 60, 3600, 3600}
 
 // subjects are the accounts that a token can be for.
@@ -36,9 +36,9 @@ func (r *round) subjects() []string {
 	return all
 }
 
-// tokenOptions are what a maker asks of a token. Half of the time all options
-// are within what it holds, at other times its scope and end only, or none. The
-// administrator, who is nil, asks for anything.
+// tokenOptions returns the options of a token that a maker requests. In half of the cases all
+// options are within what it holds, in others only its scope and expiry, or none. The
+// administrator, who is nil, requests anything.
 func (r *round) tokenOptions(maker *principal) map[string]any {
 	options := map[string]any{"sub": one(r.random, r.subjects()), "scope": one(r.random, scopes)}
 	life := one(r.random, lives)
@@ -70,8 +70,8 @@ func (r *round) tokenOptions(maker *principal) map[string]any {
 	return options
 }
 
-// withinEnd returns a life that ends before the maker does. Most often it is no
-// longer than that of an ephemeral token may be.
+// withinEnd returns a lifetime that ends before the maker's expiry. It is mostly no longer than
+// that of an ephemeral token may be.
 func (r *round) withinEnd(maker *principal, life int64) int64 {
 	if life > int64(shortLife/time.Second) && r.IntN(3) > 0 {
 		life = 60
@@ -86,8 +86,7 @@ func (r *round) withinEnd(maker *principal, life int64) int64 {
 	return min(life, left)
 }
 
-// powers are options that only administrators may ask for, with a few
-// exceptions.
+// powers are options that only administrators may request, with a few exceptions.
 var powers = []struct {
 	name   string
 	values []any
@@ -107,11 +106,11 @@ func (r *round) addPower(options map[string]any) {
 	}
 }
 
-// The networks that a credential is bound to. Nobody comes from the last one.
+// The networks that a credential is bound to. Nobody sends from the last one.
 var networks = [][]string{nil, nil, nil, {"127.0.0.0/8"}, {"127.0.0.2/32"}, {"127.0.0.2/32"}, {"10.0.0.0/8"}}
 
-// credential is what is said of a signing key. At times all of it is within
-// what its maker holds, at others its end and networks only, or nothing.
+// credential returns the settings of a signing key. Sometimes all are within what its maker holds,
+// sometimes only its expiry and networks, sometimes none.
 func (r *round) credential(maker *principal) credential {
 	c := credential{account: one(r.random, r.subjects()), networks: one(r.random, networks)}
 	if life := one(r.random, lives); life > 0 {

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// principal is whoever holds a token, a signing key or a session, with what its
-// maker said of it.
+// principal is the holder of a token, a signing key or a session, with the settings that its maker
+// gave it.
 type principal struct {
 	how     string     // how it was made, for reports
 	maker   *principal // nil: the administrator
-	depth   int        // how many makers there are before it
-	minted  bool       // by a request that makes tokens
+	depth   int        // number of its makers, up to the administrator
+	minted  bool       // made by a request that makes tokens
 	standIn bool       // a token of the administrator that shows what an account or a role can do
 
-	token  string // one of these three, but for the key of an app
+	token  string // one of these three, except for the key of an app
 	cookie string
-	app    app    // its key is that of a token's app, too
+	app    app    // for a token, the app of its key
 	as     string // account header of a signature; empty: none
 
 	account       string
@@ -31,12 +31,11 @@ type principal struct {
 	ends          time.Time // zero: never
 	networks      []string  // nil: everywhere
 
-	changed bool // its own credential is not what it was: it makes nothing more
+	changed bool // its own credential was changed: it makes nothing more
 	seen    record
 }
 
-// tokenClaims are the claims of a token (section 2.3 of the interface) that
-// matter here.
+// tokenClaims are the claims of a token (section 2.3 of the interface) that these tests need.
 type tokenClaims struct {
 	Issuer  string   `json:"iss"`
 	Subject string   `json:"sub"`
@@ -46,10 +45,10 @@ type tokenClaims struct {
 	Scope   []string `json:"service/scp"`
 	Roles   []string `json:"service/rls"`
 	Uses    int64    `json:"service/cnt"`
-	Tier    string   `json:"tier"` // a claim of the maker's own
+	Tier    string   `json:"tier"` // a custom claim
 }
 
-// claimsOf reads a token as everybody can.
+// claimsOf reads the claims of a token, as everybody can.
 func claimsOf(token string) (c tokenClaims, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -62,7 +61,7 @@ func claimsOf(token string) (c tokenClaims, err error) {
 	return c, err
 }
 
-// newBearer is who holds a token.
+// newBearer returns the holder of a token.
 func (r *round) newBearer(maker *principal, how, token string) *principal {
 	c, err := claimsOf(token)
 	if err != nil {
@@ -82,7 +81,7 @@ func (r *round) newBearer(maker *principal, how, token string) *principal {
 	return p
 }
 
-// newSigner is who holds the secret of an app.
+// newSigner returns the holder of the secret of an app.
 func (r *round) newSigner(maker *principal, how string, a app, c credential) *principal {
 	p := &principal{how: how, maker: maker, app: a, account: c.account, scope: c.scope, ends: c.notAfter, networks: c.networks}
 	if p.account == "" && len(c.accounts) > 0 {
@@ -113,12 +112,12 @@ func (p *principal) isKept() bool { return p.claims.ID != "" }
 
 func (p *principal) signs() bool { return p.app.secret != "" }
 
-// isBound reports whether anything limits the principal beside its account.
+// isBound reports whether anything besides its account limits the principal.
 func (p *principal) isBound() bool {
 	return !p.ends.IsZero() || p.networks != nil || p.claims.Uses > 0 || p.scope != nil && !slices.Contains(p.scope, "")
 }
 
-// wish is a request of the principal.
+// wish returns a request of the principal.
 func (p *principal) wish(f *fleet, method, path, body string) wish {
 	header := http.Header{}
 	switch {
@@ -135,7 +134,7 @@ func (p *principal) wish(f *fleet, method, path, body string) wish {
 	return wish{method, path, body, header}
 }
 
-// String says how the principal was made, the latest request first.
+// String tells how the principal was made, the latest request first.
 func (p *principal) String() string {
 	text := p.mechanism() + " by " + p.how
 	if p.maker != nil {
@@ -144,9 +143,9 @@ func (p *principal) String() string {
 	return text
 }
 
-// credential is what is said of a signing key when an app is made.
+// credential holds the settings of a signing key when an app is made.
 type credential struct {
-	account  string // as whom it acts; empty: an account header is needed
+	account  string // the account that it acts as; empty: needs an account header
 	accounts []string
 	notAfter time.Time
 	networks []string
@@ -155,8 +154,7 @@ type credential struct {
 
 func unbound(account string) credential { return credential{account: account} }
 
-// body names all parts, so that it is good for a change as well. Null takes a
-// bound away.
+// body names all settings, so that it also works for a change. Null removes a limit.
 func (c credential) body(known knownRoutes) map[string]any {
 	body := map[string]any{"account": nil, "accounts": []string{}, "notAfter": nil, "networks": nil}
 	if c.account != "" {
@@ -180,5 +178,5 @@ func (c credential) body(known knownRoutes) map[string]any {
 	return body
 }
 
-// inJSON is a time as bodies have it.
+// inJSON formats a time as in bodies.
 func inJSON(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }

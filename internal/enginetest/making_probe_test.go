@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// probe is one request that each principal sends, for what the answer says.
+// probe is one request that each principal sends, to see the answer.
 type probe struct {
 	name         string
-	method, path string // {message}, {theirs}, … are filled in
+	method, path string // with placeholders such as {message} and {theirs}
 	body         string // JSON
-	shows        string // what an answer must have for the probe to be passed
-	status       int    // of one that is passed; 0: 200
+	shows        string // text that an answer must contain to pass
+	status       int    // status of an answer that passes; 0: 200
 }
 
-// administration is the probe that only administrators pass whose scope allows
-// admin.update, and all of these: it makes nothing.
+// administration is the probe that exactly the administrators pass whose scope allows admin.update.
+// It makes nothing.
 const administration = "DELETE the tokens of another"
 
 // deletion is the probe that uses up an object.
@@ -36,7 +36,7 @@ var probes = []probe{
 	{name: deletion, method: "DELETE", path: "/c_messages/{spare}"},
 	{name: "GET /c_conversations", method: "GET", path: "/c_conversations?limit=1"},
 	{name: "GET /apps", method: "GET", path: "/apps?limit=1"},
-	// What is wrong with the body is said only to those who may make an app.
+	// The server reports errors in the body only to principals that may make an app.
 	{name: "POST /apps", method: "POST", path: "/apps", body: `{}`, status: http.StatusBadRequest},
 	{name: "GET /admin/accounts", method: "GET", path: "/admin/accounts?limit=1"},
 	{name: "run a view", method: "GET", path: "/views/messages?limit=1"},
@@ -47,17 +47,17 @@ var probes = []probe{
 	{name: "GET one's own tokens", method: "GET", path: "/apps/{home}/subjects/{own}/tokens"},
 }
 
-// answer is what a probe found.
+// answer is the result of a probe.
 type answer uint8
 
 const (
-	unasked answer = iota // the principal was let in from nowhere
+	unasked answer = iota // not sent, because the principal has no access from anywhere
 	passed
-	denied  // by an access rule, which is about the account, its roles, grants and skip flags
-	refused // by the credential's end, network or scope
+	denied  // by an access rule, which concerns the account, its roles, grants and skip flags
+	refused // by the credential's expiry, network or scope
 )
 
-// judge says what an answer means.
+// judge returns the meaning of a reply.
 func (p probe) judge(got outcome) answer {
 	want := p.status
 	if want == 0 {
@@ -72,21 +72,21 @@ func (p probe) judge(got outcome) answer {
 	return denied
 }
 
-// record is how a principal has fared.
+// record holds the results of a principal's probes.
 type record struct {
-	account string  // that it acts as
-	reaches [2]bool // from 127.0.0.1 and from 127.0.0.2
-	from    int     // the first of these; -1: neither
+	account string  // the account that it acts as
+	reaches [2]bool // has access from 127.0.0.1 and from 127.0.0.2
+	from    int     // the first of these with access; -1: neither
 	answers map[string]answer
-	codes   map[string]string // status and code of what was not passed
+	codes   map[string]string // status and code of the probes that did not pass
 }
 
-// isAlive reports whether the principal is let in from anywhere.
+// isAlive reports whether the principal has access from any address.
 func (r *round) isAlive(p *principal) bool {
 	return r.reach(p).from >= 0
 }
 
-// reach asks from where a principal is let in, and as whom.
+// reach finds from which addresses a principal has access, and as which account.
 func (r *round) reach(p *principal) record {
 	seen := record{from: -1, answers: make(map[string]answer), codes: make(map[string]string)}
 	for from := range r.clients {
@@ -103,7 +103,7 @@ func (r *round) reach(p *principal) record {
 	return seen
 }
 
-// interview has a principal send all probes, from where it is let in.
+// interview lets a principal send all probes, from an address with access.
 func (r *round) interview(p *principal) record {
 	seen := r.reach(p)
 	if seen.from < 0 {

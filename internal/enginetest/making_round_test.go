@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// round is a few principals that the administrator makes, and all that comes of
-// them. Its requests touch only what is its own.
+// round is a few principals that the administrator makes, and everything that they make. Its
+// requests change only its own objects.
 type round struct {
 	*making
 	*workspace
 	random
 	t      *testing.T
 	number int
-	names  int // that were given
+	names  int // number of names that were used
 
-	fresh      string              // an account that was made for the round
-	rolesOf    map[string][]string // of the accounts that a principal may act as
-	apps       []app               // to be deleted
+	fresh      string              // an account made for the round
+	rolesOf    map[string][]string // roles of the accounts that a principal may act as
+	apps       []app               // to delete at the end
 	principals []*principal
 	findings   map[finding][]string
 }
 
 const (
-	newcomers     = 3 // whom the administrator makes
+	newcomers     = 3 // principals that the administrator makes
 	maxPrincipals = 14
-	maxDepth      = 6 // how many makers a principal has
+	maxDepth      = 6 // most makers of a principal
 )
 
 func (r *round) run() {
@@ -56,7 +56,7 @@ func (r *round) run() {
 	r.lookAtDemoted(demoted)
 }
 
-// name is one that nothing else has.
+// name returns a name that nothing else has.
 func (r *round) name(what string) string {
 	r.names++
 	return fmt.Sprintf("%s-%d-%d", what, r.number, r.names)
@@ -68,14 +68,14 @@ func (r *round) newAccount(roles []string) (id string) {
 	return r.must(r.t, "POST", "/admin/accounts", body).id()
 }
 
-// ownApp is an app that ends with the round.
+// ownApp returns an app that ends with the round.
 func (r *round) ownApp(c credential) app {
 	a := r.newApp(r.t, c)
 	r.apps = append(r.apps, a)
 	return a
 }
 
-// meet has a principal send the probes, and judges it by its maker.
+// meet lets a principal send the probes, and compares it with its maker.
 func (r *round) meet(p *principal) {
 	if p.maker != nil {
 		p.depth = p.maker.depth + 1
@@ -103,7 +103,7 @@ func (r *round) judge(p *principal) {
 	}
 }
 
-// finding is who breaks a rule. It is told once, whatever it does.
+// finding is a principal that breaks a rule. It is reported once, whatever it does.
 type finding struct {
 	class class
 	by    *principal
@@ -124,8 +124,8 @@ func (r *round) tellFindings() {
 	}
 }
 
-// grow has a principal make things, and what was made makes others, until the
-// round has so many principals.
+// grow lets a principal make things, and what was made makes others, until the round has enough
+// principals.
 func (r *round) grow(p *principal, most int) {
 	r.meet(p)
 	if p.seen.from < 0 {
@@ -153,10 +153,10 @@ func (r *round) grow(p *principal, most int) {
 	}
 }
 
-// soon is how far away an end may be for the round to wait for it.
+// soon is the longest time that the round waits for an expiry.
 const soon = 10 * time.Second
 
-// lookAfterEnds waits for the ends of makers, and looks at what they made.
+// lookAfterEnds waits for the expiry of makers, and then checks what they made.
 func (r *round) lookAfterEnds() {
 	var over []*principal
 	var last time.Time
@@ -177,13 +177,13 @@ func (r *round) lookAfterEnds() {
 	}
 	for _, p := range r.principals {
 		if p.seen.from < 0 && p.maker != nil {
-			p.seen = r.interview(p) // it may not have been known yet
+			p.seen = r.interview(p) // it may not have been known at first
 			r.judge(p)
 		}
 	}
 }
 
-// cleanUp leaves the workspace to the next round.
+// cleanUp restores the workspace for the next round.
 func (r *round) cleanUp() {
 	for _, a := range r.apps {
 		r.administer(r.t, "DELETE", "/apps/"+a.key, nil)

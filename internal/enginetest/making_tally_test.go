@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// tally counts what all rounds did, and keeps what they found.
+// tally counts what all rounds did, and stores their findings.
 type tally struct {
 	mu          sync.Mutex
 	principals  map[string]int // by mechanism
 	deepest     int
 	attempts    int
-	accepted    map[string]int // by what was attempted
+	accepted    map[string]int // by attempt
 	refused     map[string]int // by status and code
 	probes      int
 	endings     int
-	descendants int // tokens that had to end with those they come from
+	descendants int // tokens that had to end with their makers
 	findings    map[class][]string
 }
 
@@ -54,10 +54,10 @@ func (t *tally) find(c class, text string) {
 	t.findings[c] = append(t.findings[c], text)
 }
 
-// enoughRounds are those in which each kind of principal comes up.
+// enoughRounds is a number of rounds in which each kind of principal occurs.
 const enoughRounds = 20
 
-// shown is how many findings of a class are told in full.
+// shown is how many findings of a class are reported in full.
 const shown = 3
 
 func (t *tally) report(test *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,32 +17,35 @@ import (
 	"time"
 )
 
-// Nobody passes on more than they hold. Random principals make tokens, apps,
-// secrets, accounts and roles, and what they made makes more. Each is asked the
-// same questions as its maker, and must not be let in where its maker is
-// refused: not before the maker's end, not after it, and not from another
+// Nobody passes on more than they hold. Random principals make tokens, apps, secrets, accounts and
+// roles, and what they made makes more. Each principal gets the same probes as its maker. It must
+// be refused where its maker is refused: before the maker's expiry, after it, and from another
 // network.
 //
-// Requests that end or narrow something are never refused. What a token or an
-// app made ends with it.
+// Requests that end or narrow something are never refused. What a token or an app made ends with
+// it.
 
 var (
 	makingSeed   = flag.Uint64("making.seed", 1, "seed of TestMaking")
-	makingRounds = flag.Int("making.rounds", 30, "rounds of TestMaking over each engine")
+	makingRounds = flag.Int("making.rounds", enoughRounds, "rounds of TestMaking over each engine, 30 at least with LONG=1")
 )
 
-// sideBySide is how many rounds run at a time. They spend most of their time
-// waiting for something to end.
+// sideBySide is how many rounds run concurrently. They spend most of their time waiting for an
+// expiry.
 const sideBySide = 12
 
 func TestMaking(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the process it starts is built without the race detector")
 	}
-	homes := homesOfFleets(t)
+	t.Parallel()
+	if os.Getenv("LONG") == "1" {
+		*makingRounds = max(*makingRounds, 30)
+	}
 	for _, name := range []string{"SQLite", "PostgreSQL"} {
 		t.Run(name, func(t *testing.T) {
-			m := newMaking(t, newFleet(t, 1, homes[name](t)))
+			t.Parallel()
+			m := newMaking(t, newFleet(t, 1, homesOfFleets[name](t)))
 			m.run(t)
 			m.tally.report(t)
 		})
@@ -51,13 +55,13 @@ func TestMaking(t *testing.T) {
 // making is the server under test, and what all rounds share.
 type making struct {
 	fleet   *fleet
-	clients [2]*http.Client // from 127.0.0.1 and from 127.0.0.2
+	clients [2]*http.Client // send from 127.0.0.1 and from 127.0.0.2
 	routes  knownRoutes
 	tally   *tally
 	spaces  chan *workspace
 
 	message  string     // an object of an account that no principal acts as
-	settings sync.Mutex // held while the org's settings differ from what they were
+	settings sync.Mutex // held while the org's settings are changed
 }
 
 // knownRoutes are the parts of the contract that a server may lack.
@@ -65,14 +69,13 @@ type knownRoutes struct {
 	scopes, accounts, roles, settings bool
 }
 
-// workspace is what one round at a time uses: key pairs and passwords take long
-// to make.
+// workspace is what one round at a time uses, because key pairs and passwords take long to make.
 type workspace struct {
-	home, away  app               // with key pairs
-	chief, hand string            // accounts: an administrator, and an ordinary member
+	home, away  app               // apps with key pairs
+	chief, hand string            // accounts: an administrator and an ordinary member
 	emails      map[string]string // by account
-	messages    map[string]string // an object of each, by account
-	spare       string            // an object of another account, to be deleted; empty: none is left
+	messages    map[string]string // an object of each account, by account
+	spare       string            // an object of another account, to delete; empty: none is left
 }
 
 type app struct{ key, secret string }
@@ -96,7 +99,7 @@ func newMaking(t *testing.T, f *fleet) *making {
 	return m
 }
 
-// clientFrom sends from one of the loopback addresses.
+// clientFrom returns a client that sends from a loopback address.
 func clientFrom(t *testing.T, address string) *http.Client {
 	t.Helper()
 	local := &net.TCPAddr{IP: net.ParseIP(address)}
@@ -111,8 +114,8 @@ func clientFrom(t *testing.T, address string) *http.Client {
 	return &http.Client{Timeout: patience, Transport: transport}
 }
 
-// run plays the rounds. Each has random numbers of its own, so that it does the
-// same whatever runs beside it.
+// run plays the rounds. Each has its own random numbers, so it does the same whatever runs
+// concurrently.
 func (m *making) run(t *testing.T) {
 	t.Logf("-making.seed %d -making.rounds %d", *makingSeed, *makingRounds)
 	var all sync.WaitGroup
@@ -128,8 +131,8 @@ func (m *making) run(t *testing.T) {
 	all.Wait()
 }
 
-// send sends a request until the server has time for it. Each try is a new
-// request: a signature is good for one.
+// send sends a request until the server has time for it. Each try is a new request, because a
+// signature is valid for one.
 func (m *making) send(t *testing.T, from int, newWish func() wish) outcome {
 	var got outcome
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -144,13 +147,12 @@ func (m *making) send(t *testing.T, from int, newWish func() wish) outcome {
 	return got
 }
 
-// administer sends a request of the demo app, whose key acts as the
-// administrator and is bound by nothing.
+// administer sends a request of the demo app, whose key acts as the administrator without limits.
 func (m *making) administer(t *testing.T, method, path string, body any) outcome {
 	return m.send(t, 0, func() wish { return m.fleet.signed(method, path, written(body)) })
 }
 
-// must is administer for what cannot be refused. If it is, the round ends.
+// must is administer for requests that are never refused. A refusal ends the round.
 func (m *making) must(t *testing.T, method, path string, body any) outcome {
 	got := m.administer(t, method, path, body)
 	if got.status != http.StatusOK {
@@ -160,7 +162,7 @@ func (m *making) must(t *testing.T, method, path string, body any) outcome {
 	return got
 }
 
-// written is a body in JSON. That of nil is empty.
+// written returns a body as JSON, and an empty text for nil.
 func written(body any) string {
 	if body == nil {
 		return ""
@@ -172,13 +174,13 @@ func written(body any) string {
 	return string(text)
 }
 
-// code is the status of a refusal, and its errCode without namespace.
+// code returns the status of a refusal and its errCode without the namespace.
 func (o outcome) code() string { return strings.TrimSpace(fmt.Sprintf("%d %s", o.status, o.detail)) }
 
-// id is that of an object in a reply.
+// id returns the id of an object in a reply.
 func (o outcome) id() string { return o.text("_id") }
 
-// text is a member of a reply, or "".
+// text returns a member of a reply, or "".
 func (o outcome) text(name string) string {
 	text, _ := o.member(name).(string)
 	return text
@@ -186,14 +188,14 @@ func (o outcome) text(name string) string {
 
 func (o outcome) member(name string) any {
 	var reply map[string]any
-	json.Unmarshal(o.body, &reply) // a reply of another shape has no such member
+	json.Unmarshal(o.body, &reply) // a reply of another form has no such member
 	return reply[name]
 }
 
-// result is what an accepted request answers below "data".
+// result returns the member "data" of an accepted request's reply.
 func (o outcome) result() map[string]any {
 	var reply struct{ Data map[string]any }
-	json.Unmarshal(o.body, &reply) // a reply of another shape has none
+	json.Unmarshal(o.body, &reply) // a reply of another form has no data
 	return reply.Data
 }
 
@@ -206,7 +208,7 @@ func (m *making) newMessage(t *testing.T, author string) (id string) {
 	return m.must(t, "POST", "/c_messages", message).id()
 }
 
-// findRoutes asks for what a server may lack.
+// findRoutes finds out which parts the server lacks.
 func (m *making) findRoutes(t *testing.T) (known knownRoutes) {
 	there := func(method, path string, body any) bool {
 		status := m.administer(t, method, path, body).status
@@ -238,7 +240,7 @@ func (m *making) newWorkspace(t *testing.T, number int) *workspace {
 	return w
 }
 
-// newApp makes an app. Its key pair is another request.
+// newApp makes an app. Making its key pair is another request.
 func (m *making) newApp(t *testing.T, c credential) app {
 	got := m.must(t, "POST", "/apps", map[string]any{"name": "made", "credential": c.body(m.routes)})
 	return app{got.id(), got.text("secret")}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// class is a kind of finding: how something exceeds its maker.
+// class is a kind of finding: in what way something exceeds its maker.
 type class string
 
 const (
@@ -23,7 +23,7 @@ const (
 	otherExcess         class = "something else passes on more than its maker holds"
 )
 
-// classOf returns the class of what exceeds its maker.
+// classOf returns the class of something that exceeds its maker.
 func classOf(made *principal) class {
 	switch maker := made.maker; {
 	case maker.signs():
@@ -36,13 +36,12 @@ func classOf(made *principal) class {
 	return otherExcess
 }
 
-// delegates reports whether the principal is an administrator whose scope
-// allows admin.update. Such a principal may mint for another account, with
-// claims, a grant, skip flags and roles that neither it nor the account has.
+// delegates reports whether the principal is an administrator whose scope allows admin.update. Such
+// a principal may mint for another account, with claims, a grant, skip flags and roles that neither
+// it nor the account has.
 func (p *principal) delegates() bool { return p.seen.answers[administration] == passed }
 
-// excess names each thing in which what was made exceeds its maker, as seen
-// before the maker's end.
+// excess names each way in which something exceeds its maker, as seen before the maker's expiry.
 func (p *principal) excess() (found []string) {
 	if p.maker == nil {
 		return nil
@@ -56,18 +55,18 @@ func (p *principal) excess() (found []string) {
 	return found
 }
 
-// isOfAnotherApp reports whether a token made it for another app than its own.
-// Tokens of administrators must not do that either.
+// isOfAnotherApp reports whether a token made it for another app than the token's own. Tokens of
+// administrators must not do that either.
 func (p *principal) isOfAnotherApp() bool {
 	return p.maker != nil && p.maker.token != "" && p.minted && p.app.key != p.maker.app.key
 }
 
-// shortLife is the longest life of an ephemeral token whose maker has a jti or is
-// bound to networks.
+// shortLife is the longest lifetime of an ephemeral token whose maker has a jti or is bound to
+// networks.
 const shortLife = 15 * time.Minute
 
-// excessOfNetworks compares from where the two are let in. Tokens cannot be bound
-// to networks, so that an ephemeral one with a short life may work everywhere.
+// excessOfNetworks compares from which addresses the two have access. Tokens cannot be bound to
+// networks, so an ephemeral token with a short lifetime may work everywhere.
 func (p *principal) excessOfNetworks() (found []string) {
 	if p.minted && !p.isKept() && p.lastsAtMost(shortLife) {
 		return nil
@@ -80,8 +79,8 @@ func (p *principal) excessOfNetworks() (found []string) {
 	return found
 }
 
-// lastsAtMost reports whether a token has no longer life than this, give or take
-// a second: its times are whole seconds.
+// lastsAtMost reports whether a token's lifetime is at most this long, with a tolerance of a
+// second, because its times are whole seconds.
 func (p *principal) lastsAtMost(most time.Duration) bool {
 	issued := time.Unix(p.claims.Issued, 0)
 	return !p.ends.IsZero() && !p.ends.After(issued.Add(most+time.Second))
@@ -89,7 +88,7 @@ func (p *principal) lastsAtMost(most time.Duration) bool {
 
 // excessOfProbes compares what the two may do.
 func (p *principal) excessOfProbes() (found []string) {
-	byAccount := !p.standIn && !p.maker.delegates() // else it may act as another account
+	byAccount := !p.standIn && !p.maker.delegates() // otherwise it may act as another account
 	if byAccount && p.seen.account != "" && p.seen.account != p.maker.seen.account {
 		found = append(found, "it acts as another account")
 	}
@@ -106,7 +105,7 @@ func (p *principal) excessOfProbes() (found []string) {
 	return found
 }
 
-// excessOfTime compares the stated ends, which may be too far away to wait for.
+// excessOfTime compares the stated expiries, which may be too far away to wait for.
 func (p *principal) excessOfTime() (found []string) {
 	if end := p.maker.ends; !end.IsZero() && (p.ends.IsZero() || p.ends.After(end.Add(time.Second))) {
 		found = append(found, fmt.Sprintf("it ends %s, its maker %s", endText(p.ends), endText(end)))
@@ -114,8 +113,8 @@ func (p *principal) excessOfTime() (found []string) {
 	return found
 }
 
-// outlastsRevocation reports whether the principal is an ephemeral token with a
-// long life, which the revocation of its maker does not end.
+// outlastsRevocation reports whether the principal is an ephemeral token with a long lifetime,
+// which the revocation of its maker does not end.
 func (p *principal) outlastsRevocation() bool {
 	return p.maker != nil && p.minted && !p.isKept() && p.maker.isKept() && !p.lastsAtMost(shortLife)
 }
@@ -127,8 +126,8 @@ func endText(at time.Time) string {
 	return at.UTC().Format(time.TimeOnly)
 }
 
-// TestMakingVerdicts is a check of the judgement itself, which finds nothing in
-// a server that keeps the rule.
+// TestMakingVerdicts tests the judgement itself, which finds nothing in a server that keeps the
+// rule.
 func TestMakingVerdicts(t *testing.T) {
 	const read = "GET /c_messages"
 	now := time.Now().Truncate(time.Second)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,20 +16,26 @@ import (
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// rounds returns how often to repeat a test. With the race detector, by which
-// SQLite becomes slow and which finds nothing in a loop, that is less often.
+// rounds returns how many of n seeds a test plays: all with LONG=1, else the first fifth. Under the
+// race detector it is the first tenth: SQLite is slow there, and the detector finds nothing in a
+// loop.
 func rounds(n int) int {
-	if raceEnabled {
+	switch {
+	case raceEnabled:
 		return max(n/10, 2)
+	case os.Getenv("LONG") == "1":
+		return n
 	}
-	return n
+	return max(n/5, 2)
 }
 
 // TestSamePage compares pages of random items by random queries.
 func TestSamePage(t *testing.T) {
+	t.Parallel()
 	for _, e := range engines(t, "same_page") {
 		t.Run(e.name, func(t *testing.T) {
 			for seed := range rounds(30) {
@@ -50,9 +57,10 @@ func TestSamePage(t *testing.T) {
 	}
 }
 
-// TestSameKeyset is TestSamePage of keysets alone, with which filters hardly
-// ever leave anything.
+// TestSameKeyset is TestSamePage with keysets alone, because filters beside them leave hardly any
+// items.
 func TestSameKeyset(t *testing.T) {
+	t.Parallel()
 	for _, e := range engines(t, "same_keyset") {
 		t.Run(e.name, func(t *testing.T) {
 			for seed := range rounds(10) {
@@ -82,7 +90,7 @@ type list struct {
 	t      *testing.T
 	page   func(paging.Query) (ids []string, more bool)
 	items  map[string]item
-	before func() // each page
+	before func() // called before each page
 }
 
 func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -153,9 +161,9 @@ func (e *engine) walksAreSorts(t *testing.T, r random, items []item) {
 	}
 }
 
-// TestWalk is P13: the pages of a client one after the other are all items in
-// order.
+// TestWalk is P13: the pages of a client, one after the other, are all items in order.
 func TestWalk(t *testing.T) {
+	t.Parallel()
 	for _, e := range engines(t, "walked") {
 		t.Run("P13 "+e.name, func(t *testing.T) {
 			for seed := range rounds(12) {
@@ -167,15 +175,15 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestMixedTypes is P13 where the values of a sort key are of several types: the
-// keysets of a client, one after the other, are the whole sort, and the same in
-// memory.
+// TestMixedTypes is P13 where the values of a sort key have several types. The keysets of a client,
+// one after the other, give the whole sort, as in memory.
 func TestMixedTypes(t *testing.T) {
+	t.Parallel()
 	for _, e := range engines(t, "mixed") {
 		t.Run("P13 "+e.name, func(t *testing.T) {
 			for seed := range rounds(10) {
 				r := newRandom(seed)
-				items := r.mixed(30, e.dialect)
+				items := r.mixed(30)
 				e.fill(t, items)
 				index := byID(items)
 				for range 3 {
@@ -223,23 +231,25 @@ func walkMixed(t *testing.T, e *engine, items []item, index map[string]item, q p
 	}
 }
 
-// TestWalkOfMixedTypes is TestMixedTypes by package walk, from whose requests
-// the schema has to take values that are not of its types.
+// TestWalkOfMixedTypes is TestMixedTypes with package walk. The schema must accept values of other
+// types than its own in the requests of walk.
 func TestWalkOfMixedTypes(t *testing.T) {
+	t.Parallel()
 	for _, e := range engines(t, "walked_mixed") {
 		t.Run("P13 "+e.name, func(t *testing.T) {
 			for seed := range rounds(10) {
 				r := newRandom(seed)
-				items := r.mixed(30, e.dialect)
+				items := r.mixed(30)
 				e.walksAreSorts(t, r, items)
 			}
 		})
 	}
 }
 
-// TestWalkDuringChanges is P12: what is there from the beginning to the end of
-// a walk is given out once, and nothing else twice.
+// TestWalkDuringChanges is P12: a walk returns once each item that exists from its beginning to its
+// end, and no other item twice.
 func TestWalkDuringChanges(t *testing.T) {
+	t.Parallel()
 	byKey := [][]paging.Key{{{Path: "_id"}}, {{Path: "_id", Desc: true}}, {{Path: "count", Desc: true}, {Path: "text"}, {Path: "_id"}}}
 	for _, e := range engines(t, "changing") {
 		t.Run("P12 "+e.name, func(t *testing.T) {
@@ -269,8 +279,8 @@ func changes(t *testing.T, e *engine, r random, sort []paging.Key) {
 			delete(surviving, gone.id())
 			e.remove(t, gone)
 		case 2:
-			// By _id an item may become any other; in a sort by other keys it
-			// may change in all but these, or it moves to where it was read.
+			// In a walk by _id all other properties of an item may change. In a sort by other keys
+			// these must stay, because a change would move the item.
 			changed := maps.Clone(l.items[one(r, items).id()])
 			another := r.item(changed.id())
 			for _, path := range paths {
@@ -294,9 +304,10 @@ func changes(t *testing.T, e *engine, r random, sort []paging.Key) {
 	}
 }
 
-// TestWalkOfTheLargestFilter is P04 for more than one page: a filter exactly at
-// its bounds leaves room for where a walk goes on.
+// TestWalkOfTheLargestFilter is P04 for more than one page: a filter exactly at the limits leaves
+// room for the cursor of the next page.
 func TestWalkOfTheLargestFilter(t *testing.T) {
+	t.Parallel()
 	var many []paging.Filter
 	for i := range 255 {
 		if i < 200 {
@@ -331,14 +342,15 @@ func TestWalkOfTheLargestFilter(t *testing.T) {
 	}
 }
 
-// TestWalkOfWhatLooksLikeAPlace is P13 where the caller's own filter has the
-// form of a cursor in the sort by which it walks.
+// TestWalkOfWhatLooksLikeAPlace is P13 where the caller's own filter has the form of a cursor in
+// the sort of the walk.
 func TestWalkOfWhatLooksLikeAPlace(t *testing.T) {
+	t.Parallel()
 	for _, e := range engines(t, "like_a_place") {
 		t.Run("P13 "+e.name, func(t *testing.T) {
 			for seed := range rounds(20) {
 				r := newRandom(seed)
-				items := r.mixed(30, e.dialect)
+				items := r.mixed(30)
 				e.fill(t, items)
 				l := &list{t: t, items: byID(items)}
 				backends := map[string]func(paging.Query) ([]string, bool){
@@ -374,10 +386,11 @@ func TestWalkOfWhatLooksLikeAPlace(t *testing.T) {
 	}
 }
 
-// TestLongDecimals is P13 by decimals of more digits than a float64 has, which
-// SQLite does not always convert to the nearest. All items have the same, for a
-// walk compares exactly.
+// TestLongDecimals is P13 with decimals of more digits than a float64 has, which SQLite does not
+// always convert to the nearest float64. All items have the same digits, because a walk compares
+// exactly.
 func TestLongDecimals(t *testing.T) {
+	t.Parallel()
 	for _, e := range engines(t, "long_decimals") {
 		t.Run("P13 "+e.name, func(t *testing.T) {
 			r := newRandom(1)
@@ -409,6 +422,7 @@ func TestLongDecimals(t *testing.T) {
 
 // TestTextForNumber has a row with a text where others have numbers.
 func TestTextForNumber(t *testing.T) {
+	t.Parallel()
 	items := []item{
 		{"_id": "1", "name": "", "count": json.Number("1"), "c_number": json.Number("1")},
 		{"_id": "2", "name": "", "count": json.Number("2"), "c_number": "text"},
@@ -423,32 +437,57 @@ func TestTextForNumber(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a column of SQLite", func(t *testing.T) {
-		e := engines(t, "text_for_integer")[0]
-		for _, value := range []any{"text", "10", []byte{0}, json.Number("2.5")} {
+}
+
+// TestAnotherTypeThanTheColumn compares columns with values of other types, in filters and in
+// cursors.
+func TestAnotherTypeThanTheColumn(t *testing.T) {
+	items := []item{
+		{"_id": "1", "name": "", "count": json.Number("1")},
+		{"_id": "2", "name": "10", "count": json.Number("10"), "integer": json.Number("10"), "number": json.Number("2.5"), "flag": true},
+		{"_id": "3", "name": "text", "count": json.Number("3"), "double": json.Number("2.5"), "flag": false},
+	}
+	values := []any{json.Number("2"), json.Number("2.5"), json.Number("1e30"), json.Number("-1e30"), "text", "10", "a", false, true}
+	for _, e := range engines(t, "another_type") {
+		t.Run(e.name, func(t *testing.T) {
 			e.fill(t, items)
-			if value == "10" {
-				items[1]["count"] = json.Number("10") // as a column of integers takes it
-			} else {
-				items[1]["count"] = value
-			}
-			argument := value
-			if n, ok := value.(json.Number); ok {
-				argument, _ = n.Float64()
-			}
-			e.exec(t, "UPDATE text_for_integer SET count = $1 WHERE id = '2'", argument)
-			for _, operator := range []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} {
-				for _, operand := range []any{json.Number("2"), json.Number("2.5"), json.Number("1e30"), "text", "10", "a"} {
-					q := paging.Query{Where: parsed("count", operator, operand), Sort: []paging.Key{{Path: "count"}}, Limit: 9}
-					compare(t, e, items, q)
+			for _, path := range []string{"name", "text", "count", "integer", "number", "double", "flag"} {
+				for _, value := range values {
+					for _, operator := range []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} {
+						compare(t, e, items, paging.Query{Where: parsed(path, operator, value), Sort: []paging.Key{{Path: path}}, Limit: 9})
+					}
+					compare(t, e, items, paging.Query{Where: parsed(path, "$in", []any{value, nil}), Limit: 9})
+					for _, desc := range []bool{false, true} {
+						q := paging.Query{Sort: []paging.Key{{Path: path, Desc: desc}, {Path: "_id", Desc: desc}}, Limit: 1}
+						compare(t, e, items, goOn(q, item{"_id": "1", path: value}))
+					}
 				}
 			}
-			for _, desc := range []bool{false, true} {
-				q := paging.Query{Sort: []paging.Key{{Path: "count", Desc: desc}, {Path: "_id", Desc: desc}}, Limit: 1}
-				for _, operand := range []any{json.Number("1"), json.Number("3"), "text"} {
-					compare(t, e, items, goOn(q, item{"_id": "1", "count": operand}))
+		})
+	}
+}
+
+// TestStrictColumns tries to store values of other types. The statements rely on the column's
+// refusal.
+func TestStrictColumns(t *testing.T) {
+	for _, e := range engines(t, "strict_columns") {
+		if e.dialect != sqlpage.SQLite {
+			continue
+		}
+		e.fill(t, []item{{"_id": "1", "name": "", "count": json.Number("1")}})
+		for column, values := range map[string][]any{
+			"count":     {"text", []byte{0}, 2.5},
+			"big":       {"text", []byte{0}, 2.5, 1e30},
+			"dbl":       {"text", []byte{0}},
+			"flag":      {"text", []byte{0}, 0.5},
+			"some_text": {[]byte{0}},
+			"at":        {[]byte{0}},
+		} {
+			for _, value := range values {
+				if _, err := e.db.Exec("UPDATE strict_columns SET "+column+" = $1", value); err == nil {
+					t.Errorf("%s was set to %v", column, value)
 				}
 			}
 		}
-	})
+	}
 }

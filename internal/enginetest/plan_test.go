@@ -9,11 +9,11 @@ import (
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// TestPlanOfTheLastValue has a sort key of few values, of the greatest of which
-// SQLite knew that hardly any row follows: so it sorted all of them.
+// TestPlanOfTheLastValue has a sort key of few values. SQLite expected hardly any row after the
+// greatest value, so it sorted all of them.
 func TestPlanOfTheLastValue(t *testing.T) {
 	e := &engine{name: "SQLite", db: sqlite(t), dialect: sqlpage.SQLite, table: benchTable}
-	e.exec(t, "CREATE TABLE bench (id TEXT PRIMARY KEY, likes INTEGER NOT NULL, rating INTEGER, doc TEXT NOT NULL)")
+	e.exec(t, "CREATE TABLE bench (id TEXT PRIMARY KEY, likes INTEGER NOT NULL, rating INTEGER, doc TEXT NOT NULL) STRICT")
 	e.exec(t, `WITH RECURSIVE s (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < 9999)
 		INSERT INTO bench SELECT printf('%09d', i), i * 7919 % 1000, nullif(i % 5, 0), '{}' FROM s`)
 	indexes, err := sqlpage.Indexes(benchSchema, benchTable, e.dialect)
@@ -37,7 +37,7 @@ func TestPlanOfTheLastValue(t *testing.T) {
 // TestPlanOfDecimals has decimals in documents, which SQLite converts itself.
 func TestPlanOfDecimals(t *testing.T) {
 	e := &engine{name: "SQLite", db: sqlite(t), dialect: sqlpage.SQLite, table: benchTable}
-	e.exec(t, "CREATE TABLE bench (id TEXT PRIMARY KEY, likes INTEGER NOT NULL, rating INTEGER, doc TEXT NOT NULL)")
+	e.exec(t, "CREATE TABLE bench (id TEXT PRIMARY KEY, likes INTEGER NOT NULL, rating INTEGER, doc TEXT NOT NULL) STRICT")
 	indexes, err := sqlpage.Indexes(benchSchema, benchTable, e.dialect)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestPlanOfDecimals(t *testing.T) {
 	}
 }
 
-// plan returns how SQLite reads a page.
+// plan returns SQLite's query plan for a page.
 func (e *engine) plan(t *testing.T, q paging.Query) string {
 	t.Helper()
 	text, args, err := sqlpage.Statement(q, e.table, e.dialect)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,11 +25,11 @@ import (
 // server is a PostgreSQL that ends with the tests.
 type server struct {
 	folder  string
-	flags   []string // of the command, the last ones
+	flags   []string // last flags of the command
 	process *exec.Cmd
 	db      *sql.DB
-	source  string       // what to open besides db
-	again   func() error // starts it when it has ended
+	source  string       // data source name of db
+	again   func() error // starts it again after its end
 }
 
 var started struct {
@@ -37,11 +38,11 @@ var started struct {
 	err    error
 }
 
-// errNotInstalled is why there is no PostgreSQL.
+// errNotInstalled means that PostgreSQL is not installed.
 var errNotInstalled = errors.New("PostgreSQL is not installed: no initdb in /usr/lib/postgresql/*/bin or the path")
 
-// postgres returns the PostgreSQL of all tests, and starts it for the first.
-// Where it is not installed the test is skipped, or fails with REQUIRE_ENGINES=1.
+// postgres returns the PostgreSQL that all tests share. The first call starts it. If it is not
+// installed, the test is skipped, or fails with REQUIRE_ENGINES=1.
 func postgres(t testing.TB) *sql.DB {
 	t.Helper()
 	started.once.Do(func() { started.server, started.err = startPostgres() })
@@ -49,7 +50,7 @@ func postgres(t testing.TB) *sql.DB {
 	return started.server.db
 }
 
-// skipUninstalled ends a test that got no server.
+// skipUninstalled ends a test without a server.
 func skipUninstalled(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, errNotInstalled) && os.Getenv("REQUIRE_ENGINES") != "1" {
@@ -61,7 +62,13 @@ func skipUninstalled(t testing.TB, err error) {
 }
 
 func TestMain(m *testing.M) {
+	// Parallel tests spend more time waiting for engines and clocks than computing.
+	flag.Set("test.parallel", "8") // the command line overrides it
+	if os.Getenv("TMPDIR") == "" {
+		os.Setenv("TMPDIR", memoryFolder()) // stores require durable settings, and tests need not wait for a disk
+	}
 	code := m.Run()
+	os.RemoveAll(built.folder)
 	for _, s := range []*server{started.server, durable.server} {
 		if s != nil {
 			s.stop()
@@ -70,7 +77,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// startPostgres takes flags of the command for what is not to be as usual.
+// startPostgres starts a server with additional flags.
 func startPostgres(flags ...string) (*server, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -114,8 +121,8 @@ func majorOf(initdb string) int {
 	return major
 }
 
-// unprivileged returns the account that PostgreSQL runs as where this process
-// is root, which it refuses; else nil.
+// unprivileged returns the account that PostgreSQL runs as if this process is root, because
+// PostgreSQL refuses root. Otherwise it returns nil.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
@@ -145,7 +152,7 @@ func (s *server) start(bin string, account *syscall.Credential) error {
 		}
 	}
 	data := filepath.Join(s.folder, "data")
-	// A locale in which texts are in no bytewise order, to see that it does not
+	// This locale does not sort texts bytewise, to show that the order of the locale does not
 	// matter.
 	initdb := s.command(account, filepath.Join(bin, "initdb"), "-D", data, "-U", "test", "--auth=trust",
 		"--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en", "--no-sync")
@@ -183,8 +190,8 @@ func (s *server) launch(process *exec.Cmd) error {
 	return s.await()
 }
 
-// command runs in a group of its own, so that a Ctrl-C on the tests leaves it to
-// them, and ends with this process even if that is killed.
+// command runs in its own group, so that a Ctrl-C reaches only the tests, which then end it. It
+// ends with this process even if that is killed.
 func (s *server) command(account *syscall.Credential, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.folder
@@ -210,7 +217,7 @@ func (s *server) await() error {
 	return nil
 }
 
-// halt ends the server at once, which need not keep anything.
+// halt ends the server at once, without keeping its data.
 func (s *server) halt() {
 	if s.db != nil {
 		s.db.Close()
@@ -221,7 +228,7 @@ func (s *server) halt() {
 	}
 }
 
-// stop is halt, and leaves nothing behind.
+// stop is halt, and removes the server's files.
 func (s *server) stop() {
 	s.halt()
 	if err := os.RemoveAll(s.folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -229,8 +236,8 @@ func (s *server) stop() {
 	}
 }
 
-// TestPostgresOrdersTextsItsOwnWay is a check of the other tests: without a
-// collation the server has another order than bytes.
+// TestPostgresOrdersTextsItsOwnWay checks a condition of the other tests: without a collation the
+// server does not sort texts bytewise.
 func TestPostgresOrdersTextsItsOwnWay(t *testing.T) {
 	var version string
 	var less bool

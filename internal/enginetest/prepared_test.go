@@ -14,7 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// handles is a driver of SQLite that counts the statements that are open.
+// handles is a SQLite driver that counts open statements.
 type handles struct {
 	source string
 	open   atomic.Int64
@@ -50,8 +50,7 @@ func (s handle) Close() error {
 	return s.Stmt.Close()
 }
 
-// differentFilter returns one of 5⁸ filters, no two of which have the same text as
-// a statement.
+// differentFilter returns one of 5⁸ filters. No two of them have the same statement text.
 func differentFilter(n int) paging.Filter {
 	var parts []paging.Filter
 	for i := range 8 {
@@ -62,7 +61,7 @@ func differentFilter(n int) paging.Filter {
 	return paging.And(parts...)
 }
 
-// TestStatementsOfManyFilters sends filters that no two have in common.
+// TestStatementsOfManyFilters sends filters that are all different.
 func TestStatementsOfManyFilters(t *testing.T) {
 	h := &handles{source: ":memory:"}
 	db := sql.OpenDB(h)
@@ -81,8 +80,8 @@ func TestStatementsOfManyFilters(t *testing.T) {
 	}
 }
 
-// TestStatementsOfManyFiltersInPostgres counts those that the server has, which
-// are the driver's: 512, and one that it closes with the next statement.
+// TestStatementsOfManyFiltersInPostgres counts the server's statements, which the driver keeps:
+// 512, and one that it closes with the next statement.
 func TestStatementsOfManyFiltersInPostgres(t *testing.T) {
 	db := openDB(t, "pgx", durablePostgres(t))
 	db.SetMaxOpenConns(1)
@@ -112,8 +111,8 @@ func askBench(t *testing.T, pages *sqlpage.Pages, f paging.Filter) (ids []string
 	return readIDs(t, rows)
 }
 
-// TestPagesWhileTheTableChanges has a statement that is prepared when the table is
-// made again, with other columns and other types.
+// TestPagesWhileTheTableChanges prepares a statement, and then creates the table again with other
+// columns and other types.
 func TestPagesWhileTheTableChanges(t *testing.T) {
 	for name, e := range map[string]struct {
 		db      *sql.DB
@@ -137,8 +136,8 @@ func TestPagesWhileTheTableChanges(t *testing.T) {
 				askBench(t, pages, paging.Gt("likes", 5))
 				run(t, e.db, change)
 				if e.dialect == sqlpage.PostgreSQL {
-					// Each connection may refuse its statement once: it was planned for
-					// the table as it was. The driver then prepares it anew.
+					// Each connection may refuse its statement once, because it was planned for the old
+					// table. The driver then prepares it again.
 					for range 8 {
 						rows, err := pages.Query(t.Context(), paging.Query{Where: paging.Gt("likes", 5), Limit: 10}, benchTable)
 						if err == nil {
@@ -154,8 +153,8 @@ func TestPagesWhileTheTableChanges(t *testing.T) {
 	}
 }
 
-// BenchmarkPreparedInPostgres is why statements are kept for SQLite alone: what
-// the driver keeps is as good.
+// BenchmarkPreparedInPostgres shows why only SQLite needs kept statements: those that the driver
+// keeps are as fast.
 func BenchmarkPreparedInPostgres(b *testing.B) {
 	db := openDB(b, "pgx", durablePostgres(b))
 	const text = "SELECT relname FROM pg_class WHERE oid = $1"

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// proxy passes connections on to an address, until it is told to swallow what
-// comes, or to take its time.
+// proxy forwards connections to an address. It can drop all data or delay it.
 type proxy struct {
 	listener net.Listener
 	to       string
 
 	mu      sync.Mutex
-	hole    bool          // nothing passes, in either direction, and nothing is closed
-	delay   time.Duration // of each piece from the server, unless it is set anew before
-	changed chan struct{} // closed when it is
+	hole    bool          // drops all data in both directions, and closes nothing
+	delay   time.Duration // delay of each piece from the server, unless set changes it before
+	changed chan struct{} // closed when the mode changes
 	conns   []net.Conn
 }
 
@@ -40,8 +39,7 @@ func startProxy(t testing.TB, to string) *proxy {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// set changes what happens to the pieces that come from now on, and lets those
-// go that are delayed.
+// set changes the mode for the next pieces, and forwards the delayed ones.
 func (p *proxy) set(hole bool, delay time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,7 +48,7 @@ func (p *proxy) set(hole bool, delay time.Duration) {
 	p.changed = make(chan struct{})
 }
 
-// cut closes all connections there are.
+// cut closes all open connections.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// The values that items have and filters name: few, so that they often meet.
+// Values of items and filters: few, so that they often match.
 var (
 	texts = []any{"", " ", "a", "A", "b", "B", "Z", "z", "a%", "a_", `a\`, `'`, `"`, "10", "9", "é", "e\u0301", "ß",
 		"\uE000", "\uFFFD", "😀", "null", "true", "2026-01-02T03:04:05.000Z"}
@@ -21,7 +20,7 @@ var (
 	booleans = []any{false, true}
 	dates    = []any{"0000-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.001Z", "9999-12-31T23:59:59.999Z"}
 	others   = []any{[]any{}, []any{json.Number("1")}, map[string]any{}, map[string]any{"er": "a"}}
-	// beyond are numbers that are in no item, or of no type of a database.
+	// beyond are numbers that no item has, or that no database type holds.
 	beyond = numbers("5.5", "-5.5", "1e30", "-1e30", "9223372036854775808", "-9223372036854777856", "1e320", "-1e320", "1e-320", "10e-1", "1.0")
 )
 
@@ -32,7 +31,7 @@ func numbers(literals ...string) (values []any) {
 	return values
 }
 
-// valuesOf are what the property of an item may be.
+// valuesOf returns possible values of a property.
 var valuesOf = map[string][]any{
 	"name": texts, "text": texts, "count": counts, "integer": integers, "number": decimals, "double": doubles,
 	"flag": booleans, "at": dates,
@@ -40,7 +39,7 @@ var valuesOf = map[string][]any{
 	"c_mixed": append(append(append(append([]any{}, texts...), doubles...), booleans...), others...),
 }
 
-// paths are all but _id.
+// paths are all paths except _id.
 var paths = func() (paths []string) {
 	for _, c := range columns[1:] {
 		paths = append(paths, c.path)
@@ -75,9 +74,9 @@ func (r random) item(id string) item {
 	return i
 }
 
-// mixed are items that have, where others have numbers, texts or booleans,
-// values of another type: in documents and, as SQLite takes them, in columns.
-func (r random) mixed(n int, dialect sqlpage.Dialect) []item {
+// mixed returns items whose documents have values of another type where other items have numbers,
+// texts or booleans.
+func (r random) mixed(n int) []item {
 	scalars := slices.Concat(texts[:8], numbers("-1", "5", "5.5", "9007199254740993", "1e20"), booleans, []any{nil})
 	items := r.items(n)
 	for _, i := range items {
@@ -86,20 +85,11 @@ func (r random) mixed(n int, dialect sqlpage.Dialect) []item {
 				i[path] = one(r, scalars)
 			}
 		}
-		for _, path := range []string{"count", "integer", "number", "double", "flag"} {
-			if dialect != sqlpage.SQLite || r.IntN(4) > 0 {
-				continue
-			}
-			i[path] = one(r, []any{"a", "A", "z", "text", ""})
-			if path == "count" || path == "integer" {
-				i[path] = one(r, []any{"a", "z", json.Number("5.5"), json.Number("0.5"), json.Number("-5.5")})
-			}
-		}
 	}
 	return items
 }
 
-// goOn returns the query with which a client goes on after an item.
+// goOn returns the query with which a client continues after an item.
 func goOn(q paging.Query, i item) paging.Query {
 	var values []any
 	for _, key := range q.Order() {
@@ -131,7 +121,7 @@ func (r random) filter(depth int) paging.Filter {
 	return paging.And(parts...)
 }
 
-// longFilter is one that no statement can repeat for each of some ranges.
+// longFilter is a filter that is too long to repeat in a statement for each range.
 func (r random) longFilter() paging.Filter {
 	conditions := make([]paging.Filter, 150)
 	for i := range conditions {
@@ -163,7 +153,7 @@ func (r random) condition() paging.Filter {
 	return parsed(path, one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"}), operand)
 }
 
-// operand returns what the property is compared with: mostly of its own type.
+// operand returns a value to compare with the property, mostly of its type.
 func (r random) operand(path string) any {
 	switch r.IntN(8) {
 	case 0:
@@ -171,7 +161,7 @@ func (r random) operand(path string) any {
 	case 1:
 		return one(r, beyond)
 	case 2:
-		if path != "at" { // no text but a date
+		if path != "at" { // only a date
 			return one(r, texts)
 		}
 	case 3:
@@ -202,17 +192,17 @@ func parsedText(text string) paging.Filter {
 	return f
 }
 
-// sort returns keys of which the last is _id.
+// sort returns keys, the last of which is _id.
 func (r random) sort(paths []string) []paging.Key {
 	var keys []paging.Key
 	n := r.IntN(4)
 	if r.IntN(8) == 0 {
-		n = 7 // with _id as many as a request may have
+		n = 7 // with _id the maximum of a request
 	}
 	for _, i := range r.Perm(len(paths))[:n] {
 		keys = append(keys, paging.Key{Path: paths[i], Desc: r.IntN(2) == 0})
 	}
-	if r.IntN(3) == 0 { // all of one direction
+	if r.IntN(3) == 0 { // all in one direction
 		for i := range keys {
 			keys[i].Desc = keys[0].Desc
 		}
@@ -220,8 +210,8 @@ func (r random) sort(paths []string) []paging.Key {
 	return append(keys, paging.Key{Path: "_id", Desc: r.IntN(2) == 0})
 }
 
-// resume returns the query that goes on after any values, or with a condition
-// that only looks like this.
+// resume returns a query that continues after random values, or with a condition that only looks
+// like a cursor.
 func (r random) resume(q paging.Query) paging.Query {
 	if r.IntN(3) == 0 {
 		return q.And(r.behind(q.Sort))
@@ -233,7 +223,7 @@ func (r random) resume(q paging.Query) paging.Query {
 	return goOn(q, i)
 }
 
-// behind returns a filter in the form of a client's keyset, at any values.
+// behind returns a filter in the form of a client's keyset, with random values.
 func (r random) behind(keys []paging.Key) paging.Filter {
 	var following, equal []paging.Filter
 	for _, key := range keys {

@@ -11,18 +11,16 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// BenchmarkRedisClaim compares a claim with the least that a record of a nonce
-// can be, over one client. The two take turns, so that whatever else the
-// machine does slows both, and medians are reported:
+// BenchmarkRedisClaim compares a claim with the cheapest record of a nonce, over one client. The
+// two alternate, so that other load on the machine slows both. It reports medians:
 //
 //	go test -run '^$' -bench RedisClaim -count 5 ./internal/enginetest
 //
-// On two idle cores a claim took 1.2 times as long as a SET, on busy ones 1.4 to 1.7. By
-// parts, over 5000 turns: a script that returns at once 1.0, with both keys
-// written 1.2, with the clock, the epoch and the count read 1.28, and with the
-// count written 1.34; the rest is Lua that compares them. So 1.3 leaves no room
-// for the fifth command, and one fewer would cost an exact count, or an epoch
-// that is looked at with each claim.
+// On two idle cores a claim took 1.2 times as long as a SET, on busy ones 1.4 to 1.7. The parts
+// were measured over 5000 turns. A script that returns at once takes 1.0, with both keys written
+// 1.2. With the clock, the epoch and the count read it takes 1.28, and with the count written 1.34.
+// The rest is Lua that compares them. So a target of 1.3 leaves no room for the fifth command. One
+// command less would cost the exact count, or the check of the epoch with each claim.
 func BenchmarkRedisClaim(b *testing.B) {
 	s := startRedis(b)
 	do := dial(b, s.addr())

@@ -69,7 +69,7 @@ func expect(t *testing.T, what string, got, want error) {
 	}
 }
 
-// verbs calls one verb of each store, which must return within its context.
+// verbs calls one method of each store, which must return when its context ends.
 func (s redisStores) verbs(ctx context.Context, i uint64) map[string]error {
 	_, _, try := s.attempts.Try(ctx, "key", time.Now(), 100)
 	_, get := s.sessions.Get(ctx, sessionOf(fmt.Sprint("verbs", i)).Hash)
@@ -85,7 +85,7 @@ func (s redisStores) verbs(ctx context.Context, i uint64) map[string]error {
 	}
 }
 
-// eventually waits until all verbs succeed again, as they must by themselves.
+// eventually waits until all methods succeed again, without any help.
 func (s redisStores) eventually(t *testing.T, first uint64) {
 	t.Helper()
 	var errs map[string]error
@@ -111,8 +111,8 @@ func TestK05RedisIsKilled(t *testing.T) {
 	})
 }
 
-// written waits until the server has written all that it has confirmed: with
-// everysec it keeps it to itself while a sync is under way.
+// written waits until the server has written all that it has confirmed. With everysec it delays
+// writes during a sync.
 func (s *redisServer) written(t *testing.T) {
 	t.Helper()
 	if !until(func() bool {
@@ -129,7 +129,7 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 	uses := make([]signing.Use, 200)
 	for i := range uses {
 		uses[i] = useNow("key", uint64(i))
-		if i%2 == 1 { // signed ahead of the clock, beyond what an epoch makes stale
+		if i%2 == 1 { // signed so far ahead of the clock that no new epoch makes it stale
 			uses[i].Signed = uses[i].Signed.Add(30 * time.Second)
 		}
 		expect(t, "before", stores.replays.Claim(ctx, uses[i]), nil)
@@ -183,8 +183,8 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 	stores.eventually(t, 6000)
 }
 
-// TestK05RedisIsKilledUnderLoad has it killed in the midst of calls, some of
-// which it has done and not answered.
+// TestK05RedisIsKilledUnderLoad kills the server during calls. It has executed some of them and not
+// answered.
 func TestK05RedisIsKilledUnderLoad(t *testing.T) {
 	s := startRedis(t, "--appendfsync", "always")
 	stores := storesAt(t, s.addr())
@@ -201,7 +201,7 @@ func TestK05RedisIsKilledUnderLoad(t *testing.T) {
 	for g := range uint64(4) {
 		wg.Go(func() {
 			for i := g << 32; ctx.Err() == nil; i++ {
-				u := useAt(time.Now().Add(50*time.Second), "key", i) // no epoch makes it stale
+				u := useAt(time.Now().Add(50*time.Second), "key", i) // no new epoch makes it stale
 				one := sessionOf(fmt.Sprint("load", i))
 				claimed := stores.replays.Claim(ctx, u)
 				_ = stores.sessions.Create(ctx, one, 0)
@@ -252,7 +252,7 @@ func TestK05RedisIsKilledUnderLoad(t *testing.T) {
 	t.Logf("%d rounds, %d accepted, %d spent under load, %d in all", begun.Load(), len(accepted), before, spent.Load())
 }
 
-// TestK05RedisDoesNotAnswer has it stopped, cut off, and slow.
+// TestK05RedisDoesNotAnswer tests a stopped server, a cut connection and slow replies.
 func TestK05RedisDoesNotAnswer(t *testing.T) {
 	const deadline = 300 * time.Millisecond
 	s := startRedis(t)
@@ -288,7 +288,7 @@ func TestK05RedisDoesNotAnswer(t *testing.T) {
 					t.Errorf("%s took %v", verb, took)
 				}
 				for _, answer := range []error{nil, signing.ErrReplayed, signing.ErrStale, signing.ErrFull, token.ErrRevoked,
-					token.ErrExhausted, auth.ErrNotFound, session.ErrReplaced} {
+					token.ErrExhausted, auth.ErrNotFound, session.ErrEvicted} {
 					if errors.Is(err, answer) {
 						t.Errorf("%s = %v, of a server that has not answered", verb, err)
 					}
@@ -296,7 +296,7 @@ func TestK05RedisDoesNotAnswer(t *testing.T) {
 			}
 			c.end()
 			stores.eventually(t, first+1)
-			// What was sent may have been done after all, but never twice.
+			// A sent command may have been executed, but never twice.
 			accepted := 0
 			for range 3 {
 				if stores.replays.Claim(t.Context(), u) == nil {
@@ -416,8 +416,9 @@ func TestK05RedisIsFull(t *testing.T) {
 	stores.eventually(t, 10_000)
 }
 
-// TestRedisForgets claims all the time, while the server loses its memory.
+// TestRedisForgets claims all the time while the server loses its memory.
 func TestRedisForgets(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		lose func(t *testing.T, s *redisServer)
@@ -429,10 +430,11 @@ func TestRedisForgets(t *testing.T) {
 			s.command(t, "SCRIPT", "FLUSH")
 		}},
 		{"N13 restarted with a file that lacks the end", func(t *testing.T, s *redisServer) {
-			// What a power loss leaves of everysec: the epoch is there, and claims are not.
+			// The state that a power loss leaves with everysec: the epoch is there, and claims are
+			// missing.
 			epoch := s.command(t, "GET", "tenantkit:epoch")
 			s.command(t, "FLUSHALL")
-			// everysec puts a write off while a sync is under way, and the kill would lose it.
+			// With everysec the server delays writes during a sync, and the kill would lose them.
 			s.command(t, "CONFIG", "SET", "appendfsync", "always")
 			s.command(t, "SET", "tenantkit:epoch", epoch)
 			s.kill(t)
@@ -442,27 +444,27 @@ func TestRedisForgets(t *testing.T) {
 			}
 		}},
 		{"N13 a replica promoted", func(t *testing.T, s *redisServer) {
-			// The primary becomes a replica of one that has the epoch and no claims, and
-			// that of none: what is left is what a failover leaves at the same address.
+			// The primary becomes a replica of a server with the epoch and without claims, and then a
+			// primary again. That is the state after a failover to the same address.
 			epoch := s.command(t, "GET", "tenantkit:epoch")
 			other := startRedis(t)
 			other.command(t, "SET", "tenantkit:epoch", epoch)
 			s.command(t, "REPLICAOF", "127.0.0.1", other.port)
 			do := dial(t, s.addr())
 			if !until(func() bool {
-				size, err := do(t.Context(), "DBSIZE") // refused while it loads
+				size, err := do(t.Context(), "DBSIZE") // refused while the server loads
 				return err == nil && size == int64(1)
 			}) {
 				t.Fatal("does not follow")
 			}
 			s.command(t, "REPLICAOF", "NO", "ONE")
-			time.Sleep(1100 * time.Millisecond) // the server is looked at once a second
+			time.Sleep(1100 * time.Millisecond) // claims check the server once a second
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := startRedis(t)
 			replays := s.open(t).Replays()
-			time.Sleep(1100 * time.Millisecond) // so that the server is looked at, and the epoch holds it
+			time.Sleep(1100 * time.Millisecond) // so that a claim checks the server, and the epoch stores its id
 			var before []signing.Use
 			for i := range uint64(500) {
 				u := useNow("key", i)
@@ -476,7 +478,7 @@ func TestRedisForgets(t *testing.T) {
 			for i, u := range before {
 				u.Seen = time.Now()
 				err := replays.Claim(t.Context(), u)
-				for i == 0 && err != nil && !errors.Is(err, signing.ErrStale) { // connections of before
+				for i == 0 && err != nil && !errors.Is(err, signing.ErrStale) { // connections from before the restart
 					first = err
 					err = replays.Claim(t.Context(), u)
 				}
@@ -495,8 +497,7 @@ func TestRedisForgets(t *testing.T) {
 	}
 }
 
-// TestOneWrongClock begins an epoch by a claim of a verifier whose clock is an
-// hour ahead.
+// TestOneWrongClock begins an epoch by the claim of a verifier whose clock is an hour ahead.
 func TestOneWrongClock(t *testing.T) {
 	s := startRedis(t)
 	replays := s.open(t).Replays()

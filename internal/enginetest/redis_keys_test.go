@@ -18,7 +18,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// keys returns what a server holds besides the epoch.
+// keys returns the keys of a server except the epoch.
 func (s *redisServer) keys(t *testing.T) (names []string) {
 	t.Helper()
 	for _, key := range s.command(t, "KEYS", "*").([]any) {
@@ -45,18 +45,18 @@ func TestRedisReplaysAreBounded(t *testing.T) {
 	expect(t, "N09 nor is a nonce, with another signature", replays.Claim(t.Context(), other), signing.ErrReplayed)
 	expect(t, "N09 another key", replays.Claim(t.Context(), useNow("other", 1)), nil)
 
-	s.command(t, "DEL", "tenantkit:q:flood") // as when its time is over
+	s.command(t, "DEL", "tenantkit:q:flood") // as after its expiry
 	expect(t, "N09 what was refused was not recorded", replays.Claim(t.Context(), over), nil)
 }
 
-// TestRedisTheMillisecondOfTheEpoch has requests signed in it and next to it.
+// TestRedisTheMillisecondOfTheEpoch claims requests signed in that millisecond and next to it.
 func TestRedisTheMillisecondOfTheEpoch(t *testing.T) {
 	s := startRedis(t)
 	replays := s.open(t).Replays()
 	epoch := strings.Fields(s.command(t, "GET", "tenantkit:epoch").(string))
 	for i, c := range []struct {
 		what   string
-		signed time.Duration // after the epoch
+		signed time.Duration // time after the begin of the epoch
 		want   error
 	}{
 		{"a millisecond before", -time.Millisecond, signing.ErrStale},
@@ -70,8 +70,7 @@ func TestRedisTheMillisecondOfTheEpoch(t *testing.T) {
 	}
 }
 
-// TestRedisKeysOutliveWhatTheyProtect reads the ends of keys that the server
-// has set.
+// TestRedisKeysOutliveWhatTheyProtect reads the expiry of keys from the server.
 func TestRedisKeysOutliveWhatTheyProtect(t *testing.T) {
 	s := startRedis(t)
 	replays := s.open(t).Replays()
@@ -101,8 +100,7 @@ func TestRedisKeysOutliveWhatTheyProtect(t *testing.T) {
 	}
 }
 
-// TestRedisKeepsASignatureForTheLatest has siblings that are remembered for times
-// that differ.
+// TestRedisKeepsASignatureForTheLatest has siblings with different retention times.
 func TestRedisKeepsASignatureForTheLatest(t *testing.T) {
 	s := startRedis(t)
 	replays := s.open(t).Replays()
@@ -122,8 +120,8 @@ func TestRedisKeepsASignatureForTheLatest(t *testing.T) {
 	}
 }
 
-// TestRedisClockSteps has the store believe that the server's clock was an hour
-// ahead: what expired then may come again.
+// TestRedisClockSteps makes the store believe that the server's clock was an hour ahead: what
+// expired then may come again.
 func TestRedisClockSteps(t *testing.T) {
 	s := startRedis(t)
 	replays := s.open(t).Replays()
@@ -138,8 +136,8 @@ func TestRedisClockSteps(t *testing.T) {
 	expect(t, "N10 signed when the clock is right again", replays.Claim(t.Context(), useNow("key", 2)), nil)
 }
 
-// TestRedisEpochIsTheLaterClock has a verifier ahead of the server: it must not
-// be the server's clock that says when memory begins.
+// TestRedisEpochIsTheLaterClock has a verifier ahead of the server: the epoch must not begin by the
+// server's clock.
 func TestRedisEpochIsTheLaterClock(t *testing.T) {
 	s := startRedis(t)
 	replays := s.open(t).Replays()
@@ -149,9 +147,8 @@ func TestRedisEpochIsTheLaterClock(t *testing.T) {
 	expect(t, "signed before the verifier's now", replays.Claim(t.Context(), ahead), signing.ErrStale)
 }
 
-// TestRedisEpochWithoutMemory has a server with another's epoch, as after a
-// failover, that is out of memory when it finds out, and has memory again before
-// it would be looked at once more.
+// TestRedisEpochWithoutMemory has a server with the epoch of another server, as after a failover.
+// It is out of memory when a claim detects that, and has memory again before the next check.
 func TestRedisEpochWithoutMemory(t *testing.T) {
 	s := startRedis(t)
 	replays := s.open(t).Replays()
@@ -169,8 +166,8 @@ func TestRedisEpochWithoutMemory(t *testing.T) {
 	expect(t, "N13 signed anew", replays.Claim(t.Context(), useNow("key", 3)), nil)
 }
 
-// TestRedisForgetsWhatIsSpent has tokens whose uses are over: for a day they are
-// said to be spent, and no longer than they last themselves.
+// TestRedisForgetsWhatIsSpent has tokens without uses left. They are reported as spent for a day,
+// but not beyond their own expiry.
 func TestRedisForgetsWhatIsSpent(t *testing.T) {
 	s := startRedis(t)
 	ledger, ctx, day := storesAt(t, s.addr()).ledger, t.Context(), 24*time.Hour
@@ -198,8 +195,8 @@ func TestRedisForgetsWhatIsSpent(t *testing.T) {
 	}
 }
 
-// TestRedisKeepsWhatIsPermanent spends tokens that have no number of uses: that
-// sets no end.
+// TestRedisKeepsWhatIsPermanent spends tokens without a number of uses, which must not set an
+// expiry.
 func TestRedisKeepsWhatIsPermanent(t *testing.T) {
 	s := startRedis(t)
 	ledger, ctx := storesAt(t, s.addr()).ledger, t.Context()
@@ -216,7 +213,7 @@ func TestRedisKeepsWhatIsPermanent(t *testing.T) {
 	}
 }
 
-// TestRedisIndexesHoldNothingElse issues in the place of what is over.
+// TestRedisIndexesHoldNothingElse issues tokens after earlier ones have ended.
 func TestRedisIndexesHoldNothingElse(t *testing.T) {
 	s := startRedis(t)
 	ledger, ctx := storesAt(t, s.addr()).ledger, t.Context()
@@ -235,9 +232,8 @@ func TestRedisIndexesHoldNothingElse(t *testing.T) {
 	}
 }
 
-// TestRedisAnOrgForgetsAccounts has sessions that end by themselves, of accounts
-// that come back and of some that do not: the next session makes what names them
-// go.
+// TestRedisAnOrgForgetsAccounts has expired sessions of accounts that come back and of accounts
+// that do not. The next session must remove the entries of the second kind.
 func TestRedisAnOrgForgetsAccounts(t *testing.T) {
 	s := startRedis(t)
 	sessions, ctx := storesAt(t, s.addr()).sessions, t.Context()
@@ -268,7 +264,7 @@ func TestRedisAnOrgForgetsAccounts(t *testing.T) {
 	}
 }
 
-// TestRedisForgetsWhatIsOver looks for keys that nobody would ever remove.
+// TestRedisForgetsWhatIsOver looks for keys that nothing would ever remove.
 func TestRedisForgetsWhatIsOver(t *testing.T) {
 	s := startRedis(t)
 	stores := storesAt(t, s.addr())
@@ -291,16 +287,16 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	if n := len(s.keys(t)); n != 5*(2+1+2)+1 {
 		t.Errorf("%d keys: %s", n, s.keys(t))
 	}
-	most := time.Until(soon)
+	// The time to live of an index is relative, and rounded up by one millisecond at most.
 	for _, key := range s.command(t, "KEYS", "*").([]any) {
-		left := time.Duration(s.command(t, "PTTL", key).(int64)) * time.Millisecond
-		if key != "tenantkit:epoch" && (left < 0 || left > most) {
-			t.Errorf("%q is left for %v, and all is over in %v", key, left, most)
+		end := s.command(t, "PEXPIRETIME", key).(int64)
+		if key != "tenantkit:epoch" && (end < 0 || end > soon.UnixMilli()+1) {
+			t.Errorf("%q expires at %d, and everything has expired at %d", key, end, soon.UnixMilli())
 		}
 	}
 	s.command(t, "FLUSHALL")
 
-	// One that never expires keeps the others' index, and no longer.
+	// A record that never expires keeps the index of the others, but only as long as it exists.
 	forever, brief := tokenOf("forever", 0), tokenOf("brief", 0)
 	brief.Expires = time.Now().Add(time.Hour)
 	expect(t, "issue", stores.ledger.Issue(ctx, brief, 9), nil)
@@ -341,7 +337,7 @@ func TestRedisEndsManyKeys(t *testing.T) {
 	if n != many-1 || err != nil {
 		t.Errorf("DeleteAll = %d, %v", n, err)
 	}
-	// A session each, the index of each account, and that of each org.
+	// The keys: the sessions, the index of each account, and the index of each org.
 	if keys := s.keys(t); len(keys) != 1+2+2+3+2 {
 		t.Errorf("%d keys are left: %.300s", len(keys), keys)
 	}
@@ -380,8 +376,8 @@ func TestRedisLedgerCountsFar(t *testing.T) {
 	}
 }
 
-// TestRedisUserNeedsLittle runs all stores as a user that may do what the
-// package says it needs, under the prefix.
+// TestRedisUserNeedsLittle runs all stores as a user with only the permissions that the package
+// comment lists, under the prefix.
 func TestRedisUserNeedsLittle(t *testing.T) {
 	s := startRedis(t)
 	s.command(t, "ACL", "SETUSER", "tenantkit", "on", ">password", "~tenantkit:*", "-@all", "+eval", "+evalsha", "+info", "+time",

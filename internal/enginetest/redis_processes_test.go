@@ -17,7 +17,7 @@ import (
 
 const (
 	processes = 3
-	parallel  = 8 // goroutines of each
+	parallel  = 8 // goroutines of each process
 
 	manyRequests = 1000
 	manyUses     = 200
@@ -25,23 +25,23 @@ const (
 	freeTries    = 5
 )
 
-// job is what each of several processes does at the same time.
+// job is what several processes do at the same time.
 type job struct {
 	Addr   string
 	Signed time.Time
 }
 
-// done is what a process reports.
+// done is the report of a process.
 type done struct {
-	Accepted []int // how often each request was
-	Siblings int   // of one signature
+	Accepted []int // how often each request was accepted
+	Siblings int   // accepted siblings of one signature
 	Spent    int
 	Issued   int
-	Tries    int // that went ahead
+	Tries    int // admitted tries
 	Errors   []string
 }
 
-// TestProcessesShareRedis has three processes do the same at once.
+// TestProcessesShareRedis runs the same job in three processes at the same time.
 func TestProcessesShareRedis(t *testing.T) {
 	s := startRedis(t)
 	stores := storesAt(t, s.addr())
@@ -135,12 +135,12 @@ func TestRedisProcess(t *testing.T) {
 	}
 }
 
-// work does everything parallel times at once.
+// work does each part in parallel goroutines.
 func (j job) work(t *testing.T) done {
 	stores := storesAt(t, j.Addr)
 	d := done{Accepted: make([]int, manyRequests)}
 	var mu sync.Mutex
-	// count adds one if err is nil, which otherwise must be a refusal.
+	// count adds one if err is nil. Any other err must be a refusal.
 	count := func(err error, n *int, refusals ...error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -180,9 +180,9 @@ func (j job) work(t *testing.T) done {
 				count(stores.ledger.Issue(t.Context(), r, mostTokens), &d.Issued, token.ErrTooMany)
 				_, until, err := stores.attempts.Try(t.Context(), "key", j.Signed, freeTries)
 				if err == nil && !until.IsZero() {
-					err = session.ErrReplaced // stands for a refusal
+					err = session.ErrEvicted // stands for a refusal
 				}
-				count(err, &d.Tries, session.ErrReplaced)
+				count(err, &d.Tries, session.ErrEvicted)
 				var created int
 				count(stores.sessions.Create(t.Context(), sessionOf(rand.Text()), 1), &created)
 			}
@@ -192,7 +192,7 @@ func (j job) work(t *testing.T) done {
 	return d
 }
 
-// awaitOthers returns when all processes have come this far.
+// awaitOthers returns when all processes have reached this step.
 func (j job) awaitOthers(t *testing.T) {
 	t.Helper()
 	do := dial(t, j.Addr)

@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// TestRedisLogoutWins has slow requests race a logout over another connection.
+// TestRedisLogoutWins races slow requests with a logout over another connection.
 func TestRedisLogoutWins(t *testing.T) {
 	s := startRedis(t)
 	slow := startProxy(t, s.addr())
@@ -49,7 +49,7 @@ func TestRedisLogoutWins(t *testing.T) {
 	}
 }
 
-// TestRedisRevocationWins has uses race a revocation over another connection.
+// TestRedisRevocationWins races uses with a revocation over another connection.
 func TestRedisRevocationWins(t *testing.T) {
 	s := startRedis(t)
 	slow := startProxy(t, s.addr())

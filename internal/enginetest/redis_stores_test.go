@@ -10,17 +10,22 @@ import (
 )
 
 func TestRedisStores(t *testing.T) {
+	t.Parallel()
 	stores := storesAt(t, startRedis(t).addr())
 	t.Run("Replays", func(t *testing.T) {
+		t.Parallel()
 		storetest.Replays(t, func(*testing.T) signing.Replays { return stores.replays }, storetest.Features{})
 	})
 	t.Run("Ledger", func(t *testing.T) {
+		t.Parallel()
 		storetest.Ledger(t, func(*testing.T) token.Ledger { return stores.ledger }, storetest.Features{})
 	})
 	t.Run("Sessions", func(t *testing.T) {
+		t.Parallel()
 		storetest.Sessions(t, func(*testing.T) session.Store { return stores.sessions }, storetest.Features{})
 	})
 	t.Run("Attempts", func(t *testing.T) {
+		t.Parallel()
 		storetest.Attempts(t, func(*testing.T) session.Attempts { return stores.attempts }, storetest.Features{})
 	})
 }

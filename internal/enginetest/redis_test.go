@@ -19,20 +19,20 @@ import (
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 )
 
-// redisServer is a Redis of one test, on a port of its own, that keeps an
-// append-only file in a folder of its own.
+// redisServer is the Redis of one test, with its own port and its own folder for an append-only
+// file.
 type redisServer struct {
 	binary, folder, port string
 	settings             []string
 	process              *exec.Cmd
 }
 
-// fit is what a server must be set to.
+// fit holds the required settings of a server.
 var fit = []string{"--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction", "--save", ""}
 
-// startRedis starts a server that ends with the test. Later settings override
-// those of fit. Where Redis is not installed the test is skipped, or fails with
-// REQUIRE_ENGINES=1. REDIS_SERVER names another binary, say valkey-server.
+// startRedis starts a server that ends with the test. Later settings override those of fit. If
+// Redis is not installed, the test is skipped, or fails with REQUIRE_ENGINES=1. REDIS_SERVER names
+// another binary, for example valkey-server.
 func startRedis(t testing.TB, settings ...string) *redisServer {
 	t.Helper()
 	name := os.Getenv("REDIS_SERVER")
@@ -78,7 +78,7 @@ func (s *redisServer) start(t testing.TB) {
 	s.await(t)
 }
 
-// await returns once the server answers, with its data loaded.
+// await returns once the server answers and has loaded its data.
 func (s *redisServer) await(t testing.TB) {
 	t.Helper()
 	do := dial(t, s.addr())
@@ -95,7 +95,7 @@ func (s *redisServer) await(t testing.TB) {
 	}
 }
 
-// kill ends the server and what it has started, as kill -9 does.
+// kill ends the server and its children, like kill -9.
 func (s *redisServer) kill(t testing.TB) {
 	t.Helper()
 	if s.process == nil {
@@ -104,7 +104,7 @@ func (s *redisServer) kill(t testing.TB) {
 	if err := syscall.Kill(-s.process.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	s.process.Wait() // says only that it was killed
+	s.process.Wait() // returns only that it was killed
 	s.process = nil
 }
 
@@ -118,7 +118,7 @@ func (s *redisServer) signal(t testing.TB, signal syscall.Signal) {
 	}
 }
 
-// forget removes what a killed server has written.
+// forget removes the files of a killed server.
 func (s *redisServer) forget(t testing.TB) {
 	t.Helper()
 	for _, name := range []string{"appendonlydir", "appendonly.aof", "dump.rdb"} {
@@ -128,7 +128,7 @@ func (s *redisServer) forget(t testing.TB) {
 	}
 }
 
-// command runs a command of an operator.
+// command runs an operator's command.
 func (s *redisServer) command(t testing.TB, args ...any) any {
 	t.Helper()
 	reply, err := dial(t, s.addr())(t.Context(), args...)
@@ -138,8 +138,7 @@ func (s *redisServer) command(t testing.TB, args ...any) any {
 	return reply
 }
 
-// dial returns a client whose calls end with their context, not before nor
-// after, and are never made twice.
+// dial returns a client whose calls end exactly with their context, and are never repeated.
 func dial(t testing.TB, addr string) redisstore.Do {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{
@@ -147,7 +146,7 @@ func dial(t testing.TB, addr string) redisstore.Do {
 		ContextTimeoutEnabled: true,
 		MaxRetries:            -1,
 		DialTimeout:           patience,
-		ReadTimeout:           -1, // and that of writes, which follows it
+		ReadTimeout:           -1, // and WriteTimeout, which follows it
 		PoolTimeout:           patience,
 	})
 	t.Cleanup(func() { client.Close() })
@@ -156,7 +155,7 @@ func dial(t testing.TB, addr string) redisstore.Do {
 	}
 }
 
-// open returns the stores of a server that is fit.
+// open returns the stores of a server with the required settings.
 func (s *redisServer) open(t testing.TB) *redisstore.Store {
 	t.Helper()
 	return openAt(t, s.addr(), redisstore.Options{})

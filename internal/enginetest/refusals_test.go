@@ -14,10 +14,10 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// remembered is what an engine holds: rows or keys, and their bytes.
+// remembered is the size of an engine's data: rows or keys, and their bytes.
 type remembered struct{ records, bytes int }
 
-// replayHome is a store of replays and what it holds.
+// replayHome is a replay store and a function that measures it.
 type replayHome struct {
 	name   string
 	claims signing.Replays
@@ -57,8 +57,8 @@ func replayHomes(t *testing.T) []replayHome {
 	return append(all, replayHome{"Redis", openAt(t, s.addr(), redisstore.Options{PerKey: perKey}).Replays(), held})
 }
 
-// TestRefusedClaimsLeaveNothing sends what is refused two thousand times, and
-// looks at what the engine holds before and after.
+// TestRefusedClaimsLeaveNothing sends a refused claim two thousand times, and compares the engine's
+// data before and after.
 func TestRefusedClaimsLeaveNothing(t *testing.T) {
 	const times = 2000
 	siblings := func(u signing.Use) signing.Use {
@@ -124,8 +124,8 @@ func TestRefusedClaimsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestRacesLeaveWhatWasAccepted has claims at once of which one is accepted: it
-// alone stays, for each signature and nonce one record.
+// TestRacesLeaveWhatWasAccepted makes concurrent claims, of which one is accepted. Only its records
+// stay: one for each signature and nonce.
 func TestRacesLeaveWhatWasAccepted(t *testing.T) {
 	for _, h := range replayHomes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestRacesLeaveWhatWasAccepted(t *testing.T) {
 	}
 }
 
-// atOnce calls f so many times, by that many goroutines.
+// atOnce calls f a number of times in a number of goroutines.
 func atOnce(t *testing.T, goroutines, times int, f func(i uint64) error) {
 	t.Helper()
 	var next atomic.Uint64

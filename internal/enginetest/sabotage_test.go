@@ -20,16 +20,16 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// sabotage spoils one call of all that go to a set of stores.
+// sabotage spoils one of all the calls to a set of stores.
 type sabotage struct {
 	mode  mode
-	at    int64 // which call, from 1; 0: none
+	at    int64 // number of the spoiled call, from 1; 0: none
 	calls atomic.Int64
-	verbs sync.Map    // of those calls, by name
-	done  atomic.Bool // whether it has happened
+	verbs sync.Map    // methods called, by name
+	done  atomic.Bool // whether a call was spoiled
 
-	// courtesy tells that it was a call whose failure may go unnoticed: a try
-	// that is not taken back costs its account a try, and lets nobody in.
+	// courtesy reports that the spoiled call was one whose failure may stay unnoticed. If a try is
+	// not taken back, the account loses a try, and nobody gains access.
 	courtesy atomic.Bool
 }
 
@@ -73,7 +73,7 @@ func (s *sabotage) politely(ctx context.Context, verb string, call func() error)
 	return s.around(ctx, verb, call)
 }
 
-// result is around for calls that return something.
+// result is around for calls that return a value.
 func result[T any](ctx context.Context, s *sabotage, verb string, call func() (T, error)) (T, error) {
 	var value T
 	err := s.around(ctx, verb, func() (err error) {
@@ -87,7 +87,7 @@ func result[T any](ctx context.Context, s *sabotage, verb string, call func() (T
 	return value, nil
 }
 
-// spoilable are the interfaces whose every method the days of TestSabotage call.
+// spoilable are the interfaces whose methods the days of TestSabotage must all call.
 var spoilable = []reflect.Type{
 	reflect.TypeFor[signing.Replays](),
 	reflect.TypeFor[token.Ledger](), reflect.TypeFor[token.Keys](), reflect.TypeFor[token.Signers](), reflect.TypeFor[token.Exposed](),
@@ -97,7 +97,7 @@ var spoilable = []reflect.Type{
 	reflect.TypeFor[auth.Directory](),
 }
 
-// coverEachMethod fails for methods that no call has gone to.
+// coverEachMethod fails for methods that no call has used.
 func (s *sabotage) coverEachMethod(t *testing.T) {
 	t.Helper()
 	var want, got []string
@@ -117,8 +117,8 @@ func (s *sabotage) coverEachMethod(t *testing.T) {
 	}
 }
 
-// A store of each kind, under sabotage. None embeds what it is of: a method
-// more does not compile until it is spoiled too.
+// Stores of each kind, under sabotage. None embeds its interface: an additional method does not
+// compile until it is spoiled, too.
 type (
 	spoiledReplays struct {
 		*sabotage

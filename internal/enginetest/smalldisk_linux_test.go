@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// smallDisk mounts a file system of so many MiB on a folder until the test
-// ends. Only root may; others skip.
+// smallDisk mounts a file system of the given size in MiB on a folder until the test ends. Only
+// root may mount; other users skip the test.
 func smallDisk(t *testing.T, folder string, size int) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=700", size)); err != nil {

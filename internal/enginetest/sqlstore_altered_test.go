@@ -8,8 +8,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 )
 
-// Sealing keeps what it sealed from being altered. It does not tell an older
-// value of the same row from the latest: that is left to who may write.
+// Sealing detects altered secrets. It does not tell an older value of the same row from the latest:
+// only write access to the database protects against that.
 func TestAlteredSecretsDoNotOpen(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// TestN15RefusedClaimsWaitForNoLock has SQLite's lock while claims are made:
-// refused ones do not ask for it, so that replays cannot keep others from it.
+// TestN15RefusedClaimsWaitForNoLock holds SQLite's lock during claims. Refused claims do not take
+// it, so replays cannot block other requests.
 func TestN15RefusedClaimsWaitForNoLock(t *testing.T) {
 	h := newSQLiteHome(t)
 	db := h.open(t)
@@ -64,8 +64,8 @@ func TestN15RefusedClaimsWaitForNoLock(t *testing.T) {
 	}
 }
 
-// TestN15ClaimsThatWaitedForTheLock has claims that looked and were let through, and
-// then waited for SQLite's lock until they may not be accepted any more.
+// TestN15ClaimsThatWaitedForTheLock has claims that passed the look-up. They then wait for SQLite's
+// lock until they must be refused.
 func TestN15ClaimsThatWaitedForTheLock(t *testing.T) {
 	h := newSQLiteHome(t)
 	db := h.open(t)
@@ -109,8 +109,8 @@ func TestN15ClaimsThatWaitedForTheLock(t *testing.T) {
 	expect(t, "N15 one whose retention ended meanwhile", <-outcomes[3], signing.ErrStale)
 }
 
-// TestN15ALostRaceInPostgres holds a signature's row back until another claim of
-// that signature waits for it, and looks for what that one leaves.
+// TestN15ALostRaceInPostgres locks a signature's row until another claim of that signature waits
+// for it. It then checks what that claim leaves.
 func TestN15ALostRaceInPostgres(t *testing.T) {
 	h := newPostgresHome(t)
 	db := h.open(t)
@@ -146,7 +146,7 @@ func TestN15ALostRaceInPostgres(t *testing.T) {
 	claims(t, "a new one", s, aUse(), nil)
 
 	after := tuplesOf(t, h, db)
-	const written = 1 + 2 // by the transaction and the new claim
+	const written = 1 + 2 // written by the transaction and the new claim
 	if after.rows != before.rows+written {
 		t.Errorf("%d rows became %d", before.rows, after.rows)
 	}
@@ -168,8 +168,7 @@ func TestN15ALostRaceInPostgres(t *testing.T) {
 	}
 }
 
-// tuples are the rows that are seen, and the places of all in the table, dead
-// ones between them included.
+// tuples are the number of visible rows and the number of all row slots, including dead ones.
 type tuples struct{ rows, places int }
 
 func tuplesOf(t *testing.T, h home, db *sql.DB) (n tuples) {
@@ -181,7 +180,7 @@ func tuplesOf(t *testing.T, h home, db *sql.DB) (n tuples) {
 	return n
 }
 
-// logged is what the server of all homes has logged.
+// logged returns the log of the server of all homes.
 func logged(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(durable.server.folder, "log"))

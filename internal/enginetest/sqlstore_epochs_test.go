@@ -43,7 +43,7 @@ func TestN13EmptiedTables(t *testing.T) {
 	}
 }
 
-// TestN13TheMillisecondOfTheEpoch has requests signed in it and next to it.
+// TestN13TheMillisecondOfTheEpoch claims requests signed in that millisecond and next to it.
 func TestN13TheMillisecondOfTheEpoch(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run("N13 "+h.name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestN13TheMillisecondOfTheEpoch(t *testing.T) {
 			claims(t, "the first of the process", s, aUse(), nil)
 			for _, c := range []struct {
 				what   string
-				signed time.Duration // after the epoch
+				signed time.Duration // time after the begin of the epoch
 				want   error
 			}{
 				{"a millisecond before", -time.Millisecond, signing.ErrStale},
@@ -70,8 +70,8 @@ func TestN13TheMillisecondOfTheEpoch(t *testing.T) {
 	}
 }
 
-// TestAnEpochGoesOn opens a second instance: what was signed before is not stale
-// in PostgreSQL, which knows that nothing was lost.
+// TestAnEpochGoesOn opens a second instance. In PostgreSQL a request signed before is not stale,
+// because PostgreSQL knows that nothing was lost.
 func TestAnEpochGoesOn(t *testing.T) {
 	h := newPostgresHome(t)
 	s := h.store(t)
@@ -83,8 +83,7 @@ func TestAnEpochGoesOn(t *testing.T) {
 	claims(t, "by the second", second, there, nil)
 }
 
-// TestASignatureIsKeptForTheLatest has siblings that are remembered for times
-// that differ.
+// TestASignatureIsKeptForTheLatest has siblings with different retention times.
 func TestASignatureIsKeptForTheLatest(t *testing.T) {
 	for _, h := range homes(t) {
 		for name, times := range map[string][]time.Duration{
@@ -130,7 +129,7 @@ func TestN13SQLiteFilePutBack(t *testing.T) {
 	claims(t, "signed anew", put, aUse(), nil)
 }
 
-// aUseBefore is one more request signed when u was.
+// aUseBefore returns another request signed at the time of u.
 func aUseBefore(u signing.Use) signing.Use {
 	other := aUse()
 	other.Signed, other.Keep = u.Signed, u.Keep

@@ -18,8 +18,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// TestPostgresThatFails has a server of its own, which it kills, and makes a
-// standby of.
+// TestPostgresThatFails kills its own server, and makes a standby of it.
 func TestPostgresThatFails(t *testing.T) {
 	server, err := startPostgres("-c", "fsync=on", "-c", "wal_sender_timeout=1s")
 	skipUninstalled(t, err)
@@ -34,7 +33,7 @@ func TestPostgresThatFails(t *testing.T) {
 		t.Helper()
 		server.process.Process.Signal(signal)
 		server.process.Wait()
-		// The children notice a moment later that their parent is gone.
+		// The children notice the end of their parent a moment later.
 		until(func() bool { return s.Replays().Claim(t.Context(), aUse()) != nil })
 		server.awaitEnd(t)
 		if err := s.Replays().Claim(t.Context(), aUse()); err == nil || errors.Is(err, signing.ErrStale) {
@@ -47,7 +46,7 @@ func TestPostgresThatFails(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// staleOnce expects that nothing signed before is accepted.
+	// staleOnce expects that no request signed before is accepted.
 	staleOnce := func(t *testing.T, captured, unseen signing.Use) {
 		t.Helper()
 		claims(t, "captured", s, captured, signing.ErrStale)
@@ -75,7 +74,7 @@ func TestPostgresThatFails(t *testing.T) {
 		syscall.Kill(pid, syscall.SIGSTOP)
 		unknownWithin(t, s, u)
 		syscall.Kill(pid, syscall.SIGCONT)
-		// It may have been recorded: the client signs anew.
+		// The claim may have been recorded: the client signs again.
 		claims(t, "signed anew", s, aUse(), nil)
 	})
 	t.Run("K04 an exhausted pool", func(t *testing.T) {
@@ -166,8 +165,7 @@ func TestPostgresThatFails(t *testing.T) {
 	})
 }
 
-// unknownWithin expects that a claim ends with its context, and says neither
-// yes nor no.
+// unknownWithin expects that a claim ends with its context, and neither accepts nor refuses.
 func unknownWithin(t *testing.T, s *sqlstore.Store, u signing.Use) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -182,19 +180,19 @@ func unknownWithin(t *testing.T, s *sqlstore.Store, u signing.Use) {
 	}
 }
 
-// awaitEnd returns once no child of a server that was killed has its memory any
-// more: until then there cannot be another one.
+// awaitEnd returns once no child of a killed server uses its shared memory any more. Until then no
+// new server can start.
 func (s *server) awaitEnd(t *testing.T) {
 	t.Helper()
 	lines, err := os.ReadFile(filepath.Join(s.folder, "data", "postmaster.pid"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return // It has ended in order.
+		return // The server has shut down normally.
 	}
 	memory := regexp.MustCompile(`(?m)^ *\d+ +(\d+)$`).FindSubmatch(lines)
 	if err != nil || memory == nil {
 		t.Fatalf("postmaster.pid: %q, %v", lines, err)
 	}
-	// Key, id, permissions, size, two processes, how many have it.
+	// Key, id, permissions, size, two processes, number of attached processes.
 	attached := regexp.MustCompile(`(?m)^ *-?\d+ +` + string(memory[1]) + ` +\d+ +\d+ +\d+ +\d+ +[1-9]`)
 	if !until(func() bool {
 		segments, err := os.ReadFile("/proc/sysvipc/shm")
@@ -204,7 +202,7 @@ func (s *server) awaitEnd(t *testing.T) {
 	}
 }
 
-// TestCallsEndWithTheirContext has another client hold the lock.
+// TestCallsEndWithTheirContext lets another client hold the lock.
 func TestCallsEndWithTheirContext(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run("N11 "+h.name, func(t *testing.T) {
@@ -248,7 +246,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 			if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 				t.Fatal(err)
 			}
-			// What was refused by the lock was not done.
+			// A call that the lock refused has changed nothing.
 			claims(t, "afterwards", s, u, nil)
 			if err := s.Ledger().Issue(t.Context(), r, 1); err != nil {
 				t.Errorf("Issue afterwards = %v", err)

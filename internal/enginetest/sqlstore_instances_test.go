@@ -14,7 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// instances opens a home as so many processes would, at once.
+// instances opens a home concurrently, as several processes would.
 func (h home) instances(t *testing.T, n int) []*sqlstore.Store {
 	t.Helper()
 	stores, errs := make([]*sqlstore.Store, n), make([]error, n)
@@ -34,7 +34,7 @@ func (h home) instances(t *testing.T, n int) []*sqlstore.Store {
 	return stores
 }
 
-// aUse is a request signed now, single use.
+// aUse returns a request signed now, for single use.
 func aUse() signing.Use {
 	now := time.Now()
 	signed := time.UnixMilli(now.UnixMilli())
@@ -50,8 +50,7 @@ func claims(t testing.TB, what string, s *sqlstore.Store, u signing.Use, want er
 	}
 }
 
-// TestInstancesTogether has three instances, of which each has connections of
-// its own.
+// TestInstancesTogether has three instances, each with its own connections.
 func TestInstancesTogether(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -96,7 +95,7 @@ func TestInstancesTogether(t *testing.T) {
 	}
 }
 
-// TestSQLiteWithoutBusyTimeout has instances that are refused the lock at once.
+// TestSQLiteWithoutBusyTimeout has instances that get "locked" at once.
 func TestSQLiteWithoutBusyTimeout(t *testing.T) {
 	h := newSQLiteHome(t)
 	db := h.open(t)
@@ -117,8 +116,8 @@ func aToken() token.Record {
 	return token.Record{ID: rand.Text(), ClientKey: rand.Text(), Subject: "jane", KeyID: "key", Issued: time.Now().Truncate(time.Second)}
 }
 
-// succeed calls f n times at once and returns how often it returned nil; else
-// it must have returned one of the others.
+// succeed calls f n times concurrently and returns how often it returned nil. Any other error must
+// be one of the given ones.
 func succeed(t *testing.T, n int, f func(i int) error, others ...error) (succeeded int) {
 	t.Helper()
 	errs := make([]error, n)

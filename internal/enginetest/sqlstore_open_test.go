@@ -44,7 +44,7 @@ func TestK04RefusedStarts(t *testing.T) {
 		dialect sqlstore.Dialect
 		prefix  string
 		says    []string
-		never   bool // with UnsafeDurability neither
+		never   bool // refused even with UnsafeDurability
 	}{
 		"K04 PostgreSQL without fsync": {db: postgres(t), dialect: sqlstore.PostgreSQL, says: []string{"fsync is off", "set it to on"}},
 		"K04 PostgreSQL with asynchronous commit": {db: openDB(t, "pgx", at+"&synchronous_commit=off"), dialect: sqlstore.PostgreSQL,
@@ -105,8 +105,20 @@ func TestGuarantees(t *testing.T) {
 	}
 }
 
-// TestSchemaByHand has the tables made by another tool, twice, and a role that
-// may not make any.
+// TestNewTablesAreStrict counts the tables in SQLite that accept values of any type.
+func TestNewTablesAreStrict(t *testing.T) {
+	h := newSQLiteHome(t)
+	db := h.open(t)
+	h.storeIn(t, db)
+	var tables, lax int
+	const query = "SELECT count(*), sum(NOT strict) FROM pragma_table_list WHERE schema = 'main' AND name LIKE $1"
+	if err := db.QueryRow(query, h.prefix+"%").Scan(&tables, &lax); err != nil || tables != 9 || lax != 0 {
+		t.Errorf("%d tables, of which %d are not STRICT, %v", tables, lax, err)
+	}
+}
+
+// TestSchemaByHand creates the tables with another tool, twice, and opens them with a role that may
+// not create any.
 func TestSchemaByHand(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {

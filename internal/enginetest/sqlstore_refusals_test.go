@@ -18,8 +18,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// TestNamesThatAreNoText has names that PostgreSQL does not take: they are
-// unknown, in each engine, and cannot be made.
+// TestNamesThatAreNoText has names that PostgreSQL does not accept. In each engine they are unknown
+// and cannot be created.
 func TestNamesThatAreNoText(t *testing.T) {
 	for _, h := range homes(t) {
 		for _, name := range []string{"zero\x00byte", "no UTF-8 \xff"} {
@@ -68,9 +68,10 @@ func TestNamesThatAreNoText(t *testing.T) {
 	}
 }
 
-// TestRowsThatWereAltered puts into the tables what no store has written: it
-// must be an error, and none that means that there is nothing.
+// TestRowsThatWereAltered writes to the tables what no store has written. The store must return an
+// error, and not one that means "not found".
 func TestRowsThatWereAltered(t *testing.T) {
+	t.Parallel()
 	for _, h := range homes(t) {
 		sealed := h.store(t)
 		unsealed, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: h.prefix, UnsafeUnsealed: true})
@@ -94,7 +95,7 @@ func TestRowsThatWereAltered(t *testing.T) {
 			return err
 		}
 		for name, c := range map[string]struct {
-			set   string // of the row of $1
+			set   string // column and value of the row of $1
 			value any
 			find  func(ctx context.Context, s *sqlstore.Store, clientKey string) error
 			is    error
@@ -139,7 +140,7 @@ func TestRowsThatWereAltered(t *testing.T) {
 	}
 }
 
-// TestKeysThatCannotBeKept has a private key that is elsewhere.
+// TestKeysThatCannotBeKept has a private key outside of the program.
 func TestKeysThatCannotBeKept(t *testing.T) {
 	type elsewhere struct{ *rsa.PrivateKey }
 	for _, h := range homes(t) {
@@ -172,7 +173,7 @@ func TestTablesOfALaterVersion(t *testing.T) {
 	}
 }
 
-// TestCredentialsThatAreForgotten looks for one more than are kept built.
+// TestCredentialsThatAreForgotten looks up one credential more than the cache holds.
 func TestCredentialsThatAreForgotten(t *testing.T) {
 	const most = 8192
 	db := openSQLite(t, filepath.Join(t.TempDir(), "store"), "&_pragma=synchronous(NORMAL)")

@@ -6,12 +6,12 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +24,7 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// secrets are some of each kind, in a store.
+// secrets holds some secrets of each kind, in a store.
 type secrets struct {
 	clientKeys [2]string
 	plain      [][]byte
@@ -74,7 +74,7 @@ func rotate(t *testing.T, credentials *sqlstore.Credentials, clientKey string, g
 	return secret
 }
 
-// find asks for each secret, and returns the errors.
+// find looks up each secret, and returns the errors.
 func (k secrets) find(t *testing.T, s *sqlstore.Store) (errs []error) {
 	t.Helper()
 	keys, credentials, factors := must(s.Keys())(t), must(s.Credentials())(t), must(s.Factors())(t)
@@ -101,49 +101,37 @@ func (k secrets) expect(t *testing.T, what string, s *sqlstore.Store, want error
 	}
 }
 
-// former is a secret that was rotated away, as it is kept.
-type former struct {
-	Until  int64  `json:"until"`
-	Sealed []byte `json:"sealed"`
-}
-
-func formersOf(t *testing.T, db *sql.DB, prefix, clientKey string) (formers []former) {
+// formersOf returns the stored former secrets of a client key.
+func formersOf(t *testing.T, db *sql.DB, prefix, clientKey string) (sealed [][]byte) {
 	t.Helper()
-	var text string
-	if err := db.QueryRow("SELECT formers FROM "+prefix+"credentials WHERE client_key = $1", clientKey).Scan(&text); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(text), &formers); err != nil {
-		t.Fatal(err)
-	}
-	return formers
-}
-
-func setFormers(t *testing.T, db *sql.DB, prefix, clientKey string, formers []former) {
-	t.Helper()
-	text, err := json.Marshal(formers)
+	rows, err := db.Query("SELECT sealed FROM "+prefix+"formers WHERE client_key = $1 ORDER BY ends", clientKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("UPDATE "+prefix+"credentials SET formers = $1 WHERE client_key = $2", string(text), clientKey); err != nil {
+	defer rows.Close()
+	for rows.Next() {
+		var one []byte
+		if err := rows.Scan(&one); err != nil {
+			t.Fatal(err)
+		}
+		sealed = append(sealed, one)
+	}
+	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
+	return sealed
 }
 
-// age has former secrets end sooner, as if some time had gone by.
+// age moves the ends of former secrets back, as if time had passed.
 func age(t *testing.T, db *sql.DB, prefix, clientKey string, by time.Duration) {
 	t.Helper()
-	formers := formersOf(t, db, prefix, clientKey)
-	for i := range formers {
-		formers[i].Until -= by.Milliseconds()
-	}
-	setFormers(t, db, prefix, clientKey, formers)
+	run(t, db, "UPDATE "+prefix+"formers SET ends = ends - $1 WHERE client_key = $2", by.Milliseconds(), clientKey)
 }
 
-// content is all that is in the tables with secrets.
+// content returns all rows of the tables with secrets.
 func content(t *testing.T, db *sql.DB, prefix string) (all []byte) {
 	t.Helper()
-	for _, table := range []string{"keys", "credentials", "factors"} {
+	for _, table := range []string{"keys", "credentials", "formers", "factors"} {
 		rows, err := db.Query("SELECT * FROM " + prefix + table)
 		if err != nil {
 			t.Fatal(err)
@@ -177,13 +165,6 @@ func TestSecretsAreSealed(t *testing.T) {
 			kept := keepSecrets(t, s)
 			kept.expect(t, "in place", s, nil)
 			all := content(t, db, h.prefix)
-			var formers [2][]former
-			for i, clientKey := range kept.clientKeys {
-				formers[i] = formersOf(t, db, h.prefix, clientKey)
-				for _, former := range formers[i] {
-					all = append(append(all, former.Sealed...), '\n')
-				}
-			}
 			for i, plain := range kept.plain {
 				if len(all) < 1000 || bytes.Contains(all, plain) {
 					t.Errorf("secret %d can be read in %d bytes of the tables", i, len(all))
@@ -191,12 +172,16 @@ func TestSecretsAreSealed(t *testing.T) {
 			}
 
 			for i, clientKey := range kept.clientKeys {
-				setFormers(t, db, h.prefix, clientKey, formers[1-i][1:])
-				_, err := must(h.store(t).Credentials())(t).Credential(t.Context(), clientKey)
-				if !errors.Is(err, sqlstore.ErrSealed) {
-					t.Errorf("a former secret in another row: %v, want ErrSealed", err)
+				for _, own := range formersOf(t, db, h.prefix, clientKey) {
+					alter := "UPDATE " + h.prefix + "formers SET sealed = $1 WHERE client_key = $2 AND sealed = $3"
+					other := formersOf(t, db, h.prefix, kept.clientKeys[1-i])[0]
+					run(t, db, alter, other, clientKey, own)
+					_, err := must(h.store(t).Credentials())(t).Credential(t.Context(), clientKey)
+					if !errors.Is(err, sqlstore.ErrSealed) {
+						t.Errorf("a former secret in another row: %v, want ErrSealed", err)
+					}
+					run(t, db, alter, own, clientKey, other)
 				}
-				setFormers(t, db, h.prefix, clientKey, formers[i])
 			}
 
 			swap := func(table, name string) {
@@ -217,8 +202,8 @@ func TestSecretsAreSealed(t *testing.T) {
 			swap("keys", "client_key")
 			swap("credentials", "client_key")
 			swap("factors", "account")
-			// Another instance: this one has built the credentials already, from
-			// rows that say they are unchanged.
+			// Use another instance: this one has cached the credentials, from rows that seem
+			// unchanged.
 			kept.expect(t, "swapped", h.store(t), sqlstore.ErrSealed)
 		})
 	}
@@ -378,9 +363,8 @@ func TestCredentialsChange(t *testing.T) {
 	}
 }
 
-// TestCredentialsHaveFormerSecrets has each of them end when its own grace does.
-// TestPutReplacesAllOfACredential looks from an instance that knows the one
-// before, and at another credential.
+// TestPutReplacesAllOfACredential looks from an instance that has cached the credential
+// before Put, and at another credential.
 func TestPutReplacesAllOfACredential(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -424,6 +408,7 @@ func TestPutReplacesAllOfACredential(t *testing.T) {
 	}
 }
 
+// TestCredentialsHaveFormerSecrets checks that each former secret ends with its own grace.
 func TestCredentialsHaveFormerSecrets(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -485,7 +470,7 @@ func TestCredentialsHaveFormerSecrets(t *testing.T) {
 	}
 }
 
-// TestCredentialsRotatedAtOnce has two instances rotate one key.
+// TestCredentialsRotatedAtOnce rotates one key concurrently in two instances.
 func TestCredentialsRotatedAtOnce(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -512,9 +497,44 @@ func TestCredentialsRotatedAtOnce(t *testing.T) {
 	}
 }
 
-// TestResealWhileRotating has more credentials than a batch, and each rotated
-// while it may be sealed anew. One has a former secret that has ended and opens
-// nowhere any more.
+// TestCredentialsRotatedWhileRead checks that each look-up finds the first secret, as the present
+// one or as a former one.
+func TestCredentialsRotatedWhileRead(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			here, there := must(h.store(t).Credentials())(t), must(h.store(t).Credentials())(t)
+			clientKey, first, err := here.Create(t.Context(), "acme", signature.Credential{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rotated atomic.Bool
+			succeed(t, 2, func(i int) error {
+				if i == 0 {
+					defer rotated.Store(true)
+					for range 8 {
+						if _, err := here.Rotate(t.Context(), clientKey, time.Hour); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				for !rotated.Load() {
+					c, err := there.Credential(t.Context(), clientKey)
+					if err != nil {
+						return err
+					}
+					if !isSecretOf(t, c.Key, first) {
+						return errors.New("the first secret does not verify")
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestResealWhileRotating has more credentials than a batch, and rotates each during Reseal. One
+// has a former secret that has ended and that no key opens.
 func TestResealWhileRotating(t *testing.T) {
 	a, b := make([]byte, 32), make([]byte, 32)
 	rand.Read(a)
@@ -540,7 +560,7 @@ func TestResealWhileRotating(t *testing.T) {
 			store := h.storeIn(t, db)
 			credentials := must(store.Credentials())(t)
 			rotate(t, credentials, clientKeys[0], 0)
-			setFormers(t, db, h.prefix, clientKeys[0], []former{{Until: 1, Sealed: []byte("x")}})
+			run(t, db, "INSERT INTO "+h.prefix+"formers (client_key, id, org, ends, sealed) VALUES ($1, 'x', 'acme', 1, $2)", clientKeys[0], []byte("x"))
 			succeed(t, 2, func(i int) error {
 				if i == 0 {
 					return store.Reseal(t.Context())
@@ -570,7 +590,7 @@ func TestResealWhileRotating(t *testing.T) {
 	}
 }
 
-// isSecretOf reports whether a key verifies what a secret has signed.
+// isSecretOf reports whether a key verifies signatures by a secret.
 func isSecretOf(t *testing.T, key *signing.Key, secret signing.Secret) bool {
 	t.Helper()
 	v := signing.Verifier{Keys: anyKey{key}, Replays: acceptAll{}}

@@ -13,8 +13,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// TestLimitWhileTokensChange opens sessions where one is allowed, while the
-// one there is gets another token: whichever is first, one is left.
+// TestLimitWhileTokensChange opens a session with a limit of one, while the present session gets a
+// new token. Whichever comes first, one session is left.
 func TestLimitWhileTokensChange(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestLimitWhileTokensChange(t *testing.T) {
 				if err != nil || len(list) != 1 || list[0].ID != next.ID {
 					t.Fatalf("round %d: %d sessions, %v", round, len(list), err)
 				}
-				if _, err := sessions.Get(t.Context(), old.Hash); !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrReplaced) {
+				if _, err := sessions.Get(t.Context(), old.Hash); !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrEvicted) {
 					t.Fatalf("round %d: the old token: %v", round, err)
 				}
 			}
@@ -45,13 +45,13 @@ func TestLimitWhileTokensChange(t *testing.T) {
 	}
 }
 
-// TestDeadlock has PostgreSQL end a statement of the store that holds the row of
-// one session and waits for the other's, as somebody else does the other way
-// round.
+// TestDeadlock provokes a deadlock: a statement of the store locks the row of one session and waits
+// for the other, and another transaction does the opposite. PostgreSQL must end the store's
+// statement.
 func TestDeadlock(t *testing.T) {
 	h := newPostgresHome(t)
 	sessions, db := h.store(t).Sessions(), h.open(t)
-	// In which order the statement takes them is for the engine to say.
+	// The engine chooses in which order the statement locks the rows.
 	for _, order := range [][2]int{{0, 1}, {1, 0}} {
 		two := []session.Session{aSession("jane"), aSession("jane")}
 		for _, n := range two {
@@ -66,7 +66,7 @@ func TestDeadlock(t *testing.T) {
 		defer tx.Rollback()
 		take := func(i int) {
 			t.Helper()
-			// The statement is to be the one that finds out, and is ended.
+			// The store's statement must detect the deadlock and be ended.
 			text := "SET LOCAL deadlock_timeout = '1h'; UPDATE " + h.prefix + "sessions SET address = 'held' WHERE id = '" + two[i].ID + "'"
 			if _, err := tx.ExecContext(t.Context(), text); err != nil {
 				t.Fatal(err)
@@ -102,8 +102,8 @@ func aSession(account string) session.Session {
 	return n
 }
 
-// TestF20MadeUpSessionsWaitForNoLock has SQLite's lock while sessions are ended that
-// there are not: whoever makes up cookies and logs out keeps nobody from it.
+// TestF20MadeUpSessionsWaitForNoLock holds SQLite's lock while unknown sessions are deleted. A
+// client that logs out with invented cookies must not need the lock.
 func TestF20MadeUpSessionsWaitForNoLock(t *testing.T) {
 	h := newSQLiteHome(t)
 	s := h.store(t)

@@ -14,23 +14,29 @@ import (
 // eachStore runs a suite over a store in each engine.
 func eachStore(t *testing.T, suite func(t *testing.T, s *sqlstore.Store)) {
 	for _, h := range homes(t) {
-		t.Run(h.name, func(t *testing.T) { suite(t, h.store(t)) })
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			suite(t, h.store(t))
+		})
 	}
 }
 
 func TestSQLReplays(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		storetest.Replays(t, func(*testing.T) signing.Replays { return s.Replays() }, storetest.Features{})
 	})
 }
 
 func TestSQLLedger(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		storetest.Ledger(t, func(*testing.T) token.Ledger { return s.Ledger() }, storetest.Features{})
 	})
 }
 
 func TestSQLKeys(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		keys := must(s.Keys())(t)
 		storetest.Keys(t, func(*testing.T) storetest.KeyStore { return keys }, storetest.Features{})
@@ -38,6 +44,7 @@ func TestSQLKeys(t *testing.T) {
 }
 
 func TestSQLCredentials(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		credentials := must(s.Credentials())(t)
 		storetest.Credentials(t, func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials {
@@ -50,25 +57,28 @@ func TestSQLCredentials(t *testing.T) {
 }
 
 func TestSQLSessions(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		storetest.Sessions(t, func(*testing.T) session.Store { return s.Sessions() }, storetest.Features{})
 	})
 }
 
 func TestSQLAttempts(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		storetest.Attempts(t, func(*testing.T) session.Attempts { return s.Attempts() }, storetest.Features{})
 	})
 }
 
 func TestSQLFactors(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		factors := must(s.Factors())(t)
 		storetest.Factors(t, func(*testing.T) session.Factors { return factors }, storetest.Features{})
 	})
 }
 
-// must ends a test that got an error in place of a value.
+// must ends a test that got an error instead of a value.
 func must[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -20,7 +21,7 @@ func TestSweep(t *testing.T) {
 			for range 1100 {
 				claims(t, "first", s, aUse(), nil)
 			}
-			// As when their time is over. The epoch has no uses.
+			// As after their expiry. Only the epoch has 0 uses.
 			if _, err := db.Exec("UPDATE " + table + " SET keep = 1 WHERE uses > 0"); err != nil {
 				t.Fatal(err)
 			}
@@ -33,7 +34,7 @@ func TestSweep(t *testing.T) {
 				return rows
 			}
 			before := count()
-			// Two at once, each of which leaves to the other what that is at.
+			// Two concurrent calls, each of which skips the rows that the other has locked.
 			succeed(t, 2, func(int) error { return s.Sweep(t.Context()) })
 			if err := s.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
@@ -46,7 +47,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepTakesTheDeadAlone has one dead row and one living in each table.
+// TestSweepTakesTheDeadAlone has one dead row and one live row in each table.
 func TestSweepTakesTheDeadAlone(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -80,16 +81,24 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 			open(past)
 			try("recent", now.Add(time.Minute-24*time.Hour))
 			try("old", now.Add(-time.Second-24*time.Hour))
+			credentials := must(s.Credentials())(t)
+			clientKey, _, err := credentials.Create(ctx, "acme", signature.Credential{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rotate(t, credentials, clientKey, time.Minute)
+			rotate(t, credentials, clientKey, time.Hour)
+			age(t, h.open(t), h.prefix, clientKey, time.Minute)
 			if err := s.Sweep(ctx); err != nil {
 				t.Fatal(err)
 			}
-			for table, want := range map[string]int{"ledger": 2, "sessions": 1, "attempts": 1} {
+			for table, want := range map[string]int{"ledger": 2, "sessions": 1, "attempts": 1, "formers": 1} {
 				var rows int
 				if err := h.open(t).QueryRow("SELECT count(*) FROM " + h.prefix + table).Scan(&rows); err != nil || rows != want {
 					t.Errorf("%s: %d rows, want %d; %v", table, rows, want, err)
 				}
 			}
-			_, err := s.Sessions().Get(ctx, spoken)
+			_, err = s.Sessions().Get(ctx, spoken)
 			if err := errors.Join(err, spend(ctx, s.Ledger(), permanent), spend(ctx, s.Ledger(), lasting)); err != nil {
 				t.Error(err)
 			}
@@ -100,14 +109,15 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 	}
 }
 
-// TestSweepTakesDescendants has families of more than a batch, of which the
-// dead lie between the living, and behind more than a batch without parents.
+// TestSweepTakesDescendants has families larger than a batch, whose dead members lie between live
+// ones. More than a batch without parents comes before them.
 func TestSweepTakesDescendants(t *testing.T) {
+	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
 			s, db, ctx := h.store(t), h.open(t), t.Context()
 			l := h.ledger(t, s)
-			row := l.row(t, "m", token.MaxAncestors+1) // the last one's children are dead
+			row := l.row(t, "m", token.MaxAncestors+1) // the children of the last one are dead
 			ended := l.row(t, "m", 4)
 			elsewhere := l.row(t, "n", 2)
 			tx, err := db.Begin()
@@ -144,8 +154,8 @@ func TestSweepTakesDescendants(t *testing.T) {
 	}
 }
 
-// TestIssueTakesDescendants revokes the maker of records whose subjects are
-// never seen again, and never sweeps.
+// TestIssueTakesDescendants revokes the maker of records whose subjects are never used again, and
+// never sweeps.
 func TestIssueTakesDescendants(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -162,8 +172,8 @@ func TestIssueTakesDescendants(t *testing.T) {
 	}
 }
 
-// TestIssueTakesTheSubjectsDead has records that are dead by their parent, and
-// one that is spent.
+// TestIssueTakesTheSubjectsDead has records that are dead because of their parent, and a spent
+// record.
 func TestIssueTakesTheSubjectsDead(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {

@@ -21,14 +21,14 @@ import (
 	"testing"
 )
 
-// TestStatementsUnderSabotage spoils each SQL statement and each Lua script in
-// one place at a time, and logs what the suites of the stores do not notice. It
-// takes half an hour, and so only runs when it is asked for:
+// TestStatementsUnderSabotage spoils each SQL statement and each Lua script at one point at a time,
+// and logs what the suites of the stores do not notice. It takes half an hour, so it runs only on
+// request:
 //
 //	SABOTAGE_STATEMENTS=. go test -v -timeout 5h -run StatementsUnderSabotage ./internal/enginetest
 //
-// The value is an expression for places, such as redisstore/lua/issue.lua:48. Whether
-// a survivor is a gap of the tests or changes nothing is for a reader to say.
+// The value is a pattern for positions, such as redisstore/lua/issue.lua:48. A reader must decide
+// whether a survivor shows a missing test or changes nothing.
 func TestStatementsUnderSabotage(t *testing.T) {
 	wanted := os.Getenv("SABOTAGE_STATEMENTS")
 	if wanted == "" {
@@ -38,8 +38,8 @@ func TestStatementsUnderSabotage(t *testing.T) {
 	all, steps := []mutation{}, map[step]bool{}
 	for _, suite := range suitesOf {
 		for _, m := range spoil(t, sourceOf(t, suite.file)) {
-			m.place, m.steps = fmt.Sprint(suite.file, ":", m.Line), suite.steps
-			if !chosen.MatchString(m.place) {
+			m.position, m.steps = fmt.Sprint(suite.file, ":", m.Line), suite.steps
+			if !chosen.MatchString(m.position) {
 				continue
 			}
 			all = append(all, m)
@@ -56,14 +56,14 @@ func TestStatementsUnderSabotage(t *testing.T) {
 	manyAtOnce(all, func(m mutation) {
 		if !m.noticed(t, tests) {
 			survivors.Add(1)
-			t.Logf("SURVIVES %s %s", m.place, m.What)
+			t.Logf("SURVIVES %s %s", m.position, m.What)
 		}
 	})
 	t.Logf("%d mutations, %d survivors", len(all), survivors.Load())
 }
 
-// manyAtOnce runs more at once than there are processors: most of their time
-// the suites wait.
+// manyAtOnce calls run for each element, in more goroutines than there are processors, because
+// the suites mostly wait.
 func manyAtOnce[T any](all []T, run func(T)) {
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 4*runtime.GOMAXPROCS(0))
@@ -77,12 +77,12 @@ func manyAtOnce[T any](all []T, run func(T)) {
 	wg.Wait()
 }
 
-// step is a run of tests, on one engine or on all. The tests are those of which
-// the name begins with one of these, a name of a subtest behind it.
+// step is a run of tests, on one engine or on all. It runs the tests whose names begin with one of
+// its names; the name of a subtest may follow.
 type step struct{ engine, tests string }
 
-// suitesOf are the tests that have to notice, the quick ones first: those of the
-// store that has the statement, and no others.
+// suitesOf lists the tests that must notice, the quick ones first: those of the store that has the
+// statement, and no others.
 var suitesOf = []struct {
 	file  string
 	steps []step
@@ -92,7 +92,8 @@ var suitesOf = []struct {
 	{"sqlstore/ledger.go", sqlSteps("TestSQLLedger",
 		"TestTokensEnd|TestSpent|TestM07|TestM08|TestRecordsOf|TestIssueTakes|TestSweep|TestInstances|TestT22|TestNamesThat|TestRowsThat")},
 	{"sqlstore/keys.go", sqlSteps("TestSQLKeys|TestKeysThat", "TestSecretsAre|TestT22|TestSealing|TestAltered|TestRowsThat|TestNamesThat")},
-	{"sqlstore/credentials.go", sqlSteps("TestSQLCredentials|TestCredentials|TestPut", "TestSecretsAre|TestT22|TestSealing|TestAltered|TestReseal|TestRowsThat")},
+	{"sqlstore/credentials.go", sqlSteps("TestSQLCredentials|TestCredentials|TestPut", "TestSecretsAre|TestT22|TestSealing|TestAltered|TestReseal|TestRowsThat|TestSweep")},
+	{"sqlstore/upgrade.go", sqlSteps("TestUpgrade", "TestSchemaOver")},
 	{"sqlstore/sessions.go", sqlSteps("TestSQLSessions", "TestSessionsEnd|TestSessionsThat|TestLimitWhile|TestDeadlock|TestSweep|TestInstances|TestRowsThat|TestNamesThat")},
 	{"sqlstore/factors.go", sqlSteps("TestSQLFactors", "TestSecretsAre|TestSealing|TestAltered|TestRowsThat")},
 	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf")},
@@ -134,14 +135,14 @@ func redisSteps(suite, more string) []step {
 	return []step{{"Redis", "TestRedisStores/^" + suite + "$"}, {"Redis", more}}
 }
 
-// mutation is a literal or a script that was spoiled in one place.
+// mutation is a literal or a script that was spoiled at one point.
 type mutation struct {
 	Line     int
 	What     string
-	From, To string // the whole of it
-	postgres bool   // a statement of PostgreSQL alone
-	place    string // its file and line
-	steps    []step // that have to notice
+	From, To string // the whole text
+	postgres bool   // only for PostgreSQL
+	position string // its file and line
+	steps    []step // the steps that must notice
 }
 
 // noticed reports whether tests fail with the mutation.
@@ -153,7 +154,7 @@ func (m mutation) noticed(t *testing.T, tests string) bool {
 		return false
 	}
 	for _, s := range m.steps {
-		// Casts of this form are PostgreSQL's alone.
+		// Only PostgreSQL has casts of this form.
 		if s.engine == "SQLite" && m.postgres {
 			continue
 		}
@@ -178,8 +179,8 @@ func (s step) passes(t *testing.T, tests, file string) bool {
 
 var databases atomic.Int64
 
-// newDatabase spares the tests a PostgreSQL of their own, which costs more than
-// most of them.
+// newDatabase creates a database, so that the tests need not start their own PostgreSQL, which
+// takes longer than most of them.
 func newDatabase(t *testing.T) (source string) {
 	t.Helper()
 	at := durablePostgres(t)
@@ -190,8 +191,8 @@ func newDatabase(t *testing.T) (source string) {
 	return strings.Replace(at, "/postgres?", "/"+name+"?", 1)
 }
 
-// vet fails unless each name of a step is one of a test, and these tests pass
-// where nothing is spoiled.
+// vet fails unless each name of a step is the name of a test, and these tests pass without a
+// mutation.
 func (s step) vet(t *testing.T, tests string) {
 	t.Helper()
 	for name := range strings.SplitSeq(s.tests, "|") {
@@ -206,8 +207,8 @@ func (s step) vet(t *testing.T, tests string) {
 	}
 }
 
-// buildSpoilable compiles these tests with stores that ask spoiled for each
-// statement and script. So nothing has to be compiled for a mutation.
+// buildSpoilable compiles these tests with stores that call spoiled for each statement and script.
+// So no mutation needs a new build.
 func buildSpoilable(t *testing.T) (tests string) {
 	t.Helper()
 	folder, overlay := t.TempDir(), struct{ Replace map[string]string }{map[string]string{}}
@@ -281,15 +282,15 @@ func asking(t *testing.T, path string) string {
 		switch n := n.(type) {
 		case *ast.BasicLit:
 			text = text[:n.Pos()-1] + "spoiled(" + n.Value + ")" + text[n.End()-1:]
-		case *ast.GenDecl: // what calls a function is no constant
+		case *ast.GenDecl: // a declaration that calls a function is no constant
 			text = text[:n.Pos()-1] + "var" + text[n.Pos()-1+token.Pos(len("const")):]
 		}
 	}
 	return text
 }
 
-// statements returns the literals of a file that are SQL, and before them the
-// declarations of constants that hold some.
+// statements returns the SQL literals of a file, and the declarations of constants that contain
+// such literals.
 func statements(t *testing.T, path, text string) (all []ast.Node) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
@@ -342,7 +343,7 @@ func spoil(t *testing.T, path string) (all []mutation) {
 	return all
 }
 
-// spoilText returns the mutations of a text that begins in a line.
+// spoilText returns the mutations of a text. line is the line where the text begins.
 func spoilText(text string, line int, rules []rule) (all []mutation) {
 	for _, r := range rules {
 		last := -1
@@ -372,10 +373,10 @@ func spoilText(text string, line int, rules []rule) (all []mutation) {
 	return all
 }
 
-// A part of a statement may be no more than a comparison.
+// A part of a statement may consist of one comparison.
 var isStatement = regexp.MustCompile("\\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND|OR|ELSE)\\b|[a-z_]+ = \\$|^`.* (=|<=?|>=?|<>) [a-z$'0-9{]")
 
-// rule says what becomes of the group of a match.
+// rule tells what replaces the group of a match.
 type rule struct {
 	what string
 	of   *regexp.Regexp
@@ -395,7 +396,7 @@ func swap(pairs ...string) func(string) string {
 
 func always(by string) func(string) string { return func(string) string { return by } }
 
-// operand is a condition without AND and OR, with one level of parentheses.
+// operand matches a condition without AND and OR, with one level of parentheses.
 const operand = `(?:[^()\s]+|\((?:[^()]|\([^()]*\))*\)|[ ](?:=|<>|<=|>=|<|>|IS|NOT|NULL|EXISTS|IN|\+|-|/|\*)[ ]?)+`
 
 var sqlRules = []rule{
@@ -418,7 +419,7 @@ var sqlRules = []rule{
 	{"limit dropped", regexp.MustCompile(`( LIMIT \$\d+)`), always("")},
 }
 
-// luaOperand is a character, or parentheses with one level more inside.
+// luaOperand matches a character, or parentheses with one more level inside.
 const luaOperand = `(?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))`
 
 var luaRules = []rule{

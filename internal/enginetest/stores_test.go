@@ -17,14 +17,14 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// durable is a PostgreSQL that writes to the disk, as stores demand.
+// durable is a PostgreSQL that writes to the disk, as the stores require.
 var durable struct {
 	once   sync.Once
 	server *server
 	err    error
 }
 
-// durablePostgres returns how to reach it, or the one that STORES_POSTGRES names.
+// durablePostgres returns the data source name of it, or STORES_POSTGRES if that is set.
 func durablePostgres(t testing.TB) string {
 	t.Helper()
 	if source := os.Getenv("STORES_POSTGRES"); source != "" {
@@ -37,13 +37,14 @@ func durablePostgres(t testing.TB) string {
 	return durable.server.source
 }
 
-// home is where a store is: a database to open any number of times.
+// home is the location of a store: a database that can be opened any number of times.
 type home struct {
-	name    string
-	dialect sqlstore.Dialect
-	open    func(t testing.TB) *sql.DB
-	prefix  string
-	sealer  *sqlstore.Sealer
+	name     string
+	dialect  sqlstore.Dialect
+	open     func(t testing.TB) *sql.DB
+	prefix   string
+	sealer   *sqlstore.Sealer
+	unsealed bool // without a sealer
 }
 
 // homes returns a new home in each engine, or in the one that ENGINE names.
@@ -67,7 +68,7 @@ func newSQLiteHome(t testing.TB) home {
 		open: func(t testing.TB) *sql.DB { return openSQLite(t, path, "") }}
 }
 
-// openSQLite opens a file as an instance would, with more pragmas.
+// openSQLite opens a file as an instance would, with additional pragmas.
 func openSQLite(t testing.TB, path, pragmas string) *sql.DB {
 	t.Helper()
 	return openDB(t, "sqlite", "file:"+path+"?_pragma=busy_timeout(100)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+pragmas)
@@ -75,8 +76,7 @@ func openSQLite(t testing.TB, path, pragmas string) *sql.DB {
 
 var prefixes atomic.Int64
 
-// newPostgresHome shares the server with all others, and has a prefix of its
-// own.
+// newPostgresHome shares the server with all other homes, and has its own prefix.
 func newPostgresHome(t testing.TB) home {
 	t.Helper()
 	at := durablePostgres(t)
@@ -103,7 +103,12 @@ func (h home) store(t testing.TB) *sqlstore.Store {
 	return h.storeIn(t, h.open(t))
 }
 
-func (h home) options() sqlstore.Options { return sqlstore.Options{Prefix: h.prefix, Sealer: h.sealer} }
+func (h home) options() sqlstore.Options {
+	if h.unsealed {
+		return sqlstore.Options{Prefix: h.prefix, UnsafeUnsealed: true}
+	}
+	return sqlstore.Options{Prefix: h.prefix, Sealer: h.sealer}
+}
 
 func (h home) storeIn(t testing.TB, db *sql.DB) *sqlstore.Store {
 	t.Helper()
@@ -128,17 +133,17 @@ func (h home) held(t testing.TB, db *sql.DB, tables ...string) (n int) {
 	return n
 }
 
-// spend spends a use without a look at the lineage.
+// spend spends a use and ignores the lineage.
 func spend(ctx context.Context, ledger token.Spender, r token.Record) error {
 	_, err := ledger.Spend(ctx, r)
 	return err
 }
 
-// afterEpoch waits until what is signed is later than the epoch of a store that
-// was opened before: in its first millisecond nothing is accepted.
+// afterEpoch waits until new signatures are later than the epoch of a store opened before. In the
+// first millisecond of an epoch every request is stale.
 func afterEpoch() { time.Sleep(2 * time.Millisecond) }
 
-// sealer has a key of the test.
+// sealer returns a Sealer with a test key.
 func sealer(t testing.TB) *sqlstore.Sealer {
 	t.Helper()
 	key := make([]byte, 32)

@@ -16,7 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 )
 
-// counted is where tries and sessions are kept, and how much that is.
+// counted is a store of tries and sessions that the test can count.
 type counted struct {
 	name     string
 	attempts session.Attempts
@@ -41,7 +41,7 @@ func countedStores(t *testing.T) (all []counted) {
 	}})
 }
 
-// holds wants a number of rows or keys.
+// holds expects a number of rows or keys.
 func (c counted) holds(t *testing.T, when string, want int) {
 	t.Helper()
 	if n := c.size(t); n != want {
@@ -82,7 +82,7 @@ func TestBudgetOfReturnedTries(t *testing.T) {
 	}
 }
 
-// TestRefusedTriesWriteNothing has somebody else hold what a write would wait for.
+// TestRefusedTriesWriteNothing lets another client hold the lock that a write needs.
 func TestRefusedTriesWriteNothing(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestRefusedTriesWriteNothing(t *testing.T) {
 	}
 }
 
-// TestBudgetOfRefusedLogins counts what a login leaves that is refused. The time
-// stands still: what is delayed stays so.
+// TestBudgetOfRefusedLogins counts what a refused login leaves. The clock stands still: a delayed
+// try stays delayed.
 func TestBudgetOfRefusedLogins(t *testing.T) {
 	for _, c := range countedStores(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 	}
 }
 
-// perSession is what one session takes.
+// perSession is the number of rows or keys of one session.
 func (c counted) perSession(t *testing.T) int {
 	t.Helper()
 	before, one := c.size(t), aSession("else")
@@ -154,7 +154,7 @@ func (c counted) perSession(t *testing.T) int {
 	return n
 }
 
-// logins is a server that does nothing else.
+// logins is a server that handles only logins.
 type logins struct {
 	mux    *auth.Mux
 	hashed atomic.Int64

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// patience is how long is waited for what must come: longer than any machine
-// takes, as what counts is that it comes.
+// patience is how long tests wait for an event that must come. It is longer than any machine needs,
+// because only the event matters.
 const patience = time.Minute
 
-// late is when a call returns that has not ended with its context, of some
-// hundred milliseconds, but waits for what does not come, or in an hour.
+// late is the limit for a call that must end with its context after some hundred milliseconds. A
+// later call has waited for something else.
 const late = 20 * time.Second
 
-// until waits for a condition, and reports whether it has come.
+// until waits for a condition, and reports whether it has become true.
 func until(condition func() bool) bool {
 	for end := time.Now().Add(patience); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -30,10 +30,9 @@ func until(condition func() bool) bool {
 // given are the ports of servers that may not listen yet.
 var given sync.Map
 
-// freePort returns a port that nobody listens on, of those that the kernel does
-// not give to outgoing connections: one of these could be at the port of a
-// server that is about to start, or to start again. A Redis of a cluster
-// listens at 10,000 above it, too.
+// freePort returns a port that nobody listens on, outside the kernel's range for outgoing
+// connections. A connection could otherwise take the port of a server that is about to start or
+// restart. A Redis in a cluster also listens on the port plus 10,000.
 func freePort() (string, error) {
 	for range 100 {
 		port := 10_000 + rand.IntN(10_000)

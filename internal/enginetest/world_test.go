@@ -36,7 +36,7 @@ type shared struct {
 	factors  session.Factors
 	keys     storetest.KeyStore
 
-	// credentials returns a store that has this one.
+	// credentials returns a store that has this credential.
 	credentials func(t *testing.T, org string, secret signing.Secret, c *signature.Credential) signature.Credentials
 }
 
@@ -70,7 +70,7 @@ func sharedIn(t *testing.T, s *sqlstore.Store) shared {
 	}
 }
 
-// sharedInRedis has in memory what holds secrets, and is not kept there.
+// sharedInRedis keeps secrets in memory, because Redis does not store them.
 func sharedInRedis(t *testing.T) shared {
 	t.Helper()
 	return sharedAt(t, startRedis(t).addr())
@@ -83,13 +83,12 @@ func sharedAt(t *testing.T, addr string) shared {
 	return all
 }
 
-// world is a server with accounts, credentials and keys that no other has, on
-// stores that others may use.
+// world is a server with its own accounts, credentials and keys, on stores that others may use.
 type world struct {
 	*sabotage
 	shared            shared
 	directory         *auth.Memory
-	server, calm      http.Handler // the second one waits for its stores as long as usual
+	server, calm      http.Handler // calm waits for its stores for the usual time
 	manager           *session.Manager
 	minter            token.Minter
 	tenantURL         string
@@ -99,14 +98,14 @@ type world struct {
 	ticks             int64
 	ahead             time.Duration // of the manager's clock
 
-	// The history: what was accepted, and what was said to be over.
+	// The history: accepted credentials and ended ones.
 	accepted map[string]int
 	over     map[string]bool
 }
 
 const password = "correct horse"
 
-// impatience is how long stores are waited for when one of them will hang.
+// impatience is the time limit of stores when one of them will hang.
 const impatience = 50 * time.Millisecond
 
 func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *world {
@@ -142,8 +141,8 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 	return w
 }
 
-// populate makes the org with two accounts, of which the second one has a
-// second factor, and an app with the key pair.
+// populate makes the org with two accounts and an app with the key pair. The second account has a
+// second factor.
 func (w *world) populate(t *testing.T, pair *token.KeyPair) {
 	t.Helper()
 	w.key, w.secret = signing.Generate()
@@ -165,7 +164,7 @@ func (w *world) populate(t *testing.T, pair *token.KeyPair) {
 	}
 }
 
-// end takes the key pair from the app, as one pair is for one app.
+// end removes the key pair from the app, because a pair can have only one app.
 func (w *world) end(t *testing.T) {
 	t.Helper()
 	if err := w.shared.keys.Delete(t.Context(), w.key); err != nil {
@@ -192,7 +191,7 @@ func (w *world) mechanisms(t *testing.T) []auth.Mechanism {
 	}
 }
 
-// passwords knows two accounts by their ids, and takes any other encoding.
+// passwords knows two accounts by their ids, and accepts any other encoding.
 type passwords struct{ account string }
 
 func (p passwords) Password(_ context.Context, _, login string) (account, encoded string, err error) {
@@ -204,8 +203,8 @@ func (p passwords) Password(_ context.Context, _, login string) (account, encode
 
 func (p passwords) Rehash(context.Context, string, string, string, string) error { return nil }
 
-// plain is a Hasher that does not: what is tested here are the stores. It would
-// encode each password anew.
+// plain is a Hasher that does not hash, because only the stores are tested. Verify always asks
+// to encode the password again.
 type plain struct{}
 
 func (plain) Hash(password string) (string, error)              { return password, nil }
@@ -213,7 +212,7 @@ func (plain) Verify(encoded, password string) (ok, rehash bool) { return encoded
 
 func (w *world) serve(guard *auth.Guard) http.Handler {
 	mux := guard.Mux()
-	// route has f done within the time for stores.
+	// route runs f within the time limit of stores.
 	route := func(pattern string, need auth.Need, f func(ctx context.Context, rw http.ResponseWriter, r *http.Request) error) {
 		mux.HandleFunc(pattern, need, func(rw http.ResponseWriter, r *http.Request) {
 			ctx, cancel := auth.TenantFrom(r.Context()).Bound(r.Context())
@@ -278,7 +277,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 	return w.recovering(guard, mux)
 }
 
-// endAnother ends the first session of the account that is not the request's.
+// endAnother ends the first session of the account that is not the request's session.
 func (w *world) endAnother(ctx context.Context, org *auth.Org, p auth.Principal) error {
 	list, err := w.manager.List(ctx, org, p.Account)
 	if err != nil {
@@ -291,7 +290,7 @@ func (w *world) endAnother(ctx context.Context, org *auth.Org, p auth.Principal)
 	return w.manager.Revoke(ctx, p.Org, p.Account, list[at].ID)
 }
 
-// asUnavailable is what a handler makes of a store's error.
+// asUnavailable maps a store's error as a handler does.
 func asUnavailable(err error, known ...error) error {
 	if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
 		return nil
@@ -313,8 +312,8 @@ func (w *world) recovering(guard *auth.Guard, h http.Handler) http.Handler {
 	})
 }
 
-// send sends one request, and holds what comes back to I5: what a store has
-// failed is unavailable, or a panic's 500, and clears no cookie.
+// send sends one request, and checks the reply for I5: a failure of a store gives "unavailable", or
+// 500 for a panic, and clears no cookie.
 func (w *world) send(t *testing.T, r *http.Request) *http.Response {
 	t.Helper()
 	before := w.done.Load()
@@ -342,7 +341,7 @@ func (w *world) request(method, path string) *http.Request {
 	return httptest.NewRequest(method, w.tenantURL+path, nil)
 }
 
-// signed signs a request as section 5.3 of the interface says.
+// signed signs a request by section 5.3 of the interface.
 func (w *world) signed(method string) *http.Request {
 	w.ticks = max(w.ticks+1, time.Now().UnixMilli())
 	return w.signedAt(method, w.ticks)
@@ -389,7 +388,7 @@ func (w *world) login(t *testing.T, who string) (cookie string) {
 	return cookieOf(w.send(t, r))
 }
 
-// cookieOf returns the cookie that a reply sets, of a session or a ticket.
+// cookieOf returns the cookie of a session or a ticket that a reply sets.
 func cookieOf(reply *http.Response) string {
 	for _, c := range reply.Cookies() {
 		if c.MaxAge >= 0 {
@@ -420,7 +419,7 @@ func (w *world) mint(t *testing.T, uses int64) (token.Token, string) {
 		mint = func() (token.Token, token.Claims, error) { return w.minter.Limited(ctx, c, uses) }
 	}
 	minted, claims, err := mint()
-	// Drivers have errors of their own for a call that outlasts its context.
+	// Drivers have their own errors for a call that outlasts its context.
 	late := time.Since(begin) >= wait
 	if err != nil && !w.done.Load() && !late {
 		t.Fatal(err)
@@ -428,7 +427,7 @@ func (w *world) mint(t *testing.T, uses int64) (token.Token, string) {
 	return minted, claims.ID
 }
 
-// codeOf is RFC 6238.
+// codeOf computes a code by RFC 6238.
 func codeOf(secret []byte, at time.Time) string {
 	mac := hmac.New(sha1.New, secret)
 	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(at.Unix()/30)))

@@ -31,7 +31,7 @@ const (
 	audience = baseURL + "/acme/v2"
 )
 
-// rsaKeys are the app's and a stranger's.
+// rsaKeys are the keys of the app and of a stranger.
 var rsaKeys = [2]func() *rsa.PrivateKey{sync.OnceValue(newRSA), sync.OnceValue(newRSA)}
 
 func newRSA() *rsa.PrivateKey {
@@ -49,7 +49,7 @@ func BenchmarkBearerAgain(b *testing.B) { race(b, bearers(b, true)) }
 
 func b64(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
-// claimsText is the payload of an honest token; extra members begin with a comma.
+// claimsText returns the payload of an honest token; extra members begin with a comma.
 func claimsText(aud string, expires time.Time, extra string) string {
 	if !expires.IsZero() {
 		extra = fmt.Sprintf(`,"exp":%d`, expires.Unix()) + extra
@@ -71,7 +71,7 @@ func appPair(t testing.TB) *token.KeyPair {
 	return pair
 }
 
-// sign makes a token by hand, so that none of the peers makes its own.
+// sign makes a token by hand, so that no peer verifies a token it has made itself.
 func sign(t testing.TB, key *rsa.PrivateKey, payload string) string {
 	signed := b64(header(t)) + "." + b64(payload)
 	digest := sha256.Sum256([]byte(signed))
@@ -138,7 +138,7 @@ func floorRSA(t testing.TB, good string, public *rsa.PublicKey) func() error {
 
 func floorMap(good string) func() error {
 	seen := map[string]bool{good: true}
-	raw := strings.Clone(good) // the same pointer would compare at once
+	raw := strings.Clone(good) // a clone: the same pointer would compare at once
 	return func() error {
 		if !seen[raw] {
 			return errRefused
@@ -163,7 +163,7 @@ func ourBearer(t testing.TB, cached bool) func(string) error {
 	}
 }
 
-// claimsForm is what golang-jwt decodes a token into.
+// claimsForm is the type into which golang-jwt decodes a token.
 type claimsForm struct {
 	jwt.RegisteredClaims
 	Scope []string `json:"service/scp"`
@@ -207,7 +207,8 @@ func jwx(public *rsa.PublicKey) func(string) error {
 	}
 }
 
-// katarasJWT looks its key up by kid; without, kataras takes no header with one.
+// katarasJWT finds its key by kid. Without a key finder, kataras refuses a header with
+// a kid.
 func katarasJWT(t testing.TB, public *rsa.PublicKey) func(string) error {
 	keys := kataras.Keys{}
 	keys.Register(kataras.RS256, appPair(t).KeyID, public, nil)

@@ -22,12 +22,12 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// chain is a server with one route, and one that the credential is not for.
+// chain is a server with two routes, one of which refuses the credential.
 type chain struct {
 	admits, refuses http.Handler
-	request         *http.Request // that has the credential
-	credential      string        // the header it is in
-	wrong           string        // for it
+	request         *http.Request // with the credential
+	credential      string        // the header that holds it
+	wrong           string        // a wrong value of that header
 	next            func(http.Header)
 }
 
@@ -52,8 +52,8 @@ func chainKinds(floor chainKind, signed func(testing.TB, http.Handler) chain) []
 	}
 }
 
-// contender sends the credential of a chain, and what it has to refuse. Client
-// makes the way to a handler.
+// contender returns a peer that sends the credential of a chain, with the inputs that
+// it must refuse. client connects it to a handler.
 func (c chain) contender(name string, credential func() http.Header, client func(http.Handler) func(http.Header) error) contender {
 	admits, refuses := client(c.admits), client(c.refuses)
 	return contender{name: name, good: func() error { return admits(credential()) }, bad: map[string]func() error{
@@ -63,10 +63,10 @@ func (c chain) contender(name string, credential func() http.Header, client func
 	}}
 }
 
-// again is the header of the request, renewed in place.
+// again renews the header of the request in place and returns it.
 func (c chain) again() http.Header { return c.renewed(c.request.Header) }
 
-// another may be in use beside others.
+// another returns a renewed copy of the header, for concurrent requests.
 func (c chain) another() http.Header { return c.renewed(c.request.Header.Clone()) }
 
 func (c chain) renewed(h http.Header) http.Header {
@@ -76,7 +76,7 @@ func (c chain) renewed(h http.Header) http.Header {
 	return h
 }
 
-// without is the header with another credential, or none.
+// without returns the header with another credential, or with none.
 func (c chain) without(credential string) http.Header {
 	h := c.request.Header.Clone()
 	h.Del(c.credential)
@@ -110,8 +110,8 @@ func floorChain(_ testing.TB, end http.Handler) chain {
 	return chain{admits: h, refuses: h, request: get("Accept", "*/*"), credential: "Accept"}
 }
 
-// guarded are two routes behind a guard; of the second the mechanism's
-// credential falls short.
+// guarded returns two routes behind a guard. The credential is not enough for the
+// second one.
 func guarded(m auth.Mechanism, end http.Handler, short auth.Need) (admits, refuses http.Handler) {
 	guard := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Mechanisms: []auth.Mechanism{m}}
 	route := func(n auth.Need) http.Handler {
@@ -138,8 +138,8 @@ func bearerRequest(t testing.TB, admits, refuses http.Handler) chain {
 		request: get(header, "Bearer "+goodToken(t)), wrong: "Bearer " + badTokens(t)["expired"]}
 }
 
-// signer makes signed requests with a millisecond each. They lie ahead of the
-// clock, as what was signed before a store was made is stale to it.
+// signer makes signed requests, each signed at its own millisecond. The times are ahead
+// of the clock, because a request signed before its store was made is stale.
 type signer struct {
 	names signing.Headers
 	start int64
@@ -154,7 +154,7 @@ func (s signer) put(h http.Header, timestamp, nonce, signature string) {
 	h[s.names.Timestamp][0], h[s.names.Nonce][0], h[s.names.Signature][0] = timestamp, nonce, signature
 }
 
-// signatureChain asks next for the credential of each request.
+// signatureChain calls next for the credential of each request.
 func signatureChain(t testing.TB, end http.Handler, next func(*signature.Mechanism, signer) func(http.Header)) chain {
 	m := &signature.Mechanism{
 		Credentials: signature.Memory{clientKey: {Key: newKey(t), Account: subject}},
@@ -171,7 +171,8 @@ func signatureChain(t testing.TB, end http.Handler, next func(*signature.Mechani
 	return c
 }
 
-// signedBefore signs a batch, and makes the store anew before any comes again.
+// signedBefore signs a batch of requests. It makes a new store before a request of the
+// batch is sent again.
 func signedBefore(t testing.TB, end http.Handler) chain {
 	const batch = 1 << 15
 	return signatureChain(t, end, func(m *signature.Mechanism, s signer) func(http.Header) {
@@ -192,7 +193,7 @@ func signedBefore(t testing.TB, end http.Handler) chain {
 	})
 }
 
-// signedNow signs each request when it is sent, as clients at once have to.
+// signedNow signs each request when it is sent, as concurrent clients must.
 func signedNow(t testing.TB, end http.Handler) chain {
 	return signatureChain(t, end, func(m *signature.Mechanism, s signer) func(http.Header) {
 		var sent atomic.Int64
@@ -204,14 +205,14 @@ func signedNow(t testing.TB, end http.Handler) chain {
 	})
 }
 
-// newReplays is a store that one client may fill.
+// newReplays returns a store that one client may fill.
 func newReplays(requests int) *signing.Memory {
 	store := signing.NewMemory(requests)
 	store.PerKey = requests
 	return store
 }
 
-// sessionChain is passed by a session that it opens.
+// sessionChain accepts a session that it opens.
 func sessionChain(t testing.TB, end http.Handler) chain {
 	manager := &session.Manager{Store: new(session.Memory)}
 	opened := httptest.NewRecorder()
@@ -230,7 +231,7 @@ func cookieRequest(admits, refuses http.Handler, c *http.Cookie) chain {
 		request: get("Cookie", c.Name+"="+c.Value), wrong: c.Name + "=6dM" + c.Value[3:]}
 }
 
-// authnChain asks the least of authn-go: one look-up of a token.
+// authnChain makes authn-go do the least: one look-up of a token.
 func authnChain(t testing.TB, end http.Handler) chain {
 	c := bearerRequest(t, nil, nil)
 	good, _ := authn.BearerToken(c.request)

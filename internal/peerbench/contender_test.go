@@ -5,18 +5,19 @@ import (
 	"testing"
 )
 
-// contender is a peer that can be run.
+// contender is a peer that can run.
 type contender struct {
 	name string
 	good func() error
 
-	// bad are the inputs that have to be refused, by what is wrong with them.
-	// A floor has none.
+	// bad are the inputs that must be refused, by what is wrong with them. A floor has
+	// none.
 	bad map[string]func() error
 }
 
-// check holds contenders to their row: all are there, each accepts the good
-// input, and refuses each bad one but those the row says it accepts.
+// check compares contenders with their row. All must exist, and each must accept the
+// good input. Each must refuse every bad input except those that the row says it
+// accepts.
 func check(t *testing.T, name string, contenders []contender) {
 	t.Helper()
 	r, ok := find(name)
@@ -94,8 +95,8 @@ func race(b *testing.B, contenders []contender) {
 	}
 }
 
-// thereAndBack is all in turn and then in reverse: over both turns, a machine
-// that grows slower or faster treats all alike.
+// thereAndBack returns all in order and then in reverse order. Over both turns, a
+// machine that slows down or speeds up affects all peers alike.
 func thereAndBack[T any](all []T) []T {
 	back := slices.Clone(all)
 	slices.Reverse(back)

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// effort is how much a run does.
+// effort is the amount of work of a run.
 type effort struct {
 	quick      bool
 	passes     int
 	benchtime  time.Duration
-	live, rows int // flags of the benchmarks
+	live, rows int // the benchmarks' flags of these names
 }
 
 func effortOf(quick bool) effort {
@@ -31,12 +31,11 @@ func effortOf(quick bool) effort {
 // turns is how often each peer is timed: twice in a pass.
 func (e effort) turns() int { return 2 * e.passes }
 
-// measure runs the tests, and then all benchmarks in each pass: what else the
-// machine does meanwhile meets all peers alike, as it would not if each had its
-// samples in a row. Each row has a process of its own, so that none pays for
-// the garbage and the memory of another.
+// measure runs the tests, and then all benchmarks in each pass. The peers of a row take
+// turns, so that other load on the machine affects all of them alike. Each row has its
+// own process, so that no row pays for the garbage and the memory of another.
 //
-// Binaries are by toolchain.
+// binaries maps a toolchain to its binary.
 func (e effort) measure(binaries map[string]string) (*measured, error) {
 	own := []string{"-live", strconv.Itoa(e.live), "-rows", strconv.Itoa(e.rows), "-test.timeout=10m"}
 	for _, binary := range binaries {
@@ -62,7 +61,7 @@ func (e effort) measure(binaries map[string]string) (*measured, error) {
 	return m, errors.Join(m.complete(e.turns()), m.grew(e.turns(), e.live))
 }
 
-// execute runs the benchmarks' binary with the runtime as it is by default.
+// execute runs a benchmark binary with the default settings of the Go runtime.
 func execute(binary string, args []string, out io.Writer) error {
 	cmd := exec.Command(binary, args...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(setting string) bool {

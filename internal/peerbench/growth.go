@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// growthRow is a line of the table of growth: what a request costs in a store of
-// few entries and of many.
+// growthRow is a line of the growth table: the cost of a request in stores of few and
+// of many entries.
 type growthRow struct {
-	name  string // of the benchmark below BenchmarkGrowth
+	name  string // name of the benchmark below BenchmarkGrowth
 	title string
-	class string // how its line looks in the plot; see style
+	class string // style of its line in the plot; see style
 	note  string
 }
 
@@ -22,14 +22,15 @@ var growthRows = []growthRow{
 	{"memory_session", "session look-up, memory", "ours", ""},
 	{"memory_ledger", "ledger look-up, memory", "other0", ""},
 	{"memory_issue", "ledger Issue, memory", "other1", "all entries are of one subject"},
-	{"memory_claim", "replay refused, memory", "other2", "a claim of a request that is known; making it is in the time"},
+	{"memory_claim", "replay refused, memory", "other2", "a claim of a known request; the time includes making it"},
 	{"SQLite_session", "session look-up, SQLite", "other3", ""},
 	{"SQLite_ledger", "ledger look-up, SQLite", "other4", ""},
 	{"SQLite_claim", "replay claim, SQLite", "other5", "in the memory of the process, so without a disk"},
-	{"SQLite_page", "list page, SQLite", "other6", "100 rows, or all ten, behind the middle"},
+	{"SQLite_page", "list page, SQLite", "other6", "100 rows, or all ten, from the middle on"},
 }
 
-// growthSizes are how many entries a store has, up to the most of a run.
+// growthSizes returns the numbers of entries that are timed, up to the largest number
+// of a run.
 func growthSizes(most int) []int {
 	sizes := []int{10}
 	for n := 100; n <= most; n *= 10 {
@@ -38,16 +39,16 @@ func growthSizes(most int) []int {
 	return sizes
 }
 
-// grown is the median time of a row at a size, 0 if it was not measured.
+// grown returns the median time of a row at a size, or 0 if it was not measured.
 func (m *measured) grown(r growthRow, n int) float64 {
 	return median(m.samples[sampleKey{growthBenchmark + "/" + r.name, strconv.Itoa(n), unitTime}])
 }
 
-// growthTable is the table of growth, for stores of up to so many entries.
+// growthTable writes the table of growth for the sizes of the run.
 func (p report) growthTable(b *bytes.Buffer) {
 	sizes := growthSizes(p.live)
-	b.WriteString("## Growth\n\nWhat a request costs in a store that holds so many entries. SQLite is in the memory of the process: the curve is of\n" +
-		"its indexes, not of a disk. PostgreSQL is skipped here, see \"Measured elsewhere\".\n\n| operation |")
+	b.WriteString("## Growth\n\nThe cost of a request in a store with so many entries. SQLite is in the memory of the process: the curve shows its\n" +
+		"indexes, not a disk. For PostgreSQL see \"Measured elsewhere\".\n\n| operation |")
 	rule := "|---|"
 	for _, n := range sizes {
 		fmt.Fprintf(b, " %s |", grouped(float64(n)))
@@ -80,10 +81,10 @@ func growthPlot(m *measured, most int) plot {
 	return p
 }
 
-// coresRow is what two cores do together, beside one.
+// coresRow is an operation that is timed on one core and on two.
 type coresRow struct {
 	name, title string
-	least       float64 // the target
+	least       float64 // the target: the minimum ratio
 }
 
 const coresBenchmark = "Cores"
@@ -95,14 +96,14 @@ var coresRows = []coresRow{
 	{"cached_full", "auth.Cached, twice as many accounts as it keeps", 1.6},
 }
 
-// on is the median time of an operation on so many cores.
+// on returns the median time of an operation on a number of cores.
 func (m *measured) on(r coresRow, cores string) float64 {
 	return median(m.samples[sampleKey{coresBenchmark + "/" + r.name, cores, unitTime}])
 }
 
-// coresTable is the table of what a second core adds.
+// coresTable writes the table of what a second core adds.
 func (p report) coresTable(b *bytes.Buffer) {
-	b.WriteString("## From one core to two\n\nThe time of the whole run for each operation, the inverse of the throughput: GOMAXPROCS goroutines do the same at once.\n\n" +
+	b.WriteString("## From one core to two\n\nThe time of the whole run divided by its operations, the inverse of the throughput. GOMAXPROCS goroutines do the same concurrently.\n\n" +
 		"| operation | 1 core | 2 cores | ratio | target | |\n|---|--:|--:|--:|--:|---|\n")
 	for _, r := range coresRows {
 		one, two := p.on(r, "1"), p.on(r, "2")
@@ -116,7 +117,8 @@ func (p report) coresTable(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\nPast its limit `auth.Cached` takes %s × the time of a hit, on one core; the target is ≤ 1.50.\n\n", ratio(full/fits))
 }
 
-// grew tells whether all of growth and cores was measured so often.
+// grew returns an error unless each growth and cores row has the given number of
+// samples.
 func (m *measured) grew(samples, most int) error {
 	check := func(row, peer string) error {
 		if n := len(m.samples[sampleKey{row, peer, unitTime}]); n != samples {

@@ -27,7 +27,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// grown are the operations of growthRows. Each makes a store of so many entries and
+// grown maps the names in growthRows to operations. Each makes a store of n entries and
 // returns a request to it.
 var grown = map[string]func(t testing.TB, n int) func(i int) error{
 	"memory_session": func(t testing.TB, n int) func(int) error { return sessionsOf(t, new(session.Memory), n, n) },
@@ -36,7 +36,7 @@ var grown = map[string]func(t testing.TB, n int) func(i int) error{
 	"memory_claim": func(t testing.TB, n int) func(int) error {
 		store := &signing.Memory{PerKey: *live}
 		claimsOf(t, store, uint64(n))
-		return func(i int) error { // again, so that the store does not grow meanwhile
+		return func(i int) error { // claims known requests again, so that the store does not grow
 			if err := store.Claim(context.Background(), use(uint64(i%n)+1)); !errors.Is(err, signing.ErrReplayed) {
 				return fmt.Errorf("claimed again: %v", err)
 			}
@@ -63,7 +63,7 @@ var grown = map[string]func(t testing.TB, n int) func(i int) error{
 	"SQLite_page": pageOf,
 }
 
-// known is how many entries of a database are asked for.
+// known is how many entries of a database are requested.
 const known = 1000
 
 func BenchmarkGrowth(b *testing.B) {
@@ -74,7 +74,7 @@ func BenchmarkGrowth(b *testing.B) {
 			for _, n := range sizes {
 				requests[n] = grown[r.name](b, n)
 			}
-			runtime.GC() // of what filling has left
+			runtime.GC() // garbage of filling the store
 			for _, n := range thereAndBack(sizes) {
 				b.Run(strconv.Itoa(n), func(b *testing.B) {
 					i := 0
@@ -90,7 +90,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// sessionsOf adds some sessions, and looks them up in turn.
+// sessionsOf adds some sessions and gets them in turn.
 func sessionsOf(t testing.TB, store session.Store, n, some int) func(int) error {
 	hashes := make([][32]byte, some)
 	for i := range hashes {
@@ -110,7 +110,7 @@ func sessionsOf(t testing.TB, store session.Store, n, some int) func(int) error 
 	}
 }
 
-// tokensOf issues some tokens, and asks for them in turn.
+// tokensOf issues some tokens and spends them in turn.
 func tokensOf(t testing.TB, ledger token.Ledger, n, some int) func(int) error {
 	records := make([]token.Record, some)
 	for i := range records {
@@ -126,7 +126,7 @@ func tokensOf(t testing.TB, ledger token.Ledger, n, some int) func(int) error {
 	}
 }
 
-// issues issues a token and revokes it, of a subject that has n others.
+// issues issues and revokes a token of a subject that has n others.
 func issues(t testing.TB, n int) func(int) error {
 	var ledger token.MemoryLedger
 	r := token.Record{ClientKey: issuer, Subject: subject, KeyID: "key", Issued: time.Now()}
@@ -142,7 +142,7 @@ func issues(t testing.TB, n int) func(int) error {
 	}
 }
 
-// claimsOf claims n requests, and goes on with others.
+// claimsOf claims n requests and returns a function that claims others.
 func claimsOf(t testing.TB, store signing.Replays, n uint64) func(int) error {
 	next := uint64(0)
 	claim := func(int) error {
@@ -162,7 +162,7 @@ func sqliteDB(t testing.TB) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(1) // each connection would have tables of its own
+	db.SetMaxOpenConns(1) // in memory, each connection would have its own tables
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -194,10 +194,10 @@ func bulk(t testing.TB, db *sql.DB, table, row string, n int) {
 	}
 }
 
-// pageOf pages the rows of a list behind its middle.
+// pageOf reads a page of a list that begins behind its middle.
 func pageOf(t testing.TB, n int) func(int) error {
 	db := sqliteDB(t)
-	if _, err := db.Exec("CREATE TABLE peer_notes (id TEXT PRIMARY KEY, likes INTEGER NOT NULL)"); err != nil {
+	if _, err := db.Exec("CREATE TABLE peer_notes (id TEXT PRIMARY KEY, likes INTEGER NOT NULL) STRICT"); err != nil {
 		t.Fatal(err)
 	}
 	list := notesTable
@@ -231,7 +231,7 @@ func pageOf(t testing.TB, n int) func(int) error {
 	}
 }
 
-// countRows reads a page, which has at least so many rows.
+// countRows reads a page, which must have at least n rows.
 func countRows(db *sql.DB, least int, text string, args ...any) error {
 	rows, err := db.Query(text, args...)
 	if err != nil {
@@ -252,8 +252,8 @@ func countRows(db *sql.DB, least int, text string, args ...any) error {
 	return rows.Err()
 }
 
-// together are the operations of coresRows. Each is called by a goroutine for
-// itself, and returns what the goroutine repeats.
+// together maps the names in coresRows to operations. Each goroutine calls its
+// operation once, and repeats the function that it returns.
 func together(t testing.TB) map[string]func() func() error {
 	memory, claimed := signing.NewMemory(64_000_000), new(atomic.Uint64)
 	memory.PerKey = 64_000_000
@@ -262,7 +262,7 @@ func together(t testing.TB) map[string]func() func() error {
 			return signedCommand(t, signedInput{secret: secret, at: time.Now(), nonce: "Abcdefgh12345678"})
 		},
 		"claim": func() func() error {
-			// A range for each, so that the count is not what they wait for.
+			// Each goroutine has its own range, so that none waits for a shared counter.
 			next := claimed.Add(1) << 22
 			return func() error {
 				next++
@@ -274,7 +274,7 @@ func together(t testing.TB) map[string]func() func() error {
 	}
 }
 
-// accountsOf asks a cache of 10,000 for so many accounts.
+// accountsOf gets n accounts from a cache of 10,000.
 func accountsOf(n int) func() func() error {
 	directory, ids := new(auth.Memory), make([]string, n)
 	for i := range ids {
@@ -286,7 +286,7 @@ func accountsOf(n int) func() func() error {
 		cached.Account(context.Background(), "acme", id)
 	}
 	return func() func() error {
-		i := goroutines.Add(1) * 7919 // each begins somewhere else
+		i := goroutines.Add(1) * 7919 // each begins at another account
 		return func() error {
 			i++
 			_, err := cached.Account(context.Background(), "acme", ids[i%uint64(n)])
@@ -340,8 +340,8 @@ func TestGrowthHasItsOperations(t *testing.T) {
 	}
 }
 
-// printedGrowth is what a run prints when all takes as long as its entries or its
-// cores say.
+// printedGrowth is the output of a run in which each time equals the number of entries
+// or of cores.
 func printedGrowth(most int) string {
 	var b strings.Builder
 	for _, r := range growthRows {

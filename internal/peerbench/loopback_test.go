@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// connections are open to a server at once.
+// connections is how many connections to a server are open at the same time.
 const connections = 8
 
 func TestLoopback(t *testing.T) { check(t, "Loopback", loopbacks(t)) }
@@ -32,7 +32,7 @@ func BenchmarkLoopback(b *testing.B) {
 	}
 }
 
-// loopbacks are servers of their own, and one client of all.
+// loopbacks returns peers that each have their own server, and share one client.
 func loopbacks(t testing.TB) (contenders []contender) {
 	transport := &http.Transport{MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -54,7 +54,7 @@ func loopbacks(t testing.TB) (contenders []contender) {
 	return contenders
 }
 
-// send asks a server for what r asks for.
+// send sends a copy of r to a server.
 func send(client http.RoundTripper, server string, r *http.Request, header http.Header) error {
 	sent, err := http.NewRequest(r.Method, server+r.URL.Path, nil)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// compared are the figures of which less is better.
+// compared lists the units in which less is better.
 var compared = []string{unitTime, unitAllocs, unitBytes, unitRequest, unitGC}
 
-// losses says where another implementation needs less than ours, and where ours
+// losses writes where another implementation needs less than ours, and where ours
 // misses a target.
 func (p report) losses(b *bytes.Buffer) {
 	b.WriteString("## Where tenantkit loses\n\n")
@@ -21,7 +21,7 @@ func (p report) losses(b *bytes.Buffer) {
 		}
 		n++
 		fmt.Fprintf(b, "- %s: %s.", r.title, strings.Join(losses, "; "))
-		if r.because != "" && r.because != because { // rows of one benchmark share it
+		if r.because != "" && r.because != because { // rows of one benchmark share the reason
 			fmt.Fprintf(b, " %s", r.because)
 		}
 		because = r.because
@@ -42,7 +42,7 @@ func (p report) missesOf(r row) (misses []string) {
 	return misses
 }
 
-// lossesOf has an entry for each peer that needs less of something.
+// lossesOf returns an entry for each peer that needs less of something.
 func (p report) lossesOf(r row) (losses []string) {
 	for _, other := range r.others() {
 		var more []string
@@ -67,7 +67,7 @@ func loss(unit string, us, them float64) string {
 	return fmt.Sprintf("%s × the %s", ratio(us/them), unitNames[unit])
 }
 
-// does names the peer, with what it does less.
+// does returns the peer's name, and what it does not check.
 func (p peer) does() string {
 	if len(p.accepts) == 0 {
 		return p.name

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// machine is what figures depend on.
+// machine is the environment that the figures depend on.
 type machine struct {
 	cpu, goVersion, commit string
 	cores                  int
-	versions               map[string]string // of modules
+	versions               map[string]string // by module
 	start, end             moment
 }
 
 // moment is the state of the machine at a time.
 type moment struct {
 	at   time.Time
-	load float64 // of the last minute; negative where the system does not say
+	load float64 // load average of the last minute; negative if the system has none
 }
 
 func now() moment { return moment{time.Now(), load()} }
 
-// load reads what Linux says; others have no file to ask.
+// load reads the load average from Linux; other systems have no such file.
 func load() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -38,8 +38,8 @@ func load() float64 {
 	return load
 }
 
-// disturbances are why the figures of a run should not be quoted. The bound at
-// the end leaves room for the run itself, which keeps all cores busy at times.
+// disturbances returns why the figures of a run must not be quoted. The limit at the
+// end is higher because the run itself sometimes uses all cores.
 func (m machine) disturbances() (all []string) {
 	idle, busy := float64(m.cores)/2, float64(m.cores)+1
 	if m.start.load > idle {
@@ -54,7 +54,7 @@ func (m machine) disturbances() (all []string) {
 	return all
 }
 
-// machineOf is the machine of a run, which has printed its CPU.
+// machineOf returns the machine of a run. The run has printed the CPU.
 func machineOf(cpu string, start moment) (machine, error) {
 	versions := map[string]string{}
 	list, err := goCommand("", "list", "-m", "-f", "{{.Path}} {{.Version}}", "all")

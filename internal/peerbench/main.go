@@ -1,9 +1,9 @@
-// Command peerbench times this module beside others that do the same, in one
-// run on one machine, and writes the report RESULTS.md with its plots.
+// Command peerbench times this module beside other modules with the same task, in one
+// run on one machine. It writes the report RESULTS.md and its plots.
 //
 //	GOWORK=off go run . -o RESULTS.md
 //
-// It has to be run in its own folder, on a machine with nothing else to do.
+// Run it in its own folder, on an otherwise idle machine.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 }
 
 func run(out string, quick bool) error {
-	start := now() // before the compiler makes a load of its own
+	start := now() // before the compiler loads the machine
 	e := effortOf(quick)
 	folder, err := os.MkdirTemp("", "peerbench")
 	if err != nil {
@@ -61,8 +61,7 @@ func run(out string, quick bool) error {
 	)
 }
 
-// goCommand runs the go command on this module alone, and with a toolchain, if
-// one is named.
+// goCommand runs the go command in this module alone, with a toolchain if one is named.
 func goCommand(toolchain string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "GOWORK=off")

@@ -19,7 +19,7 @@ const (
 	unitGC      = "ns/GC"
 )
 
-// unitNames are the units in words.
+// unitNames maps the units to words.
 var unitNames = map[string]string{
 	unitTime: "time", unitAllocs: "allocations", unitBytes: "bytes allocated", unitRequest: "bytes per request", unitGC: "full GC",
 }
@@ -30,21 +30,21 @@ type measured struct {
 	samples map[sampleKey][]float64
 }
 
-// sampleKey names a peer of a row as a benchmark does: with _ for blanks.
+// sampleKey names a peer of a row as in a benchmark's output: with _ for blanks.
 type sampleKey struct{ row, peer, unit string }
 
 func newMeasured() *measured { return &measured{samples: map[sampleKey][]float64{}} }
 
 var (
 	cpuLine       = regexp.MustCompile(`^cpu: (.*)`)
-	toolchainLine = regexp.MustCompile(`^toolchain: (.*)`) // written by the process's parent
-	// benchmarkLine has the row, the peer, a number if it is not the peer's first
-	// turn, the number of processors if there is more than one, the iterations,
-	// and pairs of value and unit.
+	toolchainLine = regexp.MustCompile(`^toolchain: (.*)`) // written by measure
+	// benchmarkLine matches a line of a benchmark: the row, the peer, and a number after
+	// the peer's first turn. The number of processors follows if there is more than one.
+	// Then come the iterations, and pairs of value and unit.
 	benchmarkLine = regexp.MustCompile(`^Benchmark(\S+)/([^/\s]+?)(?:#\d+)?(?:-\d+)?\s+\d+\s+(.*)`)
 )
 
-// read takes what one pass has printed.
+// read reads the output of one process.
 func (m *measured) read(r io.Reader) error {
 	lines, of := bufio.NewScanner(r), ""
 	for lines.Scan() {
@@ -77,12 +77,12 @@ func (m *measured) add(row, peer string, pairs []string) error {
 	return nil
 }
 
-// of returns the samples of a figure in order.
+// of returns the sorted samples of a figure.
 func (m *measured) of(r row, p peer, unit string) []float64 {
 	return slices.Sorted(slices.Values(m.samples[sampleKey{r.name, p.benchmark(), unit}]))
 }
 
-// median is the middle sample, 0 and false if there is none.
+// median returns the middle sample, or 0 and false if there is none.
 func (m *measured) median(r row, p peer, unit string) (float64, bool) {
 	samples := m.of(r, p, unit)
 	return median(samples), len(samples) > 0
@@ -96,21 +96,20 @@ func median(samples []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// time is the median of the time, which complete has seen.
+// time returns the median time. complete has checked that it exists.
 func (m *measured) time(r row, p peer) float64 {
 	ns, _ := m.median(r, p, unitTime)
 	return ns
 }
 
-// spread is how far the middle half of the times is apart, as a part of the
-// median.
+// spread returns the distance of the quartiles of the times, divided by the median.
 func (m *measured) spread(r row, p peer) float64 {
 	samples := m.of(r, p, unitTime)
 	quarter := len(samples) / 4
 	return (samples[len(samples)-1-quarter] - samples[quarter]) / m.time(r, p)
 }
 
-// usualSpread is the median of all spreads.
+// usualSpread returns the median of all spreads.
 func (m *measured) usualSpread() float64 {
 	var all []float64
 	for _, r := range rows {
@@ -122,14 +121,15 @@ func (m *measured) usualSpread() float64 {
 	return all[len(all)/2]
 }
 
-// figure is the median of a figure by its names.
+// figure returns the median of a figure.
 func (m *measured) figure(f figure) (float64, bool) {
 	r, _ := find(f.row)
 	p, _ := r.peer(f.peer)
 	return m.median(r, p, f.unit)
 }
 
-// complete tells whether each peer was timed so often, and each target measured.
+// complete returns an error unless each peer has the given number of samples and each
+// target was measured.
 func (m *measured) complete(samples int) error {
 	for _, r := range rows {
 		for _, p := range r.peers {

@@ -33,7 +33,7 @@ type plainPage struct {
 	HasMore bool      `json:"hasMore"`
 }
 
-// page is the body of one page; change may alter its items.
+// page returns the body of one page; change may alter its items.
 func page(t testing.TB, change func(items []message)) []byte {
 	l := envelope.List[message]{}
 	for i := range pageItems {
@@ -64,10 +64,10 @@ func counted(n int, err error) error {
 func TestPageDecode(t *testing.T)      { check(t, "PageDecode", decoders(t)) }
 func BenchmarkPageDecode(b *testing.B) { race(b, decoders(b)) }
 
-// stream hides all but Read, as the body of a reply does.
+// stream hides all methods but Read, like the body of a reply.
 type stream struct{ io.Reader }
 
-// decoders all read the same stream, whose length they are not told.
+// decoders all read the same stream. Its length is unknown to them.
 func decoders(t testing.TB) []contender {
 	const limit = 1 << 20
 	good := page(t, nil)
@@ -120,8 +120,8 @@ func unmarshal(r io.Reader, v any) error {
 	return json.Unmarshal(body, v)
 }
 
-// notCounted takes "no items" for an answer: that a page has all its items is
-// this test's wish, and not a check of the decoder.
+// notCounted accepts "no items" as an answer. That a page has all its items is a
+// condition of this test, and not a check of the decoder.
 func notCounted(err error) error {
 	if err != nil && err.Error() == "0 items" {
 		return nil
@@ -200,7 +200,7 @@ func ourWalk(client *http.Client) (n int, err error) {
 	return n, nil
 }
 
-// stripePage is a list as the SDK's types are, with our items.
+// stripePage is a list in the form of the SDK's types, with our items.
 type stripePage struct {
 	stripe.ListMeta
 	Data []*message `json:"data"`

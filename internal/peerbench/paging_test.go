@@ -51,8 +51,8 @@ var notesTable = sqlpage.Table{
 	},
 }
 
-// notes is the table, in the memory of the process, with the indexes that
-// sqlpage asks for; and the same rows in order.
+// notes holds the table, in the memory of the process, with the indexes that
+// sqlpage.Indexes returns. It also holds the same rows in order.
 var notes = sync.OnceValues(func() (*sql.DB, []note) {
 	must := func(err error) {
 		if err != nil {
@@ -61,11 +61,11 @@ var notes = sync.OnceValues(func() (*sql.DB, []note) {
 	}
 	db, err := sql.Open("sqlite", ":memory:")
 	must(err)
-	db.SetMaxOpenConns(1) // each connection would have a table of its own
+	db.SetMaxOpenConns(1) // in memory, each connection would have its own table
 	schema := paging.Schema{Properties: []paging.Property{{Path: "likes", Type: paging.Integer, Sort: true}}}
 	indexes, err := sqlpage.Indexes(schema, notesTable, sqlpage.SQLite)
 	must(err)
-	_, err = db.Exec("CREATE TABLE notes (id TEXT PRIMARY KEY, likes INTEGER NOT NULL)")
+	_, err = db.Exec("CREATE TABLE notes (id TEXT PRIMARY KEY, likes INTEGER NOT NULL) STRICT")
 	must(err)
 	_, err = db.Exec(`WITH RECURSIVE s (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < $1 - 1)
 		INSERT INTO notes SELECT printf('%09d', i), i * 7919 % 1000 FROM s`, *tableRows)
@@ -82,21 +82,21 @@ var notes = sync.OnceValues(func() (*sql.DB, []note) {
 	return db, all
 })
 
-// place is where a page begins, and what it has.
-type place struct {
+// position is the start of a page and its expected rows.
+type position struct {
 	skip int
-	last note // before the page; none if skip is 0
+	last note // the row before the page; unset if skip is 0
 	want []string
 	db   *sql.DB
 }
 
-func placeOf(t testing.TB, d depth) place {
+func positionOf(t testing.TB, d depth) position {
 	perMille, err := strconv.Atoi(d.perMille)
 	if err != nil {
 		t.Fatal(err)
 	}
 	db, all := notes()
-	p := place{db: db, skip: min(len(all)*perMille/1000, len(all)-pageLimit)}
+	p := position{db: db, skip: min(len(all)*perMille/1000, len(all)-pageLimit)}
 	if p.skip > 0 {
 		p.last = all[p.skip-1]
 	}
@@ -106,8 +106,8 @@ func placeOf(t testing.TB, d depth) place {
 	return p
 }
 
-// read is the page that a query has begun, held to what is wanted.
-func (p place) read(rows *sql.Rows, err error) error {
+// read reads the page that a query returns and compares it with the expected rows.
+func (p position) read(rows *sql.Rows, err error) error {
 	if err != nil {
 		return err
 	}
@@ -126,9 +126,8 @@ func (p place) read(rows *sql.Rows, err error) error {
 	return rows.Err()
 }
 
-// byHand is a statement that is written and prepared once, as who writes it by
-// hand would.
-func (p place) byHand(t testing.TB, text string, args ...any) func() error {
+// byHand runs a statement that was written by hand and prepared once.
+func (p position) byHand(t testing.TB, text string, args ...any) func() error {
 	statement, err := p.db.Prepare(text)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +137,7 @@ func (p place) byHand(t testing.TB, text string, args ...any) func() error {
 }
 
 func pagers(t testing.TB, d depth) []contender {
-	p := placeOf(t, d)
+	p := positionOf(t, d)
 	return []contender{
 		{name: "row comparison", good: p.rowComparison(t)},
 		{name: ours, good: p.ours(t)},
@@ -149,7 +148,7 @@ func pagers(t testing.TB, d depth) []contender {
 
 const firstPage = "SELECT id FROM notes ORDER BY likes, id LIMIT $1"
 
-func (p place) rowComparison(t testing.TB) func() error {
+func (p position) rowComparison(t testing.TB) func() error {
 	if p.skip == 0 {
 		return p.byHand(t, firstPage, pageLimit+1)
 	}
@@ -157,7 +156,7 @@ func (p place) rowComparison(t testing.TB) func() error {
 		p.last.likes, p.last.id, pageLimit+1)
 }
 
-func (p place) expansion(t testing.TB) func() error {
+func (p position) expansion(t testing.TB) func() error {
 	if p.skip == 0 {
 		return p.rowComparison(t)
 	}
@@ -165,8 +164,8 @@ func (p place) expansion(t testing.TB) func() error {
 		p.last.likes, p.last.id, pageLimit+1)
 }
 
-// ours writes the statement anew with each page, as a server does, and runs it by Pages.
-func (p place) ours(t testing.TB) func() error {
+// ours writes the statement anew for each page, as a server does, and runs it by Pages.
+func (p position) ours(t testing.TB) func() error {
 	q := paging.Query{Sort: []paging.Key{{Path: "likes"}, {Path: "_id"}}, Limit: pageLimit}
 	if p.skip > 0 {
 		var err error

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// TestPlainServer is the plain server where startPlain has started this program. It is
-// killed.
+// TestPlainServer is the plain server if startPlain has started this program. Its
+// parent kills it.
 func TestPlainServer(t *testing.T) {
 	file := os.Getenv(plainFile)
 	if file == "" {
@@ -42,7 +42,7 @@ func TestPlainServer(t *testing.T) {
 	t.Fatal(http.Serve(listener, newPlainServer().routes()))
 }
 
-// TestPlainServerAnswers holds it to what it is sent.
+// TestPlainServerAnswers checks the replies of the plain server.
 func TestPlainServerAnswers(t *testing.T) {
 	web := httptest.NewServer(newPlainServer().routes())
 	defer web.Close()
@@ -57,7 +57,7 @@ func TestPlainServerAnswers(t *testing.T) {
 	}
 }
 
-// plainMessage is what the reference server shows of one.
+// plainMessage has the properties of a message of the reference server.
 type plainMessage struct {
 	ID     string            `json:"_id"`
 	Object string            `json:"object"`
@@ -69,8 +69,8 @@ type plainMessage struct {
 	Meta   map[string]string `json:"c_meta,omitempty"`
 }
 
-// plainServer is the least that answers the same requests: no credentials, no scopes, no
-// filters, no log, and nothing is kept.
+// plainServer is the least that answers the same requests: no credentials, no scopes,
+// no filters, no log, and nothing is stored.
 type plainServer struct {
 	mu   sync.RWMutex
 	byID map[string]plainMessage
@@ -147,8 +147,8 @@ func sendJSON(w http.ResponseWriter, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-// messageID is the id of a demo message of the reference server, which depends on its
-// number alone.
+// messageID returns the id of a demo message of the reference server. It depends only
+// on the message's number.
 func messageID(n int) string {
 	first := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	kind := sha256.Sum256([]byte("acme/c_message"))

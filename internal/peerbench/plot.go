@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// plot is a line for each peer: time upwards, on a logarithmic axis.
+// plot has a line for each peer; the time axis is logarithmic.
 type plot struct {
 	title, x, y string
 	logX        bool
@@ -20,24 +20,25 @@ type plot struct {
 
 type line struct {
 	name   string
-	class  string // how it looks
+	class  string // style of the line
 	points []point
 }
 
 type point struct{ x, y float64 }
 
-// scopePlot is time against the number of chains.
+// scopePlot plots the time against the number of chains.
 func scopePlot(m *measured, title, prefix string) plot {
 	return plot{title, "chains in the list (logarithmic)", "time of a check (logarithmic)", true, m.linesOf(prefix, func(n float64) float64 { return n })}
 }
 
-// pagingPlot is time against the row that a page begins behind.
+// pagingPlot plots the time against the first row of a page.
 func pagingPlot(m *measured, rows int) plot {
 	return plot{"A page of 100 rows from SQLite", "row that the page begins behind", "time of a page (logarithmic)", false,
 		m.linesOf(pagingPrefix, func(perMille float64) float64 { return perMille * float64(rows) / 1000 })}
 }
 
-// linesOf reads rows whose name ends with a number.
+// linesOf returns the lines of the rows whose name is prefix and a number. x converts
+// the number to a value of the horizontal axis.
 func (m *measured) linesOf(prefix string, x func(float64) float64) (lines []line) {
 	for _, r := range rows {
 		last, ok := strings.CutPrefix(r.name, prefix)
@@ -46,7 +47,7 @@ func (m *measured) linesOf(prefix string, x func(float64) float64) (lines []line
 		}
 		n, err := strconv.ParseFloat(last, 64)
 		if err != nil {
-			panic(err) // the rows are ours
+			panic(err) // rows is part of this program
 		}
 		if lines == nil {
 			lines = linesOf(r.peers)
@@ -58,8 +59,8 @@ func (m *measured) linesOf(prefix string, x func(float64) float64) (lines []line
 	return lines
 }
 
-// linesOf names peers: floors, ours and its variants look alike in all plots,
-// and each of the others has a colour of its own.
+// linesOf returns a line for each peer. Floors, ours and its variants look alike in all
+// plots; each other peer has its own colour.
 func linesOf(peers []peer) (lines []line) {
 	others := 0
 	for _, p := range peers {
@@ -78,15 +79,15 @@ func linesOf(peers []peer) (lines []line) {
 	return lines
 }
 
-// colours is how many others can be told apart.
+// colours is the number of colours for other peers.
 const colours = 7
 
-// The picture, in pixels; the names of the lines stand right of the frame.
+// The picture, in pixels. The names of the lines are right of the frame.
 const (
 	width, height            = 780, 450
 	left, right, top, bottom = 92, 596, 44, 388
 	labelHeight              = 16
-	labelGap                 = 22 // between the frame and a name, bridged by a thin line
+	labelGap                 = 22 // between the frame and a name; a thin line connects them
 )
 
 // axis maps values to pixels.
@@ -107,7 +108,8 @@ func (a axis) at(v float64) float64 {
 	return a.from + (v-low)/(high-low)*(a.to-a.from)
 }
 
-// ticks are the powers of ten of a logarithmic axis, and quarters of another.
+// ticks returns the powers of ten of a logarithmic axis, and the quarters of a linear
+// one.
 func (a axis) ticks() (ticks []float64) {
 	if !a.log {
 		for i := range 5 {
@@ -184,7 +186,7 @@ func (p plot) frame(b *bytes.Buffer, x, y axis) {
 		(top+bottom)/2, html.EscapeString(p.y))
 }
 
-// grouped writes a whole number with a space between thousands.
+// grouped formats a whole number with a space between thousands.
 func grouped(v float64) string {
 	digits := fmt.Sprintf("%.0f", v)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -193,7 +195,7 @@ func grouped(v float64) string {
 	return digits
 }
 
-// tickTime writes a power of ten of nanoseconds.
+// tickTime formats a power of ten of nanoseconds.
 func tickTime(ns float64) string {
 	switch {
 	case ns < 999:
@@ -204,7 +206,7 @@ func tickTime(ns float64) string {
 	return fmt.Sprintf("%.4g ms", ns/1e6)
 }
 
-// draw draws the line, and its name at that height.
+// draw draws the line, and its name at a height.
 func (l line) draw(b *bytes.Buffer, x, y axis, name float64) {
 	var path strings.Builder
 	for j, at := range l.points {
@@ -218,11 +220,11 @@ func (l line) draw(b *bytes.Buffer, x, y axis, name float64) {
 		right, l.end(y), right+labelGap-4, name, right+labelGap, name+4, html.EscapeString(l.name))
 }
 
-// end is where the line meets the right side of the frame.
+// end returns the height at which the line meets the right side of the frame.
 func (l line) end(y axis) float64 { return y.at(l.points[len(l.points)-1].y) }
 
-// names are the heights of the lines' names: as near to the ends as there is
-// room. Names that would overlap share the way they have to give.
+// names returns the heights of the lines' names, as near to the ends of the lines as
+// there is room. Names that would overlap move by equal distances.
 func (p plot) names(y axis) []float64 {
 	order := make([]int, len(p.lines))
 	for i := range order {
@@ -247,7 +249,8 @@ func (p plot) names(y axis) []float64 {
 	return heights
 }
 
-// stack are names one below the other, around the middle of where they would be.
+// stack is a group of names one below the other, around the mean of their preferred
+// heights.
 type stack struct {
 	middle float64
 	names  []int

@@ -16,16 +16,16 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// live is a million for the figures that are quoted.
+// live is a million for quoted figures.
 var live = flag.Int("live", 1_000_000, "claims that a replay store grows to while it is timed")
 
 const keep = 10 * time.Minute
 
-// claims is a store of accepted requests, by what they are known.
+// claims is a store of accepted requests, by their key in the store.
 type claims interface {
 	claim(u signing.Use) error
 
-	// end lets go of what a goroutine of the store would keep alive: the next
+	// end releases what a goroutine of the store would keep alive. Otherwise the next
 	// store's garbage collections would pay for it.
 	end()
 }
@@ -35,7 +35,8 @@ type store struct {
 	make func(requests int) claims
 }
 
-// stores makes one of each, for so many requests.
+// stores returns a function for each peer that makes its store, with room for n
+// requests.
 var stores = []store{
 	{ours, newOurs},
 	{"otter", newOtter},
@@ -51,7 +52,8 @@ func TestReplay(t *testing.T) {
 	check(t, "Replay", contenders)
 }
 
-// claimant gets a new request each time, and refuses those that are not.
+// claimant claims a new request each time. It must refuse the requests that are not
+// new.
 func claimant(name string, stored func(int) claims) contender {
 	s, i := stored(1000), 0
 	next := func() error {
@@ -74,8 +76,8 @@ func claimant(name string, stored func(int) claims) contender {
 	}}
 }
 
-// overfilled claims five times as many as there is room for, and then again
-// what was accepted. It returns nil if any of that is accepted again.
+// overfilled claims five times as many requests as there is room for. Then it claims
+// the accepted ones again, and returns nil if one of them is accepted.
 func overfilled(s claims) error {
 	var accepted []signing.Use
 	for i := range uint64(5000) {
@@ -83,7 +85,7 @@ func overfilled(s claims) error {
 			accepted = append(accepted, u)
 		}
 	}
-	time.Sleep(100 * time.Millisecond) // some make room in the background
+	time.Sleep(100 * time.Millisecond) // some stores make room in the background
 	for _, u := range accepted {
 		if s.claim(u) == nil {
 			return nil
@@ -108,14 +110,14 @@ var useNonces = func() string {
 }()
 
 var (
-	// useStart is after any store of the run was made, which refuses what was
-	// signed before, however slow the machine is.
+	// useStart is later than the start of every store of the run. A store refuses
+	// requests signed before it was made, however slow the machine is.
 	useStart = time.Now().Add(time.Hour)
 	useEnd   = useStart.Add(keep)
 )
 
-// use is request i. The first 65 million differ in key or nonce, and all in
-// signature. Making it costs no memory.
+// use returns request i. The first 65 million differ in key or nonce, and all in
+// signature. Making a request allocates no memory.
 func use(i uint64) signing.Use {
 	nonce := i % (1 << 16) * 16
 	u := signing.Use{
@@ -128,10 +130,10 @@ func use(i uint64) signing.Use {
 	return u
 }
 
-// BenchmarkReplay times the second half of -live claims, each of a request that
-// is new to the store: whatever a store grows by, such a doubling has its share
-// of it, no more and no less. B/request and the time of a full garbage collection
-// are of the store when it has grown.
+// BenchmarkReplay times the second half of -live claims, each of a request that is new
+// to the store. A store that grows in steps grows exactly once while it doubles, so its
+// cost is counted in full. B/request and the time of a full garbage collection are of
+// the grown store.
 func BenchmarkReplay(b *testing.B) {
 	b.Run("cache misses", cacheMisses)
 	for _, s := range thereAndBack(stores) {
@@ -140,8 +142,8 @@ func BenchmarkReplay(b *testing.B) {
 	b.Run("cache misses", cacheMisses)
 }
 
-// misses records nothing: it reads twice from somewhere in its memory, the
-// second time from where the first read says.
+// misses records nothing. It reads twice from its memory: the second address comes from
+// the first read.
 type misses struct {
 	memory []uint64
 	x, sum uint64
@@ -165,7 +167,7 @@ func (m *misses) claim(signing.Use) error {
 
 func (*misses) end() {}
 
-// cacheMisses makes its requests as the stores' are made.
+// cacheMisses makes its requests in the same way as the stores' requests are made.
 func cacheMisses(b *testing.B) {
 	c := claimer{b: b, claims: newMisses(*live * 41)}
 	b.ReportAllocs()
@@ -194,8 +196,8 @@ func (c *claimer) fill(n int) {
 	}
 }
 
-// benchmarkStore goes on with a new store where b asks for more than the second
-// half of the claims.
+// benchmarkStore continues with a new store if b asks for more than the second half of
+// the claims.
 func benchmarkStore(b *testing.B, stored func(int) claims) {
 	half := func() *claimer {
 		c := &claimer{b: b, claims: stored(2 * *live)}
@@ -228,7 +230,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// collection is the shortest of a few full garbage collections, in ns.
+// collection returns the shortest time of a few full garbage collections, in ns.
 func collection() float64 {
 	shortest := time.Hour
 	for range 3 {
@@ -246,7 +248,7 @@ func newOurs(requests int) claims { return ourClaims{signing.NewMemory(requests)
 func (c ourClaims) claim(u signing.Use) error { return c.Claim(context.Background(), u) }
 func (c ourClaims) end()                      {}
 
-// nonceKey and signatureKey are by what the caches know a request.
+// nonceKey and signatureKey return the keys of a request in the caches.
 type (
 	nonceKey     struct{ clientKey, nonce string }
 	signatureKey [32]byte

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// report is RESULTS.md.
+// report is the content of RESULTS.md.
 type report struct {
 	effort
 	machine
@@ -54,17 +54,17 @@ func (p report) head(b *bytes.Buffer) {
 	fmt.Fprintf(b, "- Machine: %s, %d cores; %s, its garbage collector and scheduler as they are by default\n", p.machine.cpu, p.cores, p.goVersion)
 	fmt.Fprintf(b, "- Commit %s, %s, %v long; load average %.2f at the start, %.2f at the end\n",
 		p.commit, p.start.at.UTC().Format("2006-01-02 15:04 MST"), p.end.at.Sub(p.start.at).Round(time.Second), p.start.load, p.end.load)
-	fmt.Fprintf(b, "- Medians of %d samples of at least %v. Passes: %d, each with a process for each row, in which all peers are\n"+
-		"  timed in turn and then once more in reverse. ± is half the distance of the quartiles, %s for the median figure\n",
+	fmt.Fprintf(b, "- Medians of %d samples of at least %v. Passes: %d, each with a process for each row, which times all peers\n"+
+		"  in turn and then again in reverse order. ± is half the distance of the quartiles, %s for the median figure\n",
 		p.turns(), p.benchtime, p.passes, percent(p.usualSpread()/2))
-	fmt.Fprintf(b, "- Replay stores grow from %d requests to %d while they are timed; the table that is paged has %d rows\n", p.live/2, p.live, p.rows)
-	fmt.Fprintf(b, "- Rows that say so are of a binary that was built with %s\n\n", nextGo)
-	b.WriteString("A ratio below 1 is faster than tenantkit, or than the floor. A floor is no implementation but a step that none\n" +
-		"can do without. What a peer lets pass was tried before it was timed, and is work it does not do. All times have the\n" +
-		"call of a closure or two in them, floors as well.\n\n")
+	fmt.Fprintf(b, "- Replay stores grow from %d requests to %d while they are timed; the paged table has %d rows\n", p.live/2, p.live, p.rows)
+	fmt.Fprintf(b, "- Rows whose title names a version of Go are of a binary built with %s\n\n", nextGo)
+	b.WriteString("A ratio below 1 is faster than tenantkit, or than the floor. A floor is no implementation but a step that every\n" +
+		"implementation needs. What a peer lets pass was tried before it was timed: it is work that the peer does not do.\n" +
+		"All times include the call of a closure or two, those of floors, too.\n\n")
 }
 
-// scatter is a disturbance that the load has not shown.
+// scatter returns a disturbance that the load average has not shown.
 func (p report) scatter() []string {
 	const most = 0.05
 	if half := p.usualSpread() / 2; half > most {
@@ -73,7 +73,7 @@ func (p report) scatter() []string {
 	return nil
 }
 
-// summary has a line for each row.
+// summary writes a line for each row.
 func (p report) summary(b *bytes.Buffer) {
 	b.WriteString("| operation | tenantkit | × floor | fastest peer | its time ÷ ours |\n|---|--:|--:|---|--:|\n")
 	for _, r := range rows {
@@ -83,8 +83,8 @@ func (p report) summary(b *bytes.Buffer) {
 	b.WriteString("\n")
 }
 
-// beside is the fastest peer with its time, and with that by ours; both are empty for a
-// row of a floor and ours alone.
+// beside returns the fastest peer with its time, and that time divided by ours. Both
+// are empty for a row that has only a floor and ours.
 func (p report) beside(r row, us float64) string {
 	if len(r.others()) == 0 {
 		return "|"
@@ -160,7 +160,7 @@ func (p report) collected(r row, peer peer) string {
 	return duration(ns)
 }
 
-// duration writes ns with three digits.
+// duration formats ns with three digits.
 func duration(ns float64) string {
 	switch {
 	case ns < 1e3:
@@ -194,7 +194,7 @@ func (p report) foot(b *bytes.Buffer) {
 	for _, d := range dropped {
 		fmt.Fprintf(b, "- %s\n", d)
 	}
-	b.WriteString("\n## Measured elsewhere\n\nWhat needs an engine or the inside of a package, from the root of the repository.\n\n" +
+	b.WriteString("\n## Measured elsewhere\n\nFigures that need an engine or the inside of a package. Run the commands in the root of the repository.\n\n" +
 		"| operation | target | command |\n|---|---|---|\n")
 	for _, e := range elsewhere {
 		fmt.Fprintf(b, "| %s | %s | %s |\n", e.operation, e.target, e.where)

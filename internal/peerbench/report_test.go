@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// printed is what a benchmark run prints when each peer of a row takes a
-// nanosecond more than the one before.
+// printed is the output of a run in which each peer of a row takes one nanosecond more
+// than the peer before.
 func printed() string {
 	var b strings.Builder
 	b.WriteString("goos: linux\ncpu: Some CPU @ 3 GHz\n")
@@ -105,7 +105,7 @@ func TestTurnsOfOnePeerAreItsSamples(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	m := readAll(t, printed()) // ours is the second of its row, and takes 2.5 ns
+	m := readAll(t, printed()) // ours is the second peer of its row, and takes 2.5 ns
 	of := func(peer string) figure { return timeOf("BearerAgain", peer) }
 	for _, c := range []struct {
 		name          string
@@ -208,7 +208,7 @@ func TestNamesOfLinesKeepApart(t *testing.T) {
 	}
 }
 
-// Each row has one of ours to measure by, and names that benchmarks keep.
+// Each row has one peer that is ours, and names that benchmarks print unchanged.
 func TestRows(t *testing.T) {
 	for _, r := range rows {
 		n := 0

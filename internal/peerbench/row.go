@@ -6,43 +6,44 @@ import (
 	"strings"
 )
 
-// row is one table of the report: one operation, and all who can do it.
+// row is one table of the report: one operation, and all implementations of it.
 type row struct {
-	name  string // of the benchmark, without Benchmark: Scope, or Scope/1000 for a part of it; and its toolchain, if it has one
+	name  string // name of the benchmark without "Benchmark", such as Scope, or Scope/1000 for a part of it; with the toolchain, if it has one
 	title string
 	text  string // what is timed
 	peers []peer
 
-	// toolchain is what the row is timed with, "" is the go command's own.
+	// toolchain is the version of Go that times the row; "" means that of the go
+	// command.
 	toolchain string
 
-	// because is why another needs less than ours, or why ours misses a target:
-	// what a profile has shown. It is printed where that is so.
+	// because tells why another peer needs less than ours, or why ours misses a target.
+	// It comes from a profile. The report prints it only if one of the two is true.
 	because string
 }
 
-// peer is one who is timed. Exactly one of a row is ours, the measure of the
-// ratios; further ones of ours are variants.
+// peer is an implementation that is timed. Exactly one peer of a row is ours, the base
+// of the ratios. Other peers of this module are variants of ours.
 type peer struct {
 	name   string
-	module string // whose version the report prints; "" is ours or the standard library
-	floor  bool   // not an implementation, but what none can do without
+	module string // the report prints its version; "" is ours or the standard library
+	floor  bool   // no implementation, but a step that every implementation needs
 
-	// accepts names the bad inputs of the row's test that this peer lets
-	// pass: it does less than ours for its time. The test holds it to both.
+	// accepts lists the bad inputs of the row's test that this peer accepts: it does
+	// less than ours in its time. The test checks that the list is exact.
 	accepts []string
-	note    string // what else is to be known before comparing
+	note    string // what else a reader must know before comparing
 }
 
 const ours = "tenantkit"
 
-// ours tells whether the peer is this module.
+// ours reports whether the peer is this module.
 func (p peer) ours() bool { return strings.HasPrefix(p.name, ours) }
 
-// benchmark is the name of the peer in what a benchmark prints.
+// benchmark returns the name of the peer in a benchmark's output.
 func (p peer) benchmark() string { return strings.ReplaceAll(p.name, " ", "_") }
 
-// ours is the peer that the others are measured by.
+// ours returns the peer that is the base of the ratios.
 func (r row) ours() peer {
 	p, _ := r.peer(ours)
 	return p
@@ -56,7 +57,7 @@ func (r row) peer(name string) (peer, bool) {
 	return r.peers[i], true
 }
 
-// others are the implementations that are not ours.
+// others returns the implementations that are not ours.
 func (r row) others() (peers []peer) {
 	for _, p := range r.peers {
 		if !p.floor && !p.ours() {
@@ -66,15 +67,15 @@ func (r row) others() (peers []peer) {
 	return peers
 }
 
-// with is the row timed with another toolchain. What profiles have shown was of
-// the go command's own.
+// with returns the row for another toolchain. It has no reason, because the profiles
+// are of the go command's own toolchain.
 func (r row) with(toolchain string) row {
 	r.name, r.title = r.name+suffix(toolchain), r.title+", "+toolchain
 	r.toolchain, r.because = toolchain, ""
 	return r
 }
 
-// suffix ends the names of the rows that are timed with a toolchain.
+// suffix returns the end of the names of rows that are timed with a toolchain.
 func suffix(toolchain string) string {
 	if toolchain == "" {
 		return ""
@@ -82,7 +83,7 @@ func suffix(toolchain string) string {
 	return "@" + toolchain
 }
 
-// group is the benchmark that the row is a part of.
+// group returns the name of the benchmark that the row is a part of.
 func (r row) group() string {
 	name, _, _ := strings.Cut(strings.TrimSuffix(r.name, suffix(r.toolchain)), "/")
 	return name
@@ -97,13 +98,13 @@ func find(name string) (row, bool) {
 	return rows[i], true
 }
 
-// process is what runs some benchmarks.
+// process is a run of some benchmarks in their own process.
 type process struct{ toolchain, pattern, benchtime string }
 
-// processes are the benchmarks that share a process each, in the order of the
-// report. Replay stores have one each, which times the growth by so many claims:
-// some that are done with leave goroutines and memory behind, for which the next
-// one's collections would pay.
+// processes returns the processes of a pass, in the order of the report. Each replay
+// store has its own process, because the first claims time its growth. Some stores
+// leave goroutines and memory behind, and the next store's garbage collections would
+// pay for them.
 func (e effort) processes() (all []process) {
 	for _, r := range rows {
 		if r.group() != "Replay" {
@@ -120,7 +121,7 @@ func (e effort) processes() (all []process) {
 	return slices.Compact(all)
 }
 
-// toolchains are those that rows are timed with, the go command's own first.
+// toolchains returns the toolchains of all rows, the go command's own first.
 func toolchains() (all []string) {
 	for _, r := range rows {
 		all = append(all, r.toolchain)

@@ -26,40 +26,41 @@ const (
 	modTTL     = "github.com/jellydator/ttlcache/v3"
 )
 
-// rows is the report, in order. The tests hold it to the benchmarks.
+// rows are the tables of the report, in order. The tests compare them with the
+// benchmarks.
 var rows = slices.Concat([]row{
 	{
 		name: "Signature", title: "Request signature, verified without a store",
-		text: "One signed GET of a few headers; those that sign bodies get the same 30 bytes as a body. Keys are 64 bytes and at hand.",
+		text: "One signed GET with a few headers. Peers that sign bodies get the same 30 bytes as a body. Keys are 64 bytes, in memory.",
 		peers: []peer{
-			{name: "HMAC", floor: true, note: "one HMAC-SHA256 of the message over pooled state"},
-			{name: ours, note: "the path checked and cut to what was signed, then verified"},
-			{name: "tenantkit verify", note: "Verifier.Verify alone, for a caller whose router has cut the path"},
+			{name: "HMAC", floor: true, note: "one HMAC-SHA256 of the message, with pooled state"},
+			{name: ours, note: "checks the path, cuts it to the signed part, and verifies"},
+			{name: "tenantkit verify", note: "Verifier.Verify alone, for a caller whose router cuts the path"},
 			{name: "go-github signature", module: modGitHub, accepts: []string{"signed an hour ago", "a nonce of another shape"},
-				note: "ValidateSignature of bytes at hand"},
+				note: "ValidateSignature of bytes in memory"},
 			{name: "go-github request", module: modGitHub, accepts: []string{"signed an hour ago", "a nonce of another shape"},
 				note: "ValidatePayload, which reads the body"},
 			{name: "stripe-go webhook", module: modStripe, accepts: []string{"a nonce of another shape"}},
 			{name: "standard-webhooks", module: modStd, accepts: []string{"a nonce of another shape"}},
 			{name: "aws v4", module: modAWS, accepts: []string{"signed an hour ago", "a nonce of another shape"},
-				note: "has no verifier: the request is signed again, and the results compared; it covers the headers, too"},
+				note: "has no verifier: signs the request again and compares the signatures; these cover the headers, too"},
 		},
 	},
 	{
 		name: "Replay", title: "Replay claim in memory",
-		text: "A new request is recorded, by its nonce and by its signature, in a store that holds many already. " +
-			"Making up the request is in the time, and its share of what the store grows by.",
-		because: "Most of the time goes into waiting for memory: a third to look the request up, and more to find room for it where others have to move. " +
-			"What is allocated are tables that grow by a third.",
+		text: "Records a new request, by its nonce and its signature, in a store that already holds many. " +
+			"The time includes making the request, and a share of the growth of the store.",
+		because: "Most of the time is waiting for memory: a third to look the request up, and more to make room for it by moving other entries. " +
+			"The allocations are tables that grow by a third.",
 		peers: []peer{
-			{name: "cache misses", floor: true, note: "two reads, one after the other, from somewhere in as much memory as ours takes, and the making of the request"},
+			{name: "cache misses", floor: true, note: "makes the request and reads twice, one read after the other, at random from as much memory as ours takes"},
 			{name: ours},
 			{name: "otter", module: modOtter, accepts: []string{"an accepted one once the store is full"},
 				note: "two caches; no bound per client, no siblings"},
 			{name: "ttlcache", module: modTTL, accepts: []string{"an accepted one once the store is full"},
 				note: "two caches; no bound per client, no siblings"},
 			{name: "golang-lru expirable", module: modLRU, accepts: []string{"an accepted one once the store is full"},
-				note: "two caches; no bound per client, no siblings; has no atomic check-and-set, so two claims at once may both pass"},
+				note: "two caches; no limit per client, no siblings; no atomic check-and-set, so two concurrent claims may both pass"},
 		},
 	},
 	{
@@ -69,8 +70,8 @@ var rows = slices.Concat([]row{
 	},
 	{
 		name: "BearerAgain", title: "Bearer token, seen before",
-		text: "The same token again. Ours remembers it and checks anew what can change; the others have no memory and verify again. " +
-			"Whoever puts a map of tokens in front of one of them begins at the floor, and has times, revocation and bounds left to do.",
+		text: "The same token again. Ours remembers it and checks again what can change; the others remember nothing and verify again. " +
+			"A map of tokens in front of them would cost the floor. Times, revocation and limits would still be missing.",
 		peers: bearerPeers(peer{name: "map", floor: true, note: "one look-up by the whole token"}),
 	},
 },
@@ -78,75 +79,75 @@ var rows = slices.Concat([]row{
 	[]row{
 		{
 			name: "ScopeRoute", title: "A route's need with a path value",
-			text: "May this request, routed and authenticated before, read the object that its path names? Its principal holds 1000 chains, " +
-				"each of which names one object.",
+			text: "Checks whether a request, routed and authenticated before, may read the object that its path names. Its principal holds " +
+				"1000 chains, each of which names one object.",
 			peers: []peer{
 				{name: "map", floor: true, note: "one look-up of a finished text"},
 				{name: ours, note: "Guard.Require of object.read.c_message.{id}, around an empty handler"},
 				{name: "tenantkit authenticated", accepts: []string{"another instance", "a star", "a longer id"},
-					note: "Guard.Require of nothing but a principal: what a Require costs without the need"},
-				{name: "map of texts", note: "the path value put behind the rest of the text, and one look-up; knows no wildcards"},
-				{name: "NATS sublist", module: modNATS, note: "the path value put behind the rest of the text; gsl.SimpleSublist, which keeps no answers"},
+					note: "Guard.Require of a principal alone: the cost of Require without a need"},
+				{name: "map of texts", note: "appends the path value to the rest of the text, then one look-up; no wildcards"},
+				{name: "NATS sublist", module: modNATS, note: "appends the path value to the rest of the text; gsl.SimpleSublist, which caches no answers"},
 			},
 		},
 		{
 			name: "ScopeCompile", title: "Compile 1000 chains",
-			text: "From a list of texts to what can be asked, for the peers of the scope check that have such a step.",
+			text: "From a list of texts to a compiled form, for the peers of the scope check that compile.",
 			peers: []peer{
 				{name: "map", floor: true, note: "each text put into a map"},
 				{name: ours},
 				{name: "NATS sublist", module: modNATS},
-				{name: "casbin", module: modCasbin, accepts: []string{"an empty segment"}, note: "AddPolicies; it is given parts and parses nothing"},
-				{name: "cedar-go", module: modCedar, note: "parses a language that can say far more"},
+				{name: "casbin", module: modCasbin, accepts: []string{"an empty segment"}, note: "AddPolicies; gets parts and parses nothing"},
+				{name: "cedar-go", module: modCedar, note: "parses a language that can express far more"},
 			},
 		},
 		{
 			name: "Session", title: "Session check in memory",
-			text:    "A request with a session cookie, until the account is known; with the use of the session written down, where no note says otherwise.",
-			because: "A sixth of the time is SHA-256 of the cookie, and a tenth the look-up of the account, which scs and gorilla/sessions do without.",
+			text:    "A request with a session cookie, until the account is known. It records the use of the session, unless a note says otherwise.",
+			because: "A sixth of the time is SHA-256 of the cookie. A tenth is the look-up of the account, which scs and gorilla/sessions do not do.",
 			peers: []peer{
 				{name: "map", floor: true, note: "cookie parsed, SHA-256, one look-up, the account in a context"},
-				{name: ours, note: "Manager.Authenticate: the account is looked up, too; writing down the use is left to the Guard"},
-				{name: "tenantkit guard", note: "the whole Guard: also the org, the origin, and the use written down, once in idle/20"},
+				{name: ours, note: "Manager.Authenticate: also looks up the account; the Guard records the use"},
+				{name: "tenantkit guard", note: "the whole Guard: also checks the org and the origin, and records the use once in idle/20"},
 				{name: "scs", module: modSCS, accepts: []string{"an account that was disabled"},
-					note: "with an idle timeout, which it writes with each request"},
+					note: "with an idle timeout, which it writes at each request"},
 				{name: "scs without idle timeout", module: modSCS,
-					accepts: []string{"an account that was disabled", "a session unused for too long"}, note: "loads, and has nothing to write"},
+					accepts: []string{"an account that was disabled", "a session unused for too long"}, note: "loads, and writes nothing"},
 				{name: "gorilla cookie", module: modGorilla,
 					accepts: []string{"an account that was disabled", "a session that was ended", "a session unused for too long"},
-					note:    "keeps the session in the cookie, signed and not encrypted; no idle timeout"},
+					note:    "the cookie holds the session, signed and not encrypted; no idle timeout"},
 			},
 		},
 		{
 			name: "Guard", title: "Guard and need, whole chain",
-			text: "An http.Handler around an empty one, from the request to the principal in its context. Ours also finds the org of the URL, " +
-				"routes, sets the server's time, and bounds its look-ups in time.",
-			because: "A third of the time is the mechanism, a quarter memory (its record of the call, which holds the copy of the request that carries it), and the rest checking the path and " +
-				"finding the route. authn-go passes on what its function returns.",
+			text: "An http.Handler around an empty handler, from the request to the principal in its context. Ours also finds the org of the URL, " +
+				"routes, sets the header with the server's time, and limits the time of its look-ups.",
+			because: "A third of the time is the mechanism. A quarter is memory: the record of the call, with the copy of the request that carries it. " +
+				"The rest is checking the path and finding the route. authn-go passes on the result of its function.",
 			peers: chainPeers(
 				peer{name: "context value", floor: true, note: "a middleware that sets one value"},
 				peer{name: "authn-go", module: modAuthn, accepts: []string{"a credential the route is not for"},
 					note: "the least that can be asked of it: a bearer token looked up in a map"},
-				"a request signed anew each time, its claim in a memory store that grows to 32768 included"),
+				"a new signed request each time; includes its claim in a memory store that grows to 32768"),
 		},
 		{
 			name: "Loopback", title: "A request over loopback",
-			text: "An http.Server and an http.Client in one process, eight connections at once, a reply of two bytes. " +
-				"The time is of the whole run for each request: the inverse of the throughput.",
-			because: "The library has no part in most of this time; what it allocates is as in the row above.",
+			text: "An http.Server and an http.Client in one process, eight concurrent connections, a reply of two bytes. " +
+				"The time is that of the whole run divided by its requests: the inverse of the throughput.",
+			because: "Most of this time is not the library's; its allocations are those of the row above.",
 			peers: chainPeers(
-				peer{name: "plain handler", floor: true, note: "asks for no credential and is sent none, so that reading one counts, too"},
+				peer{name: "plain handler", floor: true, note: "needs no credential and gets none, so the others' time includes reading one"},
 				peer{name: "authn-go", module: modAuthn, accepts: []string{"a credential the route is not for"},
 					note: "the least that can be asked of it: a bearer token looked up in a map"},
-				"the client signs each request, and its claim goes to a memory store"),
+				"the client signs each request; a memory store records its claim"),
 		},
-		{ // the only one of processes, and not of calls
+		{ // the only row that times processes instead of calls
 			name: "Server", title: "CPU of a whole server for a request",
-			text: "The CPU, user and system, that the process of a server takes for each request, of eight connections at once: " +
-				"of ten requests five read an object, four a page of ten of all properties, one writes an object.",
-			because: "It asks for credentials, keeps everything in SQL, in memory here, narrows replies to scopes, and logs each request.",
+			text: "The CPU time, user and system, of a server's process for each request, with eight concurrent connections. " +
+				"Of ten requests, five read an object, four read a page of ten with all properties, and one writes an object.",
+			because: "It checks credentials, stores everything in SQL (here in memory), filters replies by scope, and logs each request.",
 			peers: []peer{
-				{name: "plain server", floor: true, note: "net/http, encoding/json and a map: no credentials, no scopes, no log, and nothing is kept"},
+				{name: "plain server", floor: true, note: "net/http, encoding/json and a map: no credentials, no scopes, no log, and nothing is stored"},
 				{name: ours, note: "the reference server with -db memory:, all three credentials in turn"},
 				{name: "tenantkit signature", note: "signed requests only"},
 				{name: "tenantkit bearer", note: "a bearer token only"},
@@ -160,7 +161,7 @@ var rows = slices.Concat([]row{
 func bearerPeers(floor peer) []peer {
 	return []peer{
 		floor,
-		{name: ours, accepts: []string{"no expiry"}, note: "tokens without an end are part of the interface"},
+		{name: ours, accepts: []string{"no expiry"}, note: "tokens without an expiry are part of the interface"},
 		{name: "golang-jwt", module: modJWT, accepts: []string{"a claim twice"}},
 		{name: "go-jose", module: modJose, accepts: []string{"no expiry"}},
 		{name: "jwx", module: modJWX, accepts: []string{"a claim twice"}},
@@ -178,29 +179,29 @@ func chainPeers(floor, least peer, signed string) []peer {
 		{name: "tenantkit session", note: "a session cookie"},
 		least,
 		{name: "go-jwt-middleware", module: modAuth0, accepts: anyRoute, note: "a bearer token, verified each time"},
-		{name: "scs", module: modSCS, accepts: anyRoute, note: "LoadAndSave with an idle timeout, and a handler that asks for the account"},
-		{name: "gorilla cookie", module: modGorilla, accepts: anyRoute, note: "a handler that asks for the account"},
+		{name: "scs", module: modSCS, accepts: anyRoute, note: "LoadAndSave with an idle timeout, and a handler that reads the account"},
+		{name: "gorilla cookie", module: modGorilla, accepts: anyRoute, note: "a handler that reads the account"},
 	}
 }
 
 // counts are the lengths of the lists of chains.
 var counts = []string{"1", "10", "100", "1000"}
 
-// scopePrefix begins the names of the rows that scope.svg plots.
+// scopePrefix begins the names of the rows in scope.svg.
 const scopePrefix = "Scope/"
 
 func scopeRows() (all []row) {
 	for _, n := range counts {
 		all = append(all, row{
 			name: scopePrefix + n, title: "Scope check, chains: " + n,
-			text: "Is one operation, known by its parts, allowed by a list of that many chains, compiled beforehand? " + scopeLists +
-				" The request is made of the parts with each check, where no note says otherwise.",
+			text: "Checks whether a list of that many chains, compiled beforehand, allows one operation, given by its parts. " + scopeLists +
+				" Each check builds the request from the parts, unless a note says otherwise.",
 			peers: []peer{
 				{name: "map", floor: true, note: "one look-up of a finished text"},
-				{name: ours, note: "the need made of its parts with each check"},
-				{name: "tenantkit need", note: "a need made beforehand, as a route's is"},
-				{name: "casbin", module: modCasbin, note: "object, identifier and verb compared as text"},
-				{name: "casbin cached", module: modCasbin, note: "keeps its answers, and here is always asked the same"},
+				{name: ours, note: "builds the need from its parts at each check"},
+				{name: "tenantkit need", note: "a need built beforehand, like a route's"},
+				{name: "casbin", module: modCasbin, note: "compares object, identifier and verb as text"},
+				{name: "casbin cached", module: modCasbin, note: "caches its answers, and here always gets the same question"},
 				{name: "cedar-go", module: modCedar, note: "one policy per chain"},
 			},
 		})
@@ -208,52 +209,52 @@ func scopeRows() (all []row) {
 	return all
 }
 
-const scopeLists = "Each chain names one object and none has a wildcard; the one that allows stands in the middle."
+const scopeLists = "Each chain names one object, without a wildcard; the chain that allows is in the middle."
 
-// scopeTextPrefix begins the names of the rows that scopetext.svg plots.
+// scopeTextPrefix begins the names of the rows in scopetext.svg.
 const scopeTextPrefix = "ScopeText/"
 
 func scopeTextRows() (all []row) {
 	for _, n := range counts {
 		all = append(all, row{
 			name: scopeTextPrefix + n, title: "Scope check by text, chains: " + n,
-			text: "Is one operation, known by its finished text, allowed by a list of that many chains, compiled beforehand where a peer can? " +
+			text: "Checks whether a list of that many chains allows one operation, given as text. Peers that can compile the list do so beforehand. " +
 				scopeLists,
-			because: "A list of one text is one comparison; ours looks each part up, however long the list is.",
+			because: "A list of one text is one comparison. Ours looks up each part, whatever the length of the list.",
 			peers: []peer{
 				{name: "map", floor: true, note: "one look-up of the text"},
-				{name: ours, note: "the need parsed from the text with each check"},
+				{name: ours, note: "parses the need from the text at each check"},
 				{name: "fosite wildcard", module: modFosite, note: "a loop over the list"},
 				{name: "fosite hierarchic", module: modFosite, note: "a loop over the list"},
 				{name: "minio wildcard", module: modMinio, note: "a loop over the list"},
-				{name: "NATS sublist", module: modNATS, note: "gsl.SimpleSublist, which keeps no answers"},
+				{name: "NATS sublist", module: modNATS, note: "gsl.SimpleSublist, which caches no answers"},
 			},
 		})
 	}
 	return all
 }
 
-// nextGo is another version of Go, with another encoding/json.
+// nextGo is another version of Go, with another implementation of encoding/json.
 const nextGo = "go1.27.0"
 
-// jsonRows are beside encoding/json.
+// jsonRows returns the rows that compare with encoding/json.
 func jsonRows(toolchain string) []row {
 	all := []row{
 		{
-			name: "Where", title: "Parse a where of 211 bytes", text: "From text to a checked filter. No other module parses this language; encoding/json is where one would begin.",
+			name: "Where", title: "Parse a where of 211 bytes", text: "From text to a checked filter. No other module parses this language; a parser of one's own would start with encoding/json.",
 			peers: []peer{
 				{name: ours},
 				{name: "json into any", accepts: []string{"an unknown operator", "a member twice", "$in without a list"},
-					note: "json.Unmarshal: nothing is known of operators yet"},
+					note: "json.Unmarshal alone: knows no operators"},
 			},
 		},
 		{
 			name: "PageDecode", title: "Decode a page of 1000 items",
-			text: "From a stream of unknown length, as a body is, to typed items. The others are encoding/json, used the plain way, " +
-				"the shortest and the careful one.",
+			text: "From a stream of unknown length, such as a body, to typed items. The others are encoding/json in three ways: plain, " +
+				"short and careful.",
 			peers: []peer{
-				{name: "json.Unmarshal", floor: true, note: "once, of all that was read"},
-				{name: ours, note: "envelope.Decode, which reads no more than a limit"},
+				{name: "json.Unmarshal", floor: true, note: "reads all, and decodes once"},
+				{name: ours, note: "envelope.Decode, which reads at most a limit"},
 				{name: "json.Decoder", accepts: []string{"a fault", "a body beyond the limit", "text behind it"}, note: "one Decode"},
 				{name: "RawMessage first", accepts: []string{"a fault", "a body beyond the limit"}, note: "then each item"},
 			},
@@ -261,10 +262,10 @@ func jsonRows(toolchain string) []row {
 		{
 			name: "PageWalk", title: "Iterate a page of 1000 items",
 			text:    "From the round trip, answered in the process, to the last item of the loop.",
-			because: "A quarter of the time is json.Unmarshal's check that all is JSON.",
+			because: "A quarter of the time is json.Unmarshal's check that the body is valid JSON.",
 			peers: []peer{
-				{name: "json.Unmarshal", floor: true, note: "the body read, decoded once, and a loop over the slice"},
-				{name: ours, note: "walk.List, which also checks that each item is behind the one before"},
+				{name: "json.Unmarshal", floor: true, note: "reads the body, decodes it once, and loops over the slice"},
+				{name: ours, note: "walk.List, which also checks that each item comes after the previous one"},
 				{name: "stripe-go", module: modStripe, accepts: []string{"a page that does not advance"},
 					note: "GetIter over one json.Unmarshal; items are boxed"},
 			},
@@ -278,7 +279,7 @@ func jsonRows(toolchain string) []row {
 	return all
 }
 
-// depth is where a page begins.
+// depth is the first row of a page.
 type depth struct{ perMille, title string }
 
 var depths = []depth{
@@ -286,18 +287,18 @@ var depths = []depth{
 	{"900", "behind 90 %"}, {"1000", "the last"},
 }
 
-// pagingPrefix begins the names of the rows that paging.svg plots.
+// pagingPrefix begins the names of the rows in paging.svg.
 const pagingPrefix = "Paging/"
 
 func pagingRows() (all []row) {
 	for _, d := range depths {
 		all = append(all, row{
 			name: pagingPrefix + d.perMille, title: "List page in SQLite, " + d.title,
-			text:    "100 identifiers in the order of a value that many rows share, and of the identifier.",
-			because: "The statement is written anew from the query with each page, and looked up among those that are kept; with few rows to skip, counting them is cheap.",
+			text:    "100 identifiers, sorted by a value that many rows share and then by the identifier.",
+			because: "Each page writes the statement anew from the query, and looks it up among the prepared ones. With few rows to skip, counting them is cheap.",
 			peers: []peer{
 				{name: "row comparison", module: modSQLite, floor: true, note: "written by hand and prepared once"},
-				{name: ours, module: modSQLite, note: "sqlpage.Pages: the query as a client sends it, written as a statement and run"},
+				{name: ours, module: modSQLite, note: "sqlpage.Pages: writes a client's query as a statement and runs it"},
 				{name: "OFFSET", module: modSQLite, note: "what counting paginators send, prepared once"},
 				{name: "OR expansion", module: modSQLite, note: "what most keyset libraries send, prepared once"},
 			},
@@ -306,13 +307,13 @@ func pagingRows() (all []row) {
 	return all
 }
 
-// dropped are peers that would belong in the report.
+// dropped lists peers that are missing from the report, and why.
 var dropped = []string{
-	"go-jwt-middleware v3: measured in v2.",
+	"go-jwt-middleware v3: v2 is measured instead.",
 }
 
-// elsewhere are figures of the same table that need an engine or the inside of
-// a package, and where they are measured.
+// elsewhere lists figures that need an engine or the inside of a package, and the
+// commands that measure them.
 var elsewhere = []struct{ operation, target, where string }{
 	{"Replay claim in Redis", "one round trip, ≤ 1.2 × a bare SET NX",
 		"`go test -run '^$' -bench RedisClaim -count 5 ./internal/enginetest`"},
@@ -320,11 +321,11 @@ var elsewhere = []struct{ operation, target, where string }{
 		"`go test -run '^$' -bench ClaimBesideInsert ./internal/enginetest`"},
 	{"Reads of sessions, tokens and keys in SQLite", "≤ 1.3 × a SELECT prepared by hand",
 		"`go test -run '^$' -bench ReadBesideSelect ./internal/enginetest`"},
-	{"List page in PostgreSQL, first and in the depth, beside one by hand", "≤ 1.0 × the same prepared by hand, at any depth",
+	{"List page in PostgreSQL, the first and deep ones, beside one by hand", "≤ 1.0 × the same prepared by hand, at any depth",
 		"`go test -run '^$' -bench Page -rows 1000000 ./internal/enginetest`"},
-	{"Growth in PostgreSQL, and of SQLite on a disk", "flat but for the depth of an index",
+	{"Growth in PostgreSQL, and of SQLite on a disk", "flat except for the depth of an index",
 		"`go test -run '^$' -bench Growth -entries 10,1000,100000,1000000 ./internal/enginetest`"},
-	{"Replay claim in memory, ten million live", "exact: none accepted twice, none refused that is new",
+	{"Replay claim in memory, ten million live", "exact: none is accepted twice, no new one is refused",
 		"`go test -run MemoryIsExact -live 10000000 ./signing`"},
 	{"Iterator of decoded items", "≤ 5 ns per item", "`go test -run '^$' -bench Iterator ./paging/walk`"},
 	{"Writes of a session in use", "≤ 1 per idle/20", "`go test -run TouchesAreFew ./auth/session`"},

@@ -34,7 +34,7 @@ func benchmarkScopes(b *testing.B, all []scoped) {
 	}
 }
 
-// operation is what is asked for, in parts.
+// operation is an operation in parts.
 type operation struct {
 	verb       scope.Verb
 	object, id string
@@ -54,7 +54,8 @@ func instances(n int) []operation {
 	return list
 }
 
-// decider makes of a list a check, and of an operation a call of it.
+// decider compiles a list to a check. The check gets an operation and returns a call
+// that decides it.
 type decider func(t testing.TB, list []operation) func(operation) func() bool
 
 type scoped struct {
@@ -62,8 +63,8 @@ type scoped struct {
 	compile decider
 }
 
-// byParts are asked for an operation in parts, and make their own form of it with
-// each check, where no note says otherwise; byText are asked for its finished text.
+// byParts get an operation in parts, and build their own form of it with each check,
+// unless a note says otherwise. byText get its finished text.
 var (
 	byParts = []scoped{
 		{"map", mapScope}, {ours, typedScope}, {"tenantkit need", needScope},
@@ -168,7 +169,7 @@ func needScope(t testing.TB, list []operation) func(operation) func() bool {
 	}
 }
 
-// listScope is a strategy that goes through a list.
+// listScope is a strategy that loops over a list.
 func listScope(strategy func(list []string, text string) bool) decider {
 	return func(_ testing.TB, list []operation) func(operation) func() bool {
 		all := texts(list)
@@ -268,7 +269,7 @@ func casbinDecides(enforce func(...any) (bool, error)) func(operation) func() bo
 	}
 }
 
-// cedarText has one policy for each operation.
+// cedarText returns one policy for each operation.
 func cedarText(list []operation) []byte {
 	var text bytes.Buffer
 	for _, o := range list {

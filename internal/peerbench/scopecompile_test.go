@@ -11,7 +11,7 @@ import (
 func TestScopeCompile(t *testing.T)      { check(t, "ScopeCompile", compilers()) }
 func BenchmarkScopeCompile(b *testing.B) { race(b, compilers()) }
 
-// compilers get lists in the form each of them reads.
+// compilers get lists in the form that each of them reads.
 func compilers() []contender {
 	good, bad := instances(1000), instances(1000)
 	bad[500].object = ""
@@ -41,7 +41,7 @@ func compilers() []contender {
 	}
 }
 
-// compiler writes the lists beforehand, as a server has them in its store.
+// compiler prepares the lists beforehand, as a server has them in its store.
 func compiler[T any](name string, good, bad []operation, write func([]operation) T, compile func(T) error) contender {
 	goodText, badText := write(good), write(bad)
 	return contender{

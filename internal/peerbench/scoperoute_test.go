@@ -15,7 +15,7 @@ func BenchmarkScopeRoute(b *testing.B) { race(b, routes(b)) }
 
 const routeChains = 1000
 
-// holder is a mechanism whose principal holds a set.
+// holder is a mechanism whose principal has a scope set.
 type holder struct{ set scope.Set }
 
 func (holder) Presented(*http.Request) auth.Presence { return auth.Header }
@@ -25,8 +25,8 @@ func (h holder) Authenticate(context.Context, *http.Request, *auth.Tenant) (auth
 	return auth.Principal{Org: "acme", Account: subject, Mechanism: "holder", Scope: h.set}, nil
 }
 
-// routes decide for requests of GET /c_messages/{id} that were routed and
-// authenticated before: what is left is the need of the route.
+// routes decide requests of GET /c_messages/{id} that were routed and authenticated
+// before. Only the need of the route is left to check.
 func routes(t testing.TB) []contender {
 	list := instances(routeChains)
 	guard := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Mechanisms: []auth.Mechanism{holder{compiled(t, list)}}}
@@ -67,7 +67,7 @@ func routes(t testing.TB) []contender {
 	}
 }
 
-// routed is a request as a handler gets it.
+// routed returns a request as a handler gets it.
 func routed(t testing.TB, guard *auth.Guard, id string) (at *http.Request) {
 	mux := guard.Mux()
 	mux.HandleFunc("GET /c_messages/{id}", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) { at = r })
@@ -79,7 +79,7 @@ func routed(t testing.TB, guard *auth.Guard, id string) (at *http.Request) {
 	return at
 }
 
-// requires reports whether a need lets a request through to a handler.
+// requires reports whether a need lets a request pass to a handler.
 func requires(guard *auth.Guard, n auth.Need) func(*http.Request) bool {
 	reached := 0
 	h := guard.Require(n)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))

@@ -32,8 +32,9 @@ func TestServer(t *testing.T) {
 	check(t, "Server", plain)
 }
 
-// TestServersAnswerTheSame holds the plain server to the properties of the reference server's
-// replies: it must not be timed beside one that sends less, or more.
+// TestServersAnswerTheSame compares the properties in the replies of the plain server
+// and of the reference server. A comparison with a server that sends less, or more,
+// would be unfair.
 func TestServersAnswerTheSame(t *testing.T) {
 	address, _ := startPlain(t)
 	f, _ := startReference(t)
@@ -47,7 +48,7 @@ func TestServersAnswerTheSame(t *testing.T) {
 	}
 }
 
-// membersOf are the names of the members of an object, or of all objects of a list.
+// membersOf returns the names of the members of an object, or of all objects of a list.
 func membersOf(t *testing.T, client *http.Client, address string) []string {
 	t.Helper()
 	response, err := client.Get(address)
@@ -74,12 +75,12 @@ func membersOf(t *testing.T, client *http.Client, address string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// BenchmarkServer reports the CPU that the server's process takes for each request, in
-// place of the time: the client's share would hide what is compared.
+// BenchmarkServer reports the CPU time that the server's process takes for each
+// request, in place of the elapsed time. The client's share would hide the difference.
 func BenchmarkServer(b *testing.B) {
 	all := servers(b)
 	for _, s := range all {
-		for range 200 { // connections, statements and caches are there
+		for range 200 { // fill connections, statements and caches
 			if err := s.good(); err != nil {
 				b.Fatal(err)
 			}
@@ -102,14 +103,14 @@ func BenchmarkServer(b *testing.B) {
 	}
 }
 
-// aServer is a contender that is a process of its own.
+// aServer is a contender that is its own process.
 type aServer struct {
 	contender
 	pid int
 }
 
-// servers are the plain one, and the reference server once for each credential and once
-// for all of them in turn. They are sent the same.
+// servers returns the plain server, and the reference server for each credential and
+// for all of them in turn. All get the same requests.
 func servers(t testing.TB) []aServer {
 	transport := &http.Transport{MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -138,18 +139,18 @@ func servers(t testing.TB) []aServer {
 	return all
 }
 
-// tenMessages is a page of all that plainMessage has: without paths the reference server
-// would send identifiers alone.
+// tenMessages requests a page with all properties that plainMessage has. Without paths
+// the reference server would send only identifiers.
 const tenMessages = "/c_messages?limit=10&paths[]=c_text&paths[]=c_author&paths[]=c_likes&paths[]=c_sent&paths[]=c_pinned&paths[]=c_meta.lang"
 
-// asks sends the next request by the next client: of ten requests five read an object,
+// asks sends the next request by the next client. Of ten requests, five read an object,
 // four a page of ten, and one writes an object.
 func asks(t testing.TB, base string, clients ...*http.Client) func() error {
 	t.Helper()
 	sent := new(atomic.Int64)
 	return func() error {
 		n := sent.Add(1)
-		// Each client sends each kind.
+		// Each client sends each kind of request.
 		client, kind := clients[n%int64(len(clients))], n/int64(len(clients))%10
 		switch {
 		case kind == 9:
@@ -173,7 +174,7 @@ func answered(response *http.Response, err error) error {
 	return err
 }
 
-// demoFacts are what the reference server says of its demo.
+// demoFacts are the facts that the reference server writes about its demo.
 type demoFacts struct {
 	BaseURL         string `json:"base_url"`
 	Org             string `json:"org"`
@@ -184,19 +185,19 @@ type demoFacts struct {
 	AccountPassword string `json:"account_password"`
 }
 
-// startReference builds the reference server, which is a program and cannot be imported,
-// and starts it with everything in memory.
+// startReference builds and starts the reference server, with everything in memory. It
+// is a program and cannot be imported.
 func startReference(t testing.TB) (f demoFacts, pid int) {
 	t.Helper()
 	folder := t.TempDir()
 	program, file := filepath.Join(folder, "platform"), filepath.Join(folder, "facts.json")
 	build := exec.Command("go", "build", "-o", program, ".")
 	build.Dir = "../../examples/platform"
-	build.Env = append(os.Environ(), "GOWORK=") // in the workspace, which this module is outside of
+	build.Env = append(os.Environ(), "GOWORK=") // build in the workspace, which does not include this module
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	log, err := os.Create(filepath.Join(folder, "log")) // a file, as a server has
+	log, err := os.Create(filepath.Join(folder, "log")) // a file, as servers have
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func startReference(t testing.TB) (f demoFacts, pid int) {
 	return f, pid
 }
 
-// plainFile tells this program to be the plain server, and where to write its address.
+// plainFile makes this program the plain server, and names the file for its address.
 const plainFile = "PEERBENCH_PLAIN_SERVER"
 
 func startPlain(t testing.TB) (address string, pid int) {
@@ -245,7 +246,7 @@ func awaitJSON(t testing.TB, file string, to any) {
 	t.Fatalf("no %s after a minute", filepath.Base(file))
 }
 
-// loggedIn is a client with a session.
+// loggedIn returns a client with a session.
 func loggedIn(t testing.TB, transport http.RoundTripper, base string, f demoFacts) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -263,8 +264,8 @@ func loggedIn(t testing.TB, transport http.RoundTripper, base string, f demoFact
 	return client
 }
 
-// cpuOf returns what all threads of a process have used. Its clock ticks in nanoseconds,
-// where that of getrusage ticks in hundredths of a second.
+// cpuOf returns the CPU time of all threads of a process. This clock has a resolution
+// of nanoseconds, while getrusage counts hundredths of a second.
 func cpuOf(t testing.TB, pid int) (ns int64) {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
@@ -274,7 +275,7 @@ func cpuOf(t testing.TB, pid int) (ns int64) {
 	for _, thread := range threads {
 		text, err := os.ReadFile(thread)
 		if err != nil {
-			continue // it has just ended
+			continue // the thread has just ended
 		}
 		used, _, _ := strings.Cut(string(text), " ")
 		n, err := strconv.ParseInt(used, 10, 64)

@@ -24,7 +24,7 @@ type signedIn struct {
 	cookie  *http.Cookie
 	check   func(*http.Request) error
 	end     func()
-	disable func() // the account
+	disable func() // disables the account
 }
 
 func sessionChecks(t testing.TB) []contender {
@@ -101,7 +101,7 @@ func floorSession() func() error {
 	}
 }
 
-// newDirectory is an org with an app and an account.
+// newDirectory returns an org with an app and an account.
 func newDirectory(idle time.Duration) *auth.Memory {
 	d := new(auth.Memory)
 	d.PutOrg(auth.Org{Code: "acme", Session: auth.SessionPolicy{Idle: idle}})
@@ -111,8 +111,8 @@ func newDirectory(idle time.Duration) *auth.Memory {
 	return d
 }
 
-// ourSession is a session of a Guard, checked by the mechanism alone or by the
-// whole Guard.
+// ourSession is a session of a Guard. Either the mechanism alone or the whole Guard
+// checks it.
 func ourSession(t testing.TB, idle time.Duration, whole bool) signedIn {
 	directory := newDirectory(idle)
 	manager := &session.Manager{Store: new(session.Memory)}
@@ -147,7 +147,7 @@ func ourSession(t testing.TB, idle time.Duration, whole bool) signedIn {
 	return s
 }
 
-// reaches sends requests through a guard, and tells which it lets through.
+// reaches sends requests through a guard, and reports which ones it accepts.
 func reaches(guard *auth.Guard) func(*http.Request) error {
 	end := &reached{account: func(r *http.Request) string { return auth.From(r.Context()).Account }}
 	h, w := guard.Mount(guard.Require(auth.Authenticated)(end)), discard{http.Header{}}
@@ -162,7 +162,7 @@ func reaches(guard *auth.Guard) func(*http.Request) error {
 
 const accountField = "account"
 
-// scsManager keeps its sessions in memory and hashes their tokens, as ours.
+// scsManager keeps sessions in memory and hashes their tokens, like ours.
 func scsManager(t testing.TB, idle time.Duration) (m *scs.SessionManager, token string) {
 	m = scs.New()
 	m.Store = memstore.NewWithCleanupInterval(0)
@@ -217,8 +217,8 @@ func gorillaStore() *sessions.CookieStore {
 	return sessions.NewCookieStore([]byte("0123456789abcdef0123456789abcdef"))
 }
 
-// gorillaAccount reads a session. New and not Get, which would find it in the
-// request when that is checked again.
+// gorillaAccount reads a session. It calls New, because Get would find the session of
+// the previous check in the request.
 func gorillaAccount(store *sessions.CookieStore, r *http.Request) (string, error) {
 	s, err := store.New(r, gorillaName)
 	if err != nil {

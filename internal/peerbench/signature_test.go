@@ -38,12 +38,13 @@ var errRefused = errors.New("refused")
 func TestSignature(t *testing.T)      { check(t, "Signature", signatures(t)) }
 func BenchmarkSignature(b *testing.B) { race(b, signatures(b)) }
 
-// signedInput is what the peers of a signature get, each in its own form.
+// signedInput is a message with a signature, which each peer of the row gets in its own
+// form.
 type signedInput struct {
-	secret  string // that it is signed with
+	secret  string // that signs it
 	at      time.Time
-	altered bool // after it was signed
-	flipped bool // a digit of the signature
+	altered bool // change the message after signing
+	flipped bool // change a digit of the signature
 	nonce   string
 }
 
@@ -100,7 +101,7 @@ func floorHMAC() func() error {
 func (in signedInput) timestamp() string { return strconv.FormatInt(in.at.UnixMilli(), 10) }
 func (in signedInput) message() string   { return command + ";GET;" + in.timestamp() }
 
-// received is the message as the verifier sees it.
+// received returns the message as the verifier sees it.
 func (in signedInput) received() string {
 	if in.altered {
 		return strings.Replace(in.message(), "connections", "connectionz", 1)
@@ -108,7 +109,7 @@ func (in signedInput) received() string {
 	return in.message()
 }
 
-// sent is the signature as the verifier sees it.
+// sent returns the signature as the verifier sees it.
 func (in signedInput) sent(signature string) string {
 	if !in.flipped {
 		return signature
@@ -137,7 +138,7 @@ func newKey(t testing.TB) *signing.Key {
 	return key
 }
 
-// signedRequest cuts the path to what was signed, as a server has to.
+// signedRequest cuts the path to the signed part, as a server must.
 func signedRequest(t testing.TB, in signedInput) func() error {
 	v, r := newSigned(t, in)
 	return func() error {
@@ -150,7 +151,7 @@ func signedRequest(t testing.TB, in signedInput) func() error {
 	}
 }
 
-// signedCommand has the path at hand.
+// signedCommand gets the cut path.
 func signedCommand(t testing.TB, in signedInput) func() error {
 	v, r := newSigned(t, in)
 	signed := r.URL.Path
@@ -160,7 +161,7 @@ func signedCommand(t testing.TB, in signedInput) func() error {
 	}
 }
 
-// newSigned is a request as it was received, and who verifies it.
+// newSigned returns a received request and its verifier.
 func newSigned(t testing.TB, in signedInput) (*signing.Verifier, *http.Request) {
 	v := &signing.Verifier{Keys: oneKey{newKey(t)}, Replays: anyUse{}}
 	names := signing.HeadersFor(signing.DefaultPrefix)
@@ -224,14 +225,14 @@ func standardWebhook(t testing.TB, in signedInput) func() error {
 	header := http.Header{}
 	header.Set(standardwebhooks.HeaderWebhookID, "msg_1")
 	header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(in.at.Unix(), 10))
-	// The digit before the last two: base64 ends with padding.
+	// Change the digit before the last two, because base64 ends with padding.
 	header.Set(standardwebhooks.HeaderWebhookSignature, in.sent(signature[:len(signature)-1])+signature[len(signature)-1:])
 	payload := []byte(in.received())
 	return func() error { return verifier.Verify(payload, header) }
 }
 
-// awsAgain signs what was received again, as the signer has no verifier. It
-// keeps derived keys, so the client has a signer of its own.
+// awsAgain signs the received request again, because the package has no verifier. The
+// client has its own signer, because a signer caches derived keys.
 func awsAgain(t testing.TB, in signedInput) func() error {
 	const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	sign := func(signer *awsv4.Signer, r *http.Request, secret string) error {

@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// figure is what one peer of a row needs.
+// figure is a quantity of one peer of a row.
 type figure struct{ row, peer, unit string }
 
 func timeOf(row, peer string) figure   { return figure{row, peer, unitTime} }
 func allocsOf(row, peer string) figure { return figure{row, peer, unitAllocs} }
 
-// target is a bound of a figure, or of its ratio to another.
+// target is a limit of a figure, or of its ratio to another figure.
 type target struct {
 	figure figure
-	less   figure // what is taken off the figure first, if anything
-	per    figure // none: the figure itself is bounded
-	least  bool   // the bound is a minimum
+	less   figure // subtracted from the figure first, if set
+	per    figure // the divisor; if unset, the limit is of the figure itself
+	least  bool   // bound is a minimum
 	bound  float64
 }
 
-// targets are what this module has set itself, in the order of the rows. That
-// they are missed is no error; a target that nothing measures is.
+// targets are this module's own targets, in the order of the rows. A missed target is
+// no error; a target that no benchmark measures is.
 var targets = slices.Concat([]target{
 	{figure: timeOf("Signature", "tenantkit verify"), per: timeOf("Signature", "HMAC"), bound: 1.85},
 	{figure: allocsOf("Signature", ours), bound: 0},
@@ -58,7 +58,8 @@ var targets = slices.Concat([]target{
 },
 	jsonTargets(""), jsonTargets(nextGo), pagingTargets())
 
-// jsonTargets hold for each version of Go, whose encoding/json they are beside.
+// jsonTargets returns the targets of the rows beside encoding/json, for one version of
+// Go.
 func jsonTargets(toolchain string) []target {
 	of := func(row, peer string) figure { return timeOf(row+suffix(toolchain), peer) }
 	return []target{
@@ -76,9 +77,9 @@ func pagingTargets() (all []target) {
 	return all
 }
 
-// targetTable says of each target whether this run has met it.
+// targetTable writes for each target whether this run has met it.
 func (p report) targetTable(b *bytes.Buffer) {
-	b.WriteString("## Targets\n\nWhat tenantkit has set itself: ratios where there is something to divide by, as they hold on other machines, too.\n\n" +
+	b.WriteString("## Targets\n\ntenantkit's own targets. They are ratios where possible, because ratios hold on other machines, too.\n\n" +
 		"| operation | figure | target | measured | |\n|---|---|--:|--:|---|\n")
 	for _, t := range targets {
 		r, _ := find(t.figure.row)
@@ -87,7 +88,7 @@ func (p report) targetTable(b *bytes.Buffer) {
 	b.WriteString("\n")
 }
 
-// reached is the figure, or the ratio of the two medians.
+// reached returns the measured figure, or the ratio of the two medians.
 func (m *measured) reached(t target) float64 {
 	v, _ := m.figure(t.figure)
 	if t.less != (figure{}) {
@@ -140,7 +141,7 @@ func (t target) goal() string {
 	return "≤ " + t.text(t.bound)
 }
 
-// text writes a value in the unit of the target.
+// text formats a value in the unit of the target.
 func (t target) text(v float64) string {
 	switch {
 	case t.isRatio():

@@ -1,5 +1,5 @@
-// Package rawhttp sends requests to a test server byte for byte: what clients
-// of net/http correct, fold or refuse before it leaves.
+// Package rawhttp sends requests to a test server byte for byte. It can send requests
+// that net/http clients would correct, fold or refuse.
 package rawhttp
 
 import (
@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,8 @@ type Reply struct {
 	Text string
 }
 
-// Send writes lines, each ended by CRLF and followed by a blank one, and reads
-// one response. A Host line is added unless there is one.
+// Send writes lines, each ended by CRLF, and a blank line, and reads one response. It
+// adds a Host line unless there is one.
 func Send(t testing.TB, server *httptest.Server, lines ...string) Reply {
 	t.Helper()
 	if !hasHost(lines) {
@@ -29,7 +30,7 @@ func Send(t testing.TB, server *httptest.Server, lines ...string) Reply {
 	return Write(t, server, strings.Join(lines, "\r\n")+"\r\n\r\n")
 }
 
-// Write sends text as it is and reads one response.
+// Write sends text unchanged and reads one response.
 func Write(t testing.TB, server *httptest.Server, text string) Reply {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -54,10 +55,5 @@ func Write(t testing.TB, server *httptest.Server, text string) Reply {
 }
 
 func hasHost(lines []string) bool {
-	for _, line := range lines {
-		if strings.HasPrefix(strings.ToLower(line), "host:") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(strings.ToLower(line), "host:") })
 }

@@ -1,6 +1,4 @@
-// Signs requests to the reference server with nothing but Node's own crypto
-// and http, so that the wire is checked by code that shares nothing with the
-// library.
+// Proves that a client with only Node's crypto and http can sign requests, and that the server refuses each bad request.
 //
 //   node node-client.mjs FACTS [HEADER_PREFIX [FAULT_NAMESPACE]]
 //
@@ -20,14 +18,13 @@ const home = `/${facts.org}/v2`;
 const abroad = `/${facts.other_org}/v2`;
 const serverTime = `${prefix}Server-Time`.toLowerCase();
 
-// Signing, as section 5.3 of the interface has it.
+// Signing, by section 5.3 of the interface.
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const nonce = () => Array.from({ length: 16 }, () => alphabet[randomInt(62)]).join('');
 
 let last = 0;
-// A millisecond is never used twice: the same command, method and time would
-// give the same signature.
+// Never use a millisecond twice: the same command, method and time would give the same signature.
 const now = () => (last = Math.max(last + 1, Date.now()));
 
 function sign(command, { method = 'GET', as = app, at = now(), account } = {}) {
@@ -46,7 +43,7 @@ function without(headers, name) {
   return rest;
 }
 
-// Transport: http.request, because fetch would tidy up the path.
+// Transport by http.request, because fetch would normalize the path.
 
 const clocks = []; // replies whose server time is missing or wrong
 
@@ -64,7 +61,7 @@ function send(path, headers = {}, { method = 'GET', body } = {}) {
       reply.on('error', reject);
       reply.on('end', () => {
         const time = reply.headers[serverTime] ?? '';
-        // Between asking and now, however long that took.
+        // The server's time must be between the request and now, however long that took.
         const off = Math.max(began - Number(time), Number(time) - Date.now());
         if (!/^\d{13}$/.test(time) || off > 5_000) {
           clocks.push(`${method} ${path}: ${reply.statusCode} with server time ${JSON.stringify(time)}`);
@@ -82,7 +79,7 @@ const get = (path, headers) => send(path, headers);
 const signedGet = (command, options) => send(home + command, sign(command, options));
 const post = (path, headers, body) => send(path, headers, { method: 'POST', body });
 
-// What a reply must be.
+// Checks of replies.
 
 function succeeded(reply) {
   assert.equal(reply.status, 200, reply.text);
@@ -230,7 +227,7 @@ const checks = {
     }
   },
 
-  // Last: it looks back at every reply.
+  // This is the last check because it inspects all replies.
   'every reply tells the server time': async () => assert.deepEqual(clocks, []),
 };
 

@@ -1,39 +1,38 @@
-// Uses the console of the reference server in a browser.
+// Proves in a browser that people can use the console of the reference server, and that pages elsewhere cannot abuse it.
 //
-//   node browser.mjs CHROMIUM FACTS STRICT_FACTS TRIED_FACTS [SHOTS]
+//   node browser.mjs CHROMIUM FACTS STRICT_FACTS TRIED_FACTS [WORDS [SHOTS]]
 //
-// The facts are what the -demo-json flag of three servers writes; the second one
-// requires a second factor. SHOTS is a folder for screenshots, of
-// which there are none without it.
+// The -demo-json flag of three servers writes the facts; the second server requires a second factor. Only flows whose
+// names contain WORDS run. With SHOTS, screenshots go into that folder.
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { chromium } from 'playwright-core';
-import { report, run } from './checks.mjs';
+import { named, report, run } from './checks.mjs';
 import { Authenticator } from './totp.mjs';
 
-const [executablePath, factsFile, strictFile, triedFile, shots] = process.argv.slice(2);
+const [executablePath, factsFile, strictFile, triedFile, words = '', shots] = process.argv.slice(2);
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
 const facts = read(factsFile);
 const strict = read(strictFile);
 const tried = read(triedFile);
 const theo = new Authenticator(facts.totp_secret);
 
-// No check waits for less than this, so that none fails because a machine is slow.
+// Every wait of a check is at least this long, so that no check fails because the machine is slow.
 const patience = 60_000; // milliseconds
 
-const browser = await chromium.launch({ executablePath, timeout: 2 * patience, args: ['--no-sandbox'] }); // root has no sandbox
+const browser = await chromium.launch({ executablePath, timeout: 2 * patience, args: ['--no-sandbox'] }); // Chromium has no sandbox for root
 
 // Pages, and what goes wrong on them.
 
 const phone = { width: 375, height: 812 };
 const desktop = { width: 1280, height: 900 };
 
-// open opens the console in a browser profile of its own. problems collects
-// errors of its scripts and of its policy. Chromium also logs each refusal of
-// the server as an error: these are in refusals.
+// open opens the console in its own browser profile. problems collects the errors of its scripts
+// and of its policy. Chromium also logs each refusal of the server as an error; those are in
+// refusals.
 async function open({ base = facts.base_url, path = '/', ...options } = {}) {
   const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options });
   context.setDefaultTimeout(patience);
@@ -74,14 +73,14 @@ const asMia = (page) => signIn(page, facts.account_email, facts.account_password
 const asTheo = (page) => signIn(page, facts.totp_account_email, facts.totp_account_password);
 const ownSession = (page) => page.getByRole('listitem').filter({ hasText: 'this one' });
 
-// inside waits until somebody is signed in and sees the sessions: a request for
-// them that is still under way would be refused after a step that ends this one.
+// inside waits until somebody is signed in and sees the sessions. A request for the sessions may
+// still be running. A step that ends the session would make the server refuse it.
 async function inside(page, name) {
   await heading(page, name).waitFor();
   await ownSession(page).waitFor();
 }
 
-// cookiesOf are the cookies of a browser profile, by name.
+// cookiesOf returns the cookies of a browser profile, by name.
 async function cookiesOf(context) {
   const cookies = await context.cookies();
   return cookies.sort((one, other) => (one.name < other.name ? -1 : 1));
@@ -94,15 +93,14 @@ async function signOut(page) {
   await heading(page, 'Sign in').waitFor();
 }
 
-// focus waits until an element has the focus: it often comes after what is seen.
+// focus waits until an element has the focus, which often comes after the element is visible.
 const focus = (page, id) => page.locator(`#${id}:focus`).waitFor();
 
-// settled waits until no step is under way: a control that is busy ignores whoever
-// presses it.
+// settled waits until no step is running: a busy control ignores clicks.
 const settled = (page) => page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
 
-// faces are how a screenshot is taken. Colours take no room: without screenshots
-// the light ones will do.
+// faces are the widths and colour schemes of screenshots. Colours do not change the layout, so
+// without screenshots the light scheme is enough.
 const faces = [
   ['desktop-light', desktop, 'light'],
   ['desktop-dark', desktop, 'dark'],
@@ -110,7 +108,7 @@ const faces = [
   ['phone-dark', phone, 'dark'],
 ].filter(([, , scheme]) => shots || scheme === 'light');
 
-// shoot takes screenshots of a page as it is now, and checks that it fits each width.
+// shoot takes screenshots of a page in its present state, and checks that it fits each width.
 async function shoot(page, name) {
   const before = page.viewportSize();
   for (const [face, viewport, colorScheme] of faces) {
@@ -125,8 +123,8 @@ async function shoot(page, name) {
   await page.setViewportSize(before);
 }
 
-// Another origin. It is of the same site, so that its requests carry the
-// cookie even though it is SameSite=Lax: the port is no part of a site.
+// Another origin of the same site, because the port is no part of a site. Its requests carry the
+// cookie although it is SameSite=Lax.
 
 const elsewhere = http.createServer((request, reply) => {
   reply.setHeader('Content-Type', 'text/html');
@@ -137,7 +135,7 @@ const elsewhereURL = `http://127.0.0.1:${elsewhere.address().port}/`;
 
 const posted = (page) => page.waitForResponse((reply) => reply.request().method() === 'POST');
 
-// postForm submits a form from elsewhere whose one field reads as JSON.
+// postForm submits a form from the other origin. Its one field reads as JSON.
 async function postForm(page, action, body) {
   await page.goto(elsewhereURL);
   const send = () => page.evaluate(([to, json]) => {
@@ -149,13 +147,13 @@ async function postForm(page, action, body) {
     document.body.append(form);
     form.submit();
   }, [action, JSON.stringify(body)]);
-  // The page goes to the reply, and must be there before it goes elsewhere again.
+  // The page navigates to the reply, and must be there before it navigates again.
   const [reply] = await Promise.all([posted(page), page.waitForURL(action), send()]);
   return { status: reply.status(), sent: await reply.request().allHeaders(), fault: await reply.json() };
 }
 
-// fetchFrom has a page of elsewhere post with the cookies, and without asking
-// first whether it may. It returns the status, which that page cannot see.
+// fetchFrom lets a page of the other origin post with cookies and without a preflight request. It
+// returns the status, which that page cannot see.
 async function fetchFrom(page, action, body) {
   await page.goto(elsewhereURL);
   const status = await statusOf(page, action);
@@ -167,18 +165,27 @@ async function fetchFrom(page, action, body) {
   return status();
 }
 
-// statusOf listens for the reply to an address. The browser keeps it from pages
-// elsewhere, and so from page.waitForResponse, too.
+// statusOf listens for the reply to an address. The browser hides the reply from pages of another
+// origin, and so from page.waitForResponse, too.
 async function statusOf(page, address) {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Network.enable');
+  // DevTools says in no fixed order that a request leaves and what came back for it.
   const asked = new Set();
-  devtools.on('Network.requestWillBeSent', ({ requestId, request }) => request.url === address && asked.add(requestId));
+  const statuses = new Map();
   const status = new Promise((resolve, reject) => {
-    devtools.on('Network.responseReceivedExtraInfo', ({ requestId, statusCode }) => asked.has(requestId) && resolve(statusCode));
+    const settle = (id) => asked.has(id) && statuses.has(id) && resolve(statuses.get(id));
+    devtools.on('Network.requestWillBeSent', ({ requestId, request }) => {
+      if (request.url === address) asked.add(requestId);
+      settle(requestId);
+    });
+    devtools.on('Network.responseReceivedExtraInfo', ({ requestId, statusCode }) => {
+      statuses.set(requestId, statusCode);
+      settle(requestId);
+    });
     setTimeout(() => reject(new Error(`no reply from ${address}`)), patience).unref();
   });
-  status.catch(() => {}); // unless somebody waits for it
+  status.catch(() => {}); // no unhandled rejection if nobody waits for it
   return () => status;
 }
 
@@ -359,7 +366,7 @@ const checks = {
     const { page, problems, close } = await open();
     await asMia(page);
     await inside(page, 'Mia Member');
-    // Ten minutes are long: the first answer is the server's to such a session.
+    // Ten minutes are too long to wait: the test gives the server's first reply to such a session.
     await page.route('**/second-factor', (route) => route.fulfill({
       status: 403,
       json: { object: 'fault', status: 403, errCode: 'service.accessDenied.reauthenticationRequired', message: 'Again.', faults: [] },
@@ -390,7 +397,7 @@ const checks = {
     await heading(page, 'Second factor').waitFor();
     await enter(page, codes[0]);
     await inside(page, 'Mia Member');
-    await page.getByLabel('Remove it, by a code').fill(codes[1]);
+    await page.getByLabel('Remove it with a code').fill(codes[1]);
     await page.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('status').getByText('The second factor is removed').waitFor();
     await signOut(page);
@@ -433,7 +440,7 @@ const checks = {
     assert.equal(logout.status, 403);
     assert.equal(logout.fault.errCode, 'service.accessDenied.csrfTokenMismatch');
 
-    // Without the cookie it would be 401.
+    // Without the cookie the status would be 401.
     assert.equal(await fetchFrom(other, `${home}/me/logout`, {}), 403);
 
     const login = await postForm(other, `${home}/login`, theirs);
@@ -478,14 +485,14 @@ const checks = {
     assert.equal(await page.locator('main img, main script').count(), 0);
     assert.deepEqual(problems, []);
 
-    // The image's own handler would run before the one that is added here, and the
-    // script at once.
+    // Otherwise the image's own handler would run before the one added here, and the script would run
+    // at once.
     const insert = () => page.evaluate((html) => {
       document.body.insertAdjacentHTML('beforeend', html);
       document.body.append(Object.assign(document.createElement('script'), { text: 'document.title = 1' }));
       return new Promise((resolve) => { document.querySelector('body > img').addEventListener('error', () => resolve()); });
     }, markup);
-    // Without a policy the browser would never tell of it.
+    // Without a policy the browser would not report it.
     const told = page.waitForEvent('console', (message) => message.text().includes('Content Security Policy'));
     await Promise.all([told, insert()]);
     assert.notEqual(await page.title(), '1');
@@ -493,8 +500,7 @@ const checks = {
   },
 };
 
-// setUp sets a second factor up from the account's page, and returns the
-// recovery codes.
+// setUp enrols a second factor on the account's page and returns the recovery codes.
 async function setUp(page) {
   await page.getByRole('button', { name: 'Set up' }).click();
   await heading(page, 'Set up a second factor').waitFor();
@@ -515,7 +521,7 @@ async function confirmed(page) {
   return page.locator('#recovery-codes li').allTextContents();
 }
 
-// The sections beside the account, on a server of their own.
+// The sections other than the account, on their own server.
 
 const sections = {
   'apps are shown to an administrator alone, whose token makes none that outlives it': async () => {
@@ -592,7 +598,7 @@ const sections = {
     await page.getByLabel('Expires in, seconds').fill('600');
     await mint(page);
     const readIt = page.getByRole('button', { name: 'Read it' });
-    await readIt.waitFor(); // for minting asks the server
+    await readIt.waitFor(); // because minting asks the server
     const asked = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     await readIt.click();
@@ -639,7 +645,7 @@ const sections = {
   'the scope tester allows, denies and says why': async () => {
     const { page, problems, close } = await open({ base: tried.base_url, path: '/#acme/scope' });
     await heading(page, 'Scope tester').waitFor();
-    await focus(page, 'scope-title'); // or the keyboard would lose it to the title
+    await focus(page, 'scope-title'); // otherwise the title would take the focus from the keyboard
     const verdict = page.getByRole('status').filter({ has: page.locator('.verdict') });
     const decide = () => page.getByRole('button', { name: 'Decide' }).click();
     await decide();
@@ -680,7 +686,7 @@ const sections = {
     await verdict.getByText(/10 min( \d+ s)? behind the server's clock/).waitFor();
     await shoot(page, 'lab-late');
 
-    // Against another implementation, and against curl's line.
+    // Compare with another implementation and with curl's line.
     await page.getByLabel('Timestamp').fill('1700000000000');
     await page.getByRole('button', { name: 'Sign only' }).click();
     const expected = createHmac('sha256', tried.client_key + tried.client_secret).update('/c_messages;GET;1700000000000').digest('hex');
@@ -764,11 +770,10 @@ async function createLabApp(page) {
 async function go(page, section) {
   const link = page.getByRole('navigation').getByRole('link', { name: section, exact: true });
   await link.click();
-  await link.and(page.locator('[aria-current=page]')).waitFor(); // the page follows its address later
+  await link.and(page.locator('[aria-current=page]')).waitFor(); // the page changes after its address
 }
 
-// useToken makes the sections use a bearer token, and waits for what they ask the
-// server with it.
+// useToken makes the sections use a bearer token, and waits for their requests with it.
 async function useToken(page, token) {
   await page.getByText('Use a bearer token').click();
   await page.getByLabel('Bearer token').fill(token);
@@ -779,9 +784,10 @@ async function useToken(page, token) {
 
 const mint = (page) => page.getByRole('button', { name: 'Mint', exact: true }).click();
 
-// Beside each other: the checks of second factors mostly wait for the next code.
-const failures = await Promise.all([run(checks), run(sections)]);
-report(Object.keys(checks).length + Object.keys(sections).length, failures[0] + failures[1]);
+// Run them concurrently: the checks of second factors mostly wait for the next code.
+const wanted = [named(checks, words), named(sections, words)];
+const failures = await Promise.all(wanted.map(run));
+report(wanted.flatMap(Object.keys).length, failures[0] + failures[1]);
 await browser.close();
 elsewhere.close();
-process.exit(); // with connections that browsers keep open
+process.exit(); // browsers keep connections open

@@ -1,12 +1,12 @@
-// One-time passwords by RFC 6238, as an authenticator computes them.
+// Proves nothing itself: computes one-time passwords for the other files, as an authenticator does by RFC 6238.
 
 import { createHmac } from 'node:crypto';
 
 const period = 30_000; // milliseconds
 
-// Authenticator has a code for each time it is asked. It never gives one twice:
-// a server takes each once. It may give the next step's, which a server
-// takes already, and waits when that was given as well.
+// Authenticator returns a code for each request. It never returns a code twice, because a server
+// accepts each code once. It may return the code of the next step, which a server already accepts.
+// If it has returned that one, it waits.
 export class Authenticator {
   #key;
   #last = 0;
@@ -25,7 +25,7 @@ export class Authenticator {
     return this.#at(step);
   }
 
-  // latest is the code that was given before.
+  // latest returns the code that was returned before.
   latest() {
     return this.#at(this.#last);
   }

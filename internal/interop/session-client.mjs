@@ -1,10 +1,9 @@
-// Signs in to the reference server as a program that keeps cookies, with
-// nothing but Node's own fetch and a cookie jar of its own.
+// Proves that a program with only Node's fetch and its own cookie jar can use sessions and second factors.
 //
 //   node session-client.mjs FACTS [FAULT_NAMESPACE [SESSION_COOKIE TICKET_COOKIE DEVICE_COOKIE]]
 //
-// FACTS is the file that the server's -demo-json flag writes. The names of
-// cookies are those of its flags.
+// FACTS is the file that the server's -demo-json flag writes. Other flags of the
+// server set the names of the cookies.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -17,16 +16,16 @@ const [
 ] = process.argv.slice(2);
 const facts = JSON.parse(readFileSync(factsFile, 'utf8'));
 
-// Over http on a loopback address the prefix goes.
+// Over http on a loopback address, cookies have no prefix.
 const cookieOf = (flag, org) => flag.replace('__Host-', '').replace('{org}', org);
 const sessionCookie = cookieOf(sessionFlag, facts.org);
 const ticketCookie = cookieOf(ticketFlag, facts.org);
 const deviceCookie = cookieOf(deviceFlag, facts.org);
 
-// Jar keeps the cookies of one server, which all have the path /.
+// Jar keeps the cookies of one server. All have the path /.
 class Jar {
   cookies = new Map();
-  lines = []; // each Set-Cookie as it came
+  lines = []; // each Set-Cookie line as received
 
   keep(reply) {
     for (const line of reply.headers.getSetCookie()) {
@@ -46,7 +45,7 @@ class Jar {
   }
 }
 
-// Person is somebody with a jar, and no other credential.
+// Person is a user with a cookie jar and no other credential.
 class Person {
   jar = new Jar();
 
@@ -77,8 +76,8 @@ class Person {
   post(path, body, headers) { return this.send('POST', path, body, headers); }
   delete(path, body) { return this.send('DELETE', path, body); }
 
-  // login comes again, twice at most, where the server had no time to look at the
-  // password: it gives a request ten seconds, and counts no such try.
+  // login tries again, at most twice, if the server had no time to check the password. The server
+  // gives a request ten seconds, and does not count such a try.
   async login(email, password, location) {
     for (let left = 2; ; left--) {
       const reply = await this.post('/accounts/login', { email, password, ...(location && { location }) });
@@ -103,7 +102,7 @@ async function signedIn(email = facts.account_email, password = facts.account_pa
   return person;
 }
 
-// What a reply must be.
+// Checks of replies.
 
 function succeeded(reply) {
   assert.equal(reply.status, 200, reply.text);
@@ -121,8 +120,8 @@ function refused(reply, status, detail) {
   return reply.value;
 }
 
-// guesses tries a dozen passwords at a name, three at once: of more, some would find
-// no place in the line. The first delay is a second.
+// guesses tries a dozen passwords for a name, three at the same time. With more at the same time,
+// some would find the queue full. The first delay is a second.
 async function guesses(email) {
   const replies = [];
   while (replies.length < 12) {
@@ -136,7 +135,7 @@ const wrongPassword = (reply) => refused(reply, 401, 'accessDenied.invalidCreden
 const wrongCode = (reply) => refused(reply, 401, 'invalidArgument.locationToken');
 const over = (reply) => refused(reply, 401, 'accessDenied.sessionExpired');
 
-// The checks. Later ones use what earlier ones made.
+// The checks. Later ones use the results of earlier ones.
 
 const nina = { email: 'nina@acme.example', password: 'a password of Nina', name: 'Nina New' };
 let registered; // Nina, signed in
@@ -295,7 +294,7 @@ const checks = {
     const person = new Person();
     refused(await person.login(nina.email, nina.password), 403, 'accessDenied.unverifiedLocation');
     const ticket = new Map(person.jar.cookies);
-    wrongCode(await person.verify(device.latest())); // it has confirmed the enrolment
+    wrongCode(await person.verify(device.latest())); // this code has confirmed the enrolment
     succeeded(await person.verify(await device.code()));
     assert.deepEqual([...person.jar.cookies.keys()], [sessionCookie, deviceCookie]);
     assert.equal(succeeded(await person.get('/accounts/me')).email, nina.email);
@@ -373,7 +372,7 @@ const checks = {
 
     const wrong = replies.filter(({ status }) => status !== 429);
     wrong.forEach(wrongPassword);
-    // Five are free. Then they are 1, 2, 4, … seconds apart.
+    // Five tries are free. Later tries are delayed by 1, 2, 4, … seconds.
     const most = 5 + Math.floor(Math.log2(1 + seconds));
     assert.ok(wrong.length >= 5 && wrong.length <= most, `${wrong.length} tries in ${seconds} s`);
 

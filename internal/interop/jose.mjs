@@ -1,5 +1,4 @@
-// Verifies tokens of the reference server with jose, a library of another
-// language, by what the server publishes and nothing else.
+// Proves that jose, a JavaScript library, verifies our tokens with the keys that the server publishes, and refuses altered tokens.
 //
 //   node jose.mjs FACTS [CLAIM_NAMESPACE]
 //
@@ -17,8 +16,8 @@ const keys = createRemoteJWKSet(new URL(`${environment}/auth/certs/jwk`), { time
 const expected = { issuer: facts.client_key, audience: environment, algorithms: ['RS256'], typ: 'JWT' };
 const verify = (token, options = {}) => jwtVerify(token, keys, { ...expected, ...options });
 
-// altered changes one part of a token: its payload by a function, or a
-// character in the middle of another part.
+// altered changes one part of a token: the payload by a function, or a character in the middle of
+// another part.
 function altered(token, part, change) {
   const parts = token.split('.');
   if (change) {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Verifies the ephemeral token of the reference server with openssl, by the PEM
-# that the server publishes: openssl.sh FACTS
+# Proves that openssl verifies our tokens with the PEM that the server publishes, and refuses a tampered token: openssl.sh FACTS
 set -euo pipefail
 
 facts=$1
@@ -26,7 +25,7 @@ token=$(fact ephemeral_token)
 kid=$(printf '%s' "${token%%.*}" | decode | sed 's/.*"kid":"\([^"]*\)".*/\1/')
 curl -fsS "$(fact base_url)/$(fact org)/v2/auth/certs/pem" >"$scratch/all.pem"
 
-# The block below the line with the token's kid.
+# the PEM block below the line with the token's kid
 sed -n "/^# kid: $kid\$/,/^-----END/p" "$scratch/all.pem" >"$scratch/key.pem"
 grep -q "^# app: $(fact client_key)\$" "$scratch/all.pem"
 

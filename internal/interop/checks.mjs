@@ -1,6 +1,6 @@
-// Runs checks, which are functions by their names, and says what became of each.
+// Proves nothing itself: runs the checks of the other files. A series of checks maps names to functions.
 
-// run does one after the other, and returns how many failed.
+// run runs checks one after the other and returns how many failed.
 export async function run(checks) {
   let failed = 0;
   for (const [name, check] of Object.entries(checks)) {
@@ -16,13 +16,18 @@ export async function run(checks) {
   return failed;
 }
 
-// report prints the sum, which .ci/run shows, and sets the exit status.
-export function report(made, failed) {
-  console.log(`${made - failed} passed, ${failed} failed`);
-  process.exitCode = failed ? 1 : 0;
+// named returns the checks whose names contain the words.
+export function named(checks, words) {
+  return Object.fromEntries(Object.entries(checks).filter(([name]) => name.includes(words)));
 }
 
-// runAll is all of it for a script that has one series of checks.
+// report prints the sums and sets the exit status. Running no check is a failure.
+export function report(made, failed) {
+  console.log(`${made - failed} passed, ${failed} failed`);
+  process.exitCode = made === 0 || failed ? 1 : 0;
+}
+
+// runAll runs and reports the checks of a script that has one series of them.
 export async function runAll(checks) {
   report(Object.keys(checks).length, await run(checks));
 }

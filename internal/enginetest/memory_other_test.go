@@ -1,0 +1,5 @@
+//go:build !linux
+
+package enginetest
+
+func memoryFolder() string { return "" }
