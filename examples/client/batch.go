@@ -12,17 +12,18 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// maxLine is more than a list of 1024 chains takes, however it is escaped.
+// maxLine is the greatest length of an input line, in bytes. A list of 1024 chains
+// fits, however it is escaped.
 const maxLine = 8 << 20
 
-// verdict is a line of output: a decision, or why there is none.
+// verdict is a line of output: a decision, or the error that prevents one.
 type verdict struct {
 	Allowed *bool  `json:"allowed,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
 
-// scopeBatch answers each line of the input with one line, in order. What is
-// wrong with a line is its answer, and the next one follows.
+// scopeBatch answers each line of the input with one line, in the same order. If a
+// line is wrong, its answer is the error, and the batch continues.
 func (c cli) scopeBatch(ctx context.Context) error {
 	in, out := bufio.NewReaderSize(c.in, 64<<10), bufio.NewWriter(c.out)
 	lines := lineReader{in: in}
@@ -39,7 +40,7 @@ func (c cli) scopeBatch(ctx context.Context) error {
 		if err := answers.Encode(verdictOn(line, err)); err != nil {
 			return err
 		}
-		// Whoever waits for this answer before asking again must get it.
+		// The caller may wait for this answer before it sends the next line.
 		if in.Buffered() == 0 {
 			if err := out.Flush(); err != nil {
 				return err
@@ -60,8 +61,8 @@ func verdictOn(line []byte, err error) verdict {
 	return verdict{Allowed: &allowed}
 }
 
-// question is a line of input. Its chains stand as on the wire: "" is everything,
-// and a list that is empty or missing grants nothing.
+// question is the form of an input line. Its chains mean the same as on the wire:
+// "" is everything, and an empty or missing list grants nothing.
 var question = envelope.Form{
 	{Path: "grants", Kind: envelope.Strings},
 	{Path: "need", Kind: envelope.String, Required: true},
@@ -84,8 +85,8 @@ func decideLine(line []byte) (bool, error) {
 	return set.Allows(need), nil
 }
 
-// lineError tells what is wrong with a line first, and not that it is no body of a
-// request.
+// lineError returns the reason of the first fault in a line. It leaves out what
+// envelope says about the body of a request.
 func lineError(err error) error {
 	refused, ok := errors.AsType[*envelope.BodyError](err)
 	if !ok {
@@ -100,14 +101,14 @@ func lineError(err error) error {
 
 var errLongLine = fmt.Errorf("a line of more than %d bytes", maxLine)
 
-// lineReader reads lines of any length, and keeps no more than maxLine of one.
+// lineReader reads lines of any length. It keeps at most maxLine bytes of a line.
 type lineReader struct {
 	in   *bufio.Reader
 	line []byte
 }
 
-// next returns the next line, which is good until the one after it is asked
-// for; errLongLine for one that is too long; io.EOF behind the last.
+// next returns the next line, which is valid until the next call. The error is
+// errLongLine for a line that is too long, and io.EOF after the last line.
 func (r *lineReader) next() ([]byte, error) {
 	r.line = r.line[:0]
 	long, any := false, false
@@ -120,7 +121,7 @@ func (r *lineReader) next() ([]byte, error) {
 		switch {
 		case err == bufio.ErrBufferFull:
 			continue
-		case err == io.EOF && any: // the last line, without its end
+		case err == io.EOF && any: // the last line has no newline
 		case err != nil:
 			return nil, err
 		}

@@ -22,9 +22,9 @@ const (
 	secret = "aSecretThatIsNeverPrinted"
 )
 
-// service is a server that answers /acme/v2/echo with what it was sent, if the
-// signature is that of section 5.3 of the interface, made of nothing but the
-// standard library.
+// service is a server that echoes the request at /acme/v2/echo if its signature is
+// correct. It checks the signature of section 5.3 of the interface with the
+// standard library only.
 func service(t *testing.T, prefix string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,7 +45,7 @@ func service(t *testing.T, prefix string) string {
 	return server.URL
 }
 
-// client runs a command line in an environment of name=value lines.
+// client runs a command line. Its environment is lines of name=value.
 func client(t *testing.T, stdin, environment string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -57,7 +57,7 @@ func client(t *testing.T, stdin, environment string, args ...string) (stdout, st
 	return out.String(), errs.String(), err
 }
 
-// lookup is os.Getenv in an environment of name=value lines.
+// lookup returns an os.Getenv for an environment of name=value lines.
 func lookup(environment string) func(string) string {
 	return func(name string) string {
 		for line := range strings.Lines(environment) {

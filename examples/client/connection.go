@@ -13,7 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// connection is a server, and the credential to use there.
+// connection is a server and the credential to use there.
 type connection struct {
 	url      string // with org and version
 	key      string
@@ -23,8 +23,8 @@ type connection struct {
 	demoJSON string
 }
 
-// flags returns the flag set of a command, with the flags of all commands that
-// talk to a server.
+// flags returns the flag set of a command that talks to a server. It has the flags
+// that all these commands share.
 func (c cli) flags(name string, to *connection) *flag.FlagSet {
 	flags := c.flagSet(name)
 	flags.StringVar(&to.url, "url", "", "`URL` of the service with org and version")
@@ -36,20 +36,20 @@ func (c cli) flags(name string, to *connection) *flag.FlagSet {
 	return flags
 }
 
-// parse reads a command line that has so many arguments beside its flags, and
-// completes the connection.
+// parse reads a command line that has the given number of arguments after its
+// flags. It then completes the connection.
 func (c cli) parse(flags *flag.FlagSet, args []string, arguments int, to *connection) error {
 	if err := c.parseFlags(flags, args); err != nil {
 		return err
 	}
-	if err := takes(flags, arguments); err != nil {
+	if err := checkArguments(flags, arguments); err != nil {
 		return err
 	}
 	return to.complete(c.getenv)
 }
 
-// complete adds what the flags left out, and refuses a connection for which
-// nothing could be signed.
+// complete adds what the flags left out. It returns an error if the URL, the client
+// key or the secret is still missing.
 func (to *connection) complete(getenv func(string) string) error {
 	if err := to.fill(getenv); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (to *connection) complete(getenv func(string) string) error {
 	return nil
 }
 
-// fill adds what the flags left out, as far as it is known.
+// fill adds what the flags left out, from the environment and the demo file.
 func (to *connection) fill(getenv func(string) string) error {
 	to.url = cmp.Or(to.url, getenv("TENANTKIT_URL"))
 	to.key = cmp.Or(to.key, getenv("TENANTKIT_KEY"))
@@ -76,7 +76,7 @@ func (to *connection) fill(getenv func(string) string) error {
 	return nil
 }
 
-// completeFrom adds what a demo file knows.
+// completeFrom adds what the flags and the environment left out, from a demo file.
 func (to *connection) completeFrom(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -97,7 +97,7 @@ func (to *connection) completeFrom(file string) error {
 	return nil
 }
 
-// client returns an http.Client that signs what it sends.
+// client returns an http.Client that signs its requests.
 func (to *connection) client() *http.Client {
 	return &http.Client{
 		Timeout: 30 * time.Second,

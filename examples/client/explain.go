@@ -7,7 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// scopeExplain says which chain decides about a need, and why.
+// scopeExplain prints which chain decides about a need, and why.
 func (c cli) scopeExplain(args []string) error {
 	var grants chains
 	flags := c.flagSet("scope explain")
@@ -37,8 +37,8 @@ func explained(r scope.Reason, n scope.Need) string {
 	return "The nearest chain fails here:\n" + failing(chain, n.String(), r.Segment)
 }
 
-// failing marks the segment of a chain that a need does not satisfy, and
-// compares the two there.
+// failing marks the segment of a chain that the need does not satisfy. It then says
+// how the two differ there.
 func failing(chain, need string, at int) string {
 	granted, asked := strings.Split(chain, "."), strings.Split(need, ".")
 	offset := len(strings.Join(append(granted[:at:at], ""), "."))

@@ -12,9 +12,5 @@ func (c cli) get(ctx context.Context, args []string) error {
 	if err := c.parse(flags, args, 1, &to); err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, to.at(flags.Arg(0)), nil)
-	if err != nil {
-		return err
-	}
-	return c.send(to.client(), r)
+	return c.send(ctx, &to, http.MethodGet, flags.Arg(0), "")
 }

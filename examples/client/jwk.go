@@ -8,7 +8,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// jwk is a public key of RFC 7517.
+// jwk is a public key in the format of RFC 7517.
 type jwk struct {
 	Type     string `json:"kty"`
 	Use      string `json:"use"`
@@ -17,8 +17,8 @@ type jwk struct {
 	Exponent string `json:"e"`
 }
 
-// public returns the key, if it is one to verify RSA signatures with. Whether
-// it is a good one is for token.PublicKey to say.
+// public returns the key, and reports whether it is an RSA key for signatures.
+// token.PublicKey.Validate decides whether the key is strong enough.
 func (k jwk) public() (*token.PublicKey, bool) {
 	n, err := base64.RawURLEncoding.DecodeString(k.Modulus)
 	if err != nil {

@@ -35,7 +35,7 @@ func (c cli) list(ctx context.Context, args []string) error {
 		PageSize: int(o.limit),
 		Max:      o.most(),
 		After:    o.resume,
-		Skip:     o.skip,
+		ByOffset: o.skip,
 	}
 	items := list.All(ctx)
 	if o.rest != "" {
@@ -48,29 +48,29 @@ func (c cli) list(ctx context.Context, args []string) error {
 	return err
 }
 
-// listOptions are the flags of list.
+// listOptions holds the flags of list.
 type listOptions struct {
 	all, skip                        bool
 	where, sort, paths, resume, rest string
 	limit, max                       uint
 }
 
-// someItems is how many are printed where neither -all nor a number says.
+// someItems is how many items are printed without -all, -max and -limit.
 const someItems = 100
 
 func (o *listOptions) define(flags *flag.FlagSet) {
-	flags.BoolVar(&o.all, "all", false, "print all items, and not just the first 100")
+	flags.BoolVar(&o.all, "all", false, "print all items, not only the first 100")
 	flags.StringVar(&o.where, "where", "", "`JSON` of a filter: {\"c_likes\":{\"$gte\":5}}")
 	flags.StringVar(&o.sort, "sort", "", "`JSON` of an order: {\"c_likes\":-1}; or one property, ascending")
 	flags.StringVar(&o.paths, "paths", "", "`properties` to print beside _id and object: c_text,c_meta.lang")
-	flags.UintVar(&o.limit, "limit", 0, "`items` to ask for at once (default: as the server likes)")
+	flags.UintVar(&o.limit, "limit", 0, "`items` in each page (default: the server decides)")
 	flags.UintVar(&o.max, "max", 0, "`items` to print in all (default 100, or all with -all)")
-	flags.BoolVar(&o.skip, "skip", false, "page by counting; slow, for servers that know no other way")
-	flags.StringVar(&o.resume, "resume", "", "`position` to go on from, as a walk that failed printed it; with the same -sort and -skip")
-	flags.StringVar(&o.rest, "rest", "", "list `property` of the object at PATH to print, by arguments with its name in front")
+	flags.BoolVar(&o.skip, "skip", false, "page by offset: slow, for servers that support nothing else")
+	flags.StringVar(&o.resume, "resume", "", "`position` to continue from, as a failed walk printed it; give the same -sort and -skip")
+	flags.StringVar(&o.rest, "rest", "", "list `property` to print, of the object at PATH; its name stands in front of each list argument")
 }
 
-// unbounded reports whether nothing says how many items to print.
+// unbounded reports whether no flag says how many items to print.
 func (o *listOptions) unbounded() bool { return !o.all && o.max == 0 && o.limit == 0 }
 
 // most returns how many items to print, 0 for all.
@@ -94,7 +94,8 @@ func (o *listOptions) query() (q paging.Query, err error) {
 	return q, err
 }
 
-// parseSort reads {"c_likes":-1,"c_sent":1}, in this order, or a bare property.
+// parseSort reads an object such as {"c_likes":-1,"c_sent":1}, whose order counts,
+// or the name of one property.
 func parseSort(text string) (keys []paging.Key, err error) {
 	switch {
 	case text == "":
@@ -105,7 +106,7 @@ func parseSort(text string) (keys []paging.Key, err error) {
 		return nil, errors.New("sort: not JSON")
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
-	_, _ = decoder.Token() // the brace
+	_, _ = decoder.Token() // the opening brace
 	for decoder.More() {
 		name, _ := decoder.Token()
 		var direction int
@@ -117,7 +118,7 @@ func parseSort(text string) (keys []paging.Key, err error) {
 	return keys, nil
 }
 
-// item is an item of any list, as the server sent it.
+// item is an item of any list, with the JSON that the server sent.
 type item struct {
 	id   string
 	text json.RawMessage

@@ -19,7 +19,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging/mempage"
 )
 
-// note is an item of the listing server: its likes repeat, and every third has
+// note is an item of the listing server. Likes repeat, and every third note has
 // none.
 type note struct{ n int }
 
@@ -33,7 +33,8 @@ func (n note) at(path string) (any, bool) {
 	return n.n % 10, path == "c_likes" && n.n%3 != 0
 }
 
-// text is not what encoding/json writes: blanks, and a number beyond a float64.
+// text returns JSON that encoding/json would not write: with blanks, and with a
+// number that float64 cannot hold.
 func (n note) text() json.RawMessage {
 	likes := ""
 	if v, ok := n.at("c_likes"); ok {
@@ -60,8 +61,9 @@ var (
 )
 
 // listing is a server with 250 notes at /notes and, as a list property, at
-// /book. It refuses the requests after failAfter, if that is set, is busy for so
-// many at first, and sends at least so many items whatever the limit says.
+// /book. It answers the first busy requests as a busy server. It refuses all
+// requests after the first failAfter, unless that is 0. A page has atLeast items
+// or more, whatever its limit.
 type listing struct {
 	requests, failAfter, busy atomic.Int64
 	atLeast                   int
@@ -116,7 +118,7 @@ func (l *listing) serve(w http.ResponseWriter, r *http.Request) {
 	envelope.Write(w, list)
 }
 
-// lines returns what is printed of the notes that keep is true for.
+// lines returns the printed lines of the notes for which keep is true.
 func lines(keep func(n int) bool) string {
 	var text strings.Builder
 	for n := range noteCount {
@@ -169,7 +171,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListOfAGenerousServer prints no more than -max, whatever comes.
+// TestListOfAGenerousServer prints no more than -max, even if the server sends
+// more.
 func TestListOfAGenerousServer(t *testing.T) {
 	for _, args := range []string{
 		"-max 3 /notes", "-max 3 -rest c_notes /book", "-max 3 -sort c_likes -rest c_notes /book",
@@ -183,7 +186,7 @@ func TestListOfAGenerousServer(t *testing.T) {
 	}
 }
 
-// TestListOfABusyServer asks again, for the first page as well.
+// TestListOfABusyServer asks a busy server again, also for the first page.
 func TestListOfABusyServer(t *testing.T) {
 	for _, args := range []string{"-max 120 /notes", "-max 120 -rest c_notes /book"} {
 		l := new(listing)
@@ -223,7 +226,7 @@ func TestListSorted(t *testing.T) {
 	}
 }
 
-// TestListResumes runs what a failed walk says to run.
+// TestListResumes runs the command that a failed walk suggests.
 func TestListResumes(t *testing.T) {
 	for _, args := range []string{
 		"-limit 60 /notes",
@@ -301,7 +304,7 @@ func TestListOnATerminal(t *testing.T) {
 	}
 }
 
-// closed is a pipe that nobody reads any more.
+// closed is a pipe whose reader is gone.
 type closed struct{}
 
 var errClosed = errors.New("closed pipe")

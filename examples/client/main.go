@@ -1,6 +1,6 @@
-// Client talks to a server of the service interface, with requests signed by
-// package signing, and checks scope chains. Run it with -help to see what it
-// can do; what that prints is in this file and in manual.go.
+// Client talks to a server of the service interface, with requests that package
+// signing signs. It also checks scope chains. Run it with -help to see its
+// commands. The help texts are in this file and in manual.go.
 package main
 
 import (
@@ -63,11 +63,12 @@ instance:
 
     go run ./examples/client scope explain -grant 'object.read.c_message.*.c_text' object.read.c_message
 
-In a flag everything is *, and nothing is an error. A batch is read as tokens
-are: there "" is everything, too, and an empty or missing list grants nothing.
-Each line gets one line, in order: {"allowed":true}, {"allowed":false}, or
-{"error":"…"} for what cannot be decided: a chain or a need that does not parse
-or has an unknown root, null, and a line that is not such an object.
+In a flag, * is everything, and an empty chain is an error. A batch follows the
+rules of tokens: "" is everything, too, and an empty or missing list grants
+nothing. Each line gets one line, in order: {"allowed":true},
+{"allowed":false}, or {"error":"…"} for what cannot be decided: a chain or a
+need that does not parse or has an unknown root, null, and a line that is not
+such an object.
 
 A reply goes to standard output. A refusal goes to standard error, and the exit
 status is 1, as it is for a need that is denied. Wrong usage is 2, and so is a
@@ -76,7 +77,7 @@ chain that does not parse.
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends what waits for input
+	context.AfterFunc(ctx, stop) // a second interrupt ends a command that waits for input
 	c := cli{in: os.Stdin, out: os.Stdout, errs: os.Stderr, terminal: isTerminal(os.Stderr), getenv: os.Getenv}
 	status := c.status(c.run(ctx, os.Args[1:]))
 	stop()
@@ -88,7 +89,7 @@ func (c cli) status(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errDenied): // has been answered
+	case errors.Is(err, errDenied): // the answer has been printed
 		return 1
 	}
 	fmt.Fprintln(c.errs, "client:", err)
@@ -98,15 +99,15 @@ func (c cli) status(err error) int {
 	return 1
 }
 
-// cli is what a command has of the world.
+// cli holds what a command needs from its environment.
 type cli struct {
 	in        io.Reader
 	out, errs io.Writer
-	terminal  bool // errs is one
+	terminal  bool // errs is a terminal
 	getenv    func(string) string
 }
 
-// usageError is a command line that cannot be meant.
+// usageError is an error in the command line.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// page is what the help of a command says, beside its flags.
+// page is the help of a command, without the list of its flags.
 type page struct {
 	purpose   string // one line
 	arguments string
-	more      string // paragraphs, may be empty
-	examples  string // command lines, one a line
+	more      string // paragraphs; may be empty
+	examples  string // one command line per line
 }
 
 // manual has a page for each command.
@@ -26,10 +26,10 @@ var manual = map[string]page{
 	"list": {
 		purpose:   "Prints the items of a list, one line of JSON each, however many pages they fill.",
 		arguments: "[flags] PATH",
-		more: `Pages follow each other by _id, or by what -sort names and then _id, so that no
-item comes twice or not at all while others come and go. A server that is busy
-is asked again. On a terminal, standard error says how many there were so far.
-A walk that fails for good prints the position to -resume from.
+		more: `Pages follow each other by _id, or by the keys of -sort and then _id. So no
+item is printed twice or missed while others are added and deleted. A busy
+server is asked again. On a terminal, standard error shows how many items there
+were so far. A walk that fails for good prints the position for -resume.
 `,
 		examples: `client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":40}}' /c_messages
 client list -max 10 -sort '{"c_likes":-1}' -paths c_text /c_messages
@@ -45,8 +45,8 @@ client list -all -paths c_text -rest c_messages /c_conversations/ID`,
 	"sign": {
 		purpose:   "Prints the headers that make a request a signed one, for another program to send.",
 		arguments: "[flags] METHOD PATH",
-		more: `They are good once, and for as long as the server's tolerance: five minutes as
-a rule. The query and the body are not part of the signature.
+		more: `They are valid once, and only within the server's tolerance: usually five
+minutes. The query and the body are not part of the signature.
 `,
 		examples: `client sign -curl GET /schemas
 client sign -curl -data '{"c_text":"hello"}' POST /c_messages`,
@@ -54,22 +54,23 @@ client sign -curl -data '{"c_text":"hello"}' POST /c_messages`,
 	"mint": {
 		purpose:   "Asks the server for a token that acts as an account, and prints it.",
 		arguments: "[flags] ACCOUNT",
-		more: `It is printed alone, so that it can be piped. Without -permanent or -uses the
-token is ephemeral: it has no id, and ends by itself. What may be asked for is
-up to the server: for another account than your own, or with -role, you need to
-be an administrator. Without -scope it may do what the account's roles allow.
+		more: `Only the token is printed, so that the output can be piped. Without -permanent
+or -uses the token is ephemeral: it has no id and expires by itself. The server
+decides what you may ask for: you must be an administrator to mint for another
+account than your own, or with -role. Without -scope the token may do what the
+account's roles allow.
 `,
 		examples: `client mint -scope object.read.c_message -life 5m ID
 client mint -scope '*' -uses 3 ID
 client mint -permanent ID`,
 	},
 	"verify": {
-		purpose:   "Checks a token by the keys that the server publishes, and prints its claims.",
+		purpose:   "Checks a token with the keys that the server publishes, and prints its claims.",
 		arguments: "[flags] [TOKEN]",
-		more: `Any other service would check it in the same way. It needs the URL, which must
-be the one the token was made for, and no credential. Without TOKEN, or with -,
-the token is read from standard input, where other users of the machine do not
-see it. Only the server knows whether a token with a jti was revoked or used up.
+		more: `Any other service checks it in the same way. The command needs the URL for
+which the token was made, and no credential. Without TOKEN, or with -, the
+token is read from standard input, where other users of the machine do not see
+it. Only the server knows whether a token with a jti was revoked or used up.
 `,
 		examples: `client mint -scope '*' ID | client verify`,
 	},
@@ -92,14 +93,15 @@ echo '{"grants":["object.read"],"need":"object.read.c_message"}' | client scope 
 }
 
 // flagSet returns an empty flag set for a command. It prints nothing by itself:
-// parseFlags does, as help goes to where it was asked for.
+// parseFlags prints the help to standard output.
 func (c cli) flagSet(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	return flags
 }
 
-// parseFlags reads the flags of a command, and answers a question for help.
+// parseFlags reads the flags of a command. If help is asked for, it prints the help
+// and returns flag.ErrHelp.
 func (c cli) parseFlags(flags *flag.FlagSet, args []string) error {
 	err := flags.Parse(args)
 	switch {
@@ -130,8 +132,9 @@ func (c cli) printPage(flags *flag.FlagSet) {
 	}
 }
 
-// takes refuses another number of arguments beside the flags.
-func takes(flags *flag.FlagSet, arguments int) error {
+// checkArguments refuses a command line with another number of arguments after its
+// flags.
+func checkArguments(flags *flag.FlagSet, arguments int) error {
 	if flags.NArg() != arguments {
 		return usageError(fmt.Sprintf("%[1]s takes %[2]d arguments, flags first: client %[1]s %[3]s",
 			flags.Name(), arguments, manual[flags.Name()].arguments))

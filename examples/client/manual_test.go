@@ -53,8 +53,8 @@ func TestHelp(t *testing.T) {
 	})
 }
 
-// TestExamples runs each command line of the help and of the pages, as a shell
-// would: it must be one that can be meant, whatever the server says to it.
+// TestExamples runs each command line of the help texts as a shell would. Each must
+// be correct usage, whatever the server answers.
 func TestExamples(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip(err)
@@ -65,7 +65,7 @@ func TestExamples(t *testing.T) {
 	if err := os.WriteFile(demo, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, shown, _ := strings.Cut(help, "Try it") // what is before describes
+	_, shown, _ := strings.Cut(help, "Try it") // the part before it describes the commands
 	want := map[string]int{"help": 5}
 	lines := map[string][]string{"help": commandsIn(shown)}
 	for command, page := range manual {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,7 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// wish is the body of the server's route.
+// wish is the request body of POST /apps/{key}/tokens.
 type wish struct {
 	Subject   string   `json:"sub"`
 	Scope     []string `json:"scope"`
@@ -26,14 +25,14 @@ type wish struct {
 // mint prints a new token.
 func (c cli) mint(ctx context.Context, args []string) error {
 	var to connection
-	w := wish{Scope: []string{}} // null is none
+	w := wish{Scope: []string{}} // sent as [], never as null
 	flags := c.flags("mint", &to)
 	app := flags.String("app", "", "client `key` of the app that issues the token (default: the credential's own)")
 	life := flags.Duration("life", 0, "how long the token lasts, in whole seconds (default: the server's)")
 	flags.Var((*words)(&w.Scope), "scope", "`chain` of what the token may do; repeat it for more, * is everything")
 	flags.Var((*words)(&w.Roles), "role", "`name` of a role to add; repeat it for more")
 	flags.Int64Var(&w.MaxUses, "uses", 0, "`number` of times the token can be used")
-	flags.BoolVar(&w.Permanent, "permanent", false, "until it is revoked")
+	flags.BoolVar(&w.Permanent, "permanent", false, "mint a token that lasts until it is revoked")
 	if err := c.parse(flags, args, 1, &to); err != nil {
 		return err
 	}
@@ -46,25 +45,11 @@ func (c cli) mint(ctx context.Context, args []string) error {
 		return err
 	}
 	path := "/apps/" + url.PathEscape(cmp.Or(*app, to.key)) + "/tokens"
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.at(path), bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	return c.printToken(to.client(), r)
-}
-
-func (c cli) printToken(client *http.Client, r *http.Request) error {
-	reply, err := client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer reply.Body.Close()
 	var minted envelope.Result[struct {
 		Token string `json:"token"`
 	}]
-	if err := envelope.Decode(reply.Body, maxReply, &minted); err != nil {
-		return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, reply.Status, err)
+	if err := fetch(ctx, to.client(), http.MethodPost, to.at(path), string(body), &minted); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintln(c.out, minted.Data.Token)
 	return err

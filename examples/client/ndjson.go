@@ -12,11 +12,11 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// progressEvery is how often a terminal is told how far it is.
+// progressEvery is how often a terminal shows the number of items.
 const progressEvery = 100 * time.Millisecond
 
-// print writes one item a line, and returns how many. The number goes to
-// standard error as well, if somebody is there to read it.
+// print writes one item per line, and returns how many it has written. On a
+// terminal it also shows that number on standard error.
 func (c cli) print(items iter.Seq2[item, error]) (n int, err error) {
 	shown := time.Now()
 	defer func() { c.progress(n, "\n") }()
@@ -34,7 +34,7 @@ func (c cli) print(items iter.Seq2[item, error]) (n int, err error) {
 		}
 		n++
 		if time.Since(shown) >= progressEvery {
-			// Back to the start of the line, for the next one to cover it.
+			// Back to the start of the line, which the next number overwrites.
 			c.progress(n, "\r")
 			shown = time.Now()
 		}
@@ -48,7 +48,7 @@ func (c cli) progress(n int, end string) {
 	}
 }
 
-// resumable adds to an error how to go on from where it happened.
+// resumable adds to an error the flag that continues the walk where it stopped.
 func resumable(err error) error {
 	stopped, ok := errors.AsType[*walk.Error](err)
 	if !ok || stopped.After == "" {
@@ -57,7 +57,7 @@ func resumable(err error) error {
 	return fmt.Errorf("%w\nto go on, add: -resume %s", err, quoted(stopped.After))
 }
 
-// isTerminal tells whether a file is a terminal, or passes for one.
+// isTerminal reports whether a file is a terminal or another character device.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 )
 
 // post sends JSON to a path.
@@ -22,10 +21,5 @@ func (c cli) post(ctx context.Context, args []string) error {
 		}
 		body = string(read)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.at(flags.Arg(0)), strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	return c.send(to.client(), r)
+	return c.send(ctx, &to, http.MethodPost, flags.Arg(0), body)
 }

@@ -2,28 +2,46 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// maxReply bounds what is read of a reply.
+// maxReply is how much of a reply is read at most, in bytes.
 const maxReply = 64 << 20
 
-// send prints the reply to a request. A fault is the error.
-func (c cli) send(client *http.Client, r *http.Request) error {
+// send sends a request to a path below the org and prints the reply. A POST has a
+// JSON body.
+func (c cli) send(ctx context.Context, to *connection, method, path, body string) error {
+	var reply json.RawMessage
+	if err := fetch(ctx, to.client(), method, to.at(path), body, &reply); err != nil {
+		return err
+	}
+	return c.printJSON(reply)
+}
+
+// fetch decodes the reply to a request into v. It returns a fault as an error.
+func fetch(ctx context.Context, client *http.Client, method, url, body string, v any) error {
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	reply, err := client.Do(r)
 	if err != nil {
 		return err
 	}
 	defer reply.Body.Close()
-	var body json.RawMessage
-	if err := envelope.Decode(reply.Body, maxReply, &body); err != nil {
+	if err := envelope.Decode(reply.Body, maxReply, v); err != nil {
 		return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, reply.Status, err)
 	}
-	return c.printJSON(body)
+	return nil
 }
 
 func (c cli) printJSON(text []byte) error {

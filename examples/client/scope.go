@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// errDenied is the end of a command whose answer is no.
+// errDenied gives a command whose answer is no the exit status 1.
 var errDenied = errors.New("denied")
 
 // scope decides about chains without a server.
@@ -56,9 +56,9 @@ func (c cli) scopeCheck(ctx context.Context, args []string) error {
 	return c.decision(reason)
 }
 
-// decide answers the need of a command line that has been parsed.
+// decide decides about the need of a parsed command line.
 func (c cli) decide(flags *flag.FlagSet, grants chains) (r scope.Reason, n scope.Need, err error) {
-	if err := takes(flags, 1); err != nil {
+	if err := checkArguments(flags, 1); err != nil {
 		return r, n, err
 	}
 	set, err := compile(grants)
@@ -88,14 +88,15 @@ func (c *chains) String() string { return strings.Join(*c, " ") }
 
 func (c *chains) Set(chain string) error {
 	if chain == "" {
-		// A variable that is not set, rather than the empty chain of the wire.
+		// Probably a shell variable that is not set, and not the empty chain of the
+		// wire.
 		return errors.New("no chain; everything is *")
 	}
 	*c = append(*c, chain)
 	return nil
 }
 
-// compile makes a set of chains all of which must be known.
+// compile makes a set of chains. An unknown chain is an error.
 func compile(grants []string) (scope.Set, error) {
 	set, err := scope.Compile("-grant", grants...)
 	for chain := range set.Unknown() {
@@ -108,7 +109,7 @@ func compile(grants []string) (scope.Set, error) {
 	return set, err
 }
 
-// unparsed shows where chains do not parse.
+// unparsed returns a usage error that shows where chains do not parse.
 func unparsed(what string, chains []string, err error) error {
 	var text strings.Builder
 	problems := syntaxErrors(err)
@@ -122,7 +123,7 @@ func unparsed(what string, chains []string, err error) error {
 	return usageError(strings.TrimSuffix(text.String(), "\n"))
 }
 
-// syntaxErrors takes apart what Compile joins.
+// syntaxErrors returns the single errors that Compile has joined.
 func syntaxErrors(err error) (all []*scope.SyntaxError) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
@@ -134,8 +135,8 @@ func syntaxErrors(err error) (all []*scope.SyntaxError) {
 	return all
 }
 
-// marked is a chain and a line that marks a part of it, at least with one
-// mark. What a terminal would not show as it stands is left out.
+// marked returns a chain, and below it a line that marks a part of it with one ^ or
+// more. It returns "" for a chain with characters that a terminal may not show.
 func marked(chain string, offset, length int) string {
 	if strings.ContainsFunc(chain, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return ""

@@ -17,8 +17,8 @@ const (
 	id2 = "5f1e0c3a9b7d4e2f8a6c0b12"
 )
 
-// scoped runs client scope with chains as -grant flags, and returns the exit
-// status, too.
+// scoped runs client scope with chains as -grant flags. It also returns the exit
+// status.
 func scoped(t *testing.T, command, need string, grants ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	args := []string{"scope", command}
@@ -173,7 +173,7 @@ func TestScopeUsage(t *testing.T) {
 	}
 }
 
-// batch returns the lines that answer the lines of a text.
+// batch returns the answers to the lines of a text.
 func batch(t *testing.T, in string) []string {
 	t.Helper()
 	out, _, err := client(t, in, "", "scope", "check", "-batch")
@@ -261,17 +261,18 @@ type corpusRow struct {
 	Why     string   `json:"why"`
 }
 
-// corpus is the decisions that the library ships for every implementation.
-func corpus(t *testing.T) (rows []corpusRow) {
+// corpus holds the decisions that the library ships for all implementations.
+func corpus(t *testing.T) []corpusRow {
 	t.Helper()
-	text, err := os.ReadFile("../../scope/testdata/corpus.json")
+	text, err := os.ReadFile("../../testdata/conformance/v1/scope.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, &rows); err != nil || len(rows) < 400 {
-		t.Fatal(len(rows), err)
+	var file struct{ Rows []corpusRow }
+	if err := json.Unmarshal(text, &file); err != nil || len(file.Rows) < 400 {
+		t.Fatal(len(file.Rows), err)
 	}
-	return rows
+	return file.Rows
 }
 
 func TestScopeBatchReplaysTheCorpus(t *testing.T) {

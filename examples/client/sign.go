@@ -13,8 +13,8 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// sign prints what makes a request a signed one, for another program to send.
-// It is good once, and until the server's tolerance has passed.
+// sign prints the headers that sign a request, for another program to send. They
+// are valid once, and only within the server's tolerance.
 func (c cli) sign(_ context.Context, args []string) error {
 	var to connection
 	flags := c.flags("sign", &to)
@@ -63,8 +63,8 @@ func (to *connection) signed(r *http.Request, at time.Time) ([]string, error) {
 	return headers, nil
 }
 
-// curlLine returns a command for a POSIX shell. The -g keeps curl from taking
-// paths[] for a pattern.
+// curlLine returns a curl command for a POSIX shell. With -g, curl does not read
+// paths[] as a pattern.
 func curlLine(r *http.Request, headers []string, data string) string {
 	line := "curl -g"
 	if r.Method != http.MethodGet {
@@ -79,7 +79,7 @@ func curlLine(r *http.Request, headers []string, data string) string {
 	return line + " " + quoted(r.URL.String())
 }
 
-// quoted makes one word of s for a POSIX shell.
+// quoted quotes s as one word of a POSIX shell.
 func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -58,7 +58,7 @@ func TestMint(t *testing.T) {
 	}
 }
 
-// rsaKey is made once: that takes a while.
+// rsaKey is made once, because that takes a while.
 var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -67,14 +67,14 @@ var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
-// thumbprint is RFC 7638, made by hand.
+// thumbprint computes the thumbprint of RFC 7638 without the library.
 func thumbprint(k *rsa.PublicKey) string {
 	text := fmt.Sprintf(`{"e":"AQAB","kty":"RSA","n":"%s"}`, base64.RawURLEncoding.EncodeToString(k.N.Bytes()))
 	sum := sha256.Sum256([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// signed makes a token with nothing but the standard library.
+// signed makes a token with the standard library only.
 func signed(t *testing.T, claims map[string]any) string {
 	t.Helper()
 	payload, err := json.Marshal(claims)
@@ -104,7 +104,7 @@ func TestVerify(t *testing.T) {
 		io.WriteString(w, reply)
 	}))
 	defer server.Close()
-	env := "TENANTKIT_URL=" + server.URL + "/acme/v2" // and no credential
+	env := "TENANTKIT_URL=" + server.URL + "/acme/v2" // without a credential
 	claims := func(changes map[string]any) map[string]any {
 		c := map[string]any{
 			"iss": key, "sub": "ann", "aud": server.URL + "/acme/v2",

@@ -11,11 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// verify prints the claims of a token that is good.
+// verify prints the claims of a valid token.
 func (c cli) verify(ctx context.Context, args []string) error {
 	var to connection
 	flags := c.flags("verify", &to)
@@ -48,7 +47,8 @@ func (c cli) verify(ctx context.Context, args []string) error {
 	return c.printJSON(payloadOf(raw))
 }
 
-// token returns the token that an argument is, or says where to read.
+// token returns the argument, or reads the token from standard input if there is
+// none.
 func (c cli) token(argument string) (string, error) {
 	if argument != "" && argument != "-" {
 		return argument, nil
@@ -57,8 +57,8 @@ func (c cli) token(argument string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// payloadOf decodes the second part of a token, nil if it is none. It is not
-// to be believed before the token has been verified.
+// payloadOf decodes the second part of a token. It returns nil if there is none.
+// The payload must not be trusted before the token is verified.
 func payloadOf(raw string) []byte {
 	parts := strings.Split(raw, ".")
 	if len(parts) != 3 {
@@ -71,7 +71,7 @@ func payloadOf(raw string) []byte {
 	return payload
 }
 
-// issuerOf reads the iss of a token that is not verified yet.
+// issuerOf returns the iss of a token that is not verified yet.
 func issuerOf(raw string) string {
 	var claims struct {
 		Issuer string `json:"iss"`
@@ -82,11 +82,11 @@ func issuerOf(raw string) string {
 	return claims.Issuer
 }
 
-// anyAppOfTheOrg is the token.Keys of one who looks at a token of their own, and
-// not for a server. GET /auth/certs/jwk publishes the keys of an org's apps, and
-// not which app owns which: each is taken here for that of the issuer which the
-// token names, so that the org's apps can speak for each other. A server knows
-// which key is whose.
+// anyAppOfTheOrg is a token.Keys for a user who looks at their own token. It is not
+// for a server. GET /auth/certs/jwk publishes the keys of an org's apps, but not
+// which app has which key. So Public returns each key as one of the issuer that the
+// token names. An app can therefore sign in the name of another app of the org. A
+// server knows the owner of each key.
 type anyAppOfTheOrg struct {
 	url    string
 	issuer string
@@ -107,21 +107,12 @@ func (k *anyAppOfTheOrg) Public(ctx context.Context, kid string) (*token.PublicK
 }
 
 func (k *anyAppOfTheOrg) fetch(ctx context.Context) (map[string]*token.PublicKey, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, nil)
-	if err != nil {
-		return nil, err
-	}
-	client := http.Client{Timeout: 30 * time.Second}
-	reply, err := client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer reply.Body.Close()
 	var document struct {
 		Keys []jwk `json:"keys"`
 	}
-	if err := envelope.Decode(reply.Body, maxReply, &document); err != nil {
-		return nil, fmt.Errorf("GET %s: %s: %w", k.url, reply.Status, err)
+	client := &http.Client{Timeout: 30 * time.Second}
+	if err := fetch(ctx, client, http.MethodGet, k.url, "", &document); err != nil {
+		return nil, err
 	}
 	if document.Keys == nil {
 		return nil, errors.New("GET " + k.url + ": not a JWK set")
@@ -135,8 +126,8 @@ func (k *anyAppOfTheOrg) fetch(ctx context.Context) (map[string]*token.PublicKey
 	return set, nil
 }
 
-// neverRevoked takes every token with a jti for one that is still good. It is not
-// for a server, which asks its ledger.
+// neverRevoked accepts every token with a jti as not revoked. It is not for a
+// server: a server asks its ledger.
 type neverRevoked struct{}
 
 // Spend implements token.Spender.

@@ -13,9 +13,9 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// credentials say where a service is, and what to present there.
+// credentials are the URLs of a service and the credentials to present there.
 type credentials struct {
-	urls     words // of the instances, with org and version
+	urls     words // one per instance, with org and version
 	header   string
 	key      string
 	secret   signing.Secret
@@ -36,7 +36,7 @@ func (c *credentials) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.demoJSON, "demo-json", "", "`file` that the reference server wrote")
 }
 
-// fill adds what the flags left out, as far as it is known.
+// fill adds what the flags left out, from the environment and the demo file.
 func (c *credentials) fill(getenv func(string) string) error {
 	var demo facts
 	if file := cmp.Or(c.demoJSON, getenv("TENANTKIT_DEMO_JSON")); file != "" {
@@ -59,7 +59,7 @@ func (c *credentials) fill(getenv func(string) string) error {
 	return nil
 }
 
-// cover tells whether there is a credential for each kind of a mix.
+// cover returns an error if a kind in the mix has no credential.
 func (c *credentials) cover(m mix) error {
 	switch {
 	case len(c.urls) == 0:
@@ -74,7 +74,7 @@ func (c *credentials) cover(m mix) error {
 	return nil
 }
 
-// facts are what is used of a demo file.
+// facts are the members of a demo file that a load needs.
 type facts struct {
 	BaseURL  string         `json:"base_url"`
 	Org      string         `json:"org"`

@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// replyError is a reply that was not the one asked for.
+// replyError is a reply that is a fault, is no JSON or has another status than 200.
 type replyError struct {
 	status int
 	err    error // often an *envelope.Fault
@@ -20,9 +20,9 @@ type replyError struct {
 func (e *replyError) Error() string { return fmt.Sprintf("status %d: %v", e.status, e.err) }
 func (e *replyError) Unwrap() error { return e.err }
 
-// codeOf sorts an error into one of few: the code of a fault, without the
-// namespace, or what else it was. Texts with addresses and times in them would
-// be as many as the errors.
+// codeOf reduces an error to one of a few codes: the code of a fault without the
+// namespace, or another short text. Full error texts contain addresses and times,
+// so that there would be as many codes as errors.
 func codeOf(err error) string {
 	if fault, ok := errors.AsType[*envelope.Fault](err); ok && fault.Detail != "" {
 		return fault.Detail

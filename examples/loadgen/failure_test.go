@@ -33,7 +33,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestTallyIsBounded keeps its memory, whatever a server makes up.
+// TestTallyIsBounded checks that a tally stays small, whatever codes a server
+// invents.
 func TestTallyIsBounded(t *testing.T) {
 	var tally tally
 	for n := range 1000 {

@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// The bounds of a load: enough for a server at one's desk, and no weapon.
+// The limits of a load. They are enough to test a server of one's own, and too low
+// for an attack.
 const (
 	maxDuration    = 10 * time.Minute
 	maxConcurrency = 512
 	maxRate        = 1_000_000
 )
 
-// defaultPaths are routes of the reference server with different work behind
-// them, and enough of them for signatures that are a millisecond apart.
+// defaultPaths are routes of the reference server that do different work. There are
+// several, because signatures of one path in one millisecond are equal.
 var defaultPaths = []string{
 	"/accounts/me",
 	"/connections?limit=10",
@@ -25,21 +26,21 @@ var defaultPaths = []string{
 	"/c_conversations?limit=10&paths[]=c_title",
 }
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	credentials
-	rate        float64 // per second; 0: as fast as it can
+	rate        float64 // per second; 0: as fast as possible
 	concurrency int
 	duration    time.Duration
 	mix         mix
 	paths       words
-	expect      words // fault codes that are no failure
+	expect      words // fault codes that do not make the run fail
 	remote      bool
 	json        bool
 	pid         int
 }
 
-// parse reads the command line, and refuses what could not be run.
+// parse reads the command line. It returns an error if the load cannot be run.
 func (p program) parse(args []string) (options, error) {
 	o := options{mix: mix{signed: 1, bearer: 1, session: 1}}
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
@@ -71,15 +72,15 @@ func (p program) parse(args []string) (options, error) {
 
 func (o *options) define(flags *flag.FlagSet) {
 	o.credentials.define(flags)
-	flags.Float64Var(&o.rate, "rate", 0, "requests a `second` in all; 0 is as fast as it can")
+	flags.Float64Var(&o.rate, "rate", 0, "requests a `second` in all; 0 is as fast as possible")
 	flags.IntVar(&o.concurrency, "concurrency", 8, "`requests` in flight at most")
 	flags.DurationVar(&o.duration, "duration", 10*time.Second, "how long, 10m at most")
 	flags.Var(&o.mix, "mix", "`shares` of the kinds of credential")
 	flags.Var(&o.paths, "path", "`path` below the org to fetch, with its query; repeat it for more (default: four of the reference server)")
-	flags.Var(&o.expect, "expect", "fault `code` that is no failure, without the namespace: throttled.unspecified; repeat it for more")
-	flags.BoolVar(&o.remote, "remote", false, "allow a URL that is not of this machine; be sure that it is yours")
+	flags.Var(&o.expect, "expect", "expected fault `code`, without the namespace: throttled.unspecified; repeat it for more")
+	flags.BoolVar(&o.remote, "remote", false, "allow a URL of another machine; use it only for a server of your own")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
-	flags.IntVar(&o.pid, "pid", 0, "`process` of this machine, the server say, whose memory and CPU to watch")
+	flags.IntVar(&o.pid, "pid", 0, "`process` id on this machine, such as the server's, whose memory and CPU to watch")
 }
 
 func (o *options) validate() error {
@@ -88,7 +89,7 @@ func (o *options) validate() error {
 		return fmt.Errorf("-duration is more than 0 and at most %v", maxDuration)
 	case o.concurrency < 1 || o.concurrency > maxConcurrency:
 		return fmt.Errorf("-concurrency is 1 to %d", maxConcurrency)
-	case !(o.rate >= 0 && o.rate <= maxRate): // NaN is neither
+	case !(o.rate >= 0 && o.rate <= maxRate): // this form refuses NaN, too
 		return fmt.Errorf("-rate is 0 to %d", maxRate)
 	case o.pid < 0:
 		return errors.New("-pid is the number of a process")

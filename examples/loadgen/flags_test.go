@@ -61,7 +61,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// parsed reads flags, without running them.
+// parsed reads flags without running the load.
 func parsed(t *testing.T, environment map[string]string, args ...string) (options, error) {
 	t.Helper()
 	p := program{out: new(bytes.Buffer), errs: new(bytes.Buffer), getenv: lookup(environment)}
@@ -79,8 +79,8 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-// TestDialler looks at addresses, too: a name may be of this machine, and lead
-// to another.
+// TestDialler checks that addresses are compared, too: the name of this machine may
+// resolve to another.
 func TestDialler(t *testing.T) {
 	for address, allowed := range map[string]bool{
 		"127.0.0.1:80": true, "[::1]:80": true, "192.0.2.1:80": false, "[2001:db8::1]:80": false, "0.0.0.0:80": false, "nonsense": false,
@@ -212,8 +212,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// FuzzMix reads what it prints, and takes as many turns of each kind as its
-// share is, never far from even.
+// FuzzMix reads back what a mix prints. A round has as many turns of each kind as
+// its share, and is never far from even.
 func FuzzMix(f *testing.F) {
 	for _, text := range []string{"signed=1,bearer=1,session=1", "signed=4,bearer=2", "session=0", "signed", "signed=1,signed=1", "bearer=999,signed=1"} {
 		f.Add(text)

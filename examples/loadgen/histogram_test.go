@@ -29,7 +29,7 @@ func TestQuantile(t *testing.T) {
 	}
 	for _, test := range []struct {
 		q    float64
-		want time.Duration // of this rank, exactly
+		want time.Duration // the exact duration of this rank
 	}{
 		{0, time.Millisecond}, {0.5, 500 * time.Millisecond}, {0.9, 900 * time.Millisecond},
 		{0.99, 990 * time.Millisecond}, {0.999, 999 * time.Millisecond}, {1, time.Second},
@@ -44,7 +44,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// TestQuantileOfAnything compares with sorting.
+// TestQuantileOfAnything compares the quantiles with those of sorted durations.
 func TestQuantileOfAnything(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -26,15 +26,15 @@ const (
 	testPassword = "aPasswordThatIsNeverPrinted"
 )
 
-// service is a server that knows a credential of each kind, made of nothing but
-// the standard library. It counts what it lets in.
+// service is a server that knows one credential of each kind, made with the
+// standard library only. It counts the requests that it accepts.
 type service struct {
 	mu       sync.Mutex
 	seen     map[string]int // by kind, path and instance
-	sessions int            // logged in, and not out again
+	sessions int            // that have logged in and not logged out
 	logins   int
 	fail     func(n int) string // errCode for the n-th request to refuse, "" to answer
-	loggedIn func()             // called before a login is answered, if there is one
+	loggedIn func()             // if set, called before the reply to a login
 	pause    time.Duration
 	n        int
 }
@@ -100,7 +100,7 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, path string) {
 	io.WriteString(w, `{"object":"list","data":[],"hasMore":false}`)
 }
 
-// credentialOf returns the one kind of credential that is right.
+// credentialOf returns the kind of credential that is correct.
 func credentialOf(r *http.Request, path string) (kind, bool) {
 	var found []kind
 	if given := r.Header.Get("Acme-Client-Signature"); given != "" {
@@ -159,7 +159,7 @@ func lookup(environment map[string]string) func(string) string {
 	return func(name string) string { return environment[name] }
 }
 
-// measured runs a load that prints JSON.
+// measured runs a load and returns its JSON report.
 func measured(t *testing.T, args ...string) (report, error) {
 	t.Helper()
 	out, _, err := loadgen(t, t.Context(), append(args, "-json")...)

@@ -19,27 +19,29 @@ const (
 	// patience is how long a reply may take.
 	patience = 10 * time.Second
 
-	// maxReply bounds what is read of one.
+	// maxReply is how much of a reply is read at most, in bytes.
 	maxReply = 16 << 20
 )
 
-// load is one run: workers that take tickets, and what came of them.
+// load is one run: its workers and their results. A worker takes a ticket for each
+// request. The number of the ticket decides when the request is due, its kind and
+// its path.
 type load struct {
-	o       options
-	turns   []kind
-	to      *instances
-	signed  *http.Client
-	bearer  *http.Client
-	people  []*http.Client // one session for each worker; nil without any
-	tallies [kinds]tally
+	o        options
+	turns    []kind
+	to       *instances
+	signed   *http.Client
+	bearer   *http.Client
+	sessions []*http.Client // one session for each worker; nil if the mix has no sessions
+	tallies  [kinds]tally
 
 	tickets atomic.Int64
 	began   time.Time
 	took    time.Duration
-	before  uint64 // requests sent to log in
+	before  uint64 // requests sent before the run, to log in
 }
 
-// newLoad makes the clients, and logs in.
+// newLoad makes the clients and logs in.
 func newLoad(ctx context.Context, o options) (*load, error) {
 	to, err := newInstances(&o)
 	if err != nil {
@@ -57,7 +59,7 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 	return l, nil
 }
 
-// close ends the sessions, and the connections.
+// close ends the sessions and the connections.
 func (l *load) close() {
 	l.logOut()
 	l.to.CloseIdleConnections()
@@ -67,13 +69,14 @@ func client(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Timeout:   patience,
 		Transport: transport,
-		// A redirect is an answer: following it would time two requests as one.
+		// A redirect is a reply. If the client followed it, two requests would be
+		// timed as one.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// run sends requests until the duration or ctx has ended, and waits for the
-// replies: those in flight are part of the load.
+// run sends requests until the duration or ctx has ended. It then waits for the
+// replies in flight, which are part of the load.
 func (l *load) run(ctx context.Context) {
 	l.before = l.to.sent.Load()
 	l.began = time.Now()
@@ -87,8 +90,8 @@ func (l *load) run(ctx context.Context) {
 	l.took = time.Since(l.began)
 }
 
-// work is one worker: it takes the next ticket, waits until it is due, and
-// times the reply.
+// work is the loop of one worker: take the next ticket, wait until it is due, and
+// time the reply.
 func (l *load) work(ctx context.Context, worker int) {
 	for ctx.Err() == nil {
 		ticket := l.tickets.Add(1) - 1
@@ -102,9 +105,9 @@ func (l *load) work(ctx context.Context, worker int) {
 	}
 }
 
-// due waits for the time of a ticket, and returns it. A ticket that is late is
-// timed from when it should have been sent, or a server that stalls would be
-// asked less and look the better for it.
+// due waits until a ticket is due, and returns that time. It returns false if the
+// run ends first. A late ticket is timed from when it was due. Otherwise a server
+// that stalls would get fewer requests and look faster than it is.
 func (l *load) due(ctx context.Context, ticket int64) (time.Time, bool) {
 	if l.o.rate == 0 {
 		return time.Now(), true
@@ -134,16 +137,17 @@ func (l *load) client(k kind, worker int) *http.Client {
 	case bearer:
 		return l.bearer
 	}
-	return l.people[worker]
+	return l.sessions[worker]
 }
 
-// path gives each kind all paths in turn, however long a round is.
+// path returns the path of a ticket. Each kind gets all paths in turn, whatever the
+// length of a round.
 func (l *load) path(ticket int64) string {
 	return l.o.paths[ticket/int64(len(l.turns))%int64(len(l.o.paths))]
 }
 
-// fetch reads one reply. An interrupt does not cut it off: what it has cost the
-// server belongs in the report.
+// fetch sends one request and reads its reply. An interrupt does not cancel it,
+// because the report must count the work of the server.
 func (l *load) fetch(c *http.Client, path string) error {
 	reply, err := c.Get(l.o.urls[0] + path)
 	if err != nil {
@@ -152,8 +156,8 @@ func (l *load) fetch(c *http.Client, path string) error {
 	return read(reply)
 }
 
-// read reads a reply to its end, so that its connection can be used again. It
-// must be JSON and no fault.
+// read reads a reply to its end, so that its connection can be reused. It returns
+// an error unless the reply is JSON, has status 200 and is no fault.
 func read(reply *http.Response) error {
 	defer reply.Body.Close()
 	var body json.RawMessage

@@ -190,13 +190,13 @@ func TestLoadWithoutAServer(t *testing.T) {
 	})
 }
 
-// TestInterrupt ends a run early, with its report and without a failure: what
-// was in flight is waited for.
+// TestInterrupt ends a run early. The run waits for the requests in flight, prints
+// its report and does not fail.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &service{pause: 30 * time.Millisecond, fail: func(n int) string {
 		if n == 10 {
-			cancel() // with the load under way
+			cancel() // while the load is under way
 		}
 		return ""
 	}}
@@ -211,7 +211,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptAtLogin ends a run before it has begun, and leaves no session.
+// TestInterruptAtLogin ends a run before the load. No session must be left.
 func TestInterruptAtLogin(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &service{loggedIn: cancel}

@@ -1,9 +1,9 @@
-// Loadgen puts load on a server of the service interface, with requests that
-// are signed, carry a bearer token or belong to a session, and says how long
-// the replies took and which faults there were. It sends GET only, and what it
-// sends is made by the library's own clients. Run it with -help to see how.
+// Loadgen puts load on a server of the service interface. Its requests are signed,
+// carry a bearer token or belong to a session. It prints how long the replies took
+// and which faults there were. The load is GET requests only, sent by the library's
+// own clients. Run it with -help to see how.
 //
-// Start with load.go: the workers, and what is timed.
+// Start reading in load.go: the workers, and what is timed.
 package main
 
 import (
@@ -50,14 +50,15 @@ With several -url the requests go to each in turn, as a balancer would send
 them: they must be instances of one service. Without -remote a URL must be one
 of this machine. No run is longer than 10 minutes.
 
-A rate is kept by a schedule, and time is counted from when a request was due:
-a server that stalls is charged for those that had to wait, too. Without a rate
+With -rate, requests follow a schedule, and each is timed from when it was due.
+So the time that requests wait for a stalled server counts, too. Without -rate
 each worker sends its next request when the last one was answered.
 
-Signatures of one path and millisecond are siblings: up to eight GET may share
-one, as far as the server's replay policy lets them. Under -single-use it takes
-1000 a second for one path, so spread the load with several -path. "Sent again"
-counts what the client library signed once more, after a stale or replayed one.
+Requests for one path in one millisecond have equal signatures. Up to eight GET
+may share one, if the server's replay policy lets them. A server with
+-single-use accepts 1000 a second for one path, so spread the load with several
+-path. "Sent again" counts requests that the client library signed once more,
+after a stale or replayed signature.
 
 Exit status: 0, 1 if there was a fault that -expect does not name, or any other
 failure, 2 for wrong usage. Ctrl-C ends a run early, with its report.
@@ -66,26 +67,26 @@ failure, 2 for wrong usage. Ctrl-C ends a run early, with its report.
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt does not wait for replies
+	context.AfterFunc(ctx, stop) // after a second interrupt, nothing waits for replies
 	p := program{out: os.Stdout, errs: os.Stderr, terminal: isTerminal(os.Stderr), getenv: os.Getenv}
 	status := p.status(p.run(ctx, os.Args[1:]))
 	stop()
 	os.Exit(status)
 }
 
-// program is what a run has of the world.
+// program holds what a run needs from its environment.
 type program struct {
 	out, errs io.Writer
-	terminal  bool // errs is one
+	terminal  bool // errs is a terminal
 	getenv    func(string) string
 }
 
-// usageError is a command line that cannot be meant.
+// usageError is an error in the command line.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// errFaults is the end of a run whose report has said what went wrong.
+// errFaults ends a run whose report lists unexpected faults.
 var errFaults = errors.New("there were faults that were not expected")
 
 // status reports an error and returns the exit status for it.
@@ -128,7 +129,7 @@ func (p program) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// isTerminal tells whether a file is a terminal, or passes for one.
+// isTerminal reports whether a file is a terminal or another character device.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

@@ -10,24 +10,25 @@ import (
 	"time"
 )
 
-// memory is the resident memory of a process, in bytes, and the CPU that it uses, as
-// Linux tells them in /proc. A nil *memory watches nothing. It is safe for concurrent
-// use.
+// memory watches the resident memory of a process, in bytes, and its CPU time, as
+// Linux shows them in /proc. A nil *memory watches nothing. It is safe for
+// concurrent use.
 type memory struct {
 	pid int
-	cpu time.Duration // at first
+	cpu time.Duration // at the first sample
 	mu  sync.Mutex
 	rss resident
 }
 
-// resident is what a process had at first and at last, and the most of it.
+// resident is the resident memory of a process: in the first and the last sample,
+// and the greatest of all samples.
 type resident struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 	Max   int64 `json:"max"`
 }
 
-// watch takes the first sample. No process is 0.
+// watch takes the first sample. With pid 0, it watches nothing.
 func watch(pid int) (*memory, error) {
 	if pid == 0 {
 		return nil, nil
@@ -42,8 +43,8 @@ func watch(pid int) (*memory, error) {
 	return m, err
 }
 
-// cpuUsed is what the process has used since the first sample, in user and in system
-// mode. It is 0 where nothing is watched, or the process is gone.
+// cpuUsed returns the CPU time that the process has used since the first sample, in
+// user and in system mode. It is 0 if nothing is watched or the process is gone.
 func (m *memory) cpuUsed() time.Duration {
 	if m == nil {
 		return 0
@@ -55,8 +56,8 @@ func (m *memory) cpuUsed() time.Duration {
 	return now - m.cpu
 }
 
-// cpuOf reads fields 14 and 15 of proc_pid_stat(5), in hundredths of a second. Before
-// them is a name, which may hold blanks and parentheses.
+// cpuOf reads fields 14 and 15 of proc_pid_stat(5), in hundredths of a second. A
+// name stands before them, which may contain blanks and parentheses.
 func cpuOf(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -74,7 +75,7 @@ func cpuOf(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * time.Second / 100, err
 }
 
-// sample looks again. A process that is gone keeps what it had.
+// sample takes another sample. If the process is gone, the last sample stays.
 func (m *memory) sample() {
 	if m == nil {
 		return
@@ -88,7 +89,7 @@ func (m *memory) sample() {
 	m.rss.Last, m.rss.Max = now, max(m.rss.Max, now)
 }
 
-// resident returns what was seen, nil if nothing was watched.
+// resident returns the samples, or nil if nothing was watched.
 func (m *memory) resident() *resident {
 	if m == nil {
 		return nil

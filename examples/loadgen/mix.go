@@ -13,12 +13,12 @@ const (
 	signed kind = iota
 	bearer
 	session
-	kinds // how many there are
+	kinds // the number of kinds
 )
 
 func (k kind) String() string { return [kinds]string{"signed", "bearer", "session"}[k] }
 
-// maxShare bounds the sum of a mix, and with it the length of its turns.
+// maxShare is the greatest sum of a mix, and so the greatest length of a round.
 const maxShare = 1000
 
 // mix is how many requests of each kind are sent in one round.
@@ -35,7 +35,7 @@ func (m *mix) String() string {
 	return strings.Join(shares, ",")
 }
 
-// Set implements flag.Value. A kind that is not named has no share.
+// Set implements flag.Value. A kind that text does not name is not sent.
 func (m *mix) Set(text string) error {
 	var read mix
 	sum := 0
@@ -65,8 +65,8 @@ func kindOf(name string) (kind, bool) {
 	return 0, false
 }
 
-// turns returns one round, with each kind spread over it as evenly as it can
-// be: the next turn is of the kind that is owed most.
+// turns returns the kinds of one round, each spread over it as evenly as possible.
+// The next turn goes to the kind that is furthest behind its share.
 func (m mix) turns() []kind {
 	sum := 0
 	for _, share := range m {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// follow shows a line of how far a load is, each second and on a terminal
-// only, and samples the memory. The function it returns ends that.
+// follow samples the memory each second. On a terminal, it also shows the progress
+// of the load. The function that it returns stops both.
 func (p program) follow(l *load, m *memory) (stop func()) {
 	var follower sync.WaitGroup
 	done := make(chan struct{})
@@ -33,7 +33,7 @@ func (p program) follow(l *load, m *memory) (stop func()) {
 	}
 }
 
-// progress shows how many requests have been answered, and returns it.
+// progress shows how many requests have been answered, and returns that number.
 func (p program) progress(l *load, passed time.Duration, before uint64) uint64 {
 	var sum, failed uint64
 	var parts strings.Builder
@@ -48,7 +48,7 @@ func (p program) progress(l *load, passed time.Duration, before uint64) uint64 {
 	return sum
 }
 
-// line covers the last one.
+// line replaces the last line of a terminal.
 func (p program) line(text string) {
 	if p.terminal {
 		fmt.Fprintf(p.errs, "\r\x1b[K%s", text)

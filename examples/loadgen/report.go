@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// report is what a run has to say. Its JSON is one object; times in it are in
-// milliseconds, memory in bytes.
+// report is the result of a run. Its JSON is one object, with times in milliseconds
+// and memory in bytes.
 type report struct {
 	Seconds    float64               `json:"seconds"`
 	Requests   uint64                `json:"requests"`
 	Rate       float64               `json:"rate"`
 	Failed     uint64                `json:"failed"`
-	Unexpected uint64                `json:"unexpected"` // failed, and not named by -expect
+	Unexpected uint64                `json:"unexpected"` // failed with a code that -expect does not name
 	SentAgain  uint64                `json:"sent_again"` // signed once more by the client library
 	Errors     map[string]uint64     `json:"errors"`
 	Latency    latency               `json:"latency_ms"`
 	Kinds      map[string]kindReport `json:"kinds"`
 	RSS        *resident             `json:"rss,omitempty"`
-	CPU        float64               `json:"cpu_ms,omitempty"` // of the watched process, for each request
+	CPU        float64               `json:"cpu_ms,omitempty"` // of the watched process, per request
 
 	all histogram
 }
 
-// kindReport is the part of one kind of credential.
+// kindReport is the result of one kind of credential.
 type kindReport struct {
 	Requests uint64            `json:"requests"`
 	Rate     float64           `json:"rate"`
@@ -37,7 +37,7 @@ type kindReport struct {
 	Latency  latency           `json:"latency_ms"`
 }
 
-// latency is a histogram in short, in milliseconds.
+// latency summarizes a histogram, in milliseconds.
 type latency struct {
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`
@@ -51,7 +51,7 @@ func (h *histogram) latency() latency {
 	return latency{ms(0.5), ms(0.9), ms(0.99), ms(0.999), ms(1)}
 }
 
-// report adds up a run that has ended.
+// report returns the result of a run that has ended.
 func (l *load) report(m *memory) *report {
 	m.sample()
 	r := &report{Seconds: l.took.Seconds(), Errors: map[string]uint64{}, Kinds: map[string]kindReport{}, RSS: m.resident()}
@@ -79,15 +79,16 @@ func (l *load) report(m *memory) *report {
 		r.CPU = l.to.perRequest(m.cpuUsed(), r.Requests)
 	}
 	r.Latency = r.all.latency()
-	// What could not be sent at all makes this less than it is, never more.
+	// Requests that could not be sent make this number too low, but nothing makes
+	// it too high.
 	if sent := l.to.sent.Load() - l.before; sent > r.Requests {
 		r.SentAgain = sent - r.Requests
 	}
 	return r
 }
 
-// perRequest is what one instance uses for each request that it answers, in ms. All take
-// turns.
+// perRequest returns the CPU time of one instance per request that it answers, in
+// ms. The requests go to all instances in turn.
 func (to *instances) perRequest(used time.Duration, requests uint64) float64 {
 	return float64(used) / float64(time.Millisecond) / float64(requests) * float64(len(to.at))
 }
@@ -132,10 +133,10 @@ func (r *report) write(w io.Writer) {
 	}
 }
 
-// barWidth is how long the bar of the fullest line of a histogram is.
+// barWidth is the length of the longest bar of a histogram, in characters.
 const barWidth = 40
 
-// write draws the histogram, a line for each power of two.
+// write draws the histogram, with a line for each power of two.
 func (h *histogram) write(w io.Writer) {
 	var lines [buckets / sub]uint64
 	for i, count := range h.counts {
@@ -155,7 +156,7 @@ func (h *histogram) write(w io.Writer) {
 	}
 }
 
-// short prints a duration with three digits or so.
+// short formats a duration with about three digits.
 func short(d time.Duration) string {
 	unit := time.Duration(1)
 	for d >= 1000*unit {

@@ -9,16 +9,16 @@ import (
 	"net/http/cookiejar"
 )
 
-// The reference server's routes of people. Section 4 of the interface leaves
-// them open.
+// The login and logout routes of the reference server. Section 4 of the interface
+// leaves these routes to the application.
 const (
 	loginPath  = "/accounts/login"
 	logoutPath = "/accounts/me/logout"
 )
 
-// logIn opens a session for each worker, one after the other: a password costs
-// a server more than any load, and that it may refuse a crowd is not the point
-// here.
+// logIn opens a session for each worker, one after the other. A password costs a
+// server more than any request of the load, and the server may refuse many logins
+// at once.
 func (l *load) logIn(ctx context.Context) error {
 	body, err := json.Marshal(map[string]string{"email": l.o.email, "password": string(l.o.password)})
 	if err != nil {
@@ -37,22 +37,22 @@ func (l *load) logIn(ctx context.Context) error {
 		if err := l.post(c, loginPath, body); err != nil {
 			return fmt.Errorf("POST %s: %w", loginPath, err)
 		}
-		l.people = append(l.people, c)
+		l.sessions = append(l.sessions, c)
 	}
 	return nil
 }
 
-// logOut ends the sessions, as far as the server still answers.
+// logOut ends the sessions, until the server refuses one or no longer answers.
 func (l *load) logOut() {
-	for _, c := range l.people {
+	for _, c := range l.sessions {
 		if l.post(c, logoutPath, nil) != nil {
 			return
 		}
 	}
 }
 
-// post takes no context: an interrupt between a login and its reply would leave
-// a session behind.
+// post takes no context: an interrupt between a login and its reply would leave a
+// session open.
 func (l *load) post(c *http.Client, path string, body []byte) error {
 	r, err := http.NewRequest(http.MethodPost, l.o.urls[0]+path, bytes.NewReader(body))
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// maxCodes is how many kinds of failure are told apart.
+// maxCodes is how many failure codes are counted separately.
 const maxCodes = 100
 
-// tally is what came of the requests of one kind of credential. It is safe for
+// tally is the result of the requests of one kind of credential. It is safe for
 // concurrent use.
 type tally struct {
 	mu     sync.Mutex
-	times  histogram         // of all replies, faults as well
+	times  histogram         // of all replies, faults included
 	failed map[string]uint64 // by code
 }
 
@@ -47,7 +47,7 @@ func (t *tally) counts() (n, failed uint64) {
 	return t.times.n, failed
 }
 
-// failures returns how many failed by code, never nil.
+// failures returns how many requests failed with each code. The map is never nil.
 func (t *tally) failures() map[string]uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

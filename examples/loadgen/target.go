@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// errRemote is what a load gets that has strayed from this machine.
+// errRemote refuses an address of another machine.
 var errRemote = errors.New("not an address of this machine; -remote allows it")
 
-// checkTargets refuses URLs that are no instances of one service, and those of
-// other machines.
+// checkTargets refuses URLs that are not instances of one service. Unless remote is
+// set, it also refuses URLs of other machines.
 func checkTargets(urls []string, remote bool) error {
 	var path string
 	for i, text := range urls {
@@ -43,16 +43,16 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && address.Unmap().IsLoopback()
 }
 
-// instances is the http.RoundTripper below all credentials: it sends each
-// request to the next instance of the service. The clients above see one
-// service, and so have one clock and one cookie for all of them.
+// instances is the http.RoundTripper below all credentials. It sends each request
+// to the next instance of the service. The clients above it see one service, so
+// each has one clock and one cookie for all instances.
 type instances struct {
 	base http.RoundTripper
 	at   []*url.URL
 	sent atomic.Uint64
 }
 
-// newInstances expects URLs that checkTargets has seen.
+// newInstances expects URLs that checkTargets has accepted.
 func newInstances(o *options) (*instances, error) {
 	var to instances
 	for _, text := range o.urls {
@@ -67,7 +67,7 @@ func newInstances(o *options) (*instances, error) {
 		dialer.Control = onlyLoopback
 	}
 	to.base = &http.Transport{
-		// No proxy: it would be what is measured.
+		// No proxy: the run would measure the proxy.
 		DialContext:         dialer.DialContext,
 		MaxIdleConnsPerHost: o.concurrency,
 		IdleConnTimeout:     time.Minute,
@@ -75,8 +75,8 @@ func newInstances(o *options) (*instances, error) {
 	return &to, nil
 }
 
-// onlyLoopback looks at what a name has become: localhost, too, is what the
-// machine's tables say.
+// onlyLoopback checks the address that a name was resolved to. Even localhost may
+// resolve to another address.
 func onlyLoopback(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !to.Addr().Unmap().IsLoopback() {
@@ -94,7 +94,7 @@ func (to *instances) RoundTrip(r *http.Request) (*http.Response, error) {
 	return to.base.RoundTrip(sent)
 }
 
-// CloseIdleConnections is what http.Client.CloseIdleConnections looks for.
+// CloseIdleConnections is the method that http.Client.CloseIdleConnections calls.
 func (to *instances) CloseIdleConnections() {
 	(&http.Client{Transport: to.base}).CloseIdleConnections()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
@@ -12,22 +11,19 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// account is what auth knows of an account, and what only the platform does.
+// account is an account: what auth knows of it, and the platform's own properties.
 type account struct {
 	auth.Account
-	Email string // unique within the org, whatever its case
+	Email string // unique within the org; case does not count
 	Name  string
 }
 
-// The roles that the access rules know. Others have chains alone, such as the demo's
-// reader.
+// The roles that the access rules know. Other roles only have chains, such as the
+// demo's reader.
 const (
 	administrator = "administrator"
 	member        = "member"
 )
-
-// accounts serves the routes of accounts.
-type accounts struct{ store *store }
 
 // accountReply is an account as its owner sees it.
 type accountReply struct {
@@ -37,10 +33,9 @@ type accountReply struct {
 	Roles []string `json:"roles"`
 }
 
-// me answers with the account that the request acts as.
-func (h accounts) me(r *http.Request) (accountReply, error) {
-	p := auth.From(r.Context())
-	a, err := h.store.account(r.Context(), p.Org, p.Account)
+// ownAccount returns the account of a principal.
+func (s *store) ownAccount(ctx context.Context, p auth.Principal) (accountReply, error) {
+	a, err := s.account(ctx, p.Org, p.Account)
 	if err != nil {
 		return accountReply{}, err
 	}
@@ -52,26 +47,28 @@ func replyOfAccount(a *account) accountReply {
 		Item:  envelope.Item{ID: a.ID, Object: "account"},
 		Email: a.Email,
 		Name:  a.Name,
-		Roles: append([]string{}, a.Roles...), // [] and never null
+		Roles: append([]string{}, a.Roles...), // [], never null
 	}
 }
 
 func (s *store) account(ctx context.Context, org, id string) (*account, error) {
-	return find[account](ctx, s, "SELECT record FROM platform_accounts WHERE org = $1 AND id = $2", org, id)
+	return find[account](ctx, s.db, accountRow(org, id))
 }
 
-// addAccount adds an account whose id is new. Another one's e-mail address is a
-// conflict, which tells strangers who register whether somebody has an account.
-// Addresses are not verified either: whoever comes first has them. A service that
-// sends mail answers every registration alike, and makes the account when the link
-// in the mail is followed.
+// addAccount adds an account with a new id. An e-mail address that another account
+// has is a conflict. So a stranger who registers learns whether somebody has an
+// account.
+//
+// Addresses are not verified either: the first account that names an address gets
+// it. A service that sends mail answers every registration alike. It makes the
+// account when somebody follows the link in the mail.
 func (s *store) addAccount(ctx context.Context, a account, password string) error {
 	return s.exec(ctx, a.Org, &auth.Error{Detail: auth.DetailConflict, Path: "email"},
 		"INSERT INTO platform_accounts (org, id, email, password, record) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-		a.Org, a.ID, strings.ToLower(a.Email), password, record(a))
+		a.Org, a.ID, strings.ToLower(a.Email), password, asJSON(a))
 }
 
-// Password implements session.Passwords: people sign in by their e-mail address.
+// Password implements session.Passwords. The login name is the e-mail address.
 func (s *store) Password(ctx context.Context, org, login string) (id, encoded string, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT id, password FROM platform_accounts WHERE org = $1 AND email = $2 AND password <> ''",
 		org, strings.ToLower(strings.TrimSpace(login))).Scan(&id, &encoded)
@@ -89,9 +86,10 @@ func (s *store) setPassword(ctx context.Context, org, id, encoded string) error 
 		"UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 }
 
-// changePassword keeps another password, and ends the sessions that began before.
-// Changed is set on both sides of it. Before: should the rest fail, they are over all
-// the same. Behind: so is a login that read the former password meanwhile.
+// changePassword stores another password, and ends the sessions that began before.
+// It sets Changed before and after the password. The first change ends the sessions
+// even if the rest fails. The second one also ends a session whose login has read
+// the former password in between.
 func (s *store) changePassword(ctx context.Context, org, id, encoded string) error {
 	changed := func(a *account) error {
 		a.Changed = time.Now().Add(time.Millisecond).Truncate(time.Millisecond)

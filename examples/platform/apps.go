@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"hash/maphash"
 	"net/http"
 	"net/netip"
@@ -18,23 +17,23 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// app is what auth knows of an app, and what only the platform does. Its
-// secrets and its key pair lie elsewhere.
+// app is an app: what auth knows of it, and the platform's own property. Its
+// secrets and its key pair are in other tables.
 type app struct {
 	auth.App
 	ExposeKeys bool
 }
 
-// listsKeys tells whether the certificates endpoints list the app's key. Others
-// than this server verify tokens with it: they must not go on while the app is
-// disabled.
+// listsKeys reports whether the certificates endpoints list the app's key. Other
+// servers verify tokens with that key. They must stop while the app is disabled.
 func (a *app) listsKeys() bool { return a.ExposeKeys && !a.Disabled }
 
-// apps serves the administration of apps. An app is kept in three places, which
-// in this process change under one lock: a pair that is generated while its app
-// is deleted does not outlive it. Other instances do not share the lock: the pair
-// that one of them generates meanwhile may be left in the store, where an app that
-// is unknown signs nothing with it.
+// apps serves the administration of apps. An app is kept in three tables. One lock
+// of this process covers their changes, so that a key pair generated while its app
+// is deleted does not outlive it.
+//
+// Other instances do not share the lock. A pair that they generate meanwhile may be
+// left in the store. It signs nothing, because its app is unknown.
 type apps struct {
 	store       *store
 	credentials *sqlstore.Credentials
@@ -42,7 +41,8 @@ type apps struct {
 	locks       *appLocks
 }
 
-// appLocks are the locks of apps. Some apps share one, and wait for each other.
+// appLocks are the locks of apps. Apps with equal hashes share a lock, and wait for
+// each other.
 type appLocks [64]sync.Mutex
 
 var lockSeed = maphash.MakeSeed()
@@ -53,7 +53,7 @@ func (l *appLocks) lock(clientKey string) (unlock func()) {
 	return one.Unlock
 }
 
-// appReply is an app as administrators see it. A list leaves the credential out.
+// appReply is an app as administrators see it. A list omits the credential.
 type appReply struct {
 	envelope.Item
 	Name       string           `json:"name"`
@@ -64,8 +64,8 @@ type appReply struct {
 	Secret     shownOnce        `json:"secret,omitempty"`
 }
 
-// credentialReply is a signing key with its restrictions. Null is none, as in the
-// body that sets them.
+// credentialReply is a signing key with its restrictions. null means no
+// restriction, as in the body that sets them.
 type credentialReply struct {
 	Account   *string        `json:"account"`
 	Accounts  []string       `json:"accounts"`
@@ -73,7 +73,7 @@ type credentialReply struct {
 	NotBefore *string        `json:"notBefore"`
 	NotAfter  *string        `json:"notAfter"`
 	Networks  []netip.Prefix `json:"networks"`
-	Secrets   int            `json:"secrets"` // how many verify
+	Secrets   int            `json:"secrets"` // the number of secrets that verify
 }
 
 func replyOfCredential(c *signature.Credential) *credentialReply {
@@ -87,17 +87,6 @@ func replyOfCredential(c *signature.Credential) *credentialReply {
 		Secrets:   c.Key.Secrets(),
 	}
 }
-
-// orNull is null for what is not there.
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// shownOnce is a secret in the one reply that shows it.
-type shownOnce string
 
 func (h apps) list(r *http.Request) (envelope.List[appReply], error) {
 	all, err := h.store.listApps(r.Context(), auth.From(r.Context()).Org)
@@ -128,10 +117,10 @@ func (h apps) create(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	var credential signature.Credential // acts as nobody until it is told as whom
+	var credential signature.Credential // acts as no account unless the body names one
 	changes.restrict(&credential)
 
-	// Without a lock: nobody knows the client key yet.
+	// Without a lock, because nobody knows the client key yet.
 	org := auth.From(r.Context()).Org
 	clientKey, secret := signing.Generate()
 	if err := mayGive(r.Context(), clientKey, nil, credential); err != nil {
@@ -172,17 +161,17 @@ func (h apps) update(r *http.Request) (appReply, error) {
 		}
 		stored, err := h.store.changeApp(ctx, a.Org, a.ClientKey, func(a *app) error {
 			defer changes.apply(a)
-			return mayEnable(ctx, a, changes) // by now: another instance may have disabled it
+			return mayEnable(ctx, a, changes) // again: another instance may have disabled the app meanwhile
 		})
 		if err != nil {
-			return unknownApp(err)
+			return err
 		}
 		*a = *stored
 		return h.keys.expose(ctx, a)
 	})
 }
 
-// generate gives an app a key pair, or another one, and ends all its tokens.
+// generate gives an app a new key pair, and ends all its tokens.
 func (h apps) generate(r *http.Request) (appReply, error) {
 	a, err := h.find(r)
 	if err != nil {
@@ -201,8 +190,8 @@ type secretReply struct {
 
 var rotationForm = envelope.Form{{Path: "grace", Kind: envelope.Integer}} // seconds
 
-// rotate gives an app another secret, and tells it: whoever asks can then sign as
-// the app does.
+// rotate gives an app another secret and returns it. The caller can then sign as
+// the app.
 func (h apps) rotate(r *http.Request) (envelope.Result[secretReply], error) {
 	none := envelope.Result[secretReply]{}
 	grace, err := readGrace(r)
@@ -221,18 +210,18 @@ func (h apps) rotate(r *http.Request) (envelope.Result[secretReply], error) {
 	if err != nil {
 		return none, err
 	}
-	return envelope.Result[secretReply]{Data: secretReply{shownOnce(secret)}}, nil
+	return result(secretReply{shownOnce(secret)}, nil)
 }
 
 const (
-	// rotationGrace is how long a secret lives after it was rotated, unless the
-	// request says otherwise.
+	// rotationGrace is how long the former secret stays valid, unless the request
+	// names another time.
 	rotationGrace = 24 * time.Hour
 
 	maxGrace = 365 * 24 * 60 * 60 // seconds
 )
 
-// readGrace reads a body that may be missing.
+// readGrace reads a body, which may be missing.
 func readGrace(r *http.Request) (time.Duration, error) {
 	if !hasBody(r) {
 		return rotationGrace, nil
@@ -245,14 +234,13 @@ func readGrace(r *http.Request) (time.Duration, error) {
 	if !given {
 		return rotationGrace, nil
 	}
-	wrong := invalid{detail: auth.DetailBody}
 	if seconds < 0 || seconds > maxGrace {
-		wrong.add("grace", "must be 0 to 31536000 seconds")
+		return 0, wrongBody("grace", "must be 0 to 31536000 seconds")
 	}
-	return time.Duration(seconds) * time.Second, wrong.orNil()
+	return time.Duration(seconds) * time.Second, nil
 }
 
-// restrict changes everything about a credential but its secrets.
+// restrict changes the restrictions of a credential, and never its secrets.
 func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 	if !changes.restricts() {
 		return nil
@@ -270,16 +258,17 @@ func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 	return storeFailed(err)
 }
 
-// mayEnable decides whether the caller may let an app in again, if that is what the
-// changes do: with all tokens of its key, whoever they are for.
+// mayEnable decides whether the caller may enable an app, if the changes do that.
+// All tokens of the app's key become valid again, whoever they are for.
 func mayEnable(ctx context.Context, a *app, changes *appChanges) error {
 	if !a.Disabled || !changes.enables() {
 		return nil
 	}
-	return mayMake(auth.From(ctx), auth.Everything("")) // no account: an administrator's to make
+	return mayMake(auth.From(ctx), auth.Everything("")) // no account: only administrators may make this
 }
 
-// mayActAs decides whether the caller may get what acts as an app does: a secret.
+// mayActAs decides whether the caller may get a secret of an app, and so act as the
+// app.
 func (h apps) mayActAs(ctx context.Context, a *app) error {
 	current, err := h.credentials.Credential(ctx, a.ClientKey)
 	if err != nil {
@@ -288,8 +277,8 @@ func (h apps) mayActAs(ctx context.Context, a *app) error {
 	return mayGive(ctx, a.ClientKey, nil, *current)
 }
 
-// mayGive decides whether the caller may give an app a credential, in place of the
-// one before. To narrow it needs no more than the route.
+// mayGive decides whether the caller may give an app the credential after in place
+// of before. To narrow a credential needs no more than the route.
 func mayGive(ctx context.Context, clientKey string, before *signature.Credential, after signature.Credential) error {
 	p, tenant := auth.From(ctx), auth.TenantFrom(ctx)
 	if before != nil && after.Narrows(before, tenant, clientKey) {
@@ -302,7 +291,7 @@ func mayGive(ctx context.Context, clientKey string, before *signature.Credential
 	return mustBeFresh(p)
 }
 
-// credentialFields are the fields of the body by which a credential is asked for.
+// credentialFields maps the options of a credential to the fields of the body.
 var credentialFields = map[string]string{
 	"sub":      "credential.account",
 	"scope":    "credential.scope",
@@ -310,25 +299,25 @@ var credentialFields = map[string]string{
 	"networks": "credential.networks",
 }
 
-// delete removes an app with its credential, its key pair and so its tokens:
-// first what lets somebody in.
+// delete removes an app with its credential and its key pair, and so ends its
+// tokens. It removes first what lets requests in.
 func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 	defer h.locks.lock(r.PathValue("key"))()
 	a, err := h.find(r)
 	if err != nil {
-		return envelope.Result[bool]{}, err
+		return done(err)
 	}
 	if err := h.credentials.Delete(r.Context(), a.ClientKey); err != nil && !auth.IsNotFound(err) {
-		return envelope.Result[bool]{}, storeFailed(err)
+		return done(storeFailed(err))
 	}
 	if err := h.keys.remove(r.Context(), a.ClientKey); err != nil {
-		return envelope.Result[bool]{}, err
+		return done(err)
 	}
-	return envelope.Result[bool]{Data: true}, h.store.deleteApp(r.Context(), a.Org, a.ClientKey)
+	return done(h.store.deleteApp(r.Context(), a.Org, a.ClientKey))
 }
 
-// change alters a copy of the app that the request's path names, and answers
-// with it.
+// change alters a copy of the app that the request's path names, and returns the
+// reply for it.
 func (h apps) change(r *http.Request, change func(context.Context, *app) error) (appReply, error) {
 	defer h.locks.lock(r.PathValue("key"))()
 	a, err := h.find(r)
@@ -342,13 +331,12 @@ func (h apps) change(r *http.Request, change func(context.Context, *app) error) 
 	return h.reply(r.Context(), &changed)
 }
 
-// find returns the app that the request's path names, disabled or not.
+// find returns the app that the request's path names, even if it is disabled.
 func (h apps) find(r *http.Request) (*app, error) {
-	a, err := h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key"))
-	return a, unknownApp(err)
+	return h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key"))
 }
 
-// unknownApp says of what was not found that it is an app.
+// unknownApp turns "not found" into the fault of an unknown app.
 func unknownApp(err error) error {
 	if auth.IsNotFound(err) {
 		return &auth.Error{Detail: auth.DetailUnknownApp, Err: err}
@@ -380,44 +368,32 @@ func (h apps) summary(ctx context.Context, a *app) (appReply, error) {
 	}, err
 }
 
-// app returns an app of an org, or auth.ErrNotFound.
+// app returns an app of an org, even if it is disabled.
 func (s *store) app(ctx context.Context, org, clientKey string) (*app, error) {
-	return find[app](ctx, s, "SELECT record FROM platform_apps WHERE client_key = $1 AND org = $2", clientKey, org)
+	a, err := find[app](ctx, s.db, appRow(org, clientKey))
+	return a, unknownApp(err)
 }
 
-// listApps returns the apps of an org, in the order of their keys. It is not
-// left to the engine: PostgreSQL's need not be that of the bytes.
+// listApps returns the apps of an org, in the order of their keys. It sorts them
+// itself, because the order of PostgreSQL need not be that of the bytes.
 func (s *store) listApps(ctx context.Context, org string) ([]*app, error) {
-	all, err := findAll[app](ctx, s, "SELECT record FROM platform_apps WHERE org = $1", org)
+	all, err := findAll[app](ctx, s.db, "SELECT record FROM platform_apps WHERE org = $1", org)
 	slices.SortFunc(all, func(a, b *app) int { return cmp.Compare(a.ClientKey, b.ClientKey) })
 	return all, err
 }
 
 func (s *store) putApp(ctx context.Context, a app) error {
 	return s.exec(ctx, a.Org, nil, `INSERT INTO platform_apps (client_key, org, record) VALUES ($1, $2, $3)
-		ON CONFLICT (client_key) DO UPDATE SET record = excluded.record`, a.ClientKey, a.Org, record(a))
+		ON CONFLICT (client_key) DO UPDATE SET record = excluded.record`, a.ClientKey, a.Org, asJSON(a))
 }
 
-// changeApp alters an app that is there, and returns it as it is then: another
-// instance may be changing or deleting it.
+// changeApp changes an existing app, and returns the new state. Another instance
+// may be changing or deleting it.
 func (s *store) changeApp(ctx context.Context, org, clientKey string, change func(*app) error) (*app, error) {
-	for {
-		a, err := s.app(ctx, org, clientKey)
-		if err != nil {
-			return nil, err
-		}
-		before := record(a)
-		if err := change(a); err != nil {
-			return nil, err
-		}
-		err = s.exec(ctx, org, errMoved, "UPDATE platform_apps SET record = $4 WHERE org = $1 AND client_key = $2 AND record = $3",
-			org, clientKey, before, record(a))
-		if !errors.Is(err, errMoved) {
-			return a, err
-		}
-	}
+	a, err := alter(ctx, s, appRow(org, clientKey), change)
+	return a, unknownApp(err)
 }
 
 func (s *store) deleteApp(ctx context.Context, org, clientKey string) error {
-	return s.exec(ctx, org, nil, "DELETE FROM platform_apps WHERE client_key = $1 AND org = $2", clientKey, org)
+	return s.remove(ctx, appRow(org, clientKey), nil)
 }

@@ -2,18 +2,22 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
 )
 
-// maxPublicBody is what a route reads of somebody whom nobody knows yet.
+// maxPublicBody is how many bytes of a body a public route reads, because anybody
+// may send it.
 const maxPublicBody = 16 << 10
 
-// publicBody bounds the bodies of a route that anybody may call. One that says it
-// is longer is refused before anything is read of it.
+// publicBody limits the bodies of a route that anybody may call. If a request
+// announces a longer body, it is refused before any of it is read.
 func publicBody(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxPublicBody {
@@ -25,13 +29,14 @@ func publicBody(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// readValues reads a body that holds values of a form, by their path.
+// readValues reads a body with a form, and returns its values by their path.
 func readValues(r *http.Request, f envelope.Form) (map[string]any, error) {
 	values, _, err := f.Read(r, maxBody)
 	return values, err
 }
 
-// bodiless is for routes that take no body: each field of one is unknown.
+// bodiless is for routes without a body. A body may only be an empty object: each
+// field in it is unknown.
 func bodiless[T any](answer func(*http.Request) (T, error)) func(*http.Request) (T, error) {
 	return func(r *http.Request) (none T, err error) {
 		if err := noFields(r); err != nil {
@@ -49,7 +54,8 @@ func noFields(r *http.Request) error {
 	return err
 }
 
-// hasBody looks at the first byte: one sent in chunks does not say how long it is.
+// hasBody reports whether there is a body. It tries to read a byte, because a body
+// sent in chunks has no length.
 func hasBody(r *http.Request) bool {
 	body := bufio.NewReader(r.Body)
 	_, err := body.Peek(1)
@@ -60,7 +66,7 @@ func hasBody(r *http.Request) bool {
 	return err != io.EOF
 }
 
-// required refuses values in which one of these is missing.
+// required returns an error if a value is missing at one of the paths.
 func required(values map[string]any, paths ...string) error {
 	wrong := invalid{detail: auth.DetailBody}
 	for _, path := range paths {
@@ -69,4 +75,46 @@ func required(values map[string]any, paths ...string) error {
 		}
 	}
 	return wrong.orNil()
+}
+
+// setIfGiven sets to to the value at a path, if there is one. null sets the zero
+// value.
+func setIfGiven[T any](to *T, values map[string]any, path string) {
+	if value, given := values[path]; given {
+		*to, _ = value.(T)
+	}
+}
+
+// The kinds of values that only administrative routes have.
+
+// lastSecond is the end of the year 9999. Later times cannot be written in RFC
+// 3339.
+const lastSecond = 253402300799
+
+// readInstant accepts a time in RFC 3339 or in Unix seconds.
+func readInstant(value string) (any, string) {
+	const refused = "must be a time in RFC 3339, or in Unix seconds"
+	if value[0] != '"' {
+		seconds, wrong := envelope.Integer(value)
+		if n, _ := seconds.(int64); wrong == "" && 1 <= n && n <= lastSecond {
+			return time.Unix(n, 0), ""
+		}
+		return nil, refused
+	}
+	text, _ := envelope.String(value)
+	written, _ := text.(string)
+	at, err := time.Parse(time.RFC3339, written)
+	if err != nil || at.Unix() < 1 {
+		return nil, refused
+	}
+	return at, ""
+}
+
+// readLevel accepts the number or the name of an access level.
+func readLevel(value string) (any, string) {
+	var level scope.Level
+	if json.Unmarshal([]byte(value), &level) != nil || level == 0 {
+		return nil, "must be an access level: 1 to 8, or its name"
+	}
+	return level, ""
 }

@@ -18,7 +18,7 @@ func TestBodyRefusals(t *testing.T) {
 	before := s.do(t, call{path: "/c_messages?skip=2400&limit=1000"}).text
 	for _, test := range []struct {
 		name, body string
-		want       map[string]string // reason by path; nil: the whole is malformed
+		want       map[string]string // reason by path; nil: the whole body is malformed
 	}{
 		{"not JSON", `c_text`, nil},
 		{"cut short", `{"c_text":"x"`, nil},
@@ -175,7 +175,7 @@ func TestBodyFrame(t *testing.T) {
 	})
 }
 
-// TestPublicBodies sends to routes that anybody may call more than they read.
+// TestPublicBodies sends longer bodies to public routes than they read.
 func TestPublicBodies(t *testing.T) {
 	s := start(t)
 	frame := len(`{"email":""}`)
@@ -200,8 +200,8 @@ func TestPublicBodies(t *testing.T) {
 	})
 }
 
-// TestHostileBodiesCostLittle reads a MiB of unknown members: how far is counted,
-// and what is allocated meanwhile.
+// TestHostileBodiesCostLittle sends a MiB of unknown members. It counts how much is
+// read, and what is allocated meanwhile.
 func TestHostileBodiesCostLittle(t *testing.T) {
 	unknown := "{" + manyMembers(131_000) + "}"
 	for name, test := range map[string]struct {
@@ -247,7 +247,7 @@ func BenchmarkHostileBody(b *testing.B) {
 	}
 }
 
-// manyMembers are n members of an object, of as few bytes as they can have.
+// manyMembers returns n members of an object, in as few bytes as possible.
 func manyMembers(n int) string {
 	const digits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	var text strings.Builder
@@ -260,7 +260,7 @@ func manyMembers(n int) string {
 	return text.String()
 }
 
-// TestBodiless sends fields where there are none to send: nothing is done.
+// TestBodiless sends fields to routes without a body. They must change nothing.
 func TestBodiless(t *testing.T) {
 	s := start(t)
 	app := s.do(t, call{method: "POST", path: "/apps", body: `{"name":"another"}`}).ok(t)["_id"].(string)
@@ -288,7 +288,7 @@ func TestBodiless(t *testing.T) {
 	s.do(t, call{path: message}).ok(t)
 	s.do(t, call{path: "/accounts/me", account: s.AccountID}).ok(t)
 	for _, c := range routes {
-		c.body = `{}` // says nothing
+		c.body = `{}` // no fields
 		s.do(t, c).ok(t)
 	}
 }

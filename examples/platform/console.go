@@ -15,20 +15,21 @@ import (
 //go:embed console.html console.css console*.js
 var consoleFiles embed.FS
 
-// consolePolicy lets the page load its own files and call its own server, and
-// nothing else: markup that found its way into the page could do nothing.
+// consolePolicy lets the page load only its own files and call only its own server.
+// Markup that an attacker gets into the page could do nothing.
 const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// consoleFile is a file of the console, which needs no build.
+// consoleFile is a file of the console. The files need no build.
 type consoleFile struct {
 	mediaType string
 	body      []byte
 	tag       string
 }
 
-// console is the page at the root, for whoever opens the server in a browser,
-// with its files, by path. No org's code contains a dot.
+// console holds the files of the page at the root, by path. The page is for people
+// who open the server in a browser. These paths hide no org, because no org's code
+// contains a dot.
 var console = readConsole()
 
 var consoleTypes = map[string]string{
@@ -41,7 +42,7 @@ func readConsole() map[string]consoleFile {
 	files := make(map[string]consoleFile)
 	entries, err := consoleFiles.ReadDir(".")
 	if err != nil {
-		panic(err) // the program was built without them
+		panic(err) // the program was built without the files
 	}
 	for _, entry := range entries {
 		body, err := consoleFiles.ReadFile(entry.Name())
@@ -56,8 +57,7 @@ func readConsole() map[string]consoleFile {
 	return files
 }
 
-// brandReply is what the page cannot know: how this server names its headers
-// and claims.
+// brandReply tells the page how this server names its headers and claims.
 type brandReply struct {
 	Header string `json:"header"`
 	Claims string `json:"claims"`
@@ -74,12 +74,13 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// Asked for anew each time, so that a new server is never met by old scripts.
+	// A browser asks again each time, so that a new server never runs with old
+	// scripts.
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", f.tag)
 
-	// The file is whole or unchanged, never a range of it: what net/http answers
-	// to a range or a precondition that fails is no fault, or has no body.
+	// Send the whole file or 304, and never a range. net/http answers a range or a
+	// failed precondition without a body or with one that is no fault.
 	conditional := &http.Request{Method: r.Method, Header: http.Header{}}
 	if tags := r.Header["If-None-Match"]; tags != nil {
 		conditional.Header["If-None-Match"] = tags
@@ -87,7 +88,7 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(unranged{w}, conditional, "", time.Time{}, bytes.NewReader(f.body))
 }
 
-// unranged does not announce ranges, which http.ServeContent does.
+// unranged removes the header by which http.ServeContent offers ranges.
 type unranged struct{ http.ResponseWriter }
 
 func (w unranged) WriteHeader(status int) {

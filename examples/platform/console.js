@@ -1,6 +1,6 @@
-// The console: signing in and out, what an account does with its sessions, and
-// beside that a section for each thing to try. It is the server's page at / and
-// uses nothing but the interface that any other client has.
+// The console: signing in and out, the account's sessions, and a section for each
+// thing to try. It is the server's page at /, and uses only the interface that all
+// clients have.
 
 import { acting, newAPI, Refused } from './console_api.js';
 import { forgetApps, openApps } from './console_apps.js';
@@ -16,8 +16,8 @@ import { announce, ask, byID, complain, element, isShown, onClick, onSubmit, qui
 let api = newAPI('acme');
 let account = null; // who is signed in
 
-// start shows the section that the address names, and whoever is signed in to
-// its org: /#acme/tokens.
+// start shows the section in the address, and who is signed in to its org:
+// /#acme/tokens.
 async function start() {
   quiet();
   show('loading', 'notice');
@@ -36,7 +36,7 @@ function callOrg(org) {
   acting.org = org;
 }
 
-// look shows whoever is signed in.
+// look shows who is signed in.
 async function look() {
   try {
     const status = await api.status();
@@ -53,7 +53,7 @@ async function look() {
   }
 }
 
-// What a section does when it is opened, and when somebody else uses the page.
+// What a section does when it is opened, and when another account uses the page.
 const opened = { apps: openApps, tokens: openTokens, paging: openPaging };
 
 async function openSection() {
@@ -64,7 +64,7 @@ async function openSection() {
   await opened[section]?.();
 }
 
-// move follows the address.
+// move shows the section that the address names.
 async function move() {
   if (addressed().org !== api.org) {
     return start();
@@ -82,7 +82,7 @@ function actAs(who) {
   showCredential();
 }
 
-// leave forgets what was done in the sections.
+// leave removes what was entered and shown in the sections.
 function leave() {
   acting.bearer = '';
   for (const form of document.querySelectorAll('.tool form, #credential-form')) {
@@ -101,7 +101,7 @@ function showSignIn() {
   show('sign-in', byID('email').value ? 'password' : 'email');
 }
 
-// forget takes off the page what was meant for one look.
+// forget removes from the page what is shown only once.
 function forget() {
   for (const form of ['code-form', 'enrol-form', 'remove-form']) {
     byID(form).reset();
@@ -135,8 +135,8 @@ async function signIn(form) {
   await login(() => api.login(form.get('email'), form.get('password')), 'password');
 }
 
-// login takes one step of signing in, and shows the next. After a refusal the
-// focus is where it can be mended.
+// login takes one step of signing in, and shows the next. After a refusal, the
+// focus is on the field to correct.
 async function login(step, field) {
   let who;
   try {
@@ -164,9 +164,9 @@ onClick(byID('code-back'), showSignIn);
 
 const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
 
-// signedIn runs a step that needs a session, asks for the password where the
-// step wants it anew, and goes back to the start where the session is over.
-// It returns whether the step was taken.
+// signedIn runs a step that needs a session. If the step needs the password again,
+// it asks for it. If the session is over, it returns to the start. It returns
+// whether the step succeeded.
 async function signedIn(step) {
   for (;;) {
     try {
@@ -247,7 +247,7 @@ async function revokeOthers() {
   await refreshed();
 }
 
-// refreshed is refresh after a step whose button may be gone with it.
+// refreshed calls refresh after a step whose button may have been removed.
 async function refreshed() {
   if (isShown('account')) {
     await refresh();
@@ -261,7 +261,7 @@ onClick(byID('revoke-others'), revokeOthers);
 
 // The second factor.
 
-// enrol begins an enrolment, by the session or by the ticket of a login.
+// enrol starts an enrolment, with the session or with the ticket of a login.
 async function enrol() {
   const { secret, otpauth } = await api.enrol();
   byID('enrol-secret').textContent = secret.replace(/.{4}(?=.)/g, '$& ');
@@ -320,7 +320,7 @@ onClick(byID('recovery-done'), start);
 onClick(byID('recovery-copy'), copyCodes);
 onSubmit('remove-form', removeFactor);
 
-// A page that the browser has kept may tell of a session that is over.
+// A page from the browser's cache may show a session that is over.
 addEventListener('pageshow', (event) => event.persisted && start());
 addEventListener('hashchange', move);
 onCredential(openSection);

@@ -1,4 +1,4 @@
-// What a page shows of whoever is signed in: the account and its sessions.
+// What the page shows of the signed-in account: the account and its sessions.
 
 import { announce, byID, element, fill, onClick, when } from './console_page.js';
 
@@ -12,7 +12,7 @@ export function showAccount(org, account) {
   ]);
 }
 
-// showSessions lists them, the one of this page first and then the latest.
+// showSessions lists the sessions: first the one of this page, then the latest.
 export function showSessions(sessions, hasMore, revoke) {
   const sorted = sessions.toSorted((a, b) => b.current - a.current || b.seen.localeCompare(a.seen));
   byID('sessions').replaceChildren(...sorted.map((session) => card(session, revoke)));
@@ -43,12 +43,12 @@ function revokeButton(session, device, revoke) {
   return button;
 }
 
-// In this order: most browsers name others as well.
+// In this order, because most browsers name others as well.
 const browsers = [['Edg/', 'Edge'], ['OPR/', 'Opera'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']];
 const systems = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'], ['Windows', 'Windows'], ['Mac OS X', 'macOS'], ['Linux', 'Linux']];
 
-// deviceOf reads a User-Agent. It is a client's own word, and only good for
-// recognizing one's own.
+// deviceOf reads a User-Agent. The client chooses it, so it only helps people to
+// recognize their own devices.
 function deviceOf(agent) {
   const named = (table) => table.find(([mark]) => agent.includes(mark))?.[1];
   const browser = named(browsers);

@@ -1,7 +1,7 @@
-// The server, as the console calls it. The browser sends the session's cookie,
-// which no script can read.
+// The calls of the console. The browser sends the session's cookie, which no script
+// can read.
 
-// Refused is a fault that the server has answered with.
+// Refused is a reply with a fault.
 export class Refused extends Error {
   constructor(fault, retryAfter) {
     super(fault.message);
@@ -16,14 +16,14 @@ export class Refused extends Error {
   }
 }
 
-// acting is as whom the tools of the page call: by the session's cookie, or by a
-// bearer token that was pasted. It is nowhere but in memory.
+// acting is the credential of the tools: the session's cookie, or a bearer token
+// that the user has pasted. It is kept in memory only.
 export const acting = { org: 'acme', account: null, bearer: '' };
 
-// request calls the org as whoever is acting.
+// request calls the org with the credential in acting.
 export const request = (method, path, body) => send(method, `/${acting.org}/v2${path}`, body, acting.bearer);
 
-// site calls what lies outside of the orgs, and needs no credential.
+// site calls paths outside of the orgs, which need no credential.
 export const site = {
   brand: async () => (await send('GET', '/console/brand')).data,
   scope: async (grants, need) => (await send('POST', '/console/scope', { grants, need })).data,

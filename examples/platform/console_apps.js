@@ -6,7 +6,8 @@ import { announce, byID, complain, element, fill, onClick, onCopy, onSubmit, sur
 const pathOf = (app) => `/apps/${encodeURIComponent(app._id)}`;
 const said = byID('apps-said');
 
-// openApps lists the apps. To whoever may not, the fault names the scope.
+// openApps lists the apps. If the caller may not list them, the fault names the
+// scope.
 export async function openApps() {
   byID('apps').replaceChildren();
   if (!acting.account && !acting.bearer) {
@@ -58,7 +59,8 @@ function step(app, text, act) {
   return button;
 }
 
-// afterwards shows what a step has changed. Its button is gone with the old list.
+// afterwards shows the result of a step. The step's button is gone with the old
+// list.
 async function afterwards(text) {
   await listApps();
   announce(text, said);
@@ -82,7 +84,7 @@ async function rotate(app) {
   showSecret(app, data.secret);
 }
 
-// showSecret shows what the server does not show again.
+// showSecret shows a secret that the server does not show again.
 function showSecret(app, secret) {
   byID('secret-key').textContent = app._id;
   byID('secret-text').textContent = secret;
@@ -111,7 +113,7 @@ async function remove(app) {
   await afterwards('The app is deleted.');
 }
 
-// forgetApps takes off the page what it shows of them.
+// forgetApps removes the apps from the page.
 export function forgetApps() {
   forgetSecret();
   byID('apps').replaceChildren();

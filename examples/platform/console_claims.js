@@ -1,5 +1,5 @@
-// What a bearer token says, read in the browser. Nothing is sent, and no signature
-// is checked: to read a token is not to trust it.
+// Reads a bearer token in the browser. It sends nothing and checks no signature, so
+// the claims are not proven.
 
 const levels = ['public', 'connected', 'reserved', 'read', 'share', 'update', 'delete', 'script'];
 
@@ -22,7 +22,8 @@ const meanings = {
 
 const times = new Set(['iat', 'nbf', 'exp']);
 
-// decode splits a token. It throws an Error that says why a text is none.
+// decode splits a token. If the text is no token, it throws an Error with the
+// reason.
 export function decode(token) {
   const parts = token.split('.');
   if (parts.length !== 3) {
@@ -40,8 +41,8 @@ function read(part, name) {
   }
 }
 
-// rows are name, value and meaning of each claim. The namespace is the server's
-// prefix of claims of its own.
+// rows returns name, value and meaning of each claim. The namespace is the prefix
+// of the server's own claims.
 export function rows(claims, namespace) {
   return Object.entries(claims).map(([name, value]) => {
     const own = name.startsWith(namespace) ? name.slice(namespace.length) : name;
@@ -62,7 +63,7 @@ function readable(name, value) {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-// summary says of which kind a token is and how long it lasts.
+// summary returns the kind of a token and how long it lasts.
 export function summary(claims, namespace) {
   return `${kind(claims, namespace)} ${expiry(claims.exp)}`;
 }
@@ -83,7 +84,7 @@ function expiry(exp) {
   return left > 0 ? `It expires in ${duration(left)}.` : `It expired ${duration(-left)} ago.`;
 }
 
-// duration is a number of seconds in words.
+// duration returns a number of seconds in words.
 export function duration(seconds) {
   const units = [['d', 86_400], ['h', 3_600], ['min', 60], ['s', 1]];
   let left = Math.round(seconds);

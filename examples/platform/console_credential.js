@@ -1,11 +1,11 @@
-// As whom the tools call: what the box above them shows and takes.
+// The box above the tools: it shows and changes their credential.
 
 import { acting } from './console_api.js';
 import { announce, byID, onClick, onSubmit } from './console_page.js';
 
 let changed = () => {};
 
-// onCredential says what is to be done when the credential has changed.
+// onCredential sets what to do when the credential has changed.
 export function onCredential(step) {
   changed = step;
 }
@@ -22,7 +22,7 @@ function describe() {
   return acting.account ? `the session of ${acting.account.name || acting.account.email}` : 'nobody: sign in, or paste a token';
 }
 
-// useToken makes a bearer token the credential; '' goes back to the session.
+// useToken makes a bearer token the credential. '' is the session again.
 export async function useToken(token) {
   acting.bearer = token;
   byID('credential-form').reset();

@@ -1,4 +1,4 @@
-// The signature lab: what is signed, and what the server says to it.
+// The signature lab: what is signed, and how the server answers.
 
 import { acting, site } from './console_api.js';
 import { duration } from './console_claims.js';
@@ -9,7 +9,7 @@ const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
 
 let sent = null; // the latest request, to be sent again as it was
 
-// prepare signs what the form says, as of a timestamp.
+// prepare signs the request in the form, with a timestamp.
 async function prepare(form, timestamp) {
   const { header: prefix } = await site.brand();
   const mount = `/${acting.org}/v2`;
@@ -29,7 +29,7 @@ async function prepare(form, timestamp) {
   return { ...signed, clientKey, timestamp, method, url, headers, body, serverTime: `${prefix}Server-Time` };
 }
 
-// timeOf is the timestamp of the form, or now.
+// timeOf returns the timestamp in the form, or the present time.
 const timeOf = (form) => Number(form.get('timestamp').trim()) || Date.now();
 
 async function send(form, button) {
@@ -59,7 +59,8 @@ function show(request) {
   byID('lab-made').hidden = false;
 }
 
-// keyShown is the key, without the secret unless it may be seen.
+// keyShown returns the key for the page. It has the secret only if the secret may
+// be shown.
 const keyShown = ({ clientKey, key }) => (byID('lab-see').checked ? key : `${clientKey}${'•'.repeat(8)}`);
 
 async function deliver(request) {
@@ -98,7 +99,7 @@ function showReply(request, { status, text, serverTime, again }) {
 
 const timeShown = (milliseconds) => `${milliseconds} (${new Date(Number(milliseconds)).toLocaleTimeString()})`;
 
-// sentence says what has happened, in one.
+// sentence says in one sentence what has happened.
 function sentence(value, ahead, again) {
   if (value.object !== 'fault') {
     return 'The server computed the same signature, and had not seen the nonce before.';
@@ -120,7 +121,7 @@ function seeSecret() {
   byID('lab-secret').type = byID('lab-see').checked ? 'text' : 'password';
 }
 
-// forgetLab takes off the page what was signed.
+// forgetLab removes from the page what was signed.
 export function forgetLab() {
   sent = null;
   seeSecret();

@@ -1,5 +1,5 @@
-// What is on the page: its views, its notices and the elements it is made of.
-// Data becomes text and attributes, and never markup.
+// The parts of the page: its views, its notices and its elements. Data becomes text
+// and attributes, and never markup.
 
 import { Refused } from './console_api.js';
 
@@ -7,8 +7,8 @@ export const byID = (id) => document.getElementById(id);
 
 const views = ['loading', 'sign-in', 'code', 'enrol', 'recovery', 'account'];
 
-// show shows one view. The focus goes to the field to fill in, or to the
-// heading, which a screen reader then reads.
+// show shows one view. The focus goes to the first field, or to the heading, which
+// a screen reader then reads.
 export function show(view, field = `${view}-title`) {
   for (const name of views) {
     byID(name).hidden = name !== view;
@@ -18,22 +18,22 @@ export function show(view, field = `${view}-title`) {
 
 export const isShown = (view) => !byID(view).hidden;
 
-// element makes an element: a string becomes its text, other children are
-// elements. false and null are left out.
+// element makes an element. A string becomes text, and other children are elements.
+// false and null are left out.
 export function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children.filter((child) => child !== null && child !== false));
   return made;
 }
 
-// fill replaces what a list of terms says.
+// fill replaces the descriptions in a list of terms.
 export function fill(list, pairs) {
   list.replaceChildren(...pairs.map(([term, ...values]) =>
     element('div', {}, element('dt', {}, term), element('dd', {}, ...values))));
 }
 
-// table makes a table. Its caption is what a screen reader reads first, and it
-// scrolls by itself where the page is narrow.
+// table makes a table. A screen reader reads its caption first. On a narrow page,
+// the table scrolls by itself.
 export function table(caption, columns, rows) {
   const cell = (name) => (value) => element(name, name === 'th' ? { scope: 'col' } : {}, value);
   const made = element('table', {}, element('caption', {}, caption),
@@ -42,10 +42,10 @@ export function table(caption, columns, rows) {
   return element('div', { className: 'scrolls', tabIndex: 0, role: 'region', ariaLabel: caption }, made);
 }
 
-// lines are the lines of a text that say something.
+// lines returns the lines of a text that are not empty.
 export const lines = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
 
-// when is a time to read.
+// when returns a time for people.
 export function when(text) {
   const at = new Date(text);
   const readable = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
@@ -56,14 +56,14 @@ export function announce(text, place = byID('notice')) {
   place.textContent = text;
 }
 
-// quiet takes back what was said of the step before.
+// quiet removes the message of the step before.
 export function quiet() {
   for (const place of document.querySelectorAll('#notice, .said, #fault, .fault')) {
     place.replaceChildren();
   }
 }
 
-// complain says what went wrong, with the code by which it can be looked up.
+// complain shows what went wrong, with the code of the fault.
 export function complain(error, place = byID('fault')) {
   place.replaceChildren(...(error instanceof Refused ? refusal(error) : [element('p', {}, reasonOf(error))]));
   place.scrollIntoView({ block: 'nearest' });
@@ -80,7 +80,7 @@ function refusal({ fault, retryAfter }) {
   return parts;
 }
 
-// codeOf breaks its line after a dot only.
+// codeOf lets a code break its line only after a dot.
 function codeOf({ errCode }) {
   const words = errCode.split(/(?<=\.)/);
   return element('code', {}, ...words.flatMap((word) => [word, element('wbr')]));
@@ -93,7 +93,7 @@ function sentence(fault) {
   return about ? `${fault.message} (${about})` : fault.message;
 }
 
-// childOf leaves out what its fault has said.
+// childOf leaves out what the parent fault has said.
 const childOf = (fault, child) => (child.message === fault.message ? aboutOf(child) || child.message : sentence(child));
 
 function reasonOf(error) {
@@ -105,7 +105,8 @@ function reasonOf(error) {
   return String(error);
 }
 
-// onSubmit runs a step when its form is submitted, and not again meanwhile.
+// onSubmit runs a step when its form is submitted. A step that runs does not start
+// again.
 export function onSubmit(id, step) {
   const form = byID(id);
   form.addEventListener('submit', (event) => {
@@ -114,12 +115,14 @@ export function onSubmit(id, step) {
   });
 }
 
-// onClick runs a step when its button is pressed, and not again meanwhile.
+// onClick runs a step when its button is pressed. A step that runs does not start
+// again.
 export function onClick(button, step) {
   button.addEventListener('click', () => run(button, step));
 }
 
-// run marks the control as busy. It is not disabled, which would lose the focus.
+// run marks the control as busy. It does not disable the control, because that
+// would lose the focus.
 async function run(control, step) {
   if (control.ariaBusy === 'true') {
     return;
@@ -136,7 +139,7 @@ async function run(control, step) {
   }
 }
 
-// faultNear is where a fault is read by whoever has just used the control.
+// faultNear returns the element near the control where its user reads a fault.
 const faultNear = (control) => control.closest('section')?.querySelector('.fault') ?? byID('fault');
 
 // onCopy makes a button copy the text of an element.
@@ -147,7 +150,7 @@ export function onCopy(id, from) {
   });
 }
 
-// sure asks before a step that cannot be taken back: true or false.
+// sure asks before a step that cannot be undone, and returns true or false.
 export function sure(question) {
   const dialog = byID('sure');
   byID('sure-question').textContent = question;
@@ -166,8 +169,8 @@ export function sure(question) {
   });
 }
 
-// ask opens the dialog for the password, and returns when it has served or has
-// been given up: true or false.
+// ask opens the dialog for the password. It returns true if the password was
+// accepted, and false if the user gave up.
 export function ask(email, check) {
   const dialog = byID('again');
   const form = byID('again-form');

@@ -1,12 +1,12 @@
-// The paging explorer: the query of a list call, its page, and two ways to walk
-// on from it, with their times.
+// The paging explorer: the query of a list call, its page, and two ways to walk on
+// from it, with their times.
 
 import { acting, request } from './console_api.js';
 import { announce, byID, complain, element, onSubmit, table } from './console_page.js';
 
 let schemas = [];
 
-// openPaging asks which lists there are.
+// openPaging asks the server which lists there are.
 export async function openPaging() {
   if (!acting.account && !acting.bearer) {
     return;
@@ -24,8 +24,8 @@ export async function openPaging() {
 
 const chosen = () => schemas.find(({ plural }) => plural === byID('paging-list').value);
 
-// showPaths offers the properties of the list. Those of a list below are asked for
-// by its name.
+// showPaths offers the properties of the list. A list below it is asked for by its
+// name.
 function showPaths() {
   const boxes = (chosen()?.properties ?? []).map(({ fqpp, type }, i) => element('label', { className: 'check' },
     element('input', { type: 'checkbox', name: 'paths', value: fqpp, checked: i === 0 }), `${fqpp} `,
@@ -34,7 +34,7 @@ function showPaths() {
   showQuery();
 }
 
-// argumentsOf are the arguments of a list call, as they are before escaping.
+// argumentsOf returns the arguments of a list call before they are escaped.
 function argumentsOf(form) {
   const pairs = form.getAll('paths').map((path) => ['paths[]', path]);
   for (const name of ['where', 'sort', 'limit']) {
@@ -54,7 +54,7 @@ function showQuery() {
   byID('paging-query').textContent = form.get('list') ? `GET /${acting.org}/v2${pathOf(form, argumentsOf(form))}` : '';
 }
 
-// timed asks for a page, and says how long it took.
+// timed asks for a page, and measures how long it took.
 async function timed(path) {
   const begin = performance.now();
   const { data, hasMore } = await request('GET', path);
@@ -74,14 +74,15 @@ async function fetchPage(form, button) {
   byID('paging-page').replaceChildren(table('The page', paths, data.map((item) => paths.map((path) => shown(item, path)))));
 }
 
-// shown is the value at a path of an item.
+// shown returns the value at a path of an item.
 function shown(item, path) {
   const value = path.split('.').reduce((at, name) => at?.[name], item);
   return typeof value === 'string' ? value : JSON.stringify(value) ?? '';
 }
 
-// walk fetches the same pages in both ways. Both go by _id, so that they meet the
-// same items: skip has the server count what lies before, a keyset finds it.
+// walk fetches the same pages in both ways. Both sort by _id, so that they get the
+// same items. With skip, the server counts the items before; with a keyset, it
+// seeks to them.
 async function walk(form) {
   byID('paging-walk').replaceChildren();
   const pages = Math.min(Math.max(Number(form.get('pages')) || 1, 1), 50);
@@ -100,8 +101,8 @@ const same = (a, b) => a.data.map(({ _id }) => _id).join() === b?.data.map(({ _i
 const total = (pages) => pages.reduce((sum, { took }) => sum + took, 0);
 const count = (pages) => pages.reduce((sum, { data }) => sum + data.length, 0);
 
-// steps fetches pages until there are no more, or enough. next says which
-// arguments lead to the page behind those that are there.
+// steps fetches pages until there are no more, or most pages. next returns the
+// arguments of the page after the given ones.
 async function steps(form, most, next) {
   const fixed = argumentsOf(form).filter(([name]) => name !== 'where' && name !== 'sort');
   const where = form.get('where').trim();
@@ -113,8 +114,8 @@ async function steps(form, most, next) {
   return pages;
 }
 
-// afterLast begins behind the last item (section 4.2 of the interface). The own
-// where stays as it is written: a number in it may be too long for a script.
+// afterLast starts after the last item (section 4.2 of the interface). It does not
+// parse the user's where, because a script may lose digits of a number in it.
 function afterLast(pages, where) {
   const last = pages.at(-1)?.data.at(-1)?._id;
   const behind = last && JSON.stringify({ _id: { $gt: last } });
@@ -127,7 +128,7 @@ const skipping = (pages, where) => [
   ...(pages.length ? [['skip', String(count(pages))]] : []),
 ];
 
-// forgetPages takes them off the page.
+// forgetPages removes the pages from the page.
 export function forgetPages() {
   byID('paging-page').replaceChildren();
   byID('paging-walk').replaceChildren();

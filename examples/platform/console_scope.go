@@ -11,9 +11,9 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// The scope tester of the console. It answers here and not in the page, so that
-// there is one implementation of scopes. It is public: a decision about chains
-// that the caller brings along holds no secret, and reads no store.
+// The scope tester of the console. It runs on the server and not in the page, so
+// that there is one implementation of scopes. It is public: it decides about the
+// caller's own chains, uses no secret and reads no store.
 
 const (
 	maxQuestion = 16 << 10 // bytes of a body
@@ -25,19 +25,19 @@ var scopeQuestion = envelope.Form{
 	{Path: "need", Kind: envelope.String},
 }
 
-// scopeReply is a decision and what it rests on.
+// scopeReply is a decision and its reasons.
 type scopeReply struct {
 	Allowed  bool           `json:"allowed"`
-	Part     bool           `json:"part"`              // whether any part of the need is permitted: lists are then narrowed to it, and writes held to it
-	Need     string         `json:"need"`              // in canonical form, as the chain is
-	Chain    string         `json:"chain,omitempty"`   // the one that allows, or comes nearest
+	Part     bool           `json:"part"`              // whether any part of the need is permitted: then lists and writes are limited to that part
+	Need     string         `json:"need"`              // in canonical form, like the chain
+	Chain    string         `json:"chain,omitempty"`   // the chain that allows, or comes nearest
 	Source   string         `json:"source,omitempty"`  // of the chain: "grant 2"
-	Segment  int            `json:"segment,omitempty"` // unless allowed: the first that fails, from 1
+	Segment  int            `json:"segment,omitempty"` // unless allowed: the first segment that fails, from 1
 	Why      string         `json:"why"`
 	Warnings []scopeWarning `json:"warnings"`
 }
 
-// scopeWarning is about a grant that parses and grants nothing.
+// scopeWarning is about a grant that parses but grants nothing.
 type scopeWarning struct {
 	Source string `json:"source"`
 	Text   string `json:"text"`
@@ -45,11 +45,6 @@ type scopeWarning struct {
 
 // testScope answers POST /console/scope.
 func (p *platform) testScope(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		p.guard.Fail(w, r, &auth.Error{Detail: auth.DetailMethod})
-		return
-	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxQuestion)
 	decision, err := decideScope(r)
 	if err != nil {
@@ -81,8 +76,8 @@ func decideScope(r *http.Request) (scopeReply, error) {
 	return explain(set, need, warnings), nil
 }
 
-// compileGrants makes one set of grants, each with its own source, so that an
-// explanation can say which of them decided.
+// compileGrants makes one set of grants. Each grant has a source of its own, so
+// that an explanation can name the one that decided.
 func compileGrants(grants []string, wrong *invalid) (all scope.Set, warnings []scopeWarning) {
 	warnings = []scopeWarning{} // never null
 	for i, chain := range grants {
@@ -130,8 +125,8 @@ func explain(set scope.Set, need scope.Need, warnings []scopeWarning) scopeReply
 	return reply
 }
 
-// whyNot says how a need differs from the chain that comes nearest, at the
-// first segment where it does.
+// whyNot says how a need differs from the nearest chain, at the first segment that
+// fails.
 func whyNot(chain, need string, at int) string {
 	granted, asked := strings.Split(chain, ".")[at], strings.Split(need, ".")
 	switch {

@@ -1,5 +1,5 @@
-// The scope tester. The server decides, by the same package as for its routes:
-// a second implementation would be a second opinion.
+// The scope tester. The server decides, with the package that its routes use. A
+// second implementation could decide otherwise.
 
 import { site } from './console_api.js';
 import { byID, element, fill, lines, onSubmit } from './console_page.js';
@@ -26,7 +26,7 @@ function reasons(reply) {
   return facts;
 }
 
-// marked is the chain with the segment that fails set off.
+// marked returns the chain with the failing segment marked.
 function marked({ chain, segment }) {
   const parts = chain.split('.').map((text, i) => (i + 1 === segment ? element('mark', {}, text) : text));
   return element('code', {}, ...parts.flatMap((part, i) => (i ? ['.', part] : [part])));

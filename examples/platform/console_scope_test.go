@@ -13,7 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// ask puts a question to the scope tester, without any credential.
+// ask sends a question to the scope tester without a credential.
 func (s *server) ask(t *testing.T, method, contentType, body string) answer {
 	t.Helper()
 	r, err := http.NewRequest(method, s.BaseURL+"/console/scope", strings.NewReader(body))
@@ -137,7 +137,7 @@ func TestScopeTesterRefuses(t *testing.T) {
 	}
 }
 
-// FuzzExplain holds the tester to what the library decides, whatever the chains.
+// FuzzExplain compares the tester with the library's decision for any chains.
 func FuzzExplain(f *testing.F) {
 	f.Add("object.read.c_message", "object.read.c_message.*.c_text", "admin.read")
 	f.Add("object.read.c_a#c_b", "object.read.c_a", "")

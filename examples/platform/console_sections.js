@@ -1,5 +1,5 @@
-// The sections of the page, and the links to them. The address names the org and
-// the section: /#acme/tokens.
+// The sections of the page and the links to them. The address names the org and the
+// section: /#acme/tokens.
 
 import { acting } from './console_api.js';
 import { byID } from './console_page.js';
@@ -7,10 +7,10 @@ import { byID } from './console_page.js';
 const sections = ['account', 'apps', 'tokens', 'scope', 'lab', 'paging'];
 const withCredential = new Set(['apps', 'tokens', 'paging']);
 
-// Anything else would not stay in its place in a path.
+// Other characters would change the path.
 const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
-// addressed is what the address names.
+// addressed returns the org and the section in the address.
 export function addressed() {
   const [org, section] = location.hash.slice(1).split('/');
   return {
@@ -19,7 +19,7 @@ export function addressed() {
   };
 }
 
-// showSection shows the addressed one and returns its name.
+// showSection shows the section in the address, and returns its name.
 export function showSection() {
   const { section } = addressed();
   for (const name of sections) {

@@ -1,9 +1,9 @@
-// Signing a request (section 5.3 of the interface) with what a browser has.
+// Signs a request (section 5.3 of the interface) with what a browser has.
 
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-// newNonce returns 16 letters and digits. A byte that would make the first
-// letters likelier is drawn again.
+// newNonce returns 16 letters and digits. It drops a byte that would make the first
+// letters more frequent.
 export function newNonce() {
   let nonce = '';
   while (nonce.length < 16) {
@@ -13,8 +13,8 @@ export function newNonce() {
   return nonce;
 }
 
-// commandOf is the part of a path that is signed: without the mount, the query
-// and a slash at the end, and escaped as the browser is going to send it.
+// commandOf returns the signed part of a path. It has no mount, no query and no
+// slash at the end, and is escaped as the browser will send it.
 export function commandOf(url, mount) {
   if (url.origin !== location.origin || !`${url.pathname}/`.startsWith(`${mount}/`)) {
     throw new Error(`The path leads out of ${mount}.`);
@@ -35,7 +35,7 @@ export async function sign({ clientKey, secret, method, command, timestamp }) {
   return { message, key, signature: [...mac].map((byte) => byte.toString(16).padStart(2, '0')).join('') };
 }
 
-// curlOf is a command line for the same request. It holds no secret.
+// curlOf returns a command line for the same request, without a secret.
 export function curlOf({ method, url, headers, body }) {
   const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
   return [

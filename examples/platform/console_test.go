@@ -24,7 +24,7 @@ func (s *server) consoleCall(t *testing.T, method, path string, header http.Head
 	return send(t, r)
 }
 
-// startEmpty serves a platform without any org: what lies outside of them needs
+// startEmpty serves a platform without any org. The paths outside of the orgs need
 // none.
 func startEmpty(t *testing.T, args ...string) *server {
 	t.Helper()

@@ -5,7 +5,7 @@ import { decode, rows, summary } from './console_claims.js';
 import { useToken } from './console_credential.js';
 import { announce, byID, element, fill, lines, onClick, onCopy, onSubmit, sure, table, when } from './console_page.js';
 
-// openTokens fills in the own account, where nothing has been written yet.
+// openTokens fills in the user's own account if the fields are empty.
 export function openTokens() {
   for (const id of ['mint-sub', 'held-sub']) {
     byID(id).value ||= acting.account?._id ?? '';
@@ -22,7 +22,7 @@ async function mint(form) {
   byID('held-sub').value = form.get('sub').trim();
 }
 
-// wish is the body of a mint form. What is left empty is left out.
+// wish returns the body for a mint form. An empty field is left out.
 function wish(form) {
   const [roles, maxUses, expiresIn] = ['roles', 'maxUses', 'expiresIn'].map((name) => form.get(name).trim());
   return {
@@ -53,7 +53,7 @@ async function readMinted() {
   byID('decode-title').focus();
 }
 
-// held names the tokens that the list below shows.
+// held names the app and the subject of the tokens in the list.
 let held = { app: '', sub: '' };
 
 async function list(form) {
@@ -100,7 +100,7 @@ async function revokeAll() {
   byID('held-title').focus();
 }
 
-// forgetTokens takes them off the page.
+// forgetTokens removes the tokens from the page.
 export function forgetTokens() {
   byID('minted').hidden = true;
   for (const id of ['minted-token', 'decoded', 'held']) {

@@ -18,16 +18,15 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// The demo orgs: acme, which has everything, and globex, which is there so that
-// something can be kept apart from it. Object ids and contents are the same
-// each time, secrets never are.
+// The demo orgs. acme has everything. globex shows that orgs are kept apart. Object
+// ids and contents are the same at each start, and secrets are always new.
 const (
 	acme   = "acme"
 	globex = "globex"
 )
 
-// startDemo seeds the demo orgs and tells of them. What is there already stays;
-// credentials and tokens are fresh each time, for none can be read back.
+// startDemo seeds the demo orgs and prints how to use them. Existing data stays.
+// Credentials and tokens are new each time, because none can be read back.
 func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) error {
 	var f *facts
 	err := p.store.alone(ctx, func() (err error) {
@@ -46,14 +45,13 @@ func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) e
 	return nil
 }
 
-// demo is who lives in the demo orgs.
+// demo holds the accounts and apps of the demo orgs.
 type demo struct {
 	admin, mia, theo, rita, gus account
 	own, foreign                auth.App // of acme and of globex
 }
 
-// seed fills the store where it is empty and returns what one needs to know to
-// use it.
+// seed fills an empty store, and returns what a user of the demo must know.
 func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts, error) {
 	d := demo{
 		admin: demoAccount(acme, 1, "Ada Admin", administrator, member),
@@ -74,7 +72,7 @@ func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts,
 		err = p.fill(ctx, d, policy)
 	}
 	if err == nil && seeded {
-		// The flags are those of this start, not of the one that seeded.
+		// The flags of this start decide, not those of the start that seeded.
 		err = p.store.putOrg(ctx, auth.Org{Code: acme, Session: policy})
 	}
 	if err != nil {
@@ -83,8 +81,8 @@ func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts,
 	return p.issue(ctx, d)
 }
 
-// fill makes the records. What fails is made by the next start: only when
-// nothing did are they said to be there.
+// fill makes the records. If one fails, the next start makes it: they are marked as
+// seeded only if none has failed.
 func (p *platform) fill(ctx context.Context, d demo, policy auth.SessionPolicy) error {
 	err := errors.Join(
 		p.seedOrg(ctx, auth.Org{Code: acme, Session: policy}, d.admin, d.mia, d.theo),
@@ -102,7 +100,7 @@ func (p *platform) fill(ctx context.Context, d demo, policy auth.SessionPolicy) 
 	return p.store.markSeeded(ctx)
 }
 
-// issue makes fresh credentials and tokens.
+// issue makes new credentials and tokens.
 func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 	f = &facts{
 		BaseURL:          p.guard.BaseURL,
@@ -120,46 +118,38 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 		OtherClientKey:   d.foreign.ClientKey,
 		OtherAccountID:   d.gus.ID,
 	}
-	if f.AccountPassword, err = p.newPassword(ctx, d.mia); err != nil {
-		return nil, err
-	}
-	if f.AdminPassword, err = p.newPassword(ctx, d.admin); err != nil {
-		return nil, err
-	}
 	if err := p.seedReader(ctx, d.rita); err != nil {
 		return nil, err
 	}
-	if f.ReaderPassword, err = p.newPassword(ctx, d.rita); err != nil {
+	if f.NarrowClientKey, err = p.partner(ctx, d.mia.ID); err != nil {
 		return nil, err
 	}
-	if f.TOTPPassword, err = p.newPassword(ctx, d.theo); err != nil {
-		return nil, err
+	for _, to := range []struct {
+		password *string
+		of       account
+	}{{&f.AccountPassword, d.mia}, {&f.AdminPassword, d.admin}, {&f.ReaderPassword, d.rita}, {&f.TOTPPassword, d.theo}} {
+		if *to.password, err = p.newPassword(ctx, to.of); err != nil {
+			return nil, err
+		}
 	}
 	if f.TOTPSecret, err = p.newFactor(ctx, d.theo); err != nil {
 		return nil, err
 	}
-	own, err := p.stores.credentials.Rotate(ctx, d.own.ClientKey, rotationGrace)
-	if err != nil {
-		return nil, err
+	for _, to := range []struct {
+		secret    *string
+		clientKey string
+	}{{&f.ClientSecret, f.ClientKey}, {&f.OtherClientSecret, f.OtherClientKey}, {&f.NarrowClientSecret, f.NarrowClientKey}} {
+		secret, err := p.stores.credentials.Rotate(ctx, to.clientKey, rotationGrace)
+		if err != nil {
+			return nil, err
+		}
+		*to.secret = string(secret)
 	}
-	foreign, err := p.stores.credentials.Rotate(ctx, d.foreign.ClientKey, rotationGrace)
-	if err != nil {
-		return nil, err
-	}
-	f.ClientSecret, f.OtherClientSecret = string(own), string(foreign)
-	if f.NarrowClientKey, err = p.partner(ctx, d.mia.ID); err != nil {
-		return nil, err
-	}
-	narrow, err := p.stores.credentials.Rotate(ctx, f.NarrowClientKey, rotationGrace)
-	if err != nil {
-		return nil, err
-	}
-	f.NarrowClientSecret = string(narrow)
 	return f, p.seedTokens(ctx, f)
 }
 
 // partner returns the client key of an app of acme that acts as an account and may
-// read messages only. It makes the app unless it is there.
+// only read messages. It makes the app if there is none.
 func (p *platform) partner(ctx context.Context, account string) (clientKey string, err error) {
 	const name = "Partner, reads messages"
 	all, err := p.store.listApps(ctx, acme)
@@ -180,15 +170,15 @@ func (p *platform) partner(ctx context.Context, account string) (clientKey strin
 	return clientKey, p.store.putApp(ctx, app{App: auth.App{ClientKey: clientKey, Org: acme, Name: name}})
 }
 
-// demoApp returns the app of a demo org, the same each time.
+// demoApp returns the app of a demo org. It is the same at each start.
 func (p *platform) demoApp(ctx context.Context, org string) (auth.App, error) {
 	clientKey, _ := signing.Generate()
 	clientKey, err := p.store.demoKey(ctx, org, clientKey)
 	return auth.App{ClientKey: clientKey, Org: org, Name: "Integration"}, err
 }
 
-// seedOrg makes an org with its accounts. The roles carry no scope chains: what
-// they are good for is in access.go.
+// seedOrg makes an org with its accounts. Its roles have no scope chains;
+// access_rules.go says what they permit.
 func (p *platform) seedOrg(ctx context.Context, org auth.Org, accounts ...account) error {
 	err := errors.Join(
 		p.store.putOrg(ctx, org),
@@ -196,37 +186,37 @@ func (p *platform) seedOrg(ctx context.Context, org auth.Org, accounts ...accoun
 		p.store.putRole(ctx, org.Code, auth.Role{Name: member}),
 	)
 	for _, a := range accounts {
-		if failed := p.store.addAccount(ctx, a, ""); !isConflict(failed) {
-			err = errors.Join(err, failed)
-		}
+		err = errors.Join(err, unlessConflict(p.store.addAccount(ctx, a, "")))
 	}
 	return err
 }
 
-// readerRole is a role that is good for its chains alone.
+// readerRole is a role that only has chains.
 var readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.Object}}
 
-// seedReader makes the account whose role has a scope, and the role, unless they are
-// there.
+// seedReader makes the account whose role has a scope, and the role, if they do not
+// exist.
 func (p *platform) seedReader(ctx context.Context, a account) error {
-	err := p.store.addRole(ctx, a.Org, readerRole)
-	if err != nil && !isConflict(err) {
-		return err
-	}
-	err = p.store.addAccount(ctx, a, "")
-	if err != nil && !isConflict(err) {
-		return err
-	}
-	return nil
+	return errors.Join(
+		unlessConflict(p.store.addRole(ctx, a.Org, readerRole)),
+		unlessConflict(p.store.addAccount(ctx, a, "")),
+	)
 }
 
-// isConflict tells of another instance that has made the same.
+// unlessConflict returns err, or nil if it says that the record exists already.
+func unlessConflict(err error) error {
+	if isConflict(err) {
+		return nil
+	}
+	return err
+}
+
 func isConflict(err error) bool {
 	e, ok := errors.AsType[*auth.Error](err)
 	return ok && e.Detail == auth.DetailConflict
 }
 
-// newPassword gives an account a password, and the state it began in.
+// newPassword gives an account a new password, and resets its record.
 func (p *platform) newPassword(ctx context.Context, a account) (string, error) {
 	password := rand.Text()
 	encoded, err := p.sessions.Hash(ctx, password)
@@ -253,7 +243,7 @@ func (p *platform) newFactor(ctx context.Context, a account) (string, error) {
 }
 
 // seedApp makes an app whose signing key acts as one account, and may act as
-// others. Its first secret is known to nobody.
+// others. Nobody knows its first secret.
 func (p *platform) seedApp(ctx context.Context, of auth.App, own string, others ...string) error {
 	_, secret := signing.Generate()
 	return errors.Join(
@@ -262,7 +252,7 @@ func (p *platform) seedApp(ctx context.Context, of auth.App, own string, others 
 	)
 }
 
-// seedKeyPair gives an app of acme a key pair that others can verify with.
+// seedKeyPair gives an app of acme a key pair whose public key is listed.
 func (p *platform) seedKeyPair(ctx context.Context, clientKey string) error {
 	a, err := p.store.app(ctx, acme, clientKey)
 	if err != nil {
@@ -275,8 +265,8 @@ func (p *platform) seedKeyPair(ctx context.Context, clientKey string) error {
 	return p.keys.replace(ctx, a, pair)
 }
 
-// seedTokens mints tokens of the integration for an hour. The server itself is
-// their maker.
+// seedTokens mints tokens of the Integration app for an hour. The server mints them
+// itself, without the checks for a caller.
 func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
 	minter := &p.tokens.minter
 	claims := func(subject string, chains ...string) token.Claims {
@@ -296,7 +286,7 @@ func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
 	return errors.Join(err, failed)
 }
 
-// demoObjects says what an org gets.
+// demoObjects is how many objects an org gets, and their owners.
 type demoObjects struct {
 	org                                  string
 	messages, conversations, connections int
@@ -320,7 +310,8 @@ func (p *platform) seedObjects(ctx context.Context, d demoObjects) error {
 	return p.store.createAll(ctx, all)
 }
 
-// conversationSize is 0 once, 250 once, and otherwise in between.
+// conversationSize returns how many messages a conversation has: one has 0 and one
+// has 250.
 func conversationSize(n int) int {
 	if n == 1 {
 		return 250
@@ -335,7 +326,7 @@ var demoTexts = []string{
 
 var demoLanguages = []string{"en", "de", "fr", "pt"}
 
-// demoEpoch is when the first demo object was made.
+// demoEpoch is the creation time of the first demo object.
 var demoEpoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func (d demoObjects) message(n int) *object {
@@ -394,16 +385,15 @@ func demoAccount(org string, n int, name string, roles ...string) account {
 	}
 }
 
-// demoID returns an id that depends on its arguments alone: the time of the
-// first object, what the type and the org hash to, and a number, so that ids
-// sort by it.
+// demoID returns an id that depends only on its arguments. It is the time of the
+// first object, a hash of org and type, and a number. So ids sort by the number.
 func demoID(org, object string, n int) string {
 	kind := sha256.Sum256([]byte(org + "/" + object))
 	return fmt.Sprintf("%08x%x%08x", demoEpoch.Unix(), kind[:4], n)
 }
 
-// demoKey returns the client key of the demo app of an org: the one given, if
-// there is none yet.
+// demoKey returns the client key of the demo app of an org. It stores the given one
+// if there is none yet.
 func (s *store) demoKey(ctx context.Context, org, clientKey string) (string, error) {
 	err := execIn(ctx, s.db, nil, "INSERT INTO platform_demo (org, client_key) VALUES ($1, $2) ON CONFLICT DO NOTHING", org, clientKey)
 	if err != nil {
@@ -413,7 +403,7 @@ func (s *store) demoKey(ctx context.Context, org, clientKey string) (string, err
 	return clientKey, storeFailed(err)
 }
 
-// seeded tells whether the demo orgs are all there.
+// seeded reports whether the demo orgs are complete.
 func (s *store) seeded(ctx context.Context) (yes bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) > 0 FROM platform_demo WHERE seeded <> 0").Scan(&yes)
 	return yes, storeFailed(err)
@@ -423,7 +413,7 @@ func (s *store) markSeeded(ctx context.Context) error {
 	return execIn(ctx, s.db, nil, "UPDATE platform_demo SET seeded = 1")
 }
 
-// isEmpty tells whether there is no org at all.
+// isEmpty reports whether there is no org at all.
 func (s *store) isEmpty(ctx context.Context) (yes bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) = 0 FROM platform_orgs").Scan(&yes)
 	return yes, storeFailed(err)

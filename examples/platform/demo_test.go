@@ -24,7 +24,7 @@ import (
 
 func TestDemoFacts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "facts.json")
-	// What was there before, and readable for all, is replaced.
+	// An existing file that all may read is replaced.
 	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestDemoObjects(t *testing.T) {
 	}
 }
 
-// TestTips runs the commands that are printed, as whoever reads them would.
+// TestTips runs the printed commands as a user would.
 func TestTips(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip(err)
@@ -251,8 +251,8 @@ func TestTheKeyOfAnotherDatabase(t *testing.T) {
 	}
 }
 
-// Of instances that start at once with an empty file one seeds it, and the others
-// wait for that.
+// If instances start at once with an empty file, one of them seeds it, and the
+// others wait.
 func TestInstancesStartAtOnce(t *testing.T) {
 	file := sqliteDB + filepath.Join(t.TempDir(), "platform.db")
 	var all sync.WaitGroup
@@ -298,8 +298,8 @@ func TestSessionFlagsOnASeededDatabase(t *testing.T) {
 	}
 }
 
-// TestSessionFlagsWithoutDemo says of flags of the demo org that they are passed
-// over: a second factor that is not required, say, must not go unnoticed.
+// TestSessionFlagsWithoutDemo checks the warning about ignored flags of the demo
+// org. Otherwise a user may think that a second factor is required.
 func TestSessionFlagsWithoutDemo(t *testing.T) {
 	log := new(buffer)
 	o, err := parseFlags([]string{"-addr", "127.0.0.1:0", "-db", memoryDB, "-demo=false", "-require-second-factor"}, log)

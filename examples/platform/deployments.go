@@ -7,8 +7,8 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// deployments serves the route that runs a deployment. As with scripts, a
-// function stands for what an org would have written.
+// deployments serves the route that runs a deployment. As with scripts, functions
+// of this program take the place of what an org would write.
 type deployments struct{ store *store }
 
 var deploymentTable = map[string]func(deployments, *http.Request) (any, error){
@@ -20,8 +20,7 @@ func (h deployments) execute(r *http.Request) (envelope.Result[any], error) {
 	if !ok {
 		return envelope.Result[any]{}, auth.ErrNotFound
 	}
-	data, err := run(h, r)
-	return envelope.Result[any]{Data: data}, err
+	return result(run(h, r))
 }
 
 func (h deployments) countApps(r *http.Request) (any, error) {

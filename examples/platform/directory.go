@@ -6,20 +6,17 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// The store is the Guard's auth.Directory: it finds orgs, apps, accounts and
-// roles among the platform's own records. In front of it stands store.found, which
-// answers from memory what was looked up less than directoryStale ago.
+// The store is the Guard's auth.Directory: it finds orgs, apps, accounts and roles
+// in the platform's own records. The Guard asks store.found, which remembers a
+// result for directoryStale.
 var _ auth.Directory = (*store)(nil)
 
-// inOrg names what is unique within an org.
-type inOrg struct{ org, name string }
-
 func (s *store) Org(ctx context.Context, code string) (*auth.Org, error) {
-	return find[auth.Org](ctx, s, "SELECT record FROM platform_orgs WHERE code = $1", code)
+	return find[auth.Org](ctx, s.db, orgRow(code))
 }
 
 func (s *store) App(ctx context.Context, clientKey string) (*auth.App, error) {
-	a, err := find[app](ctx, s, "SELECT record FROM platform_apps WHERE client_key = $1", clientKey)
+	a, err := find[app](ctx, s.db, row{table: "platform_apps", where: "client_key = $1", args: []any{clientKey}})
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +34,7 @@ func (s *store) Account(ctx context.Context, org, id string) (*auth.Account, err
 func (s *store) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
 	var roles []auth.Role
 	for _, name := range names {
-		role, err := find[auth.Role](ctx, s, "SELECT record FROM platform_roles WHERE org = $1 AND name = $2", org, name)
+		role, err := find[auth.Role](ctx, s.db, roleRow(org, name))
 		switch {
 		case err == nil:
 			roles = append(roles, *role)
@@ -46,14 +43,4 @@ func (s *store) Roles(ctx context.Context, org string, names []string) ([]auth.R
 		}
 	}
 	return roles, nil
-}
-
-func (s *store) putOrg(ctx context.Context, o auth.Org) error {
-	return s.exec(ctx, o.Code, nil, `INSERT INTO platform_orgs (code, record) VALUES ($1, $2)
-		ON CONFLICT (code) DO UPDATE SET record = excluded.record`, o.Code, record(o))
-}
-
-func (s *store) putRole(ctx context.Context, org string, r auth.Role) error {
-	return s.exec(ctx, org, nil, `INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)
-		ON CONFLICT (org, name) DO UPDATE SET record = excluded.record`, org, r.Name, record(r))
 }

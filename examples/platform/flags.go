@@ -23,14 +23,14 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	addr           string
 	db             string
 	redis          string
 	sealingKeyFile string
 	demo           bool
-	demoSaid       bool // whether -demo was given, either way
+	demoGiven      bool // whether -demo was given, as true or false
 	demoJSON       string
 	baseURL        string
 	brand          auth.Brand
@@ -38,23 +38,24 @@ type options struct {
 	cookie         string
 	ticket         string
 	device         string
+	sha256Codes    bool
 	session        auth.SessionPolicy // of the demo org
-	sessionSaid    bool               // whether any of it was given
+	sessionGiven   bool               // whether a flag of session was given
 	storeTimeout   time.Duration
 	log            string
 	proxies        proxies
-	plaintextDB    bool // to a database on another host
-	plaintextRedis bool // to a Redis on another host
+	plaintextDB    bool // allow plaintext to a database on another host
+	plaintextRedis bool // allow plaintext to a Redis on another host
 }
 
-// parseFlags reads the command line. It has printed whatever error it returns.
+// parseFlags reads the command line. If it returns an error, it has printed it.
 func parseFlags(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("platform", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen `address`; port 0 picks one")
 	flags.StringVar(&o.db, "db", defaultDB, "`database`: memory:, which forgets everything at the end, sqlite:FILE or postgres://…")
-	flags.StringVar(&o.redis, "redis", "", "`address` of a Redis, redis://…, on another host rediss://…: replays, tokens, sessions and attempts move there")
+	flags.StringVar(&o.redis, "redis", "", "`address` of a Redis for replays, tokens, sessions and attempts: redis://…, or rediss://… on another host")
 	flags.StringVar(&o.sealingKeyFile, "sealing-key-file", "", "`file` of the key that secrets in the database are sealed with, made when absent (default: beside the SQLite file)")
 	flags.BoolVar(&o.demo, "demo", false, "seed the demo orgs, or issue fresh credentials of them (default: on a loopback address, in memory: or an empty "+defaultDB+")")
 	flags.StringVar(&o.demoJSON, "demo-json", "", "seed, and write ids, credentials and base URL to `file` (0600) once listening")
@@ -68,6 +69,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.policy.UnsafeMethodSiblings, "unsafe-method-siblings", false, "accept equal signatures of POST, PUT, PATCH and DELETE; they can then be replayed")
 	flags.StringVar(&o.cookie, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
 	flags.StringVar(&o.ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
+	flags.BoolVar(&o.sha256Codes, "sha256-codes", false, "second factors are codes by HMAC-SHA-256, as GODEBUG=fips140=only requires; it is for a database without enrolled factors")
 	flags.StringVar(&o.device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that somebody has signed in on")
 	flags.DurationVar(&o.session.Idle, "idle", 30*time.Minute, "demo org: a session unused for this long is over")
 	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session is over this long after login")
@@ -75,8 +77,8 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is refused with 503")
 	header := flags.String("client-addr-header", "", "`name` of the header in which a trusted proxy says where a request comes from, such as X-Forwarded-For")
 	networks := flags.String("trusted-proxies", "", "`networks` of the proxies that set -client-addr-header, with commas between them")
-	flags.BoolVar(&o.plaintextDB, "unsafe-plaintext-database", false, "talk to a PostgreSQL on another host without TLS, or without verifying whose certificate it has")
-	flags.BoolVar(&o.plaintextRedis, "unsafe-plaintext-redis", false, "talk to a Redis on another host without TLS, or without verifying whose certificate it has")
+	flags.BoolVar(&o.plaintextDB, "unsafe-plaintext-database", false, "talk to a PostgreSQL on another host without TLS, or without verifying its certificate")
+	flags.BoolVar(&o.plaintextRedis, "unsafe-plaintext-redis", false, "talk to a Redis on another host without TLS, or without verifying its certificate")
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -84,9 +86,9 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.Visit(func(f *flag.Flag) {
 		switch f.Name {
 		case "demo":
-			o.demoSaid = true
+			o.demoGiven = true
 		case "idle", "max-session", "require-second-factor":
-			o.sessionSaid = true
+			o.sessionGiven = true
 		}
 	})
 	var err error
@@ -99,7 +101,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	return o, err
 }
 
-// What -db begins with. Anything else is PostgreSQL's.
+// The beginnings of -db. Any other address is of PostgreSQL.
 const (
 	memoryDB = "memory:"
 	sqliteDB = "sqlite:"
@@ -115,9 +117,9 @@ func (o options) validate(rest []string) error {
 		return errors.New("-db: memory:, sqlite:FILE or postgres://…")
 	case strings.HasPrefix(o.db, "postgres://") && o.sealingKeyFile == "":
 		return errors.New("-sealing-key-file is required with postgres://: all instances share one key")
-	case !o.plaintextDB && anyoneAnswers(o.db):
+	case !o.plaintextDB && unverifiedPostgreSQL(o.db):
 		return errors.New("-db: a PostgreSQL on another host whose certificate is not verified: add sslmode=verify-full, or sslmode=verify-ca with the CA in sslrootcert, or say -unsafe-plaintext-database")
-	case !o.plaintextRedis && anyoneAnswersRedis(o.redis):
+	case !o.plaintextRedis && unverifiedRedis(o.redis):
 		return errors.New("-redis: a Redis on another host whose certificate is not verified: begin with rediss://, without skip_verify, or say -unsafe-plaintext-redis")
 	case o.policy.Tolerance < time.Millisecond || o.policy.FutureTolerance < time.Millisecond:
 		return errors.New("-tolerance and -future-tolerance must be a millisecond or more")
@@ -131,52 +133,57 @@ func (o options) validate(rest []string) error {
 	return nil
 }
 
-// anyoneAnswers tells of the address of a PostgreSQL that passwords and secrets may
-// reach in the clear, or whoever answers in its place: sslmode require wants TLS, and
-// takes any certificate.
-func anyoneAnswers(address string) bool {
+// unverifiedPostgreSQL reports whether address is a PostgreSQL on another host
+// whose certificate is not verified. Passwords and secrets could then be sent in
+// the clear or to an attacker. sslmode=require is not enough: it wants TLS but
+// accepts any certificate.
+func unverifiedPostgreSQL(address string) bool {
 	if !strings.HasPrefix(address, "postgres://") {
 		return false
 	}
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return false // openStore says so
+		return false // openStore returns the error
 	}
 	hosts := []*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}
 	return slices.ContainsFunc(append(hosts, config.Fallbacks...), func(h *pgconn.FallbackConfig) bool {
-		return !isLoopback(h.Host) && !filepath.IsAbs(h.Host) && !verifies(h.TLSConfig)
+		return !isLoopback(h.Host) && !filepath.IsAbs(h.Host) && !verifiesServer(h.TLSConfig)
 	})
 }
 
-// anyoneAnswersRedis is the same of a Redis.
-func anyoneAnswersRedis(address string) bool {
+// unverifiedRedis is unverifiedPostgreSQL for a Redis.
+func unverifiedRedis(address string) bool {
 	settings, err := redis.ParseURL(address)
 	if err != nil {
-		return false // moveToRedis says so
+		return false // moveToRedis returns the error
 	}
 	host, _, err := net.SplitHostPort(settings.Addr)
-	return settings.Network != "unix" && (err != nil || !isLoopback(host)) && !verifies(settings.TLSConfig)
+	return settings.Network != "unix" && (err != nil || !isLoopback(host)) && !verifiesServer(settings.TLSConfig)
 }
 
-// verifies tells whether a server has to prove who it is: by its name, or by a
-// certificate of a CA of one's own. One of all CAs, of any name, is everybody's.
-func verifies(c *tls.Config) bool {
+// verifiesServer reports whether a server must prove its identity: by its name, or
+// by a certificate of the CA in the configuration. With the public CAs and any
+// name, anybody could get a certificate.
+func verifiesServer(c *tls.Config) bool {
 	return c != nil && (!c.InsecureSkipVerify || c.VerifyPeerCertificate != nil && c.RootCAs != nil)
 }
 
-// seeds tells whether the demo orgs are wanted. In a database of one's own, in
-// one that holds something, beyond the loopback interface and behind a base URL of
-// another host they must be asked for: their accounts are open to whoever reads the
-// output.
-func (o options) seeds(listening net.Addr, empty bool) bool {
-	if o.demoJSON != "" || o.demoSaid {
+// seedsDemo reports whether to seed the demo orgs. Anybody who can read the output
+// can use their accounts. So a flag must ask for them if:
+//
+//   - the database is neither in memory nor the default file,
+//   - the database holds data,
+//   - the server listens beyond the loopback interface, or
+//   - the base URL is of another host.
+func (o options) seedsDemo(listening net.Addr, empty bool) bool {
+	if o.demoJSON != "" || o.demoGiven {
 		return o.demoJSON != "" || o.demo
 	}
 	tcp, ok := listening.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback() && o.isLocal() && empty && (o.db == memoryDB || o.db == defaultDB)
 }
 
-// isLocal tells that the base URL, too, is of this host.
+// isLocal reports whether the base URL is of this host, too.
 func (o options) isLocal() bool {
 	base, err := url.Parse(o.baseURL)
 	return o.baseURL == "" || err == nil && isLoopback(base.Hostname())

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// healthz says that the process answers.
+// healthz answers that the process runs.
 func healthz(w http.ResponseWriter, _ *http.Request) {
 	writeHealth(w, http.StatusOK, `{"status":"ok"}`)
 }
 
-// readyz says that requests can be served: that the stores take writes. What is
-// not known counts as no.
+// readyz answers whether requests can be served: whether the stores take writes. If
+// this is not known, the answer is no.
 func (p *platform) readyz(w http.ResponseWriter, r *http.Request) {
 	err := p.ready.ask(r.Context())
 	if err == nil {
@@ -35,15 +35,16 @@ func writeHealth(w http.ResponseWriter, status int, body string) {
 	w.Write([]byte(body + "\n"))
 }
 
-// How often the stores are checked at most, and how long a check may take.
+// The shortest time between two checks of the stores, and the longest time of a
+// check.
 const (
 	checkInterval = time.Second
 	checkTime     = time.Second
 )
 
-// readiness knows whether the stores take writes. Anybody may ask, so all who ask
-// share one check. It belongs to none of them: a caller that goes away neither ends
-// it nor changes its result, which counts for checkInterval after the check began.
+// readiness reports whether the stores take writes. Anybody may ask, so all callers
+// share one check. A caller that goes away neither ends the check nor changes its
+// result. The result counts for checkInterval after the check began.
 type readiness struct {
 	stores []func(context.Context) error
 
@@ -51,11 +52,11 @@ type readiness struct {
 	latest *check
 }
 
-// check is one look at the stores.
+// check is one check of the stores.
 type check struct {
 	began time.Time
 	done  chan struct{}
-	err   error // to be read once done is closed
+	err   error // read it only when done is closed
 }
 
 func newReadiness(stores ...func(context.Context) error) *readiness {
@@ -64,8 +65,8 @@ func newReadiness(stores ...func(context.Context) error) *readiness {
 
 var errNoAnswer = errors.New("the stores have not answered in time")
 
-// ask returns the result of the latest check. It waits for one that is under way,
-// until that has taken too long or ctx ends.
+// ask returns the result of the latest check. It waits for a running check until
+// that has taken too long or ctx ends.
 func (r *readiness) ask(ctx context.Context) error {
 	c := r.check(ctx)
 	late := time.NewTimer(time.Until(c.began.Add(checkTime)))
@@ -73,7 +74,7 @@ func (r *readiness) ask(ctx context.Context) error {
 	select {
 	case <-c.done:
 		return c.err
-	default: // a result that is there counts, however late it is asked for
+	default: // an existing result counts, however late the call
 	}
 	select {
 	case <-c.done:
@@ -85,8 +86,8 @@ func (r *readiness) ask(ctx context.Context) error {
 	}
 }
 
-// check returns the latest check, or begins another one if that is over and old.
-// A store that ignores the end of its context therefore holds one check and no more.
+// check returns the latest check. If that is done and old, it starts another one.
+// So a store that ignores the end of its context holds one check only.
 func (r *readiness) check(ctx context.Context) *check {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,12 +114,12 @@ func (c *check) run(ctx context.Context, stores []func(context.Context) error) {
 	for _, takesWrites := range stores {
 		c.err = errors.Join(c.err, takesWrites(ctx))
 	}
-	c.err = errors.Join(c.err, ctx.Err()) // what succeeds too late is not known to succeed now
+	c.err = errors.Join(c.err, ctx.Err()) // a success that comes too late does not count
 }
 
-// takesWrites writes the one row of a table that serves nothing else, so that it
-// waits for no write of an org. It is one statement: an instance that stops in the
-// middle of it keeps no lock that others wait for.
+// takesWrites writes the only row of a table that has no other use, so that it
+// waits for no write of an org. It is one statement. So an instance that stops in
+// the middle leaves no lock that blocks others.
 func (s *store) takesWrites(ctx context.Context) error {
 	for {
 		err := execIn(ctx, s.guarded, errors.New("no row was written"),
@@ -130,8 +131,8 @@ func (s *store) takesWrites(ctx context.Context) error {
 	}
 }
 
-// takesWrites writes a key that is gone soon, where there is a Redis. It has a
-// prefix of its own: the library's keys stay the library's.
+// takesWrites writes a key that expires soon, if there is a Redis. The key has a
+// prefix of its own, apart from the library's keys.
 func (s *stores) takesWrites(ctx context.Context) error {
 	if s.redis == nil {
 		return nil

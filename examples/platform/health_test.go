@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// readyFor asks p whether it is ready, as a caller that has ctx.
+// readyFor asks p whether it is ready, with the context of a caller.
 func readyFor(ctx context.Context, p *platform) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	p.readyz(w, httptest.NewRequestWithContext(ctx, "GET", "/readyz", nil))
 	return w
 }
 
-// checked is a platform with one store, which counts how often it is asked.
+// checked is a platform with one store that counts its checks.
 func checked(takesWrites func(context.Context) error) (p *platform, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	return &platform{
@@ -41,8 +41,8 @@ func wantReady(t *testing.T, p *platform, want int) {
 	}
 }
 
-// TestReadyTakesWrites locks the database as another process may, while callers that
-// go away ask without pause.
+// TestReadyTakesWrites locks the database as another process may. Meanwhile,
+// callers ask without a pause and go away.
 func TestReadyTakesWrites(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "platform.db")
 	p := parts(t, io.Discard, "-db", sqliteDB+file)
@@ -90,8 +90,8 @@ func TestReadyTakesWrites(t *testing.T) {
 	}
 }
 
-// TestReadinessIsAskedSeldom asks more often than the stores are asked, and learns
-// within a second what has changed.
+// TestReadinessIsAskedSeldom asks more often than the stores are checked. It must
+// see a change within a second.
 func TestReadinessIsAskedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down error
@@ -112,8 +112,8 @@ func TestReadinessIsAskedSeldom(t *testing.T) {
 	})
 }
 
-// TestReadinessOfCallersThatGoAway has callers leave before, while and after they
-// begin a check of a store that takes no writes.
+// TestReadinessOfCallersThatGoAway tests callers that leave before, during and
+// after the start of a check. The store takes no writes.
 func TestReadinessOfCallersThatGoAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, asked := checked(func(ctx context.Context) error {
@@ -165,7 +165,7 @@ func TestReadinessOfAStoreThatHangs(t *testing.T) {
 				mended := make(chan struct{})
 				p, asked := checked(func(ctx context.Context) error { return test.hang(ctx, mended) })
 				codes := make(chan int)
-				for range 100 { // who come at once hear it at once
+				for range 100 { // concurrent callers get the answer at once
 					go func() { codes <- readyFor(t.Context(), p).Code }()
 				}
 				began := time.Now()

@@ -9,15 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tests of this file hold bounds and refusals that INTERFACE.md states to a
-// server that listens.
+// The tests of this file send requests to a listening server, and check limits and
+// refusals that INTERFACE.md states.
 
-// repeated is n times the same text, with commas between.
+// repeated returns a text n times, separated by commas.
 func repeated(n int, text string) string {
 	return strings.TrimSuffix(strings.Repeat(text+",", n), ",")
 }
 
-// expect checks a status, and the detail of a refusal.
+// expect checks the status and the detail of a refusal.
 func (s *server) expect(t *testing.T, got answer, detail string) {
 	t.Helper()
 	if detail == "" {

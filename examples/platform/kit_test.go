@@ -22,10 +22,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// patience is how long anything may take: no test fails because a machine is busy.
+// patience is how long anything may take. It is long, so that no test fails on a
+// busy machine.
 const patience = time.Minute
 
-// server is a platform that runs in this process, as run runs it.
+// hashCost is the cost of the server's password hashes outside of these tests.
+var hashCost = argon2Params
+
+// TestMain makes hashes cheap, because each server hashes the demo's passwords.
+func TestMain(m *testing.M) {
+	argon2Params.Memory, argon2Params.Iterations = 64, 1
+	os.Exit(m.Run())
+}
+
+// TestHashesCostWhatOWASPNames checks the parameters of OWASP's cheat sheet.
+func TestHashesCostWhatOWASPNames(t *testing.T) {
+	if hashCost.Memory != 19*1024 || hashCost.Iterations != 2 || hashCost.Parallelism != 1 {
+		t.Errorf("%+v", hashCost)
+	}
+}
+
+// server is a platform in this process, started by run.
 type server struct {
 	facts
 	brand  string // header prefix
@@ -34,7 +51,7 @@ type server struct {
 	log    *buffer
 }
 
-// start runs a platform on a free port, with demo data, until the test ends.
+// start runs a platform with demo data on a free port, until the test ends.
 func start(t *testing.T, args ...string) *server {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "facts.json")
@@ -58,7 +75,7 @@ func start(t *testing.T, args ...string) *server {
 	return s
 }
 
-// await reads the facts once they are there.
+// await waits for the facts and reads them.
 func (s *server) await(t *testing.T, file string) {
 	t.Helper()
 	for range 6000 {
@@ -73,7 +90,7 @@ func (s *server) await(t *testing.T, file string) {
 	t.Fatalf("no facts after a minute; the log: %s", s.log)
 }
 
-// logged waits until everything that was asked before is in the log, whose lines are in
+// logged waits until the log has a line for every earlier request. The lines are in
 // order.
 func (s *server) logged(t *testing.T) {
 	t.Helper()
@@ -85,8 +102,8 @@ func (s *server) logged(t *testing.T) {
 	}
 }
 
-// parts are those of a platform that does not listen, in memory unless the flags
-// say otherwise. The test ends them.
+// parts returns a platform that does not listen, in memory unless the flags name
+// another database. It is closed when the test ends.
 func parts(t *testing.T, log io.Writer, args ...string) *platform {
 	t.Helper()
 	o, err := parseFlags(append([]string{"-db", memoryDB, "-base-url", "http://127.0.0.1"}, args...), log)
@@ -102,7 +119,8 @@ func parts(t *testing.T, log io.Writer, args ...string) *platform {
 	return p
 }
 
-// call is one request, by default GET as the demo org's own account.
+// call is one request: GET as the demo org's own account, unless its fields say
+// otherwise.
 type call struct {
 	method, path, body string // path below the org, with its query
 	account            string
@@ -111,7 +129,7 @@ type call struct {
 	contentType        string
 }
 
-// answer is what came back.
+// answer is a reply.
 type answer struct {
 	status int
 	header http.Header
@@ -147,8 +165,8 @@ func (s *server) do(t *testing.T, c call) answer {
 	return send(t, r)
 }
 
-// sign is section 5.3 of the interface, made of nothing but the standard
-// library.
+// sign makes the signature of section 5.3 of the interface with the standard
+// library only.
 func (s *server) sign(r *http.Request, command, key, secret string) {
 	timestamp := strconv.FormatInt(tick(), 10)
 	mac := hmac.New(sha256.New, []byte(key+secret))
@@ -164,7 +182,7 @@ var ticks struct {
 	last int64
 }
 
-// tick returns the time in milliseconds, and never the same twice: the second
+// tick returns the time in milliseconds, and never the same time twice. The second
 // of two equal signatures would be a replay.
 func tick() int64 {
 	ticks.Lock()
@@ -200,7 +218,7 @@ func send(t *testing.T, r *http.Request) answer {
 // value is a JSON object.
 type value = map[string]any
 
-// ok returns the body of a success.
+// ok checks that the reply is a success, and returns its body.
 func (got answer) ok(t *testing.T) value {
 	t.Helper()
 	if got.status != http.StatusOK {
@@ -219,7 +237,7 @@ func (got answer) ok(t *testing.T) value {
 	return body
 }
 
-// refused checks a fault, and returns its body.
+// refused checks the fault of a reply, and returns its body.
 func (s *server) refused(t *testing.T, got answer, status int, detail string) value {
 	t.Helper()
 	if got.status != status {
@@ -252,7 +270,7 @@ func (s *server) refused(t *testing.T, got answer, status int, detail string) va
 	return body
 }
 
-// children returns what a fault says is wrong, by path.
+// children returns the reasons in a fault, by path.
 func children(fault value) map[string]string {
 	reasons := make(map[string]string)
 	faults, _ := fault["faults"].([]any)
@@ -263,7 +281,7 @@ func children(fault value) map[string]string {
 	return reasons
 }
 
-// items returns the data of a list, after a look at the rest of it.
+// items checks the form of a list and returns its data.
 func items(t *testing.T, body value, more bool) []any {
 	t.Helper()
 	data, _ := body["data"].([]any)
@@ -273,7 +291,7 @@ func items(t *testing.T, body value, more bool) []any {
 	return data
 }
 
-// buffer is a bytes.Buffer for two goroutines.
+// buffer is a bytes.Buffer that two goroutines may use.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

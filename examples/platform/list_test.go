@@ -237,8 +237,8 @@ func TestSchemas(t *testing.T) {
 	})
 }
 
-// TestListsInAnySpelling asks for a list as paths[] may spell it, and gets its
-// items and not an empty list.
+// TestListsInAnySpelling asks for a list in all spellings of paths[]. It must get
+// the items, and not an empty list.
 func TestListsInAnySpelling(t *testing.T) {
 	s := start(t)
 	one := "/c_conversations/" + demoID(acme, "c_conversation", 2)

@@ -1,23 +1,25 @@
 // Platform is a complete small tenant platform: orgs with apps, accounts and
-// objects, built only on the public packages of tenantkit. It is meant to be
+// objects. It is built only on the public packages of tenantkit, and meant to be
 // read. Start here, then:
 //
 //   - routes.go: every route, and what it needs
 //   - platform.go: the parts, and how they are wired
 //   - server.go: limits, timeouts, panics, draining
 //   - directory.go: where the Guard looks things up
-//   - schema.go, objects.go, view.go, list.go, form.go, body.go: objects and their lists
-//   - access.go: who may do what, beside scopes
-//   - accounts.go, signin.go, sessions.go, factor.go: people, who sign in and out
-//   - console.go: the page where they do
-//   - admin.go: the accounts of others
-//   - apps.go, keypairs.go: apps, their secrets and their keys
-//   - tokens.go, minting.go, quota.go: tokens, and who may mint which
-//   - scripts.go, views.go, deployments.go: what stands for those of an org
-//   - clientaddr.go: where requests come from, behind a proxy
-//   - store.go, pool.go, objectstore.go, document.go, share.go, stores.go: where it is all kept
-//   - log.go, linelog.go: a line for each request
-//   - demo.go: the demo orgs
+//   - access_rules.go: who may do what, in addition to scopes
+//   - objects.go, object_view.go, object_form.go, object_reply.go: how clients read and write objects
+//   - object_store.go, object_document.go, schema.go, schema_list.go: how objects are stored
+//   - accounts.go, sign_in.go, sessions.go, second_factor.go: how people sign in and out
+//   - account_admin.go, account_changes.go, roles.go, org_settings.go: what administrators decide
+//   - apps.go, app_body.go, key_pairs.go: apps, their secrets and their keys
+//   - tokens.go, token_body.go, token_minting.go, quota.go: tokens, and who may mint which
+//   - scripts.go, views.go, deployments.go: functions in place of what an org would write
+//   - body.go, replies.go, fault.go: how handlers read, answer and refuse
+//   - store.go, records.go, database_pool.go, connection_share.go, library_stores.go: the databases
+//   - client_addr.go: where requests come from, behind a proxy
+//   - request_log.go, line_log.go: a line for each request
+//   - console.go: the page in a browser
+//   - demo.go, demo_facts.go, demo_tips.go: the demo orgs
 //
 // From the root of the repository:
 //
@@ -44,7 +46,7 @@ func main() {
 	case errors.Is(err, flag.ErrHelp):
 		return
 	case err != nil:
-		os.Exit(2) // what was wrong has been printed
+		os.Exit(2) // parseFlags has printed the error
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the draining
@@ -54,13 +56,14 @@ func main() {
 	}
 }
 
-// run is the server from its start to its end, which is that of ctx.
+// run runs the server until ctx ends.
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	lines := newLineLog(stderr)
 	defer lines.close() // before main may exit
 	log := o.newLog(lines)
 	lines.lose = func(n int) { log.Warn("the log's writer was too slow", "lost_lines", n) }
-	// A second signal ends the process without draining: nothing may wait then.
+	// A second signal ends the process without draining. So no line may be waiting
+	// then.
 	defer context.AfterFunc(ctx, lines.writeThrough)()
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
@@ -78,7 +81,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if !o.seeds(listener.Addr(), empty) {
+	if !o.seedsDemo(listener.Addr(), empty) {
 		o.warnUnseeded(log, empty)
 	} else if err := p.startDemo(ctx, o, stdout); err != nil {
 		return err
@@ -90,15 +93,15 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	return serve(ctx, listener, p.handler(p.routes()), log)
 }
 
-// warnUnseeded says what whoever started the server may have expected.
+// warnUnseeded warns if the user may have expected the demo orgs.
 func (o options) warnUnseeded(log *slog.Logger, empty bool) {
 	switch {
 	case empty:
 		log.Warn("the database is empty: -demo seeds the demo orgs")
-	case !o.demoSaid:
+	case !o.demoGiven:
 		log.Warn("the database holds data already: -demo issues fresh credentials of the demo orgs, and prints what to try")
 	}
-	if o.sessionSaid {
+	if o.sessionGiven {
 		log.Warn("-idle, -max-session and -require-second-factor change nothing without -demo: the demo org stays as it is")
 	}
 }

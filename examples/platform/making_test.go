@@ -13,10 +13,10 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// The tests of what can be made: who may make it, until when it lasts, and what a
-// refusal leaves behind.
+// The tests of this file check who may make something, until when it lasts, and
+// what a refusal leaves behind.
 
-// token mints one for the administrator's account, by the demo's signing key.
+// token mints a token for the administrator's account with the demo's signing key.
 func (s *server) adminToken(t *testing.T, more string, chains ...string) string {
 	t.Helper()
 	scope := `"` + strings.Join(chains, `","`) + `"`
@@ -26,7 +26,7 @@ func (s *server) adminToken(t *testing.T, more string, chains ...string) string 
 	return s.mint(t, "", `{"sub":"`+s.AdminAccountID+`","scope":[`+scope+`]`+more+`}`)["token"].(string)
 }
 
-// app makes one, as the demo's signing key.
+// app makes an app with the demo's signing key.
 func (s *server) app(t *testing.T, credential string) value {
 	t.Helper()
 	return s.as(t, "", "POST", "/apps", `{"name":"x","credential":{`+credential+`}}`).ok(t)
@@ -44,7 +44,7 @@ func (s *server) account(t *testing.T, body string) value {
 	return s.as(t, "", "POST", "/admin/accounts", body).ok(t)
 }
 
-// M02: a token that ends, or that is narrow, makes nothing that reaches further.
+// M02: a token that expires or is narrow makes nothing that reaches further.
 func TestMakingBeyondAToken(t *testing.T) {
 	s := start(t)
 	own := "/apps/" + s.ClientKey
@@ -107,13 +107,13 @@ func TestMakingBeyondAToken(t *testing.T) {
 		for _, m := range makings {
 			got := s.as(t, "", m.method, m.path, m.body).ok(t)
 			if m.path == own+"/secret" {
-				s.ClientSecret = got["data"].(value)["secret"].(string) // the former one has an end
+				s.ClientSecret = got["data"].(value)["secret"].(string) // the former secret now expires
 			}
 		}
 	})
 }
 
-// state is everything that administration shows.
+// state returns everything that administrative routes show.
 func (s *server) state(t *testing.T) (all []value) {
 	t.Helper()
 	for _, path := range []string{"/apps", "/admin/accounts", "/admin/roles", "/admin/settings", "/apps/" + s.ClientKey} {
@@ -122,7 +122,7 @@ func (s *server) state(t *testing.T) (all []value) {
 	return all
 }
 
-// M03: what a signing credential is bound to bounds what it mints.
+// M03: the limits of a signing credential limit what it mints.
 func TestMakingBeyondACredential(t *testing.T) {
 	s := start(t)
 	ends := time.Now().Add(time.Hour).Unix()
@@ -161,7 +161,7 @@ func TestMakingBeyondACredential(t *testing.T) {
 	})
 }
 
-// M03: a secret that was rotated away ends, and so does what it makes.
+// M03: a rotated secret ends, and so does what it makes.
 func TestM03FormerSecrets(t *testing.T) {
 	s := start(t)
 	by := s.signer(s.app(t, `"account":"`+s.AdminAccountID+`"`))
@@ -178,7 +178,7 @@ func TestM03FormerSecrets(t *testing.T) {
 			s.refused(t, by.as(t, "", "POST", c[0], c[1]), 403, "accessDenied.delegation")
 		})
 	}
-	// No field of the request asked for it: it is the bound that is named.
+	// The request has no such field, so the fault names the limit itself.
 	s.beyond(t, by.as(t, "", "POST", one+"/secret", ""), map[string]string{"expires": ""})
 	for _, more := range []string{`,"expiresIn":60`, ``} {
 		data := by.as(t, "", "POST", one+"/tokens", wish(s.AdminAccountID, more)).ok(t)["data"].(value)
@@ -189,7 +189,7 @@ func TestM03FormerSecrets(t *testing.T) {
 	}
 }
 
-// M04: the end of an app is the end of what its key made.
+// M04: if an app ends, what its key has made ends, too.
 func TestEndOfAMaker(t *testing.T) {
 	s := start(t)
 	for name, end := range map[string]func(t *testing.T, app string){
@@ -283,12 +283,12 @@ func TestM05RolesOfTheSubject(t *testing.T) {
 	s.refused(t, s.bearing(t, token, "GET", "/apps", ""), 403, "accessDenied.unspecified")
 }
 
-// M06: what outlives a session takes a session that has proven itself lately.
+// M06: only a fresh session may make what outlives it.
 func TestM06StepUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "platform.db")
 	s := start(t, "-db", sqliteDB+file)
 	b := s.browser(t)
-	change(t, file, "UPDATE platform_accounts SET record = json_remove(record, '$.Changed')") // which is the start
+	change(t, file, "UPDATE platform_accounts SET record = json_remove(record, '$.Changed')") // it is the server's start, and the session gets older below
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
 	own := "/apps/" + s.ClientKey + "/tokens"
 	change(t, file, "UPDATE tenantkit_sessions SET authenticated = authenticated - 3600000")
@@ -300,7 +300,7 @@ func TestM06StepUp(t *testing.T) {
 	b.send(t, "POST", own, wish(s.AccountID, `,"permanent":true`)).ok(t)
 }
 
-// change alters what a server has stored.
+// change alters the database of a server.
 func change(t *testing.T, file, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", sqliteSource(file, "_pragma=busy_timeout(60000)"))
@@ -366,7 +366,7 @@ func TestM14ScopeOfASigningKey(t *testing.T) {
 	by.as(t, "", "GET", "/c_conversations?limit=1", "").ok(t)
 }
 
-// M17: whoever may call a route may end and narrow with it.
+// M17: whoever may call a route may end things and narrow them.
 func TestM17EndingIsNeverRefused(t *testing.T) {
 	s := start(t)
 	b := s.account(t, `{"email":"b@acme.example","roles":["administrator","member"]}`)["_id"].(string)
@@ -396,7 +396,8 @@ func TestM17EndingIsNeverRefused(t *testing.T) {
 	s.refused(t, s.bearing(t, token, "PATCH", "/admin/settings", `{"idle":60,"sessionsPerAccount":100}`), 403, "accessDenied.delegation")
 }
 
-// Null takes a restriction away, which is to widen: it passes the same bound.
+// null removes a restriction, and so widens the credential. It passes the same
+// check.
 func TestNullUnsets(t *testing.T) {
 	s := start(t)
 	const all = `"notBefore":1000000000,"notAfter":4000000000,"networks":["127.0.0.0/8"],"scope":["object","admin"]`
@@ -569,7 +570,8 @@ func TestTheLastAdministrator(t *testing.T) {
 	}
 }
 
-// Several at once, each the end of one: one stays.
+// Several changes at once, each of which ends an administrator: one administrator
+// stays.
 func TestConcurrentEndsOfAdministrators(t *testing.T) {
 	s, ctx := newStore(t), t.Context()
 	if err := s.putOrg(ctx, auth.Org{Code: acme}); err != nil {

@@ -21,13 +21,14 @@ type object struct {
 	Org    string
 	Type   string         // name of its schema
 	Owner  string         // id of the account that created it
-	Values map[string]any // by property path; what is missing has no value
+	Values map[string]any // by property path; a property without a value is missing
 
-	doc     document // what was read; the values of an object that is only shown stay in it
-	version int64    // of its row
+	doc     document // the document that was read; an object that is only shown keeps its values there
+	version int64    // version of its row
 }
 
-// at returns the value at the path of a property, as JSON where it was not decoded.
+// at returns the value of a property. The value is JSON if the document was not
+// decoded.
 func (o *object) at(path string) (value any, ok bool) {
 	if o.Values == nil {
 		return o.doc.at(path)
@@ -49,21 +50,21 @@ func (o *object) items(path string) (ids []string, err error) {
 	return ids, err
 }
 
-// Properties that the server knows by their names: it sets the first two where
-// the client does not, and the third can be null.
+// Properties that the server knows by name. It sets the first two if the client
+// does not. The third can be null.
 const (
 	authorPath   = "c_author"
 	sentPath     = "c_sent"
 	languagePath = "c_meta.lang"
 )
 
-// isBy tells whether an account is the object's owner or author.
+// isBy reports whether an account is the object's owner or author.
 func (o *object) isBy(account string) bool {
 	return account != "" && (account == o.Owner || account == o.Values[authorPath])
 }
 
-// newID returns the id of a new object. It starts with the time in seconds, so
-// that ids are in the order of creation, roughly.
+// newID returns the id of a new object. It starts with the time in seconds, so that
+// ids are roughly in the order of creation.
 func newID() string {
 	var id [12]byte
 	rand.Read(id[4:])
@@ -102,14 +103,14 @@ func (h objects) get(r *http.Request) (objectReply, error) {
 	return h.reply(r, o, orWhole(q, h.schema), v)
 }
 
-// property answers with one property: a list with arguments of its own, or
-// what the object has there, which is null for nothing.
+// property answers with one property. A list has arguments of its own. A missing
+// value is null.
 func (h objects) property(r *http.Request) (any, error) {
 	o, err := h.read(r)
 	if err != nil {
 		return nil, err
 	}
-	path := strings.ReplaceAll(r.PathValue("path"), "/", ".") // as the route's need reads it
+	path := strings.ReplaceAll(r.PathValue("path"), "/", ".") // as the route's need reads the path
 	p, known := propertyOf(h.schema, path)
 	v := h.views(r)(o)
 	switch {
@@ -120,13 +121,13 @@ func (h objects) property(r *http.Request) (any, error) {
 	case p.List != nil:
 		return h.listProperty(r, o, p, v)
 	}
-	asked := paging.Query{Paths: []string{path}}.Encode() // with the lists that are below it
+	asked := paging.Query{Paths: []string{path}}.Encode() // with the lists below the path
 	q, err := h.schema.ParseObject(r.URL.RawQuery+"&"+asked, v.readable(h.schema))
 	if err != nil {
 		return nil, err
 	}
 	reply, err := h.reply(r, o, q, v)
-	return envelope.Result[any]{Data: reply.at(path)}, err
+	return result(reply.at(path), err)
 }
 
 func (h objects) listProperty(r *http.Request, o *object, p paging.Property, v view) (any, error) {
@@ -158,7 +159,7 @@ func (h objects) create(r *http.Request) (objectReply, error) {
 func (h objects) update(r *http.Request) (objectReply, error) {
 	p := auth.From(r.Context())
 	if err := p.MayWrite(scope.Update, h.schema.Object, r.PathValue("id"), nil); err != nil {
-		return nil, err // let in by a chain on a #type, of which there is none here
+		return nil, err // a chain on a #type let it in, and there is no such type here
 	}
 	o, err := h.find(r)
 	if err != nil {
@@ -175,7 +176,7 @@ func (h objects) update(r *http.Request) (objectReply, error) {
 		if err := mayUpdate(p, o); err != nil {
 			return err
 		}
-		return mayTakeOver(p, o, changes)
+		return mayChangeAuthor(p, o, changes)
 	}
 	if o, err = h.store.update(r.Context(), o.Org, h.schema, o.ID, changes, allowed); err != nil {
 		return nil, err
@@ -186,19 +187,18 @@ func (h objects) update(r *http.Request) (objectReply, error) {
 func (h objects) delete(r *http.Request) (envelope.Result[bool], error) {
 	o, err := h.find(r)
 	if err != nil {
-		return envelope.Result[bool]{}, err
+		return done(err)
 	}
 	allowed := func(o *object) error { return mayDelete(auth.From(r.Context()), o) }
 	if err := allowed(o); err != nil {
-		return envelope.Result[bool]{}, err
+		return done(err)
 	}
-	// Nothing of the object is sent, but a where that is passed over would
-	// delete what it was to spare.
+	// The reply shows nothing of the object, but the query is checked. A where that
+	// the server ignored would delete an object that the client wanted to keep.
 	if _, err := h.schema.ParseObject(r.URL.RawQuery, h.views(r)(o).readable(h.schema)); err != nil {
-		return envelope.Result[bool]{}, err
+		return done(err)
 	}
-	err = h.store.delete(r.Context(), o.Org, h.schema, o.ID, allowed)
-	return envelope.Result[bool]{Data: true}, err
+	return done(h.store.delete(r.Context(), o.Org, h.schema, o.ID, allowed))
 }
 
 // find returns the object that the request's path names.
@@ -206,9 +206,9 @@ func (h objects) find(r *http.Request) (*object, error) {
 	return h.store.object(r.Context(), auth.From(r.Context()).Org, h.schema, r.PathValue("id"))
 }
 
-// written returns what a request writes to an object, or to a new one that has no
-// id yet, and what it wants to see of it. All of it is known to be good before
-// anything is kept, and each property that it names to be within the scope.
+// written returns what a request writes to an object, and which part of the object
+// its reply shows. id is empty for a new object. Everything is checked before
+// anything is stored, and each property in the body must be within the scope.
 func (h objects) written(r *http.Request, v scope.Verb, id string, readable func(path string) bool) (q paging.Query, values map[string]any, err error) {
 	if q, err = h.schema.ParseObject(r.URL.RawQuery, readable); err != nil {
 		return q, nil, err
@@ -228,7 +228,7 @@ func (h objects) written(r *http.Request, v scope.Verb, id string, readable func
 	return orWhole(q, h.schema), values, mayWriteAs(p, values)
 }
 
-// setDefaults completes a new object.
+// setDefaults sets the author and the time of a new object if they are missing.
 func (h objects) setDefaults(o *object) {
 	for path, value := range map[string]any{
 		authorPath: o.Owner,
@@ -241,8 +241,8 @@ func (h objects) setDefaults(o *object) {
 	}
 }
 
-// reply shows of an object what the query asks for and the view has, and never
-// what is hidden.
+// reply returns the part of an object that the query asks for and the view allows,
+// and never a hidden property.
 func (h objects) reply(r *http.Request, o *object, q paging.Query, v view) (objectReply, error) {
 	reply := objectReply{{"_id", o.ID}, {"object", o.Type}}
 	for _, p := range h.schema.Properties {
@@ -252,7 +252,7 @@ func (h objects) reply(r *http.Request, o *object, q paging.Query, v view) (obje
 		if p.List != nil {
 			sub, asked := q.Lists[p.Path]
 			if !asked {
-				continue // left out, for a list without items would say that it has none
+				continue // left out, because a list without items would say that it is empty
 			}
 			items, err := h.items(r, o, p, sub, v.below(p))
 			if err != nil {
@@ -266,8 +266,8 @@ func (h objects) reply(r *http.Request, o *object, q paging.Query, v view) (obje
 	return reply, nil
 }
 
-// items is the value of a list property: a list of its own, with arguments of
-// its own. One without items is still a list.
+// items returns the value of a list property. It is a list with arguments of its
+// own, even if it is empty.
 func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Query, v view) (envelope.List[objectReply], error) {
 	in := objects{schema: p.List, store: h.store}
 	ids, err := o.items(p.Path)
@@ -277,7 +277,7 @@ func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Q
 	return in.replies(r, q.And(paging.In("_id", ids...)), func(*object) view { return v })
 }
 
-// replies is the page that a query asks for.
+// replies returns the page that a query asks for.
 func (h objects) replies(r *http.Request, q paging.Query, views func(*object) view) (to envelope.List[objectReply], err error) {
 	page, more, err := h.store.page(r.Context(), auth.From(r.Context()).Org, h.schema, q)
 	if err != nil {
@@ -292,4 +292,18 @@ func (h objects) replies(r *http.Request, q paging.Query, views func(*object) vi
 		to.Data = append(to.Data, reply)
 	}
 	return to, nil
+}
+
+// orWhole returns the query of a single object. Without paths[], the reply has all
+// properties except lists.
+func orWhole(q paging.Query, s *paging.Schema) paging.Query {
+	if q.Paths != nil {
+		return q
+	}
+	for _, p := range s.Properties {
+		if p.List == nil {
+			q.Paths = append(q.Paths, p.Path)
+		}
+	}
+	return q
 }

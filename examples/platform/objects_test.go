@@ -125,8 +125,8 @@ func TestObjectTypes(t *testing.T) {
 	})
 }
 
-// TestArgumentsOfAListOnOneObject refuses what would be passed over, before
-// anything is written.
+// TestArgumentsOfAListOnOneObject checks that such arguments are refused before
+// anything is written, and not ignored.
 func TestArgumentsOfAListOnOneObject(t *testing.T) {
 	s := start(t)
 	message, conversation := "/c_messages/"+demoID(acme, "c_message", 2), "/c_conversations/"+demoID(acme, "c_conversation", 2)

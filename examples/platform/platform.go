@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -14,7 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// platform is the parts of the server.
+// platform holds the parts of the server.
 type platform struct {
 	store    *store
 	stores   *stores
@@ -27,7 +29,7 @@ type platform struct {
 	log      *slog.Logger
 }
 
-// newPlatform opens the stores. Whoever gets a platform closes it.
+// newPlatform opens the stores. The caller must close the platform.
 func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logger) (*platform, error) {
 	store, err := openStore(ctx, o.db)
 	if err != nil {
@@ -50,6 +52,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		SessionCookie: o.cookie,
 		TicketCookie:  o.ticket,
 		DeviceCookie:  o.device,
+		SHA256Codes:   o.sha256Codes,
 
 		ClientAddr: p.proxies.addr,
 	}
@@ -80,13 +83,13 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	return p, nil
 }
 
-// directoryStale is how long an instance may go on with what another one has
-// changed. Its own changes it sees at once: see store.exec.
+// directoryStale is how long an instance may miss a change that another one has
+// made. It sees its own changes at once: see store.exec.
 const directoryStale = 2 * time.Second
 
 func (p *platform) close() error { return errors.Join(p.stores.close(), p.store.close()) }
 
-// handler is the server around its routes, from the outside in.
+// handler wraps the routes in the middleware of the server, innermost first.
 func (p *platform) handler(routes http.Handler) http.Handler {
 	h := sameOrigin(p.site(routes))
 	h = p.recovered(h)
@@ -95,8 +98,8 @@ func (p *platform) handler(routes http.Handler) http.Handler {
 	return p.guard.ServerTime(h)
 }
 
-// sameOrigin keeps pages of other origins from embedding a reply. It is no matter
-// of CORS, which is about those that ask with fetch: see guides/cors.
+// sameOrigin keeps pages of other origins from embedding a reply. It does not
+// affect CORS, which is for pages that use fetch: see guides/cors.
 func sameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -104,9 +107,9 @@ func sameOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// site serves what lies outside of the orgs, and leaves the rest to the Guard.
-// It is no http.ServeMux: that would redirect paths which the Guard refuses,
-// and a signature covers the path as it was sent.
+// site serves the paths outside of the orgs, and leaves the rest to the Guard. It
+// does not use http.ServeMux, which would redirect paths that the Guard must
+// refuse. A signature covers the path as it was sent.
 func (p *platform) site(routes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -122,18 +125,23 @@ func (p *platform) site(routes http.Handler) http.Handler {
 		case "/console/brand":
 			p.reading(p.showBrand)(w, r)
 		case "/console/scope":
-			p.testScope(w, r)
+			p.only(p.testScope, http.MethodPost)(w, r)
 		default:
 			routes.ServeHTTP(w, r)
 		}
 	})
 }
 
-// reading refuses methods that would write.
+// reading refuses all methods except GET and HEAD.
 func (p *platform) reading(h http.HandlerFunc) http.HandlerFunc {
+	return p.only(h, http.MethodGet, http.MethodHead)
+}
+
+// only refuses all methods except these.
+func (p *platform) only(h http.HandlerFunc, methods ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
+		if !slices.Contains(methods, r.Method) {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
 			p.guard.Fail(w, r, &auth.Error{Detail: auth.DetailMethod})
 			return
 		}

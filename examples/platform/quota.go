@@ -7,7 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// The quota on minting: a signature costs this server more than its client.
+// The quota on minting. A signature costs this server more than its client.
 const (
 	mintInterval = 100 * time.Millisecond // ten a second
 	mintBurst    = 50
@@ -21,60 +21,63 @@ const (
 	maxRegistering   = 100_000
 )
 
-// quota bounds how often each account, or address, may do something: once per
-// interval, and up to burst times at once after a rest. The zero time of an
-// account is one that has rested. Each instance counts by itself: three of them
-// admit three times as much.
+// inOrg is a name that is unique within an org.
+type inOrg struct{ org, name string }
+
+// quota limits how often each account, or address, may do something: once per
+// interval in the long run. A full allowance is burst times at once. Each instance
+// counts by itself: three instances admit three times as much.
 type quota struct {
 	interval time.Duration
 	burst    int
-	accounts int // how many are kept
+	accounts int // how many accounts are remembered
 
-	mu     sync.Mutex
-	spent  map[inOrg]time.Time // when the account will have rested
-	forgot time.Time           // when those that had rested were dropped last
+	mu      sync.Mutex
+	fullAt  map[inOrg]time.Time // when the allowance is full again; without an entry it is full
+	dropped time.Time           // when accounts with a full allowance were last forgotten
 }
 
 func newQuota(interval time.Duration, burst, accounts int) *quota {
-	return &quota{interval: interval, burst: burst, accounts: accounts, spent: make(map[inOrg]time.Time)}
+	return &quota{interval: interval, burst: burst, accounts: accounts, fullAt: make(map[inOrg]time.Time)}
 }
 
-// take counts one act of an account, or refuses it and says when to come back.
+// take counts one act of an account, or returns an error that says when to try
+// again.
 func (q *quota) take(account inOrg) error {
 	now := time.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	rested, known := q.spent[account]
-	if !known && len(q.spent) >= q.accounts {
-		q.forgetRested(now)
+	fullAt, known := q.fullAt[account]
+	if !known && len(q.fullAt) >= q.accounts {
+		q.dropFull(now)
 	}
-	if !known && len(q.spent) >= q.accounts {
-		return throttled(forgetEvery)
+	if !known && len(q.fullAt) >= q.accounts {
+		return throttled(dropInterval)
 	}
-	if rested.Before(now) {
-		rested = now
+	if fullAt.Before(now) {
+		fullAt = now
 	}
-	rested = rested.Add(q.interval)
-	if early := rested.Sub(now) - time.Duration(q.burst)*q.interval; early > 0 {
+	fullAt = fullAt.Add(q.interval)
+	if early := fullAt.Sub(now) - time.Duration(q.burst)*q.interval; early > 0 {
 		return throttled(early)
 	}
-	q.spent[account] = rested
+	q.fullAt[account] = fullAt
 	return nil
 }
 
-// forgetEvery is how often all accounts are looked through at most: a flood of new
-// ones must not be a flood of that.
-const forgetEvery = time.Second
+// dropInterval is the shortest time between two searches through all accounts.
+// Otherwise a flood of new accounts would cause a flood of searches.
+const dropInterval = time.Second
 
-// forgetRested drops those of whom there is nothing to remember.
-func (q *quota) forgetRested(now time.Time) {
-	if now.Sub(q.forgot) < forgetEvery {
+// dropFull forgets the accounts whose allowance is full.
+func (q *quota) dropFull(now time.Time) {
+	if now.Sub(q.dropped) < dropInterval {
 		return
 	}
-	q.forgot = now
-	for account, rested := range q.spent {
-		if !rested.After(now) {
-			delete(q.spent, account)
+	q.dropped = now
+	for account, fullAt := range q.fullAt {
+		if !fullAt.After(now) {
+			delete(q.fullAt, account)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"regexp"
 
@@ -24,15 +23,12 @@ func replyOfRole(r *auth.Role) roleReply {
 }
 
 func (h roles) list(r *http.Request) (envelope.List[roleReply], error) {
-	all, err := h.store.listRoles(r.Context(), auth.From(r.Context()).Org)
+	all, err := findAll[auth.Role](r.Context(), h.store.db,
+		"SELECT record FROM platform_roles WHERE org = $1 ORDER BY name", auth.From(r.Context()).Org)
 	if err != nil {
 		return envelope.List[roleReply]{}, err
 	}
-	var replies []roleReply
-	for _, role := range all {
-		replies = append(replies, replyOfRole(role))
-	}
-	return ownPage(r, "role", replies)
+	return ownPage(r, "role", each(all, replyOfRole))
 }
 
 var (
@@ -53,12 +49,8 @@ func (h roles) create(r *http.Request) (roleReply, error) {
 	var role auth.Role
 	setIfGiven(&role.Name, values, "name")
 	setIfGiven(&role.Scope, values, "scope")
-	wrong := invalid{detail: auth.DetailBody}
 	if !validRoleName.MatchString(role.Name) {
-		wrong.add("name", "must be 1 to 64 letters, digits, hyphens and underscores")
-	}
-	if err := wrong.orNil(); err != nil {
-		return roleReply{}, err
+		return roleReply{}, wrongBody("name", "must be 1 to 64 letters, digits, hyphens and underscores")
 	}
 	p := auth.From(r.Context())
 	if err := p.MayMake(p.HasRole(administrator)); err != nil {
@@ -67,7 +59,7 @@ func (h roles) create(r *http.Request) (roleReply, error) {
 	if err := mayScopeRole(r.Context(), auth.Role{}, role); err != nil {
 		return roleReply{}, err
 	}
-	return replyOfRole(&role), h.store.addRole(r.Context(), auth.From(r.Context()).Org, role)
+	return replyOfRole(&role), h.store.addRole(r.Context(), p.Org, role)
 }
 
 func (h roles) update(r *http.Request) (roleReply, error) {
@@ -75,7 +67,7 @@ func (h roles) update(r *http.Request) (roleReply, error) {
 	if err != nil {
 		return roleReply{}, err
 	}
-	role, err := h.store.changeRole(r.Context(), auth.From(r.Context()).Org, r.PathValue("name"), func(role *auth.Role) error {
+	role, err := alter(r.Context(), h.store, roleRow(auth.From(r.Context()).Org, r.PathValue("name")), func(role *auth.Role) error {
 		before := *role
 		setIfGiven(&role.Scope, values, "scope")
 		return mayScopeRole(r.Context(), before, *role)
@@ -86,16 +78,15 @@ func (h roles) update(r *http.Request) (roleReply, error) {
 	return replyOfRole(role), nil
 }
 
-// delete forgets a role. Accounts that have it lose its chains, and tokens that add
-// it are refused.
+// delete deletes a role. Accounts that have it lose its chains. Tokens that add the
+// role are refused.
 func (h roles) delete(r *http.Request) (envelope.Result[bool], error) {
-	err := h.store.deleteRole(r.Context(), auth.From(r.Context()).Org, r.PathValue("name"))
-	return envelope.Result[bool]{Data: err == nil}, err
+	return done(h.store.remove(r.Context(), roleRow(auth.From(r.Context()).Org, r.PathValue("name")), auth.ErrNotFound))
 }
 
-// mayScopeRole decides whether the caller may make a role what it is after. Fewer
-// chains need no more than the route; others are the caller's to give, without end
-// and from anywhere.
+// mayScopeRole decides whether the caller may change a role from before to after.
+// Fewer chains need no more than the route. Other chains work from anywhere and
+// without an end, so the caller must be allowed to give them.
 func mayScopeRole(ctx context.Context, before, after auth.Role) error {
 	p, tenant := auth.From(ctx), auth.TenantFrom(ctx)
 	if err := tenant.Vet("scope", after.Scope); err != nil {
@@ -112,34 +103,7 @@ func mayScopeRole(ctx context.Context, before, after auth.Role) error {
 	return mayMake(p, auth.Making{Account: p.Account, Scope: set})
 }
 
-func (s *store) listRoles(ctx context.Context, org string) ([]*auth.Role, error) {
-	return findAll[auth.Role](ctx, s, "SELECT record FROM platform_roles WHERE org = $1 ORDER BY name", org)
-}
-
 func (s *store) addRole(ctx context.Context, org string, r auth.Role) error {
 	return s.exec(ctx, org, &auth.Error{Detail: auth.DetailConflict, Path: "name"},
-		"INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", org, r.Name, record(r))
-}
-
-// changeRole alters a role that is there, and returns it as it is then.
-func (s *store) changeRole(ctx context.Context, org, name string, change func(*auth.Role) error) (*auth.Role, error) {
-	for {
-		role, err := find[auth.Role](ctx, s, "SELECT record FROM platform_roles WHERE org = $1 AND name = $2", org, name)
-		if err != nil {
-			return nil, err
-		}
-		before := record(role)
-		if err := change(role); err != nil {
-			return nil, err
-		}
-		err = s.exec(ctx, org, errMoved, "UPDATE platform_roles SET record = $4 WHERE org = $1 AND name = $2 AND record = $3",
-			org, name, before, record(role))
-		if !errors.Is(err, errMoved) {
-			return role, err
-		}
-	}
-}
-
-func (s *store) deleteRole(ctx context.Context, org, name string) error {
-	return s.exec(ctx, org, auth.ErrNotFound, "DELETE FROM platform_roles WHERE org = $1 AND name = $2", org, name)
+		"INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", org, r.Name, asJSON(r))
 }

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"context"
-	"net/http"
-
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 )
 
-// routes is everything below /{org}/{version}, and what each route needs.
+// routes returns everything below /{org}/{version}, with what each route needs.
 func (p *platform) routes() *auth.Mux {
 	mux := p.guard.Mux()
-
-	accounts := accounts{p.store}
-	mux.HandleFunc("GET /accounts/me", auth.Authenticated, reply(accounts.me))
 
 	mux.HandleFunc("GET /schemas", auth.Authenticated, reply(listSchemas))
 
@@ -39,7 +33,7 @@ func (p *platform) routes() *auth.Mux {
 	return mux
 }
 
-// adminRoutes need an administrator, beside the scope.
+// adminRoutes need an administrator in addition to the scope.
 func (p *platform) adminRoutes(mux *auth.Mux) {
 	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
 
@@ -71,8 +65,8 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	mux.HandleFunc("POST /admin/accounts/{id}/activate", update, reply(administrators(bodiless(accounts.activate))))
 }
 
-// tokenRoutes let in everybody: what a token may hold depends on who mints it,
-// and whose tokens somebody handles on whether they are their own.
+// tokenRoutes are open to every account and app. What a token may hold depends on
+// who mints it. Who may list and end tokens depends on whose they are.
 func (p *platform) tokenRoutes(mux *auth.Mux) {
 	mux.HandleFunc("POST /apps/{key}/tokens", auth.Authenticated, reply(p.tokens.create))
 	mux.HandleFunc("DELETE /apps/{key}/tokens/{jti}", auth.Authenticated, reply(bodiless(p.tokens.revoke)))
@@ -80,7 +74,8 @@ func (p *platform) tokenRoutes(mux *auth.Mux) {
 	mux.HandleFunc("DELETE /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(bodiless(p.tokens.revokeAll)))
 }
 
-// scriptRoutes run what an org's own scripts and views would be.
+// scriptRoutes run the functions that take the place of an org's scripts, views and
+// deployments.
 func (p *platform) scriptRoutes(mux *auth.Mux) {
 	scripts := scripts{p.store, p.tokens}
 	mux.HandleFunc("GET /routes", auth.Authenticated, reply(scripts.list))
@@ -93,29 +88,4 @@ func (p *platform) scriptRoutes(mux *auth.Mux) {
 
 	deployments := deployments{p.store}
 	mux.HandleFunc("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), reply(bodiless(deployments.execute)))
-}
-
-// reply makes a handler of a function that answers a request with a value, or
-// with an error whose fault is sent instead. A handler of this kind cannot fail
-// halfway through its reply.
-func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		// A database that no longer answers must not keep its connections for as
-		// long as clients wait: no other request would get one.
-		ctx, cancel := context.WithTimeout(r.Context(), answerTime)
-		defer cancel()
-		value, err := answer(r.WithContext(ctx))
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		auth.Reply(w, r, value)
-	}
-}
-
-// replyAs is reply for answers that set a cookie.
-func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		reply(func(r *http.Request) (T, error) { return answer(w, r) })(w, r)
-	}
 }

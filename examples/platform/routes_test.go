@@ -106,7 +106,7 @@ func TestRouting(t *testing.T) {
 	})
 }
 
-// raw sends text as it is, and returns the status and body of the answer.
+// raw sends a text unchanged, and returns the status and body of the reply.
 func raw(t *testing.T, s *server, text string) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))

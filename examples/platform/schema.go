@@ -6,7 +6,7 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// schema is one type of objects, and where it is served.
+// schema is one type of objects, and the path of its routes.
 type schema struct {
 	*paging.Schema
 	plural string // segment of its routes
@@ -15,8 +15,8 @@ type schema struct {
 // dateLayout is how dates are written, here and in filters.
 const dateLayout = paging.DateLayout
 
-// What a client may leave out when it creates an object is Null: missing, it is
-// equal to null. Only the language can be null itself, see formOf.
+// Null marks what a client may leave out when it creates an object. A missing value
+// equals null. Only the language can itself be null: see formOf.
 var (
 	messages = &paging.Schema{
 		Object: "c_message",
@@ -34,7 +34,7 @@ var (
 		Object: "c_conversation",
 		Properties: []paging.Property{
 			{Path: "c_title", Type: paging.String, Filter: true, Sort: true, Null: true},
-			{Path: "c_messages", List: messages}, // of which the ids are kept
+			{Path: "c_messages", List: messages}, // stored as ids
 		},
 	}
 	connections = &paging.Schema{
@@ -48,7 +48,7 @@ var (
 	schemas = []schema{{connections, "connections"}, {conversations, "c_conversations"}, {messages, "c_messages"}}
 )
 
-// schemaOf returns the schema of a type there is.
+// schemaOf returns the schema of a type, which must exist.
 func schemaOf(object string) *paging.Schema {
 	for _, s := range schemas {
 		if s.Object == object {
@@ -58,7 +58,7 @@ func schemaOf(object string) *paging.Schema {
 	panic("no schema of " + object)
 }
 
-// propertyOf returns the property at a path, if there is one that clients know.
+// propertyOf returns the property at a path, unless it is hidden from clients.
 func propertyOf(s *paging.Schema, path string) (paging.Property, bool) {
 	for _, p := range s.Properties {
 		if p.Path == path && !p.Hidden {
@@ -73,8 +73,8 @@ func isList(s *paging.Schema, path string) bool {
 	return ok && p.List != nil
 }
 
-// hasBelow tells whether a schema has properties below a path, as c_meta.lang
-// is below c_meta.
+// hasBelow reports whether a schema has properties below a path. c_meta.lang is
+// below c_meta.
 func hasBelow(s *paging.Schema, path string) bool {
 	for _, p := range s.Properties {
 		if !p.Hidden && strings.HasPrefix(p.Path, path+".") {

@@ -17,13 +17,13 @@ import (
 var (
 	message1      = demoID(acme, "c_message", 1)
 	message2      = demoID(acme, "c_message", 2)
-	conversation3 = demoID(acme, "c_conversation", 3) // of four messages
+	conversation3 = demoID(acme, "c_conversation", 3) // with four messages
 	connection1   = demoID(acme, "connection", 1)
-	nobody        = strings.Repeat("0", 24) // id of no object
+	nobody        = strings.Repeat("0", 24) // an id without an object
 )
 
-// scoped is a platform with demo data whose every caller is an administrator
-// of acme, within the scope that a test gives it.
+// scoped is a platform with demo data. Each caller is an administrator of acme,
+// with the scope that a test sets.
 type scoped struct {
 	*server
 	platform *platform
@@ -330,7 +330,8 @@ func TestListProperty(t *testing.T) {
 			nested := s.get(t, one+"?paths[]=c_messages.c_text&c_messages.limit=1", test.chain)
 			direct := s.get(t, one+"/c_messages?paths[]=c_text&limit=1", test.chain)
 			if test.want == nil {
-				// Asked for it is left out; an argument of it has no meaning.
+				// paths[] leaves the list out, and an argument for it has no
+				// meaning.
 				if got := s.get(t, one+"?paths[]=c_messages.c_text", test.chain).ok(t); got["c_messages"] != nil {
 					t.Errorf("got %v", got)
 				}

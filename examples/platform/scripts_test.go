@@ -89,7 +89,7 @@ func TestTokensOfScripts(t *testing.T) {
 		} {
 			got, want := made(t, options), s.mint(t, "", `{"sub":"`+s.AccountID+`",`+options+`}`)
 			for _, data := range []value{got, want} {
-				delete(data, "expires") // which may be a second apart, as are iat and exp
+				delete(data, "expires") // may differ by a second, as iat and exp may
 				if data["jti"] != nil {
 					data["jti"] = true
 				}
@@ -257,7 +257,7 @@ func TestViews(t *testing.T) {
 	})
 }
 
-// TestFieldsOfFailures: what a store says of its failure stays a failure, whatever
+// TestFieldsOfFailures checks that the failure of a store stays a failure, whatever
 // it wraps.
 func TestFieldsOfFailures(t *testing.T) {
 	missing := &auth.Error{Detail: auth.DetailNotFound, Path: "sub"}

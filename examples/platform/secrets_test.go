@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNothingIsTold is K08: whatever happens to a request, neither the log nor
-// a fault holds what could be used again.
+// TestNothingIsTold is K08: neither the log nor a fault ever holds a secret or a
+// token that could be used again.
 func TestNothingIsTold(t *testing.T) {
 	s := start(t, "-log", "json")
 	var faults strings.Builder
@@ -30,7 +30,7 @@ func TestNothingIsTold(t *testing.T) {
 		return note(s.browser(t).send(t, "GET", "/accounts/me", "", "Authorization", "Bearer "+token))
 	}
 
-	// A request, its replay, and one with another's signature.
+	// A request, its replay, and one with the signature of another.
 	r, err := http.NewRequest("GET", s.BaseURL+"/acme/v2/accounts/me", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -41,18 +41,18 @@ func TestNothingIsTold(t *testing.T) {
 		r.URL.Path = path
 		note(send(t, r))
 	}
-	// Tokens: good, cut, of a wrong org, and one that is minted.
+	// Tokens: a valid one, a cut one, one of a wrong org, and a new one.
 	for _, token := range []string{s.EphemeralToken, s.EphemeralToken[:len(s.EphemeralToken)-4], s.NarrowToken, "x" + s.AdminToken} {
 		bearer(token)
 	}
 	minted := note(s.do(t, call{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":[""],"permanent":true}`}))
 	secrets["minted token"] = minted.ok(t)["data"].(value)["token"].(string)
 	bearer(secrets["minted token"])
-	// T23 a whole token where its id belongs, and a secret.
+	// T23 A token and a secret in place of an id.
 	for _, secret := range []string{s.EphemeralToken, s.ClientSecret} {
 		note(s.do(t, call{method: "DELETE", path: "/apps/" + s.ClientKey + "/tokens/" + secret}))
 	}
-	// People, with right and wrong passwords and codes.
+	// Logins with correct and wrong passwords and codes.
 	b := s.browser(t)
 	note(b.post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": "a wrong password"}))
 	note(b.post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword}))
@@ -63,7 +63,7 @@ func TestNothingIsTold(t *testing.T) {
 	secrets["new factor"] = enrolled["secret"].(string)
 	note(b.send(t, "DELETE", "/accounts/me/second-factor", `{"code":"`+code+`"}`))
 	secrets["wrong password"] = "a wrong password"
-	secrets["code"] = `"` + code // six digits alone may be a duration
+	secrets["code"] = `"` + code // with quotes, because six digits alone may be part of a duration
 	for _, c := range b.jar.Cookies(r.URL) {
 		secrets["cookie "+c.Name] = c.Value
 	}

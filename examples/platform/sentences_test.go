@@ -20,11 +20,11 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// The tests of this file go through the sentences of CONFORMANCE.md by requests
-// that are made by hand, against a server that listens. A case begins with the
+// The tests of this file check the sentences of CONFORMANCE.md. They send requests
+// without the library to a listening server. The name of a case begins with the
 // number of its sentence.
 
-// below sends a request to an address below the server's, with headers in pairs.
+// below sends a request to a path below the server's URL, with headers in pairs.
 func (s *server) below(t *testing.T, method, path, body string, header ...string) answer {
 	t.Helper()
 	r, err := http.NewRequest(method, s.BaseURL+path, strings.NewReader(body))
@@ -40,7 +40,7 @@ func (s *server) below(t *testing.T, method, path, body string, header ...string
 	return send(t, r)
 }
 
-// signedHeader returns the four headers of a signature over a message, in pairs.
+// signedHeader returns the four headers that sign a message, in pairs.
 func signedHeader(clientKey, macKey, message, timestamp string) []string {
 	mac := hmac.New(sha256.New, []byte(macKey))
 	io.WriteString(mac, message)
@@ -52,7 +52,7 @@ func signedHeader(clientKey, macKey, message, timestamp string) []string {
 	}
 }
 
-// nextTimestamp returns one that was not used yet.
+// nextTimestamp returns a timestamp that no request has used yet.
 func nextTimestamp() string { return strconv.FormatInt(tick(), 10) }
 
 func TestSentencesOfTenants(t *testing.T) {
@@ -357,7 +357,7 @@ func TestSentencesOfClaims(t *testing.T) {
 		short, claims := minted(t, `,"expiresIn":2`)
 		end := time.Unix(int64(claims["exp"].(float64)), 0)
 		before := s.bearing(t, short, "GET", "/accounts/me", "")
-		if time.Now().Before(end) { // the machine may be busy
+		if time.Now().Before(end) { // false if the machine was too slow
 			before.ok(t)
 		}
 		time.Sleep(time.Until(end))
@@ -383,7 +383,7 @@ func TestSentencesOfClaims(t *testing.T) {
 	t.Run("2.3-9 rls adds to the roles of the subject", func(t *testing.T) {
 		more, claims := minted(t, `,"roles":["administrator"]`)
 		s.bearing(t, more, "GET", "/apps", "").ok(t)                                // by the role of the claim
-		s.bearing(t, more, "POST", "/c_messages", `{"c_text":"as a member"}`).ok(t) // by the subject's
+		s.bearing(t, more, "POST", "/c_messages", `{"c_text":"as a member"}`).ok(t) // by the role of the subject
 		refused(t, s.bearing(t, token, "GET", "/apps", ""))
 		if diff := cmp.Diff([]any{"administrator"}, claims["service/rls"]); diff != "" {
 			t.Error(diff)
@@ -516,7 +516,7 @@ func TestSentencesOfSignatures(t *testing.T) {
 	t.Run("5.3-2 a key that expires", func(t *testing.T) {
 		end := time.Now().Add(2 * time.Second).Truncate(time.Second)
 		key, secret := credential(t, fmt.Sprintf(`"account":%q,"notAfter":%d`, s.AccountID, end.Unix()))
-		if before := me(t, key, secret, ""); time.Now().Before(end) { // the machine may be busy
+		if before := me(t, key, secret, ""); time.Now().Before(end) { // false if the machine was too slow
 			before.ok(t)
 		}
 		for me(t, key, secret, "").status == 200 {
@@ -840,7 +840,7 @@ func TestSentencesOfScopes(t *testing.T) {
 	}}
 	t.Cleanup(func() { delete(viewTable, "rights") })
 	guest := s.account(t, `{"email":"guest@acme.example","roles":[]}`)["_id"].(string)
-	for more, want := range map[string][]any{ // may update, delete, create, administer
+	for more, want := range map[string][]any{ // whether it may update, delete, create and administer
 		"":                           {false, false, false, false},
 		`,"grant":"update"`:          {true, false, false, false},
 		`,"grant":"delete"`:          {true, true, false, false},

@@ -16,15 +16,15 @@ const (
 	maxHeader = 64 << 10
 	maxBody   = 1 << 20
 
-	// drainTime is how long requests in flight may take to end.
+	// drainTime is how long requests in flight may take when the server ends.
 	drainTime = 10 * time.Second
 
-	// answerTime is how long a request may take once it is let in, its body
-	// included. It would not outlive draining anyway.
+	// answerTime is how long a request may take once the Guard has admitted it, its
+	// body included. Draining would cut off a longer one anyway.
 	answerTime = drainTime
 )
 
-// serve answers requests until ctx ends, and then those that are in flight.
+// serve answers requests until ctx ends. It then waits for those in flight.
 func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog.Logger) error {
 	server := &http.Server{
 		Handler:           h,
@@ -35,7 +35,7 @@ func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 
-		// OPTIONS * would be answered with an empty body, beside the Guard.
+		// OPTIONS * would get an empty reply that bypasses the Guard.
 		DisableGeneralOptionsHandler: true,
 	}
 	ended := make(chan error, 1)
@@ -60,8 +60,8 @@ func drain(server *http.Server, log *slog.Logger) error {
 	return err
 }
 
-// recovered answers for a handler that panics, so that its client learns that
-// the request failed, and nothing of why.
+// recovered answers for a handler that panics. The client learns that the request
+// failed, and not why.
 func (p *platform) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -75,8 +75,8 @@ func (p *platform) recovered(next http.Handler) http.Handler {
 			e := entryOf(r.Context())
 			p.log.Error("panic", "request_id", e.id, "cause", cause, "stack", string(debug.Stack()))
 			if e.status != 0 {
-				// Too late for a fault: cut the reply off, so that it is not
-				// taken for a whole one.
+				// Too late for a fault. Cut the reply off, so that it is not taken
+				// for a whole one.
 				panic(http.ErrAbortHandler)
 			}
 			p.guard.Fail(w, r, &auth.Error{Detail: auth.DetailInternal})

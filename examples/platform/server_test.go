@@ -41,7 +41,7 @@ func TestOutsideTheOrgs(t *testing.T) {
 	}
 }
 
-// TestServerTimeOnEveryReply has one row for each kind of route, and of refusal.
+// TestServerTimeOnEveryReply has one row for each kind of route and of refusal.
 func TestServerTimeOnEveryReply(t *testing.T) {
 	p := parts(t, io.Discard, "-header-prefix", "Acme-")
 	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
@@ -178,7 +178,7 @@ func TestPanic(t *testing.T) {
 	if body, err := io.ReadAll(late.Body); err == nil {
 		t.Errorf("a reply that was cut off reads as a whole one: %q", body)
 	}
-	s.do(t, call{path: "/schemas"}).ok(t) // it lives
+	s.do(t, call{path: "/schemas"}).ok(t) // the server still runs
 }
 
 func TestBrand(t *testing.T) {
@@ -301,11 +301,11 @@ func TestFlags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := o.seeds(address, true); got != test.want {
+			if got := o.seedsDemo(address, true); got != test.want {
 				t.Errorf("got %v", got)
 			}
-			said := o.demoSaid || o.demoJSON != ""
-			if got := o.seeds(address, false); got != (test.want && said) {
+			said := o.demoGiven || o.demoJSON != ""
+			if got := o.seedsDemo(address, false); got != (test.want && said) {
 				t.Errorf("in a database that holds something: %v", got)
 			}
 		})
@@ -341,7 +341,7 @@ func TestFlags(t *testing.T) {
 	})
 }
 
-// aCA returns the file of a certificate.
+// aCA returns the file of a CA certificate.
 func aCA(t *testing.T) string {
 	t.Helper()
 	web := httptest.NewTLSServer(nil)
@@ -370,7 +370,7 @@ func TestDrain(t *testing.T) {
 	defer command.Process.Kill()
 	s.await(t, file)
 
-	// A request is in flight: its handler waits for the body.
+	// This request is in flight, because its handler waits for the body.
 	body, rest := io.Pipe()
 	waits := make(chan struct{})
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(waits) }})
@@ -402,7 +402,7 @@ func TestDrain(t *testing.T) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
-			break // it has stopped listening
+			break // the server has stopped listening
 		}
 		conn.Close()
 		if time.Now().After(deadline) {

@@ -3,10 +3,12 @@ package main
 import (
 	"crypto/hmac"
 	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -72,15 +74,20 @@ func (b *browser) post(t *testing.T, path string, body any) answer {
 	return b.send(t, http.MethodPost, path, string(text))
 }
 
-// totp is RFC 6238, made of nothing but the standard library. now is moved on by
-// whole steps to get codes that were not used yet.
+// totp computes a code of RFC 6238 with the standard library only. Callers move now
+// by whole steps to get codes that were not used yet.
 func totp(t *testing.T, secret string, steps int64) string {
+	t.Helper()
+	return totpBy(t, sha1.New, secret, steps)
+}
+
+func totpBy(t *testing.T, newHash func() hash.Hash, secret string, steps int64) string {
 	t.Helper()
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mac := hmac.New(sha1.New, key)
+	mac := hmac.New(newHash, key)
 	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Unix()/30+steps)))
 	sum := mac.Sum(nil)
 	at := sum[len(sum)-1] & 15
@@ -114,7 +121,8 @@ func TestSignInAndOut(t *testing.T) {
 	s.refused(t, b.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
 }
 
-// setCookies are those that a reply sets, without their values and in order.
+// setCookies returns the cookies that a reply sets, in order and without their
+// values.
 func setCookies(got answer) (cookies []http.Cookie) {
 	for _, c := range (&http.Response{Header: got.header}).Cookies() {
 		c.Value, c.Raw = "", ""
@@ -164,8 +172,8 @@ func TestCookiesOfALogin(t *testing.T) {
 	}
 }
 
-// TestAKnownDevice has somebody guess at a name that its owner uses, on a device of
-// before, which was signed out of; and restarts the server meanwhile.
+// TestAKnownDevice guesses passwords for a name while its owner uses it. The owner
+// has signed in and out on this device before. The server restarts meanwhile.
 func TestAKnownDevice(t *testing.T) {
 	flags := []string{"-db", sqliteDB + filepath.Join(t.TempDir(), "platform.db")}
 	s, _ := inside(t, flags...)
@@ -181,7 +189,7 @@ func TestAKnownDevice(t *testing.T) {
 		t.Fatalf("kept after the logout: %v", kept)
 	}
 
-	again := parts(t, io.Discard, flags...) // another instance, or the next one
+	again := parts(t, io.Discard, flags...) // another instance, or this one after a restart
 	web := httptest.NewServer(again.handler(again.routes()))
 	defer web.Close()
 	s.BaseURL = web.URL
@@ -253,7 +261,7 @@ func TestSecondFactorAtLogin(t *testing.T) {
 	}
 	b.get(t, "/accounts/me").ok(t)
 
-	// The same code again, with the password, and then the next one.
+	// The same code again with the password, and then the next code.
 	again := value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword, "location": value{"verificationToken": code}}
 	s.refused(t, s.browser(t).post(t, "/accounts/login", again), 401, "invalidArgument.locationToken")
 	again["location"] = value{"verificationToken": totp(t, s.TOTPSecret, 1)}
@@ -277,7 +285,7 @@ func TestSecondFactorOfOnesOwn(t *testing.T) {
 	if len(codes) != 10 {
 		t.Fatalf("recovery codes %v", codes)
 	}
-	b.get(t, "/accounts/me").ok(t) // under its new token
+	b.get(t, "/accounts/me").ok(t) // with its new token
 
 	third := s.browser(t)
 	s.refused(t, third.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
@@ -288,6 +296,19 @@ func TestSecondFactorOfOnesOwn(t *testing.T) {
 	s.refused(t, other.get(t, "/accounts/me"), 401, "accessDenied.sessionExpired")
 	b.get(t, "/accounts/me").ok(t)
 	s.browser(t).post(t, "/accounts/login", first).ok(t)
+}
+
+func TestSecondFactorBySHA256(t *testing.T) {
+	s := start(t, "-sha256-codes")
+	b := s.browser(t)
+	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
+	enrolment := b.post(t, "/accounts/me/second-factor", nil).ok(t)["data"].(value)
+	secret := enrolment["secret"].(string)
+	if uri := enrolment["otpauth"].(string); !strings.Contains(uri, "algorithm=SHA256") {
+		t.Errorf("otpauth %q", uri)
+	}
+	s.refused(t, b.post(t, "/accounts/me/second-factor/confirm", value{"code": totp(t, secret, 0)}), 401, "invalidArgument.locationToken")
+	b.post(t, "/accounts/me/second-factor/confirm", value{"code": totpBy(t, sha256.New, secret, 0)}).ok(t)
 }
 
 func TestARequiredSecondFactorIsEnrolledAtLogin(t *testing.T) {
@@ -333,7 +354,7 @@ func TestSessionsOfAnAccount(t *testing.T) {
 		s.refused(t, b.get(t, "/accounts/me"), 401, "accessDenied.sessionExpired")
 	}
 	b.get(t, "/accounts/me").ok(t)
-	s.refused(t, s.do(t, call{path: "/accounts/me/sessions"}), 403, "accessDenied.unspecified") // signed, and no session
+	s.refused(t, s.do(t, call{path: "/accounts/me/sessions"}), 403, "accessDenied.unspecified") // signed, without a session
 }
 
 func TestReauthenticate(t *testing.T) {
@@ -401,10 +422,10 @@ func TestALocationIsForOneLogin(t *testing.T) {
 	if children(fault)["location.singleUse"] == "" {
 		t.Errorf("%v", children(fault))
 	}
-	// Refused before the code was looked at, which is good yet.
+	// Refused before the code was checked, so the code is still valid.
 	b.post(t, "/accounts/login", first(value{"verificationToken": totp(t, s.TOTPSecret, 0), "singleUse": true})).ok(t)
 	delete(refused, "location")
-	s.refused(t, b.post(t, "/accounts/login", refused), 403, "accessDenied.unverifiedLocation") // the next one takes a code, too
+	s.refused(t, b.post(t, "/accounts/login", refused), 403, "accessDenied.unverifiedLocation") // the next login needs a code, too
 }
 
 func TestRequestsOfOtherOriginsAreRefused(t *testing.T) {
@@ -442,7 +463,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 	s := start(t, "-idle", "4s")
 	b := s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
-	for range 5 { // longer in use than the idle time
+	for range 5 { // together longer than the idle time
 		time.Sleep(time.Second)
 		b.get(t, "/accounts/me").ok(t)
 	}

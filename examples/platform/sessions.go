@@ -9,14 +9,14 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// openSessions serves the routes on which an account sees where it is signed
-// in, and signs itself out there.
+// openSessions serves the routes on which an account lists its sessions and ends
+// them.
 type openSessions struct{ sessions *session.Manager }
 
 type sessionReply struct {
 	envelope.Item
 	Created string `json:"created"`
-	Seen    string `json:"seen"` // a twentieth of the idle time late, at most
+	Seen    string `json:"seen"` // at most a twentieth of the idle time late
 	Address string `json:"address"`
 	Agent   string `json:"agent"`
 	Current bool   `json:"current"`
@@ -28,43 +28,39 @@ func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error)
 	if err != nil {
 		return envelope.List[sessionReply]{}, err
 	}
-	var replies []sessionReply
-	for _, s := range open {
-		replies = append(replies, sessionReply{
+	return ownPage(r, "session", each(open, func(s session.Session) sessionReply {
+		return sessionReply{
 			Item:    envelope.Item{ID: s.ID, Object: "session"},
 			Created: date(s.Created),
 			Seen:    date(s.Seen),
 			Address: s.Address,
 			Agent:   s.Agent,
 			Current: s.ID == p.SessionID,
-		})
-	}
-	return ownPage(r, "session", replies)
+		}
+	}))
 }
 
 func (h openSessions) revoke(r *http.Request) (envelope.Result[bool], error) {
 	p := auth.From(r.Context())
-	err := h.sessions.Revoke(r.Context(), p.Org, p.Account, r.PathValue("id"))
-	return envelope.Result[bool]{Data: err == nil}, err
+	return done(h.sessions.Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")))
 }
 
-// revokeOthers answers with how many there were.
+// revokeOthers answers with the number of ended sessions.
 func (h openSessions) revokeOthers(r *http.Request) (envelope.Result[int], error) {
 	p := auth.From(r.Context())
-	n, err := h.sessions.RevokeAll(r.Context(), p.Org, p.Account, p.SessionID)
-	return envelope.Result[int]{Data: n}, err
+	return result(h.sessions.RevokeAll(r.Context(), p.Org, p.Account, p.SessionID))
 }
 
 var (
 	bySession = auth.Authenticated.By(session.Name)
 
-	// freshOrTicket lets in whoever has just signed in, and whoever has only
-	// the ticket for enrolling a factor, which the Manager checks.
+	// freshOrTicket admits a caller who has just signed in, and a caller who has
+	// only the ticket to enrol a factor. The Manager checks the ticket.
 	freshOrTicket = auth.Optional.By(session.Name).Fresh(stepUp)
 	fresh         = bySession.Fresh(stepUp)
 )
 
-// stepUp is how long a password or a code counts as just given.
+// stepUp is how long a session is fresh after a password or a code.
 const stepUp = 10 * time.Minute
 
 func (p *platform) sessionRoutes(mux *auth.Mux) {
@@ -72,6 +68,7 @@ func (p *platform) sessionRoutes(mux *auth.Mux) {
 	mux.HandleFunc("POST /accounts", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.register))))
 	mux.HandleFunc("POST /accounts/login", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.login))))
 	mux.HandleFunc("GET /accounts/status", auth.Public, reply(signIn.status))
+	mux.HandleFunc("GET /accounts/me", auth.Authenticated, reply(signIn.me))
 	mux.HandleFunc("POST /accounts/me/logout", bySession, replyAs(signIn.logout))
 	mux.HandleFunc("POST /accounts/me/reauthenticate", bySession, replyAs(signIn.reauthenticate))
 	mux.HandleFunc("POST /accounts/me/password", fresh, replyAs(signIn.changePassword))

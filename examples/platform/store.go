@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -16,34 +15,33 @@ import (
 	"modernc.org/sqlite"               // the driver "sqlite", too
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// store keeps the platform's own records in SQL: orgs, apps, accounts, roles
-// and objects. It is the auth.Directory, too. What the library keeps lies in
-// tables beside these, see stores.go.
+// store keeps the platform's own records in SQL: orgs, apps, accounts, roles and
+// objects. It is also the auth.Directory. The library's data is in other tables:
+// see library_stores.go.
 type store struct {
-	db      *pool // what routes ask for
-	guarded *pool // what the Guard and the library ask for, with connections of its own
-	objects *pool // the objects: db, and in memory another database
+	db      *pool // for routes
+	guarded *pool // for the Guard and the library, with connections of its own
+	objects *pool // for objects: db, except in memory, where it is another database
 	pages   *sqlpage.Pages
 	dialect sqlpage.Dialect
 
-	found   *auth.CachedDirectory // what the Guard remembers of the records; see exec
-	queries *share                // of each account and org in the connections of routes
-	alive   []*sql.Conn           // keep a database in memory from ending with its last connection
-	file    string                // of SQLite, "" if there is none
+	found   *auth.CachedDirectory // the Guard's cache of the records; see exec
+	queries *share                // limits the route connections of each account and org
+	alive   []*sql.Conn           // a database in memory would end with its last connection
+	file    string                // of SQLite; "" if there is none
 }
 
-// Connections of one instance. A route that waits for slow queries must not keep
-// those from the Guard that let everybody in.
+// The connections of one instance. A route that waits for slow queries must not
+// take the connections that the Guard needs to admit requests.
 const (
 	guardConnections = 10
 	routeConnections = 20
 )
 
-// openStore opens the database of -db and makes the tables that are not there.
+// openStore opens the database of -db, and creates missing tables.
 func openStore(ctx context.Context, name string) (*store, error) {
 	s := &store{dialect: sqlpage.SQLite, queries: newShare(queriesEach, queriesPerOrg, queryWait)}
 	driver, source := "sqlite", ""
@@ -65,8 +63,9 @@ func openStore(ctx context.Context, name string) (*store, error) {
 	}
 	err := s.open(driver, source)
 	if err == nil && name == memoryDB {
-		// Without a write-ahead log who writes waits for who reads, and keeps all
-		// others out meanwhile: lists of objects must not do so to the Guard.
+		// Without a write-ahead log, a writer waits for readers and blocks all
+		// others meanwhile. So lists of objects use another database than the
+		// Guard.
 		s.objects, err = openPool(driver, memorySource(), routeConnections)
 	}
 	if err == nil {
@@ -90,7 +89,7 @@ func (s *store) open(driver, source string) (err error) {
 	return err
 }
 
-// pools are the store's databases, each once.
+// pools returns the store's databases, each once.
 func (s *store) pools() (all []*pool) {
 	for _, db := range []*pool{s.db, s.guarded, s.objects} {
 		if db != nil && !slices.Contains(all, db) {
@@ -100,19 +99,20 @@ func (s *store) pools() (all []*pool) {
 	return all
 }
 
-// forGuard is the store with the Guard's connections.
+// forGuard returns the store with the Guard's connections.
 func (s *store) forGuard() *store {
 	guarded := *s
 	guarded.db = s.guarded
 	return &guarded
 }
 
-// memorySource names a database in memory that nobody else has.
+// memorySource returns the address of a new database in memory.
 func memorySource() string {
 	return "file:/" + rand.Text() + "?vfs=memdb&_pragma=busy_timeout(5000)&_txlock=immediate"
 }
 
-// sqliteSource names a file and settings to the driver, whatever the file's name.
+// sqliteSource returns the driver's address of a file with settings. The file may
+// have any name.
 func sqliteSource(file, settings string) string {
 	address := &url.URL{Scheme: "file", Opaque: url.PathEscape(file)}
 	return strings.ReplaceAll(address.String(), "%2F", "/") + "?" + settings
@@ -128,16 +128,10 @@ func (s *store) close() (err error) {
 	return err
 }
 
-// engine is what the library's own tables are opened with.
-func (s *store) engine() sqlstore.Dialect {
-	if s.dialect == sqlpage.PostgreSQL {
-		return sqlstore.PostgreSQL
-	}
-	return sqlstore.SQLite
-}
-
-// tables are in the SQL that both engines read. Text is ordered by its bytes,
-// as lists are; times are Unix milliseconds.
+// tables are in SQL that both engines read. Text is ordered by its bytes, as lists
+// are. Times are Unix milliseconds. In SQLite, pages of objects need a STRICT
+// table. An older database keeps the table that it has. This is safe, because the
+// server has only ever written values of these types to it.
 var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_orgs (code TEXT PRIMARY KEY, record TEXT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS platform_apps (client_key TEXT PRIMARY KEY, org TEXT NOT NULL, record TEXT NOT NULL)`,
@@ -148,13 +142,13 @@ var tables = []string{
 		org TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (org, name))`,
 	`CREATE TABLE IF NOT EXISTS platform_objects (
 		org TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
-		version BIGINT NOT NULL, doc {json} NOT NULL, PRIMARY KEY (org, type, id))`,
+		version {integer} NOT NULL, doc {json} NOT NULL, PRIMARY KEY (org, type, id)) {strict}`,
 	`CREATE TABLE IF NOT EXISTS platform_readiness (id SMALLINT PRIMARY KEY, checked BIGINT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS platform_demo (org TEXT PRIMARY KEY, client_key TEXT NOT NULL, seeded SMALLINT NOT NULL DEFAULT 0)`,
 }
 
-// alone runs do while no other instance is in it. In PostgreSQL not even IF NOT
-// EXISTS is safe without. A database in memory has one instance.
+// alone runs do while no other instance runs it. PostgreSQL needs this even for IF
+// NOT EXISTS. A database in memory has only one instance.
 func (s *store) alone(ctx context.Context, do func() error) error {
 	switch {
 	case s.file != "":
@@ -162,7 +156,7 @@ func (s *store) alone(ctx context.Context, do func() error) error {
 	case s.dialect == sqlpage.SQLite:
 		return do()
 	}
-	const lock = "(7305808869229538421)" // any number that is not another program's
+	const lock = "(7305808869229538421)" // any number that no other program uses
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return storeFailed(err)
@@ -176,9 +170,9 @@ func (s *store) alone(ctx context.Context, do func() error) error {
 	return errors.Join(err, storeFailed(failed))
 }
 
-// aloneBy runs do while no other process holds the file, an SQLite database in
-// which nothing is ever written: its lock ends with the process, however that ends.
-// A lock on the database itself would keep do out.
+// aloneBy runs do while it holds the lock of file, an SQLite database that is never
+// written to. The lock ends with the process, however the process ends. A lock on
+// the database itself would block do.
 func aloneBy(ctx context.Context, file string, do func() error) error {
 	if err := keepPrivate(file); err != nil {
 		return err
@@ -196,8 +190,8 @@ func aloneBy(ctx context.Context, file string, do func() error) error {
 	return do()
 }
 
-// begin begins a transaction, for as long as it takes while another connection
-// has an SQLite database locked.
+// begin begins a transaction. It waits until no other connection has the SQLite
+// database locked, or ctx ends.
 func begin(ctx context.Context, db *sql.DB) (*sql.Tx, error) {
 	for {
 		tx, err := db.BeginTx(ctx, nil)
@@ -207,14 +201,14 @@ func begin(ctx context.Context, db *sql.DB) (*sql.Tx, error) {
 	}
 }
 
-// isBusy tells of an SQLite database that another connection has locked.
+// isBusy reports whether another connection has the SQLite database locked.
 func isBusy(err error) bool {
-	const busy = 5 // SQLITE_BUSY, which is the low byte of its kinds
+	const busy = 5 // SQLITE_BUSY, the low byte of its extended codes
 	failed, ok := errors.AsType[*sqlite.Error](err)
 	return ok && failed.Code()&0xff == busy
 }
 
-// migrateAll makes the tables where they are used.
+// migrateAll creates the tables in each database that uses them.
 func (s *store) migrateAll(ctx context.Context) error {
 	for _, db := range slices.Compact([]*pool{s.db, s.objects}) {
 		conn, err := db.Conn(ctx)
@@ -229,99 +223,25 @@ func (s *store) migrateAll(ctx context.Context) error {
 	return nil
 }
 
-// migrate makes the tables of a database.
+// migrate creates the tables of a database.
 func (s *store) migrate(ctx context.Context, db *pool) error {
-	tx, err := begin(ctx, db.DB) // the library may be making its own tables, for another instance
+	tx, err := begin(ctx, db.DB) // the library may be creating its tables for another instance
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	kind := "TEXT"
+	words := strings.NewReplacer("{json}", "TEXT", "{integer}", "INTEGER", "{strict}", "STRICT")
 	if s.dialect == sqlpage.PostgreSQL {
-		kind = "jsonb"
+		words = strings.NewReplacer("{json}", "jsonb", "{integer}", "BIGINT", "{strict}", "")
 	}
 	statements, err := s.indexes()
 	if err != nil {
 		return err
 	}
 	for _, statement := range append(tables[:len(tables):len(tables)], statements...) {
-		if _, err := tx.ExecContext(ctx, strings.ReplaceAll(statement, "{json}", kind)); err != nil {
+		if _, err := tx.ExecContext(ctx, words.Replace(statement)); err != nil {
 			return err
 		}
 	}
 	return tx.Commit()
-}
-
-// find reads one record, which is JSON, or returns auth.ErrNotFound.
-func find[T any](ctx context.Context, s *store, query string, args ...any) (*T, error) {
-	var text []byte
-	err := s.db.QueryRowContext(ctx, query, args...).Scan(&text)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, auth.ErrNotFound
-	case err != nil:
-		return nil, storeFailed(err)
-	}
-	record := new(T)
-	return record, json.Unmarshal(text, record)
-}
-
-// findAll reads the records that a query selects, which are JSON.
-func findAll[T any](ctx context.Context, s *store, query string, args ...any) (all []*T, err error) {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, storeFailed(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text []byte
-		record := new(T)
-		if err := errors.Join(rows.Scan(&text), json.Unmarshal(text, record)); err != nil {
-			return nil, storeFailed(err)
-		}
-		all = append(all, record)
-	}
-	return all, storeFailed(rows.Err())
-}
-
-// exec runs a statement that has to change a row of an org. One that changes none
-// answers otherwise. Everything that the Guard looks up is written here or by
-// changeAccount, so that it remembers nothing that has changed: also where the
-// statement failed, which may have been done.
-func (s *store) exec(ctx context.Context, org string, otherwise error, statement string, args ...any) error {
-	defer s.found.Invalidate(org)
-	return execIn(ctx, s.db, otherwise, statement, args...)
-}
-
-func execIn(ctx context.Context, db *pool, otherwise error, statement string, args ...any) error {
-	result, err := db.ExecContext(ctx, statement, args...)
-	if err != nil {
-		return storeFailed(err)
-	}
-	n, err := result.RowsAffected()
-	switch {
-	case err != nil:
-		return storeFailed(err)
-	case n == 0:
-		return otherwise
-	}
-	return nil
-}
-
-// storeFailed makes a 503 of what a store reports beside "not found": nobody
-// knows.
-func storeFailed(err error) error {
-	if err == nil || auth.IsNotFound(err) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
-}
-
-// record is the text of a record.
-func record(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // a type of ours that JSON cannot hold
-	}
-	return string(text)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -83,7 +84,53 @@ func TestStoredObjects(t *testing.T) {
 	}
 }
 
-// Two that write different properties at once must not undo each other.
+func TestObjectsAreInAStrictTable(t *testing.T) {
+	ctx := t.Context()
+	for name, older := range map[string]string{
+		"a new database": "",
+		"an older one": `CREATE TABLE platform_objects (
+			org TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
+			version BIGINT NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (org, type, id));
+			INSERT INTO platform_objects VALUES ('acme', 'c_message', 'a', 'ann', 1, '{"c_text":"old"}')`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "platform.db")
+			if older != "" {
+				db, err := sql.Open("sqlite", file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := db.Exec(older); err != nil {
+					t.Fatal(err)
+				}
+				db.Close()
+			}
+			s, err := openStore(ctx, sqliteDB+file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.close()
+			if older == "" {
+				if err := s.create(ctx, &object{ID: "a", Org: acme, Type: messages.Object, Owner: "ann"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := s.update(ctx, acme, messages, "a", map[string]any{"c_text": "new"}, anybody); err != nil {
+				t.Fatal(err)
+			}
+			page, _, err := s.page(ctx, acme, messages, paging.Query{Where: paging.Gt("c_text", "n"), Limit: 9})
+			if err != nil || len(page) != 1 || page[0].ID != "a" {
+				t.Errorf("%v, %v", page, err)
+			}
+			_, err = s.objects.ExecContext(ctx, "UPDATE platform_objects SET version = 'text'")
+			if strict := err != nil; strict != (older == "") {
+				t.Errorf("a text for a version: %v", err)
+			}
+		})
+	}
+}
+
+// Two writes of different properties at once must not undo each other.
 func TestConcurrentUpdates(t *testing.T) {
 	s, ctx := newStore(t), t.Context()
 	if err := s.create(ctx, &object{ID: "a", Org: acme, Type: messages.Object, Values: map[string]any{}}); err != nil {
@@ -120,8 +167,8 @@ func TestAStoreThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	}
 }
 
-// One instance must not undo what another does to an app at the same time: an
-// app that was disabled stays disabled, and one that was deleted is gone.
+// One instance must not undo what another does to an app at the same time. A
+// disabled app stays disabled, and a deleted app stays deleted.
 func TestConcurrentChangesOfAnApp(t *testing.T) {
 	s, ctx := newStore(t), t.Context()
 	if err := s.putApp(ctx, app{App: auth.App{ClientKey: "key", Org: acme}}); err != nil {
@@ -146,6 +193,35 @@ func TestConcurrentChangesOfAnApp(t *testing.T) {
 	_, err = s.changeApp(ctx, acme, "key", func(*app) error { return s.deleteApp(ctx, acme, "key") })
 	if _, found := s.app(ctx, acme, "key"); !errors.Is(err, auth.ErrNotFound) || !errors.Is(found, auth.ErrNotFound) {
 		t.Errorf("deleted meanwhile: %v, and then %v", err, found)
+	}
+}
+
+// A record that another release has written may have other fields.
+func TestChangeOfARecordOfAnotherRelease(t *testing.T) {
+	s := newStore(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for name, record := range map[string]string{
+		"a removed field": `{"ClientKey":"key","Org":"acme","Name":"old","Former":1}`,
+		"a new field":     `{"ClientKey":"key"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := s.exec(ctx, acme, nil, `INSERT INTO platform_apps (client_key, org, record) VALUES ($1, $2, $3)
+				ON CONFLICT (client_key) DO UPDATE SET record = excluded.record`, "key", acme, record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.changeApp(ctx, acme, "key", func(a *app) error {
+				a.Name = "renamed"
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, err := s.app(ctx, acme, "key"); err != nil || a.Name != "renamed" {
+				t.Errorf("%+v, %v", a, err)
+			}
+		})
 	}
 }
 
@@ -183,14 +259,14 @@ func TestADatabaseFileIsPrivate(t *testing.T) {
 	}
 }
 
-// Files that were there before, for others to read, are taken away from them.
+// Existing files that others may read become private.
 func TestADatabaseFileIsMadePrivate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "platform.db")
 	first, err := openStore(t.Context(), sqliteDB+file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer first.close() // and what it has made stays
+	defer first.close() // what it has written stays
 	if err := first.putOrg(t.Context(), auth.Org{Code: acme}); err != nil {
 		t.Fatal(err)
 	}
@@ -216,8 +292,9 @@ func TestADatabaseFileIsMadePrivate(t *testing.T) {
 	}
 }
 
-// Who may write to the folder of a database puts links there, to a file that others
-// are meant to read. It stays as it is, and nothing is made where a link leads.
+// An attacker who may write to the folder of a database can put links there, to a
+// file that others should read. That file must not change, and nothing must be
+// created where a link leads.
 func TestADatabaseFileIsNoLink(t *testing.T) {
 	for _, end := range []string{"", "-wal", "-shm", "-journal", ".lock", ".lock-journal"} {
 		t.Run("K13 platform.db"+end, func(t *testing.T) {
@@ -251,7 +328,7 @@ func TestADatabaseFileIsNoLink(t *testing.T) {
 	}
 }
 
-// Whoever waits for another instance waits as long as the context lasts.
+// A wait for another instance lasts as long as the context.
 func TestOneInstanceIsAlone(t *testing.T) {
 	file := sqliteDB + filepath.Join(t.TempDir(), "platform.db")
 	var instances [2]*store
@@ -280,28 +357,28 @@ func TestOneInstanceIsAlone(t *testing.T) {
 
 func anybody(*object) error { return nil }
 
-// TestAnObjectThatMovesAllTheTime is one that another writer changes before each
-// attempt of this one.
+// TestAnObjectThatMovesAllTheTime has another writer change the object before each
+// try.
 func TestAnObjectThatMovesAllTheTime(t *testing.T) {
 	s := newStore(t)
 	if err := s.create(t.Context(), &object{ID: "a", Org: acme, Type: messages.Object, Values: map[string]any{}}); err != nil {
 		t.Fatal(err)
 	}
 	tried := 0
-	moves := func(*object) error { tried++; return errMoved }
+	moves := func(*object) error { tried++; return errChanged }
 	if err := s.write(t.Context(), acme, messages, "a", anybody, moves); !errors.Is(err, auth.ErrUnavailable) || tried != maxWrites {
 		t.Errorf("%v after %d attempts", err, tried)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	tried = 0
-	ends := func(*object) error { tried++; cancel(); return errMoved }
+	ends := func(*object) error { tried++; cancel(); return errChanged }
 	if err := s.write(ctx, acme, messages, "a", anybody, ends); !errors.Is(err, auth.ErrUnavailable) || tried != 1 {
 		t.Errorf("its context has ended: %v after %d attempts", err, tried)
 	}
 }
 
-// TestAccessIsDecidedOnWhatIsWrittenOver gives an object to another author
-// between the decision about a write and the write.
+// TestAccessIsDecidedOnWhatIsWrittenOver gives an object to another author between
+// the check of a write and the write.
 func TestAccessIsDecidedOnWhatIsWrittenOver(t *testing.T) {
 	s, ctx := newStore(t), t.Context()
 	ann := auth.Principal{Org: acme, Account: "ann"}

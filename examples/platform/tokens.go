@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
@@ -33,7 +32,7 @@ func newTokens(store *store, keys *keyPairs, ledger token.Ledger, namespace stri
 	}
 }
 
-// mintReply is a new token: the one time that it is shown.
+// mintReply is a new token. No other reply shows it.
 type mintReply struct {
 	Token   string `json:"token"`
 	ID      string `json:"jti,omitempty"`
@@ -42,7 +41,7 @@ type mintReply struct {
 
 func (h *tokens) create(r *http.Request) (envelope.Result[mintReply], error) {
 	none := envelope.Result[mintReply]{}
-	if _, err := h.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key")); err != nil {
+	if _, err := h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key")); err != nil {
 		return none, err
 	}
 	w, err := readToken(r)
@@ -50,7 +49,7 @@ func (h *tokens) create(r *http.Request) (envelope.Result[mintReply], error) {
 		return none, err
 	}
 	m, err := h.mintFor(r.Context(), auth.From(r.Context()), r.PathValue("key"), w)
-	return envelope.Result[mintReply]{Data: m.reply()}, err
+	return result(m.reply(), err)
 }
 
 func (m minted) reply() mintReply {
@@ -67,17 +66,13 @@ type tokenReply struct {
 	MaxUses int64  `json:"maxUses,omitempty"`
 }
 
-// list answers with the tokens of a subject that can still be used.
+// list answers with the tokens of a subject that are still valid.
 func (h *tokens) list(r *http.Request) (envelope.List[tokenReply], error) {
 	records, err := h.ofSubject(r.Context(), r.PathValue("key"), r.PathValue("sub"), scope.Read)
 	if err != nil {
 		return envelope.List[tokenReply]{}, err
 	}
-	var replies []tokenReply
-	for _, record := range records {
-		replies = append(replies, replyOf(record))
-	}
-	return ownPage(r, "token", replies)
+	return ownPage(r, "token", each(records, replyOf))
 }
 
 func replyOf(r token.Record) tokenReply {
@@ -95,12 +90,13 @@ func replyOf(r token.Record) tokenReply {
 	return reply
 }
 
-// ofSubject returns the live records that a subject has of an app, for those who may
-// list or end them. A ledger lists those of a replaced key, too, and those whose maker
-// is gone: their tokens are refused all the same.
+// ofSubject returns the live records of a subject's tokens of an app. It checks
+// that the caller may list or end them. The ledger also lists records of a replaced
+// key, and records whose maker no longer exists. Their tokens are refused anyway,
+// so ofSubject leaves them out.
 func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.Verb) ([]token.Record, error) {
 	p := auth.From(ctx)
-	app, err := h.app(ctx, p.Org, clientKey)
+	app, err := h.store.app(ctx, p.Org, clientKey)
 	if err != nil {
 		return nil, err
 	}
@@ -132,12 +128,11 @@ func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.V
 }
 
 func (h *tokens) revokeAll(r *http.Request) (envelope.Result[int], error) {
-	n, err := h.revokeSubject(r.Context(), r.PathValue("key"), r.PathValue("sub"))
-	return envelope.Result[int]{Data: n}, err
+	return result(h.revokeSubject(r.Context(), r.PathValue("key"), r.PathValue("sub")))
 }
 
-// revokeSubject ends the tokens that a subject has of an app, and returns how many
-// there were.
+// revokeSubject ends the tokens of an app for a subject, and returns how many there
+// were.
 func (h *tokens) revokeSubject(ctx context.Context, clientKey, sub string) (int, error) {
 	live, err := h.ofSubject(ctx, clientKey, sub, scope.Update)
 	if err != nil {
@@ -148,17 +143,15 @@ func (h *tokens) revokeSubject(ctx context.Context, clientKey, sub string) (int,
 }
 
 func (h *tokens) revoke(r *http.Request) (envelope.Result[bool], error) {
-	p := auth.From(r.Context())
-	app, err := h.app(r.Context(), p.Org, r.PathValue("key"))
-	if err != nil {
-		return envelope.Result[bool]{}, err
-	}
-	err = h.revokeFor(r.Context(), p, app.ClientKey, r.PathValue("jti"))
-	return envelope.Result[bool]{Data: true}, err
+	return done(h.revokeOne(r.Context(), r.PathValue("key"), r.PathValue("jti")))
 }
 
-// revokeFor ends one token of an app, if the principal may.
-func (h *tokens) revokeFor(ctx context.Context, p auth.Principal, clientKey, jti string) error {
+// revokeOne ends one token of an app, if the principal may.
+func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
+	p := auth.From(ctx)
+	if _, err := h.store.app(ctx, p.Org, clientKey); err != nil {
+		return err
+	}
 	if err := h.mayRevoke(ctx, p, clientKey, jti); err != nil {
 		return err
 	}
@@ -169,9 +162,9 @@ func (h *tokens) revokeFor(ctx context.Context, p auth.Principal, clientKey, jti
 	return storeFailed(err)
 }
 
-// mayRevoke allows the token that the request came with, those of the principal's
-// account, and to administrators any. To others, tokens that are not theirs do not
-// exist.
+// mayRevoke allows the token of the request itself and the tokens of the
+// principal's account. An administrator may end any token. To all others, the
+// tokens of others do not exist.
 func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti string) error {
 	if p.TokenID != "" && p.TokenID == jti && p.App == clientKey {
 		return nil
@@ -189,22 +182,8 @@ func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti
 	return auth.ErrNotFound
 }
 
-// holds tells whether a token of an app is a subject's.
+// holds reports whether a token of an app is a subject's.
 func (h *tokens) holds(ctx context.Context, clientKey, subject, jti string) (bool, error) {
 	records, err := h.ledger.List(ctx, clientKey, subject)
 	return slices.ContainsFunc(records, func(r token.Record) bool { return r.ID == jti }), storeFailed(err)
-}
-
-// app returns an app of an org, disabled or not.
-func (h *tokens) app(ctx context.Context, org, clientKey string) (*app, error) {
-	a, err := h.store.app(ctx, org, clientKey)
-	return a, unknownApp(err)
-}
-
-// date writes a time as the platform's objects have it; "" for none.
-func date(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.UTC().Format(dateLayout)
 }

@@ -82,7 +82,7 @@ func TestMinting(t *testing.T) {
 	})
 }
 
-// TestWhatTokensLift goes by the access rules on objects.
+// TestWhatTokensLift checks the access rules that the options of a token lift.
 func TestWhatTokensLift(t *testing.T) {
 	s := start(t)
 	theirs := "/c_messages/" + s.as(t, s.TOTPAccountID, "POST", "/c_messages", `{"c_text":"theirs"}`).ok(t)["_id"].(string)
@@ -312,7 +312,7 @@ func TestRevoking(t *testing.T) {
 		for _, account := range []string{mine, ""} {
 			listed := items(t, s.as(t, account, "GET", s.subjectPath(mine), "").ok(t), false)
 			at := slices.IndexFunc(listed, func(item any) bool { return item.(value)["_id"] == data["jti"] })
-			if len(listed) != 2 || at < 0 { // beside the demo's limited token
+			if len(listed) != 2 || at < 0 { // besides the demo's limited token
 				t.Fatalf("%v", listed)
 			}
 			got := listed[at].(value)
@@ -409,7 +409,7 @@ func TestMintingQuota(t *testing.T) {
 	if after, err := strconv.Atoi(last.header.Get("Retry-After")); err != nil || after < 1 {
 		t.Errorf("Retry-After is %q", last.header.Get("Retry-After"))
 	}
-	mint("").ok(t) // another account is not in the way
+	mint("").ok(t) // another account has a quota of its own
 	time.Sleep(2 * mintInterval)
 	mint(s.AccountID).ok(t)
 }
@@ -447,7 +447,8 @@ func TestQuota(t *testing.T) {
 	})
 }
 
-// TestAFloodOfAccountsIsLookedThroughSeldom fills the quota, and asks for others.
+// TestAFloodOfAccountsIsLookedThroughSeldom fills the quota with accounts, and then
+// adds others.
 func TestAFloodOfAccountsIsLookedThroughSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQuota(100*time.Millisecond, 50, 2)
@@ -458,14 +459,14 @@ func TestAFloodOfAccountsIsLookedThroughSeldom(t *testing.T) {
 		if q.take(eve) == nil {
 			t.Error("one more than there is room for")
 		}
-		time.Sleep(forgetEvery / 2) // all have rested
+		time.Sleep(dropInterval / 2) // all allowances are full again
 		if q.take(eve) == nil {
 			t.Error("all accounts were looked through again")
 		}
 		if err := q.take(ann); err != nil {
 			t.Errorf("one that is known: %v", err)
 		}
-		time.Sleep(forgetEvery / 2)
+		time.Sleep(dropInterval / 2)
 		if err := q.take(eve); err != nil {
 			t.Errorf("after a second: %v", err)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// views serves the routes of views. As with scripts, functions stand for what an
-// org would have written.
+// views serves the routes of views. As with scripts, functions take the place of
+// what an org would write.
 type views struct {
 	store  *store
 	tokens *tokens
@@ -27,7 +27,7 @@ var viewTable = map[string]builtinView{
 	"message_token": {views.messageToken, nil},
 }
 
-// list answers with what there is, in the order of the identifiers.
+// list answers with the views.
 func (h views) list(r *http.Request) (envelope.List[builtinReply], error) {
 	var replies []builtinReply
 	for name, v := range viewTable {
@@ -36,9 +36,10 @@ func (h views) list(r *http.Request) (envelope.List[builtinReply], error) {
 	return ownPage(r, "view", replies)
 }
 
-// execute runs a view without scope (section 5.5 of the interface, rule 5): who
-// may run it reads with it what the account may, however narrow the token. The
-// rest of the principal applies, and what it may pass on stays what it was.
+// execute runs a view without scope (section 5.5 of the interface, rule 5). A
+// caller who may run it reads with it what the account may, however narrow the
+// token is. The rest of the principal applies. What the caller may pass on does not
+// change.
 func (h views) execute(r *http.Request) (any, error) {
 	view, ok := viewTable[r.PathValue("name")]
 	if !ok {
@@ -48,18 +49,18 @@ func (h views) execute(r *http.Request) (any, error) {
 	return view.run(h, r.WithContext(auth.With(r.Context(), unscoped)))
 }
 
-// messages is the list of messages, with the arguments of one.
+// messages lists messages. It takes the arguments of a list.
 func (h views) messages(r *http.Request) (any, error) {
 	return objects{schema: messages, store: h.store}.list(r)
 }
 
-// messageToken mints a token that reads messages, for the caller to hand to a
-// browser, say. A caller who could not read them without the view is refused:
-// else every view that mints would be a way out of one's scope.
+// messageToken mints a token that reads messages, which the caller can hand to a
+// browser. It refuses a caller who cannot read them without the view. Otherwise
+// every view that mints would be a way around the caller's scope.
 //
-// It may do so although views are run by GET: nothing is recorded for an ephemeral
-// token, and a session has no app to mint with, so that no page of another origin
-// gets a browser to do it.
+// Views run by GET, but this one may still mint. An ephemeral token leaves no
+// record. A session has no app to mint with, so a page of another origin cannot
+// make a browser mint.
 func (h views) messageToken(r *http.Request) (any, error) {
 	p := auth.From(r.Context())
 	lasts := 5 * time.Minute
@@ -73,5 +74,5 @@ func (h views) messageToken(r *http.Request) (any, error) {
 		},
 		lasts: lasts,
 	})
-	return envelope.Result[mintReply]{Data: m.reply()}, err
+	return result(m.reply(), err)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// wireMessage is a message as a client has it.
+// wireMessage is a message as clients see it.
 type wireMessage struct {
 	envelope.Item
 	Text  string `json:"c_text"`
@@ -26,8 +26,7 @@ type wireMessage struct {
 	Sent  string `json:"c_sent"`
 }
 
-// walked returns a list of messages of the demo org, to walk through with
-// signed requests.
+// walked returns a walk through the messages of the demo org, with signed requests.
 func (s *server) walked(path string, through http.RoundTripper) walk.List[wireMessage] {
 	base := s.BaseURL + "/" + s.Org + "/v2"
 	return walk.List[wireMessage]{
@@ -72,7 +71,7 @@ func walkedIDs(t *testing.T, list iter.Seq2[wireMessage, error]) (ids []string) 
 func TestWalk(t *testing.T) {
 	s := start(t)
 	all := seeded()
-	byLikes := func(a, b *object) int { // null lowest, most liked first
+	byLikes := func(a, b *object) int { // most liked first, null last
 		likes := func(o *object) int64 {
 			if n, ok := o.Values["c_likes"].(int64); ok {
 				return n
@@ -88,7 +87,7 @@ func TestWalk(t *testing.T) {
 	}{
 		{"by _id", func(*walk.List[wireMessage]) {}, all},
 		{"by _id, in pages of 333", func(l *walk.List[wireMessage]) { l.PageSize = 333 }, all},
-		{"by counting", func(l *walk.List[wireMessage]) { l.Skip, l.PageSize = true, 1000 }, all},
+		{"by counting", func(l *walk.List[wireMessage]) { l.ByOffset, l.PageSize = true, 1000 }, all},
 		{"by likes, ties and missing ones among them", func(l *walk.List[wireMessage]) {
 			l.PageSize = 300
 			l.Query.Sort = []paging.Key{{Path: "c_likes", Desc: true}}
@@ -164,7 +163,7 @@ func itemsOf(page envelope.List[wireMessage]) iter.Seq2[wireMessage, error] {
 	}
 }
 
-// failing lets so many requests through, and no more.
+// failing lets a number of requests through, and fails all later ones.
 type failing struct{ left int }
 
 var errInjected = errors.New("the cable is cut")
@@ -183,7 +182,7 @@ func TestWalkResumes(t *testing.T) {
 		for _, sort := range [][]paging.Key{nil, {{Path: "c_likes"}, {Path: "c_meta.lang", Desc: true}}} {
 			t.Run(fmt.Sprint("skip ", skip, ", sort ", sort), func(t *testing.T) {
 				whole := s.walked("/c_messages", nil)
-				whole.Query.Sort, whole.Skip, whole.PageSize = sort, skip, 1000
+				whole.Query.Sort, whole.ByOffset, whole.PageSize = sort, skip, 1000
 				want := walkedIDs(t, whole.All(t.Context()))
 
 				cut := whole
@@ -243,8 +242,7 @@ func TestNarrowTokenWalks(t *testing.T) {
 	})
 }
 
-// TestListsOfThePlatform holds lists that are not of objects to the same
-// arguments.
+// TestListsOfThePlatform checks that lists without objects take the same arguments.
 func TestListsOfThePlatform(t *testing.T) {
 	s := start(t)
 	for range 3 {

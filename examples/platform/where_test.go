@@ -11,20 +11,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// condition is a filter in two forms: as it is sent, and as plain Go on what
-// was seeded.
+// condition is a filter in two forms: the JSON that is sent, and a Go function on
+// the seeded objects.
 type condition struct {
 	where   string
 	matches func(o *object) bool
 }
 
-// has returns a value, and whether it is there and not null.
+// has returns a value, and reports whether it exists and is not null.
 func has(o *object, path string) (any, bool) {
 	v := o.Values[path]
 	return v, v != nil
 }
 
-// randomCondition makes a condition at random, of at most so many levels.
+// randomCondition makes a random condition of limited depth.
 func randomCondition(rng *rand.Rand, depth int) condition {
 	if depth > 0 && rng.IntN(2) == 0 {
 		a, b := randomCondition(rng, depth-1), randomCondition(rng, depth-1)
@@ -77,7 +77,7 @@ func randomComparison(rng *rand.Rand) condition {
 	return condition{fmt.Sprintf(`{"c_author":"%s"}`, author), func(o *object) bool { return o.Values[authorPath] == author }}
 }
 
-// TestWhere compares the server with plain Go, page by page.
+// TestWhere compares the server with the Go functions, page by page.
 func TestWhere(t *testing.T) {
 	s, all := startScoped(t), seeded()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -104,7 +104,8 @@ func listed(t *testing.T, got answer, more bool) (ids []string) {
 	return ids
 }
 
-// TestWhereWidensNothing holds every filter to what the scope shows without.
+// TestWhereWidensNothing checks that a filter shows nothing that the scope would
+// not show without it.
 func TestWhereWidensNothing(t *testing.T) {
 	s := startScoped(t)
 	visible := []string{demoID(acme, "c_message", 5), message2, message1}
@@ -208,7 +209,7 @@ func TestComparingOutsideTheScope(t *testing.T) {
 	})
 }
 
-// TestNestedWhere sends the arguments of a list property in both forms.
+// TestNestedWhere sends the arguments of a list property in both spellings.
 func TestNestedWhere(t *testing.T) {
 	s := startScoped(t)
 	one := "/c_conversations/" + demoID(acme, "c_conversation", 2)

@@ -9,8 +9,8 @@ import (
 )
 
 // TestWritesByProperty: a PATCH needs the update chain of each property that its
-// body names, and a refused one writes nothing. No schema here has an array; its
-// paths are a matter of auth.TestMayWrite.
+// body names. A refused PATCH writes nothing. No schema here has an array.
+// auth.TestMayWrite tests their paths.
 func TestWritesByProperty(t *testing.T) {
 	s := startScoped(t)
 	const of = "object.update.c_message.*."
@@ -97,7 +97,7 @@ func TestWritesByProperty(t *testing.T) {
 	}
 }
 
-// What is hidden is answered as what is unknown, whatever the scope.
+// A hidden property gets the same answer as an unknown one, whatever the scope.
 func TestWritingWhatIsHidden(t *testing.T) {
 	s := startScoped(t)
 	for _, c := range []struct{ method, path, verb string }{
@@ -129,7 +129,8 @@ func TestWritingWhatIsHidden(t *testing.T) {
 	}
 }
 
-// An instance that has nothing but properties which chains on creating name.
+// With chains on creating properties, a new object may only have the properties
+// that they name.
 func TestCreatingByProperty(t *testing.T) {
 	s := startScoped(t)
 	const of = "object.create.c_message.*."
@@ -201,8 +202,8 @@ func TestUnset(t *testing.T) {
 	})
 }
 
-// A chain on a property limits, and gives no access to an object. It can be
-// passed on, and nothing wider can.
+// A chain on a property is only a limit: the access rules still decide about the
+// object. The chain can be passed on, and nothing wider can.
 func TestTokenForOneProperty(t *testing.T) {
 	s := start(t)
 	const chain = "object.update.c_message.*.c_text"

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestPublicPackagesOnly holds of every file of the examples, tests too: what
-// they show must be there for everybody. Their paths would let them import the
-// library's internal packages, and the compiler says nothing.
+// TestPublicPackagesOnly checks every file of the examples, tests included: they
+// may use public packages only. Their import paths would also allow the library's
+// internal packages, and the compiler would not object.
 func TestPublicPackagesOnly(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

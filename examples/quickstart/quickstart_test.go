@@ -59,7 +59,7 @@ func TestHandler(t *testing.T) {
 		{"limit=none", 400, `"path":"limit"`},
 		{"where=%7B%22text%22%3A%22a%22%7D", 400, `unknown property`},
 	} {
-		// A second signature of one millisecond would be a replay.
+		// A second request in the same millisecond would be a replay.
 		time.Sleep(2 * time.Millisecond)
 		if w := ask("/notes", fmt.Sprintf("nonceNonceNonc%02d", 10+n), test.query); w.Code != test.code || !strings.Contains(w.Body.String(), test.want) {
 			t.Errorf("%s: %d %s", test.query, w.Code, w.Body)
@@ -72,7 +72,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestPrintedCommand starts the program, and does what it says.
+// TestPrintedCommand starts the program and runs the command that it prints.
 func TestPrintedCommand(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "quickstart")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {

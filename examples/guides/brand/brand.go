@@ -1,12 +1,12 @@
-// Package brand gives a server its own names on the wire: headers that begin
-// with X-Acme-, token claims with acme/, and fault codes with acme.
+// Package brand gives a server its own names on the wire. Headers begin with
+// X-Acme-, token claims with acme/, and fault codes with acme.
 //
-// A server says so in one place, Guard.Brand, and its mechanisms follow. What
-// works without a Guard has a field of its own: the Transport of a client, and
-// the Minter of tokens. Cookies are named by the session.Manager.
+// A server sets its brand in one place, Guard.Brand, and its mechanisms follow. The
+// Transport of a client and the Minter of tokens work without a Guard, so each of
+// them has a field for it. The session.Manager names the cookies.
 //
-// To change the brand of a server that is in use breaks its clients and voids
-// its tokens: the claims are found under their new names only.
+// A change of the brand breaks the clients of a running server and voids its
+// tokens: claims are found under their new names only.
 package brand
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Acme is the brand, for the server and whoever mints for it.
+// Acme is the brand, for the server and for everything that mints tokens for it.
 var Acme = auth.Brand{Header: "X-Acme-", Claims: "acme/", Faults: "acme"}
 
-// NewGuard takes signed requests and tokens under the brand.
+// NewGuard returns a Guard that accepts signed requests and tokens under the brand.
 func NewGuard(baseURL string, d auth.Directory, c signature.Credentials, keys token.Keys) *auth.Guard {
 	return &auth.Guard{
 		BaseURL:   baseURL,
@@ -35,7 +35,7 @@ func NewGuard(baseURL string, d auth.Directory, c signature.Credentials, keys to
 	}
 }
 
-// NewClient signs requests under the brand.
+// NewClient returns a client that signs requests under the brand.
 func NewClient(baseURL, clientKey string, secret signing.Secret) *http.Client {
 	return &http.Client{Transport: &signing.Transport{
 		BaseURL:   baseURL,
@@ -45,7 +45,7 @@ func NewClient(baseURL, clientKey string, secret signing.Secret) *http.Client {
 	}}
 }
 
-// NewMinter signs tokens under the brand.
+// NewMinter returns a Minter that signs tokens under the brand.
 func NewMinter(signers token.Signers) *token.Minter {
 	return &token.Minter{Signers: signers, Namespace: Acme.Claims}
 }

@@ -1,20 +1,20 @@
-// Package chi puts a Guard around a chi router, as one would around any router
-// but the Guard's own Mux.
+// Package chi puts a Guard around a chi router. Every router except the Guard's own
+// Mux is protected in this way.
 //
-// Some things are different from a Mux, which does them by itself:
+// A Mux does some things by itself that this server does in other ways:
 //
 //   - Mount stands outside the router, so that the router sees paths below
-//     /{org}/{version}, and Require stands on each route. What finds a route
-//     without it is the test: it walks the router, and authtest.CheckRoutes
-//     asks each route without a credential.
+//     /{org}/{version}. Require stands on each route. The test finds routes
+//     without it: it walks the router, and authtest.CheckRoutes calls each route
+//     without a credential.
 //   - The router's own 404 and 405 are not faults unless they are replaced.
 //   - Path values stay escaped: /names/a%20b has the value a%20b. Identifiers of
 //     the standard grammar have no escapes.
-//   - A HEAD is not answered by the route for GET; chi has middleware.GetHead.
+//   - The route for GET does not answer HEAD. chi has middleware.GetHead.
 //
-// Require is given by With, and not by Use: chi fills path values, which
-// auth.Allow("…{id}") reads, when it has found the route, and what Use added to
-// the outer router runs before that.
+// Set Require with With, and not with Use. auth.Allow("…{id}") reads path values,
+// which chi sets when it has found the route. A middleware that the outer router
+// got through Use runs before that.
 package chi
 
 import (
@@ -31,7 +31,8 @@ func NewHandler(guard *auth.Guard) http.Handler {
 	return guard.Mount(NewRouter(guard))
 }
 
-// NewRouter is what stands below the mount: apart, so that a test can walk it.
+// NewRouter returns the router below the mount. It is a function of its own, so
+// that a test can walk the router.
 func NewRouter(guard *auth.Guard) chi.Router {
 	router := chi.NewRouter()
 	router.NotFound(func(w http.ResponseWriter, r *http.Request) {
@@ -53,8 +54,8 @@ func NewRouter(guard *auth.Guard) chi.Router {
 	return router
 }
 
-// allow names the methods that a path has (RFC 9110, section 15.5.6): chi sets
-// the header in its own answer only.
+// allow sets the Allow header to the methods of a path (RFC 9110, section 15.5.6).
+// chi sets this header in its own answer only.
 func allow(h http.Header, router chi.Routes, r *http.Request) {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		if router.Match(chi.NewRouteContext(), method, r.URL.EscapedPath()) {

@@ -23,8 +23,8 @@ func guard(m auth.Mechanism) *auth.Guard {
 	return &auth.Guard{BaseURL: "https://api.example.com", Directory: directory, Mechanisms: []auth.Mechanism{m}}
 }
 
-// open are the routes that anybody may call. Every other one that the router
-// has must refuse a stranger.
+// open are the routes that anybody may call. Every other route of the router must
+// refuse a request without a credential.
 var open = map[string]bool{"GET /status": true, "GET /names/{name}": true}
 
 func TestRoutesAreGuarded(t *testing.T) {

@@ -1,5 +1,5 @@
-// Client10 prints every note of an org: it signs its requests and asks for one
-// page after the other. BASE_URL is https://api.example.com/acme/v2, say.
+// Client10 prints every note of an org. It signs its requests and asks for one page
+// after the other. BASE_URL is a URL such as https://api.example.com/acme/v2.
 package main
 
 import (

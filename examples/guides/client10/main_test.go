@@ -16,7 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// The program against a server whose pages hold two notes.
+// Example runs the program against a server whose pages hold two notes.
 func Example() {
 	clientKey, secret := signing.Generate()
 	server := httptest.NewServer(newHandler(clientKey, secret))
@@ -33,7 +33,7 @@ func Example() {
 	// 5 note 5
 }
 
-// The same by hand.
+// TestScript sends the same requests without the library.
 func TestScript(t *testing.T) {
 	for _, tool := range []string{"sh", "curl", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -1,23 +1,24 @@
-// Package cors lets a browser app of another origin call a server behind a
-// Guard, by a cookie session.
+// Package cors lets a browser app of another origin call a server behind a Guard
+// with a session cookie.
 //
-// Two different things decide about it. CORS says which pages may read the
-// replies, and is a middleware: it stands outside the Guard, because a preflight
-// carries no credential. Manager.CrossOrigin says whose requests may change
-// something, and is checked by the session mechanism. They name the same origin.
+// Two separate rules apply. CORS decides which pages may read the replies. It is a
+// middleware outside the Guard, because a preflight carries no credential.
+// Manager.CrossOrigin decides which pages may send requests that change something.
+// The session mechanism checks it. Both rules name the same origin.
 //
-// The session cookie is SameSite=Lax: a browser sends it along only where app
-// and server are of one site, as app.example.com and api.example.com are. An app
-// of another site signs its people in elsewhere and sends bearer tokens; for
-// that the middleware alone is enough, and needs no Allow-Credentials.
+// The session cookie is SameSite=Lax. A browser sends it only if app and server are
+// of one site, as app.example.com and api.example.com are. An app of another site
+// signs its users in elsewhere and sends bearer tokens. It needs only the
+// middleware, without Allow-Credentials.
 //
-// The Guard's faults have Cross-Origin-Resource-Policy: same-origin, which keeps
-// pages of other origins from embedding them, as an image or a script. It is no
-// matter to a page that this middleware lets in: fetch asks by CORS. Where others
-// embed replies, a middleware outside the Guard sets another policy, and it stays.
+// The Guard's faults have Cross-Origin-Resource-Policy: same-origin, so that pages
+// of other origins cannot embed them as an image or a script. A page that this
+// middleware allows is not affected, because fetch uses CORS. If other pages embed
+// replies, set another policy in a middleware outside the Guard. The Guard does not
+// replace it.
 //
-// A GET of a page that is not trusted is carried out, and its reply kept from
-// the page. So no GET may change anything.
+// A GET from an untrusted page is executed, and only its reply is kept from the
+// page. So no GET may change anything.
 package cors
 
 import (
@@ -28,21 +29,21 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// allowOrigin lets the pages of one origin call next and read its replies,
-// refusals too. The origin is compared whole: a prefix or a suffix of it is
-// another host.
+// allowOrigin lets the pages of one origin call next and read its replies, refusals
+// included. It compares the whole origin: a prefix or a suffix would match other
+// hosts.
 func allowOrigin(origin string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Add("Vary", "Origin") // for caches, whoever asks
+		h.Add("Vary", "Origin") // for caches, whatever the origin
 		if r.Header.Get("Origin") != origin {
 			next.ServeHTTP(w, r)
 			return
 		}
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Allow-Credentials", "true")
-		// The server's time is what a page with a wrong clock goes by. One that
-		// signs also sends Service-Client-Signature, -Timestamp and -Nonce.
+		// A page with a wrong clock needs the server's time. A page that signs also
+		// sends Service-Client-Signature, -Timestamp and -Nonce.
 		h.Set("Access-Control-Expose-Headers", "Service-Server-Time, WWW-Authenticate, Retry-After")
 		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 			next.ServeHTTP(w, r)
@@ -55,7 +56,8 @@ func allowOrigin(origin string, next http.Handler) http.Handler {
 	})
 }
 
-// NewHandler serves login and a note to the pages of its own origin and of app.
+// NewHandler serves login and a note to pages of its own origin and of the origin
+// app.
 func NewHandler(baseURL, app string, directory auth.Directory, passwords session.Passwords) (http.Handler, error) {
 	trusted := http.NewCrossOriginProtection()
 	if err := trusted.AddTrustedOrigin(app); err != nil {

@@ -17,7 +17,7 @@ const (
 	stranger = "https://app.example.com.evil.example"
 )
 
-// passwords knows ann alone.
+// passwords knows only ann.
 type passwords struct{ ann string }
 
 func (p passwords) Password(_ context.Context, org, login string) (account, encoded string, err error) {
@@ -32,7 +32,7 @@ func newHandler(t *testing.T) http.Handler {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
-	encoded, err := session.PBKDF2{Iterations: 1}.Hash("correct horse") // fast; in earnest Manager.Hash
+	encoded, err := session.PBKDF2{Iterations: 1}.Hash("correct horse") // fast for a test; a server uses Manager.Hash
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func newHandler(t *testing.T) http.Handler {
 	return h
 }
 
-// from is a request as a browser sends it for a page of an origin.
+// from returns a request as a browser sends it for a page of an origin.
 func from(origin, method, path, body string, cookies ...*http.Cookie) *http.Request {
 	r := httptest.NewRequest(method, "https://api.example.com/acme/v2"+path, strings.NewReader(body))
 	r.Header.Set("Origin", origin)

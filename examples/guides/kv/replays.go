@@ -1,17 +1,16 @@
-// Package kv keeps the record of accepted requests in a store of keys and
-// values that the library does not know: any that can write a key only if it is
-// not there.
+// Package kv records accepted requests in a key-value store that the library does
+// not know. The store must be able to write a key only if it is absent.
 //
-// signing.SetOnce does the rest. Its comment says what the store must promise,
-// and these are the points to look for in the manual of yours:
+// signing.SetOnce does the rest. Its comment says what the store must guarantee.
+// Look for these points in the manual of your store:
 //
-//   - The write with the condition is decided by one node. A store that takes
-//     writes on two sides of a broken network lets the same request in on both.
-//   - What was confirmed is there after a crash.
-//   - Nothing is evicted to make room. A cache is no record.
-//   - Keys live as long as they are asked to.
+//   - One node decides the conditional write. A store that accepts writes on both
+//     sides of a network partition lets the same request in on both.
+//   - A confirmed write survives a crash.
+//   - Nothing is evicted to make room. So a cache is not suitable.
+//   - A key lives for the requested time.
 //
-// Whether a store keeps the contract is tried by auth/storetest: see the test.
+// auth/storetest checks whether a store keeps the contract: see the test.
 package kv
 
 import (
@@ -23,26 +22,27 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Replays is a signing.Replays in the store.
+// Replays returns a signing.Replays that uses the store.
 func Replays(c *Client) signing.SetOnce {
 	return func(ctx context.Context, key, value string, keep time.Time) (prior string, stored bool, err error) {
-		// The store counts from now on its own clock, in whole seconds: rounded
-		// up, and a second more for what clocks and the way there take.
+		// The store counts the time from now on its own clock, in whole seconds. So
+		// the time is rounded up. One more second covers the delay and the
+		// difference of the clocks.
 		ttl := keep.Sub(c.Now()).Truncate(time.Second) + 2*time.Second
 		stored, err = c.PutIfAbsent(ctx, "replays:"+key, value, ttl)
 		if stored || err != nil {
 			return "", stored, err
 		}
-		// Asked in a second call, which is right only because a key that is
-		// there is never written again. One that has ended in between is an
-		// error: then nothing is known, and the request is refused.
+		// A second call reads the value. This is correct only because an existing
+		// key is never written again. If the key has expired in between, Get
+		// returns an error. Then nothing is known, and the request is refused.
 		prior, err = c.Get(ctx, "replays:"+key)
 		return prior, false, err
 	}
 }
 
-// Client stands for the client library of a store, with the two calls that are
-// needed. It is safe for concurrent use.
+// Client stands for the client library of a store, with the two calls that Replays
+// needs. It is safe for concurrent use.
 type Client struct {
 	Now func() time.Time
 
@@ -57,7 +57,7 @@ type entry struct {
 
 var errNoKey = errors.New("kv: no such key")
 
-// PutIfAbsent sets key to value for the time of ttl, unless it is there.
+// PutIfAbsent sets key to value for the time ttl, unless the key exists.
 func (c *Client) PutIfAbsent(ctx context.Context, key, value string, ttl time.Duration) (stored bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err

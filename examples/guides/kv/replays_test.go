@@ -10,8 +10,8 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// A store with a clock that the test can move: the suite then waits for nothing.
-// Against a real one set only Stepwise.
+// The test can move the clock of this store, so that the suite does not wait. For a
+// real store set only Stepwise.
 func TestReplays(t *testing.T) {
 	clock := authtest.NewClock(time.Now())
 	client := &kv.Client{Now: clock.Now}

@@ -1,12 +1,12 @@
-// Package minting lets accounts mint tokens for themselves, and administrators
-// for others: POST /tokens.
+// Package minting lets accounts mint tokens for themselves, and administrators for
+// others: POST /tokens.
 //
-// bearer.Mint decides whether the caller may pass on what is asked for, and signs
-// it. The handler says which kinds of tokens there are, how long they last, and who
-// is an administrator.
+// bearer.Mint checks whether the caller may pass on what is asked for, and signs
+// the token. The handler decides which kinds of tokens there are, how long they
+// last, and who is an administrator.
 //
-// There is no quota here, though an RSA signature costs the server more than all
-// the rest of a request: examples/platform/quota.go has one.
+// There is no quota here, but an RSA signature costs the server more than the rest
+// of the request. See examples/platform/quota.go for a quota.
 package minting
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Register adds the route to a server whose apps have the signers' pairs. The
-// caller's own app issues the token: a session, which has none, mints nothing.
+// Register adds the route to a server. signers must have the key pairs of its apps.
+// The caller's own app issues the token. A session has no app, so it cannot mint.
 func Register(mux *auth.Mux, signers token.Signers) {
 	minter := &token.Minter{Signers: signers}
 	mux.HandleFunc("POST /tokens", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {

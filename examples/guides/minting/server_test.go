@@ -19,7 +19,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// world has ann, and root who is an administrator, with a client that signs for
+// world has the account ann and the administrator root, and a client that signs for
 // each.
 type world struct {
 	base    string

@@ -1,17 +1,17 @@
-// Package otel reports what a Guard decides to OpenTelemetry: a counter and a
+// Package otel reports the decisions of a Guard to OpenTelemetry: a counter and a
 // histogram of decisions, and a span for each.
 //
-// Guard.Observe is called once per decision, in the context of the request, so
-// that the span stands below the one of the middleware outside the Guard. It
-// holds up the request: leave exporting to the SDK's batches.
+// Guard.Observe is called once per decision, in the context of the request. So the
+// span is a child of the span that a middleware outside the Guard has started. The
+// request waits for Observe. Leave exporting to the SDK's batches.
 //
-// The counter has few attributes, since each combination of them is a series
-// for ever. Mechanism and detail come from fixed tables. The org is one that the
-// Guard has found: a code that a stranger made up is counted under none. Apps
-// and accounts stand in the span alone.
+// The counter has few attributes, because each combination of their values is a
+// series forever. Mechanism and detail come from fixed tables. The org is one that
+// the Guard has found; an invented org code is not counted as an org. Only the span
+// has apps and accounts.
 //
-// A decision is not a request. One that was admitted and that its handler then
-// refused by auth.Fail is two decisions.
+// A decision is not a request. If the Guard allows a request and its handler then
+// refuses it with auth.Fail, there are two decisions.
 package otel
 
 import (
@@ -28,14 +28,15 @@ import (
 
 const name = "github.com/tenantkit/tenantkit/examples/guides/otel"
 
-// Observer tells OpenTelemetry of decisions. It is safe for concurrent use.
+// Observer reports decisions to OpenTelemetry. It is safe for concurrent use.
 type Observer struct {
 	tracer    trace.Tracer
 	decisions metric.Int64Counter
 	duration  metric.Float64Histogram // in seconds
 }
 
-// NewObserver makes the instruments. Give its Observe to a Guard.
+// NewObserver creates the instruments. Set Guard.Observe to the Observe method of
+// the result.
 func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider) (*Observer, error) {
 	meter := meters.Meter(name)
 	decisions, err := meter.Int64Counter("auth.decisions",
@@ -43,8 +44,8 @@ func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider) (*Obse
 	if err != nil {
 		return nil, err
 	}
-	// The default bounds are for milliseconds: a Guard takes microseconds, and
-	// its stores have half a second.
+	// The default bounds are for milliseconds. A Guard takes microseconds, and its
+	// stores may take half a second.
 	duration, err := meter.Float64Histogram("auth.duration",
 		metric.WithDescription("Time in the Guard up to the decision."), metric.WithUnit("s"),
 		metric.WithExplicitBucketBoundaries(0.00001, 0.0001, 0.001, 0.005, 0.02, 0.1, 0.5))
@@ -58,7 +59,7 @@ func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider) (*Obse
 func (o *Observer) Observe(ctx context.Context, e auth.Event) {
 	few := metric.WithAttributeSet(attribute.NewSet(
 		attribute.String("auth.mechanism", e.Mechanism),
-		attribute.String("auth.detail", e.Detail), // empty when allowed
+		attribute.String("auth.detail", e.Detail), // empty if allowed
 		attribute.String("auth.org", e.Org),
 	))
 	o.decisions.Add(ctx, 1, few)
@@ -76,8 +77,8 @@ func (o *Observer) Observe(ctx context.Context, e auth.Event) {
 	if e.Err != nil {
 		span.RecordError(e.Err)
 	}
-	// A refusal is the Guard at work. What somebody has to look at is a store
-	// that fails, and whatever else has no place in the table.
+	// A refusal is not an error of the server. An error is a store that fails or is
+	// full, or a failure that the Guard's table of details does not list.
 	if e.Detail == auth.DetailUnavailable || e.Detail == auth.DetailInternal || e.Detail == auth.DetailStoreFull {
 		span.SetStatus(codes.Error, e.Detail)
 	}

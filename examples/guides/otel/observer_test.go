@@ -19,14 +19,14 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// server is a Guard that is observed, and what it has told so far.
+// server is a Guard with an observer, and what the observer has reported so far.
 type server struct {
 	http.Handler
 	reader *metric.ManualReader
 	spans  *tracetest.SpanRecorder
 }
 
-// broken is a Directory whose org "down" cannot be looked up.
+// broken is a Directory in which the look-up of the org "down" fails.
 type broken struct{ *auth.Memory }
 
 func (b broken) Org(ctx context.Context, code string) (*auth.Org, error) {
@@ -113,7 +113,7 @@ func TestDecisionsAreCounted(t *testing.T) {
 	want := map[series]int64{
 		{"session", "", "acme"}:               2,
 		{"session", auth.DetailScope, "acme"}: 1,
-		{"", auth.DetailUnknownOrg, ""}:       1, // strangers make no series
+		{"", auth.DetailUnknownOrg, ""}:       1, // unknown orgs make no series of their own
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)

@@ -1,10 +1,10 @@
-// Package recovery puts what every server needs around a Guard, which does
-// neither: an id for each request, and an answer for a handler that panics.
+// Package recovery adds two things that every server needs and a Guard does not
+// have. Each request gets an id, and a handler that panics gets an answer.
 //
 //	handler := recovery.RequestID(recovery.Recover(guard, log, mux))
 //
-// Both stand outside the Guard, so that they have what the Guard itself does in
-// them, and RequestID stands outside Recover, so that what is logged has an id.
+// Both stand outside the Guard, so that they also cover the Guard itself. RequestID
+// stands outside Recover, so that the log of a panic has an id.
 package recovery
 
 import (
@@ -20,8 +20,8 @@ import (
 type idKey struct{}
 
 // RequestID gives each request an id, in its context and in the reply's header
-// Request-Id. An id that the client sends is not taken: it would end up in logs
-// as if it were ours.
+// Request-Id. It ignores an id that the client sends. In the log, that id would
+// look like one of this server.
 func RequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
@@ -37,7 +37,7 @@ func ID(ctx context.Context) string {
 }
 
 // Recover answers a panic of next with the Guard's fault for 500. The cause is
-// logged, and never sent.
+// logged and never sent.
 func Recover(guard *auth.Guard, log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tracked := &writer{ResponseWriter: w}
@@ -47,11 +47,12 @@ func Recover(guard *auth.Guard, log *slog.Logger, next http.Handler) http.Handle
 				return
 			}
 			if cause == http.ErrAbortHandler {
-				panic(cause) // somebody means to cut the reply off
+				panic(cause) // the handler wants to cut the reply off
 			}
 			log.ErrorContext(r.Context(), "panic", "request_id", ID(r.Context()), "cause", cause, "stack", string(debug.Stack()))
 			if tracked.began {
-				// Too late for a fault. Half a reply must not pass for a whole one.
+				// Too late for a fault. Cut the reply off, so that it is not taken
+				// for a whole one.
 				panic(http.ErrAbortHandler)
 			}
 			guard.Fail(w, r, &auth.Error{Detail: auth.DetailInternal})
@@ -60,14 +61,14 @@ func Recover(guard *auth.Guard, log *slog.Logger, next http.Handler) http.Handle
 	})
 }
 
-// writer knows whether the reply has begun.
+// writer records whether the reply has begun.
 type writer struct {
 	http.ResponseWriter
 	began bool
 }
 
 func (w *writer) WriteHeader(status int) {
-	// Of the 1xx only 101 ends the headers.
+	// Of the 1xx statuses, only 101 ends the headers.
 	w.began = w.began || status >= 200 || status == http.StatusSwitchingProtocols
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -77,11 +78,11 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// FlushError is for http.ResponseController: to flush is to begin.
+// FlushError is for http.ResponseController. A flush begins the reply.
 func (w *writer) FlushError() error {
 	w.began = true
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap lets http.ResponseController find what else the server's writer can do.
+// Unwrap lets http.ResponseController use the other methods of the server's writer.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

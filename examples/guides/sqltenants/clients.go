@@ -9,15 +9,15 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Clients makes API clients, for whoever administers them.
+// Clients creates API clients, for administrators.
 type Clients struct {
 	DB          *sql.DB
 	Credentials *sqlstore.Credentials
 	Keys        *sqlstore.Keys
 }
 
-// Create makes an API client of a company that acts as one of its users, and can
-// issue tokens. The secret is shown this once.
+// Create creates an API client of a company. The client acts as one of the
+// company's users, and can issue tokens. The secret is shown only here.
 func (c Clients) Create(ctx context.Context, company, label, user string) (clientKey string, secret signing.Secret, err error) {
 	clientKey, secret, err = c.Credentials.Create(ctx, company, signature.Credential{Account: user})
 	if err != nil {

@@ -1,10 +1,9 @@
-// Package sqltenants protects a server whose companies, users and API clients
-// are in tables that were there before.
+// Package sqltenants protects a server whose companies, users and API clients are
+// in existing tables.
 //
-// The library asks for them through auth.Directory: four look-ups, over the
-// tables as they are. What it needs besides (secrets, key pairs, what has been
-// accepted and issued) is in tables of its own, by auth/sqlstore, which can
-// share the database.
+// The library looks them up through auth.Directory: four look-ups, in the tables as
+// they are. Its own data is in tables of auth/sqlstore, which can share the
+// database: secrets, key pairs, and what has been accepted and issued.
 package sqltenants
 
 import (
@@ -15,24 +14,24 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// Tables are the ones that were there before.
+// Tables are the existing tables.
 const Tables = `
 CREATE TABLE companies (slug TEXT PRIMARY KEY, closed INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE users (id TEXT PRIMARY KEY, company TEXT NOT NULL REFERENCES companies,
-	name TEXT NOT NULL, email TEXT, role TEXT NOT NULL, active INTEGER NOT NULL DEFAULT 1);
+	name TEXT NOT NULL, email TEXT, role TEXT NOT NULL, active INTEGER NOT NULL DEFAULT 1) STRICT;
 CREATE TABLE api_clients (client_key TEXT PRIMARY KEY, company TEXT NOT NULL REFERENCES companies,
 	label TEXT NOT NULL, revoked INTEGER NOT NULL DEFAULT 0);`
 
-// chains says what each value of users.role permits a token to do. They are
-// fixed here; roles that companies make themselves would be a fourth table.
+// chains has what each value of users.role permits a token to do. It is fixed here.
+// If companies define their own roles, these need a fourth table.
 var chains = map[string][]string{
 	"staff":   {"object.read.user.*.name"},
 	"manager": {"object.read.user"},
 }
 
-// Directory finds orgs, apps, accounts and roles in these tables. What is read
-// is returned, and not what was asked for: where a column compares without case,
-// ACME would otherwise be a second name of acme.
+// Directory finds orgs, apps, accounts and roles in these tables. It returns the
+// names that it has read, not those that it was asked for. Otherwise ACME would be
+// a second name of acme, if a column compares without case.
 type Directory struct{ DB *sql.DB }
 
 var _ auth.Directory = Directory{}
@@ -51,8 +50,8 @@ func (d Directory) App(ctx context.Context, clientKey string) (*auth.App, error)
 	return found(&a, row.Scan(&a.ClientKey, &a.Org, &a.Name, &a.Disabled))
 }
 
-// Account implements auth.Directory. A server with sessions also fills Changed,
-// the time of the latest change of the password.
+// Account implements auth.Directory. A server with sessions must also set Changed,
+// the time of the latest password change.
 func (d Directory) Account(ctx context.Context, org, id string) (*auth.Account, error) {
 	var (
 		a      auth.Account
@@ -75,8 +74,9 @@ func (d Directory) Roles(_ context.Context, _ string, names []string) (roles []a
 	return roles, nil
 }
 
-// found keeps the one error that is an answer apart from all others. Those
-// refuse the request with 503, and must not read as "there is none".
+// found returns auth.ErrNotFound if there is no row, and every other error as it
+// is. The Guard refuses a request with 503 after another error, which must not read
+// as "there is none".
 func found[T any](record *T, err error) (*T, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, auth.ErrNotFound

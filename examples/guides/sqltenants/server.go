@@ -15,9 +15,9 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// OpenStore opens the tables of the library, beside those that were there. The
-// key is 32 random bytes, the same for all instances, and kept where the
-// database and its backups are not.
+// OpenStore opens the tables of the library, beside the existing ones. The key is
+// 32 random bytes, the same for all instances. Keep it apart from the database and
+// its backups.
 func OpenStore(ctx context.Context, db *sql.DB, key []byte) (*sqlstore.Store, error) {
 	sealer, err := sqlstore.NewSealer(key)
 	if err != nil {
@@ -32,9 +32,9 @@ func OpenStore(ctx context.Context, db *sql.DB, key []byte) (*sqlstore.Store, er
 }
 
 // NewHandler serves the users of every company. Any number of instances may run
-// over one database: nothing they must agree on is kept in a process. What each
-// of them remembers for a while are look-ups: a user who is disabled, a client
-// that is revoked or a key pair that is replaced is refused 2 s later at most.
+// over one database, because no process keeps data that the others need. Each
+// instance caches look-ups. So a disabled user, a revoked client or a replaced key
+// pair is refused after 2 s at most.
 func NewHandler(db *sql.DB, store *sqlstore.Store, baseURL string) (http.Handler, error) {
 	credentials, err := store.Credentials()
 	if err != nil {
@@ -47,7 +47,7 @@ func NewHandler(db *sql.DB, store *sqlstore.Store, baseURL string) (http.Handler
 	guard := &auth.Guard{
 		BaseURL:   baseURL,
 		Directory: auth.Cached(Directory{db}, 2*time.Second, 10_000),
-		Timeout:   5 * time.Second, // for a claim or a spent use, a disk must write
+		Timeout:   5 * time.Second, // a claim or a spent use waits until a disk has written
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: credentials, Replays: store.Replays()},
 			&bearer.Mechanism{Verifier: &token.Verifier{

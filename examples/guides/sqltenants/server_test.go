@@ -29,8 +29,8 @@ const (
 	dan = "44444444-4444-4444-8444-444444444444"
 )
 
-// world is a server of two companies, and what is needed to call it as ann, who
-// is a manager of acme.
+// world is a server with two companies, and what a test needs to call it as ann, a
+// manager of acme.
 type world struct {
 	base      string
 	signed    *http.Client
@@ -139,7 +139,7 @@ func TestUsers(t *testing.T) {
 		name   string
 		client *http.Client
 		query  string
-		want   string // what the reply begins with
+		want   string // the beginning of the reply
 	}{
 		{"those of the own company that are active", w.signed, "", list(false, item(ann, ""), item(ben, ""))},
 		{"with properties", w.signed, "paths[]=name&paths[]=email",
@@ -148,7 +148,7 @@ func TestUsers(t *testing.T) {
 		{"by object", w.signed, url.Values{"where": {`{"object":"user"}`}, "limit": {"1"}}.Encode(), list(true, item(ann, ""))},
 		{"the company cannot be asked for", w.signed, url.Values{"where": {`{"company":"globex"}`}}.Encode(), "400 "},
 		{"a token for one user", w.as(t, ben, "object.read.user."+ben+".email"), "paths[]=email&paths[]=name",
-			// The role staff adds the names of all.
+			// The role staff adds the names of all users.
 			list(false, item(ann, `,"name":"Ann"`), item(ben, `,"name":"Ben","email":null`))},
 		{"a filter by what the token cannot read", w.as(t, ben), unread, "400 "},
 		{"the same filter by a manager's", w.as(t, ann), unread, list(false, item(ann, ""))},
@@ -161,7 +161,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// A page after a cursor is a range of an index, through the view as well.
+// A page after a cursor reads a range of an index, also through the view.
 func TestPagesUseTheIndex(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "service.db"))
 	if err != nil {
@@ -211,7 +211,7 @@ func TestOtherCompanies(t *testing.T) {
 	}
 }
 
-// A database that does not answer refuses, and lets nobody in.
+// If the database does not answer, a request is refused.
 func TestDown(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "service.db"))
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// View adds to the table what every item has and the table has not: object.
+// View adds the property object, which every item has and the table has not.
 const View = `
 CREATE VIEW user_items AS SELECT id, CAST('user' AS TEXT) AS object, company, name, email FROM users WHERE active;`
 
-// schema is what callers may ask for. The company is not in it.
+// schema is what callers may ask for. The company is not part of it.
 var schema = paging.Schema{Object: "user", Properties: []paging.Property{
 	{Path: "name", Type: paging.String, Filter: true, Sort: true},
 	{Path: "email", Type: paging.String, Filter: true, Null: true},
 }}
 
-// Table says in which column each property is.
+// Table maps each property to its column.
 var Table = sqlpage.Table{
 	Name:   "user_items",
 	Select: []string{"id", "object", "name", "email"},
@@ -36,9 +36,9 @@ var Table = sqlpage.Table{
 	},
 }
 
-// Indexes returns the statements of the indexes that make the last page cost as
-// much as the first. They are on the table below the view, and begin with the
-// company, which every query compares.
+// Indexes returns the statements of the indexes. With them, the last page costs as
+// much as the first. They are on the table below the view. They begin with the
+// company, because every query compares it.
 func Indexes() ([]string, error) {
 	below := Table
 	below.Name = "users"
@@ -57,13 +57,14 @@ type users struct{ pages *sqlpage.Pages }
 func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := auth.From(r.Context())
 	may := p.Scope.On(scope.Read, "user")
-	// Filtering by what one may not read would be reading it, in many steps.
+	// A filter reveals the values that it compares. So a caller may filter only by
+	// what it may read.
 	q, err := schema.Parse(r.URL.RawQuery, may.Property)
 	if err != nil {
 		auth.Fail(w, r, err)
 		return
 	}
-	// After parsing, and with And: what the caller wrote can only narrow it.
+	// After parsing, and with And: the caller's own filter can only narrow the list.
 	own := q.And(paging.Eq("company", p.Org))
 	if ids, all := may.IDs(); !all {
 		own = own.And(paging.In("_id", ids...))
@@ -72,7 +73,7 @@ func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	page, more, err := u.page(ctx, own)
 	if err != nil {
-		auth.Fail(w, r, fmt.Errorf("%w: users: %w", auth.ErrUnavailable, err))
+		auth.Fail(w, r, auth.Unavailable(fmt.Errorf("users: %w", err)))
 		return
 	}
 	items := make([]json.RawMessage, len(page))

@@ -1,26 +1,25 @@
 // Package subdomain serves each org under a host of its own:
 // https://acme.example.com/api/v1/notes.
 //
-// Guard.Resolve finds org, version and path. It reads the Host header, which
-// the client writes. That does no harm: it says which org is asked for, as the
-// path does elsewhere, and the credential must be of that org. A proxy in front
-// must pass the header on.
+// Guard.Resolve finds org, version and path. It reads the Host header, which the
+// client writes. This is safe: the host only says which org is asked for, as the
+// path does elsewhere. The credential must be of that org. A proxy in front must
+// pass the header on.
 //
 // # What follows
 //
-// BaseURL stays one for the whole server, and what is made of it stays as it
-// is: Tenant.URL, and so the audience of tokens, is
-// https://api.example.com/acme/v1, and not the address that clients use. Whoever
-// mints takes it from Tenant.URL. It names the org, so that a token of one org
-// is never one of another.
+// The whole server has one BaseURL, and Tenant.URL is made from it. So the audience
+// of tokens is https://api.example.com/acme/v1, and not the address that clients
+// use. Code that mints tokens takes the audience from Tenant.URL. The URL names the
+// org, so that a token of one org is never valid for another.
 //
-// A client that signs has the address as its BaseURL: what it signs is the rest
-// behind it, /notes, which is what Resolve returns.
+// A client that signs has the address that it calls as its BaseURL, here
+// https://acme.example.com/api/v1. It signs the rest of the path, /notes. Resolve
+// returns the same rest.
 //
-// Cookies are bound to the host by their prefix __Host-. Subdomains are one site
-// to a browser all the same; that a page of one org cannot send requests with
-// the cookies of another is the work of the Manager's cross-origin check, which
-// needs the Host header, too.
+// The prefix __Host- binds cookies to the host. To a browser, subdomains are still
+// one site. The Manager's cross-origin check keeps a page of one org from sending
+// requests with the cookies of another. This check needs the Host header, too.
 package subdomain
 
 import (
@@ -29,7 +28,7 @@ import (
 	"strings"
 )
 
-// Resolve returns a function for Guard.Resolve of orgs below a domain such as
+// Resolve returns a function for Guard.Resolve, for orgs below a domain such as
 // "example.com".
 func Resolve(domain string) func(*http.Request) (org, version, rest string, ok bool) {
 	return func(r *http.Request) (org, version, rest string, ok bool) {
@@ -41,8 +40,8 @@ func Resolve(domain string) func(*http.Request) (org, version, rest string, ok b
 		if !ok {
 			return "", "", "", false
 		}
-		// The escaped path: what has been decoded once cannot be told from what
-		// was sent so, and a signature is made over what was sent.
+		// The escaped path: a decoded path does not show what was sent, and a
+		// signature covers what was sent.
 		path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/api/")
 		version, rest, _ = strings.Cut(path, "/")
 		return org, version, "/" + rest, ok

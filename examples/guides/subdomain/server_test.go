@@ -16,7 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// world is a server of two orgs, and an app of acme.
+// world is a server with two orgs, and an app of acme.
 type world struct {
 	clientKey string
 	secret    signing.Secret

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// The access rules. They apply in addition to scopes, and a request must pass both.
+// Every account of an org may read its objects. The rules do not mention other
+// orgs, because their objects are never found.
+
+// mayCreate allows members, and credentials that skip this rule.
+func mayCreate(p auth.Principal) error {
+	if p.SkipCreateACL || p.HasRole(member) {
+		return nil
+	}
+	return auth.ErrForbidden
+}
+
+// mayUpdate allows the author, administrators, and credentials that skip the rules
+// or have a grant of at least LevelUpdate.
+func mayUpdate(p auth.Principal, o *object) error {
+	return mayChange(p, o, scope.LevelUpdate)
+}
+
+// mayDelete allows the author, administrators, and credentials that skip the rules
+// or have a grant of at least LevelDelete.
+func mayDelete(p auth.Principal, o *object) error {
+	return mayChange(p, o, scope.LevelDelete)
+}
+
+func mayChange(p auth.Principal, o *object, level scope.Level) error {
+	if p.SkipACL || p.AtLeast(level) || p.HasRole(administrator) || o.isBy(p.Account) {
+		return nil
+	}
+	return auth.ErrForbidden
+}
+
+// mayWriteAs lets administrators name another author, and everybody else only
+// themselves.
+func mayWriteAs(p auth.Principal, values map[string]any) error {
+	author, named := values[authorPath]
+	if !named || author == p.Account || p.HasRole(administrator) {
+		return nil
+	}
+	return auth.ErrForbidden
+}
+
+// mayChangeAuthor refuses a new author to callers who may write the object only
+// through a grant or a skip. Those end with the credential, but an author may write
+// and delete the object for good.
+func mayChangeAuthor(p auth.Principal, o *object, changes map[string]any) error {
+	if _, named := changes[authorPath]; !named || o.isBy(p.Account) || p.HasRole(administrator) {
+		return nil
+	}
+	return auth.ErrForbidden
+}
+
+// administrators limits a route to accounts with that role. The scope that the
+// route needs is checked before.
+func administrators[T any](answer func(*http.Request) (T, error)) func(*http.Request) (T, error) {
+	return func(r *http.Request) (none T, err error) {
+		if !auth.From(r.Context()).HasRole(administrator) {
+			return none, auth.ErrForbidden
+		}
+		return answer(r)
+	}
+}
+
+// mayAdminister checks the scope and the role of an administrative route. It is for
+// routes that are also open to others.
+func mayAdminister(p auth.Principal, v scope.Verb) error {
+	need := scope.Admin(v)
+	switch {
+	case !p.Scope.Allows(need):
+		return &auth.Error{Detail: auth.DetailScope, Reason: need.String()}
+	case !p.HasRole(administrator):
+		return auth.ErrForbidden
+	}
+	return nil
+}
+
+// mayHandleTokensOf allows administrators, and the subject of the tokens. A
+// narrowed credential of the subject also needs the scope of administration.
+// Otherwise a token for one view could end all other tokens.
+func mayHandleTokensOf(p auth.Principal, subject string, v scope.Verb) error {
+	if subject == "" || subject != p.Account {
+		return mayAdminister(p, v)
+	}
+	if need := scope.Admin(v); isNarrow(p) && !p.Scope.Allows(need) {
+		return &auth.Error{Detail: auth.DetailScope, Reason: need.String()}
+	}
+	return nil
+}
+
+// isNarrow reports whether a scope narrows the principal's credential.
+func isNarrow(p auth.Principal) bool { return len(p.Granted.Missing(scope.Unscoped())) > 0 }
+
+// mayMake checks that a caller passes on no more than it may itself. What a session
+// makes outlives the session, so the session must be fresh.
+func mayMake(p auth.Principal, makings ...auth.Making) error {
+	if err := p.MayMake(p.HasRole(administrator), makings...); err != nil {
+		return err
+	}
+	return mustBeFresh(p)
+}
+
+func mustBeFresh(p auth.Principal) error {
+	if p.Mechanism == session.Name && time.Since(p.Authenticated) > stepUp {
+		return &auth.Error{Detail: auth.DetailReauthenticate}
+	}
+	return nil
+}

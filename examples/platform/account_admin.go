@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// provisioning serves the routes by which administrators manage the accounts of
+// others.
+type provisioning struct {
+	store    *store
+	sessions *session.Manager
+	factors  session.Factors
+	ledger   token.Ledger
+}
+
+// managedReply is an account as administrators see it.
+type managedReply struct {
+	accountReply
+	Disabled   bool   `json:"disabled"`
+	TokensFrom string `json:"tokensFrom,omitempty"` // tokens signed earlier are refused
+}
+
+func managed(a *account) managedReply {
+	return managedReply{replyOfAccount(a), a.Disabled, date(a.TokensFrom)}
+}
+
+func (h provisioning) list(r *http.Request) (envelope.List[managedReply], error) {
+	all, err := findAll[account](r.Context(), h.store.db,
+		"SELECT record FROM platform_accounts WHERE org = $1 ORDER BY id", auth.From(r.Context()).Org)
+	if err != nil {
+		return envelope.List[managedReply]{}, err
+	}
+	return ownPage(r, "account", each(all, managed))
+}
+
+func (h provisioning) get(r *http.Request) (managedReply, error) {
+	a, err := h.store.account(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
+	if err != nil {
+		return managedReply{}, err
+	}
+	return managed(a), nil
+}
+
+var provisioningForm = append(envelope.Form{{Path: "roles", Kind: envelope.Strings}}, registrationForm...)
+
+// create makes an account, and signs nobody in. An account without a password
+// cannot sign in: it is for keys and tokens.
+func (h provisioning) create(r *http.Request) (managedReply, error) {
+	values, err := readValues(r, provisioningForm)
+	if err != nil {
+		return managedReply{}, err
+	}
+	p := auth.From(r.Context())
+	a := newAccount(p.Org, values)
+	password, hasPassword := values["password"].(string)
+	if err := h.valid(r.Context(), a, password, hasPassword); err != nil {
+		return managedReply{}, err
+	}
+	if err := mayHaveRoles(p, a.ID, a.Roles); err != nil {
+		return managedReply{}, err
+	}
+	encoded := ""
+	if hasPassword {
+		if encoded, err = h.sessions.Hash(r.Context(), password); err != nil {
+			return managedReply{}, err
+		}
+	}
+	return managed(a), h.store.addAccount(r.Context(), *a, encoded)
+}
+
+func (h provisioning) valid(ctx context.Context, a *account, password string, hasPassword bool) error {
+	wrong := invalid{detail: auth.DetailBody}
+	validAccount(&wrong, a)
+	if hasPassword {
+		validPassword(&wrong, "password", password)
+	}
+	if err := h.validRoles(ctx, &wrong, a.Org, a.Roles, nil); err != nil {
+		return err
+	}
+	return wrong.orNil()
+}
+
+// validRoles looks up only the roles that are new to the account. A role that it
+// has may have been deleted, and the account may still keep or lose it.
+func (h provisioning) validRoles(ctx context.Context, wrong *invalid, org string, roles, has []string) error {
+	added := slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(has, role) })
+	known, err := h.store.Roles(ctx, org, added)
+	if err != nil {
+		return err
+	}
+	if once := slices.Compact(slices.Sorted(slices.Values(roles))); len(known) != len(added) || len(once) != len(roles) {
+		wrong.add("roles", "must be roles of the org, each once")
+	}
+	return nil
+}

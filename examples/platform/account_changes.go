@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+var accountPatch = envelope.Form{
+	{Path: "name", Kind: envelope.String, Null: true},
+	{Path: "roles", Kind: envelope.Strings},
+	{Path: "disabled", Kind: envelope.Boolean},
+	{Path: "resetSecondFactor", Kind: envelope.Boolean},
+	{Path: "tokensFrom", Kind: readInstant},
+}
+
+// maxAhead is how far tokensFrom may be in the future: as far as an iat.
+const maxAhead = time.Minute
+
+// update changes an account. A change that only takes something from the account
+// needs no more than the route's permission. Such changes disable it, remove roles
+// or end its tokens.
+func (h provisioning) update(r *http.Request) (managedReply, error) {
+	values, err := readValues(r, accountPatch)
+	if err != nil {
+		return managedReply{}, err
+	}
+	org := auth.From(r.Context()).Org
+	current, err := h.store.account(r.Context(), org, r.PathValue("id"))
+	if err != nil {
+		return managedReply{}, err
+	}
+	wrong := invalid{detail: auth.DetailBody}
+	name, _ := values["name"].(string)
+	validName(&wrong, name)
+	roles, _ := values["roles"].([]string)
+	if err := h.validRoles(r.Context(), &wrong, org, roles, current.Roles); err != nil {
+		return managedReply{}, err
+	}
+	from, _ := values["tokensFrom"].(time.Time)
+	if from.After(time.Now().Add(maxAhead)) {
+		wrong.add("tokensFrom", "is more than a minute ahead")
+	}
+	if err := wrong.orNil(); err != nil {
+		return managedReply{}, err
+	}
+	reset := values["resetSecondFactor"] == true
+	return h.change(r, reset, func(a *account) error {
+		setIfGiven(&a.Name, values, "name")
+		setIfGiven(&a.Roles, values, "roles")
+		setIfGiven(&a.Disabled, values, "disabled")
+		return a.endTokens(from)
+	})
+}
+
+// deactivate disables an account. In this instance all its credentials end at once.
+// In other instances, its sessions and the tokens in a ledger end at once. Its
+// other credentials end there when those instances no longer remember the account
+// as enabled.
+func (h provisioning) deactivate(r *http.Request) (managedReply, error) {
+	return h.disable(r, true)
+}
+
+// activate enables an account again. Sessions and tokens that had ended stay ended.
+func (h provisioning) activate(r *http.Request) (managedReply, error) {
+	return h.disable(r, false)
+}
+
+func (h provisioning) disable(r *http.Request, disabled bool) (managedReply, error) {
+	return h.change(r, false, func(a *account) error {
+		a.Disabled = disabled
+		return nil
+	})
+}
+
+// change alters the account that the request's path names, if its caller may. If
+// the account is then disabled, change ends its sessions and tokens. With reset, it
+// also removes the second factor.
+func (h provisioning) change(r *http.Request, reset bool, alter func(*account) error) (managedReply, error) {
+	ctx, p := r.Context(), auth.From(r.Context())
+	a, err := h.store.changeAccount(ctx, p.Org, r.PathValue("id"), func(a *account) error {
+		before := *a
+		if err := alter(a); err != nil {
+			return err
+		}
+		if a.Disabled {
+			a.Changed = time.Now()
+			a.TokensFrom = later(a.TokensFrom, auth.TokensFromNow(a.Changed, directoryStale))
+		}
+		return mayChangeAccount(p, &before, a, reset)
+	})
+	if err == nil && a.Disabled {
+		err = h.shutOut(ctx, a)
+	}
+	if err == nil && reset {
+		err = h.resetFactor(ctx, a)
+	}
+	if err != nil {
+		return managedReply{}, err
+	}
+	return managed(a), nil
+}
+
+// shutOut ends an account's sessions, and the tokens that the apps of its org have
+// issued for it.
+func (h provisioning) shutOut(ctx context.Context, a *account) error {
+	_, err := h.sessions.RevokeAll(ctx, a.Org, a.ID, "")
+	apps, failed := h.store.listApps(ctx, a.Org)
+	err = errors.Join(err, failed)
+	for _, app := range apps {
+		_, failed := h.ledger.RevokeSubject(ctx, app.ClientKey, a.ID)
+		err = errors.Join(err, storeFailed(failed))
+	}
+	return err
+}
+
+// resetFactor removes the second factor of an account, and ends the account's
+// sessions.
+func (h provisioning) resetFactor(ctx context.Context, a *account) error {
+	for {
+		f, err := h.factors.Factor(ctx, a.Org, a.ID)
+		if err != nil {
+			return storeFailed(err)
+		}
+		err = h.factors.Save(ctx, a.Org, a.ID, session.Factor{Version: f.Version})
+		if errors.Is(err, session.ErrConflict) {
+			continue // another request has changed it
+		}
+		if err != nil {
+			return storeFailed(err)
+		}
+		_, err = h.sessions.RevokeAll(ctx, a.Org, a.ID, "")
+		return err
+	}
+}
+
+// endTokens ends the account's tokens that were signed before a time. The zero time
+// ends none. The time only moves forward: an earlier one would make ended tokens
+// valid again.
+func (a *account) endTokens(from time.Time) error {
+	if from.IsZero() {
+		return nil
+	}
+	whole := from.Truncate(time.Second)
+	if whole.Before(from) {
+		whole = whole.Add(time.Second)
+	}
+	if whole.Before(a.TokensFrom) {
+		return wrongBody("tokensFrom", "only moves forward")
+	}
+	a.TokensFrom = whole
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// openRoles are the roles that anybody gets by registering.
+var openRoles = []string{member}
+
+// mayHaveRoles decides whether the caller may give an account roles. An account can
+// do everything that its roles permit, from anywhere and without an end. So the
+// caller must be allowed to pass on all of that. Roles that anybody gets by
+// registering need no more than the route.
+func mayHaveRoles(p auth.Principal, account string, roles []string) error {
+	whole := auth.Everything(account)
+	for _, role := range roles {
+		if !slices.Contains(openRoles, role) {
+			whole.Roles = append(whole.Roles, role)
+		}
+	}
+	if len(whole.Roles) == 0 {
+		return p.MayMake(p.HasRole(administrator))
+	}
+	return mayMake(p, whole)
+}
+
+// mayChangeAccount decides whether the caller may change an account from before to
+// after. Whoever enables an account or removes its second factor gives access to
+// all that the account can do.
+func mayChangeAccount(p auth.Principal, before, after *account, reset bool) error {
+	if reset || before.Disabled && !after.Disabled {
+		return mayMake(p, auth.Everything(after.ID))
+	}
+	var added []string
+	for _, role := range after.Roles {
+		if !slices.Contains(before.Roles, role) {
+			added = append(added, role)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	return mayHaveRoles(p, after.ID, added)
+}
+
+func (a *account) administers() bool { return !a.Disabled && slices.Contains(a.Roles, administrator) }
+
+// changeAccount alters an account and returns the new state. The accounts of one
+// org are changed one after the other, also by other instances. So an org always
+// keeps an administrator.
+func (s *store) changeAccount(ctx context.Context, org, id string, change func(*account) error) (*account, error) {
+	// Changes of one org wait for each other, and each holds a connection.
+	leave, err := s.queries.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	tx, err := begin(ctx, s.db.DB)
+	if err != nil {
+		return nil, storeFailed(err)
+	}
+	defer tx.Rollback()
+	// The update locks the org's row.
+	if _, err := tx.ExecContext(ctx, "UPDATE platform_orgs SET record = record WHERE code = $1", org); err != nil {
+		return nil, storeFailed(err)
+	}
+	a, err := find[account](ctx, tx, accountRow(org, id))
+	if err != nil {
+		return nil, err
+	}
+	administered := a.administers()
+	if err := change(a); err != nil {
+		return nil, err
+	}
+	if administered && !a.administers() {
+		if err := othersAdminister(ctx, tx, org, id); err != nil {
+			return nil, err
+		}
+	}
+	defer s.found.Invalidate(org) // see exec
+	_, err = tx.ExecContext(ctx, "UPDATE platform_accounts SET record = $3 WHERE org = $1 AND id = $2", org, id, asJSON(a))
+	if err = errors.Join(err, tx.Commit()); err != nil {
+		return nil, storeFailed(err)
+	}
+	return a, nil
+}
+
+// othersAdminister returns an error if no other account of the org is an enabled
+// administrator.
+func othersAdminister(ctx context.Context, tx *sql.Tx, org, id string) error {
+	others, err := findAll[account](ctx, tx, "SELECT record FROM platform_accounts WHERE org = $1 AND id <> $2", org, id)
+	if err != nil || slices.ContainsFunc(others, (*account).administers) {
+		return err
+	}
+	return &auth.Error{Detail: auth.DetailConflict, Reason: "the last administrator of the org"}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// appBody is the form of an app and its signing key (section 5.3 of the interface).
+var appBody = envelope.Form{
+	{Path: "name", Kind: envelope.String},
+	{Path: "exposeKeys", Kind: envelope.Boolean, Null: true},
+	{Path: "credential.account", Kind: envelope.String, Null: true},
+	{Path: "credential.accounts", Kind: envelope.Strings, Null: true},
+	{Path: "credential.scope", Kind: envelope.Strings, Null: true},
+	{Path: "credential.notBefore", Kind: readInstant, Null: true},
+	{Path: "credential.notAfter", Kind: readInstant, Null: true},
+	{Path: "credential.networks", Kind: envelope.Strings, Null: true},
+}
+
+// appPatch is appBody with the fields that a new app does not have. disabled must
+// not be null: a client must say that it enables an app.
+var appPatch = append(slices.Clone(appBody), envelope.Field{Path: "disabled", Kind: envelope.Boolean})
+
+const (
+	maxName         = 200 // bytes
+	maxRestrictions = 100 // for accounts, and for networks
+)
+
+// appChanges is a valid body of an app. What it does not name stays as it is. null
+// removes a restriction.
+type appChanges struct {
+	values   map[string]any
+	networks []netip.Prefix
+}
+
+// readApp reads and checks a body. current is the credential that it changes, nil
+// for a new app.
+func readApp(r *http.Request, current *signature.Credential) (*appChanges, error) {
+	fields, isNew := appPatch, current == nil
+	if isNew {
+		fields, current = appBody, new(signature.Credential)
+	}
+	values, err := readValues(r, fields)
+	if err != nil {
+		return nil, err
+	}
+	c := &appChanges{values: values}
+	wrong := invalid{detail: auth.DetailBody}
+	c.checkName(isNew, &wrong)
+	c.readNetworks(&wrong)
+	c.checkTimes(&wrong)
+	if err := c.checkAccounts(r, current, &wrong); err != nil {
+		return nil, err
+	}
+	if err := wrong.orNil(); err != nil {
+		return nil, err
+	}
+	chains, _ := values["credential.scope"].([]string)
+	return c, auth.TenantFrom(r.Context()).Vet("credential.scope", chains)
+}
+
+func (c *appChanges) checkName(isNew bool, wrong *invalid) {
+	name, given := c.values["name"].(string)
+	switch {
+	case !given && isNew:
+		wrong.add("name", "is required")
+	case given && (!isVisible(name) || len(name) > maxName || !isLine(name)):
+		wrong.add("name", fmt.Sprintf("must be a line of 1 to %d bytes", maxName))
+	}
+}
+
+// readNetworks accepts 192.0.2.0/24 and refuses 192.0.2.1/24: the latter may mean
+// one address or the whole network.
+func (c *appChanges) readNetworks(wrong *invalid) {
+	const path = "credential.networks"
+	texts, given := c.values[path].([]string)
+	if !given {
+		return
+	}
+	if len(texts) == 0 || len(texts) > maxRestrictions {
+		wrong.add(path, fmt.Sprintf("must be 1 to %d networks, or null for anywhere", maxRestrictions))
+		return
+	}
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if err != nil || network != network.Masked() || network.Addr().Is4In6() {
+			wrong.add(path, "must be networks such as 192.0.2.0/24 and 2001:db8::/32")
+			return
+		}
+		c.networks = append(c.networks, network)
+	}
+}
+
+// checkTimes compares the times of the body only. If one of them passes an earlier
+// setting of the other, nobody can use the credential.
+func (c *appChanges) checkTimes(wrong *invalid) {
+	from, hasFrom := c.values["credential.notBefore"].(time.Time)
+	to, hasTo := c.values["credential.notAfter"].(time.Time)
+	if hasFrom && hasTo && to.Before(from) {
+		wrong.add("credential.notAfter", "is before notBefore")
+	}
+}
+
+// checkAccounts refuses accounts that the org does not have. Accounts that the
+// credential has already are not looked up: they may be disabled.
+func (c *appChanges) checkAccounts(r *http.Request, current *signature.Credential, wrong *invalid) error {
+	if own, given := c.values["credential.account"].(string); given && own != current.Account {
+		if err := checkAccount(r, "credential.account", own, wrong); err != nil {
+			return err
+		}
+	}
+	others, _ := c.values["credential.accounts"].([]string)
+	if len(others) > maxRestrictions {
+		wrong.add("credential.accounts", fmt.Sprintf("at most %d", maxRestrictions))
+		return nil
+	}
+	for _, id := range others {
+		if slices.Contains(current.Accounts, id) {
+			continue
+		}
+		if err := checkAccount(r, "credential.accounts", id, wrong); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkAccount(r *http.Request, path, id string, wrong *invalid) error {
+	_, err := auth.TenantFrom(r.Context()).Account(r.Context(), id)
+	if auth.IsNotFound(err) {
+		wrong.add(path, "no such account")
+		return nil
+	}
+	return err
+}
+
+// enables reports whether an app is to be enabled.
+func (c *appChanges) enables() bool { return c.values["disabled"] == false }
+
+// restricts reports whether the body has any field of the credential.
+func (c *appChanges) restricts() bool {
+	for path := range c.values {
+		if strings.HasPrefix(path, "credential.") {
+			return true
+		}
+	}
+	return false
+}
+
+// apply makes the changes to an app.
+func (c *appChanges) apply(a *app) {
+	setIfGiven(&a.Name, c.values, "name")
+	setIfGiven(&a.ExposeKeys, c.values, "exposeKeys")
+	setIfGiven(&a.Disabled, c.values, "disabled")
+}
+
+// restrict makes the changes to a credential.
+func (c *appChanges) restrict(to *signature.Credential) {
+	setIfGiven(&to.Account, c.values, "credential.account")
+	setIfGiven(&to.Accounts, c.values, "credential.accounts")
+	setIfGiven(&to.Scope, c.values, "credential.scope")
+	setIfGiven(&to.NotBefore, c.values, "credential.notBefore")
+	setIfGiven(&to.NotAfter, c.values, "credential.notAfter")
+	if _, given := c.values["credential.networks"]; given {
+		to.Networks = c.networks
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// The limits of how many connections of the routes are in use at once, for pages of
+// objects and for changes of accounts. There is one limit per account, and one for
+// all accounts of an org together. Further requests wait for queryWait at most.
+const (
+	queriesEach   = 4
+	queriesPerOrg = 12 // of routeConnections: one org cannot take all of them, but two can
+	queryWait     = time.Second
+)
+
+// share limits how much is done at once for each account and for each org. Each
+// instance counts by itself.
+type share struct {
+	each, perOrg int
+	wait         time.Duration
+
+	mu    sync.Mutex
+	slots map[inOrg]*slots // the slots of an org have the empty name
+}
+
+// slots are the slots of one account or org, as long as anybody uses them.
+type slots struct {
+	taken chan struct{}
+	users int // how many callers have a slot or wait for one
+}
+
+func newShare(each, perOrg int, wait time.Duration) *share {
+	return &share{each: each, perOrg: perOrg, wait: wait, slots: make(map[inOrg]*slots)}
+}
+
+// enter takes a slot of the account in ctx and one of its org, until leave is
+// called. If one of them does not become free in time, the request is throttled.
+// Without an account and an app in ctx, there is no limit.
+func (s *share) enter(ctx context.Context) (leave func(), err error) {
+	p := auth.From(ctx)
+	name := cmp.Or(p.Account, p.App)
+	if name == "" {
+		return func() {}, nil
+	}
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	leaveOwn, err := s.take(ctx, inOrg{p.Org, name}, s.each, timer.C)
+	if err != nil {
+		return nil, err
+	}
+	// Taken last, so that an account cannot wait here with more callers than it has
+	// slots.
+	leaveOrg, err := s.take(ctx, inOrg{org: p.Org}, s.perOrg, timer.C)
+	if err != nil {
+		leaveOwn()
+		return nil, err
+	}
+	return func() { leaveOrg(); leaveOwn() }, nil
+}
+
+// take takes a slot of an account or org, which has most slots.
+func (s *share) take(ctx context.Context, whose inOrg, most int, late <-chan time.Time) (leave func(), err error) {
+	p := s.use(whose, most)
+	select {
+	case p.taken <- struct{}{}:
+		return func() { <-p.taken; s.done(whose, p) }, nil
+	case <-late:
+		err = throttled(time.Second)
+	case <-ctx.Done():
+		err = storeFailed(ctx.Err())
+	}
+	s.done(whose, p)
+	return nil, err
+}
+
+func (s *share) use(whose inOrg, most int) *slots {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.slots[whose]
+	if p == nil {
+		p = &slots{taken: make(chan struct{}, most)}
+		s.slots[whose] = p
+	}
+	p.users++
+	return p
+}
+
+func (s *share) done(whose inOrg, p *slots) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.users--; p.users == 0 {
+		delete(s.slots, whose)
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+)
+
+// facts are what a user of the demo orgs must know, as -demo-json writes them.
+type facts struct {
+	BaseURL            string `json:"base_url"`
+	Org                string `json:"org"`
+	ClientKey          string `json:"client_key"`
+	ClientSecret       string `json:"client_secret"`
+	AccountID          string `json:"account_id"`
+	AccountEmail       string `json:"account_email"`
+	AccountPassword    string `json:"account_password"`
+	TOTPAccountID      string `json:"totp_account_id"`
+	TOTPAccountEmail   string `json:"totp_account_email"`
+	TOTPPassword       string `json:"totp_account_password"`
+	TOTPSecret         string `json:"totp_secret"` // base32
+	AdminAccountID     string `json:"admin_account_id"`
+	NarrowClientKey    string `json:"narrow_client_key"` // its scope is object.read.c_message
+	NarrowClientSecret string `json:"narrow_client_secret"`
+	AdminEmail         string `json:"admin_email"`
+	AdminPassword      string `json:"admin_password"`
+	ReaderAccountID    string `json:"reader_account_id"` // its role has the scope object.read.c_message
+	ReaderEmail        string `json:"reader_email"`
+	ReaderPassword     string `json:"reader_password"`
+	OtherOrg           string `json:"other_org"`
+	OtherClientKey     string `json:"other_client_key"`
+	OtherClientSecret  string `json:"other_client_secret"`
+	OtherAccountID     string `json:"other_account_id"`
+	AdminToken         string `json:"admin_token"`
+	EphemeralToken     string `json:"ephemeral_token"`
+	LimitedToken       string `json:"limited_token"`
+	NarrowToken        string `json:"narrow_token"`
+}
+
+// write writes the facts to a file that only its owner can read.
+func (f *facts) write(file string) error {
+	body, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writePrivate(file, append(body, '\n'), os.Rename)
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tenantkit/tenantkit/auth/redisstore"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// stores are the stores of the library. They are in the database. With -redis, what
+// every request writes is in Redis.
+type stores struct {
+	replays  signing.Replays
+	ledger   token.Ledger
+	sessions session.Store
+	attempts session.Attempts
+
+	// These hold sealed secrets, and stay in the database.
+	credentials *sqlstore.Credentials
+	keys        *sqlstore.Keys
+	factors     *sqlstore.Factors
+
+	devices session.DeviceKey
+
+	sql   *sqlstore.Store
+	redis *redis.Client // nil without -redis
+}
+
+func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*stores, error) {
+	key, err := o.sealingKey()
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := sqlstore.NewSealer(key)
+	if err != nil {
+		return nil, err
+	}
+	devices, err := deviceKey(key)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := sqlstore.Open(ctx, s.guarded.DB, s.dialect, sqlstore.Options{
+		Sealer:           sealer,
+		UnsafeDurability: o.db == memoryDB, // the name memory: says as much
+	})
+	if err != nil {
+		return nil, fmt.Errorf("-db: %w", err)
+	}
+	// Reseal seals the secrets of an older key again. It fails if the key is not
+	// the key of the database: the file was lost, or each host has another one.
+	if err := kept.Reseal(ctx); errors.Is(err, sqlstore.ErrSealed) {
+		return nil, fmt.Errorf("-sealing-key-file: not the key that the secrets in the database were sealed with: %w", err)
+	} else if err != nil {
+		return nil, fmt.Errorf("-db: %w", err)
+	}
+	log.Info("stores", "db", kept.Guarantee())
+	all := &stores{
+		replays:  kept.Replays(),
+		ledger:   kept.Ledger(),
+		sessions: kept.Sessions(),
+		attempts: kept.Attempts(),
+		devices:  devices,
+		sql:      kept,
+	}
+	if o.db == memoryDB {
+		all.replays = signing.NewMemory(1_000_000)
+	}
+	all.credentials, err = kept.Credentials()
+	if err == nil {
+		all.keys, err = kept.Keys()
+	}
+	if err == nil {
+		all.factors, err = kept.Factors()
+	}
+	if err == nil && o.redis != "" {
+		err = all.moveToRedis(ctx, o.redis, log)
+	}
+	return all, err
+}
+
+// moveToRedis moves to Redis what every request writes.
+func (s *stores) moveToRedis(ctx context.Context, address string, log *slog.Logger) error {
+	settings, err := redis.ParseURL(address)
+	if err != nil {
+		return errors.New("-redis: not the address of a Redis") // the parser's error may show a password
+	}
+	settings.ContextTimeoutEnabled = true // the Guard's deadline ends a command
+	settings.MaxRetries = -1              // a claim that may have succeeded must not be repeated
+	s.redis = redis.NewClient(settings)
+	server, err := redisstore.Open(ctx, func(ctx context.Context, args ...any) (any, error) {
+		return s.redis.Do(ctx, args...).Result()
+	}, redisstore.Options{})
+	if err != nil {
+		return fmt.Errorf("-redis: %w", err)
+	}
+	log.Info("stores", "redis", server.Guarantee())
+	s.replays, s.attempts = server.Replays(), server.Attempts()
+	ledger, err := server.Ledger()
+	if err != nil {
+		return fmt.Errorf("-redis: %w", err)
+	}
+	sessions, err := server.Sessions()
+	if err != nil {
+		return fmt.Errorf("-redis: %w", err)
+	}
+	s.ledger, s.sessions = ledger, sessions
+	return nil
+}
+
+// sweep deletes expired rows until ctx ends. Writes delete some of them, too.
+func (s *stores) sweep(ctx context.Context, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Minute):
+		}
+		if err := s.sweepOnce(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("sweep", "cause", err)
+		}
+	}
+}
+
+// sweepOnce stops after a minute, so that a connection without an answer does not
+// end all sweeping.
+func (s *stores) sweepOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return s.sql.Sweep(ctx)
+}
+
+func (s *stores) close() error {
+	if s.redis == nil {
+		return nil
+	}
+	return s.redis.Close()
+}
+
+// sealingKey returns the key that encrypts the secrets in the database. A database
+// in memory gets a new one, which also ends with the process.
+func (o options) sealingKey() ([]byte, error) {
+	file := o.sealingKeyFile
+	if name, ok := strings.CutPrefix(o.db, sqliteDB); ok && file == "" {
+		file = name + ".key"
+	}
+	if file == "" {
+		return newSealingKey(), nil
+	}
+	key, err := readSealingKey(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = writeSealingKey(file); err == nil {
+			key, err = readSealingKey(file)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("-sealing-key-file: %w", err)
+	}
+	return key, nil
+}
+
+// deviceKey is derived from the sealing key. So all instances have the same one, it
+// survives a restart, and there is only one key to keep.
+func deviceKey(sealingKey []byte) (session.DeviceKey, error) {
+	return hkdf.Key(sha256.New, sealingKey, nil, "tenantkit platform: device cookies", sha256.Size)
+}
+
+func newSealingKey() []byte {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return key
+}
+
+// readSealingKey reads a key of 64 hexadecimal digits. Nobody but the owner may be
+// able to read the file.
+func readSealingKey(file string) ([]byte, error) {
+	text, err := readPrivate(file)
+	if err != nil {
+		return nil, err
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != 32 {
+		return nil, fmt.Errorf("%s is not 64 hexadecimal digits", file) // the content is not shown
+	}
+	return key, nil
+}
+
+// writeSealingKey makes a key, unless the file exists. If several instances start
+// at once, one of them makes it.
+func writeSealingKey(file string) error {
+	err := writePrivate(file, []byte(hex.EncodeToString(newSealingKey())+"\n"), os.Link)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+var kinds = map[paging.Type]envelope.Kind{
+	paging.String:  envelope.String,
+	paging.Integer: envelope.Integer,
+	paging.Boolean: envelope.Boolean,
+	paging.Date:    readDate,
+}
+
+// formOf returns the form of a new object of a schema, without hidden properties.
+func formOf(s *paging.Schema) (f envelope.Form) {
+	for _, p := range s.Properties {
+		if p.Hidden {
+			continue
+		}
+		kind := kinds[p.Type]
+		if p.List != nil {
+			kind = readNothing
+		}
+		f = append(f, envelope.Field{Path: p.Path, Kind: kind, Null: p.Path == languagePath})
+	}
+	return f
+}
+
+// changesOf returns the form of a change to an object. null removes a property that
+// a new object may lack. null for an object inside it removes the whole object, if
+// all its properties can be removed.
+func changesOf(s *paging.Schema) envelope.Form {
+	f := formOf(s)
+	whole := make(map[string]bool)
+	for i := range f {
+		p, _ := propertyOf(s, f[i].Path)
+		f[i].Null = p.Null
+		if parent, _, below := strings.Cut(p.Path, "."); below {
+			others, seen := whole[parent]
+			whole[parent] = p.Null && (others || !seen)
+		}
+	}
+	for path, null := range whole {
+		f = append(f, envelope.Field{Path: path, Null: null})
+	}
+	return f
+}
+
+func readNothing(string) (any, string) { return nil, "cannot be written" }
+
+func readDate(value string) (any, string) {
+	s, _ := envelope.String(value)
+	written, _ := s.(string)
+	if at, err := time.Parse(dateLayout, written); err != nil || at.Format(dateLayout) != written {
+		return nil, "must be a date such as 2026-01-02T03:04:05.000Z"
+	}
+	return written, ""
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/mempage"
+)
+
+// reply makes a handler of a function that returns a value or an error. The handler
+// sends the value, or the fault of the error. It begins its reply only when the
+// function has returned, so it cannot fail halfway.
+func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		// A database without an answer must not hold connections as long as clients
+		// wait. Otherwise no other request would get one.
+		ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+		defer cancel()
+		value, err := answer(r.WithContext(ctx))
+		if err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		auth.Reply(w, r, value)
+	}
+}
+
+// result is the answer with a value that is not an object of the platform.
+func result[T any](data T, err error) (envelope.Result[T], error) {
+	return envelope.Result[T]{Data: data}, err
+}
+
+// done is the answer of a route that has nothing else to say: true.
+func done(err error) (envelope.Result[bool], error) { return result(err == nil, err) }
+
+// replyAs is reply for a function that sets a cookie.
+func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		reply(func(r *http.Request) (T, error) { return answer(w, r) })(w, r)
+	}
+}
+
+// each applies show to each record.
+func each[R, T any](records []R, show func(R) T) (all []T) {
+	for _, record := range records {
+		all = append(all, show(record))
+	}
+	return all
+}
+
+// ownPage answers a list call on the platform's own records. It sends whole
+// records, whatever paths[] says, and can filter and sort by _id and object.
+func ownPage[T interface{ ItemID() string }](r *http.Request, object string, records []T) (envelope.List[T], error) {
+	q, err := (&paging.Schema{Object: object}).Parse(r.URL.RawQuery, nil)
+	if err != nil {
+		return envelope.List[T]{}, err
+	}
+	data, more := mempage.Page(records, q, func(record T, path string) (any, bool) {
+		if path == "_id" {
+			return record.ItemID(), true
+		}
+		return object, path == "object"
+	})
+	return envelope.List[T]{Data: data, HasMore: more}, nil
+}
+
+// date formats a time as the platform's objects do. The zero time is "".
+func date(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(dateLayout)
+}
+
+// orNull returns nil for "", which is null in JSON.
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// shownOnce is a secret, in the only reply that shows it.
+type shownOnce string

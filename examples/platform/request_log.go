@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// entry is the log line of one request. Handlers and middleware fill it in.
+type entry struct {
+	id       string
+	status   int        // 0 until the reply has begun
+	decision auth.Event // the Guard's last decision
+}
+
+type entryKey struct{}
+
+// entryOf returns the entry of a request, or an empty one outside logged.
+func entryOf(ctx context.Context) *entry {
+	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
+		return e
+	}
+	return new(entry)
+}
+
+// observe puts a decision of the Guard into the entry of its request.
+func observe(ctx context.Context, decision auth.Event) {
+	entryOf(ctx).decision = decision
+}
+
+// logged writes one line for each request: ids and codes, but no credential, no
+// query and no body. The client gets the request's id, too, so that it can ask
+// about the request.
+func logged(log *slog.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		e := &entry{id: rand.Text()}
+		w.Header().Set("Request-Id", e.id)
+		defer func() { log.LogAttrs(r.Context(), e.level(), "request", e.attrs(r, time.Since(began))...) }()
+		next.ServeHTTP(&entryWriter{w, e}, r.WithContext(context.WithValue(r.Context(), entryKey{}, e)))
+	})
+}
+
+// loggedPath replaces segments that are longer than names and ids. They may be
+// tokens or secrets that a client has sent in place of an id.
+func loggedPath(u *url.URL) string {
+	const longest = 40
+	segments := strings.Split(u.EscapedPath(), "/")
+	for i, segment := range segments {
+		if len(segment) > longest {
+			segments[i] = "…"
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+func (e *entry) level() slog.Level {
+	if e.status >= http.StatusInternalServerError {
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
+func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
+	attrs := []slog.Attr{
+		slog.String("request_id", e.id),
+		slog.String("method", r.Method),
+		slog.String("path", loggedPath(r.URL)),
+		slog.Int("status", e.status),
+		slog.Duration("took", took),
+	}
+	d := e.decision
+	for _, known := range []slog.Attr{
+		slog.String("org", d.Org),
+		slog.String("app", d.App),
+		slog.String("account", d.Account),
+		slog.String("fault", d.Detail),
+	} {
+		if known.Value.String() != "" {
+			attrs = append(attrs, known)
+		}
+	}
+	if d.Err != nil {
+		attrs = append(attrs, slog.Any("cause", d.Err))
+	}
+	return attrs
+}
+
+// entryWriter records the status of a reply.
+type entryWriter struct {
+	http.ResponseWriter
+	entry *entry
+}
+
+func (w *entryWriter) WriteHeader(status int) {
+	if w.entry.status == 0 && status >= http.StatusOK {
+		w.entry.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *entryWriter) Write(b []byte) (int, error) {
+	if w.entry.status == 0 {
+		w.entry.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *entryWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// secondFactor serves the routes by which an account gets, replaces and removes a
+// second factor.
+type secondFactor struct {
+	store    *store
+	sessions *session.Manager
+}
+
+type enrolmentReply struct {
+	Secret  shownOnce `json:"secret"`
+	OTPAuth shownOnce `json:"otpauth"` // for a QR code
+}
+
+func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelope.Result[enrolmentReply], err error) {
+	if err := noFields(r); err != nil {
+		return none, err
+	}
+	e, err := h.sessions.Enrol(r)
+	if err != nil {
+		return none, err
+	}
+	org := auth.TenantFrom(r.Context()).Org.Code
+	a, err := h.store.account(r.Context(), org, e.Account)
+	if err != nil {
+		return none, err
+	}
+	return result(enrolmentReply{
+		Secret:  shownOnce(e.Secret.Base32()),
+		OTPAuth: shownOnce(h.sessions.OTPAuth(org, a.Email, e.Secret)),
+	}, nil)
+}
+
+type recoveryReply struct {
+	RecoveryCodes []string `json:"recoveryCodes"` // shown once
+}
+
+func (h secondFactor) confirm(w http.ResponseWriter, r *http.Request) (none envelope.Result[recoveryReply], err error) {
+	code, err := readCode(r)
+	if err != nil {
+		return none, err
+	}
+	codes, err := h.sessions.Confirm(w, r, code)
+	return result(recoveryReply{codes}, err)
+}
+
+func (h secondFactor) remove(_ http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
+	code, err := readCode(r)
+	if err == nil {
+		err = h.sessions.Remove(r, code)
+	}
+	return done(err)
+}
+
+var codeForm = envelope.Form{{Path: "code", Kind: envelope.String, Required: true}}
+
+func readCode(r *http.Request) (string, error) {
+	values, err := readValues(r, codeForm)
+	code, _ := values["code"].(string)
+	return code, err
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// signIn serves the routes by which people sign in and out.
+type signIn struct {
+	store    *store
+	sessions *session.Manager
+	guard    *auth.Guard
+	quota    *quota // of registrations, by client address, because each hashes a password
+	proxies  proxies
+}
+
+// The limits of a password's length, in bytes. The library has limits of its own.
+const (
+	minPassword = 8
+	maxPassword = 1024
+)
+
+// ownPages refuses a request from a page of another origin before its body is read.
+// The Guard does so for routes that need a session. The routes of this file need
+// none yet.
+func ownPages(sessions *session.Manager, next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := sessions.SameOrigin(r); err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		next(w, r)
+	}
+}
+
+var registrationForm = envelope.Form{
+	{Path: "email", Kind: envelope.String},
+	{Path: "password", Kind: envelope.String},
+	{Path: "name", Kind: envelope.String},
+}
+
+// register makes an account with the role member, and signs it in.
+func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, error) {
+	org := auth.TenantFrom(r.Context()).Org.Code
+	if err := h.quota.take(inOrg{org, quotaName(h.proxies.addr(r))}); err != nil {
+		return accountReply{}, err
+	}
+	values, err := readValues(r, registrationForm)
+	if err != nil {
+		return accountReply{}, err
+	}
+	a := newAccount(org, values)
+	password, _ := values["password"].(string)
+	wrong := invalid{detail: auth.DetailBody}
+	validAccount(&wrong, a)
+	validPassword(&wrong, "password", password)
+	if err := wrong.orNil(); err != nil {
+		return accountReply{}, err
+	}
+	encoded, err := h.sessions.Hash(r.Context(), password)
+	if err != nil {
+		return accountReply{}, err
+	}
+	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
+		return accountReply{}, err
+	}
+	if _, err := h.sessions.Start(w, r, a.ID); err != nil {
+		return accountReply{}, err
+	}
+	return replyOfAccount(a), nil
+}
+
+// newAccount returns the account that a body describes. It is a member unless the
+// body says otherwise.
+func newAccount(org string, values map[string]any) *account {
+	a := &account{Account: auth.Account{ID: newID(), Org: org, Roles: []string{member}}}
+	setIfGiven(&a.Email, values, "email")
+	setIfGiven(&a.Name, values, "name")
+	setIfGiven(&a.Roles, values, "roles")
+	a.Email = strings.TrimSpace(a.Email)
+	return a
+}
+
+func validAccount(wrong *invalid, a *account) {
+	if name, host, ok := strings.Cut(a.Email, "@"); !ok || name == "" || host == "" || len(a.Email) > 254 || !isLine(a.Email) || hasFormat(a.Email) {
+		wrong.add("email", "must be an e-mail address")
+	}
+	validName(wrong, a.Name)
+}
+
+func validName(wrong *invalid, name string) {
+	switch {
+	case len(name) > 256:
+		wrong.add("name", "must have at most 256 bytes")
+	case !isLine(name):
+		wrong.add("name", "must be a line without control characters")
+	case name != "" && !isVisible(name):
+		wrong.add("name", "must have something to see")
+	}
+}
+
+func validPassword(wrong *invalid, path, password string) {
+	if len(password) < minPassword || len(password) > maxPassword {
+		wrong.add(path, "must have 8 to 1024 bytes")
+	}
+}
+
+var loginForm = envelope.Form{
+	{Path: "email", Kind: envelope.String},
+	{Path: "password", Kind: envelope.String},
+	{Path: "location.verificationToken", Kind: envelope.String},
+	{Path: "location.locationName", Kind: envelope.String}, // accepted and ignored
+	{Path: "location.singleUse", Kind: envelope.Boolean},
+}
+
+// login is one step or two. If the account has a second factor, a code is needed.
+// The code comes with the ticket of the first step, or with the password again.
+func (h signIn) login(w http.ResponseWriter, r *http.Request) (accountReply, error) {
+	values, err := readValues(r, loginForm)
+	if err == nil {
+		err = mustBeSingleUse(values)
+	}
+	if err != nil {
+		return accountReply{}, err
+	}
+	email, hasEmail := values["email"].(string)
+	password, hasPassword := values["password"].(string)
+	code, hasCode := values["location.verificationToken"].(string)
+	var p auth.Principal
+	switch {
+	case hasEmail && hasPassword:
+		p, err = h.sessions.Login(w, r, email, password, code)
+	case hasCode && !hasEmail && !hasPassword:
+		p, err = h.sessions.Verify(w, r, code)
+	default:
+		err = required(values, "email", "password")
+	}
+	if err != nil {
+		return accountReply{}, err
+	}
+	return h.store.ownAccount(r.Context(), p)
+}
+
+// mustBeSingleUse refuses a request to remember a location. Each login of an
+// account with a second factor needs a code of its own. If the server ignored the
+// request, the client would expect a next login without a code.
+func mustBeSingleUse(values map[string]any) error {
+	const path = "location.singleUse"
+	if values[path] == false {
+		return wrongBody(path, "must be true: no location is remembered")
+	}
+	return nil
+}
+
+// me answers with the account that the request acts as.
+func (h signIn) me(r *http.Request) (accountReply, error) {
+	return h.store.ownAccount(r.Context(), auth.From(r.Context()))
+}
+
+// statusReply is the only reply that has neither an object nor a list.
+type statusReply struct {
+	LoggedIn bool            `json:"loggedin"`
+	Account  *accountReply   `json:"account,omitempty"`
+	Fault    json.RawMessage `json:"fault,omitempty"`
+}
+
+// status tells a client whether its credentials are valid. If they are not, it does
+// not fail, but answers with their fault.
+func (h signIn) status(r *http.Request) (statusReply, error) {
+	p, err := h.guard.Check(r, auth.Authenticated)
+	refused, ok := errors.AsType[*auth.Error](err)
+	switch {
+	case err == nil:
+		reply, err := h.store.ownAccount(r.Context(), p)
+		return statusReply{LoggedIn: true, Account: &reply}, err
+	case !ok || refused.Fault().Status >= http.StatusInternalServerError:
+		return statusReply{}, err // a store failed, so the caller is not known
+	case refused.Detail == auth.DetailNoCredentials:
+		return statusReply{}, nil
+	}
+	return statusReply{Fault: refused.Fault().Encode(h.guard.Brand.Faults)}, nil
+}
+
+func (h signIn) logout(w http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
+	if err := noFields(r); err != nil {
+		return done(err)
+	}
+	return done(h.sessions.Logout(w, r))
+}
+
+var passwordForm = envelope.Form{{Path: "password", Kind: envelope.String, Required: true}}
+
+// reauthenticate makes the session fresh, for routes that need a fresh one.
+func (h signIn) reauthenticate(w http.ResponseWriter, r *http.Request) (accountReply, error) {
+	values, err := readValues(r, passwordForm)
+	if err != nil {
+		return accountReply{}, err
+	}
+	password, _ := values["password"].(string)
+	a, err := h.store.account(r.Context(), auth.From(r.Context()).Org, auth.From(r.Context()).Account)
+	if err != nil {
+		return accountReply{}, err
+	}
+	if _, err := h.sessions.Reauthenticate(w, r, a.Email, password); err != nil {
+		return accountReply{}, err
+	}
+	return replyOfAccount(a), nil
+}
+
+var changeForm = append(envelope.Form{{Path: "newPassword", Kind: envelope.String, Required: true}}, passwordForm...)
+
+// changePassword gives the account another password, and ends its other sessions.
+func (h signIn) changePassword(w http.ResponseWriter, r *http.Request) (accountReply, error) {
+	values, err := readValues(r, changeForm)
+	if err != nil {
+		return accountReply{}, err
+	}
+	password, next := values["password"].(string), values["newPassword"].(string)
+	wrong := invalid{detail: auth.DetailBody}
+	validPassword(&wrong, "newPassword", next)
+	if err := wrong.orNil(); err != nil {
+		return accountReply{}, err
+	}
+	p := auth.From(r.Context())
+	a, err := h.store.account(r.Context(), p.Org, p.Account)
+	if err != nil {
+		return accountReply{}, err
+	}
+	err = h.sessions.ChangePassword(w, r, a.Email, password, next, func(ctx context.Context, encoded string) error {
+		return h.store.changePassword(ctx, p.Org, p.Account, encoded)
+	})
+	if err != nil {
+		return accountReply{}, err
+	}
+	return replyOfAccount(a), nil
+}
