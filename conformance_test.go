@@ -9,10 +9,9 @@ import (
 	godiff "github.com/google/go-cmp/cmp"
 )
 
-// TestConformance holds the table of sentences to the tests: each row names
-// tests that exist, the rows are those of sentenceNumbers, and a case that has
-// the number of a sentence is named in its row. With -v it prints who proves
-// what.
+// TestConformance checks the table of sentences against the tests. Each row names tests that
+// exist, and the rows are those of sentenceNumbers. A case with the number of a sentence is named
+// in the sentence's row. With -v it prints which tests prove which sentence.
 func TestConformance(t *testing.T) {
 	tests := indexTests(t)
 	var numbers []string
@@ -43,7 +42,7 @@ func TestConformance(t *testing.T) {
 
 var sentenceNumber = regexp.MustCompile(`^\d(\.\d)*-\d+$`)
 
-// sentenceNumbers are the rows of the table, in order.
+// sentenceNumbers returns the rows of the table, in order.
 func sentenceNumbers() (numbers []string) {
 	for _, part := range []struct {
 		section string // and the item of its list

@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-var documents = append([]string{"README.md", "INTERFACE.md", "CONFORMANCE.md", "CAPACITY.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md"}, guides()...)
+var documents = append([]string{"README.md", "INTERFACE.md", "CONFORMANCE.md", "CAPACITY.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "RELEASE.md",
+	"internal/interop/README.md", "testdata/conformance/v1/README.md"}, guides()...)
 
-// guides are the pages about one thing each.
+// guides returns the pages about one subject each.
 func guides() []string {
 	pages, _ := filepath.Glob("examples/guides/*.md") // the pattern is well-formed
 	return pages
@@ -27,8 +28,8 @@ func TestGuidesAreChecked(t *testing.T) {
 	}
 }
 
-// block is a fenced block of a document, with the comment on the line above
-// its fence: <!-- examples/quickstart/main.go -->, <!-- run -->, <!-- output -->.
+// block is a fenced block of a document. The comment on the line above its fence marks it:
+// <!-- examples/quickstart/main.go -->, <!-- run -->, <!-- output -->.
 type block struct {
 	language, comment, text string
 }
@@ -53,9 +54,9 @@ func read(t *testing.T, document string) string {
 	return string(text)
 }
 
-// TestDocumentedCode holds each Go block, and each other one that names a file,
-// to the file named above it, which is compiled or run: the block is a part of
-// it, word for word, indentation aside. Files are named from the root.
+// TestDocumentedCode compares each Go block, and each other block that names a file, with the
+// file named above it. The block must be a part of that file, word for word, except for
+// indentation. Each file is compiled or run. File names are relative to the root.
 func TestDocumentedCode(t *testing.T) {
 	for _, document := range documents {
 		for _, b := range blocks(t, document) {
@@ -74,8 +75,7 @@ func TestDocumentedCode(t *testing.T) {
 	}
 }
 
-// unindented cuts the blanks around each line, and stands each between line
-// ends.
+// unindented cuts the spaces around each line, and puts each line between line ends.
 func unindented(text string) string {
 	out := "\n"
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -98,8 +98,8 @@ func TestDocumentedLinks(t *testing.T) {
 
 var citedTest = regexp.MustCompile("`(Test\\w+)`\\s+in\\s+\\[[^\\]]*\\]\\(([^)]+)\\)")
 
-// TestDocumentedTests looks for each test that a document cites, as `TestX` in a
-// folder that is linked.
+// TestDocumentedTests checks that each test exists that a document cites, as `TestX` in a folder
+// that is linked.
 func TestDocumentedTests(t *testing.T) {
 	for _, document := range documents {
 		for _, m := range citedTest.FindAllStringSubmatch(read(t, document), -1) {
@@ -111,9 +111,8 @@ func TestDocumentedTests(t *testing.T) {
 	}
 }
 
-// TestTranscript runs the README's blocks marked "run" in one shell, in
-// order, and compares what they print with the blocks marked "output", where
-// … stands for anything within a line.
+// TestTranscript runs the README's blocks marked "run" in one shell, in order. It compares their
+// output with the blocks marked "output", where … stands for any text within a line.
 func TestTranscript(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -138,8 +137,8 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// shell runs a script as a newcomer would, in the workspace, and returns what
-// it prints. What it started in the background ends with it.
+// shell runs a script in the workspace, as a new user would, and returns its output. It stops
+// what the script started in the background.
 func shell(t *testing.T, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestDocComments asks each exported function, type and method of the core for
-// a comment.
+// TestDocComments checks that each exported function, type and method of the core has a comment.
 func TestDocComments(t *testing.T) {
 	for folder, p := range documented(t) {
 		if p.Doc == "" {
@@ -27,15 +26,15 @@ func TestDocComments(t *testing.T) {
 	}
 }
 
-// selfExplained are methods whose meaning is that of an interface of the
-// standard library: what they print or give is said where the type is.
+// selfExplained lists methods whose meaning an interface of the standard library defines. The
+// comment of the type says what they return.
 var selfExplained = []string{
 	"Error", "Unwrap", "String", "GoString", "Format", "LogValue", "MarshalJSON", "MarshalText", "MarshalBinary", "ServeHTTP",
 }
 
-// TestExamples asks for an Example that shows each exported function of the
-// core, and each type that has methods: it uses the name, a constructor or a
-// constant of the type, or is about one of its methods or one that returns it.
+// TestExamples checks that an Example shows each exported function of the core, and each type
+// that has methods. The Example uses the name, a constructor or a constant of the type. Or it is
+// about one of the type's methods, or about a method that returns the type.
 func TestExamples(t *testing.T) {
 	var missing []string
 	for folder, p := range documented(t) {
@@ -49,8 +48,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// documented returns the documentation of the core's public packages, with
-// their Examples, by folder.
+// documented returns the documentation of the core's public packages, with their Examples, by
+// folder.
 func documented(t *testing.T) map[string]*doc.Package {
 	t.Helper()
 	packages := map[string]*doc.Package{}
@@ -101,8 +100,8 @@ func functionsOf(p *doc.Package) []*doc.Func {
 	return functions
 }
 
-// withoutOne returns the functions, and the types that have methods, that no
-// Example of the package shows.
+// withoutOne returns the functions, and the types with methods, that no Example of the package
+// shows.
 func withoutOne(p *doc.Package) (names []string) {
 	used := usedIn(examplesOf(p), p.Name)
 	for _, f := range functionsOf(p) {
@@ -134,8 +133,8 @@ func usedIn(examples []*doc.Example, pkg string) map[string]bool {
 	return used
 }
 
-// isShown reports whether an Example uses a constructor or a constant of the
-// type, or is one of a method.
+// isShown reports whether an Example uses a constructor or a constant of the type, or is one of a
+// method.
 func isShown(typ *doc.Type, used map[string]bool) bool {
 	return slices.ContainsFunc(typ.Funcs, func(f *doc.Func) bool { return used[f.Name] }) ||
 		slices.ContainsFunc(typ.Methods, func(m *doc.Func) bool { return len(m.Examples) > 0 }) ||
@@ -156,8 +155,8 @@ func isReturned(typ *doc.Type, p *doc.Package) bool {
 	return false
 }
 
-// resultsOf returns the names of the types of its own package that a method
-// returns, as values or pointers.
+// resultsOf returns the names of the types of the method's own package that it returns, as values
+// or pointers.
 func resultsOf(m *doc.Func) (names []string) {
 	if m.Decl.Type.Results == nil {
 		return nil

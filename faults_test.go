@@ -17,8 +17,8 @@ const (
 	endFaults   = "\n<!-- end -->\n"
 )
 
-// TestDocumentedFaults holds the table of faults in section 6 of the interface to
-// that in auth/fault.go, row by row and in its order.
+// TestDocumentedFaults compares the table of faults in section 6 of the interface with
+// auth/fault.go, row by row and in order.
 func TestDocumentedFaults(t *testing.T) {
 	const document = "INTERFACE.md"
 	text := read(t, document)
@@ -39,7 +39,7 @@ func TestDocumentedFaults(t *testing.T) {
 	}
 }
 
-// faultTable is what each detail answers.
+// faultTable returns the table of the fault of each detail.
 func faultTable(t *testing.T) string {
 	t.Helper()
 	var table strings.Builder

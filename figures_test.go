@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFigures holds the README's table of figures, and what CAPACITY.md repeats
-// of it, to the tables that were measured, so that one thing has one figure.
+// TestFigures compares the README's table of figures, and the figures that CAPACITY.md repeats,
+// with the measured tables. So each measurement has one figure everywhere.
 func TestFigures(t *testing.T) {
 	const results = "internal/peerbench/RESULTS.md"
 	measured := map[string]struct{ section, peer string }{
@@ -63,7 +63,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// figure is a ratio, a count or a time.
+// figure matches a ratio, a count or a time.
 var figure = regexp.MustCompile(`\b\d+(\.\d+)?( (ns|µs|ms))?\b`)
 
 func sectionOf(results, title string) string {

@@ -19,33 +19,33 @@ const (
 	jose = "github.com/go-jose/go-jose/v4"
 )
 
-// arrows is what the non-test files of each package of the core may import
-// besides the standard library: no more, and no less. Packages of ours are
-// named by folder. A new arrow is one word more in one line; a package that is
-// still to come may have its line already.
+// arrows lists what the non-test files of each package of the core import besides the standard
+// library. Imports must be exactly these. This module's packages are named by folder. A new
+// import is one more word in one line. A package that does not exist yet may already have a line.
 var arrows = map[string]string{
 	".": "",
 
 	"envelope": "internal/strictjson",
 	"scope":    "",
-	"signing":  "internal/baseurl internal/redacted internal/replaytable internal/urlpath",
-	"token":    "internal/baseurl internal/recent internal/redacted internal/strictjson scope " + jwt + " " + jose,
+	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath",
+	"token":    "internal/baseurl internal/clock internal/recent internal/redacted internal/strictjson scope " + jwt + " " + jose,
 
 	"paging":         "envelope internal/strictjson",
 	"paging/mempage": "paging",
-	"paging/sqlpage": "internal/prepared paging",
+	"paging/sqlpage": "internal/prepared internal/sqldialect paging",
 	"paging/walk":    "envelope internal/strictjson paging",
 
-	"auth":            "envelope internal/baseurl internal/recent internal/urlpath scope",
-	"auth/signature":  "auth scope signing",
-	"auth/bearer":     "auth scope token",
-	"auth/session":    "auth internal/redacted scope",
-	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/redacted signing token",
+	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
+	"auth/signature":  "auth internal/clock scope signing",
+	"auth/bearer":     "auth internal/clock scope token",
+	"auth/session":    "auth internal/clock internal/redacted scope",
+	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
 	"auth/redisstore": "auth auth/session signing token",
 	"auth/storetest":  "auth auth/session auth/signature signing token",
 	"auth/authtest":   "auth signing",
 
 	"internal/baseurl":     "",
+	"internal/clock":       "",
 	"internal/prepared":    "",
 	"internal/recent":      "",
 	"internal/redacted":    "",
@@ -54,14 +54,14 @@ var arrows = map[string]string{
 	"internal/rawhttp":     "",
 	"internal/printed":     "",
 	"internal/strictjson":  "",
-	"internal/api":         "", // tests alone
+	"internal/sqldialect":  "",
+	"internal/api":         "", // only tests
 }
 
-// stdlibOnly are the packages that compile no third-party code, however far
-// away it is imported.
+// stdlibOnly lists the packages that compile no third-party code, not even by indirect imports.
 var stdlibOnly = []string{"scope", "signing", "envelope", "paging", "auth/signature"}
 
-// required is all that go.mod may ask for, for tests too.
+// required lists all that go.mod may require, also for tests.
 var required = []string{jwt, jose, "github.com/google/go-cmp"}
 
 func TestArrows(t *testing.T) {
@@ -106,7 +106,7 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// listed is the part of `go list -json` that the arrows are read from.
+// listed is the part of `go list -json` that shows the imports of a package.
 type listed struct {
 	ImportPath    string
 	Standard      bool
@@ -115,8 +115,8 @@ type listed struct {
 	std map[string]bool
 }
 
-// outside returns the imports that are not the standard library's, ours by
-// folder, sorted.
+// outside returns the imports outside the standard library, sorted. This module's packages are
+// named by folder.
 func (p listed) outside(imports []string) []string {
 	var out []string
 	for _, path := range imports {
@@ -152,8 +152,8 @@ func corePackages(t *testing.T) map[string]listed {
 	return packages
 }
 
-// folderOf returns the folder of a package of ours, and any other import path
-// as it is.
+// folderOf returns the folder of a package of this module. It returns any other import path
+// unchanged.
 func folderOf(path string) string {
 	if path == module {
 		return "."
@@ -161,7 +161,7 @@ func folderOf(path string) string {
 	return strings.TrimPrefix(path, module+"/")
 }
 
-// goCommand runs the go command on the core module alone.
+// goCommand runs the go command on the core module only.
 func goCommand(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)

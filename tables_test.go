@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// Documents prove what they say by tables, whose last cell names tests.
+// Tables prove the statements of documents. The last cell of a row names tests.
 
 // row is a row of a table of a document.
 type row struct {
@@ -23,12 +23,12 @@ type row struct {
 	cells []string
 }
 
-// rows reads the rows of all tables below a heading of a document, which have
-// so many cells each. Headings of its parts begin with it, or it is their own.
+// rows returns the rows, with the given number of cells, of all tables below a heading of a
+// document. The headings of the tables' parts begin with that heading, or are equal to it.
 func rows(t *testing.T, document, heading string, cells int) (found []row) {
 	t.Helper()
 	var section, part string
-	body := false // behind the line of dashes of a table
+	body := false // after the line of dashes of a table
 	for line := range strings.Lines(read(t, document)) {
 		line = strings.TrimSpace(line)
 		if title, ok := strings.CutPrefix(line, "## "); ok {
@@ -61,7 +61,7 @@ func rows(t *testing.T, document, heading string, cells int) (found []row) {
 }
 
 func cellsOf(line string) []string {
-	const pipe = "\x00" // stands for one that separates nothing
+	const pipe = "\x00" // stands for a pipe that separates no cells
 	cells := strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, pipe), "|"), "|")
 	for i, cell := range cells {
 		cells[i] = strings.TrimSpace(strings.ReplaceAll(cell, pipe, "|"))
@@ -69,8 +69,8 @@ func cellsOf(line string) []string {
 	return cells
 }
 
-// testIndex knows the functions of the test files that are built here, and the
-// numbers of attacks and sentences that string literals in them begin with, both
+// testIndex holds the functions of the test files that are built on this system. It also holds
+// the numbers of attacks and sentences with which string literals in these files begin. Both are
 // by folder.
 type testIndex struct {
 	functions map[string][]string
@@ -79,7 +79,7 @@ type testIndex struct {
 
 type label struct {
 	number   string
-	function string // around it; empty for a table outside functions
+	function string // the function around it; empty for a table outside functions
 }
 
 var (
@@ -88,7 +88,7 @@ var (
 	caseName = regexp.MustCompile("^[\"`]([SNTCFPMK]\\d\\d[a-z]?|\\d(?:\\.\\d)*-\\d+)(?:[\"` ,:]|$)")
 )
 
-// holds reports the entries of a cell that name no test, and returns all.
+// holds reports the entries of a cell that name no test, and returns all entries.
 func (x testIndex) holds(t *testing.T, what, proof string) []string {
 	t.Helper()
 	names := strings.Split(proof, ", ")
@@ -100,8 +100,8 @@ func (x testIndex) holds(t *testing.T, what, proof string) []string {
 	return names
 }
 
-// prove checks one entry: "folder.TestName" or, for a test that labels its
-// cases, "folder.TestName/S03" or "folder.TestName/2.1-4".
+// prove checks one entry. It is "folder.TestName" or, for a test that labels its cases,
+// "folder.TestName/S03" or "folder.TestName/2.1-4".
 func (x testIndex) prove(entry string) error {
 	parts := testName.FindStringSubmatch(entry)
 	if parts == nil {
@@ -112,7 +112,7 @@ func (x testIndex) prove(entry string) error {
 		return fmt.Errorf("there is no %s in %s", function, folder)
 	}
 	labelled := slices.ContainsFunc(x.labels[folder], func(l label) bool {
-		// A table in a package variable belongs to whichever test ranges over it.
+		// A table in a package variable belongs to each test that uses it.
 		return l.number == number && (l.function == "" || l.function == function)
 	})
 	if number != "" && !labelled {
@@ -134,9 +134,9 @@ func (x testIndex) labelled(number string) string {
 	return cmp.Or(strings.Join(slices.Compact(sorted(tests)), ", "), "none")
 }
 
-// indexTests reads all test files of the tree that are built on this system: a
-// test in another never runs here. Walking it also tells the go command to run
-// this package's tests again when any file has changed.
+// indexTests reads all test files of the tree that are built on this system. A test in any other
+// file never runs here. Reading the tree also makes the go command run this package's tests again
+// after any change.
 func indexTests(t *testing.T) testIndex {
 	t.Helper()
 	x := testIndex{map[string][]string{}, map[string][]label{}}
@@ -187,7 +187,7 @@ func (x testIndex) add(folder string, file *ast.File) {
 	}
 }
 
-// says tells a call of t.Errorf and the like: its text is that of a failure, and
+// says reports whether n is a call of t.Errorf or the like. Its text is that of a failure, and
 // names no case.
 func says(n ast.Node) bool {
 	call, ok := n.(*ast.CallExpr)

@@ -10,9 +10,9 @@ import (
 	godiff "github.com/google/go-cmp/cmp"
 )
 
-// TestThreats holds the table of attacks to the tests: each row names tests
-// that exist, the rows are those of attackNumbers, and a named case is one of
-// the named test. With -v it prints who proves what.
+// TestThreats checks the table of attacks against the tests. Each row names tests that exist, and
+// the rows are those of attackNumbers. A named case is one of the named test. With -v it prints
+// which tests prove which row.
 func TestThreats(t *testing.T) {
 	tests := indexTests(t)
 	var numbers []string
@@ -34,14 +34,14 @@ func TestThreats(t *testing.T) {
 	}
 }
 
-// attackNumbers are the rows of the table, in order. A number is given once:
-// what is removed leaves a hole here, and the next attack takes the next one.
+// attackNumbers returns the rows of the table, in order. A number is never used again. If an
+// attack is removed, its number stays unused here, and a new attack gets the next number.
 func attackNumbers() (numbers []string) {
 	for _, group := range []struct {
 		letter string // signature, nonce, token, scope (chains), session and factor, paging, making, keys and stores
 		last   int
-		also   []string // variants of a number, behind it
-		never  int      // the number that nothing has
+		also   []string // variants of a number, after it
+		never  int      // the number that no attack has
 	}{
 		{"S", 22, []string{"S01b", "S10b", "S14b", "S15b"}, 0},
 		{"N", 15, []string{"N02b"}, 0},
@@ -65,8 +65,8 @@ func attackNumbers() (numbers []string) {
 	return numbers
 }
 
-// TestProtocol holds what is said of the protocol's own weaknesses to the
-// tests: what the library does about one is tested, or it is nothing.
+// TestProtocol checks that each weakness of the protocol has a test for what the library does
+// about it, or that the library does nothing.
 func TestProtocol(t *testing.T) {
 	tests := indexTests(t)
 	for _, r := range rows(t, "THREATS.md", "What the protocol itself leaves open", 4) {
@@ -81,8 +81,8 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// TestPackagesAreJudged asks of each package of the core what it trusts, what
-// it promises and what it leaves to its caller.
+// TestPackagesAreJudged checks that the document says of each package of the core what it trusts,
+// what it promises and what it leaves to its caller.
 func TestPackagesAreJudged(t *testing.T) {
 	var judged, packages []string
 	for _, r := range rows(t, "THREATS.md", "Package by package", 4) {
@@ -101,8 +101,8 @@ func TestPackagesAreJudged(t *testing.T) {
 	}
 }
 
-// TestRefusalsHaveABudget asks of each detail of package auth what a refusal with
-// it costs, and for a test.
+// TestRefusalsHaveABudget checks that each detail of package auth has the cost of a refusal, and
+// a test.
 func TestRefusalsHaveABudget(t *testing.T) {
 	chosenLater := map[string]string{
 		"conflict.unspecified":   "a handler's, of what it was admitted to change",
@@ -131,10 +131,10 @@ func TestRefusalsHaveABudget(t *testing.T) {
 	}
 }
 
-// quotedDetail is one in a cell: two names and a dot.
+// quotedDetail matches a detail in a cell: two names and a dot.
 var quotedDetail = regexp.MustCompile("`([a-zA-Z]+\\.[a-zA-Z]+)`")
 
-// details are the values of the Detail constants of package auth.
+// details returns the values of the Detail constants of package auth.
 func details(t *testing.T) (all []string) {
 	t.Helper()
 	for _, match := range detailConstant.FindAllStringSubmatch(read(t, "auth/fault.go"), -1) {
@@ -145,8 +145,8 @@ func details(t *testing.T) (all []string) {
 
 var detailConstant = regexp.MustCompile(`(?m)^\tDetail\w+ += "(.+)"$`)
 
-// TestUnsafeNames asks of each exported name that calls itself unsafe what it
-// gives up.
+// TestUnsafeNames checks that the document says of each exported name with Unsafe in it which
+// protection it gives up.
 func TestUnsafeNames(t *testing.T) {
 	var told, unsafe []string
 	for _, r := range rows(t, "THREATS.md", "What is unsafe by name", 2) {
@@ -164,7 +164,8 @@ func TestUnsafeNames(t *testing.T) {
 
 var unsafeName = regexp.MustCompile(`\bUnsafe\w+`)
 
-// TestSTRIDE asks each mechanism all six questions, and each answer for a test.
+// TestSTRIDE checks that each mechanism has an answer to all six questions, and each answer a
+// test.
 func TestSTRIDE(t *testing.T) {
 	questions := []string{"Spoofing", "Tampering", "Repudiation", "Information disclosure", "Denial of service", "Elevation of privilege"}
 	tests := indexTests(t)
@@ -183,8 +184,8 @@ func TestSTRIDE(t *testing.T) {
 	}
 }
 
-// TestRFC8725 asks for each of the best current practices in section 3 of RFC
-// 8725, and for a test.
+// TestRFC8725 checks that each of the best current practices in section 3 of RFC 8725 has an
+// answer and a test.
 func TestRFC8725(t *testing.T) {
 	tests := indexTests(t)
 	var got, want []string
@@ -200,9 +201,8 @@ func TestRFC8725(t *testing.T) {
 	}
 }
 
-// TestASVS holds the table of requirements to the tests: each row names some
-// that exist, leaves its answer to the application, or says that there is
-// nothing to test.
+// TestASVS checks the table of requirements against the tests. Each row names tests that exist,
+// or leaves its answer to the application, or says that there is nothing to test.
 func TestASVS(t *testing.T) {
 	tests := indexTests(t)
 	seen := map[string]bool{}
@@ -222,7 +222,7 @@ func TestASVS(t *testing.T) {
 	}
 }
 
-// none stands where there is nothing to test.
+// none is the entry of a cell if there is nothing to test.
 const none = "–"
 
 var requirement = regexp.MustCompile(`^V\d+\.\d+\.\d+$`)
