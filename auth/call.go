@@ -180,7 +180,7 @@ func (c *call) runMechanism(r *http.Request, m Mechanism) (Principal, error) {
 
 // verify checks what every mechanism must have checked before it recorded anything.
 func (c *call) verify(p *Principal) error {
-	if p.Org != c.tenant.Org.Code {
+	if p.Org != c.tenant.Org.Key() {
 		return errors.New("auth: a mechanism returned a principal of another org")
 	}
 	if p.Account == "" || p.Mechanism == "" {
@@ -248,7 +248,7 @@ func (c *call) observe(e *Error) {
 	c.mu.Lock()
 	event := Event{
 		Mechanism: c.principal.Mechanism,
-		Org:       c.tenant.Org.Code,
+		Org:       c.tenant.Org.Key(),
 		App:       c.principal.App,
 		Account:   c.principal.Account,
 		Allowed:   e == nil,

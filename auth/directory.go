@@ -15,6 +15,7 @@ import (
 //
 // Implementations are safe for concurrent use, and return when ctx ends.
 type Directory interface {
+	// Org finds an org by its present code. All other methods get its Key.
 	Org(ctx context.Context, code string) (*Org, error)
 	App(ctx context.Context, clientKey string) (*App, error)
 	Account(ctx context.Context, org, id string) (*Account, error)
@@ -23,12 +24,27 @@ type Directory interface {
 	Roles(ctx context.Context, org string, names []string) ([]Role, error)
 }
 
-// Org is a tenant.
+// Org is a tenant. Everything that is stored for it is stored under its Key.
 type Org struct {
-	Code     string // [a-z0-9][a-z0-9_-]{0,39}; public
-	Disabled bool   // requests get the answer of an unknown org
+	Code string // its name in URLs: [a-z0-9][a-z0-9_-]{0,39}; public
+
+	// ID identifies the org for ever, so that its Code can change: 1 to 64 of
+	// [A-Za-z0-9._~-]. An ID is never given to another org, not even after its org is gone.
+	// If it is empty, the Code takes its place, and must then never change or be given to
+	// another org.
+	ID string
+
+	// FormerCodes are earlier Codes. Tokens that were minted under them stay valid. Another
+	// org may have one of them as its Code by now.
+	FormerCodes []string
+
+	Disabled bool // requests get the answer of an unknown org
 	Session  SessionPolicy
 }
+
+// Key returns the ID, or the Code of an org without one. This is the org that stores, apps,
+// accounts, principals and events name. Only URLs and the audience of tokens have the Code.
+func (o *Org) Key() string { return cmp.Or(o.ID, o.Code) }
 
 // SessionPolicy holds an org's rules for its sessions (section 5.2 of the interface). It is
 // read with each request. A changed Idle and a shorter Max also apply to open sessions.
@@ -44,7 +60,7 @@ type SessionPolicy struct {
 // App is an application of an org. The mechanisms that use its secrets and keys store them.
 type App struct {
 	ClientKey string // unique over all orgs; public
-	Org       string
+	Org       string // Org.Key
 	Name      string
 	Disabled  bool
 }
@@ -52,7 +68,7 @@ type App struct {
 // Account is a user of an org.
 type Account struct {
 	ID       string
-	Org      string
+	Org      string // Org.Key
 	Roles    []string
 	Disabled bool
 	Changed  time.Time // sessions that began earlier are ended: password changed, account disabled

@@ -31,15 +31,21 @@ type Guard struct {
 	// Versions are the served version segments; nil: v2.
 	Versions []string
 
-	// Resolve finds the org, the version and the escaped path below the mount. It is for
-	// servers whose tenants are not in the first two path segments. It is called with a
-	// clean path. rest must start with a slash. If ok is false, the answer is 404. nil: the
-	// first two path segments.
-	Resolve func(r *http.Request) (org, version, rest string, ok bool)
+	// Audiences are further version segments whose tokens are valid at every version, such
+	// as v1 for tokens that were minted before v2 was served; nil: none. They need not be
+	// among the Versions.
+	Audiences []string
 
-	Brand Brand
+	// Resolve finds the org's code, the version and the escaped path below the mount. It is
+	// for servers whose tenants are not in the first two path segments. It is called with a
+	// clean path. rest must start with a slash. An error that wraps ErrNotFound is answered
+	// with 404, any other error with 503. ctx ends with the Timeout. nil: the first two path
+	// segments.
+	Resolve func(ctx context.Context, r *http.Request) (org, version, rest string, err error)
 
-	// Scopes is the grammar of the needs; nil: the standard grammar.
+	Brand Brand // of the Guard and its mechanisms
+
+	// Scopes is the grammar of needs, tokens, roles and credentials; nil: the standard grammar.
 	Scopes *scope.Grammar
 
 	// Deny writes refusals instead of the Guard, for another body or status. The headers of
@@ -54,11 +60,12 @@ type Guard struct {
 	// authentication together. Each limit starts at the first call that waits; 0: 500 ms.
 	Timeout time.Duration
 
-	Now func() time.Time // nil: time.Now
+	Now func() time.Time // of the Guard and its mechanisms; nil: time.Now
 
 	prepare  sync.Once
 	invalid  error
 	names    names
+	settings Settings
 	recorded recordedSets
 	stamps   stamps
 }
@@ -111,20 +118,33 @@ func (g *Guard) validate() (problems []error) {
 	problem(slices.Contains(g.Mechanisms, nil), "Mechanisms holds a nil one")
 	problem(slices.Contains(g.names.versions, "") || len(g.names.versions) == 0,
 		"Versions must hold at least one, and none that is empty")
+	problem(slices.Contains(g.Audiences, ""), "Audiences must not hold an empty one")
 	problem(!isHeaderPrefix(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
 	problem(strings.ContainsAny(g.Brand.Faults, ".\"\\"), "Brand.Faults must not hold a dot or a quote")
 	problem(g.Timeout < 0, "Timeout must not be negative")
-	for _, part := range g.parts() {
-		if err := part.Validate(); err != nil {
-			problems = append(problems, err)
-		}
+	problems = append(problems, g.Scopes.Validate())
+	for _, m := range g.Mechanisms {
+		problems = append(problems, g.validateMechanism(m))
 	}
 	return problems
+}
+
+func (g *Guard) validateMechanism(m Mechanism) error {
+	if v, ok := m.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return err
+		}
+	}
+	if b, ok := m.(Binder); ok {
+		return b.Bind(&g.settings)
+	}
+	return nil
 }
 
 // setNames derives the names that requests need from the configuration.
 func (g *Guard) setNames() {
 	g.Brand = g.Brand.withDefaults()
+	g.settings = Settings{g.Brand, g.Scopes, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
 	g.names.versions = g.Versions
 	if g.Versions == nil {
@@ -140,19 +160,6 @@ func (g *Guard) setLoopback() bool {
 	}
 	g.names.loopback = u.Scheme == "http" && isLoopback(u.Hostname())
 	return true
-}
-
-type validator interface{ Validate() error }
-
-// parts returns the parts of the configuration that have a Validate method.
-func (g *Guard) parts() []validator {
-	parts := []validator{g.Scopes}
-	for _, m := range g.Mechanisms {
-		if v, ok := m.(validator); ok {
-			parts = append(parts, v)
-		}
-	}
-	return parts
 }
 
 func (b Brand) withDefaults() Brand {
@@ -172,6 +179,13 @@ func isHeaderPrefix(prefix string) bool {
 	return !strings.ContainsFunc(prefix, func(r rune) bool {
 		return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
+}
+
+// Settings returns what the Guard says for all its mechanisms, with the defaults filled in. It
+// panics if the Guard is not valid.
+func (g *Guard) Settings() *Settings {
+	g.mustBeValid()
+	return &g.settings
 }
 
 // Mount takes requests to /{org}/{version}/… and passes them to next, with the tenant in
@@ -225,7 +239,9 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 		w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE")
 		return "", &Error{Detail: DetailMethod}
 	}
-	org, version, rest, err := g.resolve(r, path)
+	c.lookup.Context, c.lookup.timeout = c.Context, g.timeout()
+	defer c.lookup.stop()
+	org, version, rest, err := g.resolve(&c.lookup, r, path)
 	if err != nil {
 		return "", err
 	}
@@ -245,16 +261,20 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	return rest, nil
 }
 
-func (g *Guard) resolve(r *http.Request, path string) (org, version, rest string, err error) {
-	var ok bool
+func (g *Guard) resolve(ctx context.Context, r *http.Request, path string) (org, version, rest string, err error) {
 	if g.Resolve == nil {
-		org, version, rest, ok = splitMount(path)
-	} else {
-		org, version, rest, ok = g.Resolve(r)
-		ok = ok && urlpath.IsClean(rest)
+		org, version, rest, ok := splitMount(path)
+		if !ok {
+			return "", "", "", ErrNotFound
+		}
+		return org, version, rest, nil
 	}
-	if !ok {
-		return "", "", "", &Error{Detail: DetailNotFound}
+	org, version, rest, err = g.Resolve(ctx, r)
+	switch {
+	case err != nil:
+		return "", "", "", lookup("mount", true, err)
+	case !urlpath.IsClean(rest):
+		return "", "", "", ErrNotFound
 	}
 	return org, version, rest, nil
 }
@@ -263,8 +283,6 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 	if !isOrg(code) {
 		return nil, &Error{Detail: DetailUnknownOrg}
 	}
-	c.lookup.Context, c.lookup.timeout = c.Context, g.timeout()
-	defer c.lookup.stop()
 	org, err := g.Directory.Org(&c.lookup, code)
 	if err = lookup("org", org == nil, err); errors.Is(err, ErrUnavailable) {
 		return nil, err
@@ -275,8 +293,13 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 	if org.Disabled || org.Code != code {
 		return nil, &Error{Detail: DetailUnknownOrg}
 	}
+	if !isKey(org.Key()) {
+		return nil, errOrgID
+	}
 	return org, nil
 }
+
+var errOrgID = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
 
 // chooseMechanism returns the index of the mechanism whose credential the request presents.
 // If two have the same presence, it refuses the request before either records anything.

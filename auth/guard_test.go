@@ -438,10 +438,13 @@ func TestTheZeroNeedIsRefused(t *testing.T) {
 
 func TestResolveServesOtherShapes(t *testing.T) {
 	g := guard()
-	g.Resolve = func(r *http.Request) (org, version, rest string, ok bool) {
-		org, _, ok = strings.Cut(r.Host, ".")
+	g.Resolve = func(_ context.Context, r *http.Request) (org, version, rest string, err error) {
+		org, _, ok := strings.Cut(r.Host, ".")
 		rest, found := strings.CutPrefix(r.URL.EscapedPath(), "/api/v2")
-		return org, "v2", rest, ok && found
+		if !ok || !found {
+			return "", "", "", fmt.Errorf("no tenant: %w", auth.ErrNotFound)
+		}
+		return org, "v2", rest, nil
 	}
 	mux := g.Mux()
 	mux.HandleFunc("GET /notes/{id}", auth.Public, func(w http.ResponseWriter, r *http.Request) {

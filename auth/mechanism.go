@@ -3,6 +3,9 @@ package auth
 import (
 	"context"
 	"net/http"
+	"time"
+
+	"github.com/tenantkit/tenantkit/scope"
 )
 
 // Mechanism is one way to prove who is calling.
@@ -27,6 +30,27 @@ type Mechanism interface {
 	// mechanism ran, and nil otherwise. The Guard calls Challenge for each 401. For a missing
 	// scope it calls only the mechanism that authenticated the request. "" adds no header.
 	Challenge(err error) string
+}
+
+// Binder is a Mechanism that checks its own settings against those of its Guard.
+// Guard.Validate calls Bind, with the value that Tenant.Settings returns later. Bind returns
+// an error if a setting of the mechanism contradicts them, or if the mechanism is bound to
+// other settings already.
+type Binder interface {
+	Bind(s *Settings) error
+}
+
+// Settings are what a Guard says once for all its mechanisms. They do not change.
+type Settings struct {
+	Brand  Brand
+	Scopes *scope.Grammar   // nil: the standard grammar
+	Now    func() time.Time // nil: time.Now
+}
+
+// Same reports whether a mechanism that is bound to s can serve a Guard with the settings t.
+// Clocks cannot be compared. So those of two Guards must both be the system's.
+func (s *Settings) Same(t *Settings) bool {
+	return s == t || s.Brand == t.Brand && s.Scopes == t.Scopes && s.Now == nil && t.Now == nil
 }
 
 // Presence says how a request carries a mechanism's credential.

@@ -25,6 +25,13 @@ func isOrg(code string) bool {
 	return true
 }
 
+// isKey reports whether a text can be the Key of an org. It is part of cookie names.
+func isKey(key string) bool {
+	return key != "" && len(key) <= 64 && !strings.ContainsFunc(key, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._~-", r))
+	})
+}
+
 // isMethod reports whether a method name has only upper-case letters and hyphens, as all
 // registered names do. Methods are case-sensitive (RFC 9110, section 9.1), and a signature
 // covers them in upper case.

@@ -14,7 +14,7 @@ import (
 // request: a change of a copy does not affect other requests. The zero Principal is nobody
 // and may do nothing.
 type Principal struct {
-	Org       string // code of the org it belongs to, always that of the URL
+	Org       string // Org.Key of the org it belongs to, always the org of the URL
 	App       string // client key of the app it came through; empty for a session
 	Account   string // id of the account it acts as
 	Caller    string // id of the account that called; differs from Account under an override

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // Tenant is the org of a request, for mechanisms and handlers. Its look-ups are bound to that
@@ -28,6 +30,24 @@ func (t *Tenant) Brand() Brand { return t.guard.Brand }
 
 // URL returns BaseURL/org/version, which is the audience of tokens.
 func (t *Tenant) URL() string { return t.guard.BaseURL + "/" + t.Org.Code + "/" + t.Version }
+
+// Takes reports whether tokens of this audience are valid here: those for URL, those for one
+// of the Guard's Audiences, and those for a former code of the org. The key that signed the
+// token must belong to the org in any case.
+func (t *Tenant) Takes(audience string) bool {
+	rest, ok := strings.CutPrefix(audience, t.guard.BaseURL+"/")
+	code, version, found := strings.Cut(rest, "/")
+	if !ok || !found || code != t.Org.Code && !slices.Contains(t.Org.FormerCodes, code) {
+		return false
+	}
+	return version == t.Version || slices.Contains(t.guard.Audiences, version)
+}
+
+// Settings returns the Guard's settings.
+func (t *Tenant) Settings() *Settings { return &t.guard.settings }
+
+// Now returns the time by the Guard's clock.
+func (t *Tenant) Now() time.Time { return t.guard.now() }
 
 // Loopback reports whether the server's BaseURL is http on a loopback host. Only there
 // cookies work without TLS. It does not depend on the listener's address.
@@ -58,7 +78,7 @@ func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
 	// The directory finds apps by client key alone, so the org is checked here, once for all
 	// mechanisms. Some databases ignore case when they compare text. An app or account that
 	// had several names would have its limits several times.
-	if app.Org != t.Org.Code || app.ClientKey != clientKey || app.Disabled {
+	if app.Org != t.Org.Key() || app.ClientKey != clientKey || app.Disabled {
 		return nil, fmt.Errorf("app of another org or key, or disabled: %w", ErrNotFound)
 	}
 	return app, nil
@@ -67,11 +87,11 @@ func (t *Tenant) App(ctx context.Context, clientKey string) (*App, error) {
 // Account returns an account of this org. It returns ErrNotFound if no account has exactly
 // this id, or if the account is disabled. Any other error wraps ErrUnavailable.
 func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
-	account, err := t.guard.Directory.Account(ctx, t.Org.Code, id)
+	account, err := t.guard.Directory.Account(ctx, t.Org.Key(), id)
 	if err := lookup("account", account == nil, err); err != nil {
 		return nil, err
 	}
-	if account.Org != t.Org.Code || account.ID != id || account.Disabled {
+	if account.Org != t.Org.Key() || account.ID != id || account.Disabled {
 		return nil, fmt.Errorf("account of another org or id, or disabled: %w", ErrNotFound)
 	}
 	return account, nil
@@ -80,7 +100,7 @@ func (t *Tenant) Account(ctx context.Context, id string) (*Account, error) {
 // Roles returns the roles of this org with exactly these names. It leaves unknown names out.
 // The error wraps ErrUnavailable.
 func (t *Tenant) Roles(ctx context.Context, names []string) ([]Role, error) {
-	roles, err := t.guard.Directory.Roles(ctx, t.Org.Code, names)
+	roles, err := t.guard.Directory.Roles(ctx, t.Org.Key(), names)
 	if err != nil {
 		return nil, Unavailable(fmt.Errorf("role look-up: %w", err))
 	}

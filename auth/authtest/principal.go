@@ -32,7 +32,7 @@ func (as) Presented(*http.Request) auth.Presence { return auth.Header }
 func (a as) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	p := a.principal
 	if p.Org == "" {
-		p.Org = t.Org.Code
+		p.Org = t.Org.Key()
 	}
 	return p, nil
 }

@@ -94,7 +94,7 @@ func Made(ctx context.Context, t *auth.Tenant, r token.Record) error {
 
 func (a *attempt) principal(v *token.Verified) auth.Principal {
 	return auth.Principal{
-		Org:       a.tenant.Org.Code,
+		Org:       a.tenant.Org.Key(),
 		App:       v.Issuer(),
 		Account:   v.Subject(),
 		Caller:    v.Subject(),

@@ -46,7 +46,7 @@ func (c certs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	keys, err := c.keys.Exposed(ctx, t.Org.Code)
+	keys, err := c.keys.Exposed(ctx, t.Org.Key())
 	if err != nil {
 		auth.Fail(w, r, auth.Unavailable(fmt.Errorf("exposed keys: %w", err)))
 		return

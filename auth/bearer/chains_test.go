@@ -131,7 +131,7 @@ func newLab(t testing.TB, seed uint64, newLedger func(testing.TB, *authtest.Cloc
 	l.minting = newMinting(t, func(w *world) {
 		w.directory.PutApp(auth.App{ClientKey: appC, Org: "acme"})
 		w.putPair(t, 3, appC, "acme")
-		w.mechanism.Verifier.Ledger, w.mechanism.Verifier.Now, w.guard.Now = l.ledger, clock.Now, clock.Now
+		w.mechanism.Verifier.Ledger, w.guard.Now = l.ledger, clock.Now
 		w.guard.Mechanisms = append(w.guard.Mechanisms, loggedIn{}, &signature.Mechanism{
 			Credentials: credentials, Replays: accepting{}, Policy: signing.Policy{Now: clock.Now},
 			ClientAddr: func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("Test-Address")) },

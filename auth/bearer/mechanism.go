@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/token"
@@ -19,8 +20,8 @@ const Name = "bearer"
 // after every other check. The fields must not be changed once the Mechanism is in use. Its
 // methods are safe for concurrent use.
 type Mechanism struct {
-	// Verifier is required, with its Keys. The mechanism uses a copy, with the Namespace of the
-	// Brand of the one Guard that it serves. The Verifier's own Admit and Spent, if any, run
+	// Verifier is required, with its Keys. The mechanism uses a copy that has the Guard's
+	// namespace, grammar and clock: leave these fields empty. The Verifier's own Admit and Spent, if any, run
 	// after the mechanism's checks. They refuse with an *auth.Error. Any other error counts as a
 	// failure of a store.
 	Verifier *token.Verifier
@@ -30,8 +31,13 @@ type Mechanism struct {
 	// the interface).
 	Ceiling bool
 
-	prepare   sync.Once
-	brand     auth.Brand // of the one Guard it serves
+	binding sync.Mutex
+	bound   atomic.Pointer[bound]
+}
+
+// bound is what follows from the settings of the Guard.
+type bound struct {
+	settings  *auth.Settings
 	verifier  token.Verifier
 	clientKey string // name of the header
 }
@@ -42,6 +48,39 @@ func (m *Mechanism) Validate() error {
 		return errors.New("bearer: Mechanism.Verifier with its Keys is required")
 	}
 	return nil
+}
+
+// Bind implements auth.Binder.
+func (m *Mechanism) Bind(s *auth.Settings) error {
+	m.binding.Lock()
+	defer m.binding.Unlock()
+	v := *m.Verifier
+	switch b := m.bound.Load(); {
+	case b != nil && b.settings.Same(s):
+		return nil
+	case b != nil:
+		// The claims of another brand would be unknown, and so limit nothing.
+		return errors.New("bearer: one Mechanism serves Guards of different settings")
+	case v.Namespace != "" && v.Namespace != s.Brand.Claims:
+		return errors.New("bearer: Verifier.Namespace is not that of the Guard's Brand: leave it empty")
+	case v.Scopes != nil && v.Scopes != s.Scopes:
+		return errors.New("bearer: Verifier.Scopes is not the Guard's grammar: leave it empty")
+	case v.Now != nil:
+		return errors.New("bearer: the clock of a Verifier is the Guard's: leave Verifier.Now empty")
+	}
+	v.Namespace, v.Scopes, v.Now = s.Brand.Claims, s.Scopes, s.Now
+	m.bound.Store(&bound{s, v, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
+	return nil
+}
+
+// boundTo returns what follows from the settings. It binds a Mechanism that is wrapped by one
+// that has no Bind.
+func (m *Mechanism) boundTo(s *auth.Settings) (*bound, error) {
+	if b := m.bound.Load(); b != nil && b.settings.Same(s) {
+		return b, nil
+	}
+	err := m.Bind(s)
+	return m.bound.Load(), err
 }
 
 // Presented implements auth.Mechanism. It checks only for the scheme. A malformed token after the
@@ -68,22 +107,20 @@ func isBearer(value string) bool {
 //
 // Details of its errors are auth.DetailAmbiguous, DetailInvalidToken, DetailTokenExpired,
 // DetailTokenNotActive and DetailKeyMismatch, and those of the Verifier's Admit. Any other error
-// wraps auth.ErrUnavailable, except if the mechanism was given to Guards of two brands.
+// wraps auth.ErrUnavailable, except if the mechanism was given to Guards of different settings.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	brand := t.Brand()
-	m.prepare.Do(func() { m.prepareFor(brand) })
-	if m.brand.Header != brand.Header || m.brand.Claims != brand.Claims {
-		// The claims of another brand would be unknown, and so limit nothing.
-		return auth.Principal{}, errors.New("bearer: one Mechanism serves Guards of different brands")
+	b, err := m.boundTo(t.Settings())
+	if err != nil {
+		return auth.Principal{}, err
 	}
-	raw, clientKey, err := m.credential(r.Header)
+	raw, clientKey, err := b.credential(r.Header)
 	if err != nil {
 		return auth.Principal{}, err
 	}
 	a := attempt{tenant: t, ceiling: m.Ceiling}
-	verified, err := m.verifier.Verify(ctx, raw, token.Expect{
-		Audience:  t.URL(),
-		Org:       t.Org.Code,
+	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
+		Takes:     t.Takes,
+		Org:       t.Org.Key(),
 		ClientKey: clientKey,
 		Admit:     a.admit,
 		Spent:     a.checkMakers,
@@ -94,17 +131,9 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	return a.principal(verified), nil
 }
 
-// prepareFor sets what depends on a Guard's brand.
-func (m *Mechanism) prepareFor(b auth.Brand) {
-	m.brand = b
-	m.clientKey = http.CanonicalHeaderKey(b.Header + "Client-Key")
-	m.verifier = *m.Verifier
-	m.verifier.Namespace = b.Claims
-}
-
 // credential reads the token, and the client key that may be sent with it.
-func (m *Mechanism) credential(h http.Header) (raw, clientKey string, err error) {
-	keys, values := h[m.clientKey], h["Authorization"]
+func (b *bound) credential(h http.Header) (raw, clientKey string, err error) {
+	keys, values := h[b.clientKey], h["Authorization"]
 	if len(values) > 1 || len(keys) > 1 {
 		return "", "", &auth.Error{Detail: auth.DetailAmbiguous}
 	}

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/token"
 )
 
 // Mint decides by Within whether a principal may mint a token, and signs it. A route that mints
-// needs only this call. Mint reads the Minter's clock once, for the decision and the signature.
-// It returns the claims as they were signed.
+// needs only this call. Mint reads the Guard's clock once, for the decision and the signature.
+// It returns the claims as they were signed. A Minter whose namespace or grammar is not the
+// Guard's is an error: its tokens would be refused, or mean something else.
 //
 // The token omits the roles that its subject has anyway. Its record in the ledger names its
 // maker: the account, the client key of a signature, the token.
@@ -27,12 +27,15 @@ import (
 //   - auth.DetailInvalidToken: the maker's token was revoked meanwhile.
 //   - An *auth.BeyondError with the option lineage: it would be the sixth maker in a row.
 func Mint(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, m *token.Minter, w Wish) (token.Token, token.Claims, error) {
-	now := clock.Now(m.Now)
+	now := t.Now()
+	minter, err := minterOf(m, t.Settings())
+	if err != nil {
+		return "", token.Claims{}, err
+	}
 	claims, err := decide(ctx, by, admin, t, w, now)
 	if err != nil {
 		return "", token.Claims{}, err
 	}
-	minter := *m
 	minter.Now = func() time.Time { return now }
 	minter.Lineage = lineage(by, claims.Subject)
 	w.Claims = claims
@@ -45,6 +48,28 @@ func Mint(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, m 
 		}
 	}
 	return signed, claims, mintFault(err)
+}
+
+// Minter returns a Minter with the namespace, the grammar and the clock of a Guard, for tokens
+// that are minted outside of requests. ledger may be nil for ephemeral tokens. Minter panics if
+// the Guard is not valid.
+func Minter(g *auth.Guard, signers token.Signers, ledger token.Ledger) *token.Minter {
+	s := g.Settings()
+	return &token.Minter{Signers: signers, Ledger: ledger, Scopes: s.Scopes, Namespace: s.Brand.Claims, Now: s.Now}
+}
+
+// minterOf returns a copy of a Minter with the Guard's settings, or an error if they contradict
+// its own.
+func minterOf(m *token.Minter, s *auth.Settings) (token.Minter, error) {
+	minter := *m
+	switch {
+	case m.Namespace != "" && m.Namespace != s.Brand.Claims:
+		return minter, errors.New("bearer: Minter.Namespace is not that of the Guard's Brand")
+	case m.Scopes != nil && m.Scopes != s.Scopes:
+		return minter, errors.New("bearer: Minter.Scopes is not the Guard's grammar")
+	}
+	minter.Namespace, minter.Scopes = s.Brand.Claims, s.Scopes
+	return minter, nil
 }
 
 // dropWithoutMaker revokes those tokens of a subject whose maker is gone. If there are none, it

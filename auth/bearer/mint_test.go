@@ -150,7 +150,7 @@ func TestWhatAWishLeavesOut(t *testing.T) {
 // Mint reads the clock once. It signs what it decided, however long the directory takes.
 func TestMintDecidesAndSignsAsOfOneTime(t *testing.T) {
 	m := newMinting(t)
-	m.minter.Now = func() time.Time { return m.clock.Advance(time.Hour) }
+	m.now = func() time.Time { return m.clock.Advance(time.Hour) }
 	now := noon.Add(time.Hour)
 	for name, w := range map[string]bearer.Wish{"ephemeral": wish("ann"), "permanent": wish("ann", permanent)} {
 		_, claims, err := m.try(t, session("ann"), w)

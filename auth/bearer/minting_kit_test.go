@@ -23,15 +23,18 @@ type minting struct {
 	clock  *authtest.Clock
 	minter *token.Minter
 	tenant *auth.Tenant
+	now    func() time.Time // of the Guard
 }
 
 func newMinting(t testing.TB, alter ...func(*world)) *minting {
 	t.Helper()
 	clock := authtest.NewClock(noon)
-	w := newWorld(t, append([]func(*world){func(w *world) {
-		w.ledger.Now, w.guard.Now, w.mechanism.Verifier.Now = clock.Now, clock.Now, clock.Now
+	m := &minting{clock: clock, now: clock.Now}
+	m.world = newWorld(t, append([]func(*world){func(w *world) {
+		w.ledger.Now, w.guard.Now = clock.Now, func() time.Time { return m.now() }
 	}}, alter...)...)
-	return &minting{w, clock, &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: clock.Now}, w.tenant(t)}
+	m.minter, m.tenant = &token.Minter{Signers: &m.keys, Ledger: &m.ledger}, m.world.tenant(t)
+	return m
 }
 
 // session returns the principal of an account that has logged in, without any limit.

@@ -160,8 +160,9 @@ func TestM09InstancesWhoseClocksDiffer(t *testing.T) {
 			if c.knows {
 				m.tokensFrom(from)
 			}
-			m.minter.Now = func() time.Time { return noon.Add(c.at + c.clock) }
+			m.now = func() time.Time { return noon.Add(c.at + c.clock) }
 			raw := m.mint(t, session("ann"), wish("ann"))
+			m.now = m.clock.Now
 			m.tokensFrom(from)
 			m.clock.Advance(change + 3*time.Second) // all instances know it by now
 			status, fault := 401, invalid

@@ -77,13 +77,13 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 // an error of Effective. An unknown subject or role is an *auth.Error with the Path sub or roles,
 // and wraps auth.ErrNotFound.
 func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish) error {
-	_, err := decide(ctx, by, admin, t, w, time.Now())
+	_, err := decide(ctx, by, admin, t, w, t.Now())
 	return err
 }
 
 // decide returns the claims that may be minted. A Minter sets the rest.
 func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish, now time.Time) (token.Claims, error) {
-	if by.Account == "" || by.Org != t.Org.Code {
+	if by.Account == "" || by.Org != t.Org.Key() {
 		return token.Claims{}, beyond("sub")
 	}
 	if err := w.complete(by, t, now); err != nil {

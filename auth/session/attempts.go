@@ -81,7 +81,7 @@ type attempt struct {
 
 func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
 	sum := sha256.New()
-	writeParts(sum, append(parts, t.Org.Code)...)
+	writeParts(sum, append(parts, t.Org.Key())...)
 	return attempt{m.Attempts, &m.delays, t, hex.EncodeToString(sum.Sum(nil)), free}
 }
 
@@ -135,7 +135,7 @@ type passwordAttempt struct {
 // address cannot take them.
 func (m *Manager) passwordAttempt(r *http.Request, t *auth.Tenant, name string) passwordAttempt {
 	l := passwordAttempt{name: m.nameAttempt(t, name), address: m.addressAttempt(t, r)}
-	l.by = party{t.Org.Code, l.name.key, m.subscriber(r)}
+	l.by = party{t.Org.Key(), l.name.key, m.subscriber(r)}
 	if account, ok := m.knownDevice(r, t, name); ok {
 		l.device = m.attempt(t, freeOnDevice, "device", account)
 		l.by.name, l.by.address = l.device.key, l.by.address+" known"

@@ -56,7 +56,7 @@ func (n cookieName) in(t *auth.Tenant) nameParts {
 	if !perOrg {
 		return nameParts{prefix(t), before}
 	}
-	return nameParts{prefix(t), before, t.Org.Code, after}
+	return nameParts{prefix(t), before, t.Org.Key(), after}
 }
 
 func (s nameParts) is(name string) bool {
@@ -119,7 +119,7 @@ func (n cookieName) read(r *http.Request, t *auth.Tenant) (value string, count i
 // cookie has no Expires: it ends with the browser, or when the session does.
 func (n cookieName) cookie(t *auth.Tenant, value string) *http.Cookie {
 	return &http.Cookie{
-		Name:     prefix(t) + strings.Replace(string(n), orgMark, t.Org.Code, 1),
+		Name:     prefix(t) + strings.Replace(string(n), orgMark, t.Org.Key(), 1),
 		Value:    value,
 		Path:     "/",
 		Secure:   !t.Loopback(),

@@ -105,7 +105,7 @@ func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, p authentica
 	if m.DeviceKey == nil {
 		return
 	}
-	c := m.deviceCookie().cookie(t, m.DeviceKey.newDevice(t.Org.Code, p).text())
+	c := m.deviceCookie().cookie(t, m.DeviceKey.newDevice(t.Org.Key(), p).text())
 	c.MaxAge = int(deviceLife / time.Second)
 	w.Header().Set("Cache-Control", "no-store")
 	http.SetCookie(w, c)
@@ -122,7 +122,7 @@ func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (ac
 		return "", false
 	}
 	// Checked first, so that a forged cookie costs no look-up.
-	d, ok := m.DeviceKey.parse(t.Org.Code, value)
+	d, ok := m.DeviceKey.parse(t.Org.Key(), value)
 	if !ok || m.now().Sub(d.provenAt()) >= deviceLife {
 		return "", false
 	}
@@ -134,7 +134,7 @@ func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (ac
 // cookies. A look-up that fails makes the device unknown.
 func (m *Manager) accountOf(ctx context.Context, t *auth.Tenant, d device, login string) (id string, ok bool) {
 	id, _, err := m.lookUp(ctx, t, login)
-	if err != nil || !hmac.Equal(d.account[:], m.DeviceKey.accountOf(t.Org.Code, id, d)) {
+	if err != nil || !hmac.Equal(d.account[:], m.DeviceKey.accountOf(t.Org.Key(), id, d)) {
 		return "", false
 	}
 	ctx, cancel := t.Bound(ctx)

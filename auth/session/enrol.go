@@ -86,7 +86,7 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 		return recovery, err
 	}
 	// Other sessions were created with the former factor, or with none.
-	_, err = m.RevokeAll(r.Context(), t.Org.Code, p.Account, p.SessionID)
+	_, err = m.RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID)
 	return recovery, err
 }
 
@@ -115,7 +115,7 @@ func (m *Manager) Remove(r *http.Request, code string) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.RevokeAll(r.Context(), t.Org.Code, p.Account, p.SessionID)
+	_, err = m.RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID)
 	return err
 }
 
@@ -187,7 +187,7 @@ func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, 
 func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, account string, f Factor) error {
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	err := m.Factors.Save(ctx, t.Org.Code, account, f)
+	err := m.Factors.Save(ctx, t.Org.Key(), account, f)
 	if errors.Is(err, ErrConflict) {
 		return &auth.Error{Detail: auth.DetailConflict, Err: err}
 	}

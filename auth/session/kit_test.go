@@ -65,7 +65,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 		"acme/ann": annPassword, "acme/bob": "bob's password", "globex/gus": "gus's password"},
 		fail: map[string]error{}, before: make(map[string]func()), calls: map[string]int{}}
 	w.manager = &session.Manager{Store: w.stores, Passwords: w.stores, Attempts: w.stores, Factors: w.stores,
-		Hasher: w.hasher, Now: w.clock.Now, SHA256Codes: fips140.Enforced()}
+		Hasher: w.hasher, SHA256Codes: fips140.Enforced()}
 	w.guard = &auth.Guard{BaseURL: "https://api.example.test", Directory: w.directory,
 		Mechanisms: []auth.Mechanism{w.manager}, Now: w.clock.Now,
 		Timeout: time.Minute, // so that a busy machine is not taken for an outage
@@ -83,7 +83,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 }
 
 // realTime makes the world use the clock of the test's bubble.
-func realTime(w *world) { w.manager.Now, w.guard.Now, w.memory.Now = nil, nil, nil }
+func realTime(w *world) { w.guard.Now, w.memory.Now = nil, nil }
 
 func org(alter func(*auth.Org)) func(*world) {
 	return func(w *world) { w.putOrg(alter) }
@@ -169,10 +169,10 @@ func (w *world) code(secret session.FactorSecret) string {
 
 // now returns the time of the world's Manager.
 func (w *world) now() time.Time {
-	if w.manager.Now == nil {
+	if w.guard.Now == nil {
 		return time.Now()
 	}
-	return w.manager.Now()
+	return w.guard.Now()
 }
 
 // wrong returns a code of no step around now.

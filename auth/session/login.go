@@ -125,7 +125,7 @@ func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (F
 	}
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	f, err := m.Factors.Factor(ctx, t.Org.Code, account)
+	f, err := m.Factors.Factor(ctx, t.Org.Key(), account)
 	return f, auth.Unavailable(err)
 }
 
@@ -139,7 +139,7 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	s, token := m.newSession(r, t.Org.Code, p, "", maxAge(t.Org))
+	s, token := m.newSession(r, t.Org.Key(), p, "", maxAge(t.Org))
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
@@ -164,7 +164,7 @@ func (m *Manager) revokeStale(ctx context.Context, t *auth.Tenant, account *auth
 	if limit == 1 {
 		return nil // Create evicts all others
 	}
-	records, err := m.Store.List(ctx, t.Org.Code, account.ID)
+	records, err := m.Store.List(ctx, t.Org.Key(), account.ID)
 	if err != nil {
 		return auth.Unavailable(err)
 	}
@@ -209,7 +209,7 @@ func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	if _, err := enabledAccount(ctx, t, p.account); err != nil {
 		return err
 	}
-	s, token := m.newSession(r, t.Org.Code, p, step, ticketLife)
+	s, token := m.newSession(r, t.Org.Key(), p, step, ticketLife)
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session,
 		return Session{}, errCode
 	case err != nil:
 		return Session{}, auth.Unavailable(err)
-	case s.Org != t.Org.Code, !m.now().Before(s.Expires):
+	case s.Org != t.Org.Key(), !m.now().Before(s.Expires):
 		return Session{}, errCode
 	case s.Ticket != step:
 		return Session{}, errOtherStep

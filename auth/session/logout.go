@@ -71,7 +71,7 @@ func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]Se
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	records, err := m.Store.List(ctx, org.Code, account)
+	records, err := m.Store.List(ctx, org.Key(), account)
 	if err != nil {
 		return nil, auth.Unavailable(err)
 	}

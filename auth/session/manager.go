@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -65,11 +66,11 @@ type Manager struct {
 	// that the proxy itself sets: clients can forge the others.
 	ClientAddr func(*http.Request) netip.Addr
 
-	Now func() time.Time // nil: time.Now
-
-	prepare sync.Once
-	hashing hashing
-	delays  delays
+	binding  sync.Mutex
+	settings atomic.Pointer[auth.Settings] // of its Guard
+	prepare  sync.Once
+	hashing  hashing
+	delays   delays
 }
 
 // Name is the mechanism's name in principals and in auth.Need.By.
@@ -97,7 +98,26 @@ func (m *Manager) Validate() error {
 	return errors.Join(problems...)
 }
 
-func (m *Manager) now() time.Time { return clock.Now(m.Now) }
+// Bind implements auth.Binder.
+func (m *Manager) Bind(s *auth.Settings) error {
+	m.binding.Lock()
+	defer m.binding.Unlock()
+	bound := m.settings.Load()
+	if bound == nil {
+		m.settings.Store(s)
+	} else if !bound.Same(s) {
+		return errors.New("session: one Manager serves Guards of different settings")
+	}
+	return nil
+}
+
+// now returns the time by the Guard's clock.
+func (m *Manager) now() time.Time {
+	if s := m.settings.Load(); s != nil {
+		return clock.Now(s.Now)
+	}
+	return time.Now()
+}
 
 // stamp returns the current time at the precision of stored records.
 func (m *Manager) stamp() time.Time { return wholeMillis(m.now()) }

@@ -76,7 +76,7 @@ var (
 // check returns an error unless the record is a session of the org that has not ended.
 func (s *Session) check(org *auth.Org, now time.Time) error {
 	switch {
-	case s.Org != org.Code:
+	case s.Org != org.Key():
 		return errForeign
 	case s.Ticket != "":
 		return errTicket

@@ -66,7 +66,7 @@ func (m *Manager) verifyOnce(ctx context.Context, t *auth.Tenant, place *place, 
 func (m *Manager) lookUp(ctx context.Context, t *auth.Tenant, login string) (account, encoded string, err error) {
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	return m.Passwords.Password(ctx, t.Org.Code, login)
+	return m.Passwords.Password(ctx, t.Org.Key(), login)
 }
 
 // rehash stores a stronger encoding if the application implements Rehasher. A login
@@ -82,7 +82,7 @@ func (m *Manager) rehash(ctx context.Context, t *auth.Tenant, by party, account,
 	}
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	passwords.Rehash(ctx, t.Org.Code, account, old, encoded)
+	passwords.Rehash(ctx, t.Org.Key(), account, old, encoded)
 }
 
 func (m *Manager) hashes() *hashing {
@@ -120,9 +120,9 @@ func (m *Manager) Hash(ctx context.Context, password string) (encoded string, er
 		// No address is known here. One invented address stands for all signed-in
 		// accounts of the org, and another for its registrations. They take no places
 		// of each other or of logins.
-		by = party{t.Org.Code, auth.From(ctx).Account, "in " + t.Org.Code}
+		by = party{t.Org.Key(), auth.From(ctx).Account, "in " + t.Org.Key()}
 		if by.name == "" {
-			by.address = "at the door of " + t.Org.Code
+			by.address = "at the door of " + t.Org.Key()
 		}
 	}
 	encoded, err = m.hashes().hash(ctx, by, password)
@@ -225,7 +225,7 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	if err := store(r.Context(), encoded); err != nil {
 		return err
 	}
-	if _, err := m.RevokeAll(r.Context(), t.Org.Code, p.Account, p.SessionID); err != nil {
+	if _, err := m.RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID); err != nil {
 		return err
 	}
 	// Not before Changed, which may be rounded up: it would end this session, too.

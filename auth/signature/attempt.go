@@ -51,7 +51,7 @@ func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) 
 	if _, err := a.tenant.App(ctx, key.ClientKey()); err != nil {
 		return refuse(err)
 	}
-	a.now = a.mechanism.now()
+	a.now = a.tenant.Now()
 	if !a.credential.liveAt(a.now) {
 		return fmt.Errorf("%w: disabled or outside its validity", errRefused)
 	}
@@ -99,7 +99,7 @@ func (a *attempt) principal(key *signing.Key) auth.Principal {
 	}
 	set := a.credential.set(a.tenant, key.ClientKey())
 	return auth.Principal{
-		Org:           a.tenant.Org.Code,
+		Org:           a.tenant.Org.Key(),
 		App:           key.ClientKey(),
 		Account:       a.account.ID,
 		Caller:        caller,

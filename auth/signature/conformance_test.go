@@ -65,7 +65,7 @@ func (file attacks) world(t *testing.T) *world {
 			w.credentials[c.ClientKey] = &signature.Credential{Key: mustKey(t, c.ClientKey, c.ClientSecret), Account: c.Account, Accounts: c.Accounts}
 		}
 		w.guard.Directory, w.mechanism.Credentials = w.directory, w.credentials
-		w.mechanism.Policy.Now = func() time.Time { return time.UnixMilli(file.Now) }
+		w.guard.Now = func() time.Time { return time.UnixMilli(file.Now) }
 	})
 }
 

@@ -77,7 +77,7 @@ func TestAValidityIsInclusive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(w *world) {
-				w.mechanism.Policy.Now = func() time.Time { return now }
+				w.guard.Now = func() time.Time { return now }
 				w.credentials[acmeKey].NotBefore, w.credentials[acmeKey].NotAfter = now.Add(c.before), now.Add(c.after)
 			})
 			detail := "ann"

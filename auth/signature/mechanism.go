@@ -5,10 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
-	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -21,8 +19,8 @@ type Mechanism struct {
 	Credentials Credentials     // required
 	Replays     signing.Replays // required; shared by all instances of a server
 
-	// Policy limits time and replays; the zero Policy is the recommended one. The Guard's Brand
-	// sets its Header.
+	// Policy limits time and replays; the zero Policy is the recommended one. Its Header and its
+	// clock are the Guard's: leave these fields empty.
 	Policy signing.Policy
 
 	// ClientAddr returns the client's address, for credentials limited to networks. nil: the
@@ -48,6 +46,17 @@ func (m *Mechanism) Validate() error {
 	return errors.Join(problems...)
 }
 
+// Bind implements auth.Binder. A Mechanism may serve several Guards.
+func (m *Mechanism) Bind(s *auth.Settings) error {
+	switch {
+	case m.Policy.Header != "" && m.Policy.Header != s.Brand.Header:
+		return errors.New("signature: Policy.Header is not that of the Guard's Brand: leave it empty")
+	case m.Policy.Now != nil:
+		return errors.New("signature: the clock of a Policy is the Guard's: leave Policy.Now empty")
+	}
+	return nil
+}
+
 // Presented implements auth.Mechanism. The client key alone is no credential, because clients
 // also send it with tokens. The account header counts as a credential. So without a signature it
 // is refused, not ignored.
@@ -67,7 +76,8 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	a := attempt{mechanism: m, tenant: t}
 	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit}
-	v.Policy.Header = t.Brand().Header
+	settings := t.Settings()
+	v.Policy.Header, v.Policy.Now = settings.Brand.Header, settings.Now
 	key, err := v.Verify(ctx, r, t.Command)
 	switch {
 	case err != nil:
@@ -127,8 +137,6 @@ func fault(err error) error {
 	}
 	return &auth.Error{Detail: detail, Err: err}
 }
-
-func (m *Mechanism) now() time.Time { return clock.Now(m.Policy.Now) }
 
 func (m *Mechanism) clientAddr(r *http.Request) netip.Addr {
 	if m.ClientAddr != nil {

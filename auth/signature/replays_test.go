@@ -34,7 +34,7 @@ func TestS14Siblings(t *testing.T) {
 	t.Run("S14 after 2 s", func(t *testing.T) {
 		var w *world
 		w = newWorld(t, func(n *world) {
-			n.mechanism.Policy.Now = func() time.Time { return time.Now().Add(w.offset) }
+			n.guard.Now = func() time.Time { return time.Now().Add(w.offset) }
 			w = n
 		})
 		q := w.request()
@@ -152,7 +152,7 @@ func plus(t testing.TB, timestamp string, ms int64) string {
 
 func TestN05TheWindowIsInclusive(t *testing.T) {
 	now := time.UnixMilli(1_790_000_000_000)
-	w := newWorld(t, func(w *world) { w.mechanism.Policy.Now = func() time.Time { return now } })
+	w := newWorld(t, func(w *world) { w.guard.Now = func() time.Time { return now } })
 	for name, test := range map[string]struct {
 		offset time.Duration
 		status int
@@ -198,7 +198,7 @@ func TestN08RetentionCountsFromTheSignedTime(t *testing.T) {
 	start := time.Now()
 	var offset time.Duration
 	store := &keeping{}
-	w.mechanism.Policy.Now = func() time.Time { return start.Add(offset) }
+	w.guard.Now = func() time.Time { return start.Add(offset) }
 	w.mechanism.Replays = store
 	q := w.request()
 	q.timestamp = strconv.FormatInt(start.Add(time.Minute).UnixMilli(), 10)

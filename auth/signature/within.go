@@ -27,7 +27,7 @@ func Within(by auth.Principal, admin bool, t *auth.Tenant, clientKey string, bef
 	if before != nil && after.Narrows(before, t, clientKey) {
 		return nil
 	}
-	if by.Org != t.Org.Code {
+	if by.Org != t.Org.Key() {
 		return &auth.BeyondError{Excess: []auth.Excess{{Option: "sub"}}}
 	}
 	return by.MayMake(admin, after.makings(t, clientKey)...)
