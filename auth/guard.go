@@ -67,6 +67,7 @@ type Guard struct {
 	names    names
 	settings Settings
 	recorded recordedSets
+	narrowed narrowedSets
 	stamps   stamps
 }
 

@@ -47,10 +47,10 @@ type Settings struct {
 	Now    func() time.Time // nil: time.Now
 }
 
-// Same reports whether a mechanism that is bound to s can serve a Guard with the settings t.
-// Clocks cannot be compared. So those of two Guards must both be the system's.
+// Same reports whether a mechanism that is bound to s can also serve a Guard with the settings
+// t. If both have a clock of their own, it must be one clock: clocks cannot be compared.
 func (s *Settings) Same(t *Settings) bool {
-	return s == t || s.Brand == t.Brand && s.Scopes == t.Scopes && s.Now == nil && t.Now == nil
+	return s == t || s.Brand == t.Brand && s.Scopes == t.Scopes && (s.Now == nil) == (t.Now == nil)
 }
 
 // Presence says how a request carries a mechanism's credential.

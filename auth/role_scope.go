@@ -88,6 +88,18 @@ func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
 	return set
 }
 
+// Narrow returns what both a record of this org and its caller's roles permit. roles is the
+// result of RoleScope, and kind and name identify the record together with the caller. Narrow
+// intersects the two once while they stay the same. If they have too many chains in common
+// (see scope.Set.Intersect), nothing is permitted, and the Guard's observer is informed.
+func (t *Tenant) Narrow(kind, name string, record, roles scope.Set) scope.Set {
+	set, err := t.guard.narrowed.intersect(source{t.Org.Key(), kind, name}, record, roles)
+	if err != nil {
+		t.drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
+	}
+	return set
+}
+
 // drop keeps an error about dropped chains for the observer.
 func (t *Tenant) drop(err error) {
 	for {
@@ -117,6 +129,34 @@ type recordedSet struct {
 }
 
 const maxRecordedSets = 10_000
+
+// narrowedSets caches intersections, by the names of their first Sets.
+type narrowedSets struct {
+	mu   sync.RWMutex
+	sets map[source]narrowedSet
+}
+
+type narrowedSet struct {
+	record, roles, both scope.Set
+	err                 error
+}
+
+func (c *narrowedSets) intersect(of source, record, roles scope.Set) (scope.Set, error) {
+	c.mu.RLock()
+	known, ok := c.sets[of]
+	c.mu.RUnlock()
+	if ok && known.record.Is(record) && known.roles.Is(roles) {
+		return known.both, known.err
+	}
+	both, err := record.Intersect(roles)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sets == nil || len(c.sets) >= maxRecordedSets {
+		c.sets = map[source]narrowedSet{} // the next requests fill it again
+	}
+	c.sets[of] = narrowedSet{record, roles, both, err}
+	return both, err
+}
 
 func (c *recordedSets) compile(g *scope.Grammar, of source, chains []string) (scope.Set, error) {
 	c.mu.RLock()

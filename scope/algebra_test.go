@@ -1,6 +1,7 @@
 package scope_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -69,6 +70,54 @@ func TestMutualCoverIsEquality(t *testing.T) {
 			t.Fatalf("%s and %s have the same effect", a, b)
 		}
 	})
+}
+
+func TestIntersectionAllowsWhatBothAllow(t *testing.T) {
+	allowed := 0
+	properties(t, func(t *testing.T, r *rand.Rand) {
+		s, u := compile(t, randomChains(r, 1+r.IntN(6))...), compile(t, randomChains(r, 1+r.IntN(6))...)
+		both, err := s.Intersect(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			n := need(t, randomChain(r))
+			if slowMatchless(n.String()) {
+				continue // nobody needs what nothing can match, and the intersection omits it
+			}
+			if got, want := both.Allows(n), s.Allows(n) && u.Allows(n); got != want {
+				t.Fatalf("%s: %t, want %t", n, got, want)
+			} else if got {
+				allowed++
+			}
+			if both.Overlaps(n) && !(s.Overlaps(n) && u.Overlaps(n)) {
+				t.Fatalf("%s overlaps the intersection alone", n)
+			}
+		}
+		if len(s.Missing(both)) > 0 || len(u.Missing(both)) > 0 {
+			t.Fatal("the intersection has what one of the sets lacks")
+		}
+	})
+	if allowed < 1000 {
+		t.Fatalf("only %d needs were allowed", allowed)
+	}
+}
+
+func TestIntersectionIsBounded(t *testing.T) {
+	names, ids := make([]string, 65), make([]string, 65)
+	for i := range names {
+		names[i] = fmt.Sprintf("object.read.c_%d", i)
+		ids[i] = fmt.Sprintf("object.*.*.%024x", i)
+	}
+	wide := compile(t, names[:64]...)
+	both, err := wide.Intersect(compile(t, ids[:64]...))
+	last := need(t, names[63]+"."+ids[63][len("object.*.*."):])
+	if err != nil || !both.Allows(last) || both.Allows(need(t, names[63])) {
+		t.Errorf("%v, %t", err, both.Allows(last))
+	}
+	if both, err = wide.Intersect(compile(t, ids...)); err == nil || both.Allows(last) {
+		t.Errorf("more than 4096 chains: %v", err)
+	}
 }
 
 func TestUnionAllowsWhatEitherAllows(t *testing.T) {

@@ -1,6 +1,9 @@
 package scope
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Chain is one scope chain in canonical form: trailing stars are cut and the aliases of
 // script chains resolved. Chains of equal effect therefore compare equal. Parse makes a
@@ -35,6 +38,35 @@ func covers(c, d string) bool {
 		}
 	}
 	return true
+}
+
+// meet returns the chain that covers what both c and d cover. ok is false if that is
+// nothing.
+func meet(c, d string) (both string, ok bool) {
+	if c == "*" {
+		return d, true
+	}
+	if d == "*" {
+		return c, true
+	}
+	var segments []string
+	for c != "" && d != "" {
+		var a, b string
+		a, c, _ = cut(c, '.')
+		b, d, _ = cut(d, '.')
+		switch {
+		case segmentCovers(a, b):
+			segments = append(segments, b)
+		case segmentCovers(b, a):
+			segments = append(segments, a)
+		default:
+			return "", false
+		}
+	}
+	if rest := c + d; rest != "" { // one of them is empty
+		segments = append(segments, rest)
+	}
+	return strings.Join(segments, "."), true
 }
 
 // segmentCovers reports whether granted is equal to asked, is *, or is asked without its

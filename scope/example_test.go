@@ -195,6 +195,27 @@ func ExampleSet_Union() {
 	// object.update.c_note from role editor
 }
 
+func ExampleSet_Intersect() {
+	role, _ := scope.Compile("role reader", "object.read")
+	key, _ := scope.Compile("credential", "object.*.c_note", "admin")
+	both, err := role.Intersect(key)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for chain, source := range both.Chains() {
+		fmt.Println(chain, "of", source)
+	}
+	// Output: object.read.c_note of role reader and credential
+}
+
+func ExampleSet_Is() {
+	notes, _ := scope.Compile("role reader", "object.read.c_note")
+	again, _ := scope.Compile("role reader", "object.read.c_note")
+	fmt.Println(notes.Is(notes), notes.Is(again))
+	// Output: true false
+}
+
 func ExampleSet_Overlaps() {
 	set, _ := scope.Compile("token", "object.read.c_note.5f1e0c3a9b7d4e2f8a6c0b11")
 	list := scope.Object(scope.Read, "c_note", "", "")

@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 )
@@ -33,6 +34,62 @@ func (s Set) Union(t Set) Set {
 		}
 	}
 	return Set{parts}
+}
+
+// Is reports whether s and t hold the same compiled lists, in the same order. It compares
+// no chains, so two Sets that permit the same may differ.
+func (s Set) Is(t Set) bool { return slices.Equal(s.parts, t.parts) }
+
+// maxMeets limits the chains of an intersection.
+const maxMeets = 4 * maxChains
+
+var errMeets = fmt.Errorf("scope: an intersection of more than %d chains", maxMeets)
+
+// Intersect returns a Set that permits what both s and t permit. Its chains are the common
+// parts of a chain of s and a chain of t. It compiles them, so keep the result. If there
+// are more than 4096 of them, Intersect returns an error and the zero Set.
+func (s Set) Intersect(t Set) (Set, error) {
+	var both Set
+	seen := map[string]bool{}
+	for _, a := range s.parts {
+		for _, b := range t.parts {
+			for text := range a.meets(b) {
+				if seen[text] {
+					continue
+				}
+				if len(seen) == maxMeets {
+					return Set{}, errMeets
+				}
+				seen[text] = true
+				both.add(a.source+" and "+b.source, text)
+			}
+		}
+	}
+	return both, nil
+}
+
+// meets yields the common part of each chain of x and each of y.
+func (x *index) meets(y *index) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, c := range x.chains {
+			for _, d := range y.chains {
+				if text, ok := meet(c.text, d.text); ok && !yield(text) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// add adds a chain to the last part, or to a new one. No other Set may share the parts yet.
+func (s *Set) add(source, text string) {
+	last := len(s.parts) - 1
+	if last < 0 || s.parts[last].source != source || len(s.parts[last].chains) == maxChains {
+		s.parts = append(s.parts, newIndex(source, 0))
+		last++
+	}
+	grant := shapeOf(text)
+	s.parts[last].add(&grant, text)
 }
 
 // Allows reports whether one chain permits the whole of n. It does not allocate.

@@ -77,7 +77,6 @@ func TestClientSigns(t *testing.T) {
 	g := guard(&signature.Mechanism{
 		Credentials: signature.Memory{clientKey: {Key: key, Account: "ann"}},
 		Replays:     signing.NewMemory(0),
-		Policy:      signing.Policy{Now: clock.Now},
 	})
 	g.Now = clock.Now
 	g.Directory.(*auth.Memory).PutApp(auth.App{ClientKey: clientKey, Org: "acme"})

@@ -133,12 +133,12 @@ func newLab(t testing.TB, seed uint64, newLedger func(testing.TB, *authtest.Cloc
 		w.putPair(t, 3, appC, "acme")
 		w.mechanism.Verifier.Ledger, w.guard.Now = l.ledger, clock.Now
 		w.guard.Mechanisms = append(w.guard.Mechanisms, loggedIn{}, &signature.Mechanism{
-			Credentials: credentials, Replays: accepting{}, Policy: signing.Policy{Now: clock.Now},
+			Credentials: credentials, Replays: accepting{},
 			ClientAddr: func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("Test-Address")) },
 		})
 	})
 	l.clock = clock
-	l.minter = &token.Minter{Signers: &l.keys, Ledger: l.ledger, Now: clock.Now, PerSubject: 1000}
+	l.minter = &token.Minter{Signers: &l.keys, Ledger: l.ledger, PerSubject: 1000}
 	for _, id := range []string{"ada", "bob", "cat"} {
 		l.restore(id)
 	}

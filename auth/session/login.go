@@ -140,6 +140,10 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 		return auth.Principal{}, err
 	}
 	s, token := m.newSession(r, t.Org.Key(), p, "", maxAge(t.Org))
+	opened, err := m.principal(ctx, t, &s, account)
+	if err != nil {
+		return auth.Principal{}, err
+	}
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
@@ -152,7 +156,7 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	m.clear(w, r, t, m.ticketCookie())
 	m.sessionCookie().send(w, t, token)
 	m.sendDevice(w, t, p)
-	return principal(&s, account), nil
+	return opened, nil
 }
 
 // revokeStale ends sessions of the account that the org's settings or the account's

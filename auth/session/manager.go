@@ -61,6 +61,11 @@ type Manager struct {
 	// the Host header.
 	CrossOrigin *http.CrossOriginProtection
 
+	// RoleScoped limits each session to the chains of its account's roles. A role without
+	// chains then permits nothing. By default the roles of an account do not limit its
+	// sessions.
+	RoleScoped bool
+
 	// ClientAddr returns the client's address, by which attempts are counted. If it is
 	// nil, the address of the connection counts. Behind a proxy, read the one header
 	// that the proxy itself sets: clients can forge the others.

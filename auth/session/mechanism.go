@@ -51,7 +51,11 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	if err != nil {
 		return auth.Principal{}, m.refusal(t, err)
 	}
-	p, used, crossOrigin := principal(&s, account), seen(t.Org, now), m.SameOrigin(r)
+	p, err := m.principal(ctx, t, &s, account)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	used, crossOrigin := seen(t.Org, now), m.SameOrigin(r)
 	if crossOrigin == nil && !used.After(s.Seen) {
 		return p, nil // most requests: there is nothing to write
 	}
@@ -94,18 +98,22 @@ func (s *Session) isOlderThan(account *auth.Account) bool {
 	return wholeMillis(account.Changed).After(s.Authenticated)
 }
 
-func principal(s *Session, account *auth.Account) auth.Principal {
+func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, account *auth.Account) (auth.Principal, error) {
+	set, err := scope.Unscoped(), error(nil)
+	if m.RoleScoped {
+		set, err = t.RoleScope(ctx, account.Roles)
+	}
 	return auth.Principal{
 		Org:           s.Org,
 		Account:       s.Account,
 		Caller:        s.Account,
 		Mechanism:     Name,
 		Roles:         slices.Clone(account.Roles),
-		Scope:         scope.Unscoped(),
-		Granted:       scope.Unscoped(),
+		Scope:         set,
+		Granted:       set,
 		SessionID:     s.ID,
 		Authenticated: s.Authenticated,
-	}
+	}, err
 }
 
 // seen rounds at down to a step of idle/20. All requests within a step write the same

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -23,6 +24,7 @@ type attempt struct {
 	credential  *Credential
 	account     *auth.Account // who the request acts as
 	now         time.Time
+	scope       scope.Set
 	overrideErr error // why the account header is refused, reported after the claim
 }
 
@@ -65,7 +67,26 @@ func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) 
 		}
 		a.account = account
 	}
-	return a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand().Header).Account))
+	err := a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand().Header).Account))
+	if err != nil || a.overrideErr != nil {
+		return err
+	}
+	a.scope, err = a.limit(ctx, key.ClientKey())
+	return err
+}
+
+// limit returns what the request may do: what its credential permits, and with RoleScoped
+// what the roles of its account permit, too.
+func (a *attempt) limit(ctx context.Context, clientKey string) (scope.Set, error) {
+	set := a.credential.set(a.tenant, clientKey)
+	if !a.mechanism.RoleScoped {
+		return set, nil
+	}
+	roles, err := a.tenant.RoleScope(ctx, a.account.Roles)
+	if err != nil || a.credential.Scope == nil {
+		return roles, err
+	}
+	return a.tenant.Narrow("credential", clientKey+" as "+a.account.ID, set, roles), nil
 }
 
 // decideOverride finds the account that the header names. It stores a refusal until after the
@@ -97,7 +118,6 @@ func (a *attempt) principal(key *signing.Key) auth.Principal {
 	if caller == "" {
 		caller = a.account.ID
 	}
-	set := a.credential.set(a.tenant, key.ClientKey())
 	return auth.Principal{
 		Org:           a.tenant.Org.Key(),
 		App:           key.ClientKey(),
@@ -105,8 +125,8 @@ func (a *attempt) principal(key *signing.Key) auth.Principal {
 		Caller:        caller,
 		Mechanism:     Name,
 		Roles:         slices.Clone(a.account.Roles),
-		Scope:         set,
-		Granted:       set,
+		Scope:         a.scope,
+		Granted:       a.scope,
 		Expires:       earlier(a.credential.NotAfter, key.Ends()),
 		Networks:      slices.Clone(a.credential.Networks),
 		Authenticated: a.now,

@@ -23,6 +23,11 @@ type Mechanism struct {
 	// clock are the Guard's: leave these fields empty.
 	Policy signing.Policy
 
+	// RoleScoped limits each request to the chains of its account's roles. A role without
+	// chains then permits nothing. If the credential has a Scope, both must permit. By default
+	// the roles of an account do not limit its signed requests.
+	RoleScoped bool
+
 	// ClientAddr returns the client's address, for credentials limited to networks. nil: the
 	// address of the connection. Behind a proxy, read only the header that the proxy itself sets:
 	// clients can write all others.

@@ -41,7 +41,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	}
 	p.ready = newReadiness(store.takesWrites, p.stores.takesWrites)
 	p.keys = newKeyPairs(p.stores.keys)
-	p.tokens = newTokens(p.store, p.keys, p.stores.ledger, o.brand.Claims)
+	p.tokens = newTokens(p.store, p.keys, p.stores.ledger)
 	p.sessions = &session.Manager{
 		Store:         p.stores.sessions,
 		Attempts:      p.stores.attempts,

@@ -48,7 +48,7 @@ var registrationForm = envelope.Form{
 
 // register makes an account with the role member, and signs it in.
 func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, error) {
-	org := auth.TenantFrom(r.Context()).Org.Code
+	org := auth.TenantFrom(r.Context()).Org.Key()
 	if err := h.quota.take(inOrg{org, quotaName(h.proxies.addr(r))}); err != nil {
 		return accountReply{}, err
 	}

@@ -22,12 +22,12 @@ type tokens struct {
 	quota  *quota
 }
 
-func newTokens(store *store, keys *keyPairs, ledger token.Ledger, namespace string) *tokens {
+func newTokens(store *store, keys *keyPairs, ledger token.Ledger) *tokens {
 	return &tokens{
 		store:  store,
 		keys:   keys,
 		ledger: ledger,
-		minter: token.Minter{Signers: keys, Ledger: ledger, Namespace: namespace},
+		minter: token.Minter{Signers: keys, Ledger: ledger},
 		quota:  newQuota(mintInterval, mintBurst, maxMinters),
 	}
 }

@@ -45,7 +45,7 @@ func NewClient(baseURL, clientKey string, secret signing.Secret) *http.Client {
 	}}
 }
 
-// NewMinter returns a Minter that signs tokens under the brand.
-func NewMinter(signers token.Signers) *token.Minter {
-	return &token.Minter{Signers: signers, Namespace: Acme.Claims}
+// NewMinter returns a Minter that signs tokens under the Guard's brand.
+func NewMinter(guard *auth.Guard, signers token.Signers) *token.Minter {
+	return bearer.Minter(guard, signers, nil)
 }

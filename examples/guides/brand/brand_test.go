@@ -56,7 +56,7 @@ func TestBrand(t *testing.T) {
 	}{
 		{"signed under the brand", brand.NewClient(base, clientKey, secret), 200, clientKey},
 		{"signed under the neutral names", neutral, 401, `"errCode":"acme.accessDenied.noCredentialsSupplied"`},
-		{"a token of the brand", minted(brand.NewMinter(&keys)), 200, ""},
+		{"a token of the brand", minted(brand.NewMinter(guard, &keys)), 200, ""},
 		{"a token whose claims have the neutral names", minted(&token.Minter{Signers: &keys}), 403, `"errCode":"acme.accessDenied.scope"`},
 	} {
 		reply, err := test.client.Get(base + "/notes")
