@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -82,6 +84,11 @@ func TestOneMechanismServesOneBrand(t *testing.T) {
 	want(t, w.me(t, honest(t)), 200, "")
 	for _, brand := range []auth.Brand{{Claims: "other/"}, {Header: "Other-"}} {
 		other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Mechanisms: w.guard.Mechanisms, Brand: brand}
+		if err := other.Validate(); err == nil {
+			t.Errorf("%+v: the Guard is valid", brand)
+		}
+		other = &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Brand: brand,
+			Mechanisms: []auth.Mechanism{wrapped{w.mechanism}}} // Validate cannot bind it
 		mux := other.Mux()
 		mux.HandleFunc("GET /me", auth.Authenticated, w.answer)
 		r := httptest.NewRequest("GET", "/acme/v2/me", nil)
@@ -91,6 +98,109 @@ func TestOneMechanismServesOneBrand(t *testing.T) {
 		if rec.Code != 500 {
 			t.Errorf("%+v: got %d", brand, rec.Code)
 		}
+	}
+}
+
+// wrapped hides the other methods of a mechanism.
+type wrapped struct{ auth.Mechanism }
+
+func TestAWrappedMechanismHasTheGuardsSettings(t *testing.T) {
+	w := newWorld(t, func(w *world) {
+		w.guard.Brand, w.guard.Mechanisms = auth.Brand{Claims: "acme/"}, []auth.Mechanism{wrapped{w.mechanism}}
+	})
+	want(t, w.ask(t, "GET", "/acme/v2/notes", "Authorization", "Bearer "+honest(t, "acme/scp", []string{"object.read.c_note"})), 200, "")
+	want(t, w.ask(t, "GET", "/acme/v2/notes", "Authorization", "Bearer "+honest(t, "service/scp", []string{"object.read.c_note"})), 403, "accessDenied.scope")
+}
+
+func TestSettingsThatContradictTheGuard(t *testing.T) {
+	grammar, now := new(scope.Grammar), time.Now
+	for name, c := range map[string]struct {
+		verifier token.Verifier
+		settings auth.Settings // of the Guard
+		message  string        // "": valid
+	}{
+		"none":              {settings: auth.Settings{Scopes: grammar, Now: now, Brand: auth.Brand{Claims: "acme/"}}},
+		"another namespace": {token.Verifier{Namespace: "acme/"}, auth.Settings{}, "Namespace"},
+		"the namespace":     {token.Verifier{Namespace: "acme/"}, auth.Settings{Brand: auth.Brand{Claims: "acme/"}}, ""},
+		"another grammar":   {token.Verifier{Scopes: new(scope.Grammar)}, auth.Settings{Scopes: grammar}, "grammar"},
+		"a grammar alone":   {token.Verifier{Scopes: grammar}, auth.Settings{}, "grammar"},
+		"the grammar":       {token.Verifier{Scopes: grammar}, auth.Settings{Scopes: grammar}, ""},
+		"a clock":           {token.Verifier{Now: now}, auth.Settings{Now: now}, "clock"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &auth.Guard{Brand: c.settings.Brand, Scopes: c.settings.Scopes, Now: c.settings.Now}
+			g.BaseURL, g.Directory = "https://api.example.test", new(auth.Memory)
+			c.verifier.Keys = new(token.MemoryKeys)
+			g.Mechanisms = []auth.Mechanism{&bearer.Mechanism{Verifier: &c.verifier}}
+			err := g.Validate()
+			if c.message == "" && err != nil || c.message != "" && (err == nil || !strings.Contains(err.Error(), c.message)) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestMinterHasTheGuardsSettings(t *testing.T) {
+	grammar := &scope.Grammar{Roots: map[string]scope.Root{"report": {}}}
+	at := time.Unix(1_790_000_000, 0)
+	w := newWorld(t, func(w *world) {
+		w.guard.Scopes, w.guard.Brand.Claims, w.guard.Now = grammar, "acme/", func() time.Time { return at }
+	})
+	m := bearer.Minter(w.guard, &w.keys, &w.ledger)
+	c := token.Claims{Issuer: appA, Subject: "ann", Audience: "https://api.example.test/acme/v2", Scope: []string{"report", "object.read.c_note"}}
+	raw, claims, err := m.Ephemeral(t.Context(), c, 0)
+	if err != nil || !claims.IssuedAt.Equal(at) {
+		t.Fatal(claims.IssuedAt, err)
+	}
+	want(t, w.ask(t, "GET", "/acme/v2/notes", "Authorization", "Bearer "+string(raw)), 200, "")
+}
+
+func TestMintRefusesAMinterOfAnotherGuard(t *testing.T) {
+	for name, alter := range map[string]func(*token.Minter){
+		"namespace": func(m *token.Minter) { m.Namespace = "other/" },
+		"grammar":   func(m *token.Minter) { m.Scopes = new(scope.Grammar) },
+	} {
+		m := newMinting(t)
+		alter(m.minter)
+		if _, _, err := m.try(t, session("ann"), wish("ann", permanent)); err == nil || !strings.Contains(err.Error(), "Guard") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := len(m.records(t)); n != 0 {
+			t.Errorf("%s: %d records", name, n)
+		}
+	}
+}
+
+// A token is valid at the versions and codes that the Guard and the org name, and only with the
+// key of its org.
+func TestK17TokensOfOtherVersionsAndFormerCodes(t *testing.T) {
+	w := newWorld(t, func(w *world) {
+		w.guard.Versions, w.guard.Audiences = []string{"v2", "v3"}, []string{"v1"}
+		w.directory.PutOrg(auth.Org{Code: "apex", ID: "acme", FormerCodes: []string{"acme"}})
+		w.directory.PutOrg(auth.Org{Code: "acme", ID: "globex", FormerCodes: []string{"globex", "apex"}})
+	})
+	for _, c := range []struct {
+		name, audience, path string
+		status               int
+	}{
+		{"of this version", "apex/v2", "/apex/v2/me", 200},
+		{"of the version that stays valid", "apex/v1", "/apex/v2/me", 200},
+		{"of the version that stays valid, at another one", "apex/v1", "/apex/v3/me", 200},
+		{"of another version", "apex/v3", "/apex/v2/me", 401},
+		{"of a former code", "acme/v2", "/apex/v2/me", 200},
+		{"of a former code and the version that stays valid", "acme/v1", "/apex/v2/me", 200},
+		{"of a former code, at the org that has it now", "acme/v2", "/acme/v2/me", 401},
+		{"of the code, at the org that had it", "apex/v2", "/acme/v2/me", 401},
+		{"of a code that the org never had", "globex/v2", "/apex/v2/me", 401},
+	} {
+		t.Run("K17 "+c.name, func(t *testing.T) {
+			raw := honest(t, "aud", "https://api.example.test/"+c.audience)
+			fault := ""
+			if c.status == 401 {
+				fault = invalid
+			}
+			want(t, w.ask(t, "GET", c.path, "Authorization", "Bearer "+raw), c.status, fault)
+		})
 	}
 }
 
