@@ -1,0 +1,99 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// roleless is a directory whose roles cannot be read.
+type roleless struct{ auth.Directory }
+
+func (roleless) Roles(context.Context, string, []string) ([]auth.Role, error) {
+	return nil, errors.New("connection refused")
+}
+
+// notes adds routes of objects to the world.
+func (w *world) notes() {
+	answer := func(rw http.ResponseWriter, r *http.Request) { w.answer(rw, r) }
+	w.mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), answer)
+	w.mux.HandleFunc("DELETE /notes", auth.Allow("object.delete.c_note"), answer)
+}
+
+func TestM19RolesBoundASession(t *testing.T) {
+	for _, c := range []struct {
+		name                 string
+		unrestricted         bool
+		roles                []string
+		get, remove, account int
+	}{
+		{"off: roles bound nothing", true, []string{"reader"}, 200, 200, 200},
+		{"M19 no role permits nothing", false, nil, 403, 403, 200},
+		{"M19 a role without chains permits nothing", false, []string{"member"}, 403, 403, 200},
+		{"M19 a reader reads", false, []string{"reader"}, 200, 403, 200},
+		{"M19 two roles permit what either does", false, []string{"reader", "cleaner"}, 200, 200, 200},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, func(w *world) { w.manager.RoleScoped = !c.unrestricted })
+			w.notes()
+			w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
+			w.directory.PutRole("acme", auth.Role{Name: "cleaner", Scope: []string{"object.delete"}})
+			w.directory.PutRole("acme", auth.Role{Name: "member"})
+			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: c.roles})
+			b := w.ann()
+			for _, ask := range []struct {
+				method, path string
+				status       int
+			}{{"GET", "/notes", c.get}, {"DELETE", "/notes", c.remove}, {"GET", "/me", c.account}} {
+				if got := b.do(ask.method, ask.path, ""); got.status != ask.status {
+					t.Errorf("%s %s: %d, want %d", ask.method, ask.path, got.status, ask.status)
+				}
+			}
+			// A role that changes takes effect with the next request.
+			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+			if got := b.get("/notes"); !c.unrestricted && got.status != 403 {
+				t.Errorf("without its roles: %d", got.status)
+			}
+		})
+	}
+}
+
+func TestM19WhatASessionOfARoleMayMake(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.manager.RoleScoped = true })
+	w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
+	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"reader"}})
+	reads, err := scope.Compile("wish", "object.read.c_note")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var within, beyond error
+	w.answer = func(_ http.ResponseWriter, r *http.Request) {
+		within = auth.From(r.Context()).MayMake(false, auth.Making{Account: "ann", Scope: reads})
+		beyond = auth.From(r.Context()).MayMake(false, auth.Everything("ann"))
+	}
+	w.mux.HandleFunc("GET /make", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
+		w.answer(rw, r)
+		auth.Reply(rw, r, envelope.Result[bool]{Data: true})
+	})
+	w.ann().get("/make")
+	if within != nil || beyond == nil {
+		t.Errorf("within its role: %v; beyond: %v", within, beyond)
+	}
+}
+
+// Roles that cannot be read refuse a request and a login, and open no session.
+func TestM19RolesThatCannotBeRead(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.manager.RoleScoped = true })
+	b := w.ann()
+	w.guard.Directory = roleless{w.directory}
+	want(t, b.get("/me"), 503, "error.storeUnavailable")
+	want(t, w.browser().login("ann", annPassword), 503, "error.storeUnavailable")
+	if n := len(w.sessions("ann")); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+}
