@@ -36,8 +36,8 @@ var arrows = map[string]string{
 	"paging/walk":    "envelope internal/strictjson paging",
 
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
-	"auth/signature":  "auth internal/clock scope signing",
-	"auth/bearer":     "auth internal/clock scope token",
+	"auth/signature":  "auth scope signing",
+	"auth/bearer":     "auth scope token",
 	"auth/session":    "auth internal/clock internal/redacted scope",
 	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
 	"auth/redisstore": "auth auth/session signing token",

@@ -41,7 +41,7 @@ func Cached(d Directory, stale time.Duration, entries int) *CachedDirectory {
 	}}
 }
 
-// Invalidate removes all answers of an org: the org itself, its apps, accounts and roles.
+// Invalidate removes all answers of an org by its Key: the org, its apps, accounts and roles.
 // Call it after each write to one of them. Call it also after a write that failed, because
 // the change may have been made. A look-up that starts after Invalidate returns gets
 // nothing that was read before the write, even if other look-ups were running. Answers of
@@ -56,7 +56,10 @@ const defaultStale = 2 * time.Second
 func (c *CachedDirectory) Org(ctx context.Context, code string) (*Org, error) {
 	return c.orgs.Get(&c.of, c.now(), code, func() (*Org, string, error) {
 		o, err := c.directory.Org(ctx, code)
-		return o, code, err
+		if o == nil {
+			return nil, code, err
+		}
+		return o, o.Key(), err
 	})
 }
 

@@ -45,6 +45,27 @@ func ExampleScopeError() {
 	// Output: 400 scope[1]
 }
 
+// An org whose name in URLs can change has an ID that stays.
+func ExampleOrg_Key() {
+	before := auth.Org{Code: "acme", ID: "7f3b"}
+	after := auth.Org{Code: "acme-labs", ID: "7f3b", FormerCodes: []string{"acme"}}
+	fmt.Println(before.Key() == after.Key())
+	// Output: true
+}
+
+// A mechanism of the application finds the Guard's settings in the tenant.
+func ExampleSettings() {
+	guard := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Brand:      auth.Brand{Header: "Acme-"},
+		Directory:  new(auth.Memory),
+		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann"})},
+	}
+	var settings *auth.Settings = guard.Settings() // as auth.TenantFrom(ctx).Settings()
+	fmt.Println(settings.Brand.Header+"Key", settings.Brand.Claims)
+	// Output: Acme-Key service/
+}
+
 // The device of an account was stolen: end its tokens, also those that no ledger has.
 func ExampleTokensFromNow() {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC) // time.Now()

@@ -15,6 +15,32 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
+// A job mints for accounts outside of requests.
+func ExampleMinter() {
+	ctx := context.Background()
+	directory, keys := new(auth.Memory), new(token.MemoryKeys)
+	guard := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Brand:      auth.Brand{Claims: "acme/"},
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}},
+	}
+	if _, err := keys.Generate(ctx, "acme", "nightlyJob000000000001"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	minter := bearer.Minter(guard, keys, nil)
+	_, claims, err := minter.Ephemeral(ctx, token.Claims{
+		Issuer: "nightlyJob000000000001", Subject: "ann", Audience: "https://api.example.com/acme/v2", Scope: []string{"object.read"},
+	}, 5*time.Minute)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(claims.Expires.Sub(claims.IssuedAt))
+	// Output: 5m0s
+}
+
 // A server that accepts tokens of its org's apps, and one of these tokens.
 func Example() {
 	ctx := context.Background()
