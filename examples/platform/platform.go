@@ -80,6 +80,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err := p.guard.Validate(); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
+	p.tokens.minter = bearer.Minter(p.guard, p.keys, p.stores.ledger)
 	return p, nil
 }
 

@@ -34,7 +34,7 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 			return minted{}, err
 		}
 	}
-	t, claims, err := bearer.Mint(ctx, p, p.HasRole(administrator), tenant, &h.minter, w.of(app.ClientKey, time.Now()))
+	t, claims, err := bearer.Mint(ctx, p, p.HasRole(administrator), tenant, h.minter, w.of(app.ClientKey, time.Now()))
 	return minted{t, claims.ID, claims.Expires}, inFields(err, tokenFields)
 }
 

@@ -18,7 +18,7 @@ type tokens struct {
 	store  *store
 	keys   *keyPairs
 	ledger token.Ledger
-	minter token.Minter
+	minter *token.Minter // set when the Guard is made
 	quota  *quota
 }
 
@@ -27,7 +27,6 @@ func newTokens(store *store, keys *keyPairs, ledger token.Ledger) *tokens {
 		store:  store,
 		keys:   keys,
 		ledger: ledger,
-		minter: token.Minter{Signers: keys, Ledger: ledger},
 		quota:  newQuota(mintInterval, mintBurst, maxMinters),
 	}
 }

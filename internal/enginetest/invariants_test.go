@@ -137,6 +137,7 @@ func (w *world) people(t *testing.T) {
 	first := w.login(t, w.account)
 	another := w.login(t, w.account)
 	w.now = func() time.Time { return time.Now().Add(5 * time.Minute) } // so the store records the next use
+	defer func() { w.now = time.Now }()
 	w.use(t, "session first", w.cookie(first))
 	w.use(t, "session another", w.cookie(another))
 	w.ends(t, "session another", w.posting("/another", first))
