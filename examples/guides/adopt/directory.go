@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// directory finds tenants, API clients, users and roles in the tables of the service.
+type directory struct{ db *sql.DB }
+
+// Org implements auth.Directory. Everything is stored under the ID, so that the subdomain can change.
+func (d directory) Org(ctx context.Context, code string) (*auth.Org, error) {
+	var o auth.Org
+	var former string
+	row := d.db.QueryRowContext(ctx, `SELECT id, subdomain, former, closed FROM tenants WHERE subdomain = $1`, code)
+	err := row.Scan(&o.ID, &o.Code, &former, &o.Disabled)
+	o.FormerCodes = strings.Fields(former)
+	return found(&o, err)
+}
+
+// App implements auth.Directory.
+func (d directory) App(ctx context.Context, clientKey string) (*auth.App, error) {
+	var a auth.App
+	row := d.db.QueryRowContext(ctx, `SELECT client_key, tenant_id, label, disabled FROM api_clients WHERE client_key = $1`, clientKey)
+	return found(&a, row.Scan(&a.ClientKey, &a.Org, &a.Name, &a.Disabled))
+}
+
+// Account implements auth.Directory.
+func (d directory) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+	if !isUUID(id) {
+		return nil, auth.ErrNotFound // PostgreSQL refuses the query, which would be 503
+	}
+	var a auth.Account
+	var changed int64
+	var roles string
+	row := d.db.QueryRowContext(ctx, `
+		SELECT id, tenant_id, disabled, changed,
+			COALESCE((SELECT string_agg(role, ' ') FROM user_roles WHERE user_id = users.id), '')
+		FROM users WHERE tenant_id = $1 AND id = $2`, org, id)
+	err := row.Scan(&a.ID, &a.Org, &a.Disabled, &changed, &roles)
+	a.Changed, a.Roles = time.UnixMilli(changed), strings.Fields(roles)
+	return found(&a, err)
+}
+
+// Roles implements auth.Directory.
+func (d directory) Roles(ctx context.Context, org string, names []string) (roles []auth.Role, err error) {
+	rows, err := d.db.QueryContext(ctx, `SELECT name, scope FROM roles WHERE tenant_id = $1`, org)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, scope string
+		if err := rows.Scan(&name, &scope); err != nil {
+			return nil, err
+		}
+		if slices.Contains(names, name) {
+			roles = append(roles, auth.Role{Name: name, Scope: strings.Fields(scope)})
+		}
+	}
+	return roles, rows.Err()
+}
+
+// found returns auth.ErrNotFound if there is no row. Any other error refuses the request with 503.
+func found[T any](record *T, err error) (*T, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, auth.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
+}
+
+func isUUID(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }

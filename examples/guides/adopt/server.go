@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"database/sql"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+type service struct {
+	db          *sql.DB
+	directory   *auth.CachedDirectory
+	store       *sqlstore.Store
+	credentials *sqlstore.Credentials
+	keys        *sqlstore.Keys
+	sessions    *session.Manager
+	minter      *token.Minter
+	pages       *sqlpage.Pages
+}
+
+// newService makes the service over its database. The library's tables are in it, too, and begin
+// with auth_. key is 32 random bytes, kept apart from the database.
+func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key []byte) (*service, error) {
+	sealer, err := sqlstore.NewSealer(key)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlstore.Open(ctx, db, dialect, sqlstore.Options{Prefix: "auth_", Sealer: sealer})
+	if err != nil {
+		return nil, err // says which setting of the engine to change, and how
+	}
+	s := &service{db: db, store: store, directory: auth.Cached(directory{db}, 0, 0), pages: &sqlpage.Pages{DB: db, Dialect: dialect}}
+	if s.credentials, err = store.Credentials(); err != nil {
+		return nil, err
+	}
+	if s.keys, err = store.Keys(); err != nil {
+		return nil, err
+	}
+	factors, err := store.Factors()
+	if err != nil {
+		return nil, err
+	}
+	deviceKey, err := hkdf.Key(sha256.New, key, nil, "device cookies", 32)
+	if err != nil {
+		return nil, err
+	}
+	s.sessions = &session.Manager{
+		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
+		Passwords: passwords{db}, Hasher: hasher{}, DeviceKey: deviceKey,
+		SessionCookie: "session", TicketCookie: "ticket", DeviceCookie: "device", // each tenant has its own host
+		RoleScoped: true,
+	}
+	return s, s.addIssuers(ctx)
+}
+
+// handler serves the tenants below the host of baseURL.
+func (s *service) handler(baseURL *url.URL) http.Handler {
+	guard := &auth.Guard{
+		BaseURL:   baseURL.String(),
+		Directory: s.directory,
+		Resolve:   s.resolve("." + baseURL.Hostname()),
+		Versions:  []string{"v1"},
+		Brand:     auth.Brand{Header: "Acme-", Claims: "acme/", Faults: "acme"},
+		Timeout:   5 * time.Second, // a spent use waits until a disk has written
+		Mechanisms: []auth.Mechanism{
+			s.sessions,
+			&signature.Mechanism{Credentials: s.credentials, Replays: s.store.Replays(), RoleScoped: true},
+			&bearer.Mechanism{Ceiling: true, Verifier: &token.Verifier{
+				Keys: token.Cached(s.keys, 0), Ledger: s.store.Ledger(), Cache: &token.Cache{},
+			}},
+		},
+	}
+	mux := guard.Mux()
+	s.minter = bearer.Minter(guard, s.keys, s.store.Ledger())
+	person := auth.Authenticated.By(session.Name)
+	fresh := person.Fresh(10 * time.Minute)
+	owner := auth.Allow("admin.update").By(session.Name).Fresh(10 * time.Minute)
+	for pattern, route := range map[string]struct {
+		need auth.Need
+		run  handler
+	}{
+		"POST /login":          {auth.Public, s.login},
+		"POST /logout":         {auth.Public, s.logout},
+		"GET /self":            {auth.Authenticated, whoami},
+		"POST /factor":         {fresh, s.enrol},
+		"POST /factor/confirm": {person, s.confirm},
+		"POST /tokens":         {fresh, s.createToken},
+		"DELETE /tokens":       {person, s.revokeTokens},
+		"POST /keys":           {owner, s.createKey},
+		"POST /rename":         {owner, s.rename},
+		"GET /notes":           {auth.Some("object.read.note"), s.listNotes},
+		"POST /notes":          {auth.Allow("object.create.note"), s.createNote},
+		"DELETE /notes/{id}":   {auth.Allow("object.delete.note.{id}"), s.deleteNote},
+	} {
+		mux.Handle(pattern, route.need, route.run)
+	}
+	return mux
+}
+
+// resolve finds the tenant of https://acme.example.test/v1/notes. Its error is that of the
+// directory: 404 for an unknown subdomain, and 503 if the database does not answer.
+func (s *service) resolve(domain string) func(context.Context, *http.Request) (org, version, rest string, err error) {
+	return func(ctx context.Context, r *http.Request) (org, version, rest string, err error) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		name, below := strings.CutSuffix(strings.ToLower(host), domain)
+		if !below {
+			return "", "", "", auth.ErrNotFound
+		}
+		tenant, err := s.directory.Org(ctx, name)
+		if err != nil {
+			return "", "", "", err
+		}
+		version, rest, _ = strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+		return tenant.Code, version, "/" + rest, nil
+	}
+}
+
+// handler returns what is answered, or an error.
+type handler func(w http.ResponseWriter, r *http.Request) (any, error)
+
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	reply, err := h(w, r)
+	if err != nil {
+		auth.Fail(w, r, err)
+		return
+	}
+	auth.Reply(w, r, reply)
+}
+
+func read(r *http.Request, ask any) error {
+	_, err := envelope.Read(r, 64<<10, ask)
+	return err
+}
+
+// change runs a statement. It returns none if no row was changed.
+func (s *service) change(ctx context.Context, none error, statement string, args ...any) error {
+	result, err := s.db.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return auth.Unavailable(err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n > 0 {
+		return auth.Unavailable(err)
+	}
+	return none
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"strings"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+// passwords are in the table of users.
+type passwords struct{ db *sql.DB }
+
+// Password implements session.Passwords.
+func (p passwords) Password(ctx context.Context, org, login string) (account, encoded string, err error) {
+	row := p.db.QueryRowContext(ctx, `SELECT id, password_hash FROM users WHERE tenant_id = $1 AND email = $2`,
+		org, strings.ToLower(strings.TrimSpace(login)))
+	_, err = found(&account, row.Scan(&account, &encoded))
+	return account, encoded, err
+}
+
+// Rehash implements session.Rehasher: a login replaces an old hash.
+func (p passwords) Rehash(ctx context.Context, org, account, old, encoded string) error {
+	_, err := p.db.ExecContext(ctx, `UPDATE users SET password_hash = $4 WHERE tenant_id = $1 AND id = $2 AND password_hash = $3`,
+		org, account, old, encoded)
+	return err
+}
+
+// hasher also verifies the hashes of bcrypt that the table has.
+type hasher struct{ session.PBKDF2 }
+
+func (h hasher) Verify(encoded, password string) (ok, rehash bool) {
+	if !strings.HasPrefix(encoded, "$2") {
+		return h.PBKDF2.Verify(encoded, password)
+	}
+	return bcrypt.CompareHashAndPassword([]byte(encoded), []byte(password)) == nil, true
+}
+
+type self struct {
+	Account string   `json:"account"`
+	Roles   []string `json:"roles"`
+}
+
+func (s *service) login(w http.ResponseWriter, r *http.Request) (any, error) {
+	var ask struct {
+		Email    string `json:"email"`
+		Password string `json:"password"`
+		Code     string `json:"code,omitempty"`
+	}
+	if err := read(r, &ask); err != nil {
+		return nil, err
+	}
+	p, err := s.sessions.Login(w, r, ask.Email, ask.Password, ask.Code)
+	return self{p.Account, p.Roles}, err
+}
+
+func (s *service) logout(w http.ResponseWriter, r *http.Request) (any, error) {
+	return struct{}{}, s.sessions.Logout(w, r)
+}
+
+// enrol and confirm set up a second factor.
+func (s *service) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
+	e, err := s.sessions.Enrol(r)
+	return map[string]string{"secret": e.Secret.Base32(), "uri": s.sessions.OTPAuth("Acme Notes", e.Account, e.Secret)}, err
+}
+
+func (s *service) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
+	var ask struct {
+		Code string `json:"code"`
+	}
+	if err := read(r, &ask); err != nil {
+		return nil, err
+	}
+	codes, err := s.sessions.Confirm(w, r, ask.Code)
+	return map[string][]string{"recovery": codes}, err
+}
+
+func whoami(_ http.ResponseWriter, r *http.Request) (any, error) {
+	p := auth.From(r.Context())
+	return self{p.Account, p.Roles}, nil
+}
