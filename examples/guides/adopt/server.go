@@ -68,7 +68,7 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 }
 
 // handler serves the tenants below the host of baseURL.
-func (s *service) handler(baseURL *url.URL) http.Handler {
+func (s *service) handler(baseURL *url.URL) *auth.Mux {
 	guard := &auth.Guard{
 		BaseURL:   baseURL.String(),
 		Directory: s.directory,

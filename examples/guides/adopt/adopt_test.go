@@ -1,0 +1,298 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+func TestWhoMayDoWhat(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		reader, editor, owner := w.login(t, acme, "rita@acme.example"), w.login(t, acme, "ed@acme.example"), w.login(t, acme, "olga@acme.example")
+		read := map[string]any{"label": "p", "scope": []string{"object.read.note"}}
+		narrow, clientKey, secret := w.partner(t, read)
+		here, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{"127.0.0.0/8", "::1/128"}})
+		elsewhere, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{"192.0.2.0/24"}})
+		readToken := w.holder(acme, mustCall(t, editor, "POST", acme+"/tokens", map[string]any{"scope": []string{"object.read.note"}}, 200))
+		foreign := &http.Client{Transport: w.base, Jar: stolen(t, reader, "globex")}
+		nobody := w.browser(t)
+
+		note := map[string]string{"title": "Dynamite", "body": "sold out"}
+		for _, test := range []struct {
+			name         string
+			client       *http.Client
+			method, path string
+			body         any
+			want         int
+		}{
+			{"nobody reads nothing", nobody, "GET", acme + "/notes", nil, 401},
+			{"a reader reads", reader, "GET", acme + "/notes", nil, 200},
+			{"a reader's session cannot create", reader, "POST", acme + "/notes", note, 403},
+			{"a reader's session cannot delete", reader, "DELETE", acme + "/notes/" + anvils, nil, 403},
+			{"a reader makes no key", reader, "POST", acme + "/keys", read, 403},
+			{"a reader renames nothing", reader, "POST", acme + "/rename", map[string]string{"subdomain": "rita"}, 403},
+			{"a reader's token is no wider than the reader", reader, "POST", acme + "/tokens", map[string]any{"scope": []string{"object"}}, 403},
+			{"a narrowed key reads", narrow, "GET", acme + "/notes", nil, 200},
+			{"a narrowed key cannot create", narrow, "POST", acme + "/notes", note, 403},
+			{"a narrowed key cannot delete", narrow, "DELETE", acme + "/notes/" + anvils, nil, 403},
+			{"a key makes no key", here, "POST", acme + "/keys", read, 403},
+			{"a key makes no token", here, "POST", acme + "/tokens", map[string]any{"scope": []string{}}, 403},
+			{"a key of this network", here, "POST", acme + "/notes", note, 200},
+			{"a key of another network", elsewhere, "GET", acme + "/notes", nil, 401},
+			{"a key at another tenant", w.signer(globex, clientKey, secret), "GET", globex + "/notes", nil, 401},
+			{"a session at another tenant", foreign, "GET", globex + "/notes", nil, 401},
+			{"a token reads", readToken, "GET", acme + "/notes", nil, 200},
+			{"a token is limited to its scope", readToken, "POST", acme + "/notes", note, 403},
+			{"a token makes no token", readToken, "POST", acme + "/tokens", map[string]any{"scope": []string{}}, 403},
+			{"another tenant's note", editor, "DELETE", acme + "/notes/" + doomsday, nil, 404},
+			{"an id that is no UUID", editor, "DELETE", acme + "/notes/5b0000000000000000000001", nil, 404},
+			{"an id that is nothing", editor, "DELETE", acme + "/notes/anvils", nil, 404},
+			{"a tenant that is unknown", owner, "GET", "https://none.example.test/v1/notes", nil, 404},
+			{"a host that is none of ours", owner, "GET", "https://acme.example.org/v1/notes", nil, 404},
+			{"a version that is not served", owner, "GET", "https://acme.example.test/v2/notes", nil, 400},
+			{"a key beyond what scopes are", owner, "POST", acme + "/keys", map[string]any{"label": "p", "scope": []string{"objekt"}}, 400},
+			{"a key without a scope", owner, "POST", acme + "/keys", map[string]any{"label": "p"}, 400},
+			{"an editor deletes", editor, "DELETE", acme + "/notes/" + anvils, nil, 200},
+			{"a note is deleted once", editor, "DELETE", acme + "/notes/" + anvils, nil, 404},
+			{"tokens are revoked", editor, "DELETE", acme + "/tokens", nil, 200},
+			{"a revoked token", readToken, "GET", acme + "/notes", nil, 401},
+			{"a person logs out", editor, "POST", acme + "/logout", nil, 200},
+			{"a session that has ended", editor, "GET", acme + "/notes", nil, 401},
+		} {
+			if status, got := call(t, test.client, test.method, test.path, test.body); status != test.want {
+				t.Errorf("%s: %d %v, want %d", test.name, status, got, test.want)
+			}
+		}
+		if n := one[int](t, w.db, "SELECT COUNT(*) FROM notes WHERE id = $1", doomsday); n != 1 {
+			t.Error("another tenant's note is gone")
+		}
+	})
+}
+
+// stolen returns a jar for another tenant's host with the cookies of a browser.
+func stolen(t *testing.T, from *http.Client, tenant string) http.CookieJar {
+	t.Helper()
+	source, err := parse(acme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := parse("https://" + tenant + ".example.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar := (&world{}).browser(t).Jar
+	for _, c := range from.Jar.Cookies(source) {
+		c.Secure, c.Path = true, "/"
+		jar.SetCookies(target, []*http.Cookie{c})
+	}
+	return jar
+}
+
+func TestRename(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		const renamed = "https://acme-labs.example.test/v1"
+		owner := w.login(t, acme, "olga@acme.example")
+		enrolled := mustCall(t, owner, "POST", acme+"/factor", nil, 200)
+		secret := enrolled["secret"].(string)
+		mustCall(t, owner, "POST", acme+"/factor/confirm", map[string]string{"code": totp(t, secret, time.Now())}, 200)
+		minted := mustCall(t, owner, "POST", acme+"/tokens", map[string]any{"scope": []string{"object.read"}}, 200)
+		made := mustCall(t, owner, "POST", acme+"/keys", map[string]any{"label": "p", "scope": []string{"object.read"}}, 200)
+		clientKey, keySecret := made["clientKey"].(string), made["secret"].(string)
+
+		mustCall(t, owner, "POST", acme+"/rename", map[string]string{"subdomain": "globex"}, 409)
+		mustCall(t, owner, "POST", acme+"/rename", map[string]string{"subdomain": "Acme Labs"}, 400)
+		mustCall(t, owner, "POST", acme+"/rename", map[string]string{"subdomain": "acme-labs"}, 200)
+		mustCall(t, owner, "GET", acme+"/notes", nil, 404) // at once
+
+		moved := &http.Client{Transport: w.base, Jar: stolen(t, owner, "acme-labs")}
+		mustCall(t, moved, "GET", renamed+"/notes", nil, 200)
+		mustCall(t, w.signer(renamed, clientKey, keySecret), "GET", renamed+"/notes", nil, 200)
+		mustCall(t, w.holder(renamed, minted), "GET", renamed+"/notes", nil, 200)
+
+		again := map[string]string{"email": "olga@acme.example", "password": "correct horse"}
+		got := mustCall(t, w.browser(t), "POST", renamed+"/login", again, 403)
+		if got["errCode"] != "acme.accessDenied.unverifiedLocation" {
+			t.Errorf("the second factor is gone: %v", got)
+		}
+		again["code"] = totp(t, secret, time.Now().Add(30*time.Second))
+		mustCall(t, w.browser(t), "POST", renamed+"/login", again, 200)
+
+		// Another tenant takes the name that has become free. Nothing of acme is valid there.
+		gus := w.login(t, globex, "gus@globex.example")
+		mustCall(t, gus, "POST", globex+"/rename", map[string]string{"subdomain": "acme"}, 200)
+		mustCall(t, owner, "GET", acme+"/notes", nil, 401)
+		mustCall(t, w.signer(acme, clientKey, keySecret), "GET", acme+"/notes", nil, 401)
+		mustCall(t, w.holder(acme, minted), "GET", acme+"/notes", nil, 401)
+	})
+}
+
+func TestOldPasswords(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		const query = "SELECT password_hash FROM users WHERE email = 'ed@acme.example'"
+		ask := map[string]string{"email": " Ed@Acme.example", "password": "wrong horse"}
+		mustCall(t, w.browser(t), "POST", acme+"/login", ask, 401)
+		if hash := one[string](t, w.db, query); !strings.HasPrefix(hash, "$2a$") {
+			t.Errorf("a wrong password changed the hash: %s", hash)
+		}
+		ask["password"] = "correct horse"
+		for range 2 {
+			mustCall(t, w.browser(t), "POST", acme+"/login", ask, 200)
+			if hash := one[string](t, w.db, query); !strings.HasPrefix(hash, "$pbkdf2-sha256$") {
+				t.Errorf("the hash is still %s", hash)
+			}
+		}
+		mustCall(t, w.browser(t), "POST", globex+"/login", ask, 401) // the same name, at another tenant
+		editor := w.login(t, acme, "ed@acme.example")
+		w.exec(t, "UPDATE users SET disabled = true WHERE email = 'ed@acme.example'")
+		w.directory.Invalidate("aaaaaaaa-0000-4000-8000-000000000001")
+		mustCall(t, editor, "GET", acme+"/notes", nil, 401)
+	})
+}
+
+func TestDatabaseIsDown(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		mustCall(t, w.browser(t), "GET", globex+"/notes", nil, 401)
+		w.db.Close()
+		got := mustCall(t, w.browser(t), "GET", acme+"/notes", nil, 503)
+		if got["errCode"] != "acme.error.storeUnavailable" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestClientsOfPartners(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		_, clientKey, secret := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}})
+		send := func(method, command string, alter func(http.Header)) int {
+			r, err := http.NewRequestWithContext(t.Context(), method, acme+command, strings.NewReader(`{"title":"Rockets","body":"by hand"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			signByHand(r, command, clientKey, secret)
+			alter(r.Header)
+			reply, err := (&http.Client{Transport: w.base}).Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reply.Body.Close()
+			if reply.Header.Get("Acme-Server-Time") == "" || reply.Header.Get("Service-Server-Time") != "" {
+				t.Errorf("headers of the reply: %v", reply.Header)
+			}
+			return reply.StatusCode
+		}
+		asSigned := func(http.Header) {}
+		renamed := func(h http.Header) {
+			for name := range h {
+				if rest, ok := strings.CutPrefix(name, "Acme-"); ok {
+					h.Set("Service-"+rest, h.Get(name))
+					h.Del(name)
+				}
+			}
+		}
+		for _, test := range []struct {
+			name, method string
+			alter        func(http.Header)
+			want         int
+		}{
+			{"signed by hand", "POST", asSigned, 200},
+			{"signed by hand, for a list", "GET", asSigned, 200},
+			{"the standard prefix is no credential", "POST", renamed, 401},
+			{"another signature", "POST", func(h http.Header) { h.Set("Acme-Client-Signature", strings.Repeat("0", 64)) }, 401},
+			{"half of the headers", "POST", func(h http.Header) { h.Del("Acme-Client-Nonce") }, 400},
+		} {
+			if got := send(test.method, "/notes", test.alter); got != test.want {
+				t.Errorf("%s: %d, want %d", test.name, got, test.want)
+			}
+		}
+	})
+}
+
+func TestPages(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		reader := w.login(t, acme, "rita@acme.example")
+		for query, want := range map[string]string{
+			"":                         "Anvils Birdseed Catapults",
+			`sort={"title":-1}`:        "Catapults Birdseed Anvils",
+			"sort=title&limit=2":       "Anvils Birdseed …",
+			"limit=2&skip=2":           "Catapults",
+			`where={"title":"Anvils"}`: "Anvils",
+			`where={"title":{"$gt":"Anvils"}}&limit=1`: "Birdseed …",
+			`where={"_id":"` + doomsday + `"}`:         "",
+			`where={"_id":"no UUID"}`:                  "",
+		} {
+			values, err := url.ParseQuery(query + "&paths[]=title")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := mustCall(t, reader, "GET", acme+"/notes?"+values.Encode(), nil, 200)
+			var titles []string
+			for _, item := range got["data"].([]any) {
+				titles = append(titles, item.(map[string]any)["title"].(string))
+			}
+			if got["hasMore"] == true {
+				titles = append(titles, "…")
+			}
+			if all := strings.Join(titles, " "); all != want {
+				t.Errorf("%s: %s, want %s", query, all, want)
+			}
+		}
+		mustCall(t, reader, "GET", acme+"/notes?where="+url.QueryEscape(`{"tenant":"x"}`), nil, 400)
+	})
+}
+
+// A page after a cursor reads a range of an index, through the view and the casts.
+func TestPagesUseTheIndex(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		q := paging.Query{Where: paging.Gt("_id", anvils), Limit: 2}.And(paging.Eq("tenant", "aaaaaaaa-0000-4000-8000-000000000001"))
+		text, args, err := sqlpage.Statement(q, noteTable, w.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := w.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		explain, last := "EXPLAIN QUERY PLAN ", 4
+		if w.dialect == sqlpage.PostgreSQL {
+			explain, last = "EXPLAIN ", 1
+			if _, err := conn.ExecContext(t.Context(), "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := conn.QueryContext(t.Context(), explain+text, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var plan string
+		for rows.Next() {
+			var detail, unused string
+			columns := []any{&unused, &unused, &unused, &detail}
+			if err := rows.Scan(columns[4-last:]...); err != nil {
+				t.Fatal(err)
+			}
+			plan += detail + "\n"
+		}
+		if !strings.Contains(plan, "notes_by_id") || strings.Contains(plan, "Sort") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s", plan)
+		}
+	})
+}
+
+func TestNoRouteIsOpen(t *testing.T) {
+	w := newWorld(t, t.TempDir()+"/adopt.db")
+	base, err := parse("https://example.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := w.handler(base)
+	authtest.CheckRoutes(t, mux, acme, mux.Routes())
+}
