@@ -20,6 +20,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		here, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{"127.0.0.0/8", "::1/128"}})
 		elsewhere, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{"192.0.2.0/24"}})
 		readToken := w.holder(acme, mustCall(t, editor, "POST", acme+"/tokens", map[string]any{"scope": []string{"object.read.note"}}, 200))
+		nowhere, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{""}})
 		foreign := &http.Client{Transport: w.base, Jar: stolen(t, reader, "globex")}
 		nobody := w.browser(t)
 
@@ -45,6 +46,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			{"a key makes no token", here, "POST", acme + "/tokens", map[string]any{"scope": []string{}}, 403},
 			{"a key of this network", here, "POST", acme + "/notes", note, 200},
 			{"a key of another network", elsewhere, "GET", acme + "/notes", nil, 401},
+			{"a key of no network", nowhere, "GET", acme + "/notes", nil, 401},
 			{"a key at another tenant", w.signer(globex, clientKey, secret), "GET", globex + "/notes", nil, 401},
 			{"a session at another tenant", foreign, "GET", globex + "/notes", nil, 401},
 			{"a token reads", readToken, "GET", acme + "/notes", nil, 200},

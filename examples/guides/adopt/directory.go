@@ -53,20 +53,13 @@ func (d directory) Account(ctx context.Context, org, id string) (*auth.Account, 
 // Roles implements auth.Directory.
 func (d directory) Roles(ctx context.Context, org string, names []string) (roles []auth.Role, err error) {
 	rows, err := d.db.QueryContext(ctx, `SELECT name, scope FROM roles WHERE tenant_id = $1`, org)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name, scope string
-		if err := rows.Scan(&name, &scope); err != nil {
-			return nil, err
-		}
-		if slices.Contains(names, name) {
-			roles = append(roles, auth.Role{Name: name, Scope: strings.Fields(scope)})
+	all, err := collect(rows, err, func(r *[2]string) []any { return []any{&r[0], &r[1]} })
+	for _, r := range all {
+		if slices.Contains(names, r[0]) {
+			roles = append(roles, auth.Role{Name: r[0], Scope: strings.Fields(r[1])})
 		}
 	}
-	return roles, rows.Err()
+	return roles, err
 }
 
 // found returns auth.ErrNotFound if there is no row. Any other error refuses the request with 503.
@@ -81,3 +74,19 @@ func found[T any](record *T, err error) (*T, error) {
 }
 
 func isUUID(id string) bool { return len(id) == 36 && uuid.Validate(id) == nil }
+
+// collect scans all rows of a query.
+func collect[T any](rows *sql.Rows, err error, fields func(*T) []any) (all []T, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var v T
+		if err := rows.Scan(fields(&v)...); err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}

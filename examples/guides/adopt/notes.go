@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 
@@ -49,10 +48,12 @@ func (s *service) listNotes(_ http.ResponseWriter, r *http.Request) (any, error)
 	if ids, all := may.IDs(); !all {
 		own = own.And(paging.In("_id", ids...))
 	}
-	page, more, err := s.pageOf(r.Context(), own)
+	rows, err := s.pages.Query(r.Context(), own, noteTable)
+	page, err := collect(rows, err, func(n *note) []any { return []any{&n.ID, &n.Object, &n.Title, &n.Body} })
 	if err != nil {
 		return nil, auth.Unavailable(err)
 	}
+	page, more := paging.Trim(page, q.Limit)
 	items := make([]json.RawMessage, len(page))
 	for i, n := range page {
 		readable := may.Of(n.ID)
@@ -64,31 +65,12 @@ func (s *service) listNotes(_ http.ResponseWriter, r *http.Request) (any, error)
 	return envelope.List[json.RawMessage]{Data: items, HasMore: more}, nil
 }
 
-func (s *service) pageOf(ctx context.Context, q paging.Query) (page []note, more bool, err error) {
-	rows, err := s.pages.Query(ctx, q, noteTable)
-	if err != nil {
-		return nil, false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n note
-		if err := rows.Scan(&n.ID, &n.Object, &n.Title, &n.Body); err != nil {
-			return nil, false, err
-		}
-		page = append(page, n)
-	}
-	page, more = paging.Trim(page, q.Limit)
-	return page, more, rows.Err()
+type newNote struct {
+	Title string `json:"title"`
+	Body  string `json:"body"`
 }
 
-func (s *service) createNote(_ http.ResponseWriter, r *http.Request) (any, error) {
-	var ask struct {
-		Title string `json:"title"`
-		Body  string `json:"body"`
-	}
-	if err := read(r, &ask); err != nil {
-		return nil, err
-	}
+func (s *service) createNote(_ http.ResponseWriter, r *http.Request, ask newNote) (any, error) {
 	n := note{envelope.Item{ID: uuid.NewString(), Object: "note"}, ask.Title, ask.Body}
 	_, err := s.db.ExecContext(r.Context(), `INSERT INTO notes (id, tenant_id, title, body) VALUES ($1, $2, $3, $4)`,
 		n.ID, auth.From(r.Context()).Org, n.Title, n.Body)

@@ -5,7 +5,6 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"database/sql"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -93,17 +92,17 @@ func (s *service) handler(baseURL *url.URL) *auth.Mux {
 		need auth.Need
 		run  handler
 	}{
-		"POST /login":          {auth.Public, s.login},
+		"POST /login":          {auth.Public, with(s.login)},
 		"POST /logout":         {auth.Public, s.logout},
 		"GET /self":            {auth.Authenticated, whoami},
 		"POST /factor":         {fresh, s.enrol},
-		"POST /factor/confirm": {person, s.confirm},
-		"POST /tokens":         {fresh, s.createToken},
+		"POST /factor/confirm": {person, with(s.confirm)},
+		"POST /tokens":         {fresh, with(s.createToken)},
 		"DELETE /tokens":       {person, s.revokeTokens},
-		"POST /keys":           {owner, s.createKey},
-		"POST /rename":         {owner, s.rename},
+		"POST /keys":           {owner, with(s.createKey)},
+		"POST /rename":         {owner, with(s.rename)},
 		"GET /notes":           {auth.Some("object.read.note"), s.listNotes},
-		"POST /notes":          {auth.Allow("object.create.note"), s.createNote},
+		"POST /notes":          {auth.Allow("object.create.note"), with(s.createNote)},
 		"DELETE /notes/{id}":   {auth.Allow("object.delete.note.{id}"), s.deleteNote},
 	} {
 		mux.Handle(pattern, route.need, route.run)
@@ -115,10 +114,7 @@ func (s *service) handler(baseURL *url.URL) *auth.Mux {
 // directory: 404 for an unknown subdomain, and 503 if the database does not answer.
 func (s *service) resolve(domain string) func(context.Context, *http.Request) (org, version, rest string, err error) {
 	return func(ctx context.Context, r *http.Request) (org, version, rest string, err error) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
+		host := (&url.URL{Host: r.Host}).Hostname()
 		name, below := strings.CutSuffix(strings.ToLower(host), domain)
 		if !below {
 			return "", "", "", auth.ErrNotFound
@@ -136,7 +132,9 @@ func (s *service) resolve(domain string) func(context.Context, *http.Request) (o
 type handler func(w http.ResponseWriter, r *http.Request) (any, error)
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	reply, err := h(w, r)
+	ctx, cancel := auth.TenantFrom(r.Context()).Bound(r.Context())
+	defer cancel()
+	reply, err := h(w, r.WithContext(ctx))
 	if err != nil {
 		auth.Fail(w, r, err)
 		return
@@ -144,9 +142,15 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	auth.Reply(w, r, reply)
 }
 
-func read(r *http.Request, ask any) error {
-	_, err := envelope.Read(r, 64<<10, ask)
-	return err
+// with makes a handler of one that takes a body.
+func with[T any](run func(w http.ResponseWriter, r *http.Request, ask T) (any, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) (any, error) {
+		var ask T
+		if _, err := envelope.Read(r, 64<<10, &ask); err != nil {
+			return nil, err
+		}
+		return run(w, r, ask)
+	}
 }
 
 // change runs a statement. It returns none if no row was changed.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -15,14 +16,12 @@ import (
 
 var subdomain = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
+type newName struct {
+	Subdomain string `json:"subdomain"`
+}
+
 // rename gives the tenant another subdomain. Second factors, sessions, keys and tokens stay.
-func (s *service) rename(_ http.ResponseWriter, r *http.Request) (any, error) {
-	var ask struct {
-		Subdomain string `json:"subdomain"`
-	}
-	if err := read(r, &ask); err != nil {
-		return nil, err
-	}
+func (s *service) rename(_ http.ResponseWriter, r *http.Request, ask newName) (any, error) {
 	if !subdomain.MatchString(ask.Subdomain) {
 		return nil, &auth.Error{Detail: auth.DetailBody, Path: "subdomain"}
 	}
@@ -33,16 +32,14 @@ func (s *service) rename(_ http.ResponseWriter, r *http.Request) (any, error) {
 		WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM tenants WHERE subdomain = $2)`, org, ask.Subdomain)
 }
 
+type newKey struct {
+	Label    string         `json:"label"`
+	Scope    []string       `json:"scope"` // required: a key without a scope has no limit of its own
+	Networks []netip.Prefix `json:"networks,omitempty"`
+}
+
 // createKey makes a signing key for a partner. It acts as its maker, and may do no more than scope.
-func (s *service) createKey(_ http.ResponseWriter, r *http.Request) (any, error) {
-	var ask struct {
-		Label    string         `json:"label"`
-		Scope    []string       `json:"scope"` // required: a key without a scope has no limit of its own
-		Networks []netip.Prefix `json:"networks,omitempty"`
-	}
-	if err := read(r, &ask); err != nil {
-		return nil, err
-	}
+func (s *service) createKey(_ http.ResponseWriter, r *http.Request, ask newKey) (any, error) {
 	by := auth.From(r.Context())
 	credential := signature.Credential{Account: by.Account, Scope: ask.Scope, Networks: ask.Networks}
 	if err := signature.Within(by, false, auth.TenantFrom(r.Context()), "", nil, credential); err != nil {
@@ -53,21 +50,16 @@ func (s *service) createKey(_ http.ResponseWriter, r *http.Request) (any, error)
 		return nil, auth.Unavailable(err)
 	}
 	// Last: a client that is not in the table is unknown.
-	return map[string]string{"clientKey": clientKey, "secret": string(secret)}, s.addClient(r.Context(), clientKey, by.Org, ask.Label)
+	return map[string]string{"clientKey": clientKey, "secret": string(secret)},
+		s.change(r.Context(), nil, `INSERT INTO api_clients (client_key, tenant_id, label) VALUES ($1, $2, $3)`, clientKey, by.Org, ask.Label)
 }
 
-func (s *service) addClient(ctx context.Context, clientKey, org, label string) error {
-	return s.change(ctx, nil, `INSERT INTO api_clients (client_key, tenant_id, label) VALUES ($1, $2, $3)`, clientKey, org, label)
+type newToken struct {
+	Scope []string `json:"scope"`
 }
 
 // createToken makes a token with which its maker's own programs call, for 90 days.
-func (s *service) createToken(_ http.ResponseWriter, r *http.Request) (any, error) {
-	var ask struct {
-		Scope []string `json:"scope"`
-	}
-	if err := read(r, &ask); err != nil {
-		return nil, err
-	}
+func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
 	by := auth.From(r.Context())
 	signed, claims, err := bearer.Mint(r.Context(), by, false, auth.TenantFrom(r.Context()), s.minter, bearer.Wish{
 		Claims:    token.Claims{Issuer: issuer(by.Org), Subject: by.Account, Scope: ask.Scope, Expires: time.Now().AddDate(0, 0, 90)},
@@ -88,32 +80,20 @@ func issuer(tenant string) string { return "tokens." + tenant }
 
 // addIssuers gives each tenant an issuer that has none.
 func (s *service) addIssuers(ctx context.Context) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT id FROM tenants`)
+	err := s.change(ctx, nil, `INSERT INTO api_clients (client_key, tenant_id, label)
+		SELECT 'tokens.' || id, id, 'tokens' FROM tenants WHERE true ON CONFLICT DO NOTHING`)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	var tenants []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		tenants = append(tenants, id)
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
+	rows, err := s.db.QueryContext(ctx, `SELECT id FROM tenants`)
+	tenants, err := collect(rows, err, func(id *string) []any { return []any{id} })
 	for _, id := range tenants {
-		if _, err := s.directory.App(ctx, issuer(id)); !auth.IsNotFound(err) {
-			continue
+		if _, err = s.keys.Signer(ctx, issuer(id)); errors.Is(err, token.ErrNoKeyPair) {
+			_, err = s.keys.Generate(ctx, id, issuer(id))
 		}
-		if _, err := s.keys.Generate(ctx, id, issuer(id)); err != nil {
-			return err
-		}
-		if err := s.addClient(ctx, issuer(id), id, "tokens"); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
 }

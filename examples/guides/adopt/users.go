@@ -45,15 +45,13 @@ type self struct {
 	Roles   []string `json:"roles"`
 }
 
-func (s *service) login(w http.ResponseWriter, r *http.Request) (any, error) {
-	var ask struct {
-		Email    string `json:"email"`
-		Password string `json:"password"`
-		Code     string `json:"code,omitempty"`
-	}
-	if err := read(r, &ask); err != nil {
-		return nil, err
-	}
+type credentials struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	Code     string `json:"code,omitempty"` // of the second factor
+}
+
+func (s *service) login(w http.ResponseWriter, r *http.Request, ask credentials) (any, error) {
 	p, err := s.sessions.Login(w, r, ask.Email, ask.Password, ask.Code)
 	return self{p.Account, p.Roles}, err
 }
@@ -68,13 +66,11 @@ func (s *service) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return map[string]string{"secret": e.Secret.Base32(), "uri": s.sessions.OTPAuth("Acme Notes", e.Account, e.Secret)}, err
 }
 
-func (s *service) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
-	var ask struct {
-		Code string `json:"code"`
-	}
-	if err := read(r, &ask); err != nil {
-		return nil, err
-	}
+type code struct {
+	Code string `json:"code"`
+}
+
+func (s *service) confirm(w http.ResponseWriter, r *http.Request, ask code) (any, error) {
 	codes, err := s.sessions.Confirm(w, r, ask.Code)
 	return map[string][]string{"recovery": codes}, err
 }
