@@ -3,6 +3,7 @@ module github.com/tenantkit/tenantkit/examples
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/alexedwards/argon2id v1.0.0
 	github.com/go-chi/chi/v5 v5.5.0
 	github.com/google/go-cmp v0.7.0
@@ -12,6 +13,7 @@ require (
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
+	google.golang.org/protobuf v1.36.11
 )
 
 require (
