@@ -49,7 +49,7 @@ type Manager struct {
 
 	// SessionCookie, TicketCookie and DeviceCookie are the names of the cookies. The
 	// defaults are session-{org}, ticket-{org} and device-{org}, where {org} stands for
-	// the org's code. Each cookie is sent with the prefix __Host-, Secure, HttpOnly,
+	// the org's key. Each cookie is sent with the prefix __Host-, Secure, HttpOnly,
 	// SameSite=Lax and the path /, so that no other host can set or read it (RFC
 	// 6265bis, section 4.1.3). Over plain http on a loopback BaseURL, cookies have
 	// neither the prefix nor Secure. Everywhere else they have both.
