@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
@@ -57,6 +60,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			{"an id that is nothing", editor, "DELETE", acme + "/notes/anvils", nil, 404},
 			{"a tenant that is unknown", owner, "GET", "https://none.example.test/v1/notes", nil, 404},
 			{"a host that is none of ours", owner, "GET", "https://acme.example.org/v1/notes", nil, 404},
+			{"a host without the domain", owner, "GET", "https://acme/v1/notes", nil, 404},
 			{"a version that is not served", owner, "GET", "https://acme.example.test/v2/notes", nil, 400},
 			{"a key beyond what scopes are", owner, "POST", acme + "/keys", map[string]any{"label": "p", "scope": []string{"objekt"}}, 400},
 			{"a key without a scope", owner, "POST", acme + "/keys", map[string]any{"label": "p"}, 400},
@@ -157,6 +161,22 @@ func TestOldPasswords(t *testing.T) {
 	})
 }
 
+// Whoever loses a role loses it everywhere: in sessions, and in the keys that act for the person.
+func TestRolesAreRead(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		note := map[string]string{"title": "Dynamite", "body": "sold out"}
+		owner := w.login(t, acme, "olga@acme.example")
+		wide, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}})
+		mustCall(t, owner, "POST", acme+"/notes", note, 200)
+		mustCall(t, wide, "POST", acme+"/notes", note, 200)
+		w.exec(t, "UPDATE user_roles SET role = 'reader' WHERE role = 'owner'")
+		w.directory.Invalidate("aaaaaaaa-0000-4000-8000-000000000001")
+		mustCall(t, owner, "POST", acme+"/notes", note, 403)
+		mustCall(t, wide, "POST", acme+"/notes", note, 403)
+		mustCall(t, wide, "GET", acme+"/notes", nil, 200)
+	})
+}
+
 func TestDatabaseIsDown(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		mustCall(t, w.browser(t), "GET", globex+"/notes", nil, 401)
@@ -246,6 +266,15 @@ func TestPages(t *testing.T) {
 			}
 		}
 		mustCall(t, reader, "GET", acme+"/notes?where="+url.QueryEscape(`{"tenant":"x"}`), nil, 400)
+
+		wish := map[string]any{"scope": []string{"object.read.note." + anvils + ".title"}}
+		oneTitle := w.holder(acme, mustCall(t, reader, "POST", acme+"/tokens", wish, 200))
+		mustCall(t, oneTitle, "GET", acme+"/notes?where="+url.QueryEscape(`{"title":"Birdseed"}`), nil, 400)
+		got := mustCall(t, oneTitle, "GET", acme+"/notes?paths[]=title&paths[]=body", nil, 200)
+		want := []any{map[string]any{"_id": anvils, "object": "note", "title": "Anvils"}}
+		if diff := cmp.Diff(want, got["data"]); diff != "" {
+			t.Error(diff)
+		}
 	})
 }
 
@@ -285,6 +314,17 @@ func TestPagesUseTheIndex(t *testing.T) {
 		}
 		if !strings.Contains(plan, "notes_by_id") || strings.Contains(plan, "Sort") || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s", plan)
+		}
+	})
+}
+
+// A text that is no UUID must not read as a failure of the database.
+func TestAccountsThatAreNoUUID(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		for _, id := range []string{"", "ann", "urn:uuid:" + anvils, "{" + anvils + "}", strings.ToUpper(anvils)} {
+			if _, err := w.service.directory.Account(t.Context(), "aaaaaaaa-0000-4000-8000-000000000001", id); !auth.IsNotFound(err) {
+				t.Errorf("%s: %v", id, err)
+			}
 		}
 	})
 }

@@ -59,9 +59,7 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	}
 	s.sessions = &session.Manager{
 		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
-		Passwords: passwords{db}, Hasher: hasher{}, DeviceKey: deviceKey,
-		SessionCookie: "session", TicketCookie: "ticket", DeviceCookie: "device", // each tenant has its own host
-		RoleScoped: true,
+		Passwords: passwords{db}, Hasher: hasher{}, DeviceKey: deviceKey, RoleScoped: true,
 	}
 	return s, s.addIssuers(ctx)
 }
