@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,24 +157,32 @@ func TestOldPasswords(t *testing.T) {
 		mustCall(t, w.browser(t), "POST", globex+"/login", ask, 401) // the same name, at another tenant
 		editor := w.login(t, acme, "ed@acme.example")
 		w.exec(t, "UPDATE users SET disabled = true WHERE email = 'ed@acme.example'")
-		w.directory.Invalidate("aaaaaaaa-0000-4000-8000-000000000001")
+		w.directory.Invalidate(acmeID)
 		mustCall(t, editor, "GET", acme+"/notes", nil, 401)
 	})
 }
 
-// Whoever loses a role loses it everywhere: in sessions, and in the keys that act for the person.
+// Whoever loses a role loses it everywhere: in sessions, in keys that act for the person, and in tokens.
 func TestRolesAreRead(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		note := map[string]string{"title": "Dynamite", "body": "sold out"}
 		owner := w.login(t, acme, "olga@acme.example")
 		wide, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}})
-		mustCall(t, owner, "POST", acme+"/notes", note, 200)
-		mustCall(t, wide, "POST", acme+"/notes", note, 200)
+		held := w.holder(acme, mustCall(t, owner, "POST", acme+"/tokens", map[string]any{"scope": []string{"object"}}, 200))
+		for _, client := range []*http.Client{owner, wide, held} {
+			mustCall(t, client, "POST", acme+"/notes", note, 200)
+		}
 		w.exec(t, "UPDATE user_roles SET role = 'reader' WHERE role = 'owner'")
-		w.directory.Invalidate("aaaaaaaa-0000-4000-8000-000000000001")
+		w.directory.Invalidate(acmeID)
 		mustCall(t, owner, "POST", acme+"/notes", note, 403)
 		mustCall(t, wide, "POST", acme+"/notes", note, 403)
 		mustCall(t, wide, "GET", acme+"/notes", nil, 200)
+
+		// Whoever changes roles sets the time, too: a token keeps its scope.
+		w.exec(t, "UPDATE users SET changed = $1", time.Now().UnixMilli())
+		w.directory.Invalidate(acmeID)
+		mustCall(t, held, "GET", acme+"/notes", nil, 401)
+		mustCall(t, owner, "GET", acme+"/notes", nil, 401)
 	})
 }
 
@@ -281,7 +290,7 @@ func TestPages(t *testing.T) {
 // A page after a cursor reads a range of an index, through the view and the casts.
 func TestPagesUseTheIndex(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
-		q := paging.Query{Where: paging.Gt("_id", anvils), Limit: 2}.And(paging.Eq("tenant", "aaaaaaaa-0000-4000-8000-000000000001"))
+		q := paging.Query{Where: paging.Gt("_id", anvils), Limit: 2}.And(paging.Eq("tenant", acmeID))
 		text, args, err := sqlpage.Statement(q, noteTable, w.dialect)
 		if err != nil {
 			t.Fatal(err)
@@ -318,11 +327,35 @@ func TestPagesUseTheIndex(t *testing.T) {
 	})
 }
 
+// A new tenant gets an issuer. Another start of the service changes none.
+func TestIssuers(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		const initech = "cccccccc-0000-4000-8000-000000000001"
+		w.exec(t, "INSERT INTO tenants (id, subdomain) VALUES ($1, 'initech')", initech)
+		var ids []string
+		for range 2 {
+			if err := w.addIssuers(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, tenant := range []string{acmeID, globexID, initech} {
+				pair, err := w.keys.Signer(t.Context(), issuer(tenant))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, pair.KeyID)
+			}
+		}
+		if !slices.Equal(ids[:3], ids[3:]) || ids[0] != pairs()[0].KeyID {
+			t.Error(ids)
+		}
+	})
+}
+
 // A text that is no UUID must not read as a failure of the database.
 func TestAccountsThatAreNoUUID(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		for _, id := range []string{"", "ann", "urn:uuid:" + anvils, "{" + anvils + "}", strings.ToUpper(anvils)} {
-			if _, err := w.service.directory.Account(t.Context(), "aaaaaaaa-0000-4000-8000-000000000001", id); !auth.IsNotFound(err) {
+			if _, err := w.service.directory.Account(t.Context(), acmeID, id); !auth.IsNotFound(err) {
 				t.Errorf("%s: %v", id, err)
 			}
 		}

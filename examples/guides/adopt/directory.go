@@ -47,6 +47,7 @@ func (d directory) Account(ctx context.Context, org, id string) (*auth.Account, 
 		FROM users WHERE tenant_id = $1 AND id = $2`, org, id)
 	err := row.Scan(&a.ID, &a.Org, &a.Disabled, &changed, &roles)
 	a.Changed, a.Roles = time.UnixMilli(changed), strings.Fields(roles)
+	a.TokensFrom = auth.TokensFromNow(a.Changed, 0) // a token keeps its scope when its person loses a role
 	return found(&a, err)
 }
 

@@ -21,6 +21,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +33,9 @@ import (
 const (
 	acme   = "https://acme.example.test/v1"
 	globex = "https://globex.example.test/v1"
+
+	acmeID   = "aaaaaaaa-0000-4000-8000-000000000001"
+	globexID = "bbbbbbbb-0000-4000-8000-000000000001"
 
 	anvils   = "aaaaaaaa-0000-4000-8000-000000000101"
 	doomsday = "bbbbbbbb-0000-4000-8000-000000000101" // of globex
@@ -45,6 +49,14 @@ type world struct {
 	dialect sqlstore.Dialect
 	base    *http.Transport
 }
+
+// pairs are the key pairs of the demo's tenants in every world, because making one is slow.
+var pairs = sync.OnceValue(func() (pairs [2]*token.KeyPair) {
+	for i := range pairs {
+		pairs[i], _ = token.GeneratePair(2048) // a size that it accepts
+	}
+	return pairs
+})
 
 // onEachEngine runs a test on SQLite and on PostgreSQL.
 func onEachEngine(t *testing.T, test func(t *testing.T, w *world)) {
@@ -72,6 +84,16 @@ func newWorld(t *testing.T, source string) *world {
 	rand.Read(key)
 	s, err := newService(t.Context(), db, dialect, key)
 	if err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range []string{acmeID, globexID} {
+		pair := *pairs()[i]
+		pair.Org, pair.ClientKey = id, issuer(id)
+		if err := s.keys.Put(t.Context(), &pair); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.addIssuers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	base, err := parse("https://example.test")

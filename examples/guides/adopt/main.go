@@ -57,6 +57,9 @@ func run(listen, base, database string, demo bool) error {
 	if err != nil {
 		return err
 	}
+	if err := s.addIssuers(ctx); err != nil {
+		return err
+	}
 	go func() {
 		for range time.Tick(time.Minute) {
 			if err := s.store.Sweep(ctx); err != nil {
