@@ -95,3 +95,23 @@ func ExampleCheckRoutes() {
 		authtest.CheckRoutes(t, mux, "/acme/v2", mux.Routes())
 	}
 }
+
+func ExampleCheckMechanism() {
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutOrg(auth.Org{Code: "globex"})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	var mechanism auth.Mechanism // yours, with a credential of ann
+	with := func(value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Acme-Key", value) }
+	}
+
+	_ = func(t *testing.T) { // a test of yours
+		authtest.CheckMechanism(t, authtest.Candidate{
+			Mechanism: mechanism,
+			Directory: directory, Org: "acme", Other: "globex",
+			Present: with("the key of ann"),
+			Refused: map[string]func(*http.Request){"unknown": with("no key"), "ended": with("an older key of ann")},
+		})
+	}
+}

@@ -1,0 +1,24 @@
+package authtest
+
+import "testing"
+
+// FailingRows runs CheckMechanism and returns the names of the subtests that fail.
+func FailingRows(t testing.TB, c Candidate) (names []string) {
+	s := newMechanismSuite(c)
+	for _, row := range mechanismRows {
+		found := &findings{TB: t}
+		row.check(mechanismTest{found, s})
+		if found.any {
+			names = append(names, row.name)
+		}
+	}
+	return names
+}
+
+type findings struct {
+	testing.TB
+	any bool
+}
+
+func (f *findings) Error(args ...any)                 { f.any = true; f.Log(args...) }
+func (f *findings) Errorf(format string, args ...any) { f.any = true; f.Logf(format, args...) }
