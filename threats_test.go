@@ -51,7 +51,7 @@ func attackNumbers() (numbers []string) {
 		{"P", 24, nil, 15},
 		{"M", 18, nil, 0},
 		{"K", 15, nil, 0},
-		{"A", 11, nil, 0},
+		{"A", 12, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {
 			number := fmt.Sprintf("%s%02d", group.letter, i)
