@@ -1,6 +1,9 @@
 package authtest
 
-import "testing"
+import (
+	"sync/atomic"
+	"testing"
+)
 
 // FailingRows runs CheckMechanism and returns the names of the subtests that fail.
 func FailingRows(t testing.TB, c Candidate) (names []string) {
@@ -8,7 +11,7 @@ func FailingRows(t testing.TB, c Candidate) (names []string) {
 	for _, row := range mechanismRows {
 		found := &findings{TB: t}
 		row.check(mechanismTest{found, s})
-		if found.any {
+		if found.any.Load() {
 			names = append(names, row.name)
 		}
 	}
@@ -17,8 +20,8 @@ func FailingRows(t testing.TB, c Candidate) (names []string) {
 
 type findings struct {
 	testing.TB
-	any bool
+	any atomic.Bool
 }
 
-func (f *findings) Error(args ...any)                 { f.any = true; f.Log(args...) }
-func (f *findings) Errorf(format string, args ...any) { f.any = true; f.Logf(format, args...) }
+func (f *findings) Error(args ...any)                 { f.any.Store(true); f.Log(args...) }
+func (f *findings) Errorf(format string, args ...any) { f.any.Store(true); f.Logf(format, args...) }

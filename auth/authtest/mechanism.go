@@ -49,7 +49,8 @@ type Candidate struct {
 	// Ends is for a credential with an end, which its principal must have in Expires.
 	Ends bool
 
-	// Configure changes the Guard, such as its Brand, before its first use. nil: the defaults.
+	// Configure changes the Guard before its first use: its Brand, BaseURL, Versions, Scopes or
+	// Now. nil: the defaults.
 	Configure func(g *auth.Guard)
 }
 
@@ -102,11 +103,13 @@ const hung = 5 * time.Second
 
 func newMechanismSuite(c Candidate) *mechanismSuite {
 	s := &mechanismSuite{Candidate: c, directory: &tampered{Directory: c.Directory, other: c.Other, roles: []string{"one", "two"}}}
+	s.directory.down.Store(none)
+	s.directory.hangs.Store(none)
 	s.guard = &auth.Guard{
 		BaseURL:    "https://api.example.com",
 		Directory:  s.directory,
 		Mechanisms: []auth.Mechanism{c.Mechanism, rival{}},
-		Timeout:    2 * time.Second, // long enough that a busy machine is no outage
+		Timeout:    time.Second, // long enough that a busy machine is no outage
 		Observe: func(ctx context.Context, e auth.Event) {
 			if told, ok := ctx.Value(replyKey{}).(*reply); ok {
 				told.err = e.Err
@@ -171,8 +174,17 @@ func (t mechanismTest) sent(present func(*http.Request)) *reply {
 
 // inside calls do with a request as a mechanism gets it.
 func (t mechanismTest) inside(present func(*http.Request), do func(*http.Request)) {
+	t.Helper()
+	ran := false
 	r := t.request(t.Org, "/inside", present)
-	t.mux.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithValue(r.Context(), insideKey{}, do)))
+	w := httptest.NewRecorder()
+	t.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), insideKey{}, func(r *http.Request) {
+		ran = true
+		do(r)
+	})))
+	if !ran {
+		t.Errorf("a public route was answered with %d %s: does the Directory have the org, and its Guard the path?", w.Code, w.Body)
+	}
 }
 
 // want fails unless the reply has the status.
@@ -217,7 +229,7 @@ func (t mechanismTest) presented() {
 	}
 	for what, present := range present {
 		t.inside(present, func(r *http.Request) {
-			looked, recorded := t.directory.calls.Load(), t.recorded()
+			looked, recorded := t.directory.counts(), t.recorded()
 			first := t.Mechanism.Presented(r)
 			if first == auth.Absent {
 				t.Errorf("%s: Absent, so that it would be ignored and not refused", what)
@@ -229,7 +241,7 @@ func (t mechanismTest) presented() {
 			if again := t.Mechanism.Presented(changed); again != first || body.read {
 				t.Errorf("%s: presence %d with another body, URL and method, want %d (body read: %t)", what, again, first, body.read)
 			}
-			if t.directory.calls.Load() != looked || t.recorded() != recorded {
+			if t.directory.counts() != looked || t.recorded() != recorded {
 				t.Errorf("%s: Presented looked something up, or recorded it", what)
 			}
 		})
@@ -323,11 +335,28 @@ func (t mechanismTest) app() {
 }
 
 func (t mechanismTest) directoryDown() {
-	t.directory.down.Store(true)
-	defer t.directory.down.Store(false)
-	t.want("while the directory fails", t.sent(t.Present), http.StatusServiceUnavailable)
-	t.directory.down.Store(false)
+	defer t.directory.down.Store(none)
+	for _, kind := range t.lookups() {
+		t.directory.down.Store(kind)
+		t.want("while "+kindNames[kind]+" cannot be looked up", t.sent(t.Present), http.StatusServiceUnavailable)
+	}
+	t.directory.down.Store(none)
 	t.want("after that", t.sent(t.Present), http.StatusOK)
+}
+
+// lookups returns the kinds that a valid request looks up.
+func (t mechanismTest) lookups() (kinds []int32) {
+	before := t.directory.counts()
+	t.sent(t.Present)
+	for kind, count := range t.directory.counts() {
+		if count > before[kind] {
+			kinds = append(kinds, int32(kind))
+		}
+	}
+	if len(kinds) == 0 {
+		t.Error("a valid request looks up nothing in the directory")
+	}
+	return kinds
 }
 
 func (t mechanismTest) storeDown() {
@@ -350,12 +379,14 @@ func (t mechanismTest) ended() {
 			t.Errorf("with a context that has ended: error %v, want one that wraps auth.ErrUnavailable", err)
 		}
 	})
-	t.directory.hangs.Store(true)
-	defer t.directory.hangs.Store(false)
-	began := time.Now()
-	t.want("while the directory hangs", t.sent(t.Present), http.StatusServiceUnavailable)
-	if time.Since(began) >= hung {
-		t.Error("the look-ups do not use the context of Authenticate, which ends with the Guard's Timeout")
+	defer t.directory.hangs.Store(none)
+	for _, kind := range t.lookups() {
+		t.directory.hangs.Store(kind)
+		began := time.Now()
+		t.want("while the look-up of "+kindNames[kind]+" hangs", t.sent(t.Present), http.StatusServiceUnavailable)
+		if time.Since(began) >= hung {
+			t.Errorf("the look-up of %s does not use the context of Authenticate, which ends with the Guard's Timeout", kindNames[kind])
+		}
 	}
 }
 
@@ -374,9 +405,9 @@ func (t mechanismTest) records() {
 	t.directory.accounts.Store(disabled)
 	check("a disabled account", valid)
 	t.directory.accounts.Store(asItIs)
-	t.directory.down.Store(true)
+	t.directory.down.Store(accounts)
 	check("a directory that fails", valid)
-	t.directory.down.Store(false)
+	t.directory.down.Store(none)
 }
 
 // secrets compares what observers are told with what a request has in its headers. A client key is
@@ -497,10 +528,27 @@ func (t mechanismTest) atOnce() {
 type tampered struct {
 	auth.Directory
 	other          string
-	calls          atomic.Int64
-	down, hangs    atomic.Bool
+	calls          [3]atomic.Int64
+	down, hangs    atomic.Int32 // the kind of look-up, or none
 	accounts, apps atomic.Int32
 	roles          []string
+}
+
+// Kinds of look-ups.
+const (
+	apps int32 = iota
+	accounts
+	roles
+	none
+)
+
+var kindNames = [...]string{"apps", "accounts", "roles"}
+
+func (d *tampered) counts() (counts [3]int64) {
+	for kind := range counts {
+		counts[kind] = d.calls[kind].Load()
+	}
+	return counts
 }
 
 // States of the accounts and the apps.
@@ -515,9 +563,9 @@ var states = map[string]int32{"disabled": disabled, "deleted": gone}
 
 var errDown = errors.New("authtest: the directory is down")
 
-func (d *tampered) answer(ctx context.Context) error {
-	d.calls.Add(1)
-	if d.hangs.Load() {
+func (d *tampered) answer(ctx context.Context, kind int32) error {
+	d.calls[kind].Add(1)
+	if d.hangs.Load() == kind {
 		select {
 		case <-ctx.Done():
 		case <-time.After(hung):
@@ -526,14 +574,14 @@ func (d *tampered) answer(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if d.down.Load() {
+	if d.down.Load() == kind {
 		return errDown
 	}
 	return nil
 }
 
 func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error) {
-	if err := d.answer(ctx); err != nil {
+	if err := d.answer(ctx, apps); err != nil {
 		return nil, err
 	}
 	app, err := d.Directory.App(ctx, clientKey)
@@ -550,7 +598,7 @@ func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error)
 
 // Account finds each account in the other org, too: ids are unique only within an org.
 func (d *tampered) Account(ctx context.Context, org, id string) (*auth.Account, error) {
-	if err := d.answer(ctx); err != nil {
+	if err := d.answer(ctx, accounts); err != nil {
 		return nil, err
 	}
 	if org == d.other {
@@ -573,7 +621,7 @@ func (d *tampered) Account(ctx context.Context, org, id string) (*auth.Account, 
 }
 
 func (d *tampered) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
-	if err := d.answer(ctx); err != nil {
+	if err := d.answer(ctx, roles); err != nil {
 		return nil, err
 	}
 	return d.Directory.Roles(ctx, org, names)

@@ -94,13 +94,12 @@ func (v *voucher) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	case t.Org.Code != "acme" && !v.mayBeForeign:
 		return auth.Principal{}, errWrong
 	}
-	ctx = v.look(ctx)
 	if _, err := t.App(ctx, "voucher app"); err != nil && t.Org.Code == "acme" {
 		if err = v.app(err); err != nil {
 			return auth.Principal{}, err
 		}
 	}
-	account, err := t.Account(ctx, "ann")
+	account, err := t.Account(v.look(ctx), "ann")
 	if err != nil {
 		if err = v.account(err); err != nil {
 			return auth.Principal{}, err
@@ -128,7 +127,7 @@ func (v *voucher) candidate() authtest.Candidate {
 		Records:   func() int { return int(v.uses.Load()) },
 		Break:     v.broken.Store,
 		Ends:      true,
-		Configure: func(g *auth.Guard) { g.Timeout = 300 * time.Millisecond },
+		Configure: func(g *auth.Guard) { g.Timeout = 100 * time.Millisecond },
 	}
 }
 
@@ -223,6 +222,14 @@ func TestCheckMechanismFinds(t *testing.T) {
 		}},
 		{"A06 an outage reads as a wrong credential", "a directory that fails", func(v *voucher) {
 			v.app = func(err error) error {
+				if auth.IsNotFound(err) || strings.Contains(err.Error(), "down") {
+					return errWrong
+				}
+				return err
+			}
+		}},
+		{"A06 an outage of one look-up reads as a deleted account", "a directory that fails", func(v *voucher) {
+			v.account = func(err error) error {
 				if auth.IsNotFound(err) || strings.Contains(err.Error(), "down") {
 					return errWrong
 				}
