@@ -72,7 +72,8 @@ type Brand struct {
 
 // Event is one decision of a Guard. It holds ids and codes, never a secret. If a request
 // was admitted and its handler then called Fail, there are two events. Both are Allowed,
-// and the second has Handler set.
+// and the second has Handler set. A failed login is such an event, because its route is
+// Public: find it by its Detail.
 type Event struct {
 	Mechanism string // empty if none authenticated the request
 	Detail    string // of the fault; empty if there is none
