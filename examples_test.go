@@ -1,10 +1,13 @@
 package tenantkit_test
 
 import (
+	"encoding/json"
 	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +49,63 @@ func TestExamples(t *testing.T) {
 		slices.Sort(missing)
 		t.Errorf("names that no Example shows:\n%s", strings.Join(missing, "\n"))
 	}
+}
+
+// TestExamplesCompileAlone checks that each file with an Example compiles as a reader copies it: in
+// another package, without the other tests of its folder, and so with exported names only.
+func TestExamplesCompileAlone(t *testing.T) {
+	files := map[string][]string{} // with Examples, by folder
+	tests, all := map[string]string{}, 0
+	for folder := range corePackages(t) {
+		names, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			tests[name] = "" // an overlay with an empty path removes the file
+			if hasExample(t, name) {
+				files[folder] = append(files[folder], name)
+				all = max(all, len(files[folder]))
+			}
+		}
+	}
+	if all == 0 {
+		t.Fatal("no Examples")
+	}
+	for i := range all { // the i-th file of each folder, so that one command checks many
+		removed := maps.Clone(tests)
+		for _, of := range files {
+			if i < len(of) {
+				delete(removed, of[i])
+			}
+		}
+		overlay := filepath.Join(t.TempDir(), "overlay.json")
+		text, err := json.Marshal(map[string]any{"Replace": removed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(overlay, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		goCommand(t, "vet", "-overlay", overlay, "./...")
+	}
+}
+
+// hasExample reports whether a file has an Example. An Example in the package itself would see
+// names that are not exported.
+func hasExample(t *testing.T, name string) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+		f, ok := d.(*ast.FuncDecl)
+		return ok && strings.HasPrefix(f.Name.Name, "Example")
+	})
+	if found && !strings.HasSuffix(file.Name.Name, "_test") {
+		t.Errorf("%s: an Example inside its package", name)
+	}
+	return found
 }
 
 // documented returns the documentation of the core's public packages, with their Examples, by

@@ -42,7 +42,7 @@ var arrows = map[string]string{
 	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
 	"auth/redisstore": "auth auth/session signing token",
 	"auth/storetest":  "auth auth/session auth/signature signing token",
-	"auth/authtest":   "auth signing",
+	"auth/authtest":   "auth auth/session signing token",
 
 	"internal/baseurl":     "",
 	"internal/clock":       "",

@@ -38,7 +38,7 @@ func TestThreats(t *testing.T) {
 // attack is removed, its number stays unused here, and a new attack gets the next number.
 func attackNumbers() (numbers []string) {
 	for _, group := range []struct {
-		letter string // signature, nonce, token, scope (chains), session and factor, paging, making, keys and stores
+		letter string // signature, nonce, token, scope (chains), session and factor, paging, making, keys and stores, mechanisms of an adopter
 		last   int
 		also   []string // variants of a number, after it
 		never  int      // the number that no attack has
@@ -48,9 +48,10 @@ func attackNumbers() (numbers []string) {
 		{"T", 31, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
 		{"F", 20, []string{"F06b"}, 0},
-		{"P", 23, nil, 15},
+		{"P", 24, nil, 15},
 		{"M", 19, nil, 0},
 		{"K", 19, nil, 0},
+		{"A", 12, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {
 			number := fmt.Sprintf("%s%02d", group.letter, i)

@@ -36,7 +36,7 @@ type call struct {
 	err       error
 	admission *admission // nil: runOnAdmit has not run
 
-	admitted atomic.Pointer[Principal] // what From answers; nil: nobody
+	admitted atomic.Pointer[Principal] // what From answers; nil: no Require has admitted the request
 }
 
 // admission is the run of a principal's OnAdmit function: its context and its result.
@@ -190,17 +190,24 @@ func (c *call) verify(p *Principal) error {
 }
 
 func (c *call) admit(p *Principal) {
-	if p != &nobody {
+	// With one Require inside another, nobody of the inner one must not replace the principal.
+	if p != &nobody || !c.isAdmitted() {
 		c.admitted.Store(p)
 	}
-	c.observe(nil)
+	c.observe(nil, false)
 }
 
-// refuse writes a refusal and informs the observer.
-func (c *call) refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (c *call) isAdmitted() bool { return c.admitted.Load() != nil }
+
+// refuse writes a refusal by the Guard.
+func (c *call) refuse(w http.ResponseWriter, r *http.Request, err error) { c.answer(w, r, err, false) }
+
+// answer writes a fault and informs the observer. handler is true if the fault is that of
+// the handler of an admitted request.
+func (c *call) answer(w http.ResponseWriter, r *http.Request, err error, handler bool) {
 	e := toError(err)
 	c.challenge(w.Header(), e)
-	c.observe(e)
+	c.observe(e, handler)
 	deny(w, r, c.guard, e)
 }
 
@@ -240,7 +247,7 @@ func (c *call) dropped(granted scope.Set) (err error) {
 	return err
 }
 
-func (c *call) observe(e *Error) {
+func (c *call) observe(e *Error, handler bool) {
 	g := c.guard
 	if g.Observe == nil {
 		return
@@ -251,7 +258,8 @@ func (c *call) observe(e *Error) {
 		Org:       c.tenant.Org.Key(),
 		App:       c.principal.App,
 		Account:   c.principal.Account,
-		Allowed:   e == nil,
+		Allowed:   e == nil || handler,
+		Handler:   handler,
 		Took:      time.Since(epoch) - c.began,
 	}
 	granted := c.principal.Scope

@@ -21,8 +21,13 @@ func ExamplePrincipal_MayWrite() {
 		fmt.Println(err)
 		return
 	}
-	guard := exampleGuard()
-	guard.Mechanisms = []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: title})}
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	guard := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: title})},
+	}
 	mux := guard.Mux()
 	mux.HandleFunc("PATCH /notes/{id}", auth.Some("object.update.c_note.{id}"), func(w http.ResponseWriter, r *http.Request) {
 		var changes map[string]any

@@ -44,7 +44,7 @@ func setNoStore(h http.Header) {
 // The handler must not have written anything before.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
-		c.refuse(w, r, err)
+		c.answer(w, r, err, c.isAdmitted())
 		return
 	}
 	deny(w, r, nil, toError(err))

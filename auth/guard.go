@@ -79,16 +79,19 @@ type Brand struct {
 }
 
 // Event is one decision of a Guard. It holds ids and codes, never a secret. If a request
-// was admitted and its handler then called Fail, there are two events.
+// was admitted and its handler then called Fail, there are two events. Both are Allowed,
+// and the second has Handler set. A failed login is such an event, because its route is
+// Public: find it by its Detail.
 type Event struct {
 	Mechanism string // empty if none authenticated the request
-	Detail    string // of the fault; empty when allowed
+	Detail    string // of the fault; empty if there is none
 	Org       string
 	App       string
 	Account   string
-	Allowed   bool
-	Took      time.Duration // in the Guard, up to the decision
-	Err       error         // the cause of a refusal, and chains that were dropped from the scope
+	Allowed   bool          // the Guard admitted the request
+	Handler   bool          // the handler called Fail with Detail: the fault is no refusal by the Guard
+	Took      time.Duration // from the Guard's start to the decision; with Handler also in the handler
+	Err       error         // the cause of the fault, and chains that were dropped from the scope
 }
 
 // names holds what is derived from the configuration once.

@@ -528,22 +528,32 @@ func TestObserveSeesEachDecision(t *testing.T) {
 	mux := g.Mux()
 	mux.Handle("GET /mine", auth.Authenticated, whoami)
 	mux.HandleFunc("GET /gone", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) { auth.Fail(w, r, auth.ErrNotFound) })
+	mux.HandleFunc("GET /open", auth.Public, func(w http.ResponseWriter, r *http.Request) { auth.Fail(w, r, auth.ErrForbidden) })
+	mux.Handle("GET /twice", auth.Public, g.Require(auth.Authenticated)(whoami))
 	do(mux, "GET", "/acme/v2/mine", "Letter-Wax", "ann")
 	do(mux, "GET", "/acme/v2/mine", "Letter-Wax", "forged")
 	do(mux, "GET", "/nowhere/v2/mine")
 	do(mux, "GET", "/acme/v2/gone", "Letter-Wax", "ann")
+	do(mux, "GET", "/acme/v2/open")
+	do(mux, "GET", "/acme/v2/twice")
+	do(mux, "GET", "/acme/v2/nosuch")
 	want := []auth.Event{
 		{Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
 		{Detail: "accessDenied.invalidCredentials", Org: "acme"},
 		{Detail: "notFound.env"},
 		{Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
-		{Detail: "notFound.unspecified", Org: "acme", Account: "ann", Mechanism: "Wax"},
+		{Detail: "notFound.unspecified", Org: "acme", Account: "ann", Mechanism: "Wax", Allowed: true, Handler: true},
+		{Allowed: true, Org: "acme"},
+		{Detail: "accessDenied.unspecified", Org: "acme", Allowed: true, Handler: true},
+		{Allowed: true, Org: "acme"},
+		{Detail: "accessDenied.noCredentialsSupplied", Org: "acme"}, // by the inner Require
+		{Detail: "notFound.unspecified", Org: "acme"},               // no route, so no handler
 	}
 	if diff := cmp.Diff(want, events, cmpopts.IgnoreFields(auth.Event{}, "Took", "Err")); diff != "" {
 		t.Error(diff)
 	}
 	for _, e := range events {
-		if e.Took <= 0 || e.Allowed != (e.Err == nil) {
+		if e.Took <= 0 || (e.Detail == "") != (e.Err == nil) {
 			t.Errorf("event %+v", e)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // this mechanism, Authenticate decides, and its error is final: no other mechanism is tried.
 //
 // Implementations are safe for concurrent use. An error is an *Error, or it wraps
-// ErrUnavailable if a store did not answer.
+// ErrUnavailable if a store did not answer. authtest.CheckMechanism checks all of this.
 type Mechanism interface {
 	Presented(r *http.Request) Presence
 

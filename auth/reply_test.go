@@ -61,7 +61,7 @@ func TestReply(t *testing.T) {
 				t.Errorf("got %d %s", w.Code, got)
 			}
 			last := events[len(events)-1]
-			if last.Allowed || last.Detail != auth.DetailInternal || last.Err == nil {
+			if !last.Handler || last.Detail != auth.DetailInternal || last.Err == nil {
 				t.Errorf("observed %+v", last)
 			}
 			if path == "/unwritable" && !errors.Is(last.Err, auth.ErrNotFound) {

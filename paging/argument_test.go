@@ -2,6 +2,7 @@ package paging_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,5 +98,49 @@ func TestParseTwiceGivenAndMisspelt(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestRefuseUnknown(t *testing.T) {
+	strict := paging.Schema{RefuseUnknown: true, Properties: []paging.Property{{Path: "connections", List: connections}}}
+	lenient := paging.Schema{Properties: strict.Properties}
+	parsers := map[string]func(*paging.Schema, string) error{
+		"a list":     func(s *paging.Schema, query string) error { _, err := s.Parse(query, readable); return err },
+		"one object": func(s *paging.Schema, query string) error { _, err := s.ParseObject(query, readable); return err },
+	}
+	for query, want := range map[string]string{
+		"status=open&page=2":      "page unknown argument; status unknown argument",
+		"q":                       "q unknown argument",
+		"=1":                      "unknown argument",
+		"connections.status=open": "connections.status unknown argument",
+		"connections.x.y.z.a.b=1": "connections.x.y.z.a.b unknown argument",
+		"Limit=1":                 "Limit unknown argument; did you mean limit?",
+		"":                        "",
+		"paths[]=connections&connections.limit=3": "",
+	} {
+		for name, parse := range parsers {
+			t.Run("P24 "+query+" of "+name, func(t *testing.T) {
+				got := ""
+				if err := parse(&strict, query); err != nil {
+					got = strings.TrimPrefix(err.Error(), "paging: ")
+				}
+				if got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+				if err := parse(&lenient, query); err != nil && query != "Limit=1" {
+					t.Errorf("without RefuseUnknown: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestRefuseUnknownIsTheSchemasThatParses: one schema can be that of a list of its own, and that of
+// a list property of another.
+func TestRefuseUnknownIsTheSchemasThatParses(t *testing.T) {
+	inner := paging.Schema{RefuseUnknown: true}
+	outer := paging.Schema{Properties: []paging.Property{{Path: "inner", List: &inner}}}
+	if _, err := outer.Parse("paths[]=inner&inner.status=open&status=open", readable); err != nil {
+		t.Error(err)
 	}
 }

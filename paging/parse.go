@@ -20,12 +20,13 @@ import (
 //
 // A limit above the schema's maximum is lowered to the maximum. Unknown parameters
 // belong to the application and are ignored, unless they look like a misspelt
-// argument. Unknown and hidden paths are left out. If no given path is left, Paths is
-// _id.
+// argument, or RefuseUnknown is set. Unknown and hidden paths are left out. If no given
+// path is left, Paths is _id. A comma in a path is refused, because paths[] has one path
+// and is repeated.
 //
 // The error is an *Error that lists everything that is wrong. The Query is then zero.
 func (s *Schema) Parse(rawQuery string, readable func(path string) bool) (Query, error) {
-	return parse(rawQuery, readable, func(p *parser) Query { return p.query(s, "") })
+	return s.parse(rawQuery, readable, func(p *parser) Query { return p.query(s, "") })
 }
 
 // ParseObject reads the query arguments of a call that answers one object: paths[],
@@ -39,14 +40,14 @@ func (s *Schema) Parse(rawQuery string, readable func(path string) bool) (Query,
 //
 // The error is an *Error that lists everything that is wrong. The Query is then zero.
 func (s *Schema) ParseObject(rawQuery string, readable func(path string) bool) (Query, error) {
-	return parse(rawQuery, readable, func(p *parser) Query { return p.object(s) })
+	return s.parse(rawQuery, readable, func(p *parser) Query { return p.object(s) })
 }
 
-func parse(rawQuery string, readable func(path string) bool, read func(*parser) Query) (Query, error) {
+func (s *Schema) parse(rawQuery string, readable func(path string) bool, read func(*parser) Query) (Query, error) {
 	if readable == nil {
 		readable = func(string) bool { return false }
 	}
-	p := parser{readable: readable, unread: map[string]arguments{}}
+	p := parser{readable: readable, refuseUnknown: s.RefuseUnknown, unread: map[string]arguments{}}
 	p.collect(rawQuery)
 	q := read(&p)
 	p.refuseUnread()
@@ -59,11 +60,12 @@ func parse(rawQuery string, readable func(path string) bool, read func(*parser) 
 // parser reads the arguments of one request.
 type parser struct {
 	problems
-	readable  func(path string) bool
-	unread    map[string]arguments // by prefix; query deletes the lists that it has read
-	sentPaths []string             // of all lists, with the prefix of the list
-	pathCount int                  // paths that were sent, valid or not
-	listCount int                  // list properties that a path or an argument mentions
+	readable      func(path string) bool
+	refuseUnknown bool
+	unread        map[string]arguments // by prefix; query deletes the lists that it has read
+	sentPaths     []string             // of all lists, with the prefix of the list
+	pathCount     int                  // paths that were sent, valid or not
+	listCount     int                  // list properties that a path or an argument mentions
 }
 
 // collect stores the parameters by list and argument.
@@ -86,9 +88,7 @@ func (p *parser) parameter(parameter string, values []string) {
 	misplaced := hasArgument(list) || strings.HasPrefix(parameter, ".")
 	switch {
 	case misplaced || !isArgument(name) && name != "paths[]":
-		if meant, missed := nearMiss(parameter); missed {
-			p.add(parameter, "", "unknown argument; did you mean "+meant+"?")
-		}
+		p.unknown(parameter)
 	case strings.Count(parameter, ".") > maxPrefix:
 		p.add(parameter, "", "more than "+strconv.Itoa(maxPrefix)+" segments before the argument")
 	case name == "paths[]":
@@ -102,14 +102,32 @@ func (p *parser) parameter(parameter string, values []string) {
 	}
 }
 
+// unknown refuses a parameter that is no argument if it misspells one, or if all unknown
+// ones are refused.
+func (p *parser) unknown(parameter string) {
+	meant, missed := nearMiss(parameter)
+	switch {
+	case missed:
+		p.add(parameter, "", "unknown argument; did you mean "+meant+"?")
+	case p.refuseUnknown:
+		p.add(parameter, "", "unknown argument")
+	}
+}
+
 func (p *parser) addPaths(list string, values []string) {
 	p.pathCount += len(values)
+	if slices.ContainsFunc(values, hasComma) {
+		// Left out, it would cost the caller all paths of the value.
+		p.add(joinPath(list, "paths[]"), "", "has one path; did you mean paths[]=a&paths[]=b?")
+	}
 	for _, path := range values {
 		if path = joinPath(list, path); validPath(path) {
 			p.sentPaths = append(p.sentPaths, path)
 		}
 	}
 }
+
+func hasComma(path string) bool { return strings.Contains(path, ",") }
 
 // query reads the arguments of the list at prefix, and of the list properties below
 // it.

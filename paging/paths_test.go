@@ -34,6 +34,18 @@ func TestParsePaths(t *testing.T) {
 			}
 		})
 	}
+	for query, argument := range map[string]string{
+		"paths[]=c_text,c_likes":            "paths[]",
+		"paths[]=c_text&paths[]=c_likes%2C": "paths[]",
+		"connections.paths[]=target,access": "connections.paths[]",
+	} {
+		want := []string{argument + "  has one path; did you mean paths[]=a&paths[]=b?"}
+		t.Run("P02 "+query, func(t *testing.T) {
+			if diff := cmp.Diff(want, refused(t, query)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
 	many := func(n int) string { return strings.Repeat("paths[]=c_text&", n) }
 	accepted(t, many(100))
 	if diff := cmp.Diff([]string{"paths[]  more than 100 paths"}, refused(t, many(101))); diff != "" {

@@ -12,6 +12,11 @@ type Schema struct {
 	Properties []Property
 	Default    int // limit if the caller gives none; 0: 100
 	Max        int // the largest limit; larger ones are lowered to it; 0: 1000
+
+	// RefuseUnknown refuses unknown arguments, such as ?status=, also those with a list
+	// property before them. It is for a server without arguments of its own. The schema
+	// that parses a request decides. That of a list property has no say.
+	RefuseUnknown bool
 }
 
 // Property is one property of an item. Callers can ask for the zero Property, but not

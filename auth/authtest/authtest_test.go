@@ -67,43 +67,6 @@ func TestAsCannotCrossOrgs(t *testing.T) {
 	}
 }
 
-func TestClientSigns(t *testing.T) {
-	clientKey, secret := signing.Generate()
-	key, err := signing.NewKey(clientKey, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clock := authtest.NewClock(time.Now())
-	g := guard(&signature.Mechanism{
-		Credentials: signature.Memory{clientKey: {Key: key, Account: "ann"}},
-		Replays:     signing.NewMemory(0),
-	})
-	g.Now = clock.Now
-	g.Directory.(*auth.Memory).PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
-	mux := g.Mux()
-	mux.Handle("GET /notes", auth.Authenticated, whoami)
-	server := httptest.NewServer(mux)
-	defer server.Close()
-
-	client := authtest.Client(server, "/acme/v2", clientKey, secret)
-	get := func() int {
-		reply, err := client.Get(server.URL + "/acme/v2/notes")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer reply.Body.Close()
-		return reply.StatusCode
-	}
-	if status := get(); status != 200 {
-		t.Errorf("got %d", status)
-	}
-	// The client learns the server's time from the refusal.
-	clock.Advance(10 * time.Minute)
-	if status := get(); status != 200 {
-		t.Errorf("after the server's clock moved: got %d", status)
-	}
-}
-
 // failures records the errors that a test would report.
 type failures struct {
 	testing.TB

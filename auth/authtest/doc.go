@@ -3,6 +3,8 @@
 //   - A handler alone: Request puts a principal into the request's context.
 //   - A server with its needs, without credentials: As is a mechanism that admits every request
 //     as one principal.
-//   - A server with its real mechanisms: Client signs its requests, and a Clock sets the time.
+//   - A server with its real mechanisms: Clients makes clients that sign, send a token, or are
+//     signed in. TOTP is the second factor of a person, and a Clock sets the time.
 //   - The whole table of routes: CheckRoutes finds a route that is open by accident.
+//   - A mechanism of your own: CheckMechanism checks what auth.Mechanism promises.
 package authtest

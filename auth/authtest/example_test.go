@@ -9,8 +9,10 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 func ExampleRequest() {
@@ -38,20 +40,37 @@ func ExampleAs() {
 	// Output: 403
 }
 
-func ExampleClient() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Println("signed:", r.Header.Get("Service-Client-Signature") != "")
-	}))
-	defer server.Close()
+// Clients of one server with a brand of its own, a version v1, and tenants on subdomains.
+func ExampleClients() {
+	guard := &auth.Guard{BaseURL: "https://example.com", Brand: auth.Brand{Header: "Acme-"}} // and its other fields
+	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Printf("%s signed=%t token=%q cookies=%q\n", r.Host, r.Header.Get("Acme-Client-Signature") != "",
+			r.Header.Get("Authorization"), r.Header.Get("Cookie"))
+		http.SetCookie(w, &http.Cookie{Name: "__Host-session-acme", Value: "token", Path: "/", Secure: true})
+	})
+	clients := authtest.Clients{Handler: server, URL: "https://acme.example.com/v1", Guard: guard}
 	clientKey, secret := signing.Generate()
-	client := authtest.Client(server, "/acme/v2", clientKey, secret)
-	reply, err := client.Get(server.URL + "/acme/v2/notes")
+
+	clients.Signed(clientKey, secret).Get(clients.URL + "/notes")
+	clients.Bearer(token.Token("a.b.c")).Get(clients.URL + "/notes")
+	ann, err := clients.SignedIn("/login", map[string]string{"login": "ann", "password": "open sesame"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	reply.Body.Close()
-	// Output: signed: true
+	ann.Get(clients.URL + "/notes")
+	// Output:
+	// acme.example.com signed=true token="" cookies=""
+	// acme.example.com signed=false token="Bearer a.b.c" cookies=""
+	// acme.example.com signed=false token="" cookies=""
+	// acme.example.com signed=false token="" cookies="__Host-session-acme=token"
+}
+
+// The code of a second factor, at the server's time.
+func ExampleTOTP() {
+	secret := session.FactorSecret("12345678901234567890") // Enrolment.Secret
+	fmt.Println(authtest.TOTP(secret, time.Unix(59, 0)))
+	// Output: 287082
 }
 
 func ExampleClock() {
@@ -74,5 +93,25 @@ func ExampleCheckRoutes() {
 
 	_ = func(t *testing.T) { // a test of yours
 		authtest.CheckRoutes(t, mux, "/acme/v2", mux.Routes())
+	}
+}
+
+func ExampleCheckMechanism() {
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutOrg(auth.Org{Code: "globex"})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	var mechanism auth.Mechanism // yours, with a credential of ann
+	with := func(value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Acme-Key", value) }
+	}
+
+	_ = func(t *testing.T) { // a test of yours
+		authtest.CheckMechanism(t, authtest.Candidate{
+			Mechanism: mechanism,
+			Directory: directory, Org: "acme", Other: "globex",
+			Present: with("the key of ann"),
+			Refused: map[string]func(*http.Request){"unknown": with("no key"), "ended": with("an older key of ann")},
+		})
 	}
 }

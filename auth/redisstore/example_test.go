@@ -108,3 +108,33 @@ func ExampleStore_Attempts() {
 	}
 	fmt.Println(count, until)
 }
+
+// server is a fake Redis, with the commands that Open sends.
+type server struct {
+	info    string
+	config  func(setting string) (any, error)
+	scripts bool // whether it knows scripts that nobody has sent it
+	calls   []string
+}
+
+const fit = "# Server\r\nredis_version:7.0.15\r\n\r\n# Memory\r\nmaxmemory_policy:noeviction\r\n# Persistence\r\naof_enabled:1\r\n" +
+	"# Replication\r\nrole:master\r\n# Cluster\r\ncluster_enabled:0\r\n"
+
+const evicting = "maxmemory_policy:allkeys-lru\r\naof_enabled:1\r\nrole:master\r\ncluster_enabled:0\r\n"
+
+func everysec(setting string) (any, error) { return []any{setting, "everysec"}, nil }
+
+func (s *server) do(_ context.Context, args ...any) (any, error) {
+	s.calls = append(s.calls, args[0].(string))
+	switch args[0] {
+	case "INFO":
+		return s.info, nil
+	case "CONFIG":
+		return s.config(args[2].(string))
+	case "EVALSHA":
+		if !s.scripts {
+			return nil, errors.New("NOSCRIPT No matching script. Please use EVAL.")
+		}
+	}
+	return int64(0), nil
+}

@@ -5,7 +5,6 @@ import (
 	"crypto/fips140"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -171,16 +170,6 @@ func TestOTPAuth(t *testing.T) {
 	} else if !strings.Contains(text, "&algorithm=SHA256&") {
 		t.Errorf("another algorithm: %s", text)
 	}
-}
-
-func ExampleManager_OTPAuth() {
-	manager := new(session.Manager)
-	secret := session.FactorSecret("12345678901234567890") // use 20 random bytes instead
-	fmt.Println(manager.OTPAuth("Acme", "ann@example.com", secret))
-	fmt.Println(secret)
-	// Output:
-	// otpauth://totp/Acme:ann%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme&algorithm=SHA1&digits=6&period=30
-	// REDACTED
 }
 
 func TestNewRecovery(t *testing.T) {

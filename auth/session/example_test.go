@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 )
@@ -196,7 +197,7 @@ func ExampleManager_Verify() {
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/factor")
-	a.send("/factor/confirm", "code", a.authenticator(secret))
+	a.send("/factor/confirm", "code", authtest.TOTP(secret, time.Now()))
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/verify", "code", recovery[0])
 	// Output:
@@ -205,11 +206,6 @@ func ExampleManager_Verify() {
 	// /factor/confirm 200
 	// /login 403
 	// /verify 200
-}
-
-// authenticator returns the code that an authenticator app shows.
-func (a *application) authenticator(secret session.FactorSecret) string {
-	return a.manager.Code(secret, time.Now().Unix()/30)
 }
 
 // Enrol begins the enrolment of a second factor; Confirm makes it active.
@@ -250,7 +246,7 @@ func ExampleManager_Confirm() {
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/factor")
 	a.send("/factor/confirm", "code", "no code")
-	a.send("/factor/confirm", "code", a.authenticator(secret))
+	a.send("/factor/confirm", "code", authtest.TOTP(secret, time.Now()))
 	// Output:
 	// /login 200
 	// /factor 200
@@ -270,7 +266,7 @@ func ExampleManager_Remove() {
 		if err != nil {
 			return err
 		}
-		recovery, err = a.manager.Confirm(w, r, a.authenticator(enrolment.Secret)) // both steps at once, to keep the example short
+		recovery, err = a.manager.Confirm(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
 		return err
 	})
 	a.post("/factor/remove", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
@@ -421,6 +417,31 @@ func ExampleManager_RevokeOrg() {
 	// /login 200
 	// 1 ended <nil>
 	// /me 401
+}
+
+func ExampleManager_OTPAuth() {
+	manager := new(session.Manager)
+	secret := session.FactorSecret("12345678901234567890") // use 20 random bytes instead
+	fmt.Println(manager.OTPAuth("Acme", "ann@example.com", secret))
+	fmt.Println(secret)
+	// Output:
+	// otpauth://totp/Acme:ann%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme&algorithm=SHA1&digits=6&period=30
+	// REDACTED
+}
+
+func ExamplePBKDF2() {
+	hasher := session.PBKDF2{Iterations: 10_000} // the default is higher
+	encoded, err := hasher.Hash("correct horse battery staple")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(encoded[:23])
+	fmt.Println(hasher.Verify(encoded, "correct horse battery staple"))
+	fmt.Println(hasher.Verify(encoded, "incorrect"))
+	// Output:
+	// $pbkdf2-sha256$i=10000$
+	// true false
+	// false false
 }
 
 // Hash encodes a new password.

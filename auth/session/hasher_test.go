@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -123,19 +122,4 @@ func FuzzPBKDF2(f *testing.F) {
 			t.Error("fewer than one iteration")
 		}
 	})
-}
-
-func ExamplePBKDF2() {
-	hasher := session.PBKDF2{Iterations: 10_000} // the default is higher
-	encoded, err := hasher.Hash("correct horse battery staple")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(encoded[:23])
-	fmt.Println(hasher.Verify(encoded, "correct horse battery staple"))
-	fmt.Println(hasher.Verify(encoded, "incorrect"))
-	// Output:
-	// $pbkdf2-sha256$i=10000$
-	// true false
-	// false false
 }

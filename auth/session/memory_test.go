@@ -165,14 +165,3 @@ func TestMemoryGetAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
-
-func ExampleNewMemory() {
-	memory := new(session.Memory) // one value for all three
-	var (
-		_ session.Store    = memory
-		_ session.Attempts = memory
-		_ session.Factors  = memory
-	)
-	fmt.Println("ready")
-	// Output: ready
-}

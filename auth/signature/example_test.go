@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"net/http"
-	"net/http/httptest"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
@@ -37,12 +36,9 @@ func Example() {
 	mux.HandleFunc("GET /whoami", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, auth.From(r.Context()).Account)
 	})
-	server := httptest.NewServer(mux)
-	defer server.Close()
-
-	client := authtest.Client(server, "/acme/v2", clientKey, secret)
-	for _, c := range []*http.Client{client, http.DefaultClient} {
-		reply, err := c.Get(server.URL + "/acme/v2/whoami")
+	clients := authtest.Clients{Handler: mux, URL: "https://api.example.com/acme/v2", Guard: guard}
+	for _, c := range []*http.Client{clients.Signed(clientKey, secret), clients.Browser()} {
+		reply, err := c.Get(clients.URL + "/whoami")
 		if err != nil {
 			log.Fatal(err)
 		}

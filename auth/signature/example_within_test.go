@@ -39,7 +39,7 @@ func ExampleWithin() {
 			fmt.Println(chains, signature.Within(by, by.HasRole("administrator"), tenant, key, before, after))
 		}
 	})
-	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("PATCH", "/acme/v2/apps/"+acmeKey+"/credential", nil))
+	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("PATCH", "/acme/v2/apps/acmeKey000000000000001/credential", nil))
 	// Output:
 	// [object.update.c_note] <nil>
 	// [object.read.c_note view] auth: it would exceed its maker: scope view

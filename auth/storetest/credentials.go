@@ -71,8 +71,8 @@ func find(t *testing.T, store signature.Credentials, clientKey string) *signatur
 func testRestrictions(t *testing.T, c *credentials) {
 	now := c.f.now()
 	want := signature.Credential{
-		Account:   "account é 😀 '\"\\",
-		Accounts:  []string{"second", "", "third%"},
+		Account:   c.f.accountNamed("account é 😀 '\"\\"),
+		Accounts:  []string{c.f.accountNamed("second"), c.f.accountNamed(""), c.f.accountNamed("third%")},
 		Scope:     []string{"object.read.c_note", "admin"},
 		NotBefore: now.Add(-time.Hour),
 		NotAfter:  now.Add(time.Hour),

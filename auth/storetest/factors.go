@@ -29,15 +29,15 @@ func Factors(t *testing.T, open func(t *testing.T) session.Factors, f Features) 
 		{"F07 64 saves of one version", (*factorTest).race},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.run(&factorTest{T: t, store: open(t), org: "org-" + rand.Text()})
+			c.run(&factorTest{T: t, store: open(t), cast: f.cast()})
 		})
 	}
 }
 
 type factorTest struct {
 	*testing.T
+	cast
 	store session.Factors
-	org   string
 }
 
 // newFactor returns a factor with a value in each field but Version.
@@ -57,7 +57,7 @@ func copyFactor(f session.Factor) session.Factor {
 
 func (t *factorTest) save(account string, f session.Factor) session.Factor {
 	t.Helper()
-	if err := t.store.Save(t.Context(), t.org, account, f); err != nil {
+	if err := t.store.Save(t.Context(), t.org, t.id(account), f); err != nil {
 		t.Fatalf("Save: %v", err)
 	}
 	f.Version++
@@ -67,7 +67,7 @@ func (t *factorTest) save(account string, f session.Factor) session.Factor {
 // has fails unless the account has this record. It prints no secrets.
 func (t *factorTest) has(account string, want session.Factor) {
 	t.Helper()
-	got, err := t.store.Factor(t.Context(), t.org, account)
+	got, err := t.store.Factor(t.Context(), t.org, t.id(account))
 	switch {
 	case err != nil:
 		t.Errorf("Factor: %v", err)
@@ -84,7 +84,8 @@ func (t *factorTest) has(account string, want session.Factor) {
 
 // others saves one of three records that have the same version.
 func (t *factorTest) others() {
-	elsewhere := &factorTest{T: t.T, store: t.store, org: "org-" + rand.Text()}
+	elsewhere := &factorTest{T: t.T, store: t.store, cast: t.cast}
+	elsewhere.org = t.Features.org()
 	mine, others := t.save("ann", newFactor()), t.save("bob", newFactor())
 	namesake := elsewhere.save("ann", newFactor())
 	next := newFactor()
@@ -97,7 +98,7 @@ func (t *factorTest) others() {
 
 func (t *factorTest) conflicts(account string, f session.Factor) {
 	t.Helper()
-	if err := t.store.Save(t.Context(), t.org, account, f); !errors.Is(err, session.ErrConflict) {
+	if err := t.store.Save(t.Context(), t.org, t.id(account), f); !errors.Is(err, session.ErrConflict) {
 		t.Errorf("Save of version %d: %v, want ErrConflict", f.Version, err)
 	}
 }
@@ -117,7 +118,7 @@ func (t *factorTest) roundTrip() {
 	active.Pending = nil
 	zero.Secret, zero.Recovery = make(session.FactorSecret, 20), make([][32]byte, 10)
 	far.Step = math.MaxInt64
-	for _, account := range odd {
+	for _, account := range t.odd() {
 		version := int64(0)
 		for _, f := range []session.Factor{full, pending, active, zero, far, {}} {
 			f.Version = version
@@ -162,7 +163,7 @@ func (t *factorTest) aliasing() {
 	t.save("bob", given)
 	scribble(given)
 	t.has("bob", want)
-	got, err := t.store.Factor(t.Context(), t.org, "bob")
+	got, err := t.store.Factor(t.Context(), t.org, t.id("bob"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,30 +178,35 @@ func scribble(f session.Factor) {
 }
 
 func (t *factorTest) apart() {
-	org, saved := t.org, map[[2]string]session.Factor{}
+	saved := map[[2]string]session.Factor{}
 	names := [][2]string{{":x", "y"}, {"", "x:y"}, {"/x", "y"}, {"", "x/y"}, {"x", "y"}, {"", "xy"}, {"-2", "ann"}}
-	for _, account := range odd {
+	for _, account := range t.odd() {
 		names = append(names, [2]string{"", account})
 	}
-	for _, name := range names {
-		t.org = org + name[0]
-		saved[name] = t.save(name[1], newFactor())
+	in := func(suffix string) *factorTest {
+		c := t.cast
+		if suffix != "" {
+			c.org = t.other(suffix)
+		}
+		return &factorTest{T: t.T, store: t.store, cast: c}
 	}
 	for _, name := range names {
-		t.org = org + name[0]
-		t.has(name[1], saved[name])
+		saved[name] = in(name[0]).save(name[1], newFactor())
+	}
+	for _, name := range names {
+		in(name[0]).has(name[1], saved[name])
 	}
 }
 
 func (t *factorTest) cancelled() {
 	f := t.save("ann", newFactor())
 	ctx := ended(t.T)
-	if _, err := t.store.Factor(ctx, t.org, "ann"); err == nil {
+	if _, err := t.store.Factor(ctx, t.org, t.id("ann")); err == nil {
 		t.Error("Factor: no error")
 	}
 	next := newFactor()
 	next.Version = f.Version
-	if err := t.store.Save(ctx, t.org, "ann", next); err == nil || errors.Is(err, session.ErrConflict) {
+	if err := t.store.Save(ctx, t.org, t.id("ann"), next); err == nil || errors.Is(err, session.ErrConflict) {
 		t.Errorf("Save: %v", err)
 	}
 	t.has("ann", f)
@@ -213,7 +219,8 @@ func (t *factorTest) race() {
 			all[i] = newFactor()
 			all[i].Version = version
 		}
-		errs := atOnce(len(all), func(i int) error { return t.store.Save(t.Context(), t.org, "ann", all[i]) })
+		ann := t.id("ann")
+		errs := atOnce(len(all), func(i int) error { return t.store.Save(t.Context(), t.org, ann, all[i]) })
 		want := all[winner(t.T, errs, session.ErrConflict)]
 		want.Version++
 		t.has("ann", want)

@@ -11,7 +11,7 @@ import (
 func testIssueTwice(t *testing.T, l *ledger) {
 	r := l.issue(t, limited(1))
 	again := r
-	again.MaxUses, again.Subject = 5, random()
+	again.MaxUses, again.Subject = 5, l.f.account()
 	for _, twin := range []token.Record{r, again} {
 		if err := l.Issue(t.Context(), twin, many); err == nil || errors.Is(err, token.ErrTooMany) {
 			t.Errorf("Issue of an id that is there: error %v", err)
@@ -35,10 +35,10 @@ func testNegativeUses(t *testing.T, l *ledger) {
 }
 
 func testIssueTwiceRace(t *testing.T, l *ledger) {
-	r := l.record()
+	r, subjects := l.record(), [4]string{l.f.account(), l.f.account(), l.f.account(), l.f.account()}
 	errs := atOnce(crowd, func(i int) error {
 		twin := r
-		twin.Subject = fmt.Sprint(r.Subject, i%4)
+		twin.Subject = subjects[i%4]
 		return l.Issue(t.Context(), twin, many)
 	})
 	issued := 0
@@ -78,7 +78,7 @@ func testLimit(t *testing.T, l *ledger) {
 	first, second := issue("first", limited(1), nil), issue("second", same, nil)
 	issue("third", same, token.ErrTooMany)
 	issue("of another app", func(r *token.Record) { r.ClientKey = random() }, nil)
-	issue("of another subject", func(r *token.Record) { r.Subject = random() }, nil)
+	issue("of another subject", func(r *token.Record) { r.Subject = l.f.account() }, nil)
 	issue("of another key", func(r *token.Record) { r.KeyID = random() }, nil)
 
 	l.spend(t, "the one use", first, nil)
@@ -88,7 +88,7 @@ func testLimit(t *testing.T, l *ledger) {
 	issue("in place of the revoked one", same, nil)
 	issue("and one more", same, token.ErrTooMany)
 	none := l.record()
-	none.Subject = random()
+	none.Subject = l.f.account()
 	expect(t, "where none is allowed", l.Issue(t.Context(), none, 0), token.ErrTooMany)
 }
 
@@ -96,7 +96,7 @@ func testLedgerNames(t *testing.T, l *ledger) {
 	names := spellings()
 	for _, of := range []func(r *token.Record, name string){
 		func(r *token.Record, name string) { r.ID = name },
-		func(r *token.Record, name string) { r.Subject = name },
+		func(r *token.Record, name string) { r.Subject = l.f.accountNamed(name) },
 		func(r *token.Record, name string) { r.ClientKey = name },
 		func(r *token.Record, name string) { r.KeyID = name },
 	} {
@@ -114,8 +114,9 @@ func testLedgerNames(t *testing.T, l *ledger) {
 			l.spend(t, fmt.Sprintf("%q", []string{r.ClientKey, r.ID, r.Subject, r.KeyID}), r, nil)
 		}
 	}
-	r := l.issue(t, func(r *token.Record) { r.Subject = names[1] })
-	if list := l.list(t, l.app, names[1]); len(list) != 1 || !sameRecord(list[0], r) {
-		t.Errorf("List of %q = %+v", names[1], list)
+	subject := l.f.accountNamed(names[1])
+	r := l.issue(t, func(r *token.Record) { r.Subject = subject })
+	if list := l.list(t, l.app, subject); len(list) != 1 || !sameRecord(list[0], r) {
+		t.Errorf("List of %q = %+v", subject, list)
 	}
 }

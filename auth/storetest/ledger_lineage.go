@@ -14,7 +14,7 @@ import (
 // child returns a record whose parent is the given one, for a subject of its own.
 func (l *ledger) child(parent token.Record) token.Record {
 	r := l.record()
-	r.Subject, r.Lineage = random(), token.Lineage{Maker: parent.Subject, Parent: parent.ID}
+	r.Subject, r.Lineage = l.f.account(), token.Lineage{Maker: parent.Subject, Parent: parent.ID}
 	return r
 }
 
@@ -68,13 +68,13 @@ func testLineage(t *testing.T, l *ledger) {
 	parent := l.issue(t, nil)
 	for _, lineage := range []token.Lineage{
 		{},
-		{Maker: random()},
-		{Maker: random(), MakerApp: random()},
-		{Maker: random(), Parent: parent.ID},
-		{Maker: random(), MakerApp: random(), Parent: parent.ID},
+		{Maker: l.f.account()},
+		{Maker: l.f.account(), MakerApp: random()},
+		{Maker: l.f.account(), Parent: parent.ID},
+		{Maker: l.f.account(), MakerApp: random(), Parent: parent.ID},
 	} {
 		for _, uses := range []int64{0, 2} {
-			r := l.issue(t, func(r *token.Record) { r.Subject, r.MaxUses, r.Lineage = random(), uses, lineage })
+			r := l.issue(t, func(r *token.Record) { r.Subject, r.MaxUses, r.Lineage = l.f.account(), uses, lineage })
 			if list := l.list(t, l.app, r.Subject); len(list) != 1 || !sameRecord(list[0], r) {
 				t.Errorf("List = %+v, want %+v", list, r)
 			}
@@ -196,7 +196,7 @@ func testDeadAncestorCostsNoUse(t *testing.T, l *ledger) {
 }
 
 func testLimitOfDescendants(t *testing.T, l *ledger) {
-	row, subject := l.row(t, 2), random()
+	row, subject := l.row(t, 2), l.f.account()
 	issue := func(what string, parent string, want error) {
 		t.Helper()
 		r := l.record()
@@ -308,7 +308,7 @@ func testMakerNames(t *testing.T, l *ledger) {
 	var children []token.Record
 	for _, name := range spellings() {
 		parent := l.issue(t, func(r *token.Record) { r.ID = name })
-		children = append(children, l.make(t, parent, func(r *token.Record) { r.Maker, r.MakerApp = name, name }))
+		children = append(children, l.make(t, parent, func(r *token.Record) { r.Maker, r.MakerApp = l.f.accountNamed(name), name }))
 	}
 	for i, child := range children {
 		expect(t, "Revoke", l.Revoke(t.Context(), l.app, child.Parent), nil)

@@ -110,10 +110,10 @@ func testRevokeSubject(t *testing.T, l *ledger) {
 	spent := l.issue(t, limited(1)) // so it is not live
 	l.spend(t, "the one use", spent, nil)
 	others := []token.Record{
-		l.issue(t, func(r *token.Record) { r.Subject = random() }),
+		l.issue(t, func(r *token.Record) { r.Subject = l.f.account() }),
 		l.issue(t, func(r *token.Record) { r.ClientKey = random() }),
 	}
-	if n, err := l.RevokeSubject(t.Context(), l.app, random()); n != 0 || err != nil {
+	if n, err := l.RevokeSubject(t.Context(), l.app, l.f.account()); n != 0 || err != nil {
 		t.Errorf("RevokeSubject of an unknown one = %d, %v", n, err)
 	}
 	if n, err := l.RevokeSubject(t.Context(), l.app, l.subject); n != len(mine) || err != nil {

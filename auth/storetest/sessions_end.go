@@ -67,13 +67,13 @@ func (t *sessionTest) deleteID() {
 	s, other, bob := t.one("ann"), t.one("ann"), t.one("bob")
 	t.create(0, s, other, bob)
 	for _, c := range [][3]string{
-		{t.org, "bob", s.ID}, {t.org + "-2", "ann", s.ID}, {t.org, "", s.ID}, {"", "ann", s.ID},
+		{t.org, "bob", s.ID}, {t.other("-2"), "ann", s.ID}, {t.org, "", s.ID}, {"", "ann", s.ID},
 		{t.org, "ann", ""}, {t.org, "ann", s.ID[:31]}, {t.org, "ann", "%"}, {t.org, "ann", newID()},
 	} {
-		t.is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.store.DeleteID(t.Context(), c[0], c[1], c[2]) })
+		t.is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.store.DeleteID(t.Context(), c[0], t.id(c[1]), c[2]) })
 	}
 	t.lives(s, other, bob)
-	t.is(nil, "DeleteID", func() error { return t.store.DeleteID(t.Context(), t.org, "ann", s.ID) })
+	t.is(nil, "DeleteID", func() error { return t.store.DeleteID(t.Context(), t.org, t.id("ann"), s.ID) })
 	t.nothing(s)
 	t.lives(other, bob)
 }
@@ -81,7 +81,7 @@ func (t *sessionTest) deleteID() {
 func (t *sessionTest) deleteAccount() {
 	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("ann"), t.one("bob")
 	foreign := t.one("ann")
-	foreign.Org += "-2"
+	foreign.Org = t.other("-2")
 	t.create(0, a, b, code, bob, foreign)
 	t.deletesAll(1, t.org, "ann", a.ID)
 	t.nothing(b)
@@ -113,7 +113,11 @@ func (t *sessionTest) deleteOrg() {
 	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("cay"), t.one("bob")
 	t.create(0, a, b, code, bob)
 	var foreign []session.Session
-	for _, org := range []string{t.org + "-2", t.org + "%", t.org + " ", ":" + t.org, strings.ToLower(t.org), t.org[:len(t.org)-1]} {
+	others := []string{t.other("-2"), t.other("%"), t.other(" ")}
+	if t.Org == nil {
+		others = append(others, ":"+t.org, strings.ToLower(t.org), t.org[:len(t.org)-1])
+	}
+	for _, org := range others {
 		s := t.one("ann")
 		s.Org = org
 		t.create(0, s)
@@ -156,8 +160,8 @@ func (t *sessionTest) nameless() {
 	}
 	t.deletesAll(0, "", "ann", "")
 	t.is(auth.ErrNotFound, "DeleteID without an account", func() error { return t.store.DeleteID(t.Context(), t.org, "", a.ID) })
-	t.is(auth.ErrNotFound, "DeleteID without an org", func() error { return t.store.DeleteID(t.Context(), "", "ann", a.ID) })
-	t.is(auth.ErrNotFound, "DeleteID without an id", func() error { return t.store.DeleteID(t.Context(), t.org, "ann", "") })
+	t.is(auth.ErrNotFound, "DeleteID without an org", func() error { return t.store.DeleteID(t.Context(), "", t.id("ann"), a.ID) })
+	t.is(auth.ErrNotFound, "DeleteID without an id", func() error { return t.store.DeleteID(t.Context(), t.org, t.id("ann"), "") })
 	t.lists(t.org, "")
 	t.lists("", "ann")
 	t.lives(a, b, code, bob)

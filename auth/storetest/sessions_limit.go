@@ -29,7 +29,7 @@ func (t *sessionTest) limitApart() {
 	s, code, enrol, other := t.one("ann"), t.ticket("ann"), t.one("ann"), t.one("bob")
 	enrol.Ticket = session.TicketEnrol
 	foreign := t.one("ann")
-	foreign.Org += "-2"
+	foreign.Org = t.other("-2")
 	t.create(1, s, code, enrol, other, foreign)
 	t.lives(s, code, enrol, other, foreign)
 	next := t.ticket("ann")

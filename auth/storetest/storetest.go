@@ -17,6 +17,7 @@
 package storetest
 
 import (
+	"crypto/rand"
 	"time"
 )
 
@@ -34,6 +35,78 @@ type Features struct {
 	// the signature of a claim that it refuses for its nonce. It may also record
 	// the nonce of a sibling that it refuses because the limit is reached.
 	Stepwise bool
+
+	// Account and Org return an id that no call has returned before, in the form of the
+	// application's own ids. They are for a store whose columns hold no other text, such
+	// as uuid. nil: any text. With one of them, a suite leaves out names of another form,
+	// which such a column cannot hold. It still passes the empty text.
+	Account, Org func() string
+}
+
+func (f Features) account() string {
+	if f.Account == nil {
+		return random()
+	}
+	return f.Account()
+}
+
+// accountNamed returns the name, or an account where names have another form.
+func (f Features) accountNamed(name string) string {
+	if f.Account == nil {
+		return name
+	}
+	return f.Account()
+}
+
+func (f Features) org() string {
+	if f.Org == nil {
+		return "org-" + rand.Text() // in both cases of letters
+	}
+	return f.Org()
+}
+
+// cast has the ids of the accounts and orgs of one subtest, by the names that the
+// subtest gives them.
+type cast struct {
+	Features
+	accounts map[string]string
+	org      string
+	orgs     map[string]string
+}
+
+func (f Features) cast() cast {
+	return cast{Features: f, accounts: map[string]string{}, org: f.org(), orgs: map[string]string{}}
+}
+
+// id returns the id of an account. An id is its own name, and nobody has the empty one.
+func (c *cast) id(name string) string {
+	if c.Account == nil || name == "" {
+		return name
+	}
+	if c.accounts[name] == "" {
+		id := c.Account()
+		c.accounts[name], c.accounts[id] = id, id
+	}
+	return c.accounts[name]
+}
+
+// other returns another org than org. In a store of texts, its name is like that of org.
+func (c *cast) other(suffix string) string {
+	if c.Org == nil {
+		return c.org + suffix
+	}
+	if c.orgs[suffix] == "" {
+		c.orgs[suffix] = c.Org()
+	}
+	return c.orgs[suffix]
+}
+
+// odd are account ids that a store might split or treat as equal.
+func (c *cast) odd() []string {
+	if c.Account != nil {
+		return []string{c.Account(), c.Account(), c.Account()}
+	}
+	return odd
 }
 
 func (f Features) now() time.Time {

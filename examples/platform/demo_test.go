@@ -196,7 +196,7 @@ func TestTheLogHoldsNoSecret(t *testing.T) {
 			t.Errorf("%s is in the log:\n%s", secret, s.log)
 		}
 	}
-	for _, known := range []string{"status=200", "status=400", "status=403", "org=acme", "fault=accessDenied.principal", s.AdminAccountID} {
+	for _, known := range []string{"status=200", "status=400", "status=403", "org=acme", "fault=accessDenied.principal", "handler=true", s.AdminAccountID} {
 		if !strings.Contains(s.log.String(), known) {
 			t.Errorf("%s is not in the log:\n%s", known, s.log)
 		}

@@ -86,6 +86,9 @@ func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
 			attrs = append(attrs, known)
 		}
 	}
+	if d.Handler {
+		attrs = append(attrs, slog.Bool("handler", true)) // the fault is no refusal by the Guard
+	}
 	if d.Err != nil {
 		attrs = append(attrs, slog.Any("cause", d.Err))
 	}

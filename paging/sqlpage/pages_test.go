@@ -1,84 +1,13 @@
 package sqlpage_test
 
 import (
-	"context"
 	"database/sql"
-	"database/sql/driver"
-	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
-
-// database is a driver with one message. It counts the statements that it prepares
-// and runs.
-type database struct{ prepared, run int }
-
-func (d *database) Driver() driver.Driver                        { return nil }
-func (d *database) Connect(context.Context) (driver.Conn, error) { return d, nil }
-func (d *database) Begin() (driver.Tx, error)                    { return nil, driver.ErrSkip }
-func (d *database) Close() error                                 { return nil }
-
-func (d *database) Prepare(string) (driver.Stmt, error) {
-	d.prepared++
-	return preparedStatement{d}, nil
-}
-
-func (d *database) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
-	d.run++
-	return &oneMessage{}, nil
-}
-
-type preparedStatement struct{ *database }
-
-func (s preparedStatement) NumInput() int                              { return -1 }
-func (s preparedStatement) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
-func (s preparedStatement) Query([]driver.Value) (driver.Rows, error) {
-	return s.QueryContext(context.Background(), "", nil)
-}
-
-type oneMessage struct{ read bool }
-
-func (r *oneMessage) Columns() []string { return []string{"id", "body"} }
-func (r *oneMessage) Close() error      { return nil }
-
-func (r *oneMessage) Next(into []driver.Value) error {
-	if r.read {
-		return io.EOF
-	}
-	r.read = true
-	into[0], into[1] = "m1", `{"c_tag":"red"}`
-	return nil
-}
-
-func ExamplePages() {
-	db := sql.OpenDB(&database{}) // sql.Open("sqlite", "file:service.db")
-	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.SQLite}
-
-	q := paging.Query{Where: paging.Eq("org", "acme"), Limit: 2}
-	rows, err := pages.Query(context.Background(), q, messages)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer rows.Close()
-	var ids []string
-	for rows.Next() {
-		var id, body string
-		if err := rows.Scan(&id, &body); err != nil {
-			fmt.Println(err)
-			return
-		}
-		ids = append(ids, id)
-	}
-	page, more := paging.Trim(ids, q.Limit)
-	fmt.Println(page, more, rows.Err())
-	// Output:
-	// [m1] false <nil>
-}
 
 func TestPagesPrepareInSQLiteAlone(t *testing.T) {
 	for dialect, want := range map[sqlpage.Dialect]int{sqlpage.SQLite: 1, sqlpage.PostgreSQL: 0} {

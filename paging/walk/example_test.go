@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
@@ -16,10 +19,10 @@ type message struct {
 }
 
 // platform stands for a client whose transport signs or presents a token.
-var platform = bodies(
+var platform = answering(
 	`{"object":"list","data":[{"_id":"1","object":"c_message","c_text":"one"},{"_id":"2","object":"c_message","c_text":"two"}],"hasMore":true}`,
 	`{"object":"list","data":[{"_id":"3","object":"c_message","c_text":"three"}],"hasMore":false}`,
-).client()
+)
 
 func ExampleList_All() {
 	messages := walk.List[message]{
@@ -43,10 +46,10 @@ func ExampleList_All() {
 
 func ExampleList_Pages() {
 	messages := walk.List[message]{
-		Client: bodies(
+		Client: answering(
 			`{"object":"list","data":[{"_id":"1"},{"_id":"2"}],"hasMore":true}`,
 			`{"object":"list","data":[{"_id":"3"}],"hasMore":false}`,
-		).client(),
+		),
 		URL:      "https://platform.example/acme/v2/c_messages",
 		PageSize: 2,
 	}
@@ -64,7 +67,7 @@ func ExampleList_Pages() {
 
 func ExampleList_AllOf() {
 	messages := walk.List[message]{
-		Client: bodies(`{"_id":"5f","c_messages":{"object":"list","data":[{"_id":"2","c_text":"two"}],"hasMore":false}}`).client(),
+		Client: answering(`{"_id":"5f","c_messages":{"object":"list","data":[{"_id":"2","c_text":"two"}],"hasMore":false}}`),
 		URL:    "https://platform.example/acme/v2/c_conversations/5f",
 		Query:  paging.Query{Paths: []string{"c_text"}}, // on the wire paths[]=c_messages.c_text
 	}
@@ -86,7 +89,7 @@ func ExampleList_Rest() {
 	}{Messages: envelope.List[message]{Data: []message{{Item: envelope.Item{ID: "1"}}}, HasMore: true}}
 
 	messages := walk.List[message]{
-		Client: bodies(`{"_id":"5f","c_messages":{"object":"list","data":[{"_id":"2","c_text":"two"}],"hasMore":"false"}}`).client(),
+		Client: answering(`{"_id":"5f","c_messages":{"object":"list","data":[{"_id":"2","c_text":"two"}],"hasMore":"false"}}`),
 		URL:    "https://platform.example/acme/v2/c_conversations/5f",
 		Query:  paging.Query{Paths: []string{"c_text"}},
 	}
@@ -103,10 +106,10 @@ func ExampleList_Rest() {
 
 func ExampleError() {
 	messages := walk.List[message]{
-		Client: bodies(
+		Client: answering(
 			`{"object":"list","data":[{"_id":"1"}],"hasMore":true}`,
 			`{"object":"fault","errCode":"service.expired.jwt","status":401}`,
-		).client(),
+		),
 		URL: "https://platform.example/acme/v2/c_messages",
 	}
 	for _, err := range messages.All(context.Background()) {
@@ -117,4 +120,16 @@ func ExampleError() {
 	}
 	// Output:
 	// walk: fault 401 expired.jwt after 1
+}
+
+// answering returns a client that gets each body in turn.
+func answering(bodies ...string) *http.Client { return &http.Client{Transport: &answers{bodies}} }
+
+type answers struct{ left []string }
+
+func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	io.WriteString(w, a.left[0])
+	a.left = a.left[1:]
+	return w.Result(), nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ import (
 // world has the account ann and the administrator root, and a client that signs for
 // each.
 type world struct {
-	base    string
+	authtest.Clients
 	clients map[string]*http.Client
 }
 
@@ -47,9 +46,7 @@ func newWorld(t *testing.T) *world {
 	mux := guard.Mux()
 	minting.Register(mux, &keys)
 	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	w.base = server.URL + "/acme/v2"
+	w.Clients = authtest.Clients{Handler: mux, URL: "https://api.example.com/acme/v2", Guard: guard}
 
 	for _, account := range []string{"ann", "root"} {
 		clientKey, secret := signing.Generate()
@@ -62,14 +59,14 @@ func newWorld(t *testing.T) *world {
 		if _, err := keys.Generate(t.Context(), "acme", clientKey); err != nil {
 			t.Fatal(err)
 		}
-		w.clients[account] = authtest.Client(server, "/acme/v2", clientKey, secret)
+		w.clients[account] = w.Signed(clientKey, secret)
 	}
 	return w
 }
 
 func mint(t *testing.T, w *world, client *http.Client, body string) (status int, reply []byte) {
 	t.Helper()
-	r, err := client.Post(w.base+"/tokens", "application/json", strings.NewReader(body))
+	r, err := client.Post(w.URL+"/tokens", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +85,7 @@ func (w *world) holder(t *testing.T, reply []byte) *http.Client {
 	if err := envelope.Decode(bytes.NewReader(reply), 1<<20, &minted); err != nil {
 		t.Fatal(err)
 	}
-	return &http.Client{Transport: &token.Transport{BaseURL: w.base, Source: token.Token(minted.Data)}}
+	return w.Bearer(token.Token(minted.Data))
 }
 
 func TestMint(t *testing.T) {
@@ -117,7 +114,7 @@ func TestTokenIsNarrow(t *testing.T) {
 	w := newWorld(t)
 	_, reply := mint(t, w, w.clients["ann"], `{"subject":"ann","scope":["object.read.c_note"]}`)
 	holder := w.holder(t, reply)
-	notes, err := holder.Get(w.base + "/notes")
+	notes, err := holder.Get(w.URL + "/notes")
 	if err != nil {
 		t.Fatal(err)
 	}

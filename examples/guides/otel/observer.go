@@ -10,8 +10,9 @@
 // the Guard has found; an invented org code is not counted as an org. Only the span
 // has apps and accounts.
 //
-// A decision is not a request. If the Guard allows a request and its handler then
-// refuses it with auth.Fail, there are two decisions.
+// A fault of a handler is not a decision. If the Guard allows a request and its handler
+// then answers with auth.Fail, the counter auth.faults counts it, and the span has the
+// attribute auth.handler. An alarm about refusals then does not ring for a handler's 404.
 package otel
 
 import (
@@ -32,6 +33,7 @@ const name = "github.com/tenantkit/tenantkit/examples/guides/otel"
 type Observer struct {
 	tracer    trace.Tracer
 	decisions metric.Int64Counter
+	faults    metric.Int64Counter     // of handlers
 	duration  metric.Float64Histogram // in seconds
 }
 
@@ -44,6 +46,11 @@ func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider) (*Obse
 	if err != nil {
 		return nil, err
 	}
+	faults, err := meter.Int64Counter("auth.faults",
+		metric.WithDescription("Faults of handlers, after the Guard allowed the request."), metric.WithUnit("{fault}"))
+	if err != nil {
+		return nil, err
+	}
 	// The default bounds are for milliseconds. A Guard takes microseconds, and its
 	// stores may take half a second.
 	duration, err := meter.Float64Histogram("auth.duration",
@@ -52,7 +59,7 @@ func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider) (*Obse
 	if err != nil {
 		return nil, err
 	}
-	return &Observer{spans.Tracer(name), decisions, duration}, nil
+	return &Observer{spans.Tracer(name), decisions, faults, duration}, nil
 }
 
 // Observe is for Guard.Observe.
@@ -62,8 +69,12 @@ func (o *Observer) Observe(ctx context.Context, e auth.Event) {
 		attribute.String("auth.detail", e.Detail), // empty if allowed
 		attribute.String("auth.org", e.Org),
 	))
-	o.decisions.Add(ctx, 1, few)
-	o.duration.Record(ctx, e.Took.Seconds(), few)
+	if e.Handler {
+		o.faults.Add(ctx, 1, few)
+	} else {
+		o.decisions.Add(ctx, 1, few)
+		o.duration.Record(ctx, e.Took.Seconds(), few)
+	}
 
 	now := time.Now()
 	_, span := o.tracer.Start(ctx, "auth.decision", trace.WithTimestamp(now.Add(-e.Took)), trace.WithAttributes(
@@ -73,6 +84,7 @@ func (o *Observer) Observe(ctx context.Context, e auth.Event) {
 		attribute.String("auth.app", e.App),
 		attribute.String("auth.account", e.Account),
 		attribute.Bool("auth.allowed", e.Allowed),
+		attribute.Bool("auth.handler", e.Handler),
 	))
 	if e.Err != nil {
 		span.RecordError(e.Err)

@@ -60,6 +60,9 @@ func newServer(t *testing.T) *server {
 	mux := guard.Mux()
 	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST /notes", auth.Allow("object.create.c_note"), func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /notes/{id}", auth.Allow("object.read.c_note.{id}"), func(w http.ResponseWriter, r *http.Request) {
+		auth.Fail(w, r, auth.ErrNotFound)
+	})
 	s.Handler = mux
 	return s
 }
@@ -91,10 +94,29 @@ func TestDecisionsAreCounted(t *testing.T) {
 	s.ask("GET", "/acme/v2/notes")
 	s.ask("POST", "/acme/v2/notes")
 	s.ask("GET", "/made-up/v2/notes")
+	s.ask("GET", "/acme/v2/notes/000000000000000000000001")
 
-	type series struct{ Mechanism, Detail, Org string }
+	want := map[series]int64{
+		{"session", "", "acme"}:               3,
+		{"session", auth.DetailScope, "acme"}: 1,
+		{"", auth.DetailUnknownOrg, ""}:       1, // unknown orgs make no series of their own
+	}
+	if diff := cmp.Diff(want, s.counts(t, "auth.decisions")); diff != "" {
+		t.Errorf("decisions (-want +got):\n%s", diff)
+	}
+	want = map[series]int64{{"session", auth.DetailNotFound, "acme"}: 1}
+	if diff := cmp.Diff(want, s.counts(t, "auth.faults")); diff != "" {
+		t.Errorf("faults of handlers (-want +got):\n%s", diff)
+	}
+}
+
+type series struct{ Mechanism, Detail, Org string }
+
+// counts returns the values of a counter.
+func (s *server) counts(t *testing.T, name string) map[series]int64 {
+	t.Helper()
 	got := map[series]int64{}
-	for _, p := range s.metric(t, "auth.decisions").(metricdata.Sum[int64]).DataPoints {
+	for _, p := range s.metric(t, name).(metricdata.Sum[int64]).DataPoints {
 		var of series
 		for _, a := range p.Attributes.ToSlice() {
 			switch a.Key {
@@ -110,14 +132,7 @@ func TestDecisionsAreCounted(t *testing.T) {
 		}
 		got[of] = p.Value
 	}
-	want := map[series]int64{
-		{"session", "", "acme"}:               2,
-		{"session", auth.DetailScope, "acme"}: 1,
-		{"", auth.DetailUnknownOrg, ""}:       1, // unknown orgs make no series of their own
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("decisions (-want +got):\n%s", diff)
-	}
+	return got
 }
 
 func TestDurationsAreSeconds(t *testing.T) {

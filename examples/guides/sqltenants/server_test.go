@@ -32,7 +32,7 @@ const (
 // world is a server with two companies, and what a test needs to call it as ann, a
 // manager of acme.
 type world struct {
-	base      string
+	authtest.Clients
 	signed    *http.Client
 	minter    token.Minter
 	clientKey string
@@ -90,11 +90,10 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
+	clients := authtest.Clients{Handler: handler, URL: "https://api.example.com/acme/v2"}
 	return &world{
-		base:      server.URL,
-		signed:    authtest.Client(server, "/acme/v2", clientKey, secret),
+		Clients:   clients,
+		signed:    clients.Signed(clientKey, secret),
 		minter:    token.Minter{Signers: keys},
 		clientKey: clientKey,
 	}
@@ -109,7 +108,9 @@ func (w *world) as(t *testing.T, account string, chains ...string) *http.Client 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &http.Client{Transport: &token.Transport{BaseURL: w.base, Source: raw}}
+	everywhere := w.Clients
+	everywhere.URL = "https://api.example.com"
+	return everywhere.Bearer(raw)
 }
 
 func get(t *testing.T, client *http.Client, address string) string {
@@ -155,7 +156,7 @@ func TestUsers(t *testing.T) {
 		{"a token of a disabled user", w.as(t, cas), "", "401 "},
 		{"a token for a user of another company", w.as(t, dan), "", "401 "},
 	} {
-		if got := get(t, test.client, w.base+"/acme/v2/users?"+test.query); !strings.HasPrefix(got, test.want) {
+		if got := get(t, test.client, w.URL+"/users?"+test.query); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)
 		}
 	}
@@ -205,7 +206,7 @@ func TestPagesUseTheIndex(t *testing.T) {
 func TestOtherCompanies(t *testing.T) {
 	w := newWorld(t)
 	for org, want := range map[string]string{"globex": "401 ", "gone": "404 ", "ACME": "404 ", "none": "404 "} {
-		if got := get(t, w.as(t, ann), w.base+"/"+org+"/v2/users"); !strings.HasPrefix(got, want) {
+		if got := get(t, w.as(t, ann), "https://api.example.com/"+org+"/v2/users"); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: got %s, want %s", org, got, want)
 		}
 	}

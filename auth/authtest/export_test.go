@@ -1,0 +1,27 @@
+package authtest
+
+import (
+	"sync/atomic"
+	"testing"
+)
+
+// FailingRows runs CheckMechanism and returns the names of the subtests that fail.
+func FailingRows(t testing.TB, c Candidate) (names []string) {
+	s := newMechanismSuite(c)
+	for _, row := range mechanismRows {
+		found := &findings{TB: t}
+		row.check(mechanismTest{found, s})
+		if found.any.Load() {
+			names = append(names, row.name)
+		}
+	}
+	return names
+}
+
+type findings struct {
+	testing.TB
+	any atomic.Bool
+}
+
+func (f *findings) Error(args ...any)                 { f.any.Store(true); f.Log(args...) }
+func (f *findings) Errorf(format string, args ...any) { f.any.Store(true); f.Logf(format, args...) }
