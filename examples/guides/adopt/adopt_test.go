@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
+	"github.com/tenantkit/tenantkit/signing"
 )
 
 func TestWhoMayDoWhat(t *testing.T) {
@@ -21,12 +23,12 @@ func TestWhoMayDoWhat(t *testing.T) {
 		reader, editor, owner := w.login(t, acme, "rita@acme.example"), w.login(t, acme, "ed@acme.example"), w.login(t, acme, "olga@acme.example")
 		read := map[string]any{"label": "p", "scope": []string{"object.read.note"}}
 		narrow, clientKey, secret := w.partner(t, read)
-		here, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{"127.0.0.0/8", "::1/128"}})
-		elsewhere, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{"192.0.2.0/24"}})
-		readToken := w.holder(acme, mustCall(t, editor, "POST", acme+"/tokens", map[string]any{"scope": []string{"object.read.note"}}, 200))
+		here, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{"192.0.2.0/24"}})
+		elsewhere, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{"198.51.100.0/24"}})
+		readToken, _ := w.holder(t, editor, "object.read.note")
 		nowhere, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{""}})
-		foreign := &http.Client{Transport: w.base, Jar: stolen(t, reader, "globex")}
-		nobody := w.browser(t)
+		foreign := w.moved(t, reader, globex)
+		nobody := w.at(acme).Browser()
 
 		note := map[string]string{"title": "Dynamite", "body": "sold out"}
 		for _, test := range []struct {
@@ -51,7 +53,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			{"a key of this network", here, "POST", acme + "/notes", note, 200},
 			{"a key of another network", elsewhere, "GET", acme + "/notes", nil, 401},
 			{"a key of no network", nowhere, "GET", acme + "/notes", nil, 401},
-			{"a key at another tenant", w.signer(globex, clientKey, secret), "GET", globex + "/notes", nil, 401},
+			{"a key at another tenant", w.at(globex).Signed(clientKey, secret), "GET", globex + "/notes", nil, 401},
 			{"a session at another tenant", foreign, "GET", globex + "/notes", nil, 401},
 			{"a token reads", readToken, "GET", acme + "/notes", nil, 200},
 			{"a token is limited to its scope", readToken, "POST", acme + "/notes", note, 403},
@@ -59,10 +61,10 @@ func TestWhoMayDoWhat(t *testing.T) {
 			{"another tenant's note", editor, "DELETE", acme + "/notes/" + doomsday, nil, 404},
 			{"an id that is no UUID", editor, "DELETE", acme + "/notes/5b0000000000000000000001", nil, 404},
 			{"an id that is nothing", editor, "DELETE", acme + "/notes/anvils", nil, 404},
-			{"a tenant that is unknown", owner, "GET", "https://none.example.test/v1/notes", nil, 404},
-			{"a host that is none of ours", owner, "GET", "https://acme.example.org/v1/notes", nil, 404},
-			{"a host without the domain", owner, "GET", "https://acme/v1/notes", nil, 404},
-			{"a version that is not served", owner, "GET", "https://acme.example.test/v2/notes", nil, 400},
+			{"a tenant that is unknown", nobody, "GET", "https://none.example.test/v1/notes", nil, 404},
+			{"a host that is none of ours", nobody, "GET", "https://acme.example.org/v1/notes", nil, 404},
+			{"a host without the domain", nobody, "GET", "https://acme/v1/notes", nil, 404},
+			{"a version that is not served", nobody, "GET", "https://acme.example.test/v2/notes", nil, 400},
 			{"a key beyond what scopes are", owner, "POST", acme + "/keys", map[string]any{"label": "p", "scope": []string{"objekt"}}, 400},
 			{"a key without a scope", owner, "POST", acme + "/keys", map[string]any{"label": "p"}, 400},
 			{"an editor deletes", editor, "DELETE", acme + "/notes/" + anvils, nil, 200},
@@ -82,60 +84,40 @@ func TestWhoMayDoWhat(t *testing.T) {
 	})
 }
 
-// stolen returns a jar for another tenant's host with the cookies of a browser.
-func stolen(t *testing.T, from *http.Client, tenant string) http.CookieJar {
-	t.Helper()
-	source, err := parse(acme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := parse("https://" + tenant + ".example.test/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	jar := (&world{}).browser(t).Jar
-	for _, c := range from.Jar.Cookies(source) {
-		c.Secure, c.Path = true, "/"
-		jar.SetCookies(target, []*http.Cookie{c})
-	}
-	return jar
-}
-
 func TestRename(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		const renamed = "https://acme-labs.example.test/v1"
 		owner := w.login(t, acme, "olga@acme.example")
 		enrolled := mustCall(t, owner, "POST", acme+"/factor", nil, 200)
-		secret := enrolled["secret"].(string)
+		secret := enrolled["secret"]
 		mustCall(t, owner, "POST", acme+"/factor/confirm", map[string]string{"code": totp(t, secret, time.Now())}, 200)
-		minted := mustCall(t, owner, "POST", acme+"/tokens", map[string]any{"scope": []string{"object.read"}}, 200)
+		_, minted := w.holder(t, owner, "object.read")
 		made := mustCall(t, owner, "POST", acme+"/keys", map[string]any{"label": "p", "scope": []string{"object.read"}}, 200)
-		clientKey, keySecret := made["clientKey"].(string), made["secret"].(string)
+		clientKey, keySecret := made["clientKey"].(string), signing.Secret(made["secret"].(string))
 
 		mustCall(t, owner, "POST", acme+"/rename", map[string]string{"subdomain": "globex"}, 409)
 		mustCall(t, owner, "POST", acme+"/rename", map[string]string{"subdomain": "Acme Labs"}, 400)
 		mustCall(t, owner, "POST", acme+"/rename", map[string]string{"subdomain": "acme-labs"}, 200)
 		mustCall(t, owner, "GET", acme+"/notes", nil, 404) // at once
 
-		moved := &http.Client{Transport: w.base, Jar: stolen(t, owner, "acme-labs")}
-		mustCall(t, moved, "GET", renamed+"/notes", nil, 200)
-		mustCall(t, w.signer(renamed, clientKey, keySecret), "GET", renamed+"/notes", nil, 200)
-		mustCall(t, w.holder(renamed, minted), "GET", renamed+"/notes", nil, 200)
+		mustCall(t, w.moved(t, owner, renamed), "GET", renamed+"/notes", nil, 200)
+		mustCall(t, w.at(renamed).Signed(clientKey, keySecret), "GET", renamed+"/notes", nil, 200)
+		mustCall(t, w.at(renamed).Bearer(minted), "GET", renamed+"/notes", nil, 200)
 
 		again := map[string]string{"email": "olga@acme.example", "password": "correct horse"}
-		got := mustCall(t, w.browser(t), "POST", renamed+"/login", again, 403)
+		got := mustCall(t, w.at(renamed).Browser(), "POST", renamed+"/login", again, 403)
 		if got["errCode"] != "acme.accessDenied.unverifiedLocation" {
 			t.Errorf("the second factor is gone: %v", got)
 		}
 		again["code"] = totp(t, secret, time.Now().Add(30*time.Second))
-		mustCall(t, w.browser(t), "POST", renamed+"/login", again, 200)
+		mustCall(t, w.at(renamed).Browser(), "POST", renamed+"/login", again, 200)
 
 		// Another tenant takes the name that has become free. Nothing of acme is valid there.
 		gus := w.login(t, globex, "gus@globex.example")
 		mustCall(t, gus, "POST", globex+"/rename", map[string]string{"subdomain": "acme"}, 200)
 		mustCall(t, owner, "GET", acme+"/notes", nil, 401)
-		mustCall(t, w.signer(acme, clientKey, keySecret), "GET", acme+"/notes", nil, 401)
-		mustCall(t, w.holder(acme, minted), "GET", acme+"/notes", nil, 401)
+		mustCall(t, w.at(acme).Signed(clientKey, keySecret), "GET", acme+"/notes", nil, 401)
+		mustCall(t, w.at(acme).Bearer(minted), "GET", acme+"/notes", nil, 401)
 	})
 }
 
@@ -143,18 +125,18 @@ func TestOldPasswords(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		const query = "SELECT password_hash FROM users WHERE email = 'ed@acme.example'"
 		ask := map[string]string{"email": " Ed@Acme.example", "password": "wrong horse"}
-		mustCall(t, w.browser(t), "POST", acme+"/login", ask, 401)
+		mustCall(t, w.at(acme).Browser(), "POST", acme+"/login", ask, 401)
 		if hash := one[string](t, w.db, query); !strings.HasPrefix(hash, "$2a$") {
 			t.Errorf("a wrong password changed the hash: %s", hash)
 		}
 		ask["password"] = "correct horse"
 		for range 2 {
-			mustCall(t, w.browser(t), "POST", acme+"/login", ask, 200)
+			mustCall(t, w.at(acme).Browser(), "POST", acme+"/login", ask, 200)
 			if hash := one[string](t, w.db, query); !strings.HasPrefix(hash, "$pbkdf2-sha256$") {
 				t.Errorf("the hash is still %s", hash)
 			}
 		}
-		mustCall(t, w.browser(t), "POST", globex+"/login", ask, 401) // the same name, at another tenant
+		mustCall(t, w.at(globex).Browser(), "POST", globex+"/login", ask, 401) // the same name, at another tenant
 		editor := w.login(t, acme, "ed@acme.example")
 		w.exec(t, "UPDATE users SET disabled = true WHERE email = 'ed@acme.example'")
 		w.directory.Invalidate(acmeID)
@@ -168,7 +150,7 @@ func TestRolesAreRead(t *testing.T) {
 		note := map[string]string{"title": "Dynamite", "body": "sold out"}
 		owner := w.login(t, acme, "olga@acme.example")
 		wide, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}})
-		held := w.holder(acme, mustCall(t, owner, "POST", acme+"/tokens", map[string]any{"scope": []string{"object"}}, 200))
+		held, _ := w.holder(t, owner, "object")
 		for _, client := range []*http.Client{owner, wide, held} {
 			mustCall(t, client, "POST", acme+"/notes", note, 200)
 		}
@@ -188,9 +170,9 @@ func TestRolesAreRead(t *testing.T) {
 
 func TestDatabaseIsDown(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
-		mustCall(t, w.browser(t), "GET", globex+"/notes", nil, 401)
+		mustCall(t, w.at(globex).Browser(), "GET", globex+"/notes", nil, 401)
 		w.db.Close()
-		got := mustCall(t, w.browser(t), "GET", acme+"/notes", nil, 503)
+		got := mustCall(t, w.at(acme).Browser(), "GET", acme+"/notes", nil, 503)
 		if got["errCode"] != "acme.error.storeUnavailable" {
 			t.Error(got)
 		}
@@ -200,15 +182,18 @@ func TestDatabaseIsDown(t *testing.T) {
 func TestClientsOfPartners(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		_, clientKey, secret := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}})
+		server := httptest.NewServer(w.mux)
+		defer server.Close()
 		send := func(method, command string, alter func(http.Header)) int {
-			r, err := http.NewRequestWithContext(t.Context(), method, acme+command, strings.NewReader(`{"title":"Rockets","body":"by hand"}`))
+			r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/v1"+command, strings.NewReader(`{"title":"Rockets","body":"by hand"}`))
 			if err != nil {
 				t.Fatal(err)
 			}
+			r.Host = "acme.example.test"
 			r.Header.Set("Content-Type", "application/json")
-			signByHand(r, command, clientKey, secret)
+			signByHand(r, command, clientKey, string(secret))
 			alter(r.Header)
-			reply, err := (&http.Client{Transport: w.base}).Do(r)
+			reply, err := http.DefaultClient.Do(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,9 +260,9 @@ func TestPages(t *testing.T) {
 			}
 		}
 		mustCall(t, reader, "GET", acme+"/notes?where="+url.QueryEscape(`{"tenant":"x"}`), nil, 400)
+		mustCall(t, reader, "GET", acme+"/notes?status=open", nil, 400)
 
-		wish := map[string]any{"scope": []string{"object.read.note." + anvils + ".title"}}
-		oneTitle := w.holder(acme, mustCall(t, reader, "POST", acme+"/tokens", wish, 200))
+		oneTitle, _ := w.holder(t, reader, "object.read.note."+anvils+".title")
 		mustCall(t, oneTitle, "GET", acme+"/notes?where="+url.QueryEscape(`{"title":"Birdseed"}`), nil, 400)
 		got := mustCall(t, oneTitle, "GET", acme+"/notes?paths[]=title&paths[]=body", nil, 200)
 		want := []any{map[string]any{"_id": anvils, "object": "note", "title": "Anvils"}}
@@ -364,10 +349,5 @@ func TestAccountsThatAreNoUUID(t *testing.T) {
 
 func TestNoRouteIsOpen(t *testing.T) {
 	w := newWorld(t, t.TempDir()+"/adopt.db")
-	base, err := parse("https://example.test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mux := w.handler(base)
-	authtest.CheckRoutes(t, mux, acme, mux.Routes())
+	authtest.CheckRoutes(t, w.mux, acme, w.mux.Routes())
 }

@@ -1,23 +1,16 @@
 package main
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha1"
 	"crypto/sha256"
-	"crypto/tls"
 	"database/sql"
 	"encoding/base32"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/cookiejar"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -25,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -41,13 +36,12 @@ const (
 	doomsday = "bbbbbbbb-0000-4000-8000-000000000101" // of globex
 )
 
-var parse = url.Parse
-
-// world is a service with the demo data, and the transport that reaches it under every name.
+// world is a service with the demo data.
 type world struct {
 	*service
 	dialect sqlstore.Dialect
-	base    *http.Transport
+	server  *auth.Guard
+	mux     *auth.Mux
 }
 
 // pairs are the key pairs of the demo's tenants in every world, because making one is slow.
@@ -96,56 +90,53 @@ func newWorld(t *testing.T, source string) *world {
 	if err := s.addIssuers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	base, err := parse("https://example.test")
+	base, err := url.Parse("https://example.test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewTLSServer(s.handler(base))
-	t.Cleanup(server.Close)
-	trusted := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	return &world{s, dialect, &http.Transport{
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
-		},
-		TLSClientConfig: &tls.Config{RootCAs: trusted, ServerName: "example.com"},
-	}}
+	guard := s.guard(base)
+	return &world{s, dialect, guard, s.routes(guard)}
 }
 
-// browser returns a client with cookies, of nobody.
-func (w *world) browser(t *testing.T) *http.Client {
-	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &http.Client{Transport: w.base, Jar: jar}
+// at makes clients of a tenant.
+func (w *world) at(tenant string) authtest.Clients {
+	return authtest.Clients{Handler: w.mux, URL: tenant, Guard: w.server}
 }
 
 // login returns the browser of a signed-in person.
 func (w *world) login(t *testing.T, tenant, email string) *http.Client {
 	t.Helper()
-	b := w.browser(t)
-	mustCall(t, b, "POST", tenant+"/login", map[string]string{"email": email, "password": "correct horse"}, 200)
+	b, err := w.at(tenant).SignedIn("/login", map[string]string{"email": email, "password": "correct horse"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return b
 }
 
+// moved returns a browser at another tenant, with the cookies of one at acme.
+func (w *world) moved(t *testing.T, from *http.Client, tenant string) *http.Client {
+	t.Helper()
+	source, err := url.Parse(acme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.at(tenant).Browser(from.Jar.Cookies(source)...)
+}
+
 // partner returns a client that signs with a new key that olga makes.
-func (w *world) partner(t *testing.T, wish map[string]any) (client *http.Client, clientKey, secret string) {
+func (w *world) partner(t *testing.T, wish map[string]any) (client *http.Client, clientKey string, secret signing.Secret) {
 	t.Helper()
 	made := mustCall(t, w.login(t, acme, "olga@acme.example"), "POST", acme+"/keys", wish, 200)
-	clientKey, secret = made["clientKey"].(string), made["secret"].(string)
-	return w.signer(acme, clientKey, secret), clientKey, secret
+	clientKey, secret = made["clientKey"].(string), signing.Secret(made["secret"].(string))
+	return w.at(acme).Signed(clientKey, secret), clientKey, secret
 }
 
-func (w *world) signer(tenant, clientKey, secret string) *http.Client {
-	return &http.Client{Transport: &signing.Transport{
-		BaseURL: tenant, ClientKey: clientKey, Secret: signing.Secret(secret), Header: "Acme-", Base: w.base,
-	}}
-}
-
-func (w *world) holder(tenant string, minted map[string]any) *http.Client {
-	source := token.Token(minted["token"].(string))
-	return &http.Client{Transport: &token.Transport{BaseURL: tenant, Source: source, Base: w.base}}
+// holder returns a client with a new token of a person.
+func (w *world) holder(t *testing.T, person *http.Client, chains ...string) (client *http.Client, minted token.Token) {
+	t.Helper()
+	made := mustCall(t, person, "POST", acme+"/tokens", map[string]any{"scope": chains}, 200)
+	minted = token.Token(made["token"].(string))
+	return w.at(acme).Bearer(minted), minted
 }
 
 // call returns the status and the body of a reply.
@@ -201,17 +192,14 @@ func one[T any](t *testing.T, db *sql.DB, query string, args ...any) (v T) {
 	return v
 }
 
-// totp is the code of RFC 6238 at a time.
-func totp(t *testing.T, secret string, at time.Time) string {
+// totp is the code of an enrolled secret.
+func totp(t *testing.T, secret any, at time.Time) string {
 	t.Helper()
-	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret.(string))
 	if err != nil {
 		t.Fatal(err)
 	}
-	mac := hmac.New(sha1.New, key)
-	binary.Write(mac, binary.BigEndian, at.Unix()/30)
-	sum := mac.Sum(nil)
-	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1_000_000)
+	return authtest.TOTP(key, at)
 }
 
 // signByHand sets the headers of a signed request, with nothing but the standard library.

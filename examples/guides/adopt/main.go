@@ -67,6 +67,6 @@ func run(listen, base, database string, demo bool) error {
 			}
 		}
 	}()
-	server := &http.Server{Addr: listen, Handler: s.handler(baseURL), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
+	server := &http.Server{Addr: listen, Handler: s.routes(s.guard(baseURL)), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
 	return server.ListenAndServe()
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // schema is what callers may ask for. The tenant is not part of it.
-var schema = paging.Schema{Object: "note", Properties: []paging.Property{
+var schema = paging.Schema{Object: "note", RefuseUnknown: true, Properties: []paging.Property{
 	{Path: "title", Type: paging.String, Filter: true, Sort: true},
 	{Path: "body", Type: paging.String},
 }}

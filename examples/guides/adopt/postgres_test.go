@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -60,7 +61,7 @@ func postgresSource(t *testing.T) string {
 		admin.ExecContext(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)")
 		admin.Close()
 	})
-	source, err := parse(postgres.source)
+	source, err := url.Parse(postgres.source)
 	if err != nil {
 		t.Fatal(err)
 	}

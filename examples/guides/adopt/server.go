@@ -64,9 +64,9 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	return s, nil
 }
 
-// handler serves the tenants below the host of baseURL.
-func (s *service) handler(baseURL *url.URL) *auth.Mux {
-	guard := &auth.Guard{
+// guard is for tenants below the host of baseURL.
+func (s *service) guard(baseURL *url.URL) *auth.Guard {
+	return &auth.Guard{
 		BaseURL:   baseURL.String(),
 		Directory: s.directory,
 		Resolve:   s.resolve("." + baseURL.Hostname()),
@@ -81,6 +81,9 @@ func (s *service) handler(baseURL *url.URL) *auth.Mux {
 			}},
 		},
 	}
+}
+
+func (s *service) routes(guard *auth.Guard) *auth.Mux {
 	mux := guard.Mux()
 	s.minter = bearer.Minter(guard, s.keys, s.store.Ledger())
 	person := auth.Authenticated.By(session.Name)
