@@ -95,7 +95,6 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 	}{
 		"POST /login":          {auth.Public, with(s.login)},
 		"POST /logout":         {auth.Public, s.logout},
-		"GET /self":            {auth.Authenticated, whoami},
 		"POST /factor":         {fresh, s.enrol},
 		"POST /factor/confirm": {person, with(s.confirm)},
 		"POST /tokens":         {fresh, with(s.createToken)},

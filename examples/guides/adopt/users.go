@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
@@ -73,9 +72,4 @@ type code struct {
 func (s *service) confirm(w http.ResponseWriter, r *http.Request, ask code) (any, error) {
 	codes, err := s.sessions.Confirm(w, r, ask.Code)
 	return map[string][]string{"recovery": codes}, err
-}
-
-func whoami(_ http.ResponseWriter, r *http.Request) (any, error) {
-	p := auth.From(r.Context())
-	return self{p.Account, p.Roles}, nil
 }
