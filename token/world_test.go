@@ -158,3 +158,8 @@ func marshal(claims map[string]any) (string, error) {
 	}
 	return text + "}", nil
 }
+
+// heldBy is the holder of the tokens that an app of acme has issued for a subject.
+func heldBy(clientKey, subject string) token.Holder {
+	return token.Holder{Org: "acme", ClientKey: clientKey, Subject: subject}
+}

@@ -93,7 +93,7 @@ func ExampleStore_Credentials() {
 	}
 	fmt.Println(clientKey, string(secret)) // shown once
 	// The present secret verifies for another day, until all clients have the new one.
-	next, err := credentials.Rotate(ctx, clientKey, 24*time.Hour)
+	next, err := credentials.Rotate(ctx, "acme", clientKey, 24*time.Hour)
 	fmt.Println(string(next), err)
 }
 

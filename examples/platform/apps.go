@@ -204,7 +204,7 @@ func (h apps) rotate(r *http.Request) (envelope.Result[secretReply], error) {
 		if err != nil {
 			return err
 		}
-		secret, err = h.credentials.Rotate(ctx, a.ClientKey, grace)
+		secret, err = h.credentials.Rotate(ctx, a.Org, a.ClientKey, grace)
 		return storeFailed(err)
 	})
 	if err != nil {
@@ -246,7 +246,7 @@ func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 		return nil
 	}
 	var refused error
-	err := h.credentials.Restrict(ctx, a.ClientKey, func(c *signature.Credential) error {
+	err := h.credentials.Restrict(ctx, a.Org, a.ClientKey, func(c *signature.Credential) error {
 		before := new(*c)
 		changes.restrict(c)
 		refused = inFields(mayGive(ctx, a.ClientKey, before, *c), credentialFields)
@@ -307,10 +307,10 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 	if err != nil {
 		return done(err)
 	}
-	if err := h.credentials.Delete(r.Context(), a.ClientKey); err != nil && !auth.IsNotFound(err) {
+	if err := h.credentials.Delete(r.Context(), a.Org, a.ClientKey); err != nil && !auth.IsNotFound(err) {
 		return done(storeFailed(err))
 	}
-	if err := h.keys.remove(r.Context(), a.ClientKey); err != nil {
+	if err := h.keys.remove(r.Context(), a); err != nil {
 		return done(err)
 	}
 	return done(h.store.deleteApp(r.Context(), a.Org, a.ClientKey))
@@ -358,14 +358,17 @@ func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
 }
 
 func (h apps) summary(ctx context.Context, a *app) (appReply, error) {
-	kid, err := h.keys.kid(ctx, a.ClientKey)
-	return appReply{
+	reply := appReply{
 		Item:       envelope.Item{ID: a.ClientKey, Object: "app"},
 		Name:       a.Name,
 		Disabled:   a.Disabled,
 		ExposeKeys: a.ExposeKeys,
-		KeyID:      kid,
-	}, err
+	}
+	kids, err := h.keys.verifying(ctx, a.ClientKey)
+	if len(kids) > 0 {
+		reply.KeyID = kids[0]
+	}
+	return reply, err
 }
 
 // app returns an app of an org, even if it is disabled.

@@ -46,7 +46,7 @@ func (k *keyPairs) replace(ctx context.Context, a *app, pair *token.KeyPair) err
 // nothing to list.
 func (k *keyPairs) expose(ctx context.Context, a *app) error {
 	defer k.cached.Invalidate(a.ClientKey)
-	err := k.Expose(ctx, a.ClientKey, a.listsKeys())
+	err := k.Expose(ctx, a.Org, a.ClientKey, a.listsKeys())
 	if errors.Is(err, token.ErrNotFound) {
 		return nil
 	}
@@ -54,23 +54,24 @@ func (k *keyPairs) expose(ctx context.Context, a *app) error {
 }
 
 // remove deletes the pair of an app, if it has one, and ends all its tokens.
-func (k *keyPairs) remove(ctx context.Context, clientKey string) error {
-	defer k.cached.Invalidate(clientKey)
-	err := k.Delete(ctx, clientKey)
+func (k *keyPairs) remove(ctx context.Context, a *app) error {
+	defer k.cached.Invalidate(a.ClientKey)
+	err := k.Delete(ctx, a.Org, a.ClientKey)
 	if errors.Is(err, token.ErrNotFound) {
 		return nil
 	}
 	return storeFailed(err)
 }
 
-// kid returns the id of an app's key, or "" if the app has none.
-func (k *keyPairs) kid(ctx context.Context, clientKey string) (string, error) {
+// verifying returns the ids of the app's keys that verify: the present one, and then
+// the former ones. It returns none if the app has no pair.
+func (k *keyPairs) verifying(ctx context.Context, clientKey string) ([]string, error) {
 	pair, err := k.Signer(ctx, clientKey)
 	switch {
 	case errors.Is(err, token.ErrNoKeyPair):
-		return "", nil
+		return nil, nil
 	case err != nil:
-		return "", storeFailed(err)
+		return nil, storeFailed(err)
 	}
-	return pair.KeyID, nil
+	return append([]string{pair.KeyID}, pair.Former...), nil
 }

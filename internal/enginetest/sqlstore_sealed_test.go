@@ -67,7 +67,7 @@ func keepSecrets(t *testing.T, s *sqlstore.Store) (kept secrets) {
 
 func rotate(t *testing.T, credentials *sqlstore.Credentials, clientKey string, grace time.Duration) signing.Secret {
 	t.Helper()
-	secret, err := credentials.Rotate(t.Context(), clientKey, grace)
+	secret, err := credentials.Rotate(t.Context(), "acme", clientKey, grace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -566,7 +566,7 @@ func TestResealWhileRotating(t *testing.T) {
 					return store.Reseal(t.Context())
 				}
 				for _, clientKey := range clientKeys[1:] {
-					if _, err := credentials.Rotate(t.Context(), clientKey, time.Hour); err != nil {
+					if _, err := credentials.Rotate(t.Context(), "acme", clientKey, time.Hour); err != nil {
 						return err
 					}
 				}

@@ -66,14 +66,14 @@ func TestUpgrade(t *testing.T) {
 
 			child := aToken()
 			child.ClientKey, child.Lineage = permanent.ClientKey, token.Lineage{Maker: "ann", MakerApp: "app", Parent: permanent.ID}
-			expect(t, "Issue", stores[1].Ledger().Issue(ctx, child, 10), nil)
+			expect(t, "Issue", stores[1].Ledger().Issue(ctx, child, nil, 10), nil)
 			if got, err := ledger.Spend(ctx, child); got != child.Lineage || err != nil {
 				t.Errorf("Spend = %+v, %v, want %+v", got, err, child.Lineage)
 			}
 			if got, err := ledger.Spend(ctx, permanent); got != (token.Lineage{}) || err != nil {
 				t.Errorf("Spend = %+v, %v, want no lineage", got, err)
 			}
-			expect(t, "Revoke", ledger.Revoke(ctx, permanent.ClientKey, permanent.ID), nil)
+			expect(t, "Revoke", ledger.Revoke(ctx, permanent.Holder(), permanent.ID), nil)
 			expect(t, "made by the revoked one", spend(ctx, ledger, child), token.ErrRevoked)
 
 			fresh := homeLike(t, h)
