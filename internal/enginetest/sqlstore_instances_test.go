@@ -145,7 +145,7 @@ func TestT22RegeneratedElsewhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := there.Expose(t.Context(), "app", true); err != nil {
+			if err := there.Expose(t.Context(), "acme", "app", true); err != nil {
 				t.Fatal(err)
 			}
 			cached := token.Cached(there, 50*time.Millisecond)

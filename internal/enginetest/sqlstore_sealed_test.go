@@ -307,11 +307,11 @@ func TestCredentialsChange(t *testing.T) {
 			networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 			nothing := func(*signature.Credential) error { return nil }
 			once, again := true, 0
-			err = here.Restrict(t.Context(), clientKey, func(c *signature.Credential) error {
+			err = here.Restrict(t.Context(), "acme", clientKey, func(c *signature.Credential) error {
 				again++
 				if once {
 					once = false
-					if err := there.Restrict(t.Context(), clientKey, func(c *signature.Credential) error {
+					if err := there.Restrict(t.Context(), "acme", clientKey, func(c *signature.Credential) error {
 						c.Networks = networks
 						return nil
 					}); err != nil {
@@ -325,7 +325,7 @@ func TestCredentialsChange(t *testing.T) {
 				t.Errorf("restricted here and there: %+v, %v, %v, after %d rounds", c, err, errFind, again)
 			}
 			refusal := errors.New("refused")
-			if err := here.Restrict(t.Context(), clientKey, func(c *signature.Credential) error { c.Disabled = false; return refusal }); err != refusal {
+			if err := here.Restrict(t.Context(), "acme", clientKey, func(c *signature.Credential) error { c.Disabled = false; return refusal }); err != refusal {
 				t.Errorf("Restrict = %v, want the refusal as it is", err)
 			}
 			if c, err := there.Credential(t.Context(), clientKey); err != nil || !c.Disabled {
@@ -333,7 +333,7 @@ func TestCredentialsChange(t *testing.T) {
 			}
 			verifies("restricted", third, true)
 			fourth := rotate(t, here, clientKey, time.Hour)
-			if err := here.Restrict(t.Context(), clientKey, nothing); err != nil {
+			if err := here.Restrict(t.Context(), "acme", clientKey, nothing); err != nil {
 				t.Fatal(err)
 			}
 			verifies("a former one, restricted", third, true)
@@ -343,14 +343,14 @@ func TestCredentialsChange(t *testing.T) {
 			verifies("put again", first, true)
 			verifies("what it has replaced", fourth, false)
 			verifies("what came before that", third, false)
-			if err := here.Delete(t.Context(), clientKey); err != nil {
+			if err := here.Delete(t.Context(), "acme", clientKey); err != nil {
 				t.Fatal(err)
 			}
 			_, errFind := there.Credential(t.Context(), clientKey)
-			_, errRotate := here.Rotate(t.Context(), clientKey, 0)
+			_, errRotate := here.Rotate(t.Context(), "acme", clientKey, 0)
 			for verb, err := range map[string]error{
-				"Credential": errFind, "Rotate": errRotate, "Delete": here.Delete(t.Context(), clientKey),
-				"Restrict": here.Restrict(t.Context(), clientKey, nothing),
+				"Credential": errFind, "Rotate": errRotate, "Delete": here.Delete(t.Context(), "acme", clientKey),
+				"Restrict": here.Restrict(t.Context(), "acme", clientKey, nothing),
 			} {
 				if !errors.Is(err, auth.ErrNotFound) {
 					t.Errorf("%s of a deleted one = %v, want auth.ErrNotFound", verb, err)
@@ -397,7 +397,7 @@ func TestPutReplacesAllOfACredential(t *testing.T) {
 			put("globex", clientKey, first, "gus")
 			has("replaced in another org", clientKey, first, "gus")
 			has("the other, afterwards", other, kept, "bob")
-			if err := here.Delete(t.Context(), clientKey); err != nil {
+			if err := here.Delete(t.Context(), "acme", clientKey); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := there.Credential(t.Context(), clientKey); !errors.Is(err, auth.ErrNotFound) {
@@ -481,7 +481,7 @@ func TestCredentialsRotatedAtOnce(t *testing.T) {
 			}
 			var secrets [8]signing.Secret
 			succeed(t, len(secrets), func(i int) (err error) {
-				secrets[i], err = instances[i%2].Rotate(t.Context(), clientKey, time.Hour)
+				secrets[i], err = instances[i%2].Rotate(t.Context(), "acme", clientKey, time.Hour)
 				return err
 			})
 			c, err := instances[0].Credential(t.Context(), clientKey)
@@ -512,7 +512,7 @@ func TestCredentialsRotatedWhileRead(t *testing.T) {
 				if i == 0 {
 					defer rotated.Store(true)
 					for range 8 {
-						if _, err := here.Rotate(t.Context(), clientKey, time.Hour); err != nil {
+						if _, err := here.Rotate(t.Context(), "acme", clientKey, time.Hour); err != nil {
 							return err
 						}
 					}

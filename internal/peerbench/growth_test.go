@@ -138,7 +138,7 @@ func issues(t testing.TB, n int) func(int) error {
 	}
 	r.ID = "another"
 	return func(int) error {
-		return errors.Join(ledger.Issue(context.Background(), r, nil, n+1), ledger.Revoke(context.Background(), heldBy(issuer, ""), r.ID))
+		return errors.Join(ledger.Issue(context.Background(), r, nil, n+1), ledger.Revoke(context.Background(), r.Holder(), r.ID))
 	}
 }
 
