@@ -50,10 +50,19 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 		{"K02 a set of exposed keys is one state", testExposedWhole},
 		{"what is put stays the caller's own", testKeyAliasing},
 		{"kids and client keys that look alike are apart", testKeyNames},
+		{"a rotated key verifies until its end", testRotated},
+		{"K16 an overlap that is out of range changes nothing", testOverlapRange},
+		{"K16 eight former keys are the most", testMostFormers},
+		{"K17 verbs with a client key of another org change nothing", testKeysOfAnotherOrg},
+		{"K18 replacing or deleting a pair ends its former keys", testFormersEnd},
+		{"a former key has one owner", testFormerHasOwner},
+		{"rotations at once lose no key", testRotateRace},
+		{"a rotation leaves no moment without a key", testRotateWhileReading},
+		{"former keys are exposed with their app", testFormersExposed},
 		{"a look-up whose context has ended finds no absence", testKeysContext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.test(t, &keys{KeyStore: open(t), org: random()})
+			c.test(t, &keys{KeyStore: open(t), f: f, org: random()})
 		})
 	}
 }
@@ -61,6 +70,7 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 // keys is a store of key pairs, with an org that no other subtest uses.
 type keys struct {
 	KeyStore
+	f   Features
 	org string
 }
 
@@ -125,7 +135,7 @@ func (k *keys) public(t *testing.T, what, kid string, want error) *token.PublicK
 }
 
 func sameKey(a, b *token.PublicKey) bool {
-	return a.KeyID == b.KeyID && a.ClientKey == b.ClientKey && a.Org == b.Org && a.Exposed == b.Exposed && a.Key.Equal(b.Key)
+	return a.KeyID == b.KeyID && a.ClientKey == b.ClientKey && a.Org == b.Org && a.Exposed == b.Exposed && a.Ends.Equal(b.Ends) && a.Key.Equal(b.Key)
 }
 
 func testKeyFound(t *testing.T, k *keys) {
@@ -362,6 +372,7 @@ func testExposedWhole(t *testing.T, k *keys) {
 func testKeyAliasing(t *testing.T, k *keys) {
 	pair := k.pair(t, random())
 	given := *pair
+	given.Ends, given.Former = k.f.now(), []string{random()} // not a caller's to set
 	expect(t, "Put", k.Put(t.Context(), &given), nil)
 	given.ClientKey, given.Org, given.KeyID = random(), random(), random()
 	if public := k.public(t, "after the caller altered it", pair.KeyID, nil); public != nil && !sameKey(public, &pair.PublicKey) {
@@ -371,7 +382,7 @@ func testKeyAliasing(t *testing.T, k *keys) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !sameKey(&signer.PublicKey, &pair.PublicKey) {
+	if !sameKey(&signer.PublicKey, &pair.PublicKey) || signer.Former != nil {
 		t.Errorf("Signer = %+v, want %+v", signer.PublicKey, pair.PublicKey)
 	}
 }
