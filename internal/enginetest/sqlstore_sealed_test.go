@@ -7,9 +7,11 @@ import (
 	"crypto/x509"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -394,8 +396,6 @@ func TestPutReplacesAllOfACredential(t *testing.T) {
 			has("the other", other, kept, "bob")
 			put("acme", clientKey, second, "cat")
 			has("replaced", clientKey, second, "cat")
-			put("globex", clientKey, first, "gus")
-			has("replaced in another org", clientKey, first, "gus")
 			has("the other, afterwards", other, kept, "bob")
 			if err := here.Delete(t.Context(), "acme", clientKey); err != nil {
 				t.Fatal(err)
@@ -404,6 +404,88 @@ func TestPutReplacesAllOfACredential(t *testing.T) {
 				t.Errorf("deleted: %v", err)
 			}
 			has("the other, when one is deleted", other, kept, "bob")
+		})
+	}
+}
+
+// TestK17CredentialsOfAnotherOrg calls each verb with a client key of another org.
+func TestK17CredentialsOfAnotherOrg(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			here, there, ctx := must(h.store(t).Credentials())(t), must(h.store(t).Credentials())(t), t.Context()
+			clientKey, first, err := here.Create(ctx, "acme", signature.Credential{Account: "ann"})
+			expect(t, "Create", err, nil)
+			second := rotate(t, here, clientKey, time.Hour)
+			must(there.Credential(ctx, clientKey))(t)
+
+			_, stolen := signing.Generate()
+			called := false
+			alter := func(*signature.Credential) error { called = true; return nil }
+			expect(t, "Put", there.Put(ctx, "globex", clientKey, stolen, signature.Credential{Account: "gus"}), auth.ErrConflict)
+			for _, org := range []string{"globex", "", "\x00", "\xff"} {
+				_, err = there.Rotate(ctx, org, clientKey, 0)
+				expect(t, "Rotate", err, auth.ErrNotFound)
+				expect(t, "Delete", there.Delete(ctx, org, clientKey), auth.ErrNotFound)
+				expect(t, "Restrict", there.Restrict(ctx, org, clientKey, alter), auth.ErrNotFound)
+				if list, err := there.List(ctx, org, "", 10); len(list) != 0 || list == nil || err != nil {
+					t.Errorf("List of %q = %v, %v", org, list, err)
+				}
+			}
+			for _, c := range []*sqlstore.Credentials{here, there} {
+				found := must(c.Credential(ctx, clientKey))(t)
+				if !isSecretOf(t, found.Key, first) || !isSecretOf(t, found.Key, second) || isSecretOf(t, found.Key, stolen) || found.Account != "ann" || called {
+					t.Errorf("afterwards: account %q, %d secrets", found.Account, found.Key.Secrets())
+				}
+			}
+			expect(t, "Delete by the owner", here.Delete(ctx, "acme", clientKey), nil)
+			expect(t, "once it is free", there.Put(ctx, "globex", clientKey, stolen, signature.Credential{}), nil)
+		})
+	}
+}
+
+func TestCredentialsAreListed(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			here, there, ctx := must(h.store(t).Credentials())(t), must(h.store(t).Credentials())(t), t.Context()
+			var keys []string
+			for i := range 7 {
+				clientKey, _, err := here.Create(ctx, "acme", signature.Credential{Account: fmt.Sprint("account ", i)})
+				expect(t, "Create", err, nil)
+				for range i % 3 {
+					rotate(t, here, clientKey, time.Hour)
+				}
+				_, _, err = here.Create(ctx, "globex", signature.Credential{})
+				expect(t, "Create", err, nil)
+				keys = append(keys, clientKey)
+			}
+			slices.Sort(keys) // byte by byte, whatever the engine's locale is
+			var listed []string
+			for after := ""; ; after = listed[len(listed)-1] {
+				page, err := there.List(ctx, "acme", after, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range page {
+					if found := must(there.Credential(ctx, c.Key.ClientKey()))(t); found != c {
+						t.Errorf("%s: another credential than that of a look-up", c.Key.ClientKey())
+					}
+					listed = append(listed, c.Key.ClientKey())
+				}
+				if len(page) < 3 {
+					break
+				}
+			}
+			if diff := cmp.Diff(keys, listed); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for _, limit := range []int{-1, 0, 1001} {
+				if list, err := there.List(ctx, "acme", "", limit); list != nil || err == nil {
+					t.Errorf("a limit of %d: %v, %v", limit, list, err)
+				}
+			}
+			if list, err := there.List(ctx, "acme", "", 1000); len(list) != 7 || err != nil {
+				t.Errorf("%d credentials, %v", len(list), err)
+			}
 		})
 	}
 }
