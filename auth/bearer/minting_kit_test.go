@@ -29,7 +29,7 @@ func newMinting(t testing.TB, alter ...func(*world)) *minting {
 	t.Helper()
 	clock := authtest.NewClock(noon)
 	w := newWorld(t, append([]func(*world){func(w *world) {
-		w.ledger.Now, w.guard.Now, w.mechanism.Verifier.Now = clock.Now, clock.Now, clock.Now
+		w.ledger.Now, w.keys.Now, w.guard.Now, w.mechanism.Verifier.Now = clock.Now, clock.Now, clock.Now, clock.Now
 	}}, alter...)...)
 	return &minting{w, clock, &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: clock.Now}, w.tenant(t)}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // app is an app: what auth knows of it, and the platform's own property. Its
@@ -171,17 +172,47 @@ func (h apps) update(r *http.Request) (appReply, error) {
 	})
 }
 
-// generate gives an app a new key pair, and ends all its tokens.
-func (h apps) generate(r *http.Request) (appReply, error) {
+var keyPairForm = envelope.Form{{Path: "overlap", Kind: envelope.Integer}} // seconds
+
+// changeKeys gives an app a new key pair. All its tokens end at once, unless the request
+// names an overlap.
+func (h apps) changeKeys(r *http.Request) (appReply, error) {
 	a, err := h.find(r)
 	if err != nil {
 		return appReply{}, err
+	}
+	overlap, err := readOverlap(r)
+	if err != nil {
+		return appReply{}, err
+	}
+	if overlap > 0 {
+		return h.change(r, func(ctx context.Context, a *app) error { return h.keys.rotate(ctx, a, overlap) })
 	}
 	pair, err := newPair(a)
 	if err != nil {
 		return appReply{}, err
 	}
 	return h.change(r, func(ctx context.Context, a *app) error { return h.keys.replace(ctx, a, pair) })
+}
+
+// readOverlap reads a body, which may be missing. It returns 0 if no overlap is named. It
+// refuses 0: that somebody writes it need not mean that all tokens may end.
+func readOverlap(r *http.Request) (time.Duration, error) {
+	if !hasBody(r) {
+		return 0, nil
+	}
+	values, err := readValues(r, keyPairForm)
+	if err != nil {
+		return 0, err
+	}
+	seconds, given := values["overlap"].(int64)
+	if !given {
+		return 0, nil
+	}
+	if seconds < 1 || seconds > int64(token.MaxOverlap/time.Second) {
+		return 0, &auth.Error{Detail: auth.DetailOption, Path: "overlap", Reason: "must be 1 to 2592000 seconds"}
+	}
+	return time.Duration(seconds) * time.Second, nil
 }
 
 type secretReply struct {

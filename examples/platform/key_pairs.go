@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -35,11 +36,25 @@ func newPair(a *app) (*token.KeyPair, error) {
 }
 
 // replace gives an app the pair in place of its former one, and ends all tokens of
-// the former pair.
+// the app, those of former keys too.
 func (k *keyPairs) replace(ctx context.Context, a *app, pair *token.KeyPair) error {
 	defer k.cached.Invalidate(a.ClientKey)
 	pair.Exposed = a.listsKeys()
 	return storeFailed(k.Put(ctx, pair))
+}
+
+// rotate gives an app a new pair, and lets the tokens of its present one end after the
+// overlap.
+func (k *keyPairs) rotate(ctx context.Context, a *app, overlap time.Duration) error {
+	defer k.cached.Invalidate(a.ClientKey)
+	_, err := k.Rotate(ctx, a.Org, a.ClientKey, overlap)
+	switch {
+	case errors.Is(err, token.ErrNotFound):
+		return &auth.Error{Detail: auth.DetailNoKeyPair, Err: err}
+	case errors.Is(err, token.ErrFormers):
+		return &auth.Error{Detail: auth.DetailConflict, Reason: "8 former keys still verify", Err: err}
+	}
+	return storeFailed(err)
 }
 
 // expose lists or hides the app's key, as listsKeys says. An app without a pair has
