@@ -45,12 +45,12 @@ func attackNumbers() (numbers []string) {
 	}{
 		{"S", 22, []string{"S01b", "S10b", "S14b", "S15b"}, 0},
 		{"N", 15, []string{"N02b"}, 0},
-		{"T", 31, []string{"T05b"}, 0},
+		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
 		{"F", 20, []string{"F06b"}, 0},
 		{"P", 23, nil, 15},
-		{"M", 18, nil, 0},
-		{"K", 15, nil, 0},
+		{"M", 19, nil, 0},
+		{"K", 18, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {
 			number := fmt.Sprintf("%s%02d", group.letter, i)

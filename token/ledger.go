@@ -45,7 +45,7 @@ type Record struct {
 }
 
 // Holder returns whose token it is.
-func (r *Record) Holder() Holder { return Holder{r.Org, r.ClientKey, r.Subject} }
+func (r Record) Holder() Holder { return Holder{r.Org, r.ClientKey, r.Subject} }
 
 // Spender checks a token that has a jti, and spends one use of it.
 //

@@ -56,7 +56,7 @@ func TestM19TokensOfAFormerKeyMakeNothingThatOutlastsIt(t *testing.T) {
 		"M19 permanent":                       {wish("ann", permanent), true},
 		"M19 limited-use":                     {wish("ann", uses(3)), true},
 		"M19 permanent, a second longer":      {wish("ann", permanent, until(noon.Add(time.Hour+time.Second))), true},
-		"M19 ephemeral, longer":               {wish("ann", until(noon.Add(2 * time.Hour))), true},
+		"M19 ephemeral, longer":               {wish("ann", until(noon.Add(2*time.Hour))), true},
 		"M19 permanent, until the key's end":  {wish("ann", permanent, until(noon.Add(time.Hour))), false},
 		"M19 limited-use, until the key ends": {wish("ann", uses(3), until(noon.Add(time.Hour))), false},
 		"M19 ephemeral":                       {wish("ann"), false},
