@@ -56,7 +56,7 @@ var (
 	errOrg       = refuse("issued by an app of another org")
 	errAudience  = refuse("aud is not the one expected")
 	errNoLedger  = refuse("jti without a ledger")
-	errKeyEnded  = errors.New("token: former key has ended")
+	errKeyEnded  = refuse("former key has ended")
 	errExpired   = &refusal{ErrExpired}
 	errNotYet    = &refusal{ErrNotYet}
 	errMismatch  = &refusal{ErrKeyMismatch}
@@ -154,7 +154,7 @@ func (v *Verifier) key(ctx context.Context, kid string) (*PublicKey, error) {
 		return nil, errors.New("token: Keys returned another key than the one asked for")
 	case key.hasEnded(v.Now):
 		// Keys that remember answers may still return it.
-		return nil, &unknownKey{errKeyEnded}
+		return nil, errKeyEnded
 	}
 	return key, nil
 }
