@@ -49,7 +49,7 @@ func attackNumbers() (numbers []string) {
 		{"C", 14, []string{"C02b"}, 0},
 		{"F", 20, []string{"F06b"}, 0},
 		{"P", 23, nil, 15},
-		{"M", 19, nil, 0},
+		{"M", 20, nil, 0},
 		{"K", 18, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {

@@ -109,7 +109,9 @@ type Ledger interface {
 	// hour keeps the records of that key, whatever the clocks of the servers say.
 	//
 	// Issue changes nothing if it returns an error that wraps
-	//   - ErrRevoked: r has a Parent, which is not a live record of r's ClientKey;
+	//   - ErrRevoked: r has a Parent, which is not a live record of r's ClientKey, or is
+	//     one of a key that does not verify any more. Otherwise a request that was
+	//     admitted before a key was replaced could make a token with the new key;
 	//   - ErrTooDeep: the parent has MaxAncestors ancestors itself;
 	//   - ErrTooMany: there are limit such records already.
 	//

@@ -78,8 +78,9 @@ func (p *plainLedger) Issue(_ context.Context, r token.Record, verifying []strin
 		return errTwice
 	}
 	if r.Parent != "" {
-		switch n, live := p.ancestors(p.find(r.ClientKey, r.Parent)); {
-		case !live:
+		parent := p.find(r.ClientKey, r.Parent)
+		switch n, live := p.ancestors(parent); {
+		case !live, parent.KeyID != r.KeyID && !slices.Contains(verifying, parent.KeyID):
 			return token.ErrRevoked
 		case n >= token.MaxAncestors:
 			return token.ErrTooDeep
@@ -194,7 +195,10 @@ func (p *pair) issue() {
 		r.ID, r.ClientKey = again.ID, again.ClientKey
 	}
 	limit := p.rand.IntN(6)
-	verifying := []string{"k1", "k2", "k3", "k1"}[:p.rand.IntN(5)]
+	verifying := []string{"k1", "k2", "k3", "k1"}
+	if p.rand.IntN(3) == 0 {
+		verifying = verifying[:p.rand.IntN(4)] // the others were replaced
+	}
 	want := p.plain.Issue(p.t.Context(), r, verifying, limit)
 	p.same("Issue", p.memory.Issue(p.t.Context(), r, verifying, limit), want)
 	if want == nil {

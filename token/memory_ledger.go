@@ -116,7 +116,7 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 	if m.records[recordKey{r.ClientKey, r.ID}] != nil {
 		return errors.New("token: id was issued before")
 	}
-	parent, err := m.parentOf(&r, now)
+	parent, err := m.parentOf(&r, kids, now)
 	if err != nil {
 		return err
 	}
@@ -132,14 +132,14 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 
 // parentOf returns the parent of a record, or nil if it has none. It returns an error
 // if the record may not descend from the parent.
-func (m *MemoryLedger) parentOf(r *Record, now time.Time) (*storedRecord, error) {
+func (m *MemoryLedger) parentOf(r *Record, kids []string, now time.Time) (*storedRecord, error) {
 	if r.Parent == "" {
 		return nil, nil
 	}
 	parent := m.records[recordKey{r.ClientKey, r.Parent}]
 	ancestors, live := parent.ancestors(now)
 	switch {
-	case !live:
+	case !live, !slices.Contains(kids, parent.KeyID):
 		return nil, ErrRevoked
 	case ancestors >= MaxAncestors:
 		return nil, ErrTooDeep

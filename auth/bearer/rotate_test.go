@@ -91,6 +91,27 @@ func TestM19TokensOfAFormerKeyMakeNothingThatOutlastsIt(t *testing.T) {
 	}
 }
 
+// TestM20ReplacedWhileMinting replaces the key pair between the admission of a request and its
+// minting. What it makes would be signed with the new key.
+func TestM20ReplacedWhileMinting(t *testing.T) {
+	m := newMinting(t)
+	by := m.holder(t, m.mint(t, session("ann"), wish("ann", permanent)))
+	if _, err := m.keys.Generate(t.Context(), "acme", appA); err != nil {
+		t.Fatal(err)
+	}
+	for name, w := range map[string]bearer.Wish{"permanent": wish("ann", permanent), "limited-use": wish("ann", uses(1))} {
+		_, _, err := m.try(t, by, w)
+		if fault, ok := errors.AsType[*auth.Error](err); !ok || fault.Detail != auth.DetailInvalidToken {
+			t.Errorf("M20 %s: got %v", name, err)
+		}
+	}
+	for _, r := range m.records(t) {
+		if r.Parent != "" {
+			t.Errorf("a record of a maker that has ended: %+v", r)
+		}
+	}
+}
+
 // TestMintNamesTheOwner checks the org in the ledger's records.
 func TestMintNamesTheOwner(t *testing.T) {
 	m := newMinting(t)

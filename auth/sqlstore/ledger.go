@@ -62,7 +62,7 @@ var (
 	checkIssueText = `
 		SELECT EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $4),
 			(SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
-			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + liveText + `),
+			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
 			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + isLive("{ledger}", token.MaxAncestors-1) + `)`
 	pruneText = `
 		DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND (NOT (` + liveText + `) OR

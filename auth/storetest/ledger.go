@@ -50,6 +50,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"M07 revoking a token while it makes others", testRevokeWhileMaking},
 		{"M07 a token made by one of another app", testMadeByAnotherApp},
 		{"M07 makers whose names look alike", testMakerNames},
+		{"M20 a token whose maker's key was replaced meanwhile", testMadeByReplacedKey},
 		{"M08 five makers in a row", testTooDeep},
 		{"calls whose context has ended change nothing", testLedgerContext},
 	} {

@@ -304,6 +304,31 @@ func testMadeByAnotherApp(t *testing.T, l *ledger) {
 	l.dead(t, "made by the other, revoked too", child)
 }
 
+// testMadeByReplacedKey makes tokens with the key that has followed the one of their maker.
+func testMadeByReplacedKey(t *testing.T, l *ledger) {
+	parent, next := l.issue(t, nil), random()
+	for what, c := range map[string]struct {
+		verifying []string
+		want      error
+	}{
+		"replaced":                            {nil, token.ErrRevoked},
+		"replaced, beside another former key": {[]string{next, random()}, token.ErrRevoked},
+		"rotated":                             {[]string{next, parent.KeyID}, nil},
+	} {
+		child := l.child(parent)
+		child.KeyID = next
+		expect(t, what, l.Issue(t.Context(), child, c.verifying, many), c.want)
+		if c.want != nil {
+			l.spend(t, what+": the child", child, token.ErrRevoked)
+			continue
+		}
+		l.spend(t, what+": the child", child, nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), parent.Holder(), parent.ID), nil)
+		l.spend(t, what+", made by a revoked one", child, token.ErrRevoked)
+		parent = l.issue(t, nil)
+	}
+}
+
 func testMakerNames(t *testing.T, l *ledger) {
 	var children []token.Record
 	for _, name := range spellings() {

@@ -161,6 +161,18 @@ func TestRedisRecordWithoutLineage(t *testing.T) {
 	if list, err := ledger.List(t.Context(), heldBy(r.ClientKey, r.Subject)); len(list) != 1 || list[0].Lineage != (token.Lineage{}) || err != nil {
 		t.Errorf("List = %+v, %v", list, err)
 	}
+	// Nobody could revoke a record without an owner, so it must not be accepted.
+	child := tokenOf("child", 0)
+	child.Parent = r.ID
+	expect(t, "Issue", ledger.Issue(t.Context(), child, nil, 10), nil)
+	s.command(t, "HDEL", "tenantkit:t:3:appid", "o")
+	for _, r := range []token.Record{r, child} {
+		expect(t, "Spend without an org", spend(t.Context(), ledger, r), token.ErrRevoked)
+	}
+	expect(t, "Revoke without an org", ledger.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
+	if list, err := ledger.List(t.Context(), r.Holder()); len(list) != 0 || err != nil {
+		t.Errorf("List = %+v, %v", list, err)
+	}
 }
 
 // TestRedisForgetsDescendants has records whose own expiry is later than their parent's, and a
@@ -212,10 +224,10 @@ func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 	for name, ledger := range ledgers {
 		t.Run(name, func(t *testing.T) {
 			r := aToken()
-			begin := time.Now().Add(-time.Minute).Truncate(time.Second)
+			begin := time.Now().Add(-2 * time.Hour).Truncate(time.Second)
 			issue := func(key string, i int) {
 				t.Helper()
-				r.KeyID, r.ID, r.Issued = key, fmt.Sprint(key, 99-i), begin.Add(time.Duration(i)*time.Second)
+				r.KeyID, r.ID, r.Issued = key, fmt.Sprint(key, 99-i), begin.Add(time.Duration(i)*4*time.Minute)
 				if err := ledger.Issue(t.Context(), r, nil, 3); err != nil {
 					t.Fatal(err)
 				}
@@ -234,7 +246,7 @@ func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 				ids = append(ids, r.ID)
 			}
 			if diff := cmp.Diff([]string{"key1-89", "key1-88", "key1-87", "key0-79", "key0-78"}, ids); diff != "" {
-				t.Errorf("as many of replaced keys as the limit, the latest (-want +got):\n%s", diff)
+				t.Errorf("those of replaced keys of the last hour (-want +got):\n%s", diff)
 			}
 		})
 	}

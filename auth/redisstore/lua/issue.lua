@@ -2,22 +2,24 @@
 -- key id, 4 maximum uses, 5 issued, 6 expires, in seconds or empty, 7 limit, 8 prefix
 -- of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13 how
 -- many further keys verify, and then their key ids. Returns 0 added, 1 the id exists, 2 the
--- limit is reached, 3 the parent is not live, 4 the parent has four ancestors.
+-- limit is reached, 3 the parent is not live or its key does not verify, 4 the
+-- parent has four ancestors.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 1
 end
+local verifies = {[ARGV[3]] = true}
+for i = 14, 13 + tonumber(ARGV[13]) do
+  verifies[ARGV[i]] = true
+end
 if ARGV[11] ~= '' then
-  local ancestors = live(ARGV[8], unpack(redis.call('HMGET', ARGV[8] .. ARGV[11], 'm', 'n', 'p', 'o')))
-  if not ancestors then
+  local r = redis.call('HMGET', ARGV[8] .. ARGV[11], 'm', 'n', 'p', 'o', 'k')
+  local ancestors = live(ARGV[8], r[1], r[2], r[3], r[4])
+  if not ancestors or not verifies[r[5]] then
     return 3
   end
   if ancestors == 4 then
     return 4
   end
-end
-local verifies = {[ARGV[3]] = true}
-for i = 14, 13 + tonumber(ARGV[13]) do
-  verifies[ARGV[i]] = true
 end
 local same, drop = 0, {}
 for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
