@@ -72,12 +72,14 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 
 // Permanent mints a token with a jti. It lasts until it is revoked, or until its key
 // is replaced, or until c.Expires if that is set. ID and MaxUses must be zero.
-// IssuedAt is as for Ephemeral. Permanent returns the claims as they were signed.
+// IssuedAt is as for Ephemeral. Permanent returns the claims as they were signed. If the
+// app's pair changes meanwhile, it mints again with the new one.
 //
 // The errors are those of Ephemeral, and the following:
 //
 //   - ErrTooMany if the subject has as many tokens of this app as PerSubject allows;
-//   - ErrRevoked if the token that Lineage.Parent names is not live;
+//   - ErrRevoked if the token that Lineage.Parent names is not live, or its key does not
+//     verify any more;
 //   - ErrTooDeep if that token has MaxAncestors ancestors.
 func (m *Minter) Permanent(ctx context.Context, c Claims) (Token, Claims, error) {
 	if c.MaxUses != 0 {

@@ -15,7 +15,7 @@ import (
 )
 
 // KeyStore is a store of key pairs. It has what the Guard calls, and the verbs that
-// add, expose and delete an app's pair. token.MemoryKeys is the reference
+// add, rotate, expose and delete an app's pair. token.MemoryKeys is the reference
 // implementation.
 type KeyStore interface {
 	token.Keys
