@@ -179,9 +179,9 @@ func rotate(ctx context.Context, q conn, pair *token.KeyPair, e encoded, overlap
 	if err != nil {
 		return false, err
 	}
-	// Delete what does not verify any more, also a former key of another app that is now
-	// this app's: it must not take its place.
-	_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1 AND (ends <= {now} OR present <> $2) OR key_id = $2`,
+	// Delete what does not verify any more. A key that was beside another pair must not
+	// verify again beside the new one.
+	_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1 AND (ends <= {now} OR present <> $2)`,
 		pair.ClientKey, present)
 	if err != nil {
 		return false, err

@@ -114,8 +114,14 @@ func testMostFormers(t *testing.T, k *keys) {
 }
 
 // testFormersEnd replaces or deletes a pair that has a former key. All tokens of the app
-// must end at once.
+// must end at once, and those of other apps must not.
 func testFormersEnd(t *testing.T, k *keys) {
+	beside := k.put(t, random())
+	presentBeside := k.rotate(t, beside.ClientKey, time.Hour)
+	another := func(what string) {
+		t.Helper()
+		k.verifying(t, what+": another app", beside.ClientKey, presentBeside.KeyID, beside.KeyID)
+	}
 	for what, end := range map[string]func(app string) error{
 		"Put":      func(app string) error { return k.Put(t.Context(), k.pair(t, app)) },
 		"Generate": func(app string) error { _, err := k.Generate(t.Context(), k.org, app); return err },
@@ -123,7 +129,9 @@ func testFormersEnd(t *testing.T, k *keys) {
 	} {
 		first := k.put(t, random())
 		second := k.rotate(t, first.ClientKey, time.Hour)
+		another("Rotate")
 		expect(t, what, end(first.ClientKey), nil)
+		another(what)
 		k.public(t, what+": the former key", first.KeyID, token.ErrNotFound)
 		k.public(t, what+": the present key", second.KeyID, token.ErrNotFound)
 		third := k.generate(t, first.ClientKey)

@@ -368,6 +368,11 @@ func TestK18FormerKeysBesideVersion3(t *testing.T) {
 				run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement), app)
 				_, err := keys.Public(ctx, former.KeyID)
 				expect(t, what, err, token.ErrNotFound)
+				if what == "Generate" {
+					must(keys.Rotate(ctx, "acme", app, time.Hour))(t)
+					_, err := keys.Public(ctx, former.KeyID)
+					expect(t, "Generate and Rotate", err, token.ErrNotFound)
+				}
 				run(t, db, "DELETE FROM "+h.prefix+"keys WHERE client_key = $1", app)
 				must(keys.Generate(ctx, "acme", app))(t)
 				_, err = keys.Public(ctx, former.KeyID)
