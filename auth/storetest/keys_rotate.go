@@ -157,6 +157,8 @@ func testFormerHasOwner(t *testing.T, k *keys) {
 	}
 	k.f.pass(former.Ends.Sub(k.f.now()) + 50*time.Millisecond)
 	expect(t, "once it has ended", k.Put(t.Context(), &thief), nil)
+	_, err := k.Rotate(t.Context(), thief.Org, thief.ClientKey, time.Hour)
+	expect(t, "and is a former key of the new owner", err, nil)
 	kid := k.rotate(t, first.ClientKey, time.Hour).KeyID
 	if public := k.public(t, "the new owner's", first.KeyID, nil); public != nil && public.ClientKey != thief.ClientKey {
 		t.Error("it is not the new owner's")
