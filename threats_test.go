@@ -45,12 +45,12 @@ func attackNumbers() (numbers []string) {
 	}{
 		{"S", 22, []string{"S01b", "S10b", "S14b", "S15b"}, 0},
 		{"N", 15, []string{"N02b"}, 0},
-		{"T", 31, []string{"T05b"}, 0},
+		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
 		{"F", 20, []string{"F06b"}, 0},
 		{"P", 24, nil, 15},
-		{"M", 19, nil, 0},
-		{"K", 19, nil, 0},
+		{"M", 21, nil, 0},
+		{"K", 22, nil, 0},
 		{"A", 12, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {

@@ -109,6 +109,7 @@ var faults = map[string]struct {
 var (
 	ErrNotFound    = errors.New("auth: not found")
 	ErrForbidden   = errors.New("auth: forbidden")
+	ErrConflict    = errors.New("auth: conflicts with what is there")
 	ErrUnavailable = errors.New("auth: store unavailable")
 )
 
@@ -229,6 +230,8 @@ func detailOf(err error) string {
 		return DetailNotFound
 	case errors.Is(err, ErrForbidden):
 		return DetailForbidden
+	case errors.Is(err, ErrConflict):
+		return DetailConflict
 	case errors.Is(err, context.DeadlineExceeded):
 		return DetailUnavailable
 	case isTooLarge(err):

@@ -142,6 +142,7 @@ func TestFailRecognisesErrors(t *testing.T) {
 		{"a wrapped Error", fmt.Errorf("creating: %w", &auth.Error{Detail: auth.DetailConflict}), 409, "conflict.unspecified"},
 		{"not found", fmt.Errorf("note 7: %w", auth.ErrNotFound), 404, "notFound.unspecified"},
 		{"forbidden", auth.ErrForbidden, 403, "accessDenied.unspecified"},
+		{"a conflict", fmt.Errorf("store: %w", auth.ErrConflict), 409, "conflict.unspecified"},
 		{"a store that did not answer", auth.ErrUnavailable, 503, "error.storeUnavailable"},
 		{"a store that failed to find its way", fmt.Errorf("%w: %w", auth.ErrUnavailable, auth.ErrNotFound), 503, "error.storeUnavailable"},
 		{"a store that failed with a refusal of its own", fmt.Errorf("%w: %w", auth.ErrUnavailable, &auth.Error{Detail: auth.DetailForbidden}), 503, "error.storeUnavailable"},

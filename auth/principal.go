@@ -34,9 +34,10 @@ type Principal struct {
 	Limited   bool   // the token has a limited number of uses
 	SessionID string // public id of a session, never its secret
 
-	// Expires is the end of the token, or of the secret that signed, also of a rotated one;
-	// zero: no end. Networks are where requests may come from; nil: anywhere. Both also limit
-	// what the request may make: see MayMake. A session has neither.
+	// Expires is the end of the token, of the former key that signed it, or of the secret
+	// that signed, also of a rotated one; zero: no end. Networks are where requests may come
+	// from; nil: anywhere. Both also limit what the request may make: see MayMake. A session
+	// has neither.
 	Expires  time.Time
 	Networks []netip.Prefix
 

@@ -568,8 +568,8 @@ func TestClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) { refused(t, w, w.token(t, c.claim, c.value), c.want) })
 	}
 
-	permanent := token.Record{ID: "id", ClientKey: appA, Subject: account, KeyID: kid(t, 0)}
-	if err := w.ledger.Issue(t.Context(), permanent, 10); err != nil {
+	permanent := token.Record{ID: "id", Org: "acme", ClientKey: appA, Subject: account, KeyID: kid(t, 0)}
+	if err := w.ledger.Issue(t.Context(), permanent, nil, 10); err != nil {
 		t.Fatal(err)
 	}
 	accepted(t, w, w.token(t, "jti", "id"))
@@ -652,8 +652,8 @@ func TestAppOfAnotherOrg(t *testing.T) {
 func TestRefusalsCostNoUse(t *testing.T) {
 	w := newWorld(t)
 	id := "0123456789abcdefABCDEF"
-	record := token.Record{ID: id, ClientKey: appA, Subject: account, KeyID: kid(t, 0), MaxUses: 1, Issued: w.now()}
-	if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
+	record := token.Record{ID: id, Org: "acme", ClientKey: appA, Subject: account, KeyID: kid(t, 0), MaxUses: 1, Issued: w.now()}
+	if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {
 		t.Fatal(err)
 	}
 	limited := []any{"jti", id, "service/cnt", 1}
@@ -694,7 +694,7 @@ func TestRefusalsCostNoUse(t *testing.T) {
 
 	t.Run("an account that is admitted spends its use", func(t *testing.T) {
 		w := newWorld(t)
-		if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
+		if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {
 			t.Fatal(err)
 		}
 		w.verifier.Admit = func(context.Context, *token.Verified) error { return nil }
@@ -759,7 +759,7 @@ func TestDeletedApp(t *testing.T) {
 	w := newWorld(t)
 	seen, unseen := w.token(t), w.token(t, "n", 1)
 	accepted(t, w, seen)
-	if err := w.keys.Delete(t.Context(), appA); err != nil {
+	if err := w.keys.Delete(t.Context(), "acme", appA); err != nil {
 		t.Fatal(err)
 	}
 	for _, raw := range []string{seen, unseen} {

@@ -136,8 +136,8 @@ func BenchmarkVerify(b *testing.B) {
 	b.Run("hit, ledger", func(b *testing.B) {
 		b.ReportAllocs()
 		var ledger token.MemoryLedger
-		record := token.Record{ID: "an-id", ClientKey: appA, Subject: account, KeyID: kid(b, 0)}
-		if err := ledger.Issue(ctx, record, 10); err != nil {
+		record := token.Record{ID: "an-id", Org: "acme", ClientKey: appA, Subject: account, KeyID: kid(b, 0)}
+		if err := ledger.Issue(ctx, record, nil, 10); err != nil {
 			b.Fatal(err)
 		}
 		raw := w.token(b, "jti", "an-id")
@@ -183,7 +183,7 @@ func BenchmarkMint(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			if i%1000 == 0 {
-				w.ledger.RevokeSubject(b.Context(), appA, account)
+				w.ledger.RevokeSubject(b.Context(), heldBy(appA, account))
 			}
 			if _, _, err := minter.Permanent(b.Context(), wanted()); err != nil {
 				b.Fatal(err)

@@ -52,12 +52,12 @@ func TestBudgetOfRefusedTokens(t *testing.T) {
 	ending := w.token(t, "exp", w.now().Unix()+1)
 	accepted(t, w, ending)
 	revoked := w.token(t, "jti", "revoked")
-	record := token.Record{ID: "revoked", ClientKey: appA, Subject: account, KeyID: kid(t, 0), Issued: w.now()}
-	if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
+	record := token.Record{ID: "revoked", Org: "acme", ClientKey: appA, Subject: account, KeyID: kid(t, 0), Issued: w.now()}
+	if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {
 		t.Fatal(err)
 	}
 	accepted(t, w, revoked)
-	if err := w.ledger.Revoke(t.Context(), appA, "revoked"); err != nil {
+	if err := w.ledger.Revoke(t.Context(), heldBy(appA, ""), "revoked"); err != nil {
 		t.Fatal(err)
 	}
 	w.advance(time.Second)

@@ -44,15 +44,16 @@ func TestHitsAreChecked(t *testing.T) {
 		"Admit": {func(w *world) {
 			w.verifier.Admit = func(context.Context, *token.Verified) error { return errBroken }
 		}, errBroken},
-		"T22 the app is deleted":   {func(w *world) { w.keys.Delete(t.Context(), appA) }, token.ErrInvalid},
+		"T22 the app is deleted":   {func(w *world) { w.keys.Delete(t.Context(), "acme", appA) }, token.ErrInvalid},
 		"T22 the pair is replaced": {func(w *world) { w.keys.Put(t.Context(), pairOf(t, 2, appA)) }, token.ErrInvalid},
 		"the pair changes hands": {func(w *world) {
-			w.keys.Delete(t.Context(), appA)
+			w.keys.Delete(t.Context(), "acme", appA)
 			w.keys.Put(t.Context(), pairOf(t, 0, "another"))
 		}, token.ErrInvalid},
 		"the app changes its org": {func(w *world) {
 			pair := pairOf(t, 0, appA)
 			pair.Org = "other"
+			w.keys.Delete(t.Context(), "acme", appA)
 			w.keys.Put(t.Context(), pair)
 		}, token.ErrInvalid},
 		"the kid is another key's": {func(w *world) {
@@ -66,15 +67,15 @@ func TestHitsAreChecked(t *testing.T) {
 				KeyID: pair.KeyID, ClientKey: appA, Org: "acme", Key: &rsa.PublicKey{N: pair.Key.N, E: 3},
 			}}
 		}, token.ErrInvalid},
-		"the ledger":          {func(w *world) { w.ledger.Revoke(t.Context(), appA, "an-id") }, token.ErrRevoked},
+		"the ledger":          {func(w *world) { w.ledger.Revoke(t.Context(), heldBy(appA, ""), "an-id") }, token.ErrRevoked},
 		"the ledger fails":    {func(w *world) { w.verifier.Ledger = brokenLedger{} }, errBroken},
 		"the key store fails": {func(w *world) { w.verifier.Keys = &counted{err: errBroken} }, errBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			want = token.Expect{Org: "acme", Audience: audience}
-			record := token.Record{ID: "an-id", ClientKey: appA, Subject: account, KeyID: kid(t, 0)}
-			if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
+			record := token.Record{ID: "an-id", Org: "acme", ClientKey: appA, Subject: account, KeyID: kid(t, 0)}
+			if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {
 				t.Fatal(err)
 			}
 			raw := w.token(t, "jti", "an-id")
@@ -381,7 +382,7 @@ func (m *model) regenerate() {
 
 func (m *model) delete() {
 	m.pair = -1
-	if err := m.keys.Delete(m.t.Context(), appA); err != nil && !errors.Is(err, token.ErrNotFound) {
+	if err := m.keys.Delete(m.t.Context(), "acme", appA); err != nil && !errors.Is(err, token.ErrNotFound) {
 		m.t.Fatal(err)
 	}
 }
@@ -423,7 +424,7 @@ func (m *model) revoke() {
 		return
 	}
 	k := m.tokens[m.random.IntN(len(m.tokens))]
-	err := m.ledger.Revoke(m.t.Context(), appA, k.id)
+	err := m.ledger.Revoke(m.t.Context(), heldBy(appA, ""), k.id)
 	switch {
 	case k.id == "":
 		if !errors.Is(err, token.ErrEphemeral) {
@@ -437,7 +438,7 @@ func (m *model) revoke() {
 }
 
 func (m *model) revokeSubject() {
-	if _, err := m.ledger.RevokeSubject(m.t.Context(), appA, account); err != nil {
+	if _, err := m.ledger.RevokeSubject(m.t.Context(), heldBy(appA, account)); err != nil {
 		m.t.Errorf("RevokeSubject = %v", err)
 	}
 	for _, k := range m.tokens {
@@ -524,12 +525,12 @@ func TestCacheInterleaving(t *testing.T) {
 		for passed.Load() < 20 && !t.Failed() {
 			runtime.Gosched()
 		}
-		if _, err := w.ledger.RevokeSubject(t.Context(), appA, account); err != nil {
+		if _, err := w.ledger.RevokeSubject(t.Context(), heldBy(appA, account)); err != nil {
 			t.Error(err)
 		}
 		revoked.Store(true)
 		end := []func() error{
-			func() error { return w.keys.Delete(t.Context(), appA) },
+			func() error { return w.keys.Delete(t.Context(), "acme", appA) },
 			func() error { return w.keys.Put(t.Context(), pairOf(t, []int{2, 0}[round%2], appA)) },
 			func() error { w.advance(time.Hour); return nil },
 		}[round%3]

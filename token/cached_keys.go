@@ -29,7 +29,8 @@ type CachedKeys struct {
 // Cached returns a Keys that remembers what k finds for the duration stale; 0 means 2
 // seconds. If another process replaces or deletes a key, it may still be accepted
 // here for that long. In this process, call Invalidate: then the key is refused at
-// once.
+// once. The end of a former key is exact, because the Verifier checks it, too, once the
+// rotation is known here.
 //
 // Failures are never remembered, so unknown kids take no memory. At most 8192 keys
 // are remembered. It is safe for concurrent use, and a hit takes no lock.
@@ -52,7 +53,7 @@ func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error)
 	})
 }
 
-// Invalidate forgets the keys of an app. Call it after the app's pair was replaced or
-// deleted. A look-up that starts after Invalidate has returned does not find the old
+// Invalidate forgets the keys of an app. Call it after the app's pair was replaced,
+// rotated or deleted. A look-up that starts after Invalidate has returned does not find the old
 // key, even if other look-ups were under way. Keys of other apps stay.
 func (c *CachedKeys) Invalidate(clientKey string) { c.of.Forget(clientKey) }

@@ -215,10 +215,10 @@ func readCount(r *strictjson.Reader) int64 {
 	return n
 }
 
-// record returns the ledger's record of a token that was signed with the key kid.
-func (c *Claims) record(kid string) Record {
+// record returns the ledger's record of a token that was signed with key.
+func (c *Claims) record(key *PublicKey) Record {
 	return Record{
-		ID: c.ID, ClientKey: c.Issuer, Subject: c.Subject, KeyID: kid,
+		ID: c.ID, Org: key.Org, ClientKey: c.Issuer, Subject: c.Subject, KeyID: key.KeyID,
 		MaxUses: c.MaxUses, Issued: c.IssuedAt, Expires: c.Expires,
 	}
 }

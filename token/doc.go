@@ -14,6 +14,10 @@
 // An ephemeral token has no id and needs no ledger. It lasts 15 minutes by default
 // and 24 hours at most, because only replacing the app's key invalidates it earlier.
 //
+// The key of an app is changed by Rotate of its store, which lets the former key verify
+// for a stated time, or by Generate, which invalidates all tokens at once. Generate is
+// right after a leak.
+//
 // A permanent token has an id, lasts until it is revoked, and costs one call of the
 // ledger for each request. A limited-use token also counts its uses.
 //

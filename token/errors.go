@@ -23,6 +23,11 @@ var (
 	ErrTooDeep   = errors.New("token: made by a chain of more than 4 tokens")
 	ErrNoKeyPair = errors.New("token: the app has no key pair")
 
+	// ErrOverlap: the overlap of a rotation is not 1 second to MaxOverlap. ErrFormers: the
+	// app has MaxFormers former keys that still verify, and may not have another.
+	ErrOverlap = errors.New("token: an overlap lasts from 1 second to 30 days; for none, use Generate")
+	ErrFormers = errors.New("token: 8 former keys of the app still verify: wait until one ends, or use Generate")
+
 	// ErrClaims and ErrScope: a Minter refuses to sign these claims or this scope.
 	ErrClaims = errors.New("token: claims cannot be minted")
 	ErrScope  = errors.New("token: scope cannot be minted")

@@ -67,7 +67,7 @@ func ExampleMinter_Permanent() {
 		log.Fatal(err)
 	}
 	fmt.Printf("scope on the wire: %q\n", claims.Scope)
-	if err := ledger.Revoke(ctx, claims.Issuer, claims.ID); err != nil {
+	if err := ledger.Revoke(ctx, token.Holder{Org: "acme", ClientKey: claims.Issuer}, claims.ID); err != nil {
 		log.Fatal(err)
 	}
 	_, err = verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
@@ -242,6 +242,47 @@ func ExamplePEM() {
 	// Output:
 	// # app: notes-app
 	// PUBLIC KEY
+}
+
+// A former key verifies until the stated end, and then its tokens end with it.
+func ExampleMemoryKeys_Rotate() {
+	ctx := context.Background()
+	var keys token.MemoryKeys
+	former, err := keys.Generate(ctx, "acme", "notes-app")
+	if err != nil {
+		panic(err)
+	}
+	present, err := keys.Rotate(ctx, "acme", "notes-app", 7*24*time.Hour)
+	if err != nil {
+		panic(err)
+	}
+	public, err := keys.Public(ctx, former.KeyID)
+	fmt.Println(present.Ends.IsZero(), public.Ends.IsZero(), err)
+
+	// After a leak: all tokens end at once.
+	if _, err := keys.Generate(ctx, "acme", "notes-app"); err != nil {
+		panic(err)
+	}
+	_, err = keys.Public(ctx, former.KeyID)
+	fmt.Println(err)
+	// Output:
+	// true false <nil>
+	// token: not found
+}
+
+// A store of your own refuses an overlap before it changes anything.
+func ExampleCheckOverlap() {
+	fmt.Println(token.CheckOverlap(24 * time.Hour))
+	fmt.Println(token.CheckOverlap(0))
+	// Output:
+	// <nil>
+	// token: an overlap lasts from 1 second to 30 days; for none, use Generate
+}
+
+func ExampleRecord_Holder() {
+	record := token.Record{ID: "an-id", Org: "acme", ClientKey: "notes-app", Subject: "jane"}
+	fmt.Println(record.Holder())
+	// Output: {acme notes-app jane}
 }
 
 func ExampleTransport() {

@@ -7,9 +7,11 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"fmt"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
@@ -25,6 +27,24 @@ const (
 	maxClientKey = 128
 )
 
+// Limits of a rotation. A former key is dangerous for as long as it verifies. Each one
+// also adds to what a look-up reads.
+const (
+	MaxOverlap = 30 * 24 * time.Hour // how long a former key may verify
+	MaxFormers = 8                   // former keys of an app that verify at the same time
+
+	minOverlap = time.Second
+)
+
+// CheckOverlap returns ErrOverlap if the overlap of a rotation is not 1 second to
+// MaxOverlap. A store calls it before it changes anything.
+func CheckOverlap(overlap time.Duration) error {
+	if overlap < minOverlap || overlap > MaxOverlap {
+		return ErrOverlap
+	}
+	return nil
+}
+
 // PublicKey verifies an app's tokens. A value that Keys returns is shared and must
 // not be changed.
 type PublicKey struct {
@@ -33,6 +53,10 @@ type PublicKey struct {
 	Org       string // the org of that app
 	Key       *rsa.PublicKey
 	Exposed   bool // listed by the certificates endpoints
+
+	// Ends is when a former key stops to verify, and with it each token that it has
+	// signed. It is zero for the present key of an app.
+	Ends time.Time
 }
 
 // Validate returns an error matching ErrBadKey if the key must not be used. The
@@ -68,11 +92,16 @@ func (k *PublicKey) check() error {
 	return nil
 }
 
-// same reports whether k and l are the same key of the same app. A token that was
-// verified with k then counts as verified with l.
+// hasEnded reports whether k is a former key whose end has come.
+func (k *PublicKey) hasEnded(now func() time.Time) bool {
+	return !k.Ends.IsZero() && !clock.Now(now).Before(k.Ends)
+}
+
+// same reports whether k and l are the same key of the same app, with the same end. A
+// token that was verified with k then counts as verified with l.
 func (k *PublicKey) same(l *PublicKey) bool {
 	return k == l ||
-		k.KeyID == l.KeyID && k.ClientKey == l.ClientKey && k.Org == l.Org &&
+		k.KeyID == l.KeyID && k.ClientKey == l.ClientKey && k.Org == l.Org && k.Ends.Equal(l.Ends) &&
 			k.Key.E == l.Key.E && k.Key.N.Cmp(l.Key.N) == 0
 }
 
@@ -121,6 +150,11 @@ type KeyPair struct {
 	hidden
 	PublicKey
 	Signer crypto.Signer // an *rsa.PrivateKey, or one that stays in a KMS
+
+	// Former has the KeyIDs of the app's former keys that still verify, in any order.
+	// Signers set it, for the Minter: the tokens of these keys count, too. Stores of
+	// pairs ignore it.
+	Former []string
 }
 
 // NewPair makes the pair of a signer, which may be in a KMS. The caller sets
@@ -201,11 +235,13 @@ func (p *KeyPair) Validate() error {
 
 // Keys finds the public key that a token was signed with.
 //
-// Public returns the key whose KeyID equals kid byte for byte, while that key is
-// current. It returns ErrNotFound once the app was deleted or has another pair. Any
-// other error means that the answer is unknown. After a call that replaced or deleted
-// a pair has returned, no call of Public that starts finds that pair. An
-// implementation may state another bound.
+// Public returns the key whose KeyID equals kid byte for byte, while that key is the
+// present one of an app, or a former one whose end has not come. It returns ErrNotFound
+// once the app was deleted or has another pair without an overlap. Any other error
+// means that the answer is unknown. After a call that replaced or deleted a pair has
+// returned, no call of Public that starts finds that pair, or a former key of its app.
+// After a call that rotated a pair has returned, calls of Public that start find the
+// former key with its end. An implementation may state another bound.
 //
 // Verify calls Public once for each token, also for cached ones. Put Cached in front
 // of a store that is slow to reach. Implementations are safe for concurrent use and
@@ -216,13 +252,17 @@ type Keys interface {
 
 // Signers finds the pair that an app signs with.
 //
-// Signer returns the app's current pair, or ErrNoKeyPair if it has none.
-// Implementations are safe for concurrent use and return when ctx ends.
+// Signer returns the app's present pair, with its Former, or ErrNoKeyPair if it has
+// none. After a call that changed the pair has returned, no call of Signer that starts
+// returns the pair before: a cache in front of it would let a Minter exceed the
+// ledger's limit, and sign tokens that nobody accepts. Implementations are safe for
+// concurrent use and return when ctx ends.
 type Signers interface {
 	Signer(ctx context.Context, clientKey string) (*KeyPair, error)
 }
 
-// Exposed lists the public keys of an org's apps that have opted in.
+// Exposed lists the public keys of an org's apps that have opted in: the present ones,
+// and the former ones that still verify.
 //
 // Each result is one state of the set: completely before a change or completely after
 // it. The order is the same from call to call. An error means that the answer is

@@ -2,6 +2,7 @@ package token
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -17,9 +18,19 @@ type Lineage struct {
 	Parent   string // jti of the token that made it, of the same app; "" for none
 }
 
+// Holder is whose tokens a verb of a Ledger is about: those that an app of an org has
+// issued for a subject. A verb finds nothing if the record is of another org, app or
+// subject.
+type Holder struct {
+	Org       string // the org of the app
+	ClientKey string // the app
+	Subject   string // the account
+}
+
 // Record is a permanent or limited-use token, as a ledger keeps it.
 type Record struct {
 	ID        string // the jti
+	Org       string // the org of the app
 	ClientKey string // the app that issued it
 	Subject   string // the account it authenticates as
 	KeyID     string // the key it was signed with
@@ -33,6 +44,9 @@ type Record struct {
 	Lineage
 }
 
+// Holder returns whose token it is.
+func (r Record) Holder() Holder { return Holder{r.Org, r.ClientKey, r.Subject} }
+
 // Spender checks a token that has a jti, and spends one use of it.
 //
 // Spend is one atomic step, called once per request. Calls may be concurrent, in this
@@ -40,7 +54,8 @@ type Record struct {
 // than MaxUses return nil; if MaxUses is 0, all do. A spent use is never given back.
 //
 // The record r is made of the token's claims. It must equal the issued record in ID,
-// ClientKey, Subject, KeyID and MaxUses. Its Lineage is ignored. Spend returns the
+// ClientKey, Subject, KeyID and MaxUses. Its Org and its Lineage are ignored: the key has
+// one owner, so KeyID and ClientKey determine the org. Spend returns the
 // Lineage of the issued record, or an error that wraps
 //   - ErrRevoked: no such record was issued, it was revoked, it has expired, or one
 //     of its ancestors is not live. No use is spent;
@@ -71,7 +86,8 @@ type Spender interface {
 //
 // A record whose key was replaced is not removed. Its kid is unknown to Keys, so its
 // token is refused before the ledger is asked, and Issue does not count it. A later
-// Issue for its subject may drop it; its descendants are then dead.
+// Issue for its subject may drop it; its descendants are then dead. The record of a
+// former key that still verifies is counted and kept as one of the present key.
 //
 // An ID must never be issued again for the same ClientKey, even after its record is
 // gone. Otherwise the descendants of the earlier record would be live again. The
@@ -82,32 +98,47 @@ type Spender interface {
 type Ledger interface {
 	Spender
 
-	// Issue adds r, with no uses yet. The check of the parent, the count and the
-	// addition are one atomic step. So there are never more than limit live records
-	// with r's ClientKey, Subject and KeyID. Issue changes nothing if it returns an
-	// error that wraps
-	//   - ErrRevoked: r has a Parent, which is not a live record of r's ClientKey;
+	// Issue adds r, with no uses yet. verifying has the KeyIDs of all keys of r's app
+	// that still verify. r's KeyID counts as one of them, even if it is not named. The
+	// check of the parent, the count and the addition are one atomic step. So there are
+	// never more than limit live records with r's ClientKey and Subject and one of these
+	// keys.
+	//
+	// Issue may drop a record of another key only if it was issued more than an hour
+	// before r. The caller may not know of a key that has come since it has looked: the
+	// hour keeps the records of that key, whatever the clocks of the servers say.
+	//
+	// Issue changes nothing if it returns an error that wraps
+	//   - ErrRevoked: r has a Parent, which is not a live record of r's ClientKey, or is
+	//     one of a key that does not verify any more. Otherwise a request that was
+	//     admitted before a key was replaced could make a token with the new key;
 	//   - ErrTooDeep: the parent has MaxAncestors ancestors itself;
 	//   - ErrTooMany: there are limit such records already.
 	//
 	// If a record with r's ClientKey and ID exists, or MaxUses is negative, Issue
 	// returns another error and changes nothing.
-	Issue(ctx context.Context, r Record, limit int) error
+	Issue(ctx context.Context, r Record, verifying []string, limit int) error
 
-	// Revoke removes one record and no other. After it has returned nil, no Spend
-	// that starts accepts the token or a descendant of it, in any process. It returns
-	// ErrNotFound if the app has no live record of this id, and ErrEphemeral if the
-	// id is empty.
-	Revoke(ctx context.Context, clientKey, id string) error
+	// Revoke removes one record and no other. An empty Subject means any subject of the
+	// app. After it has returned nil, no Spend that starts accepts the token or a
+	// descendant of it, in any process. It returns ErrNotFound if the holder has no live
+	// record of this id, and ErrEphemeral if the id is empty.
+	Revoke(ctx context.Context, of Holder, id string) error
 
-	// RevokeSubject removes all records that an app has issued for a subject, and
-	// returns how many of them were live. Their descendants are then dead, whatever
-	// their subjects are. A token that is issued at the same time may or may not be
-	// removed.
-	RevokeSubject(ctx context.Context, clientKey, subject string) (int, error)
+	// RevokeSubject removes all records of the holder, and returns how many of them were
+	// live. If the Subject is empty, it returns an error and removes nothing. The
+	// descendants are then dead, whatever their subjects are. A token that is issued at
+	// the same time may or may not be removed.
+	RevokeSubject(ctx context.Context, of Holder) (int, error)
 
-	// List returns the live records that an app has issued for a subject, with their
-	// Lineage, the oldest first. Records of a replaced key are included; their KeyID
-	// shows it.
-	List(ctx context.Context, clientKey, subject string) ([]Record, error)
+	// List returns the live records of the holder, with their Lineage, the oldest first.
+	// Records of a replaced key are included; their KeyID shows it.
+	List(ctx context.Context, of Holder) ([]Record, error)
 }
+
+// keepFor is how long a ledger keeps the records of keys that an Issue does not name.
+const keepFor = time.Hour
+
+// errNoSubject is the error of RevokeSubject. It must not take an empty Subject for all
+// subjects, or for none.
+var errNoSubject = errors.New("token: RevokeSubject without a subject")

@@ -15,7 +15,7 @@ func BenchmarkIssue(b *testing.B) {
 		issue := func(i int, id string) {
 			r := aRecord(id)
 			r.Subject = fmt.Sprint("subject-", i%(records/each))
-			if err := ledger.Issue(b.Context(), r, 2*records); err != nil {
+			if err := ledger.Issue(b.Context(), r, nil, 2*records); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -33,7 +33,7 @@ func BenchmarkIssue(b *testing.B) {
 				if i%batch == batch-1 || i == b.N-1 {
 					b.StopTimer()
 					for _, id := range ids[:i%batch+1] {
-						ledger.Revoke(b.Context(), appA, id)
+						ledger.Revoke(b.Context(), heldBy(appA, ""), id)
 					}
 					b.StartTimer()
 				}

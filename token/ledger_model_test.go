@@ -72,25 +72,26 @@ func (p *plainLedger) of(clientKey, subject string) (of []*token.Record) {
 
 var errTwice = errors.New("issued before")
 
-func (p *plainLedger) Issue(_ context.Context, r token.Record, limit int) error {
+func (p *plainLedger) Issue(_ context.Context, r token.Record, verifying []string, limit int) error {
 	p.sweep()
 	if p.find(r.ClientKey, r.ID) != nil {
 		return errTwice
 	}
 	if r.Parent != "" {
-		switch n, live := p.ancestors(p.find(r.ClientKey, r.Parent)); {
-		case !live:
+		parent := p.find(r.ClientKey, r.Parent)
+		switch n, live := p.ancestors(parent); {
+		case !live, parent.KeyID != r.KeyID && !slices.Contains(verifying, parent.KeyID):
 			return token.ErrRevoked
 		case n >= token.MaxAncestors:
 			return token.ErrTooDeep
 		}
 	}
-	same, others := 0, 0
+	same := 0
 	var dropped []*token.Record
-	for _, old := range slices.Backward(p.of(r.ClientKey, r.Subject)) {
-		if old.KeyID == r.KeyID {
+	for _, old := range p.of(r.ClientKey, r.Subject) {
+		if old.KeyID == r.KeyID || slices.Contains(verifying, old.KeyID) {
 			same++
-		} else if others++; others > limit {
+		} else if r.Issued.Sub(old.Issued) > time.Hour {
 			dropped = append(dropped, old)
 		}
 	}
@@ -112,26 +113,26 @@ func (p *plainLedger) Spend(_ context.Context, r token.Record) (token.Lineage, e
 	return issued.Lineage, nil
 }
 
-func (p *plainLedger) Revoke(_ context.Context, clientKey, id string) error {
-	r := p.find(clientKey, id)
-	if !p.isLive(r) {
+func (p *plainLedger) Revoke(_ context.Context, of token.Holder, id string) error {
+	r := p.find(of.ClientKey, id)
+	if !p.isLive(r) || r.Org != of.Org || of.Subject != "" && r.Subject != of.Subject {
 		return token.ErrNotFound
 	}
 	p.records = slices.DeleteFunc(p.records, func(old *token.Record) bool { return old == r })
 	return nil
 }
 
-func (p *plainLedger) RevokeSubject(_ context.Context, clientKey, subject string) (int, error) {
+func (p *plainLedger) RevokeSubject(_ context.Context, h token.Holder) (int, error) {
 	p.sweep()
-	gone := p.of(clientKey, subject)
+	gone := slices.DeleteFunc(p.of(h.ClientKey, h.Subject), func(r *token.Record) bool { return r.Org != h.Org })
 	p.records = slices.DeleteFunc(p.records, func(old *token.Record) bool { return slices.Contains(gone, old) })
 	return len(gone), nil
 }
 
-func (p *plainLedger) List(_ context.Context, clientKey, subject string) ([]token.Record, error) {
+func (p *plainLedger) List(_ context.Context, h token.Holder) ([]token.Record, error) {
 	list := []token.Record{}
-	for _, r := range p.of(clientKey, subject) {
-		if p.isLive(r) {
+	for _, r := range p.of(h.ClientKey, h.Subject) {
+		if r.Org == h.Org && p.isLive(r) {
 			list = append(list, *r)
 		}
 	}
@@ -173,9 +174,11 @@ func (p *pair) same(what string, got, want error) {
 	p.t.Fatalf("%s: %v, want %v", what, got, want)
 }
 
+func (p *pair) org() string { return p.pick("acme", "acme", "acme", "rival") }
+
 func (p *pair) issue() {
 	r := token.Record{
-		ID: fmt.Sprintf("%06d", len(p.issued)), ClientKey: p.pick(appA, appA, appB), Subject: p.pick("ann", "bob"), KeyID: p.pick("k1", "k1", "k2", "k3"),
+		ID: fmt.Sprintf("%06d", len(p.issued)), Org: p.org(), ClientKey: p.pick(appA, appA, appB), Subject: p.pick("ann", "bob"), KeyID: p.pick("k1", "k1", "k2", "k3"),
 		MaxUses: max(0, int64(p.rand.IntN(6)-2)), Uses: int64(p.rand.IntN(3)), Issued: p.now().Truncate(time.Second),
 	}
 	if p.rand.IntN(2) == 0 {
@@ -192,8 +195,12 @@ func (p *pair) issue() {
 		r.ID, r.ClientKey = again.ID, again.ClientKey
 	}
 	limit := p.rand.IntN(6)
-	want := p.plain.Issue(p.t.Context(), r, limit)
-	p.same("Issue", p.memory.Issue(p.t.Context(), r, limit), want)
+	verifying := []string{"k1", "k2", "k3", "k1"}
+	if p.rand.IntN(3) == 0 {
+		verifying = verifying[:p.rand.IntN(4)] // the others were replaced
+	}
+	want := p.plain.Issue(p.t.Context(), r, verifying, limit)
+	p.same("Issue", p.memory.Issue(p.t.Context(), r, verifying, limit), want)
 	if want == nil {
 		p.issued = append(p.issued, r)
 	}
@@ -217,25 +224,24 @@ func (p *pair) spend() {
 
 func (p *pair) revoke() {
 	r := p.any()
-	p.same("Revoke", p.memory.Revoke(p.t.Context(), r.ClientKey, r.ID), p.plain.Revoke(p.t.Context(), r.ClientKey, r.ID))
+	of := token.Holder{Org: p.pick(r.Org, r.Org, r.Org, "rival"), ClientKey: r.ClientKey, Subject: p.pick("", r.Subject, r.Subject, "bob")}
+	p.same("Revoke", p.memory.Revoke(p.t.Context(), of, r.ID), p.plain.Revoke(p.t.Context(), of, r.ID))
 }
 
 func (p *pair) revokeSubject() {
-	app, subject := p.pick(appA, appB), p.pick("ann", "bob")
-	want, _ := p.plain.RevokeSubject(p.t.Context(), app, subject)
-	if got, err := p.memory.RevokeSubject(p.t.Context(), app, subject); got != want || err != nil {
+	of := token.Holder{Org: p.org(), ClientKey: p.pick(appA, appB), Subject: p.pick("ann", "bob")}
+	want, _ := p.plain.RevokeSubject(p.t.Context(), of)
+	if got, err := p.memory.RevokeSubject(p.t.Context(), of); got != want || err != nil {
 		p.t.Fatalf("RevokeSubject: %d, %v, want %d", got, err, want)
 	}
 }
 
 func (p *pair) list() {
-	for _, app := range []string{appA, appB} {
-		for _, subject := range []string{"ann", "bob"} {
-			got, err := p.memory.List(p.t.Context(), app, subject)
-			want, _ := p.plain.List(p.t.Context(), app, subject)
-			if err != nil || !slices.Equal(got, want) {
-				p.t.Fatalf("List: %v\n%s", err, cmp.Diff(want, got))
-			}
+	for _, of := range []token.Holder{heldBy(appA, "ann"), heldBy(appA, "bob"), heldBy(appB, "ann"), {Org: "rival", ClientKey: appA, Subject: "ann"}} {
+		got, err := p.memory.List(p.t.Context(), of)
+		want, _ := p.plain.List(p.t.Context(), of)
+		if err != nil || !slices.Equal(got, want) {
+			p.t.Fatalf("List: %v\n%s", err, cmp.Diff(want, got))
 		}
 	}
 }
@@ -258,6 +264,8 @@ func TestMemoryLedgerIsThePlainOne(t *testing.T) {
 				p.revoke()
 			case n < 91:
 				p.revokeSubject()
+			case n < 92:
+				advance(time.Hour)
 			default:
 				advance(time.Duration(p.rand.IntN(4)) * 500 * time.Millisecond)
 			}

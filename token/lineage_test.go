@@ -27,7 +27,7 @@ func TestMintedLineage(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d ancestors: %v", i, err)
 		}
-		list, err := w.ledger.List(t.Context(), appA, account)
+		list, err := w.ledger.List(t.Context(), heldBy(appA, account))
 		if err != nil || len(list) != i+1 {
 			t.Fatal(list, err)
 		}
@@ -46,7 +46,7 @@ func TestMintedLineage(t *testing.T) {
 		}
 	})
 	t.Run("M07 a token made by a revoked one", func(t *testing.T) {
-		if err := w.ledger.Revoke(t.Context(), appA, first); err != nil {
+		if err := w.ledger.Revoke(t.Context(), heldBy(appA, ""), first); err != nil {
 			t.Fatal(err)
 		}
 		if minted, c, err := w.madeBy(parent).Permanent(t.Context(), wanted()); minted != "" || c.ID != "" || !errors.Is(err, token.ErrRevoked) {
@@ -107,7 +107,7 @@ func TestSpentHasTheLastWord(t *testing.T) {
 	accepted(t, w, string(minted)) // the third use of three: the refused one is spent
 	asked = nil
 	refused(t, w, string(minted), token.ErrExhausted)
-	if err := w.ledger.Revoke(t.Context(), appA, pc.ID); err != nil {
+	if err := w.ledger.Revoke(t.Context(), heldBy(appA, ""), pc.ID); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, w, string(child), token.ErrRevoked)
@@ -123,7 +123,7 @@ func rowOf(t *testing.T, ledger token.Ledger, name string, n int) (row []token.R
 	for i := range n {
 		r := aRecord(fmt.Sprint(name, "-", i))
 		r.Subject, r.Parent = r.ID, parent
-		if err := ledger.Issue(t.Context(), r, 10); err != nil {
+		if err := ledger.Issue(t.Context(), r, nil, 10); err != nil {
 			t.Fatal(err)
 		}
 		row, parent = append(row, r), r.ID
@@ -181,17 +181,17 @@ func TestMemoryLedgerForgetsDescendants(t *testing.T) {
 	ledger := &token.MemoryLedger{}
 	for i := range 2000 {
 		parent := aRecord(fmt.Sprint("parent-", i))
-		if err := ledger.Issue(t.Context(), parent, 10); err != nil {
+		if err := ledger.Issue(t.Context(), parent, nil, 10); err != nil {
 			t.Fatal(err)
 		}
 		for j := range 3 {
 			child := aRecord(fmt.Sprint("child-", i, "-", j))
 			child.Subject, child.Parent = child.ID, parent.ID
-			if err := ledger.Issue(t.Context(), child, 10); err != nil {
+			if err := ledger.Issue(t.Context(), child, nil, 10); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := ledger.Revoke(t.Context(), appA, parent.ID); err != nil {
+		if err := ledger.Revoke(t.Context(), heldBy(appA, ""), parent.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,20 +206,20 @@ func TestMemoryLedgerPrunesDescendants(t *testing.T) {
 	ledger := &token.MemoryLedger{}
 	parent := aRecord("parent")
 	parent.Subject = "maker"
-	if err := ledger.Issue(t.Context(), parent, 10); err != nil {
+	if err := ledger.Issue(t.Context(), parent, nil, 10); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 50 {
 		child := aRecord(fmt.Sprint("child-", i))
 		child.Parent, child.Expires = parent.ID, someTime.Add(100*365*24*time.Hour)
-		if err := ledger.Issue(t.Context(), child, 50); err != nil {
+		if err := ledger.Issue(t.Context(), child, nil, 50); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := ledger.Revoke(t.Context(), appA, parent.ID); err != nil {
+	if err := ledger.Revoke(t.Context(), heldBy(appA, ""), parent.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := ledger.Issue(t.Context(), aRecord("next"), 1); err != nil {
+	if err := ledger.Issue(t.Context(), aRecord("next"), nil, 1); err != nil {
 		t.Fatal(err)
 	}
 	if n, _ := ledger.Len(); n != 1 {
@@ -231,16 +231,16 @@ func TestMemoryLedgerPrunesDescendants(t *testing.T) {
 func TestMemoryLedgerForgetsChildren(t *testing.T) {
 	ledger := &token.MemoryLedger{}
 	maker := aRecord("maker")
-	if err := ledger.Issue(t.Context(), maker, 10); err != nil {
+	if err := ledger.Issue(t.Context(), maker, nil, 10); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 100 {
 		child := aRecord(fmt.Sprint("child-", i))
 		child.Parent = maker.ID
-		if err := ledger.Issue(t.Context(), child, 10); err != nil {
+		if err := ledger.Issue(t.Context(), child, nil, 10); err != nil {
 			t.Fatal(err)
 		}
-		if err := ledger.Revoke(t.Context(), appA, child.ID); err != nil {
+		if err := ledger.Revoke(t.Context(), heldBy(appA, ""), child.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,16 +6,28 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
 // MemoryKeys keeps key pairs in this process. It is for tests, for one server without
-// a database, and a reference for other stores. An app has one pair; a replaced pair
-// is forgotten at once. The zero MemoryKeys is empty and ready. It must not be
-// copied.
+// a database, and a reference for other stores. An app has one pair, and up to
+// MaxFormers former public keys that still verify. A client key belongs to the org that
+// gave it a pair first, until Delete. The zero MemoryKeys is empty and ready. It must
+// not be copied.
 type MemoryKeys struct {
-	mu    sync.RWMutex
-	pairs map[string]*KeyPair // by client key
-	kids  map[string]*KeyPair
+	Now func() time.Time // nil: time.Now; for the ends of former keys
+
+	mu   sync.RWMutex
+	apps map[string]*appKeys   // by client key
+	kids map[string]*PublicKey // the present and the former keys
+}
+
+// appKeys are the keys of an app.
+type appKeys struct {
+	pair    *KeyPair     // without Former
+	formers []*PublicKey // in the order of their rotations; some may have ended
 }
 
 var (
@@ -24,10 +36,10 @@ var (
 	_ Exposed = (*MemoryKeys)(nil)
 )
 
-// Generate gives an app a new pair of 2048 bits. It replaces the old pair, which
-// invalidates every token of the app. The new key is exposed if the old one was.
-// Generate returns the new public key, or an error matching ErrBadKey for a client
-// key of another shape.
+// Generate gives an app a new pair of 2048 bits. It replaces the old pair and all
+// former keys, which invalidates every token of the app. The new key is exposed if the
+// old one was. Generate returns the new public key. The error matches ErrBadKey for a
+// client key of another shape, or of another org.
 func (m *MemoryKeys) Generate(ctx context.Context, org, clientKey string) (*PublicKey, error) {
 	pair, err := GeneratePair(minBits)
 	if err != nil {
@@ -36,8 +48,8 @@ func (m *MemoryKeys) Generate(ctx context.Context, org, clientKey string) (*Publ
 	pair.ClientKey, pair.Org = clientKey, org
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if old := m.pairs[clientKey]; old != nil {
-		pair.Exposed = old.Exposed
+	if old := m.apps[clientKey]; old != nil {
+		pair.Exposed = old.pair.Exposed
 	}
 	if err := m.put(pair); err != nil {
 		return nil, err
@@ -45,10 +57,13 @@ func (m *MemoryKeys) Generate(ctx context.Context, org, clientKey string) (*Publ
 	return &pair.PublicKey, nil
 }
 
-// Put gives pair.ClientKey this pair and replaces the old one. The error matches
-// ErrBadKey if the pair is not valid, or if another app has it: a kid has one owner.
+// Put gives pair.ClientKey this pair. It replaces the old pair and all former keys,
+// which invalidates every token of the app. Ends and Former of the argument are ignored.
+// The error matches ErrBadKey if the pair is not valid, if another app has it, or if
+// the client key is another org's.
 func (m *MemoryKeys) Put(ctx context.Context, pair *KeyPair) error {
 	kept := *pair
+	kept.Ends, kept.Former = time.Time{}, nil
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.put(&kept)
@@ -58,52 +73,130 @@ func (m *MemoryKeys) put(pair *KeyPair) error {
 	if err := pair.Validate(); err != nil {
 		return err
 	}
-	if owner := m.kids[pair.KeyID]; owner != nil && owner.ClientKey != pair.ClientKey {
+	if old := m.apps[pair.ClientKey]; old != nil && old.pair.Org != pair.Org {
+		return badKey("client key of another org")
+	}
+	if owner := m.kids[pair.KeyID]; owner != nil && owner.ClientKey != pair.ClientKey && !owner.hasEnded(m.Now) {
 		return badKey("pair of another app")
 	}
 	m.remove(pair.ClientKey)
-	if m.pairs == nil {
-		m.pairs, m.kids = map[string]*KeyPair{}, map[string]*KeyPair{}
-	}
-	m.pairs[pair.ClientKey] = pair
-	m.kids[pair.KeyID] = pair
+	m.set(pair.ClientKey, &appKeys{pair: pair})
 	return nil
 }
 
-func (m *MemoryKeys) remove(clientKey string) bool {
-	pair := m.pairs[clientKey]
-	if pair == nil {
-		return false
+// Rotate gives an app a new pair of 2048 bits, which signs from now on. The public key
+// of the old pair becomes a former key: it verifies until overlap has passed. The new
+// key is exposed if the old one was. Rotate returns the new public key, and changes
+// nothing if it returns one of these errors:
+//
+//   - ErrOverlap if overlap is not 1 second to MaxOverlap; for no overlap, use Generate;
+//   - ErrNotFound if the org has no app of this client key with a pair;
+//   - ErrFormers if the app has MaxFormers former keys that still verify. To drop one of
+//     them would invalidate tokens before the stated end.
+func (m *MemoryKeys) Rotate(ctx context.Context, org, clientKey string, overlap time.Duration) (*PublicKey, error) {
+	if err := CheckOverlap(overlap); err != nil {
+		return nil, err
 	}
-	delete(m.pairs, clientKey)
-	delete(m.kids, pair.KeyID)
-	return true
-}
-
-// Delete forgets the pair of an app, which invalidates every token of the app. It
-// returns ErrNotFound if the app has no pair.
-func (m *MemoryKeys) Delete(ctx context.Context, clientKey string) error {
+	pair, err := GeneratePair(minBits)
+	if err != nil {
+		return nil, err
+	}
+	pair.ClientKey, pair.Org = clientKey, org
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.remove(clientKey) {
-		return ErrNotFound
+	old := m.of(org, clientKey)
+	if old == nil {
+		return nil, ErrNotFound
+	}
+	formers := old.verifying(m.Now)
+	if len(formers) >= MaxFormers {
+		return nil, ErrFormers
+	}
+	former := old.pair.PublicKey
+	former.Ends = clock.Now(m.Now).Add(overlap).UTC().Truncate(time.Millisecond)
+	pair.Exposed = former.Exposed
+	m.remove(clientKey)
+	m.set(clientKey, &appKeys{pair, append(formers, &former)})
+	return &pair.PublicKey, nil
+}
+
+// of returns the keys of an app, or nil if the org has no such app.
+func (m *MemoryKeys) of(org, clientKey string) *appKeys {
+	if a := m.apps[clientKey]; a != nil && a.pair.Org == org {
+		return a
 	}
 	return nil
 }
 
-// Expose sets whether the app's public key is listed among those of its org. It
-// returns ErrNotFound if the app has no pair.
-func (m *MemoryKeys) Expose(ctx context.Context, clientKey string, exposed bool) error {
+// verifying returns a copy of the former keys that still verify.
+func (a *appKeys) verifying(now func() time.Time) (formers []*PublicKey) {
+	for _, f := range a.formers {
+		if !f.hasEnded(now) {
+			formers = append(formers, f)
+		}
+	}
+	return formers
+}
+
+func (m *MemoryKeys) set(clientKey string, a *appKeys) {
+	if m.apps == nil {
+		m.apps, m.kids = map[string]*appKeys{}, map[string]*PublicKey{}
+	}
+	m.apps[clientKey] = a
+	m.kids[a.pair.KeyID] = &a.pair.PublicKey
+	for _, f := range a.formers {
+		m.kids[f.KeyID] = f
+	}
+}
+
+func (m *MemoryKeys) remove(clientKey string) {
+	a := m.apps[clientKey]
+	if a == nil {
+		return
+	}
+	delete(m.apps, clientKey)
+	for _, k := range append([]*PublicKey{&a.pair.PublicKey}, a.formers...) {
+		// Once a former key has ended, another app may have it.
+		if m.kids[k.KeyID] == k {
+			delete(m.kids, k.KeyID)
+		}
+	}
+}
+
+// Delete forgets the pair and the former keys of an app, which invalidates every token
+// of the app. It returns ErrNotFound if the org has no app of this client key with a
+// pair.
+func (m *MemoryKeys) Delete(ctx context.Context, org, clientKey string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	pair := m.pairs[clientKey]
-	if pair == nil {
+	if m.of(org, clientKey) == nil {
 		return ErrNotFound
 	}
-	// A copy, because readers may hold the old one.
-	changed := *pair
-	changed.Exposed = exposed
-	m.pairs[clientKey], m.kids[pair.KeyID] = &changed, &changed
+	m.remove(clientKey)
+	return nil
+}
+
+// Expose sets whether the app's public keys, the present one and the former ones, are
+// listed among those of its org. It returns ErrNotFound if the org has no app of this
+// client key with a pair.
+func (m *MemoryKeys) Expose(ctx context.Context, org, clientKey string, exposed bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := m.of(org, clientKey)
+	if old == nil {
+		return ErrNotFound
+	}
+	// Copies, because readers may hold the old ones.
+	pair := *old.pair
+	pair.Exposed = exposed
+	changed := &appKeys{pair: &pair}
+	for _, f := range old.verifying(m.Now) {
+		former := *f
+		former.Exposed = exposed
+		changed.formers = append(changed.formers, &former)
+	}
+	m.remove(clientKey)
+	m.set(clientKey, changed)
 	return nil
 }
 
@@ -111,34 +204,53 @@ func (m *MemoryKeys) Expose(ctx context.Context, clientKey string, exposed bool)
 func (m *MemoryKeys) Public(ctx context.Context, kid string) (*PublicKey, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	pair := m.kids[kid]
-	if pair == nil {
+	key := m.kids[kid]
+	if key == nil || key.hasEnded(m.Now) {
 		return nil, ErrNotFound
 	}
-	return &pair.PublicKey, nil
+	return key, nil
 }
 
 // Signer implements Signers.
 func (m *MemoryKeys) Signer(ctx context.Context, clientKey string) (*KeyPair, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	pair := m.pairs[clientKey]
-	if pair == nil {
+	a := m.apps[clientKey]
+	if a == nil {
 		return nil, fmt.Errorf("%w: %q", ErrNoKeyPair, clientKey)
 	}
-	return pair, nil
+	pair := *a.pair
+	for _, f := range a.verifying(m.Now) {
+		pair.Former = append(pair.Former, f.KeyID)
+	}
+	return &pair, nil
 }
 
-// Exposed implements Exposed. The keys are in the order of their client keys.
+// Exposed implements Exposed. The keys are in the order of their client keys. The
+// present key of an app comes first, and then its former keys, the latest end first.
 func (m *MemoryKeys) Exposed(ctx context.Context, org string) ([]PublicKey, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	keys := []PublicKey{}
-	for _, pair := range m.pairs {
-		if pair.Org == org && pair.Exposed {
-			keys = append(keys, pair.PublicKey)
+	for _, a := range m.apps {
+		if a.pair.Org != org || !a.pair.Exposed {
+			continue
+		}
+		keys = append(keys, a.pair.PublicKey)
+		for _, f := range a.verifying(m.Now) {
+			keys = append(keys, *f)
 		}
 	}
-	slices.SortFunc(keys, func(a, b PublicKey) int { return cmp.Compare(a.ClientKey, b.ClientKey) })
+	slices.SortFunc(keys, func(a, b PublicKey) int {
+		return cmp.Or(cmp.Compare(a.ClientKey, b.ClientKey), isFormer(a)-isFormer(b), b.Ends.Compare(a.Ends), cmp.Compare(a.KeyID, b.KeyID))
+	})
 	return keys, nil
+}
+
+// isFormer returns 1 for a former key and 0 for a present one.
+func isFormer(k PublicKey) int {
+	if k.Ends.IsZero() {
+		return 0
+	}
+	return 1
 }

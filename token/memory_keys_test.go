@@ -50,7 +50,7 @@ func TestMemoryKeysRegeneration(t *testing.T) {
 		change func() error
 	}{
 		{"T22 regenerate", func() error { return keys.Put(ctx, pairOf(t, 2, appA)) }},
-		{"T22 delete the app", func() error { return keys.Delete(ctx, appA) }},
+		{"T22 delete the app", func() error { return keys.Delete(ctx, "acme", appA) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tokens := mint()
@@ -98,10 +98,10 @@ func TestMemoryKeys(t *testing.T) {
 		if _, err := keys.Signer(ctx, appA); !errors.Is(err, token.ErrNoKeyPair) {
 			t.Errorf("Signer = %v, want ErrNoKeyPair", err)
 		}
-		if err := keys.Delete(ctx, appA); !errors.Is(err, token.ErrNotFound) {
+		if err := keys.Delete(ctx, "acme", appA); !errors.Is(err, token.ErrNotFound) {
 			t.Errorf("Delete = %v, want ErrNotFound", err)
 		}
-		if err := keys.Expose(ctx, appA, true); !errors.Is(err, token.ErrNotFound) {
+		if err := keys.Expose(ctx, "acme", appA, true); !errors.Is(err, token.ErrNotFound) {
 			t.Errorf("Expose = %v, want ErrNotFound", err)
 		}
 		if list, err := keys.Exposed(ctx, "acme"); list == nil || len(list) != 0 || err != nil {
@@ -143,7 +143,7 @@ func TestMemoryKeys(t *testing.T) {
 		if diff := cmp.Diff([]string{appB + " " + kid(t, 1)}, exposed("acme")); diff != "" {
 			t.Error(diff)
 		}
-		if err := keys.Expose(ctx, appA, true); err != nil {
+		if err := keys.Expose(ctx, "acme", appA, true); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{appA + " " + kid(t, 0), appB + " " + kid(t, 1)}, exposed("acme")); diff != "" {
@@ -152,7 +152,7 @@ func TestMemoryKeys(t *testing.T) {
 		if got := exposed("other"); got != nil {
 			t.Errorf("another org sees %v", got)
 		}
-		if err := keys.Expose(ctx, appB, false); err != nil {
+		if err := keys.Expose(ctx, "acme", appB, false); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{appA + " " + kid(t, 0)}, exposed("acme")); diff != "" {
@@ -206,7 +206,7 @@ func TestMemoryKeys(t *testing.T) {
 		}
 	})
 	t.Run("a deleted pair is gone, and may come back", func(t *testing.T) {
-		if err := keys.Delete(ctx, appA); err != nil {
+		if err := keys.Delete(ctx, "acme", appA); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := keys.Public(ctx, kid(t, 2)); !errors.Is(err, token.ErrNotFound) {
@@ -226,7 +226,7 @@ func TestMemoryKeysGenerate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := keys.Expose(ctx, appA, true); err != nil {
+	if err := keys.Expose(ctx, "acme", appA, true); err != nil {
 		t.Fatal(err)
 	}
 	second, err := keys.Generate(ctx, "acme", appA)
@@ -239,7 +239,7 @@ func TestMemoryKeysGenerate(t *testing.T) {
 	if first.Exposed {
 		t.Error("a key that was handed out has changed")
 	}
-	if err := keys.Expose(ctx, appA, false); err != nil {
+	if err := keys.Expose(ctx, "acme", appA, false); err != nil {
 		t.Fatal(err)
 	}
 	if third, err := keys.Generate(ctx, "acme", appA); err != nil || third.Exposed {

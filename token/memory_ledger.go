@@ -18,7 +18,8 @@ import (
 // limited-use tokens become invalid. The zero MemoryLedger is empty and ready. It
 // must not be copied.
 //
-// Issue takes as long for a subject with many records as for one with few.
+// Issue takes as long for a subject with many records as for one with few, unless some
+// of them are of keys that it does not name.
 type MemoryLedger struct {
 	Now func() time.Time // nil: time.Now
 
@@ -62,12 +63,15 @@ func (h *subjectRecords) all() iter.Seq[*storedRecord] {
 	}
 }
 
-// count returns the number of records of a key.
-func (h *subjectRecords) count(kid string) int {
+// count returns the number of records of these keys. Each key is named once.
+func (h *subjectRecords) count(kids []string) (n int) {
 	if h == nil {
 		return 0
 	}
-	return h.ofKey[kid]
+	for _, kid := range kids {
+		n += h.ofKey[kid]
+	}
+	return n
 }
 
 var _ Ledger = (*MemoryLedger)(nil)
@@ -100,7 +104,8 @@ func (r *storedRecord) isLive(now time.Time) bool {
 }
 
 // Issue implements Ledger.
-func (m *MemoryLedger) Issue(ctx context.Context, r Record, limit int) error {
+func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, limit int) error {
+	kids := slices.Compact(slices.Sorted(slices.Values(append([]string{r.KeyID}, verifying...))))
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,30 +116,30 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, limit int) error {
 	if m.records[recordKey{r.ClientKey, r.ID}] != nil {
 		return errors.New("token: id was issued before")
 	}
-	parent, err := m.parentOf(&r, now)
+	parent, err := m.parentOf(&r, kids, now)
 	if err != nil {
 		return err
 	}
 	// All remaining records are live, so the stored count is exact.
-	if m.subjects[subjectKey{r.ClientKey, r.Subject}].count(r.KeyID) >= limit {
+	if m.subjects[subjectKey{r.ClientKey, r.Subject}].count(kids) >= limit {
 		return ErrTooMany
 	}
 	r.Uses = 0
 	m.add(&storedRecord{Record: r, parent: parent})
-	m.prune(r, limit)
+	m.prune(r, kids)
 	return nil
 }
 
 // parentOf returns the parent of a record, or nil if it has none. It returns an error
 // if the record may not descend from the parent.
-func (m *MemoryLedger) parentOf(r *Record, now time.Time) (*storedRecord, error) {
+func (m *MemoryLedger) parentOf(r *Record, kids []string, now time.Time) (*storedRecord, error) {
 	if r.Parent == "" {
 		return nil, nil
 	}
 	parent := m.records[recordKey{r.ClientKey, r.Parent}]
 	ancestors, live := parent.ancestors(now)
 	switch {
-	case !live:
+	case !live, !slices.Contains(kids, parent.KeyID):
 		return nil, ErrRevoked
 	case ancestors >= MaxAncestors:
 		return nil, ErrTooDeep
@@ -155,27 +160,26 @@ func (m *MemoryLedger) dropDead(now time.Time) {
 	m.spent = nil
 }
 
-// prune drops the oldest records of a subject that have other keys, and keeps the
-// latest. If a key was replaced, its records are dead, but only Keys knows that. An
-// Issue that still holds a replaced key may prune too. It drops none of the new key's
-// records: there are at most limit of them, and they are the latest.
-func (m *MemoryLedger) prune(issued Record, limit int) {
+// prune drops the records of a subject that have other keys and are old. If a key was
+// replaced, its records are dead, but only Keys knows that.
+func (m *MemoryLedger) prune(issued Record, kids []string) {
 	h := m.subjects[subjectKey{issued.ClientKey, issued.Subject}]
-	excess := h.records.Len() - h.count(issued.KeyID) - limit
-	if excess <= 0 {
-		return
-	}
+	others := h.records.Len() - h.count(kids)
 	// Chosen before any is removed, because one may be the parent of another.
-	oldest := make([]*storedRecord, 0, excess)
+	var old []*storedRecord
 	for r := range h.all() {
-		if len(oldest) == excess {
+		if others == 0 {
 			break
 		}
-		if r.KeyID != issued.KeyID {
-			oldest = append(oldest, r)
+		if slices.Contains(kids, r.KeyID) {
+			continue
+		}
+		others--
+		if issued.Issued.Sub(r.Issued) > keepFor {
+			old = append(old, r)
 		}
 	}
-	for _, r := range oldest {
+	for _, r := range old {
 		m.remove(r)
 	}
 }
@@ -253,15 +257,15 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 }
 
 // Revoke implements Ledger.
-func (m *MemoryLedger) Revoke(ctx context.Context, clientKey, id string) error {
+func (m *MemoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
 	if id == "" {
 		return ErrEphemeral
 	}
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.records[recordKey{clientKey, id}]
-	if !r.isLive(now) {
+	r := m.records[recordKey{of.ClientKey, id}]
+	if !r.isLive(now) || r.Org != of.Org || of.Subject != "" && r.Subject != of.Subject {
 		return ErrNotFound
 	}
 	m.remove(r)
@@ -269,30 +273,47 @@ func (m *MemoryLedger) Revoke(ctx context.Context, clientKey, id string) error {
 }
 
 // RevokeSubject implements Ledger.
-func (m *MemoryLedger) RevokeSubject(ctx context.Context, clientKey, subject string) (int, error) {
+func (m *MemoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error) {
+	if of.Subject == "" {
+		return 0, errNoSubject
+	}
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h, live := m.subjects[subjectKey{clientKey, subject}], 0
-	// Counted before any is removed, because one may be the parent of another.
-	for r := range h.all() {
+	// Collected before any is removed, because one may be the parent of another.
+	var all []*storedRecord
+	live := 0
+	for r := range m.of(of) {
 		if r.isLive(now) {
 			live++
 		}
+		all = append(all, r)
 	}
-	for h != nil && h.records.Len() > 0 {
-		m.remove(h.records.Front().Value.(*storedRecord))
+	for _, r := range all {
+		m.remove(r)
 	}
 	return live, nil
 }
 
+// of returns the records of a holder in the order of issue. The loop must not remove
+// records.
+func (m *MemoryLedger) of(h Holder) iter.Seq[*storedRecord] {
+	return func(yield func(*storedRecord) bool) {
+		for r := range m.subjects[subjectKey{h.ClientKey, h.Subject}].all() {
+			if r.Org == h.Org && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
 // List implements Ledger.
-func (m *MemoryLedger) List(ctx context.Context, clientKey, subject string) ([]Record, error) {
+func (m *MemoryLedger) List(ctx context.Context, of Holder) ([]Record, error) {
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := []Record{}
-	for r := range m.subjects[subjectKey{clientKey, subject}].all() {
+	for r := range m.of(of) {
 		if r.isLive(now) {
 			list = append(list, r.Record)
 		}

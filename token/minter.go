@@ -72,12 +72,14 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 
 // Permanent mints a token with a jti. It lasts until it is revoked, or until its key
 // is replaced, or until c.Expires if that is set. ID and MaxUses must be zero.
-// IssuedAt is as for Ephemeral. Permanent returns the claims as they were signed.
+// IssuedAt is as for Ephemeral. Permanent returns the claims as they were signed. If the
+// app's pair changes meanwhile, it mints again with the new one.
 //
 // The errors are those of Ephemeral, and the following:
 //
 //   - ErrTooMany if the subject has as many tokens of this app as PerSubject allows;
-//   - ErrRevoked if the token that Lineage.Parent names is not live;
+//   - ErrRevoked if the token that Lineage.Parent names is not live, or its key does not
+//     verify any more;
 //   - ErrTooDeep if that token has MaxAncestors ancestors.
 func (m *Minter) Permanent(ctx context.Context, c Claims) (Token, Claims, error) {
 	if c.MaxUses != 0 {
@@ -96,23 +98,55 @@ func (m *Minter) Limited(ctx context.Context, c Claims, uses int64) (Token, Clai
 	return m.issue(ctx, c)
 }
 
+// maxRounds is how often a token is minted because its key was replaced meanwhile. More
+// than one such change during one call is no accident.
+const maxRounds = 3
+
 func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 	if m.Ledger == nil {
 		return "", Claims{}, errors.New("token: Minter.Ledger is required")
 	}
-	t, kid, err := m.mint(ctx, &c, clock.Now(m.Now), newID())
+	for range maxRounds {
+		t, signed, current, err := m.issueOnce(ctx, c)
+		if err != nil {
+			return "", Claims{}, err
+		}
+		if current {
+			return t, signed, nil
+		}
+	}
+	return "", Claims{}, errors.New("token: the key pair of the app changes with each attempt to mint")
+}
+
+// issueOnce mints a token and adds it to the ledger. Then it checks that the same pair
+// still signs. If another pair does, it removes the record and returns false.
+//
+//   - If the pair was replaced, the token would be dead at birth.
+//   - If it was rotated, this Issue may have counted without the records of the new key,
+//     and so exceeded the limit. A rotation after the check is no danger: whoever signs
+//     with the new key has it from a later look-up, and counts this record.
+func (m *Minter) issueOnce(ctx context.Context, c Claims) (t Token, signed Claims, current bool, err error) {
+	t, pair, err := m.mint(ctx, &c, clock.Now(m.Now), newID())
 	if err != nil {
-		return "", Claims{}, err
+		return "", Claims{}, false, err
 	}
 	// Signed first: a token that is in no ledger is never accepted, but a record
 	// without a token would count against PerSubject.
-	r := c.record(kid)
+	r := c.record(&pair.PublicKey)
 	r.Lineage = m.Lineage
-	err = m.Ledger.Issue(ctx, r, orDefault(m.PerSubject, defaultPerSubject))
+	err = m.Ledger.Issue(ctx, r, pair.Former, orDefault(m.PerSubject, defaultPerSubject))
 	if err != nil {
-		return "", Claims{}, fmt.Errorf("token: issue: %w", err)
+		return "", Claims{}, false, fmt.Errorf("token: issue: %w", err)
 	}
-	return t, c, nil
+	present, err := m.pair(ctx, c.Issuer)
+	if err == nil && present.KeyID == pair.KeyID && present.Org == pair.Org {
+		return t, c, true, nil
+	}
+	// Also if the check failed, because nobody gets this token.
+	if undo := m.Ledger.Revoke(ctx, r.Holder(), r.ID); undo != nil && !errors.Is(undo, ErrNotFound) {
+		err = errors.Join(err, fmt.Errorf("token: remove a record: %w", undo))
+	}
+	return "", Claims{}, false, err
 }
 
 // newID returns 128 random bits, so that no id is made twice. A ledger would not
@@ -123,32 +157,32 @@ func newID() string {
 	return encode(id[:])
 }
 
-// mint completes the claims and signs them. It also returns the kid.
-func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) (Token, string, error) {
+// mint completes the claims and signs them. It also returns the pair that has signed.
+func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) (Token, *KeyPair, error) {
 	if m.Signers == nil {
-		return "", "", errors.New("token: Minter.Signers is required")
+		return "", nil, errors.New("token: Minter.Signers is required")
 	}
 	if c.ID != "" {
-		return "", "", unmintable(errors.New("jti is the Minter's to set"))
+		return "", nil, unmintable(errors.New("jti is the Minter's to set"))
 	}
 	if c.IssuedAt.Sub(now) > leeway*time.Second {
-		return "", "", unmintable(errors.New("iat is more than a minute ahead"))
+		return "", nil, unmintable(errors.New("iat is more than a minute ahead"))
 	}
 	c.IssuedAt, c.ID = issuedAt(c.IssuedAt, now), id
 	c.NotBefore, c.Expires = wholeSeconds(c.NotBefore), wholeSeconds(c.Expires)
 	if err := m.complete(c, now); err != nil {
-		return "", "", err
+		return "", nil, err
 	}
-	pair, err := m.pair(ctx, c.Issuer)
+	pair, err := m.usablePair(ctx, c.Issuer)
 	if err != nil {
-		return "", "", err
+		return "", nil, err
 	}
 	payload, err := m.payload(c)
 	if err != nil {
-		return "", "", unmintable(err)
+		return "", nil, unmintable(err)
 	}
 	t, err := sign(pair, payload)
-	return t, pair.KeyID, err
+	return t, pair, err
 }
 
 // issuedAt returns now in whole seconds, or earliest rounded up to a whole second,
@@ -219,6 +253,14 @@ func (m *Minter) pair(ctx context.Context, clientKey string) (*KeyPair, error) {
 	}
 	if pair == nil || pair.ClientKey != clientKey {
 		return nil, errors.New("token: Signers returned another pair than the one asked for")
+	}
+	return pair, nil
+}
+
+func (m *Minter) usablePair(ctx context.Context, clientKey string) (*KeyPair, error) {
+	pair, err := m.pair(ctx, clientKey)
+	if err != nil {
+		return nil, err
 	}
 	return pair, pair.Validate()
 }

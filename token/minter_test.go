@@ -132,13 +132,13 @@ func TestLedgerKinds(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	list, err := w.ledger.List(t.Context(), appA, account)
+	list, err := w.ledger.List(t.Context(), heldBy(appA, account))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]token.Record{
-		pc.ID: {ID: pc.ID, ClientKey: appA, Subject: account, KeyID: kid(t, 0), Uses: 1, Issued: w.now()},
-		lc.ID: {ID: lc.ID, ClientKey: appA, Subject: account, KeyID: kid(t, 0), Uses: 1, MaxUses: 2, Issued: w.now()},
+		pc.ID: {ID: pc.ID, Org: "acme", ClientKey: appA, Subject: account, KeyID: kid(t, 0), Uses: 1, Issued: w.now()},
+		lc.ID: {ID: lc.ID, Org: "acme", ClientKey: appA, Subject: account, KeyID: kid(t, 0), Uses: 1, MaxUses: 2, Issued: w.now()},
 	}
 	got := map[string]token.Record{}
 	for _, r := range list {
@@ -152,7 +152,7 @@ func TestLedgerKinds(t *testing.T) {
 	refused(t, w, string(limited), token.ErrExhausted)
 	w.advance(50 * 365 * 24 * time.Hour)
 	accepted(t, w, string(permanent))
-	if err := w.ledger.Revoke(t.Context(), appA, pc.ID); err != nil {
+	if err := w.ledger.Revoke(t.Context(), heldBy(appA, ""), pc.ID); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, w, string(permanent), token.ErrRevoked)
@@ -171,7 +171,7 @@ func TestMintedTimesAreWholeSeconds(t *testing.T) {
 	if _, _, err := w.minter().Ephemeral(t.Context(), wanted(), 500*time.Millisecond); !errors.Is(err, token.ErrClaims) {
 		t.Errorf("half a second: error %v, want ErrClaims", err)
 	}
-	list, err := w.ledger.List(t.Context(), appA, account)
+	list, err := w.ledger.List(t.Context(), heldBy(appA, account))
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
@@ -204,14 +204,14 @@ func TestTheEarliestIssuedAt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := w.ledger.List(t.Context(), appA, account)
+			list, err := w.ledger.List(t.Context(), heldBy(appA, account))
 			if err != nil || len(list) != 1 {
 				t.Fatal(list, err)
 			}
 			if diff := cmp.Diff([2]time.Time{c.want, c.want}, [2]time.Time{got.IssuedAt, list[0].Issued}); diff != "" {
 				t.Error(diff)
 			}
-			if err := w.ledger.Revoke(t.Context(), appA, got.ID); err != nil {
+			if err := w.ledger.Revoke(t.Context(), heldBy(appA, ""), got.ID); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -333,7 +333,7 @@ func TestUnmintableClaims(t *testing.T) {
 			}
 		})
 	}
-	if list, _ := w.ledger.List(t.Context(), appA, account); len(list) != 0 {
+	if list, _ := w.ledger.List(t.Context(), heldBy(appA, account)); len(list) != 0 {
 		t.Errorf("%d records of tokens that were not minted", len(list))
 	}
 }

@@ -46,8 +46,16 @@ func (t *Verified) ID() string { return t.claims.ID }
 // IssuedAt is the iat.
 func (t *Verified) IssuedAt() time.Time { return t.claims.IssuedAt }
 
-// Expires is the exp, or zero if the token has none.
-func (t *Verified) Expires() time.Time { return t.claims.Expires }
+// Expires is when the token ends: at the exp, or at the end of the key that has signed
+// it, whichever comes first. It is zero if there is neither. What the token makes must
+// not last longer, and Claims().Expires alone does not say that.
+func (t *Verified) Expires() time.Time {
+	exp, ends := t.claims.Expires, t.key.Ends
+	if exp.IsZero() || !ends.IsZero() && ends.Before(exp) {
+		return ends
+	}
+	return exp
+}
 
 // Scope returns the compiled scp, with the source "token", and whether the token has
 // the claim. Chains whose root the grammar does not know permit nothing; Set.Unknown

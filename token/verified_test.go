@@ -15,8 +15,8 @@ import (
 func TestVerifiedSaysWhatTheTokenSays(t *testing.T) {
 	w := newWorld(t)
 	now := w.now()
-	record := token.Record{ID: "an-id", ClientKey: appA, Subject: account, KeyID: kid(t, 0), MaxUses: 3, Issued: now}
-	if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
+	record := token.Record{ID: "an-id", Org: "acme", ClientKey: appA, Subject: account, KeyID: kid(t, 0), MaxUses: 3, Issued: now}
+	if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {
 		t.Fatal(err)
 	}
 	got := accepted(t, w, w.token(t,

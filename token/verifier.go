@@ -67,6 +67,7 @@ var (
 	errOrg       = refuse("issued by an app of another org")
 	errAudience  = refuse("aud is not the one expected")
 	errNoLedger  = refuse("jti without a ledger")
+	errKeyEnded  = refuse("former key has ended")
 	errExpired   = &refusal{ErrExpired}
 	errNotYet    = &refusal{ErrNotYet}
 	errMismatch  = &refusal{ErrKeyMismatch}
@@ -113,7 +114,8 @@ func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verifi
 }
 
 // recall finds a token that was accepted before, if its key is still the one that
-// verified it. The text is the same, so its form is not checked again.
+// verified it. The text is the same, so its form is not checked again. After a rotation
+// the key has an end, so each token is verified once again and then ends with the key.
 func (v *Verifier) recall(ctx context.Context, raw string) (*Verified, error) {
 	e := v.Cache.get(raw)
 	if e == nil || e.by != v {
@@ -161,6 +163,9 @@ func (v *Verifier) key(ctx context.Context, kid string) (*PublicKey, error) {
 	case key == nil || key.KeyID != kid:
 		// Some databases compare text without regard to case.
 		return nil, errors.New("token: Keys returned another key than the one asked for")
+	case key.hasEnded(v.Now):
+		// Keys that remember answers may still return it.
+		return nil, errKeyEnded
 	}
 	return key, nil
 }
@@ -229,7 +234,7 @@ func (v *Verifier) spend(ctx context.Context, t *Verified, want Expect) error {
 	if v.Ledger == nil {
 		return errNoLedger
 	}
-	lineage, err := v.Ledger.Spend(ctx, t.claims.record(t.key.KeyID))
+	lineage, err := v.Ledger.Spend(ctx, t.claims.record(t.key))
 	switch {
 	case errors.Is(err, ErrRevoked), errors.Is(err, ErrExhausted):
 		return &refusal{err}

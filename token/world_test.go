@@ -60,7 +60,7 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{}
 	w.clock.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixNano())
-	w.ledger.Now = w.now
+	w.ledger.Now, w.keys.Now = w.now, w.now
 	w.verifier = token.Verifier{Keys: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}, Now: w.now}
 	for i, app := range []string{appA, appB} {
 		if err := w.keys.Put(t.Context(), pairOf(t, i, app)); err != nil {
@@ -157,4 +157,9 @@ func marshal(claims map[string]any) (string, error) {
 		sep = ","
 	}
 	return text + "}", nil
+}
+
+// heldBy is the holder of the tokens that an app of acme has issued for a subject.
+func heldBy(clientKey, subject string) token.Holder {
+	return token.Holder{Org: "acme", ClientKey: clientKey, Subject: subject}
 }

@@ -43,8 +43,8 @@ func TestAPrincipalTellsWhichToken(t *testing.T) {
 	}
 	raw := honest(t, "jti", "permanent", "exp", nil)
 	kid, _ := token.Thumbprint(&keys[0]().PublicKey)
-	record := token.Record{ID: "permanent", ClientKey: appA, Subject: "ann", KeyID: kid, Issued: time.Now()}
-	if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
+	record := token.Record{ID: "permanent", Org: "acme", ClientKey: appA, Subject: "ann", KeyID: kid, Issued: time.Now()}
+	if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {
 		t.Fatal(err)
 	}
 	want(t, w.me(t, raw), 200, "")
@@ -227,7 +227,7 @@ func TestT20NothingAfterRevoke(t *testing.T) {
 	w := newWorld(t)
 	raw := w.limited(t, "t20", 5)
 	want(t, w.me(t, raw), 200, "")
-	if err := w.ledger.Revoke(t.Context(), appA, "t20"); err != nil {
+	if err := w.ledger.Revoke(t.Context(), heldBy(appA, ""), "t20"); err != nil {
 		t.Fatal(err)
 	}
 	want(t, w.me(t, raw), 401, invalid)

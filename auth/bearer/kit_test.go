@@ -155,9 +155,9 @@ func (w *world) limited(t testing.TB, id string, uses int64, pairs ...any) strin
 	t.Helper()
 	c := claims(append([]any{"jti", id, "service/cnt", uses}, pairs...)...)
 	kid, _ := token.Thumbprint(&keys[0]().PublicKey)
-	record := token.Record{ID: id, ClientKey: appA, Subject: c["sub"].(string), KeyID: kid, MaxUses: uses,
+	record := token.Record{ID: id, Org: "acme", ClientKey: appA, Subject: c["sub"].(string), KeyID: kid, MaxUses: uses,
 		Issued: time.Unix(c["iat"].(int64), 0), Expires: time.Unix(c["exp"].(int64), 0)}
-	if err := w.ledger.Issue(t.Context(), record, 10); err != nil {
+	if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {
 		t.Fatal(err)
 	}
 	return signWith(t, 0, c)
@@ -166,7 +166,7 @@ func (w *world) limited(t testing.TB, id string, uses int64, pairs ...any) strin
 // uses returns the number of uses spent by the tokens of an account.
 func (w *world) uses(t testing.TB, subject string) (n int64) {
 	t.Helper()
-	records, err := w.ledger.List(t.Context(), appA, subject)
+	records, err := w.ledger.List(t.Context(), heldBy(appA, subject))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,4 +251,9 @@ type failing struct{}
 
 func (failing) Spend(context.Context, token.Record) (token.Lineage, error) {
 	return token.Lineage{}, http.ErrServerClosed
+}
+
+// heldBy is the holder of the tokens that an app of acme has issued for a subject.
+func heldBy(clientKey, subject string) token.Holder {
+	return token.Holder{Org: "acme", ClientKey: clientKey, Subject: subject}
 }

@@ -219,7 +219,7 @@ func TestM07ARevokedTokenMakesNothingAndEndsWhatItMade(t *testing.T) {
 		}
 	}
 	grandchild := m.mint(t, m.holder(t, made["permanent, for another"]), wish("ann", permanent))
-	if err := m.ledger.Revoke(t.Context(), appA, claims.ID); err != nil {
+	if err := m.ledger.Revoke(t.Context(), heldBy(appA, ""), claims.ID); err != nil {
 		t.Fatal(err)
 	}
 	made["by what it made"] = grandchild
@@ -265,7 +265,7 @@ func TestM07EphemeralChildrenAreShort(t *testing.T) {
 		}
 	}
 	grandchild := m.mint(t, held, wish("ann", permanent, until(noon.Add(15*time.Minute))))
-	if err := m.ledger.Revoke(t.Context(), appA, claims.ID); err != nil {
+	if err := m.ledger.Revoke(t.Context(), heldBy(appA, ""), claims.ID); err != nil {
 		t.Fatal(err)
 	}
 	want(t, m.me(t, parent), 401, invalid)
@@ -298,7 +298,7 @@ func TestM08FiveMakersInARow(t *testing.T) {
 		want(t, m.me(t, raw), 200, "")
 	}
 	// Revoke the token in the middle: it and all tokens after it end.
-	if err := m.ledger.Revoke(t.Context(), appA, payload(t, line[2])["jti"].(string)); err != nil {
+	if err := m.ledger.Revoke(t.Context(), heldBy(appA, ""), payload(t, line[2])["jti"].(string)); err != nil {
 		t.Fatal(err)
 	}
 	for i, raw := range line {
@@ -340,7 +340,7 @@ func TestM08AccountsThatMintForEachOther(t *testing.T) {
 		e.again(m)
 	}
 	want(t, m.me(t, line[4]), 200, "")
-	if n, err := m.ledger.RevokeSubject(t.Context(), appA, "bob"); n != 3 || err != nil {
+	if n, err := m.ledger.RevokeSubject(t.Context(), heldBy(appA, "bob")); n != 3 || err != nil {
 		t.Errorf("revoked %d, %v", n, err)
 	}
 	for i, raw := range line { // bob made the first one

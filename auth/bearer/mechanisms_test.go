@@ -173,7 +173,7 @@ func TestMintRefusesAMinterOfAnotherGuard(t *testing.T) {
 
 // A token is valid at the versions and codes that the Guard and the org name, and only with the
 // key of its org.
-func TestK17TokensOfOtherVersionsAndFormerCodes(t *testing.T) {
+func TestK20TokensOfOtherVersionsAndFormerCodes(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		w.guard.Versions, w.guard.Audiences = []string{"v2", "v3"}, []string{"v1"}
 		w.directory.PutOrg(auth.Org{Code: "apex", ID: "acme", FormerCodes: []string{"acme"}})
@@ -193,7 +193,7 @@ func TestK17TokensOfOtherVersionsAndFormerCodes(t *testing.T) {
 		{"of the code, at the org that had it", "apex/v2", "/acme/v2/me", 401},
 		{"of a code that the org never had", "globex/v2", "/apex/v2/me", 401},
 	} {
-		t.Run("K17 "+c.name, func(t *testing.T) {
+		t.Run("K20 "+c.name, func(t *testing.T) {
 			raw := honest(t, "aud", "https://api.example.test/"+c.audience)
 			fault := ""
 			if c.status == 401 {

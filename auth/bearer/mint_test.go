@@ -200,7 +200,7 @@ func (downed) Signer(context.Context, string) (*token.KeyPair, error) {
 	return nil, http.ErrServerClosed
 }
 
-func (downed) Issue(context.Context, token.Record, int) error { return http.ErrServerClosed }
+func (downed) Issue(context.Context, token.Record, []string, int) error { return http.ErrServerClosed }
 
 // A refused wish has a detail from the table of faults, and leaves no record.
 func TestMintRefusals(t *testing.T) {

@@ -31,7 +31,7 @@ func newMinting(t testing.TB, alter ...func(*world)) *minting {
 	clock := authtest.NewClock(noon)
 	m := &minting{clock: clock, now: clock.Now}
 	m.world = newWorld(t, append([]func(*world){func(w *world) {
-		w.ledger.Now, w.guard.Now = clock.Now, func() time.Time { return m.now() }
+		w.ledger.Now, w.keys.Now, w.guard.Now = clock.Now, clock.Now, func() time.Time { return m.now() }
 	}}, alter...)...)
 	m.minter, m.tenant = &token.Minter{Signers: &m.keys, Ledger: &m.ledger}, m.world.tenant(t)
 	return m
@@ -105,7 +105,7 @@ func (m *minting) records(t testing.TB) (all []token.Record) {
 	t.Helper()
 	for _, app := range []string{appA, appB} {
 		for _, subject := range []string{"ann", "root", "ada", "bob"} {
-			list, err := m.ledger.List(t.Context(), app, subject)
+			list, err := m.ledger.List(t.Context(), heldBy(app, subject))
 			if err != nil {
 				t.Fatal(err)
 			}

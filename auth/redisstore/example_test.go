@@ -80,7 +80,7 @@ func ExampleStore_Ledger() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ended, err := ledger.RevokeSubject(ctx, "acmeKey000000000000001", "ann")
+	ended, err := ledger.RevokeSubject(ctx, token.Holder{Org: "acme", ClientKey: "acmeKey000000000000001", Subject: "ann"})
 	if err != nil {
 		log.Fatal(err)
 	}

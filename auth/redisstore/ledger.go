@@ -16,8 +16,9 @@ import (
 // It uses the server's clock.
 //
 // A record takes about 300 bytes until it or its parent expires, or until a day after
-// its last use was spent. Issue also deletes dead records of its subject. Of the
-// records of other keys it keeps the latest, at most limit. A record that never expires
+// its last use was spent. Issue also deletes dead records of its subject, and those of
+// keys that it does not name and that were issued more than an hour before. A record that
+// earlier versions have written names no org and is dead. A record that never expires
 // stays until it is revoked or Issue deletes it. A record whose parent is revoked is
 // dead at once, but keeps its memory until then.
 type Ledger struct{ store *Store }
@@ -53,14 +54,17 @@ var (
 var errIssued = errors.New("redisstore: id was issued before")
 
 // Issue implements token.Ledger.
-func (l *Ledger) Issue(ctx context.Context, r token.Record, limit int) error {
+func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
 	if r.MaxUses < 0 {
 		return errors.New("redisstore: issue: a negative use count")
 	}
-	code, err := l.store.code(ctx, issueScript,
-		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject)},
+	args := []string{
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
-		strconv.Itoa(limit), l.store.prefix+recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent)
+		strconv.Itoa(limit), l.store.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, r.Org,
+		strconv.Itoa(len(verifying)), // before the keys, because run may append an argument
+	}
+	code, err := l.store.code(ctx, issueScript,
+		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject)}, append(args, verifying...)...)
 	return cmp.Or(err, codeError(code, nil, errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep))
 }
 
@@ -91,26 +95,30 @@ func lineageOf(reply any) (token.Lineage, error) {
 }
 
 // Revoke implements token.Ledger.
-func (l *Ledger) Revoke(ctx context.Context, clientKey, id string) error {
+func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	if id == "" {
 		return token.ErrEphemeral
 	}
 	code, err := l.store.code(ctx, revokeScript,
-		[]string{recordKey(clientKey, id)}, id, l.store.prefix+subjectKey(clientKey, ""), l.store.prefix+recordKey(clientKey, ""))
+		[]string{recordKey(of.ClientKey, id)}, id, l.store.prefix+subjectKey(of.ClientKey, ""), l.store.prefix+recordKey(of.ClientKey, ""),
+		of.Org, of.Subject)
 	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
 }
 
 // RevokeSubject implements token.Ledger.
-func (l *Ledger) RevokeSubject(ctx context.Context, clientKey, subject string) (int, error) {
+func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error) {
+	if of.Subject == "" {
+		return 0, errors.New("redisstore: revoke a subject: the subject is empty")
+	}
 	n, err := l.store.code(ctx, revokeSubjectScript,
-		[]string{subjectKey(clientKey, subject)}, l.store.prefix+recordKey(clientKey, ""))
+		[]string{subjectKey(of.ClientKey, of.Subject)}, l.store.prefix+recordKey(of.ClientKey, ""), of.Org)
 	return int(n), err
 }
 
 // List implements token.Ledger.
-func (l *Ledger) List(ctx context.Context, clientKey, subject string) ([]token.Record, error) {
+func (l *Ledger) List(ctx context.Context, of token.Holder) ([]token.Record, error) {
 	reply, err := l.store.run(ctx, tokensScript,
-		[]string{subjectKey(clientKey, subject)}, l.store.prefix+recordKey(clientKey, ""))
+		[]string{subjectKey(of.ClientKey, of.Subject)}, l.store.prefix+recordKey(of.ClientKey, ""), of.Org)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +132,7 @@ func (l *Ledger) List(ctx context.Context, clientKey, subject string) ([]token.R
 		if err != nil {
 			return nil, err
 		}
-		r.ClientKey, r.Subject = clientKey, subject
+		r.Org, r.ClientKey, r.Subject = of.Org, of.ClientKey, of.Subject
 		list = append(list, r)
 	}
 	slices.SortStableFunc(list, func(a, b token.Record) int {

@@ -39,14 +39,14 @@ func TestVerbsTakeOneRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := t.Context()
+	ctx, key := t.Context(), token.Holder{Org: "acme", ClientKey: "key", Subject: "ann"}
 	for name, verb := range map[string]func(){
 		"Claim":         func() { opened.Replays().Claim(ctx, aUse) },
-		"Issue":         func() { ledger.Issue(ctx, token.Record{ID: "1"}, 1) },
+		"Issue":         func() { ledger.Issue(ctx, token.Record{ID: "1"}, nil, 1) },
 		"Spend":         func() { ledger.Spend(ctx, token.Record{ID: "1"}) },
-		"Revoke":        func() { ledger.Revoke(ctx, "key", "1") },
-		"RevokeSubject": func() { ledger.RevokeSubject(ctx, "key", "ann") },
-		"List":          func() { ledger.List(ctx, "key", "ann") },
+		"Revoke":        func() { ledger.Revoke(ctx, key, "1") },
+		"RevokeSubject": func() { ledger.RevokeSubject(ctx, key) },
+		"List":          func() { ledger.List(ctx, key) },
 		"Create":        func() { sessions.Create(ctx, session.Session{Org: "acme", Account: "ann"}, 1) },
 		"Get":           func() { sessions.Get(ctx, [32]byte{}) },
 		"Touch":         func() { sessions.Touch(ctx, [32]byte{}, time.Now()) },
@@ -180,7 +180,8 @@ func TestListsOfAnotherKind(t *testing.T) {
 	sessions, _ := opened.Sessions()
 	hash, times := strings.Repeat("h", 32), strings.Repeat(" ", 15)+"1"
 	record := "S" + strings.Repeat(times, 4) + strings.Repeat("0:", 6)
-	tokens := func() error { _, err := ledger.List(t.Context(), "key", "ann"); return err }
+	key := token.Holder{Org: "acme", ClientKey: "key", Subject: "ann"}
+	tokens := func() error { _, err := ledger.List(t.Context(), key); return err }
 	opens := func() error { _, err := sessions.List(t.Context(), "acme", "ann"); return err }
 	for _, c := range []struct {
 		name string

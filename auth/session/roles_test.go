@@ -25,7 +25,7 @@ func (w *world) notes() {
 	w.mux.HandleFunc("DELETE /notes", auth.Allow("object.delete.c_note"), answer)
 }
 
-func TestM19RolesBoundASession(t *testing.T) {
+func TestM21RolesBoundASession(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
 		unrestricted         bool
@@ -33,10 +33,10 @@ func TestM19RolesBoundASession(t *testing.T) {
 		get, remove, account int
 	}{
 		{"off: roles bound nothing", true, []string{"reader"}, 200, 200, 200},
-		{"M19 no role permits nothing", false, nil, 403, 403, 200},
-		{"M19 a role without chains permits nothing", false, []string{"member"}, 403, 403, 200},
-		{"M19 a reader reads", false, []string{"reader"}, 200, 403, 200},
-		{"M19 two roles permit what either does", false, []string{"reader", "cleaner"}, 200, 200, 200},
+		{"M21 no role permits nothing", false, nil, 403, 403, 200},
+		{"M21 a role without chains permits nothing", false, []string{"member"}, 403, 403, 200},
+		{"M21 a reader reads", false, []string{"reader"}, 200, 403, 200},
+		{"M21 two roles permit what either does", false, []string{"reader", "cleaner"}, 200, 200, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, func(w *world) { w.manager.RoleScoped = !c.unrestricted })
@@ -63,7 +63,7 @@ func TestM19RolesBoundASession(t *testing.T) {
 	}
 }
 
-func TestM19WhatASessionOfARoleMayMake(t *testing.T) {
+func TestM21WhatASessionOfARoleMayMake(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.manager.RoleScoped = true })
 	w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
 	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"reader"}})
@@ -87,7 +87,7 @@ func TestM19WhatASessionOfARoleMayMake(t *testing.T) {
 }
 
 // Roles that cannot be read refuse a request and a login, and open no session.
-func TestM19RolesThatCannotBeRead(t *testing.T) {
+func TestM21RolesThatCannotBeRead(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.manager.RoleScoped = true })
 	b := w.ann()
 	w.guard.Directory = roleless{w.directory}

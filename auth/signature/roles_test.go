@@ -23,7 +23,7 @@ func (roleless) Roles(context.Context, string, []string) ([]auth.Role, error) {
 	return nil, errors.New("connection refused")
 }
 
-func TestM19RolesBoundWhatAKeySigns(t *testing.T) {
+func TestM21RolesBoundWhatAKeySigns(t *testing.T) {
 	routes := []string{"GET /me", "GET /notes", "DELETE /notes/" + note, "DELETE /notes/" + other, "PATCH /apps"}
 	for _, c := range []struct {
 		name         string
@@ -33,17 +33,17 @@ func TestM19RolesBoundWhatAKeySigns(t *testing.T) {
 		unrestricted bool // RoleScoped is off
 	}{
 		{name: "off: roles bound nothing", account: []string{"reader"}, want: []int{200, 200, 200, 200, 200}, unrestricted: true},
-		{name: "M19 no role permits nothing", want: []int{200, 403, 403, 403, 403}},
-		{name: "M19 a role without chains permits nothing", account: []string{"member"}, want: []int{200, 403, 403, 403, 403}},
-		{name: "M19 an unknown role permits nothing", account: []string{"nothing"}, want: []int{200, 403, 403, 403, 403}},
-		{name: "M19 a reader reads", account: []string{"reader"}, want: []int{200, 200, 403, 403, 403}},
-		{name: "M19 two roles permit what either does", account: []string{"reader", "cleaner"}, want: []int{200, 200, 200, 403, 403}},
-		{name: "M19 an administrator", account: []string{"root"}, want: []int{200, 200, 200, 200, 200}},
-		{name: "M19 a narrowed key of an administrator", account: []string{"root"}, scope: []string{"object.read"}, want: []int{200, 200, 403, 403, 403}},
-		{name: "M19 both must permit", account: []string{"reader", "cleaner"}, scope: []string{"object.delete", "admin"}, want: []int{200, 403, 200, 403, 403}},
-		{name: "M19 a key for another object", account: []string{"reader", "cleaner"}, scope: []string{"object.*.*." + other}, want: []int{200, 200, 403, 403, 403}},
-		{name: "M19 an empty list permits nothing", account: []string{"root"}, scope: []string{}, want: []int{200, 403, 403, 403, 403}},
-		{name: "M19 a wider key gets no wider", account: []string{"reader"}, scope: []string{""}, want: []int{200, 200, 403, 403, 403}},
+		{name: "M21 no role permits nothing", want: []int{200, 403, 403, 403, 403}},
+		{name: "M21 a role without chains permits nothing", account: []string{"member"}, want: []int{200, 403, 403, 403, 403}},
+		{name: "M21 an unknown role permits nothing", account: []string{"nothing"}, want: []int{200, 403, 403, 403, 403}},
+		{name: "M21 a reader reads", account: []string{"reader"}, want: []int{200, 200, 403, 403, 403}},
+		{name: "M21 two roles permit what either does", account: []string{"reader", "cleaner"}, want: []int{200, 200, 200, 403, 403}},
+		{name: "M21 an administrator", account: []string{"root"}, want: []int{200, 200, 200, 200, 200}},
+		{name: "M21 a narrowed key of an administrator", account: []string{"root"}, scope: []string{"object.read"}, want: []int{200, 200, 403, 403, 403}},
+		{name: "M21 both must permit", account: []string{"reader", "cleaner"}, scope: []string{"object.delete", "admin"}, want: []int{200, 403, 200, 403, 403}},
+		{name: "M21 a key for another object", account: []string{"reader", "cleaner"}, scope: []string{"object.*.*." + other}, want: []int{200, 200, 403, 403, 403}},
+		{name: "M21 an empty list permits nothing", account: []string{"root"}, scope: []string{}, want: []int{200, 403, 403, 403, 403}},
+		{name: "M21 a wider key gets no wider", account: []string{"reader"}, scope: []string{""}, want: []int{200, 200, 403, 403, 403}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, func(w *world) {
@@ -74,7 +74,7 @@ func TestM19RolesBoundWhatAKeySigns(t *testing.T) {
 
 // A change of a role or of a credential takes effect with the next request, and an override has
 // the roles of the account that it names.
-func TestM19RolesAreThoseOfTheAccountNow(t *testing.T) {
+func TestM21RolesAreThoseOfTheAccountNow(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		w.mechanism.RoleScoped = true
 		w.credentials[acmeKey].Scope = []string{"object"}
@@ -108,7 +108,7 @@ func TestM19RolesAreThoseOfTheAccountNow(t *testing.T) {
 }
 
 // A role that cannot be read is no reason to accept, or to record anything.
-func TestM19RolesThatCannotBeRead(t *testing.T) {
+func TestM21RolesThatCannotBeRead(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		w.mechanism.RoleScoped = true
 		w.guard.Directory = roleless{w.directory}

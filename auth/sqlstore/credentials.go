@@ -16,7 +16,8 @@ import (
 )
 
 // Credentials stores sealed signing secrets, with the restrictions of their client
-// keys. A change is effective at once, in every instance.
+// keys. A change is effective at once, in every instance. A client key belongs to the
+// org that has put it, until Delete; to all other orgs it does not exist.
 //
 // Each look-up reads the database. The Credentials builds a signature.Credential from a
 // row once and returns it again while the row is unchanged. It keeps up to 8192 of
@@ -53,23 +54,27 @@ func (c *Credentials) Create(ctx context.Context, org string, restrictions signa
 
 // Put stores a credential that was made elsewhere; signing.NewKey must accept its
 // client key and secret. It replaces the client key's present credential: no earlier
-// secret verifies any more. The Key of restrictions is ignored.
+// secret verifies any more. The Key of restrictions is ignored. If another org has the
+// client key, Put changes nothing and returns auth.ErrConflict.
 func (c *Credentials) Put(ctx context.Context, org, clientKey string, secret signing.Secret, restrictions signature.Credential) error {
 	if _, err := signing.NewKey(clientKey, secret); err != nil {
 		return err
+	}
+	if !storable(org) {
+		return errors.New("sqlstore: put a credential: the org is not UTF-8 or has a zero byte")
 	}
 	rules, err := rulesText(restrictions)
 	if err != nil {
 		return failed("put a credential", err)
 	}
 	sealed := c.store.seal(secretLocation(org, clientKey), []byte(secret))
-	return c.change(ctx, "put a credential", clientKey, func(q conn) error {
-		_, err := q.exec(ctx, `
+	return c.change(ctx, "put a credential", org, clientKey, func(q conn) error {
+		n, err := q.exec(ctx, `
 			INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (client_key) DO UPDATE SET org = excluded.org, version = excluded.version, sealed = excluded.sealed,
-				restrictions = excluded.restrictions`,
+			ON CONFLICT (client_key) DO UPDATE SET version = excluded.version, sealed = excluded.sealed,
+				restrictions = excluded.restrictions WHERE {credentials}.org = excluded.org`,
 			clientKey, org, rand.Text(), sealed, rules)
-		if err != nil {
+		if err := changed(n, err, auth.ErrConflict); err != nil {
 			return err
 		}
 		return c.keepFormers(ctx, q, clientKey, 0)
@@ -85,21 +90,21 @@ const maxFormers = 8
 // verifies any more, which is right after a leak.
 //
 // A client key keeps at most 8 former secrets; beyond that, the former secret with the
-// earliest end is dropped. Rotate returns auth.ErrNotFound for an unknown client key.
-func (c *Credentials) Rotate(ctx context.Context, clientKey string, grace time.Duration) (signing.Secret, error) {
+// earliest end is dropped. Rotate returns auth.ErrNotFound if the org has no such client
+// key.
+func (c *Credentials) Rotate(ctx context.Context, org, clientKey string, grace time.Duration) (signing.Secret, error) {
 	_, secret := signing.Generate()
 	formers := maxFormers
 	if grace <= 0 {
 		formers = 0
 	}
-	err := c.change(ctx, "rotate a secret", clientKey, func(q conn) error {
+	err := c.change(ctx, "rotate a secret", org, clientKey, func(q conn) error {
 		version := rand.Text()
-		var org string
 		var sealed []byte
 		// This is the first statement because it locks the row. A concurrent Reseal then
 		// comes before it or after it.
-		err := q.one(ctx, `UPDATE {credentials} SET version = $2 WHERE client_key = $1 RETURNING org, sealed`,
-			[]any{clientKey, version}, &org, &sealed)
+		err := q.one(ctx, `UPDATE {credentials} SET version = $2 WHERE client_key = $1 AND org = $3 RETURNING sealed`,
+			[]any{clientKey, version, org}, &sealed)
 		if errors.Is(err, sql.ErrNoRows) {
 			return auth.ErrNotFound
 		}
@@ -137,11 +142,14 @@ func (c *Credentials) keepFormers(ctx context.Context, q conn, clientKey string,
 // Restrict changes the restrictions of a client key in one atomic step. alter changes a
 // copy of the present credential and must leave its Key as it is. Restrict calls alter
 // again if another call has changed the row meanwhile. If alter fails, Restrict returns
-// its error unchanged and changes nothing. Restrict returns auth.ErrNotFound for an
-// unknown client key.
-func (c *Credentials) Restrict(ctx context.Context, clientKey string, alter func(*signature.Credential) error) error {
+// its error unchanged and changes nothing. Restrict returns auth.ErrNotFound if the org
+// has no such client key.
+func (c *Credentials) Restrict(ctx context.Context, org, clientKey string, alter func(*signature.Credential) error) error {
 	for {
-		version, credential, err := c.find(ctx, clientKey)
+		row, credential, err := c.find(ctx, clientKey)
+		if err == nil && row.org != org {
+			err = auth.ErrNotFound
+		}
 		if err != nil {
 			return failed("restrict a credential", err)
 		}
@@ -149,14 +157,15 @@ func (c *Credentials) Restrict(ctx context.Context, clientKey string, alter func
 		if err := alter(&altered); err != nil {
 			return err
 		}
-		done, err := c.restrict(ctx, clientKey, version, altered)
+		done, err := c.restrict(ctx, clientKey, row.version, altered)
 		if err != nil || done {
 			return failed("restrict a credential", err)
 		}
 	}
 }
 
-// restrict updates the row only if it still has the version. It reports whether it did.
+// restrict updates the row only if it still has the version, and so the same org. It
+// reports whether it did.
 func (c *Credentials) restrict(ctx context.Context, clientKey, version string, restrictions signature.Credential) (done bool, err error) {
 	rules, err := rulesText(restrictions)
 	if err != nil {
@@ -167,11 +176,11 @@ func (c *Credentials) restrict(ctx context.Context, clientKey, version string, r
 	return n > 0, err
 }
 
-// Delete deletes a client key with its secrets. It returns auth.ErrNotFound for an
-// unknown client key.
-func (c *Credentials) Delete(ctx context.Context, clientKey string) error {
-	return c.change(ctx, "delete a credential", clientKey, func(q conn) error {
-		n, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1`, clientKey)
+// Delete deletes a client key with its secrets. It returns auth.ErrNotFound if the org
+// has no such client key.
+func (c *Credentials) Delete(ctx context.Context, org, clientKey string) error {
+	return c.change(ctx, "delete a credential", org, clientKey, func(q conn) error {
+		n, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1 AND org = $2`, clientKey, org)
 		if err := changed(n, err, auth.ErrNotFound); err != nil {
 			return err
 		}
@@ -180,7 +189,10 @@ func (c *Credentials) Delete(ctx context.Context, clientKey string) error {
 }
 
 // change runs f in a transaction. Transactions for one client key run one at a time.
-func (c *Credentials) change(ctx context.Context, what, clientKey string, f func(conn) error) error {
+func (c *Credentials) change(ctx context.Context, what, org, clientKey string, f func(conn) error) error {
+	if !storable(org, clientKey) {
+		return failed(what, auth.ErrNotFound)
+	}
 	return failed(what, c.store.transact(ctx, "credential\x00"+clientKey, f))
 }
 
@@ -200,30 +212,39 @@ type former struct {
 	sealed []byte
 }
 
-// credentialText selects a row for each former secret, or one row if there is none.
-const credentialText = `
-	SELECT c.org, c.version, c.sealed, c.restrictions, f.ends, f.sealed
-	FROM {credentials} AS c LEFT JOIN {formers} AS f ON f.client_key = c.client_key AND f.ends > {now}
-	WHERE c.client_key = $1`
+// rowsText selects a row for each former secret of a credential, or one row if there is
+// none.
+const rowsText = `
+	SELECT c.client_key, c.org, c.version, c.sealed, c.restrictions, f.ends, f.sealed
+	FROM {credentials} AS c LEFT JOIN {formers} AS f ON f.client_key = c.client_key AND f.ends > {now} `
 
-// row returns auth.ErrNotFound for an unknown client key.
-func (c *Credentials) row(ctx context.Context, clientKey string) (row credentialRow, err error) {
+const (
+	credentialText = rowsText + `WHERE c.client_key = $1`
+	ofOrgText      = rowsText + `WHERE c.client_key IN (
+		SELECT client_key FROM {credentials} WHERE org = $1 AND client_key > $2 ORDER BY client_key LIMIT $3)
+	ORDER BY c.client_key`
+)
+
+// rows returns the credentials of a statement that selects rowsText. The rows of one
+// client key follow each other.
+func (c *Credentials) rows(ctx context.Context, text string, args ...any) (all []credentialRow, err error) {
 	err = c.store.read(ctx, func(q conn) error {
-		row = credentialRow{clientKey: clientKey}
-		return q.each(ctx, credentialText, []any{clientKey}, func(rows *sql.Rows) error {
+		all = nil
+		return q.each(ctx, text, args, func(rows *sql.Rows) error {
+			var row credentialRow
 			var ends sql.NullInt64
 			var sealed []byte
-			err := rows.Scan(&row.org, &row.version, &row.sealed, &row.rules, &ends, &sealed)
-			if ends.Valid {
-				row.formers = append(row.formers, former{ends.Int64, sealed})
+			err := rows.Scan(&row.clientKey, &row.org, &row.version, &row.sealed, &row.rules, &ends, &sealed)
+			if len(all) == 0 || all[len(all)-1].clientKey != row.clientKey {
+				all = append(all, row)
+			}
+			if last := &all[len(all)-1]; ends.Valid {
+				last.formers = append(last.formers, former{ends.Int64, sealed})
 			}
 			return err
 		})
 	})
-	if err == nil && row.version == "" {
-		err = auth.ErrNotFound
-	}
-	return row, err
+	return all, err
 }
 
 // Credential implements signature.Credentials.
@@ -235,14 +256,51 @@ func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signat
 	return credential, failed("find a credential", err)
 }
 
-// find returns the shared credential and the version of its row.
-func (c *Credentials) find(ctx context.Context, clientKey string) (version string, found *signature.Credential, err error) {
-	row, err := c.row(ctx, clientKey)
-	if err != nil {
-		return "", nil, err
+// find returns the shared credential and its row, or auth.ErrNotFound.
+func (c *Credentials) find(ctx context.Context, clientKey string) (row credentialRow, found *signature.Credential, err error) {
+	rows, err := c.rows(ctx, credentialText, clientKey)
+	if err == nil && len(rows) == 0 {
+		err = auth.ErrNotFound
 	}
-	found, err = c.built.credential(row, func() (*signature.Credential, error) { return c.build(row) })
-	return row.version, found, err
+	if err != nil {
+		return row, nil, err
+	}
+	found, err = c.shared(rows[0])
+	return rows[0], found, err
+}
+
+func (c *Credentials) shared(row credentialRow) (*signature.Credential, error) {
+	return c.built.credential(row, func() (*signature.Credential, error) { return c.build(row) })
+}
+
+// maxList limits what one List reads: each credential that was not built before is
+// unsealed.
+const maxList = 1000
+
+// List returns credentials of an org in the order of their client keys, byte by byte. It
+// begins after the client key after, or with the first one if after is empty, and
+// returns at most limit of them: 1 to 1000. For the next ones, call it again with the
+// last client key. The credentials are shared and must not be changed; they hold their
+// secrets, which print REDACTED. If one cannot be read, List returns its error and no
+// credential.
+func (c *Credentials) List(ctx context.Context, org, after string, limit int) ([]*signature.Credential, error) {
+	if limit < 1 || limit > maxList {
+		return nil, errors.New("sqlstore: list credentials: the limit is not 1 to 1000")
+	}
+	if !storable(org, after) {
+		return []*signature.Credential{}, nil
+	}
+	rows, err := c.rows(ctx, ofOrgText, org, after, limit)
+	if err != nil {
+		return nil, failed("list credentials", err)
+	}
+	list := make([]*signature.Credential, len(rows))
+	for i, row := range rows {
+		if list[i], err = c.shared(row); err != nil {
+			return nil, failed("list credentials", err)
+		}
+	}
+	return list, nil
 }
 
 func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {

@@ -74,7 +74,7 @@ func (c connection) QueryContext(_ context.Context, query string, _ []driver.Nam
 	case strings.Contains(query, "maker, maker_app, parent"):
 		return &rows{{"ann", "app", "up"}}, nil
 	case strings.Contains(query, "max(version)"):
-		return &rows{{int64(3)}}, nil
+		return &rows{{int64(4)}}, nil
 	case strings.Contains(query, "relpersistence"):
 		return &rows{{false}}, nil
 	case strings.Contains(query, "count(*)"):
@@ -188,7 +188,7 @@ func TestAConnectionThatIsNotRolledBackIsClosed(t *testing.T) {
 				t.Fatal(err)
 			}
 			e.fails = c.fails
-			if err := s.Ledger().Issue(t.Context(), token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key"}, 1); !errors.Is(err, broken) {
+			if err := s.Ledger().Issue(t.Context(), token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key"}, nil, 1); !errors.Is(err, broken) {
 				t.Errorf("Issue = %v, want %v", err, broken)
 			}
 			if e.closed != c.closed {

@@ -80,6 +80,10 @@ func ExampleStore_Keys() {
 	}
 	_, err = cached.Public(ctx, public.KeyID)
 	fmt.Println(err)
+	// The next key signs at once. The one before verifies for another week.
+	next, err := keys.Rotate(ctx, "acme", "sKfhQKJTXnDrGRjGPQYVkW", 7*24*time.Hour)
+	cached.Invalidate("sKfhQKJTXnDrGRjGPQYVkW")
+	fmt.Println(next.KeyID, err)
 }
 
 func ExampleStore_Credentials() {
@@ -93,8 +97,17 @@ func ExampleStore_Credentials() {
 	}
 	fmt.Println(clientKey, string(secret)) // shown once
 	// The present secret verifies for another day, until all clients have the new one.
-	next, err := credentials.Rotate(ctx, clientKey, 24*time.Hour)
+	next, err := credentials.Rotate(ctx, "acme", clientKey, 24*time.Hour)
 	fmt.Println(string(next), err)
+
+	// The first hundred of the org, without their secrets.
+	list, err := credentials.List(ctx, "acme", "", 100)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range list {
+		fmt.Println(c.Key.ClientKey(), c.Account, c.Disabled)
+	}
 }
 
 func ExampleStore_Sessions() {

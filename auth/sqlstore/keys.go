@@ -8,14 +8,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tenantkit/tenantkit/token"
 )
 
 // Keys stores the key pairs with which apps sign tokens, one for each app, with sealed
-// private keys. A replaced or deleted pair is unknown at once, in every instance that
-// reads the database. With token.Cached in front, it is unknown within the time
-// documented there.
+// private keys, and former public keys that still verify. A replaced or deleted pair is
+// unknown at once, in every instance that reads the database, and so are the former keys
+// of its app. With token.Cached in front, it is unknown within the time documented
+// there. A client key belongs to the org that gave it a pair first, until Delete; to all
+// other orgs it does not exist.
 type Keys struct{ store *Store }
 
 // Keys returns the store's key pairs, or ErrNoSealer.
@@ -37,9 +40,10 @@ const pairBits = 2048
 
 func pairLocation(org, clientKey string) location { return location{"key pair", org, clientKey} }
 
-// Generate replaces an app's pair by a new one of 2048 bits. That invalidates every
-// token of the app. The app's key stays exposed if it was. Generate returns the new
-// public key.
+// Generate gives an app a new pair of 2048 bits in place of its present pair and of all
+// former keys. That invalidates every token of the app. The app's key stays exposed if it
+// was. Generate returns the new public key. The error matches token.ErrBadKey for a
+// client key of another shape, or of another org; nothing is changed then.
 func (k *Keys) Generate(ctx context.Context, org, clientKey string) (*token.PublicKey, error) {
 	pair, err := token.GeneratePair(pairBits)
 	if err != nil {
@@ -52,73 +56,191 @@ func (k *Keys) Generate(ctx context.Context, org, clientKey string) (*token.Publ
 	return &pair.PublicKey, nil
 }
 
-// Put stores pair as the one pair of pair.ClientKey and replaces its present pair. It
-// returns an error that matches token.ErrBadKey for an unfit pair and for a pair of
-// another app. So it does if the Signer is no *rsa.PrivateKey, such as a key in an HSM.
+// Put stores pair as the one pair of pair.ClientKey, in place of its present pair and of
+// all former keys. That invalidates every token of the app. It changes nothing and
+// returns an error that matches token.ErrBadKey for an unfit pair, for a pair of another
+// app, and for a client key of another org. So it does if the Signer is no
+// *rsa.PrivateKey, such as a key in an HSM.
 func (k *Keys) Put(ctx context.Context, pair *token.KeyPair) error {
 	_, err := k.put(ctx, pair, `excluded.exposed`)
 	return err
 }
 
-// put stores a pair and returns whether it is exposed. Calls of put run one at a time,
-// because PostgreSQL does not see a row that a concurrent statement is inserting. It
-// would then refuse the key id as a duplicate. But put must replace the pair of the
-// same app, and return ErrBadKey for a pair of another app.
-func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (isExposed bool, err error) {
+// encoded is a pair as the columns of {keys} hold it.
+type encoded struct{ public, sealed []byte }
+
+func (k *Keys) encode(pair *token.KeyPair) (e encoded, err error) {
 	if err := pair.Validate(); err != nil {
-		return false, err
+		return e, err
+	}
+	if !storable(pair.Org) {
+		return e, fmt.Errorf("%w: the org is not UTF-8 or has a zero byte", token.ErrBadKey)
 	}
 	private, ok := pair.Signer.(*rsa.PrivateKey)
 	if !ok {
-		return false, fmt.Errorf("%w: private key is not at hand", token.ErrBadKey)
+		return e, fmt.Errorf("%w: private key is not at hand", token.ErrBadKey)
 	}
 	secret, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
-		return false, fmt.Errorf("%w: %v", token.ErrBadKey, err)
+		return e, fmt.Errorf("%w: %v", token.ErrBadKey, err)
 	}
-	public, err := x509.MarshalPKIXPublicKey(pair.Key)
+	if e.public, err = x509.MarshalPKIXPublicKey(pair.Key); err != nil {
+		return e, fmt.Errorf("%w: %v", token.ErrBadKey, err)
+	}
+	e.sealed = k.store.seal(pairLocation(pair.Org, pair.ClientKey), secret)
+	return e, nil
+}
+
+// isOf is the condition that the row f of {former_keys} verifies beside the row k.
+const isOf = `f.client_key = k.client_key AND f.present = k.key_id AND f.ends > {now}`
+
+// put stores a pair and returns whether it is exposed.
+func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (isExposed bool, err error) {
+	e, err := k.encode(pair)
 	if err != nil {
-		return false, fmt.Errorf("%w: %v", token.ErrBadKey, err)
+		return false, err
 	}
-	sealed := k.store.seal(pairLocation(pair.Org, pair.ClientKey), secret)
-	err = k.store.transact(ctx, "key pairs", func(q conn) error {
-		return q.one(ctx, `
+	err = k.change(ctx, func(q conn) error {
+		err := q.one(ctx, `
 			INSERT INTO {keys} (client_key, org, key_id, public, sealed, exposed)
 			SELECT $1, $2, $3, CAST($4 AS {bytes}), CAST($5 AS {bytes}), CAST($6 AS bigint)
 			WHERE NOT EXISTS (SELECT 1 FROM {keys} WHERE key_id = $3 AND client_key <> $1)
-			ON CONFLICT (client_key) DO UPDATE SET org = excluded.org, key_id = excluded.key_id,
-				public = excluded.public, sealed = excluded.sealed, exposed = `+exposed+`
+			AND NOT EXISTS (SELECT 1 FROM {former_keys} AS f JOIN {keys} AS k ON `+isOf+` WHERE f.key_id = $3 AND f.client_key <> $1)
+			ON CONFLICT (client_key) DO UPDATE SET key_id = excluded.key_id,
+				public = excluded.public, sealed = excluded.sealed, exposed = `+exposed+` WHERE {keys}.org = excluded.org
 			RETURNING exposed = 1`,
-			[]any{pair.ClientKey, pair.Org, pair.KeyID, public, sealed, number(pair.Exposed)}, &isExposed)
+			[]any{pair.ClientKey, pair.Org, pair.KeyID, e.public, e.sealed, number(pair.Exposed)}, &isExposed)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%w: pair of another app, or client key of another org", token.ErrBadKey)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1 OR key_id = $2`, pair.ClientKey, pair.KeyID)
+		return err
 	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return false, fmt.Errorf("%w: pair of another app", token.ErrBadKey)
-	case err != nil:
-		return false, failed("put a key pair", err)
+	return isExposed, failed("put a key pair", err)
+}
+
+// change runs f in a transaction. All of them run one at a time, because PostgreSQL does
+// not see a row that a concurrent statement is inserting. It would then refuse the key id
+// as a duplicate. But put must replace the pair of the same app, and return ErrBadKey for
+// a pair of another app.
+func (k *Keys) change(ctx context.Context, f func(conn) error) error {
+	return k.store.transact(ctx, "key pairs", f)
+}
+
+// Rotate gives an app a new pair of 2048 bits, which signs from now on. The public key of
+// its present pair becomes a former key: it verifies until overlap has passed, by the
+// engine's clock. The app's keys stay exposed if they were. Rotate is one atomic step. It
+// returns the new public key, and changes nothing if it returns one of these errors:
+//
+//   - token.ErrOverlap if overlap is not 1 second to token.MaxOverlap; for no overlap,
+//     use Generate;
+//   - token.ErrNotFound if the org has no app of this client key with a pair;
+//   - token.ErrFormers if the app has token.MaxFormers former keys that still verify. To
+//     drop one of them would invalidate tokens before the stated end.
+func (k *Keys) Rotate(ctx context.Context, org, clientKey string, overlap time.Duration) (*token.PublicKey, error) {
+	if err := token.CheckOverlap(overlap); err != nil {
+		return nil, err
 	}
-	return isExposed, nil
+	if !storable(org, clientKey) {
+		return nil, token.ErrNotFound
+	}
+	pair, err := token.GeneratePair(pairBits)
+	if err != nil {
+		return nil, err
+	}
+	pair.ClientKey, pair.Org = clientKey, org
+	e, err := k.encode(pair)
+	if err != nil {
+		return nil, token.ErrNotFound // no app has a client key of this shape
+	}
+	err = k.change(ctx, func(q conn) error {
+		pair.Exposed, err = rotate(ctx, q, pair, e, overlap)
+		return err
+	})
+	if err != nil {
+		return nil, failed("rotate a key pair", err)
+	}
+	return &pair.PublicKey, nil
 }
 
-// Delete deletes an app's pair. That invalidates every token of the app. It returns
-// token.ErrNotFound if the app has no pair.
-func (k *Keys) Delete(ctx context.Context, clientKey string) error {
-	return k.change(ctx, "delete a key pair", clientKey, `DELETE FROM {keys} WHERE client_key = $1`)
+func rotate(ctx context.Context, q conn, pair *token.KeyPair, e encoded, overlap time.Duration) (exposed bool, err error) {
+	// This is the first statement because it locks the row, also against a program that
+	// does not hold the lock of change.
+	var present string
+	var public []byte
+	err = q.one(ctx, `UPDATE {keys} SET exposed = exposed WHERE client_key = $1 AND org = $2 RETURNING key_id, exposed = 1, public`,
+		[]any{pair.ClientKey, pair.Org}, &present, &exposed, &public)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, token.ErrNotFound
+	}
+	if err != nil {
+		return false, err
+	}
+	// Delete what does not verify any more. A key that was beside another pair must not
+	// verify again beside the new one.
+	_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1 AND (ends <= {now} OR present <> $2)`,
+		pair.ClientKey, present)
+	if err != nil {
+		return false, err
+	}
+	n, err := q.exec(ctx, `UPDATE {former_keys} SET present = $2 WHERE client_key = $1`, pair.ClientKey, pair.KeyID)
+	if err != nil {
+		return false, err
+	}
+	if n >= token.MaxFormers {
+		return false, token.ErrFormers
+	}
+	_, err = q.exec(ctx, `INSERT INTO {former_keys} (key_id, client_key, present, public, ends) VALUES ($1, $2, $3, $4, {now} + $5)`,
+		present, pair.ClientKey, pair.KeyID, public, overlap.Milliseconds())
+	if err != nil {
+		return false, err
+	}
+	_, err = q.exec(ctx, `UPDATE {keys} SET key_id = $2, public = $3, sealed = $4 WHERE client_key = $1`,
+		pair.ClientKey, pair.KeyID, e.public, e.sealed)
+	return exposed, err
 }
 
-// Expose adds the app's public key to the exposed keys of its org, or removes it if
-// exposed is false. It returns token.ErrNotFound if the app has no pair.
-func (k *Keys) Expose(ctx context.Context, clientKey string, exposed bool) error {
-	return k.change(ctx, "expose a key", clientKey, `UPDATE {keys} SET exposed = $2 WHERE client_key = $1`, number(exposed))
-}
-
-func (k *Keys) change(ctx context.Context, what, clientKey, statement string, args ...any) error {
-	if !storable(clientKey) {
+// Delete deletes an app's pair and its former keys. That invalidates every token of the
+// app. It returns token.ErrNotFound if the org has no app of this client key with a pair.
+func (k *Keys) Delete(ctx context.Context, org, clientKey string) error {
+	if !storable(org, clientKey) {
 		return token.ErrNotFound
 	}
-	n, err := k.store.exec(ctx, statement, append([]any{clientKey}, args...)...)
-	return failed(what, changed(n, err, token.ErrNotFound))
+	return failed("delete a key pair", k.change(ctx, func(q conn) error {
+		n, err := q.exec(ctx, `DELETE FROM {keys} WHERE client_key = $1 AND org = $2`, clientKey, org)
+		if err := changed(n, err, token.ErrNotFound); err != nil {
+			return err
+		}
+		_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1`, clientKey)
+		return err
+	}))
 }
+
+// Expose adds the app's public keys, the present one and the former ones, to the exposed
+// keys of its org, or removes them if exposed is false. It returns token.ErrNotFound if
+// the org has no app of this client key with a pair.
+func (k *Keys) Expose(ctx context.Context, org, clientKey string, exposed bool) error {
+	if !storable(org, clientKey) {
+		return token.ErrNotFound
+	}
+	n, err := k.store.exec(ctx, `UPDATE {keys} SET exposed = $3 WHERE client_key = $1 AND org = $2`, clientKey, org, number(exposed))
+	return failed("expose a key", changed(n, err, token.ErrNotFound))
+}
+
+const (
+	presentText = `SELECT k.client_key, k.org, k.key_id, k.exposed = 1, k.public, NULL AS ends FROM {keys} AS k `
+	formerText  = `SELECT k.client_key, k.org, f.key_id, k.exposed = 1, f.public, f.ends FROM {former_keys} AS f JOIN {keys} AS k ON ` + isOf + ` `
+
+	publicText = presentText + `WHERE k.key_id = $1 UNION ALL ` + formerText + `WHERE f.key_id = $1`
+	signerText = `
+		SELECT k.client_key, k.org, k.key_id, k.exposed = 1, k.public, NULL, k.sealed, f.key_id
+		FROM {keys} AS k LEFT JOIN {former_keys} AS f ON ` + isOf + ` WHERE k.client_key = $1`
+	exposedText = presentText + `WHERE k.org = $1 AND k.exposed = 1 UNION ALL ` + formerText + `WHERE k.org = $1 AND k.exposed = 1
+		ORDER BY 1, 6 DESC NULLS FIRST, 3`
+)
 
 // Public implements token.Keys.
 func (k *Keys) Public(ctx context.Context, kid string) (*token.PublicKey, error) {
@@ -127,7 +249,7 @@ func (k *Keys) Public(ctx context.Context, kid string) (*token.PublicKey, error)
 	}
 	var public *token.PublicKey
 	err := k.store.read(ctx, func(q conn) (err error) {
-		public, err = scanPublic(q.row(ctx, `SELECT `+publicText+` FROM {keys} WHERE key_id = $1`, kid).Scan)
+		public, err = scanPublic(q.row(ctx, publicText, kid).Scan)
 		return err
 	})
 	switch {
@@ -146,21 +268,28 @@ func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, er
 	}
 	var public *token.PublicKey
 	var sealed []byte
-	err := k.store.read(ctx, func(q conn) (err error) {
-		row := q.row(ctx, `SELECT `+publicText+`, sealed FROM {keys} WHERE client_key = $1`, clientKey)
-		public, err = scanPublic(func(into ...any) error { return row.Scan(append(into, &sealed)...) })
-		return err
+	var formers []string
+	err := k.store.read(ctx, func(q conn) error {
+		public, formers = nil, nil
+		return q.each(ctx, signerText, []any{clientKey}, func(rows *sql.Rows) (err error) {
+			var former sql.NullString
+			public, err = scanPublic(func(into ...any) error { return rows.Scan(append(into, &sealed, &former)...) })
+			if former.Valid {
+				formers = append(formers, former.String)
+			}
+			return err
+		})
 	})
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, fmt.Errorf("%w: %q", token.ErrNoKeyPair, clientKey)
 	case err != nil:
 		return nil, failed("find a key pair", err)
+	case public == nil:
+		return nil, fmt.Errorf("%w: %q", token.ErrNoKeyPair, clientKey)
 	}
-	return k.unsealed(public, sealed)
+	return k.unsealed(public, sealed, formers)
 }
 
-func (k *Keys) unsealed(public *token.PublicKey, sealed []byte) (*token.KeyPair, error) {
+func (k *Keys) unsealed(public *token.PublicKey, sealed []byte, formers []string) (*token.KeyPair, error) {
 	secret, err := k.store.unseal(pairLocation(public.Org, public.ClientKey), sealed)
 	if err != nil {
 		return nil, err
@@ -173,19 +302,20 @@ func (k *Keys) unsealed(public *token.PublicKey, sealed []byte) (*token.KeyPair,
 	if !ok {
 		return nil, errors.New("sqlstore: a private key cannot sign")
 	}
-	pair := &token.KeyPair{PublicKey: *public, Signer: signer}
+	pair := &token.KeyPair{PublicKey: *public, Signer: signer, Former: formers}
 	if !pair.Key.Equal(signer.Public()) {
 		return nil, errors.New("sqlstore: a private key is not that of its public key")
 	}
 	return pair, nil
 }
 
-// Exposed implements token.Exposed. The keys are in the order of their client keys.
+// Exposed implements token.Exposed. The keys are in the order of their client keys. The
+// present key of an app comes first, and then its former keys, the latest end first.
 func (k *Keys) Exposed(ctx context.Context, org string) ([]token.PublicKey, error) {
 	if !storable(org) {
 		return []token.PublicKey{}, nil
 	}
-	keys, err := list(ctx, k.store, `SELECT `+publicText+` FROM {keys} WHERE org = $1 AND exposed = 1 ORDER BY client_key`, []any{org},
+	keys, err := list(ctx, k.store, exposedText, []any{org},
 		func(rows *sql.Rows) (token.PublicKey, error) {
 			public, err := scanPublic(rows.Scan)
 			if err != nil {
@@ -196,13 +326,16 @@ func (k *Keys) Exposed(ctx context.Context, org string) ([]token.PublicKey, erro
 	return keys, failed("list exposed keys", err)
 }
 
-const publicText = `client_key, org, key_id, exposed = 1, public`
-
+// scanPublic scans the columns of presentText.
 func scanPublic(scan func(...any) error) (*token.PublicKey, error) {
 	p := &token.PublicKey{}
 	var der []byte
-	if err := scan(&p.ClientKey, &p.Org, &p.KeyID, &p.Exposed, &der); err != nil {
+	var ends sql.NullInt64
+	if err := scan(&p.ClientKey, &p.Org, &p.KeyID, &p.Exposed, &der, &ends); err != nil {
 		return nil, err
+	}
+	if ends.Valid {
+		p.Ends = time.UnixMilli(ends.Int64).UTC()
 	}
 	key, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,8 +19,8 @@ import (
 // primary key. Issue and RevokeSubject are transactions. In PostgreSQL they wait only
 // for other transactions of the same subject. In SQLite all writes run one at a time.
 //
-// Each Issue deletes the dead records of its subject. Of the records of replaced keys
-// it keeps the latest, at most limit. Sweep deletes the records whose ancestors are
+// Each Issue deletes the dead records of its subject, and those of replaced keys that
+// were issued more than an hour before. Sweep deletes the records whose ancestors are
 // dead. An Issue of a record with a parent deletes some of those, too.
 //
 // Names are stored as text. A name that is not UTF-8 or holds a zero byte cannot be
@@ -35,7 +36,7 @@ var _ token.Ledger = (*Ledger)(nil)
 // number of ancestors, all of them live. row is the table or an alias of it.
 func isLive(row string, ancestors int) string {
 	return strings.ReplaceAll(
-		`(row.expires IS NULL OR {now} < row.expires * 1000) AND (row.max_uses = 0 OR row.uses < row.max_uses) AND `,
+		`row.org IS NOT NULL AND (row.expires IS NULL OR {now} < row.expires * 1000) AND (row.max_uses = 0 OR row.uses < row.max_uses) AND `,
 		"row", row) + ancestorsLive(row, ancestors)
 }
 
@@ -60,34 +61,39 @@ var (
 
 	checkIssueText = `
 		SELECT EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $4),
-			(SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id = $3 AND ` + liveText + `),
-			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + liveText + `),
+			(SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
+			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
 			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + isLive("{ledger}", token.MaxAncestors-1) + `)`
 	pruneText = `
-		DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND (NOT (` + liveText + `) OR key_id <> $3 AND id NOT IN (
-			SELECT id FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id <> $3
-			ORDER BY issued DESC, id LIMIT $4))`
+		DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND (NOT (` + liveText + `) OR
+			key_id NOT IN (SELECT {each}($3)) AND issued < CAST($4 AS bigint) - 3600)`
 	checkText = `SELECT maker, maker_app, parent FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
 	debitText = `UPDATE {ledger} SET uses = uses + 1 WHERE ` + sameText + ` AND ` + liveText + ` RETURNING maker, maker_app, parent`
 
-	revokeText       = `DELETE FROM {ledger} WHERE client_key = $1 AND id = $2 RETURNING ` + liveText
-	countSubjectText = `SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND ` + liveText
+	revokeText = `
+		DELETE FROM {ledger} WHERE client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')
+		RETURNING ` + liveText
+	countSubjectText = `SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3 AND ` + liveText
 	listText         = `
 		SELECT id, key_id, uses, max_uses, issued, expires, maker, maker_app, parent FROM {ledger}
-		WHERE client_key = $1 AND subject = $2 AND ` + liveText + ` ORDER BY issued, id`
+		WHERE client_key = $1 AND subject = $2 AND org = $3 AND ` + liveText + ` ORDER BY issued, id`
 )
 
 // Issue implements token.Ledger.
-func (l *Ledger) Issue(ctx context.Context, r token.Record, limit int) error {
+func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
+	kids := append([]string{r.KeyID}, verifying...)
 	switch {
-	case !storable(r.ClientKey, r.ID, r.Subject, r.KeyID, r.Maker, r.MakerApp):
+	case !storable(r.Org, r.ClientKey, r.ID, r.Subject, r.Maker, r.MakerApp), !storable(kids...):
 		return errors.New("sqlstore: issue: a name is not UTF-8 or has a zero byte")
 	case r.MaxUses < 0:
 		return errors.New("sqlstore: issue: a negative use count")
 	case !storable(r.Parent):
 		return fmt.Errorf("sqlstore: issue: %w", token.ErrRevoked)
 	}
-	err := l.store.transact(ctx, subjectLock(r.ClientKey, r.Subject), func(q conn) error { return l.issue(ctx, q, r, limit) })
+	keys, err := json.Marshal(kids)
+	if err == nil {
+		err = l.store.transact(ctx, subjectLock(r.ClientKey, r.Subject), func(q conn) error { return l.issue(ctx, q, r, string(keys), limit) })
+	}
 	if err != nil {
 		return failed("issue", err)
 	}
@@ -101,19 +107,19 @@ func subjectLock(clientKey, subject string) string {
 	return "ledger\x00" + clientKey + "\x00" + subject
 }
 
-func (l *Ledger) issue(ctx context.Context, q conn, r token.Record, limit int) error {
-	if err := l.vet(ctx, q, r, limit); err != nil {
+// issue adds a record. keys is a JSON array of the keys that verify.
+func (l *Ledger) issue(ctx context.Context, q conn, r token.Record, keys string, limit int) error {
+	if err := l.vet(ctx, q, r, keys, limit); err != nil {
 		return err
 	}
-	// Delete the subject's dead records. Of the records of other keys, keep the latest.
-	if _, err := q.exec(ctx, pruneText, r.ClientKey, r.Subject, r.KeyID, limit); err != nil {
+	if _, err := q.exec(ctx, pruneText, r.ClientKey, r.Subject, keys, r.Issued.Unix()); err != nil {
 		return err
 	}
 	// Another subject may get the same id at this moment: the primary key refuses it.
 	_, err := q.exec(ctx, `
-		INSERT INTO {ledger} (client_key, id, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent)
-		VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10)`,
-		r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Issued.Unix(), seconds(r.Expires), r.Maker, r.MakerApp, r.Parent)
+		INSERT INTO {ledger} (client_key, id, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent, org)
+		VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10, $11)`,
+		r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Issued.Unix(), seconds(r.Expires), r.Maker, r.MakerApp, r.Parent, r.Org)
 	if err != nil || r.Parent == "" {
 		return err
 	}
@@ -124,10 +130,10 @@ func (l *Ledger) issue(ctx context.Context, q conn, r token.Record, limit int) e
 
 // vet returns an error if r must not be issued. It does not lock the parent. If the
 // parent is revoked after this look-up, the new record is dead as well.
-func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, limit int) error {
+func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, limit int) error {
 	var known, parentLives, parentMayMake bool
 	var live int
-	err := q.row(ctx, checkIssueText, r.ClientKey, r.Subject, r.KeyID, r.ID, r.Parent).
+	err := q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent).
 		Scan(&known, &live, &parentLives, &parentMayMake)
 	switch {
 	case err != nil:
@@ -182,16 +188,16 @@ func (l *Ledger) refusal(ctx context.Context, r token.Record) error {
 }
 
 // Revoke implements token.Ledger.
-func (l *Ledger) Revoke(ctx context.Context, clientKey, id string) error {
+func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	if id == "" {
 		return token.ErrEphemeral
 	}
-	if !storable(clientKey, id) {
+	if !storable(of.Org, of.ClientKey, of.Subject, id) {
 		return token.ErrNotFound
 	}
 	var live bool
 	err := l.store.write(ctx, func(q conn) error {
-		return q.one(ctx, revokeText, []any{clientKey, id}, &live)
+		return q.one(ctx, revokeText, []any{of.ClientKey, id, of.Org, of.Subject}, &live)
 	})
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !live {
 		err = token.ErrNotFound
@@ -200,16 +206,19 @@ func (l *Ledger) Revoke(ctx context.Context, clientKey, id string) error {
 }
 
 // RevokeSubject implements token.Ledger.
-func (l *Ledger) RevokeSubject(ctx context.Context, clientKey, subject string) (live int, err error) {
-	if !storable(clientKey, subject) {
+func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, err error) {
+	switch {
+	case of.Subject == "":
+		return 0, errors.New("sqlstore: revoke a subject: the subject is empty")
+	case !storable(of.Org, of.ClientKey, of.Subject):
 		return 0, nil
 	}
-	err = l.store.transact(ctx, subjectLock(clientKey, subject), func(q conn) error {
+	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {
 		// Count before deleting: one record may be the parent of another.
-		if err := q.row(ctx, countSubjectText, clientKey, subject).Scan(&live); err != nil {
+		if err := q.row(ctx, countSubjectText, of.ClientKey, of.Subject, of.Org).Scan(&live); err != nil {
 			return err
 		}
-		_, err := q.exec(ctx, `DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2`, clientKey, subject)
+		_, err := q.exec(ctx, `DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3`, of.ClientKey, of.Subject, of.Org)
 		return err
 	})
 	if err != nil {
@@ -219,12 +228,12 @@ func (l *Ledger) RevokeSubject(ctx context.Context, clientKey, subject string) (
 }
 
 // List implements token.Ledger.
-func (l *Ledger) List(ctx context.Context, clientKey, subject string) ([]token.Record, error) {
-	if !storable(clientKey, subject) {
+func (l *Ledger) List(ctx context.Context, of token.Holder) ([]token.Record, error) {
+	if !storable(of.Org, of.ClientKey, of.Subject) {
 		return []token.Record{}, nil
 	}
-	records, err := list(ctx, l.store, listText, []any{clientKey, subject}, func(rows *sql.Rows) (token.Record, error) {
-		r := token.Record{ClientKey: clientKey, Subject: subject}
+	records, err := list(ctx, l.store, listText, []any{of.ClientKey, of.Subject, of.Org}, func(rows *sql.Rows) (token.Record, error) {
+		r := token.Record{Org: of.Org, ClientKey: of.ClientKey, Subject: of.Subject}
 		var issued int64
 		var expires sql.NullInt64
 		err := rows.Scan(&r.ID, &r.KeyID, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent)

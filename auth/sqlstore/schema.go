@@ -17,11 +17,11 @@ const defaultPrefix = "tenantkit_"
 var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 var tables = []string{
-	"schema", "replays", "ledger", "keys", "credentials", "formers", "sessions", "attempts", "factors",
+	"schema", "replays", "ledger", "keys", "former_keys", "credentials", "formers", "sessions", "attempts", "factors",
 }
 
 // version is the version of schema.
-const version = 3
+const version = 4
 
 // schema creates the tables of the present version. It may run again. In SQLite new
 // tables are STRICT. Tables of earlier versions stay as they are: their columns have
@@ -51,6 +51,7 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 	maker {text} NOT NULL DEFAULT '',     -- account
 	maker_app {text} NOT NULL DEFAULT '', -- client key
 	parent {text} NOT NULL DEFAULT '',    -- id; empty: none
+	org {text},                -- NULL: unknown; such a record is dead
 	PRIMARY KEY (client_key, id)
 ){strict};
 CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject);
@@ -68,6 +69,7 @@ CREATE TABLE IF NOT EXISTS {keys} (
 ){strict};
 CREATE INDEX IF NOT EXISTS {keys}_org ON {keys} (org);
 
+` + formerKeysTable + `
 -- Signing secrets.
 CREATE TABLE IF NOT EXISTS {credentials} (
 	client_key {text} PRIMARY KEY,
@@ -76,6 +78,7 @@ CREATE TABLE IF NOT EXISTS {credentials} (
 	sealed {bytes} NOT NULL,  -- the secret
 	restrictions {text} NOT NULL -- JSON
 ){strict};
+CREATE INDEX IF NOT EXISTS {credentials}_org ON {credentials} (org, client_key);
 
 ` + formersTable + `
 CREATE TABLE IF NOT EXISTS {sessions} (
@@ -128,6 +131,23 @@ CREATE TABLE IF NOT EXISTS {formers} (
 	PRIMARY KEY (client_key, id)
 ){strict};
 CREATE INDEX IF NOT EXISTS {formers}_ends ON {formers} (ends);
+`
+
+// formerKeysTable creates {former_keys}. The upgrade from version 3 runs it, too.
+//
+// A former key names the pair that has followed it. If any program replaces or deletes
+// that pair, the former key is dead with it, even if the program is of an earlier
+// version and does not know this table.
+const formerKeysTable = `-- Former public keys of the apps in {keys} that still verify.
+CREATE TABLE IF NOT EXISTS {former_keys} (
+	key_id {text} PRIMARY KEY,
+	client_key {text} NOT NULL,
+	present {text} NOT NULL,  -- the key_id in {keys}; beside another one this key is dead
+	public {bytes} NOT NULL,  -- PKIX
+	ends {int} NOT NULL      -- Unix milliseconds
+){strict};
+CREATE INDEX IF NOT EXISTS {former_keys}_client_key ON {former_keys} (client_key);
+CREATE INDEX IF NOT EXISTS {former_keys}_ends ON {former_keys} (ends);
 `
 
 const schemaTable = `CREATE TABLE IF NOT EXISTS {schema} (

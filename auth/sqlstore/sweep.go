@@ -42,6 +42,8 @@ var deleteExpired = []string{
 	`DELETE FROM {attempts} WHERE key IN (
 		SELECT key FROM {attempts} WHERE latest <= (SELECT {now} - 86400000) * 1000000 ORDER BY latest LIMIT $1 {skip})`,
 	deadFormersText,
+	`DELETE FROM {former_keys} WHERE key_id IN (
+		SELECT key_id FROM {former_keys} WHERE ends <= (SELECT {now}) ORDER BY ends LIMIT $1 {skip})`,
 }
 
 // deadDescendantsText checks the $1 records that follow the client key $2 and the

@@ -13,6 +13,7 @@ import (
 var upgrades = [version - 1]func(context.Context, conn) error{
 	addLineage,
 	moveFormers,
+	toVersion4,
 }
 
 func addLineage(ctx context.Context, q conn) error {
@@ -68,4 +69,17 @@ func addFormers(ctx context.Context, q conn, clientKey, org, text string) error 
 		}
 	}
 	return nil
+}
+
+// toVersion4 adds the owner of each record of the ledger, and the former keys of apps.
+//
+// A program of the version before that still runs adds records without an org. They are
+// dead: nobody could revoke them by their owner. So are the records of an app whose key
+// pair is not in {keys}, because their org is unknown.
+func toVersion4(ctx context.Context, q conn) error {
+	return q.execAll(ctx, `
+ALTER TABLE {ledger} ADD COLUMN org {text};
+UPDATE {ledger} SET org = (SELECT org FROM {keys} WHERE {keys}.client_key = {ledger}.client_key);
+CREATE INDEX IF NOT EXISTS {credentials}_org ON {credentials} (org, client_key);
+`+formerKeysTable)
 }

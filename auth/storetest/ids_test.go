@@ -110,11 +110,11 @@ func (s factorsOfUUIDs) Save(ctx context.Context, org, account string, f session
 // ledgerOfUUIDs has subjects and makers that are accounts.
 type ledgerOfUUIDs struct{ *token.MemoryLedger }
 
-func (s ledgerOfUUIDs) Issue(ctx context.Context, r token.Record, limit int) error {
-	if err := mustBeUUIDs(r.Subject, r.Maker); err != nil {
+func (s ledgerOfUUIDs) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
+	if err := mustBeUUIDs(r.Org, r.Subject, r.Maker); err != nil {
 		return err
 	}
-	return s.MemoryLedger.Issue(ctx, r, limit)
+	return s.MemoryLedger.Issue(ctx, r, verifying, limit)
 }
 
 func (s ledgerOfUUIDs) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
@@ -124,16 +124,16 @@ func (s ledgerOfUUIDs) Spend(ctx context.Context, r token.Record) (token.Lineage
 	return s.MemoryLedger.Spend(ctx, r)
 }
 
-func (s ledgerOfUUIDs) RevokeSubject(ctx context.Context, clientKey, subject string) (int, error) {
-	if err := mustBeUUIDs(subject); err != nil {
+func (s ledgerOfUUIDs) RevokeSubject(ctx context.Context, of token.Holder) (int, error) {
+	if err := mustBeUUIDs(of.Org, of.Subject); err != nil {
 		return 0, err
 	}
-	return s.MemoryLedger.RevokeSubject(ctx, clientKey, subject)
+	return s.MemoryLedger.RevokeSubject(ctx, of)
 }
 
-func (s ledgerOfUUIDs) List(ctx context.Context, clientKey, subject string) ([]token.Record, error) {
-	if err := mustBeUUIDs(subject); err != nil {
+func (s ledgerOfUUIDs) List(ctx context.Context, of token.Holder) ([]token.Record, error) {
+	if err := mustBeUUIDs(of.Org, of.Subject); err != nil {
 		return nil, err
 	}
-	return s.MemoryLedger.List(ctx, clientKey, subject)
+	return s.MemoryLedger.List(ctx, of)
 }

@@ -9,12 +9,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/token"
 )
 
 // KeyStore is a store of key pairs. It has what the Guard calls, and the verbs that
-// add, expose and delete an app's pair. token.MemoryKeys is the reference
+// add, rotate, expose and delete an app's pair. token.MemoryKeys is the reference
 // implementation.
 type KeyStore interface {
 	token.Keys
@@ -22,8 +23,10 @@ type KeyStore interface {
 	token.Exposed
 
 	Put(ctx context.Context, pair *token.KeyPair) error
-	Expose(ctx context.Context, clientKey string, exposed bool) error
-	Delete(ctx context.Context, clientKey string) error
+	Generate(ctx context.Context, org, clientKey string) (*token.PublicKey, error)
+	Rotate(ctx context.Context, org, clientKey string, overlap time.Duration) (*token.PublicKey, error)
+	Expose(ctx context.Context, org, clientKey string, exposed bool) error
+	Delete(ctx context.Context, org, clientKey string) error
 }
 
 // Keys checks the contracts of token.Keys, token.Signers and token.Exposed. Each
@@ -47,10 +50,19 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 		{"K02 a set of exposed keys is one state", testExposedWhole},
 		{"what is put stays the caller's own", testKeyAliasing},
 		{"kids and client keys that look alike are apart", testKeyNames},
+		{"a rotated key verifies until its end", testRotated},
+		{"K16 an overlap that is out of range changes nothing", testOverlapRange},
+		{"K16 eight former keys are the most", testMostFormers},
+		{"K17 verbs with a client key of another org change nothing", testKeysOfAnotherOrg},
+		{"K18 replacing or deleting a pair ends its former keys", testFormersEnd},
+		{"a former key has one owner", testFormerHasOwner},
+		{"rotations at once lose no key", testRotateRace},
+		{"a rotation leaves no moment without a key", testRotateWhileReading},
+		{"former keys are exposed with their app", testFormersExposed},
 		{"a look-up whose context has ended finds no absence", testKeysContext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.test(t, &keys{KeyStore: open(t), org: random()})
+			c.test(t, &keys{KeyStore: open(t), f: f, org: random()})
 		})
 	}
 }
@@ -58,6 +70,7 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 // keys is a store of key pairs, with an org that no other subtest uses.
 type keys struct {
 	KeyStore
+	f   Features
 	org string
 }
 
@@ -74,7 +87,7 @@ func (k *keys) pair(t *testing.T, app string) *token.KeyPair {
 	pair := takePair(t)
 	pair.ClientKey, pair.Org = app, k.org
 	t.Cleanup(func() {
-		if err := k.Delete(context.WithoutCancel(t.Context()), pair.ClientKey); err != nil && !errors.Is(err, token.ErrNotFound) {
+		if err := k.Delete(context.WithoutCancel(t.Context()), pair.Org, pair.ClientKey); err != nil && !errors.Is(err, token.ErrNotFound) {
 			t.Errorf("Delete: %v", err)
 		}
 		pool.mu.Lock()
@@ -122,7 +135,7 @@ func (k *keys) public(t *testing.T, what, kid string, want error) *token.PublicK
 }
 
 func sameKey(a, b *token.PublicKey) bool {
-	return a.KeyID == b.KeyID && a.ClientKey == b.ClientKey && a.Org == b.Org && a.Exposed == b.Exposed && a.Key.Equal(b.Key)
+	return a.KeyID == b.KeyID && a.ClientKey == b.ClientKey && a.Org == b.Org && a.Exposed == b.Exposed && a.Ends.Equal(b.Ends) && a.Key.Equal(b.Key)
 }
 
 func testKeyFound(t *testing.T, k *keys) {
@@ -147,8 +160,8 @@ func testNoKeys(t *testing.T, k *keys) {
 		k.public(t, fmt.Sprintf("kid %.40q", kid), kid, token.ErrNotFound)
 		_, err := k.Signer(t.Context(), kid)
 		expect(t, fmt.Sprintf("Signer of %.40q", kid), err, token.ErrNoKeyPair)
-		expect(t, "Delete", k.Delete(t.Context(), kid), token.ErrNotFound)
-		expect(t, "Expose", k.Expose(t.Context(), kid, true), token.ErrNotFound)
+		expect(t, "Delete", k.Delete(t.Context(), k.org, kid), token.ErrNotFound)
+		expect(t, "Expose", k.Expose(t.Context(), k.org, kid, true), token.ErrNotFound)
 	}
 	if list, err := k.Exposed(t.Context(), k.org); len(list) != 0 || err != nil {
 		t.Errorf("Exposed = %v, %v", list, err)
@@ -170,11 +183,11 @@ func testReplaced(t *testing.T, k *keys) {
 
 func testKeyDeleted(t *testing.T, k *keys) {
 	pair := k.put(t, random())
-	expect(t, "Delete", k.Delete(t.Context(), pair.ClientKey), nil)
+	expect(t, "Delete", k.Delete(t.Context(), pair.Org, pair.ClientKey), nil)
 	k.public(t, "deleted", pair.KeyID, token.ErrNotFound)
 	_, err := k.Signer(t.Context(), pair.ClientKey)
 	expect(t, "Signer", err, token.ErrNoKeyPair)
-	expect(t, "Delete again", k.Delete(t.Context(), pair.ClientKey), token.ErrNotFound)
+	expect(t, "Delete again", k.Delete(t.Context(), pair.Org, pair.ClientKey), token.ErrNotFound)
 }
 
 func testReplaceRace(t *testing.T, k *keys) {
@@ -255,9 +268,9 @@ func testOneOwner(t *testing.T, k *keys) {
 		t.Error("the pair has moved")
 	}
 	expect(t, "the owner again", k.Put(t.Context(), pair), nil)
-	expect(t, "Delete", k.Delete(t.Context(), pair.ClientKey), nil)
+	expect(t, "Delete", k.Delete(t.Context(), pair.Org, pair.ClientKey), nil)
 	expect(t, "once it is free", k.Put(t.Context(), &thief), nil)
-	expect(t, "Delete", k.Delete(t.Context(), thief.ClientKey), nil)
+	expect(t, "Delete", k.Delete(t.Context(), thief.Org, thief.ClientKey), nil)
 }
 
 func testOwnerRace(t *testing.T, k *keys) {
@@ -273,7 +286,7 @@ func testOwnerRace(t *testing.T, k *keys) {
 		}
 		owners++
 		k.public(t, "the owner's", pairs[i].KeyID, nil)
-		expect(t, "Delete", k.Delete(t.Context(), pairs[i].ClientKey), nil)
+		expect(t, "Delete", k.Delete(t.Context(), pairs[i].Org, pairs[i].ClientKey), nil)
 	}
 	if owners != 1 {
 		t.Errorf("%d owners", owners)
@@ -300,9 +313,9 @@ func testExposed(t *testing.T, k *keys) {
 	elsewhere := *k.pair(t, random())
 	elsewhere.Org, elsewhere.Exposed = random(), true
 	expect(t, "Put", k.Put(t.Context(), &elsewhere), nil)
-	t.Cleanup(func() { k.Delete(context.WithoutCancel(t.Context()), elsewhere.ClientKey) })
+	t.Cleanup(func() { k.Delete(context.WithoutCancel(t.Context()), elsewhere.Org, elsewhere.ClientKey) })
 	for _, pair := range []*token.KeyPair{b, a} {
-		expect(t, "Expose", k.Expose(t.Context(), pair.ClientKey, true), nil)
+		expect(t, "Expose", k.Expose(t.Context(), pair.Org, pair.ClientKey, true), nil)
 	}
 	want := []string{a.ClientKey, b.ClientKey}
 	for range 3 {
@@ -314,11 +327,11 @@ func testExposed(t *testing.T, k *keys) {
 	if public := k.public(t, "one that is not exposed", hidden.KeyID, nil); public != nil && public.Exposed {
 		t.Error("exposed without being asked to")
 	}
-	expect(t, "Expose no longer", k.Expose(t.Context(), a.ClientKey, false), nil)
+	expect(t, "Expose no longer", k.Expose(t.Context(), k.org, a.ClientKey, false), nil)
 	if got := k.exposed(t, k.org); !slices.Equal(got, want[1:]) {
 		t.Errorf("exposed %q, want %q", got, want[1:])
 	}
-	expect(t, "Delete", k.Delete(t.Context(), b.ClientKey), nil)
+	expect(t, "Delete", k.Delete(t.Context(), k.org, b.ClientKey), nil)
 	if got := k.exposed(t, k.org); len(got) != 0 {
 		t.Errorf("exposed %q after it was deleted", got)
 	}
@@ -359,6 +372,7 @@ func testExposedWhole(t *testing.T, k *keys) {
 func testKeyAliasing(t *testing.T, k *keys) {
 	pair := k.pair(t, random())
 	given := *pair
+	given.Ends, given.Former = k.f.now(), []string{random()} // not a caller's to set
 	expect(t, "Put", k.Put(t.Context(), &given), nil)
 	given.ClientKey, given.Org, given.KeyID = random(), random(), random()
 	if public := k.public(t, "after the caller altered it", pair.KeyID, nil); public != nil && !sameKey(public, &pair.PublicKey) {
@@ -368,7 +382,7 @@ func testKeyAliasing(t *testing.T, k *keys) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !sameKey(&signer.PublicKey, &pair.PublicKey) {
+	if !sameKey(&signer.PublicKey, &pair.PublicKey) || signer.Former != nil {
 		t.Errorf("Signer = %+v, want %+v", signer.PublicKey, pair.PublicKey)
 	}
 }
@@ -378,7 +392,7 @@ func testKeyNames(t *testing.T, k *keys) {
 	for _, alike := range []string{strings.ToLower(pair.ClientKey), strings.ToUpper(pair.ClientKey), pair.ClientKey + " ", "%", pair.ClientKey[:3] + "%"} {
 		_, err := k.Signer(t.Context(), alike)
 		expect(t, "Signer of "+alike, err, token.ErrNoKeyPair)
-		expect(t, "Delete of "+alike, k.Delete(t.Context(), alike), token.ErrNotFound)
+		expect(t, "Delete of "+alike, k.Delete(t.Context(), k.org, alike), token.ErrNotFound)
 	}
 	for _, alike := range []string{strings.ToLower(pair.KeyID), strings.ToUpper(pair.KeyID), pair.KeyID + "=", pair.KeyID + " ", "%"} {
 		k.public(t, "kid "+alike, alike, token.ErrNotFound)

@@ -36,6 +36,10 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"T20 revoking a subject ends its tokens, used ones too, and no others", testRevokeSubject},
 		{"T21 issuing at once stays within the limit", testLimitRace},
 		{"T21 the limit is for live records of one app, subject and key", testLimit},
+		{"T21 the limit is for the records of all keys that verify", testLimitOverKeys},
+		{"T34 records of keys that an issue does not name are kept for an hour", testKeptForAnHour},
+		{"T35 verbs of another org, app or subject find nothing", testOtherHolders},
+		{"T35 a subject must be named to be revoked", testNoSubject},
 		{"names that look alike are apart", testLedgerNames},
 		{"lineage comes back", testLineage},
 		{"M07 a token made by a revoked one", testMadeByRevoked},
@@ -48,11 +52,12 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"M07 revoking a token while it makes others", testRevokeWhileMaking},
 		{"M07 a token made by one of another app", testMadeByAnotherApp},
 		{"M07 makers whose names look alike", testMakerNames},
+		{"M20 a token whose maker's key was replaced meanwhile", testMadeByReplacedKey},
 		{"M08 five makers in a row", testTooDeep},
 		{"calls whose context has ended change nothing", testLedgerContext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.test(t, &ledger{Ledger: open(t), f: f, app: random(), subject: f.account(), key: random()})
+			c.test(t, &ledger{Ledger: open(t), f: f, org: f.org(), app: random(), subject: f.account(), key: random()})
 		})
 	}
 }
@@ -60,8 +65,13 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 // ledger is a token.Ledger, with names that no other subtest uses.
 type ledger struct {
 	token.Ledger
-	f                 Features
-	app, subject, key string
+	f                      Features
+	org, app, subject, key string
+}
+
+// of returns the holder of the records of a subject.
+func (l *ledger) of(subject string) token.Holder {
+	return token.Holder{Org: l.org, ClientKey: l.app, Subject: subject}
 }
 
 const many = 1000
@@ -69,7 +79,7 @@ const many = 1000
 // record returns a permanent record, issued now.
 func (l *ledger) record() token.Record {
 	return token.Record{
-		ID: random(), ClientKey: l.app, Subject: l.subject, KeyID: l.key,
+		ID: random(), Org: l.org, ClientKey: l.app, Subject: l.subject, KeyID: l.key,
 		Issued: l.f.now().UTC().Truncate(time.Second),
 	}
 }
@@ -81,7 +91,7 @@ func (l *ledger) issue(t *testing.T, change func(*token.Record)) token.Record {
 	if change != nil {
 		change(&r)
 	}
-	if err := l.Issue(t.Context(), r, many); err != nil {
+	if err := l.Issue(t.Context(), r, nil, many); err != nil {
 		t.Fatalf("Issue: %v", err)
 	}
 	return r
@@ -100,7 +110,7 @@ func (l *ledger) spend(t *testing.T, what string, r token.Record, want ...error)
 
 func (l *ledger) list(t *testing.T, app, subject string) []token.Record {
 	t.Helper()
-	list, err := l.List(t.Context(), app, subject)
+	list, err := l.List(t.Context(), token.Holder{Org: l.org, ClientKey: app, Subject: subject})
 	if err != nil {
 		t.Fatalf("List: %v", err)
 	}
@@ -222,7 +232,7 @@ func testExpiry(t *testing.T, l *ledger) {
 	counted := l.issue(t, func(r *token.Record) { r.Expires, r.MaxUses = expires, 5 })
 	l.spend(t, "permanent, before", r, nil)
 	l.spend(t, "limited, before", counted, nil)
-	expect(t, "Issue at the limit", l.Issue(t.Context(), l.record(), 2), token.ErrTooMany)
+	expect(t, "Issue at the limit", l.Issue(t.Context(), l.record(), nil, 2), token.ErrTooMany)
 
 	l.f.pass(expires.Sub(l.f.now()) + 10*time.Millisecond)
 	l.spend(t, "permanent, after", r, token.ErrRevoked)
@@ -230,9 +240,9 @@ func testExpiry(t *testing.T, l *ledger) {
 	if ids := l.ids(t); len(ids) != 0 {
 		t.Errorf("listed: %q", ids)
 	}
-	expect(t, "Revoke", l.Revoke(t.Context(), l.app, r.ID), token.ErrNotFound)
-	expect(t, "Issue at the limit", l.Issue(t.Context(), l.record(), 1), nil)
-	if n, err := l.RevokeSubject(t.Context(), l.app, l.subject); n != 1 || err != nil {
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), r.ID), token.ErrNotFound)
+	expect(t, "Issue at the limit", l.Issue(t.Context(), l.record(), nil, 1), nil)
+	if n, err := l.RevokeSubject(t.Context(), l.of(l.subject)); n != 1 || err != nil {
 		t.Errorf("RevokeSubject = %d, %v, want the live one", n, err)
 	}
 }
@@ -248,21 +258,21 @@ func testLedgerContext(t *testing.T, l *ledger) {
 		}
 		return err != nil
 	}
-	if r := l.record(); refused("Issue", l.Issue(ctx, r, many)) {
+	if r := l.record(); refused("Issue", l.Issue(ctx, r, nil, many)) {
 		l.spend(t, "what was not issued", r, token.ErrRevoked)
 	}
 	if r := l.issue(t, limited(1)); refused("Spend", l.use(ctx, r)) {
 		l.spend(t, "the one use", r, nil)
 	}
 	r := l.issue(t, nil)
-	if refused("Revoke", l.Revoke(ctx, l.app, r.ID)) {
+	if refused("Revoke", l.Revoke(ctx, l.of(""), r.ID)) {
 		l.spend(t, "what was not revoked", r, nil)
 	}
 	r = l.issue(t, nil)
-	if _, err := l.RevokeSubject(ctx, l.app, l.subject); refused("RevokeSubject", err) {
+	if _, err := l.RevokeSubject(ctx, l.of(l.subject)); refused("RevokeSubject", err) {
 		l.spend(t, "what was not revoked with its subject", r, nil)
 	}
-	if list, err := l.List(ctx, l.app, l.subject); refused("List", err) && list != nil {
+	if list, err := l.List(ctx, l.of(l.subject)); refused("List", err) && list != nil {
 		t.Error("List returns records beside an error")
 	}
 }

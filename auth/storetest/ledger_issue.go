@@ -13,7 +13,7 @@ func testIssueTwice(t *testing.T, l *ledger) {
 	again := r
 	again.MaxUses, again.Subject = 5, l.f.account()
 	for _, twin := range []token.Record{r, again} {
-		if err := l.Issue(t.Context(), twin, many); err == nil || errors.Is(err, token.ErrTooMany) {
+		if err := l.Issue(t.Context(), twin, nil, many); err == nil || errors.Is(err, token.ErrTooMany) {
 			t.Errorf("Issue of an id that is there: error %v", err)
 		}
 	}
@@ -21,17 +21,17 @@ func testIssueTwice(t *testing.T, l *ledger) {
 	l.spend(t, "the record", r, nil)
 	elsewhere := r
 	elsewhere.ClientKey = random()
-	expect(t, "the id for another app", l.Issue(t.Context(), elsewhere, many), nil)
+	expect(t, "the id for another app", l.Issue(t.Context(), elsewhere, nil, many), nil)
 }
 
 func testNegativeUses(t *testing.T, l *ledger) {
 	r := l.record()
 	r.MaxUses = -1
-	if err := l.Issue(t.Context(), r, 1); err == nil || errors.Is(err, token.ErrTooMany) {
+	if err := l.Issue(t.Context(), r, nil, 1); err == nil || errors.Is(err, token.ErrTooMany) {
 		t.Errorf("Issue: error %v", err)
 	}
 	l.spend(t, "the record", r, token.ErrRevoked)
-	expect(t, "another record, of a limit of one", l.Issue(t.Context(), l.record(), 1), nil)
+	expect(t, "another record, of a limit of one", l.Issue(t.Context(), l.record(), nil, 1), nil)
 }
 
 func testIssueTwiceRace(t *testing.T, l *ledger) {
@@ -39,7 +39,7 @@ func testIssueTwiceRace(t *testing.T, l *ledger) {
 	errs := atOnce(crowd, func(i int) error {
 		twin := r
 		twin.Subject = subjects[i%4]
-		return l.Issue(t.Context(), twin, many)
+		return l.Issue(t.Context(), twin, nil, many)
 	})
 	issued := 0
 	for _, err := range errs {
@@ -57,7 +57,7 @@ func testIssueTwiceRace(t *testing.T, l *ledger) {
 
 func testLimitRace(t *testing.T, l *ledger) {
 	const limit = 10
-	errs := atOnce(crowd, func(int) error { return l.Issue(t.Context(), l.record(), limit) })
+	errs := atOnce(crowd, func(int) error { return l.Issue(t.Context(), l.record(), nil, limit) })
 	if n := tally(t, errs, token.ErrTooMany); n != limit {
 		t.Errorf("%d issued, want %d", n, limit)
 	}
@@ -71,7 +71,7 @@ func testLimit(t *testing.T, l *ledger) {
 		t.Helper()
 		r := l.record()
 		change(&r)
-		expect(t, what, l.Issue(t.Context(), r, 2), want)
+		expect(t, what, l.Issue(t.Context(), r, nil, 2), want)
 		return r
 	}
 	same := func(*token.Record) {}
@@ -84,12 +84,12 @@ func testLimit(t *testing.T, l *ledger) {
 	l.spend(t, "the one use", first, nil)
 	issue("in place of the spent one", same, nil)
 	issue("and one more", same, token.ErrTooMany)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.app, second.ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), second.ID), nil)
 	issue("in place of the revoked one", same, nil)
 	issue("and one more", same, token.ErrTooMany)
 	none := l.record()
 	none.Subject = l.f.account()
-	expect(t, "where none is allowed", l.Issue(t.Context(), none, 0), token.ErrTooMany)
+	expect(t, "where none is allowed", l.Issue(t.Context(), none, nil, 0), token.ErrTooMany)
 }
 
 func testLedgerNames(t *testing.T, l *ledger) {
@@ -105,7 +105,7 @@ func testLedgerNames(t *testing.T, l *ledger) {
 			r := l.record()
 			r.MaxUses = 1
 			of(&r, name)
-			if err := l.Issue(t.Context(), r, many); err != nil {
+			if err := l.Issue(t.Context(), r, nil, many); err != nil {
 				t.Fatalf("Issue for %q: %v", name, err)
 			}
 			records = append(records, r)

@@ -50,7 +50,7 @@ func (l *ledger) dead(t *testing.T, what string, r token.Record) {
 		}
 	}
 	l.barren(t, what, r, token.ErrRevoked)
-	expect(t, what+": Revoke", l.Revoke(t.Context(), r.ClientKey, r.ID), token.ErrNotFound)
+	expect(t, what+": Revoke", l.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
 }
 
 // barren fails unless Issue of a child of parent returns want and changes nothing.
@@ -58,10 +58,10 @@ func (l *ledger) barren(t *testing.T, what string, parent token.Record, want err
 	t.Helper()
 	child := l.child(parent)
 	child.ClientKey = parent.ClientKey
-	expect(t, what+": Issue of a child", l.Issue(t.Context(), child, many), want)
+	expect(t, what+": Issue of a child", l.Issue(t.Context(), child, nil, many), want)
 	l.spend(t, what+": a child that was not issued", child, token.ErrRevoked)
 	child.Parent = ""
-	expect(t, what+": its id without a parent", l.Issue(t.Context(), child, many), nil)
+	expect(t, what+": its id without a parent", l.Issue(t.Context(), child, nil, many), nil)
 }
 
 func testLineage(t *testing.T, l *ledger) {
@@ -99,7 +99,7 @@ func testMadeByRevoked(t *testing.T, l *ledger) {
 		for _, r := range row {
 			l.spend(t, "before", r, nil)
 		}
-		expect(t, "Revoke", l.Revoke(t.Context(), l.app, row[ended].ID), nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), row[ended].ID), nil)
 		for i, r := range slices.Backward(row) {
 			if i < ended {
 				l.spend(t, "an ancestor of the revoked one", r, nil)
@@ -114,10 +114,10 @@ func testMadeByRevoked(t *testing.T, l *ledger) {
 	orphan := l.child(token.Record{ID: random(), Subject: l.subject})
 	l.barren(t, "a parent that nobody issued", token.Record{ClientKey: l.app, ID: random()}, token.ErrRevoked)
 	orphan.Parent = orphan.ID
-	expect(t, "its own parent", l.Issue(t.Context(), orphan, many), token.ErrRevoked)
+	expect(t, "its own parent", l.Issue(t.Context(), orphan, nil, many), token.ErrRevoked)
 	for _, name := range []string{"zero\x00byte", "no UTF-8 \xff"} {
 		orphan.Parent = name
-		expect(t, fmt.Sprintf("the parent %q", name), l.Issue(t.Context(), orphan, many), token.ErrRevoked)
+		expect(t, fmt.Sprintf("the parent %q", name), l.Issue(t.Context(), orphan, nil, many), token.ErrRevoked)
 	}
 }
 
@@ -128,11 +128,11 @@ func testMadeByRevokedSubject(t *testing.T, l *ledger) {
 	second := l.make(t, row[2], of)
 	l.make(t, second, of)
 	l.make(t, ended[1], of)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.app, ended[0].ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), ended[0].ID), nil)
 
 	revoke := func(subject string, want int) {
 		t.Helper()
-		if n, err := l.RevokeSubject(t.Context(), l.app, subject); n != want || err != nil {
+		if n, err := l.RevokeSubject(t.Context(), l.of(subject)); n != want || err != nil {
 			t.Errorf("RevokeSubject = %d, %v, want %d", n, err, want)
 		}
 	}
@@ -186,7 +186,7 @@ func testDeadAncestorCostsNoUse(t *testing.T, l *ledger) {
 	row := l.row(t, 2)
 	child := l.make(t, row[1], limited(3))
 	l.spend(t, "before", child, nil)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.app, row[0].ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), row[0].ID), nil)
 	for range 5 {
 		if err := l.use(t.Context(), child); errors.Is(err, token.ErrExhausted) || !errors.Is(err, token.ErrRevoked) {
 			t.Errorf("Spend: error %v, want ErrRevoked", err)
@@ -201,15 +201,15 @@ func testLimitOfDescendants(t *testing.T, l *ledger) {
 		t.Helper()
 		r := l.record()
 		r.Subject, r.Parent = subject, parent
-		expect(t, what, l.Issue(t.Context(), r, 2), want)
+		expect(t, what, l.Issue(t.Context(), r, nil, 2), want)
 	}
 	issue("first", row[1].ID, nil)
 	issue("second", row[0].ID, nil)
 	issue("third", "", token.ErrTooMany)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.app, row[1].ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), row[1].ID), nil)
 	issue("in place of the child of the revoked one", "", nil)
 	issue("and one more", "", token.ErrTooMany)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.app, row[0].ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), row[0].ID), nil)
 	issue("in place of the child of the other", "", nil)
 	issue("and one more", "", token.ErrTooMany)
 }
@@ -237,9 +237,9 @@ func testRevokeMakerRace(t *testing.T, l *ledger) {
 // revokeEither revokes a record by itself, or its subject.
 func (l *ledger) revokeEither(t *testing.T, r token.Record, round int) error {
 	if round%2 == 0 {
-		return l.Revoke(t.Context(), l.app, r.ID)
+		return l.Revoke(t.Context(), l.of(""), r.ID)
 	}
-	_, err := l.RevokeSubject(t.Context(), l.app, r.Subject)
+	_, err := l.RevokeSubject(t.Context(), l.of(r.Subject))
 	return err
 }
 
@@ -267,7 +267,7 @@ func (l *ledger) makeUntil(t *testing.T, parent token.Record, ended *atomic.Bool
 	for {
 		late := ended.Load()
 		child := l.child(parent)
-		err := l.Issue(t.Context(), child, many)
+		err := l.Issue(t.Context(), child, nil, many)
 		if err == nil && late {
 			return errors.New("made by a token that was revoked")
 		}
@@ -297,11 +297,36 @@ func testMadeByAnotherApp(t *testing.T, l *ledger) {
 	here := l.issue(t, func(r *token.Record) { r.ID = elsewhere.ID })
 	child := l.make(t, here, nil)
 	theirs := l.make(t, elsewhere, func(r *token.Record) { r.ClientKey = elsewhere.ClientKey })
-	expect(t, "Revoke", l.Revoke(t.Context(), elsewhere.ClientKey, elsewhere.ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), elsewhere.Holder(), elsewhere.ID), nil)
 	l.spend(t, "made by that of the other app", child, nil)
 	l.dead(t, "made by the revoked one", theirs)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.app, here.ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), here.ID), nil)
 	l.dead(t, "made by the other, revoked too", child)
+}
+
+// testMadeByReplacedKey makes tokens with the key that has followed the one of their maker.
+func testMadeByReplacedKey(t *testing.T, l *ledger) {
+	parent, next := l.issue(t, nil), random()
+	for what, c := range map[string]struct {
+		verifying []string
+		want      error
+	}{
+		"replaced":                            {nil, token.ErrRevoked},
+		"replaced, beside another former key": {[]string{next, random()}, token.ErrRevoked},
+		"rotated":                             {[]string{next, parent.KeyID}, nil},
+	} {
+		child := l.child(parent)
+		child.KeyID = next
+		expect(t, what, l.Issue(t.Context(), child, c.verifying, many), c.want)
+		if c.want != nil {
+			l.spend(t, what+": the child", child, token.ErrRevoked)
+			continue
+		}
+		l.spend(t, what+": the child", child, nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), parent.Holder(), parent.ID), nil)
+		l.spend(t, what+", made by a revoked one", child, token.ErrRevoked)
+		parent = l.issue(t, nil)
+	}
 }
 
 func testMakerNames(t *testing.T, l *ledger) {
@@ -311,7 +336,7 @@ func testMakerNames(t *testing.T, l *ledger) {
 		children = append(children, l.make(t, parent, func(r *token.Record) { r.Maker, r.MakerApp = l.f.accountNamed(name), name }))
 	}
 	for i, child := range children {
-		expect(t, "Revoke", l.Revoke(t.Context(), l.app, child.Parent), nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), child.Parent), nil)
 		l.dead(t, fmt.Sprintf("made by %q", child.Parent), child)
 		for _, other := range children[i+1:] {
 			if got, err := l.Spend(t.Context(), other); got != other.Lineage || err != nil {

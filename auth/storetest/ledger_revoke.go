@@ -15,9 +15,9 @@ func testRevoke(t *testing.T, l *ledger) {
 	for _, uses := range []int64{0, 2} {
 		r := l.issue(t, limited(uses))
 		l.spend(t, "before", r, nil)
-		expect(t, "Revoke", l.Revoke(t.Context(), l.app, r.ID), nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), r.ID), nil)
 		l.spend(t, "after", r, token.ErrRevoked)
-		expect(t, "Revoke again", l.Revoke(t.Context(), l.app, r.ID), token.ErrNotFound)
+		expect(t, "Revoke again", l.Revoke(t.Context(), l.of(""), r.ID), token.ErrNotFound)
 		if ids := l.ids(t); len(ids) != 0 {
 			t.Errorf("listed: %q", ids)
 		}
@@ -49,7 +49,7 @@ func testRevokeRace(t *testing.T, l *ledger) {
 			if i > 0 {
 				return l.refusedAfter(t.Context(), r, &revoked)
 			}
-			err := l.Revoke(t.Context(), l.app, r.ID)
+			err := l.Revoke(t.Context(), l.of(""), r.ID)
 			revoked.Store(true)
 			return err
 		})
@@ -64,13 +64,13 @@ func testRevokeSubjectRace(t *testing.T, l *ledger) {
 		errs := atOnce(4, func(i int) error {
 			switch i {
 			case 0:
-				_, err := l.RevokeSubject(t.Context(), l.app, l.subject)
+				_, err := l.RevokeSubject(t.Context(), l.of(l.subject))
 				revoked.Store(true)
 				return err
 			case 1:
 				return l.refusedAfter(t.Context(), before, &revoked)
 			}
-			return l.Issue(t.Context(), l.record(), many)
+			return l.Issue(t.Context(), l.record(), nil, many)
 		})
 		tally(t, errs)
 		if slices.Contains(l.ids(t), before.ID) {
@@ -92,7 +92,7 @@ func testRevokeOther(t *testing.T, l *ledger) {
 		"one that is spent":      {l.app, spent.ID, token.ErrNotFound},
 		"an id with a zero byte": {l.app, r.ID + "\x00", token.ErrNotFound},
 	} {
-		expect(t, what, l.Revoke(t.Context(), c.app, c.id), c.want)
+		expect(t, what, l.Revoke(t.Context(), token.Holder{Org: l.org, ClientKey: c.app}, c.id), c.want)
 	}
 	l.spend(t, "afterwards", r, nil)
 }
@@ -113,10 +113,10 @@ func testRevokeSubject(t *testing.T, l *ledger) {
 		l.issue(t, func(r *token.Record) { r.Subject = l.f.account() }),
 		l.issue(t, func(r *token.Record) { r.ClientKey = random() }),
 	}
-	if n, err := l.RevokeSubject(t.Context(), l.app, l.f.account()); n != 0 || err != nil {
+	if n, err := l.RevokeSubject(t.Context(), l.of(l.f.account())); n != 0 || err != nil {
 		t.Errorf("RevokeSubject of an unknown one = %d, %v", n, err)
 	}
-	if n, err := l.RevokeSubject(t.Context(), l.app, l.subject); n != len(mine) || err != nil {
+	if n, err := l.RevokeSubject(t.Context(), l.of(l.subject)); n != len(mine) || err != nil {
 		t.Errorf("RevokeSubject = %d, %v, want %d", n, err, len(mine))
 	}
 	for _, r := range mine {

@@ -11,6 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 var accountPatch = envelope.Form{
@@ -115,7 +116,7 @@ func (h provisioning) shutOut(ctx context.Context, a *account) error {
 	apps, failed := h.store.listApps(ctx, a.Org)
 	err = errors.Join(err, failed)
 	for _, app := range apps {
-		_, failed := h.ledger.RevokeSubject(ctx, app.ClientKey, a.ID)
+		_, failed := h.ledger.RevokeSubject(ctx, token.Holder{Org: a.Org, ClientKey: app.ClientKey, Subject: a.ID})
 		err = errors.Join(err, storeFailed(failed))
 	}
 	return err

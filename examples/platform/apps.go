@@ -15,6 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // app is an app: what auth knows of it, and the platform's own property. Its
@@ -171,17 +172,47 @@ func (h apps) update(r *http.Request) (appReply, error) {
 	})
 }
 
-// generate gives an app a new key pair, and ends all its tokens.
-func (h apps) generate(r *http.Request) (appReply, error) {
+var keyPairForm = envelope.Form{{Path: "overlap", Kind: envelope.Integer}} // seconds
+
+// changeKeys gives an app a new key pair. All its tokens end at once, unless the request
+// names an overlap.
+func (h apps) changeKeys(r *http.Request) (appReply, error) {
 	a, err := h.find(r)
 	if err != nil {
 		return appReply{}, err
+	}
+	overlap, err := readOverlap(r)
+	if err != nil {
+		return appReply{}, err
+	}
+	if overlap > 0 {
+		return h.change(r, func(ctx context.Context, a *app) error { return h.keys.rotate(ctx, a, overlap) })
 	}
 	pair, err := newPair(a)
 	if err != nil {
 		return appReply{}, err
 	}
 	return h.change(r, func(ctx context.Context, a *app) error { return h.keys.replace(ctx, a, pair) })
+}
+
+// readOverlap reads a body, which may be missing. It returns 0 if no overlap is named. It
+// refuses 0: that somebody writes it need not mean that all tokens may end.
+func readOverlap(r *http.Request) (time.Duration, error) {
+	if !hasBody(r) {
+		return 0, nil
+	}
+	values, err := readValues(r, keyPairForm)
+	if err != nil {
+		return 0, err
+	}
+	seconds, given := values["overlap"].(int64)
+	if !given {
+		return 0, nil
+	}
+	if seconds < 1 || seconds > int64(token.MaxOverlap/time.Second) {
+		return 0, &auth.Error{Detail: auth.DetailOption, Path: "overlap", Reason: "must be 1 to 2592000 seconds"}
+	}
+	return time.Duration(seconds) * time.Second, nil
 }
 
 type secretReply struct {
@@ -204,7 +235,7 @@ func (h apps) rotate(r *http.Request) (envelope.Result[secretReply], error) {
 		if err != nil {
 			return err
 		}
-		secret, err = h.credentials.Rotate(ctx, a.ClientKey, grace)
+		secret, err = h.credentials.Rotate(ctx, a.Org, a.ClientKey, grace)
 		return storeFailed(err)
 	})
 	if err != nil {
@@ -246,7 +277,7 @@ func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 		return nil
 	}
 	var refused error
-	err := h.credentials.Restrict(ctx, a.ClientKey, func(c *signature.Credential) error {
+	err := h.credentials.Restrict(ctx, a.Org, a.ClientKey, func(c *signature.Credential) error {
 		before := new(*c)
 		changes.restrict(c)
 		refused = inFields(mayGive(ctx, a.ClientKey, before, *c), credentialFields)
@@ -307,10 +338,10 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 	if err != nil {
 		return done(err)
 	}
-	if err := h.credentials.Delete(r.Context(), a.ClientKey); err != nil && !auth.IsNotFound(err) {
+	if err := h.credentials.Delete(r.Context(), a.Org, a.ClientKey); err != nil && !auth.IsNotFound(err) {
 		return done(storeFailed(err))
 	}
-	if err := h.keys.remove(r.Context(), a.ClientKey); err != nil {
+	if err := h.keys.remove(r.Context(), a); err != nil {
 		return done(err)
 	}
 	return done(h.store.deleteApp(r.Context(), a.Org, a.ClientKey))
@@ -358,14 +389,17 @@ func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
 }
 
 func (h apps) summary(ctx context.Context, a *app) (appReply, error) {
-	kid, err := h.keys.kid(ctx, a.ClientKey)
-	return appReply{
+	reply := appReply{
 		Item:       envelope.Item{ID: a.ClientKey, Object: "app"},
 		Name:       a.Name,
 		Disabled:   a.Disabled,
 		ExposeKeys: a.ExposeKeys,
-		KeyID:      kid,
-	}, err
+	}
+	kids, err := h.keys.verifying(ctx, a.ClientKey)
+	if len(kids) > 0 {
+		reply.KeyID = kids[0]
+	}
+	return reply, err
 }
 
 // app returns an app of an org, even if it is disabled.

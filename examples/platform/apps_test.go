@@ -9,10 +9,14 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // signedBy is a request that another app signs.
@@ -147,6 +151,69 @@ func TestApps(t *testing.T) {
 			s.signedBy(t, app, "GET", "/accounts/me", "").ok(t)
 		}
 	})
+}
+
+// TestKeysThatOverlap changes the key pair of an app while its tokens are in use.
+func TestKeysThatOverlap(t *testing.T) {
+	s := start(t)
+	app := s.as(t, "", "POST", "/apps", `{"name":"x","exposeKeys":true}`).ok(t)
+	one := "/apps/" + app["_id"].(string)
+	pair := func(body string) string { return s.as(t, "", "POST", one+"/keypair", body).ok(t)["kid"].(string) }
+	mint := func() string {
+		data := s.as(t, "", "POST", one+"/tokens", wish(s.AccountID, `,"permanent":true`)).ok(t)["data"].(value)
+		return data["token"].(string)
+	}
+	works := func(what, token string, want bool) {
+		t.Helper()
+		if got := s.works(t, token); got != want {
+			t.Errorf("%s: accepted %v, want %v", what, got, want)
+		}
+	}
+	s.refused(t, s.as(t, "", "POST", one+"/keypair", `{"overlap":60}`), 404, "notFound.appRsa")
+	first := pair("")
+	before := mint()
+	works("at first", before, true)
+	for _, overlap := range []string{"0", "-1", "2592001", "9007199254740993"} {
+		fault := s.refused(t, s.as(t, "", "POST", one+"/keypair", `{"overlap":`+overlap+`}`), 400, "invalidArgument.option")
+		if fault["path"] != "overlap" {
+			t.Errorf("an overlap of %s: path %v", overlap, fault["path"])
+		}
+	}
+	for _, overlap := range []string{`"60"`, "1.5", "true", "[]", "null"} {
+		s.refused(t, s.as(t, "", "POST", one+"/keypair", `{"overlap":`+overlap+`}`), 400, "invalidArgument.body")
+	}
+	if kid := s.as(t, "", "GET", one, "").ok(t)["kid"]; kid != first {
+		t.Fatalf("after refusals the key is %v, want %s", kid, first)
+	}
+
+	second := pair(`{"overlap":2592000}`)
+	after := mint()
+	works("of the former key", before, true)
+	works("of the present key", after, true)
+	if kids := keyIDs(t, s); second == first || !slices.Contains(kids, first) || !slices.Contains(kids, second) {
+		t.Errorf("listed: %v", kids)
+	}
+	path := one + "/subjects/" + s.AccountID + "/tokens"
+	if listed := items(t, s.as(t, "", "GET", path, "").ok(t), false); len(listed) != 2 {
+		t.Errorf("%d tokens are listed, want 2", len(listed))
+	}
+	for range token.MaxFormers - 1 {
+		pair(`{"overlap":3600}`)
+	}
+	s.refused(t, s.as(t, "", "POST", one+"/keypair", `{"overlap":3600}`), 409, "conflict.unspecified")
+	works("of the first key", before, true)
+
+	last := pair(`{}`)
+	works("of a former key, afterwards", before, false)
+	works("of another, afterwards", after, false)
+	if kids := keyIDs(t, s); !slices.Contains(kids, last) || len(kids) != 2 {
+		t.Errorf("listed: %v", kids)
+	}
+	third := mint()
+	pair(`{"overlap":1}`)
+	works("before the end", third, true)
+	time.Sleep(1100 * time.Millisecond)
+	works("at the end", third, false)
 }
 
 func TestEndOfAnApp(t *testing.T) {

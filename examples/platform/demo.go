@@ -136,10 +136,10 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 		return nil, err
 	}
 	for _, to := range []struct {
-		secret    *string
-		clientKey string
-	}{{&f.ClientSecret, f.ClientKey}, {&f.OtherClientSecret, f.OtherClientKey}, {&f.NarrowClientSecret, f.NarrowClientKey}} {
-		secret, err := p.stores.credentials.Rotate(ctx, to.clientKey, rotationGrace)
+		secret         *string
+		org, clientKey string
+	}{{&f.ClientSecret, f.Org, f.ClientKey}, {&f.OtherClientSecret, f.OtherOrg, f.OtherClientKey}, {&f.NarrowClientSecret, f.Org, f.NarrowClientKey}} {
+		secret, err := p.stores.credentials.Rotate(ctx, to.org, to.clientKey, rotationGrace)
 		if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)))
 	mux.HandleFunc("PATCH /apps/{key}", update, reply(administrators(apps.update)))
 	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(bodiless(apps.delete))))
-	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(bodiless(apps.generate))))
+	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(apps.changeKeys)))
 	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(apps.rotate)))
 
 	roles := roles{p.store}

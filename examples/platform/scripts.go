@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // scripts serves the routes that run scripts. This platform has no script language:
@@ -185,7 +186,7 @@ func (h scripts) mintAndRevoke(r *http.Request, values map[string]any) (any, err
 		return nil, err
 	}
 	// Not revokeOne: a script may end what it has made, whoever the subject is.
-	if err := h.tokens.ledger.Revoke(r.Context(), clientKey, m.id); err != nil {
+	if err := h.tokens.ledger.Revoke(r.Context(), token.Holder{Org: p.Org, ClientKey: clientKey}, m.id); err != nil {
 		return nil, storeFailed(err)
 	}
 	return map[string]any{"jti": m.id, "revoked": true}, nil

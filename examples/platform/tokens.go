@@ -105,11 +105,11 @@ func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.V
 	if _, err := h.store.account(ctx, app.Org, sub); err != nil {
 		return nil, err
 	}
-	kid, err := h.keys.kid(ctx, app.ClientKey)
+	kids, err := h.keys.verifying(ctx, app.ClientKey)
 	if err != nil {
 		return nil, err
 	}
-	records, err := h.ledger.List(ctx, app.ClientKey, sub)
+	records, err := h.ledger.List(ctx, token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: sub})
 	if err != nil {
 		return nil, storeFailed(err)
 	}
@@ -119,7 +119,7 @@ func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.V
 		if err != nil && !auth.IsNotFound(err) {
 			return nil, err
 		}
-		if err == nil && record.KeyID == kid {
+		if err == nil && slices.Contains(kids, record.KeyID) {
 			live = append(live, record)
 		}
 	}
@@ -137,7 +137,7 @@ func (h *tokens) revokeSubject(ctx context.Context, clientKey, sub string) (int,
 	if err != nil {
 		return 0, err
 	}
-	_, err = h.ledger.RevokeSubject(ctx, clientKey, sub)
+	_, err = h.ledger.RevokeSubject(ctx, token.Holder{Org: auth.From(ctx).Org, ClientKey: clientKey, Subject: sub})
 	return len(live), storeFailed(err)
 }
 
@@ -154,7 +154,7 @@ func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
 	if err := h.mayRevoke(ctx, p, clientKey, jti); err != nil {
 		return err
 	}
-	err := h.ledger.Revoke(ctx, clientKey, jti)
+	err := h.ledger.Revoke(ctx, token.Holder{Org: p.Org, ClientKey: clientKey}, jti)
 	if errors.Is(err, token.ErrNotFound) || errors.Is(err, token.ErrEphemeral) {
 		return auth.ErrNotFound
 	}
@@ -174,15 +174,15 @@ func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti
 	if err := mayHandleTokensOf(p, p.Account, scope.Update); err != nil {
 		return err
 	}
-	own, err := h.holds(ctx, clientKey, p.Account, jti)
+	own, err := h.holds(ctx, token.Holder{Org: p.Org, ClientKey: clientKey, Subject: p.Account}, jti)
 	if err != nil || own {
 		return err
 	}
 	return auth.ErrNotFound
 }
 
-// holds reports whether a token of an app is a subject's.
-func (h *tokens) holds(ctx context.Context, clientKey, subject, jti string) (bool, error) {
-	records, err := h.ledger.List(ctx, clientKey, subject)
+// holds reports whether a token is a holder's.
+func (h *tokens) holds(ctx context.Context, of token.Holder, jti string) (bool, error) {
+	records, err := h.ledger.List(ctx, of)
 	return slices.ContainsFunc(records, func(r token.Record) bool { return r.ID == jti }), storeFailed(err)
 }

@@ -271,7 +271,7 @@ func (w *refusing) ofTokens(t *testing.T) []refusal {
 	}
 	revoked, id := w.mint(t, 0)
 	w.accepts(t, w.bearing(revoked))
-	expect(t, "revoke", w.shared.ledger.Revoke(t.Context(), w.key, id), nil)
+	expect(t, "revoke", w.shared.ledger.Revoke(t.Context(), w.heldBy(""), id), nil)
 	exhausted, _ := w.mint(t, 1)
 	w.accepts(t, w.bearing(exhausted))
 	w.limited, _ = w.mint(t, 1)
@@ -387,9 +387,9 @@ type keptLedger struct {
 	kept kept
 }
 
-func (l keptLedger) Issue(ctx context.Context, r token.Record, limit int) error {
+func (l keptLedger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
 	l.kept.set("token "+r.ID, 1)
-	return l.Ledger.Issue(ctx, r, limit)
+	return l.Ledger.Issue(ctx, r, verifying, limit)
 }
 
 type keptSessions struct {

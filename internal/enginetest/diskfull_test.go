@@ -90,7 +90,7 @@ func withoutRoom(t *testing.T, s *sqlstore.Store, fill, free func()) {
 	before, r := aUse(), aToken()
 	r.MaxUses = 3
 	claims(t, "first", s, before, nil)
-	if err := errors.Join(s.Ledger().Issue(t.Context(), r, 10), spend(t.Context(), s.Ledger(), r)); err != nil {
+	if err := errors.Join(s.Ledger().Issue(t.Context(), r, nil, 10), spend(t.Context(), s.Ledger(), r)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -164,7 +164,7 @@ func issuedUntilFull(t *testing.T, s *sqlstore.Store) (issued []token.Record, re
 	for len(issued) < 20_000 {
 		r := aToken()
 		r.Subject = rand.Text()
-		err := s.Ledger().Issue(t.Context(), r, 10)
+		err := s.Ledger().Issue(t.Context(), r, nil, 10)
 		if errors.Is(err, token.ErrTooMany) {
 			t.Fatalf("Issue on a full disk = %v", err)
 		}

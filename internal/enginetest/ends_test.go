@@ -68,7 +68,7 @@ func TestTokensEndInTheirSecond(t *testing.T) {
 		for range 2 {
 			r := aToken()
 			r.Expires = time.Now().Truncate(time.Second).Add(2 * time.Second)
-			expect(t, "Issue", l.Issue(t.Context(), r, 10), nil)
+			expect(t, "Issue", l.Issue(t.Context(), r, nil, 10), nil)
 			if err := spend(t.Context(), l, r); time.Now().Before(r.Expires) {
 				expect(t, "before", err, nil)
 			}

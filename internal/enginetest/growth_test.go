@@ -90,7 +90,7 @@ func (g *grown) addKnown(b *testing.B, n int) {
 		}
 		r := aToken()
 		r.Subject = r.ID
-		if err := g.ledger.Issue(b.Context(), r, 1); err != nil {
+		if err := g.ledger.Issue(b.Context(), r, nil, 1); err != nil {
 			b.Fatal(err)
 		}
 		if len(g.hashes) < known {

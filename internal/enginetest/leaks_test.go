@@ -50,7 +50,7 @@ func unsettle(t *testing.T, replays signing.Replays, ledger token.Ledger, sessio
 	unsettled(t, func(ctx context.Context) error { return replays.Claim(ctx, aUse()) })
 	unsettled(t, func(ctx context.Context) error {
 		r := aToken()
-		return errors.Join(ledger.Issue(ctx, r, 10), spend(ctx, ledger, r))
+		return errors.Join(ledger.Issue(ctx, r, nil, 10), spend(ctx, ledger, r))
 	})
 	unsettled(t, func(ctx context.Context) error {
 		n := aSession("jane")

@@ -71,7 +71,7 @@ func (l ledgerOf) row(t *testing.T, app string, n int) (row []token.Record) {
 	for range n {
 		r := aToken()
 		r.ClientKey, r.Subject, r.MaxUses, r.Parent = app, rand.Text(), 100, parent
-		if err := l.Issue(t.Context(), r, 10); err != nil {
+		if err := l.Issue(t.Context(), r, nil, 10); err != nil {
 			t.Fatal(err)
 		}
 		row, parent = append(row, r), r.ID
@@ -85,7 +85,7 @@ func TestM07NoUseIsDebited(t *testing.T) {
 		row := l.row(t, rand.Text(), 3)
 		child := row[2]
 		expect(t, "before", spend(t.Context(), l, child), nil)
-		expect(t, "Revoke", l.Revoke(t.Context(), child.ClientKey, row[0].ID), nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), heldBy(child.ClientKey, ""), row[0].ID), nil)
 		for range 3 {
 			expect(t, "M07 afterwards", spend(t.Context(), l, child), token.ErrRevoked)
 		}
@@ -101,11 +101,11 @@ func TestSpentTokensAreSaidToBe(t *testing.T) {
 	eachLedger(t, func(t *testing.T, l ledgerOf) {
 		r := aToken()
 		r.MaxUses = 2
-		expect(t, "Issue", l.Issue(t.Context(), r, 10), nil)
+		expect(t, "Issue", l.Issue(t.Context(), r, nil, 10), nil)
 		for _, want := range []error{nil, nil, token.ErrExhausted, token.ErrExhausted} {
 			expect(t, "Spend", spend(t.Context(), l, r), want)
 		}
-		expect(t, "Revoke", l.Revoke(t.Context(), r.ClientKey, r.ID), token.ErrNotFound)
+		expect(t, "Revoke", l.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
 	})
 }
 
@@ -116,12 +116,12 @@ func TestM08DamagedLineage(t *testing.T) {
 		dead := func(what string, r token.Record) {
 			t.Helper()
 			expect(t, what, spend(ctx, l, r), token.ErrRevoked)
-			if list, err := l.List(ctx, app, r.Subject); len(list) != 0 || err != nil {
+			if list, err := l.List(ctx, heldBy(app, r.Subject)); len(list) != 0 || err != nil {
 				t.Errorf("%s: List = %v, %v", what, list, err)
 			}
 			child := aToken()
 			child.ClientKey, child.Parent = app, r.ID
-			expect(t, what+", Issue of a child", l.Issue(ctx, child, 10), token.ErrRevoked)
+			expect(t, what+", Issue of a child", l.Issue(ctx, child, nil, 10), token.ErrRevoked)
 			if n := l.uses(t, r); n != 0 {
 				t.Errorf("%s: %d uses", what, n)
 			}
@@ -132,8 +132,8 @@ func TestM08DamagedLineage(t *testing.T) {
 			for i, r := range circle {
 				dead(fmt.Sprintf("M08 %d in a circle of %d", i, n+1), r)
 			}
-			expect(t, "Revoke", l.Revoke(ctx, app, circle[0].ID), token.ErrNotFound)
-			if n, err := l.RevokeSubject(ctx, app, circle[n].Subject); n != 0 || err != nil {
+			expect(t, "Revoke", l.Revoke(ctx, heldBy(app, ""), circle[0].ID), token.ErrNotFound)
+			if n, err := l.RevokeSubject(ctx, heldBy(app, circle[n].Subject)); n != 0 || err != nil {
 				t.Errorf("RevokeSubject = %d, %v", n, err)
 			}
 		}
@@ -153,12 +153,24 @@ func TestM08DamagedLineage(t *testing.T) {
 func TestRedisRecordWithoutLineage(t *testing.T) {
 	s := startRedis(t)
 	ledger, r := storesAt(t, s.addr()).ledger, tokenOf("id", 2)
-	expect(t, "Issue", ledger.Issue(t.Context(), r, 10), nil)
+	expect(t, "Issue", ledger.Issue(t.Context(), r, nil, 10), nil)
 	s.command(t, "HDEL", "tenantkit:t:3:appid", "a", "c", "p")
 	if got, err := ledger.Spend(t.Context(), r); got != (token.Lineage{}) || err != nil {
 		t.Errorf("Spend = %+v, %v", got, err)
 	}
-	if list, err := ledger.List(t.Context(), r.ClientKey, r.Subject); len(list) != 1 || list[0].Lineage != (token.Lineage{}) || err != nil {
+	if list, err := ledger.List(t.Context(), heldBy(r.ClientKey, r.Subject)); len(list) != 1 || list[0].Lineage != (token.Lineage{}) || err != nil {
+		t.Errorf("List = %+v, %v", list, err)
+	}
+	// Nobody could revoke a record without an owner, so it must not be accepted.
+	child := tokenOf("child", 0)
+	child.Parent = r.ID
+	expect(t, "Issue", ledger.Issue(t.Context(), child, nil, 10), nil)
+	s.command(t, "HDEL", "tenantkit:t:3:appid", "o")
+	for _, r := range []token.Record{r, child} {
+		expect(t, "Spend without an org", spend(t.Context(), ledger, r), token.ErrRevoked)
+	}
+	expect(t, "Revoke without an org", ledger.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
+	if list, err := ledger.List(t.Context(), r.Holder()); len(list) != 0 || err != nil {
 		t.Errorf("List = %+v, %v", list, err)
 	}
 }
@@ -173,12 +185,12 @@ func TestRedisForgetsDescendants(t *testing.T) {
 	parent.Expires, child.Parent = soon, parent.ID
 	grandchild.Expires, grandchild.Parent = soon.Add(time.Hour), child.ID
 	for _, r := range []token.Record{parent, child, grandchild} {
-		expect(t, "Issue", ledger.Issue(ctx, r, 10), nil)
+		expect(t, "Issue", ledger.Issue(ctx, r, nil, 10), nil)
 		if end := s.command(t, "PEXPIRETIME", "tenantkit:t:3:app"+r.ID).(int64); end < 0 || end > soon.UnixMilli() {
 			t.Errorf("%s is kept until %d, and its parent ends at %d", r.ID, end, soon.UnixMilli())
 		}
 	}
-	list, err := ledger.List(ctx, "app", "ann")
+	list, err := ledger.List(ctx, heldBy("app", "ann"))
 	endless := func(r token.Record) bool { return r.Expires.IsZero() }
 	if err != nil || len(list) != 3 || !slices.ContainsFunc(list, endless) {
 		t.Errorf("List = %+v, %v, want that the child never expires by itself", list, err)
@@ -186,16 +198,16 @@ func TestRedisForgetsDescendants(t *testing.T) {
 	s.command(t, "FLUSHALL")
 
 	parent.Expires = time.Time{}
-	expect(t, "Issue", ledger.Issue(ctx, parent, 10), nil)
+	expect(t, "Issue", ledger.Issue(ctx, parent, nil, 10), nil)
 	for i := range 5 {
 		r := tokenOf(fmt.Sprint("child", i), 0)
 		r.Subject, r.Parent = "bob", parent.ID
-		expect(t, "Issue", ledger.Issue(ctx, r, 10), nil)
+		expect(t, "Issue", ledger.Issue(ctx, r, nil, 10), nil)
 	}
-	expect(t, "Revoke", ledger.Revoke(ctx, "app", parent.ID), nil)
+	expect(t, "Revoke", ledger.Revoke(ctx, heldBy("app", ""), parent.ID), nil)
 	next := tokenOf("next", 0)
 	next.Subject = "bob"
-	expect(t, "Issue", ledger.Issue(ctx, next, 1), nil)
+	expect(t, "Issue", ledger.Issue(ctx, next, nil, 1), nil)
 	if keys := s.keys(t); len(keys) != 2 {
 		t.Errorf("%d keys, want a record and its index: %s", len(keys), keys)
 	}
@@ -212,11 +224,11 @@ func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 	for name, ledger := range ledgers {
 		t.Run(name, func(t *testing.T) {
 			r := aToken()
-			begin := time.Now().Add(-time.Minute).Truncate(time.Second)
+			begin := time.Now().Add(-2 * time.Hour).Truncate(time.Second)
 			issue := func(key string, i int) {
 				t.Helper()
-				r.KeyID, r.ID, r.Issued = key, fmt.Sprint(key, 99-i), begin.Add(time.Duration(i)*time.Second)
-				if err := ledger.Issue(t.Context(), r, 3); err != nil {
+				r.KeyID, r.ID, r.Issued = key, fmt.Sprint(key, 99-i), begin.Add(time.Duration(i)*4*time.Minute)
+				if err := ledger.Issue(t.Context(), r, nil, 3); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -225,7 +237,7 @@ func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 					issue(fmt.Sprint("key", 2-key, "-"), 10*key+i)
 				}
 			}
-			list, err := ledger.List(t.Context(), r.ClientKey, r.Subject)
+			list, err := ledger.List(t.Context(), heldBy(r.ClientKey, r.Subject))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +246,7 @@ func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 				ids = append(ids, r.ID)
 			}
 			if diff := cmp.Diff([]string{"key1-89", "key1-88", "key1-87", "key0-79", "key0-78"}, ids); diff != "" {
-				t.Errorf("as many of replaced keys as the limit, the latest (-want +got):\n%s", diff)
+				t.Errorf("those of replaced keys of the last hour (-want +got):\n%s", diff)
 			}
 		})
 	}

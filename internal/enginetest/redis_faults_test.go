@@ -51,7 +51,7 @@ func storesOf(t testing.TB, server *redisstore.Store) redisStores {
 }
 
 func tokenOf(id string, uses int64) token.Record {
-	return token.Record{ID: id, ClientKey: "app", Subject: "ann", KeyID: "kid", MaxUses: uses,
+	return token.Record{ID: id, Org: "acme", ClientKey: "app", Subject: "ann", KeyID: "kid", MaxUses: uses,
 		Issued: time.Now().Truncate(time.Second)}
 }
 
@@ -78,7 +78,7 @@ func (s redisStores) verbs(ctx context.Context, i uint64) map[string]error {
 	}
 	return map[string]error{
 		"Claim":  s.replays.Claim(ctx, useNow("verbs", i)),
-		"Issue":  s.ledger.Issue(ctx, tokenOf(fmt.Sprint("verbs", i), 0), 1<<30),
+		"Issue":  s.ledger.Issue(ctx, tokenOf(fmt.Sprint("verbs", i), 0), nil, 1<<30),
 		"Create": s.sessions.Create(ctx, sessionOf(fmt.Sprint("created", i)), 0),
 		"Get":    get,
 		"Try":    try,
@@ -135,10 +135,10 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 		expect(t, "before", stores.replays.Claim(ctx, uses[i]), nil)
 	}
 	limited, revoked := tokenOf("limited", 3), tokenOf("revoked", 0)
-	expect(t, "issue", stores.ledger.Issue(ctx, limited, 10), nil)
-	expect(t, "issue", stores.ledger.Issue(ctx, revoked, 10), nil)
+	expect(t, "issue", stores.ledger.Issue(ctx, limited, nil, 10), nil)
+	expect(t, "issue", stores.ledger.Issue(ctx, revoked, nil, 10), nil)
 	expect(t, "spend", spend(ctx, stores.ledger, limited), nil)
-	expect(t, "revoke", stores.ledger.Revoke(ctx, "app", "revoked"), nil)
+	expect(t, "revoke", stores.ledger.Revoke(ctx, heldBy("app", ""), "revoked"), nil)
 	kept, ended := sessionOf("kept"), sessionOf("ended")
 	expect(t, "create", stores.sessions.Create(ctx, kept, 0), nil)
 	expect(t, "create", stores.sessions.Create(ctx, ended, 0), nil)
@@ -190,7 +190,7 @@ func TestK05RedisIsKilledUnderLoad(t *testing.T) {
 	stores := storesAt(t, s.addr())
 	const uses = 5000
 	limited := tokenOf("limited", uses)
-	expect(t, "issue", stores.ledger.Issue(t.Context(), limited, 10), nil)
+	expect(t, "issue", stores.ledger.Issue(t.Context(), limited, nil, 10), nil)
 
 	var spent, begun atomic.Int64
 	var mu sync.Mutex
@@ -270,7 +270,7 @@ func TestK05RedisDoesNotAnswer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			first := uint64(i+1) * 1000
 			u, one := useNow("ambiguous", first), tokenOf(fmt.Sprint("ambiguous", i), 1)
-			expect(t, "issue", stores.ledger.Issue(t.Context(), one, 1<<30), nil)
+			expect(t, "issue", stores.ledger.Issue(t.Context(), one, nil, 1<<30), nil)
 			c.begin()
 			calls := map[string]func(context.Context) error{
 				"Claim":  func(ctx context.Context) error { return stores.replays.Claim(ctx, u) },
@@ -375,7 +375,7 @@ func TestK05RedisIsFull(t *testing.T) {
 	ctx := t.Context()
 	kept, one := sessionOf("kept"), tokenOf("one", 2)
 	expect(t, "create", stores.sessions.Create(ctx, kept, 0), nil)
-	expect(t, "issue", stores.ledger.Issue(ctx, one, 10), nil)
+	expect(t, "issue", stores.ledger.Issue(ctx, one, nil, 10), nil)
 	expect(t, "spend", spend(ctx, stores.ledger, one), nil)
 	uses := make([]signing.Use, 100)
 	for i := range uses {
@@ -396,7 +396,7 @@ func TestK05RedisIsFull(t *testing.T) {
 	if err := stores.sessions.Create(ctx, sessionOf("new"), 1); err == nil {
 		t.Error("a session was created with no memory for it")
 	}
-	if err := stores.ledger.Issue(ctx, tokenOf("new", 0), 10); err == nil {
+	if err := stores.ledger.Issue(ctx, tokenOf("new", 0), nil, 10); err == nil {
 		t.Error("a token was issued with no memory for it")
 	}
 	_, err = stores.sessions.Get(ctx, kept.Hash)

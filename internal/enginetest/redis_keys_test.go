@@ -178,7 +178,7 @@ func TestRedisForgetsWhatIsSpent(t *testing.T) {
 		if c.lasts > 0 {
 			r.Expires = time.Now().Add(c.lasts).Truncate(time.Second)
 		}
-		expect(t, "Issue", ledger.Issue(ctx, r, 10), nil)
+		expect(t, "Issue", ledger.Issue(ctx, r, nil, 10), nil)
 		ends := func() time.Duration {
 			return time.Duration(s.command(t, "PTTL", "tenantkit:t:3:app"+name).(int64)) * time.Millisecond
 		}
@@ -203,7 +203,7 @@ func TestRedisKeepsWhatIsPermanent(t *testing.T) {
 	endless, week := tokenOf("endless", 0), tokenOf("week", 0)
 	week.Expires = time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second)
 	for r, want := range map[*token.Record]int64{&endless: -1, &week: week.Expires.UnixMilli() - 1} {
-		expect(t, "Issue", ledger.Issue(ctx, *r, 10), nil)
+		expect(t, "Issue", ledger.Issue(ctx, *r, nil, 10), nil)
 		for range 3 {
 			expect(t, "Spend", spend(ctx, ledger, *r), nil)
 			if end := s.command(t, "PEXPIRETIME", "tenantkit:t:3:app"+r.ID); end != want {
@@ -219,7 +219,7 @@ func TestRedisIndexesHoldNothingElse(t *testing.T) {
 	ledger, ctx := storesAt(t, s.addr()).ledger, t.Context()
 	for i := range 10 {
 		r := tokenOf(fmt.Sprint("id", i), 1)
-		expect(t, "Issue", ledger.Issue(ctx, r, 1), nil)
+		expect(t, "Issue", ledger.Issue(ctx, r, nil, 1), nil)
 		expect(t, "the one use", spend(ctx, ledger, r), nil)
 	}
 	for _, key := range s.command(t, "KEYS", "*").([]any) {
@@ -278,9 +278,9 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 		expect(t, "replace", stores.sessions.Replace(ctx, one.Hash, next), nil)
 		r := tokenOf(fmt.Sprint("short", i), 0)
 		r.Subject, r.Expires = fmt.Sprint("subject", i), soon
-		expect(t, "issue", stores.ledger.Issue(ctx, r, 2), nil)
+		expect(t, "issue", stores.ledger.Issue(ctx, r, nil, 2), nil)
 	}
-	expect(t, "over before it begins", stores.ledger.Issue(ctx, expired(), 2), nil)
+	expect(t, "over before it begins", stores.ledger.Issue(ctx, expired(), nil, 2), nil)
 	over := sessionOf("over")
 	over.Expires = over.Created.Add(-time.Second)
 	expect(t, "over before it begins", stores.sessions.Create(ctx, over, 2), nil)
@@ -299,14 +299,14 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	// A record that never expires keeps the index of the others, but only as long as it exists.
 	forever, brief := tokenOf("forever", 0), tokenOf("brief", 0)
 	brief.Expires = time.Now().Add(time.Hour)
-	expect(t, "issue", stores.ledger.Issue(ctx, brief, 9), nil)
-	expect(t, "issue", stores.ledger.Issue(ctx, forever, 9), nil)
+	expect(t, "issue", stores.ledger.Issue(ctx, brief, nil, 9), nil)
+	expect(t, "issue", stores.ledger.Issue(ctx, forever, nil, 9), nil)
 	brief.ID = "briefer"
-	expect(t, "issue", stores.ledger.Issue(ctx, brief, 9), nil)
+	expect(t, "issue", stores.ledger.Issue(ctx, brief, nil, 9), nil)
 	if ttl := s.command(t, "PTTL", "tenantkit:u:3:appann"); ttl != int64(-1) {
 		t.Errorf("the index of a token that never expires ends in %v ms", ttl)
 	}
-	n, err := stores.ledger.RevokeSubject(ctx, "app", "ann")
+	n, err := stores.ledger.RevokeSubject(ctx, heldBy("app", "ann"))
 	if err != nil || n != 3 {
 		t.Errorf("RevokeSubject = %d, %v", n, err)
 	}
@@ -360,12 +360,12 @@ func TestRedisLedgerCountsFar(t *testing.T) {
 	stores := storesAt(t, startRedis(t).addr())
 	for _, most := range []int64{1<<53 + 1, math.MaxInt64} {
 		r := tokenOf(fmt.Sprint(most), most)
-		expect(t, "issue", stores.ledger.Issue(t.Context(), r, 10), nil)
+		expect(t, "issue", stores.ledger.Issue(t.Context(), r, nil, 10), nil)
 		expect(t, "spend", spend(t.Context(), stores.ledger, r), nil)
 		r.MaxUses--
 		expect(t, "another count", spend(t.Context(), stores.ledger, r), token.ErrRevoked)
 	}
-	list, err := stores.ledger.List(t.Context(), "app", "ann")
+	list, err := stores.ledger.List(t.Context(), heldBy("app", "ann"))
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d records, %v", len(list), err)
 	}

@@ -45,7 +45,7 @@ type done struct {
 func TestProcessesShareRedis(t *testing.T) {
 	s := startRedis(t)
 	stores := storesAt(t, s.addr())
-	expect(t, "issue", stores.ledger.Issue(t.Context(), tokenOf("limited", manyUses), mostTokens), nil)
+	expect(t, "issue", stores.ledger.Issue(t.Context(), tokenOf("limited", manyUses), nil, mostTokens), nil)
 	all := runProcesses(t, job{s.addr(), time.Now()})
 
 	sum := done{Accepted: make([]int, manyRequests)}
@@ -177,7 +177,7 @@ func (j job) work(t *testing.T) done {
 				count(stores.replays.Claim(t.Context(), u), &d.Siblings, signing.ErrReplayed)
 				r := tokenOf(rand.Text(), 0)
 				r.Subject = "bob"
-				count(stores.ledger.Issue(t.Context(), r, mostTokens), &d.Issued, token.ErrTooMany)
+				count(stores.ledger.Issue(t.Context(), r, nil, mostTokens), &d.Issued, token.ErrTooMany)
 				_, until, err := stores.attempts.Try(t.Context(), "key", j.Signed, freeTries)
 				if err == nil && !until.IsZero() {
 					err = session.ErrEvicted // stands for a refusal

@@ -57,7 +57,7 @@ func TestRedisRevocationWins(t *testing.T) {
 	slow.set(false, 200*time.Microsecond)
 	for round := range 1000 {
 		r := tokenOf(fmt.Sprint("T20 ", round), int64(round%3)*50)
-		expect(t, "issue", admin.Issue(t.Context(), r, 3), nil)
+		expect(t, "issue", admin.Issue(t.Context(), r, nil, 3), nil)
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
@@ -68,8 +68,8 @@ func TestRedisRevocationWins(t *testing.T) {
 		}
 		time.Sleep(time.Duration(round%10) * 50 * time.Microsecond)
 		if round%2 == 0 {
-			expect(t, "revoke", admin.Revoke(t.Context(), r.ClientKey, r.ID), nil)
-		} else if n, err := admin.RevokeSubject(t.Context(), r.ClientKey, r.Subject); n != 1 || err != nil {
+			expect(t, "revoke", admin.Revoke(t.Context(), r.Holder(), r.ID), nil)
+		} else if n, err := admin.RevokeSubject(t.Context(), r.Holder()); n != 1 || err != nil {
 			t.Errorf("T20 round %d: revoked %d, %v", round, n, err)
 		}
 		if err := spend(t.Context(), requests, r); !errors.Is(err, token.ErrRevoked) {

@@ -11,7 +11,7 @@ import (
 )
 
 // An org keeps what is stored for it when its code changes, also if another org takes its code.
-func TestK16AnOrgChangesItsCode(t *testing.T) {
+func TestK19AnOrgChangesItsCode(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) shared{
 		"memory":     func(*testing.T) shared { return sharedInMemory() },
@@ -19,7 +19,7 @@ func TestK16AnOrgChangesItsCode(t *testing.T) {
 		"PostgreSQL": func(t *testing.T) shared { return sharedInSQL(t, newPostgresHome(t)) },
 		"Redis":      sharedInRedis,
 	} {
-		t.Run("K16 "+name, func(t *testing.T) {
+		t.Run("K19 "+name, func(t *testing.T) {
 			t.Parallel()
 			pair, err := token.GeneratePair(2048)
 			if err != nil {

@@ -166,20 +166,20 @@ func (s spoiledLedger) Spend(ctx context.Context, r token.Record) (token.Lineage
 	return result(ctx, s.sabotage, "token.Ledger.Spend", func() (token.Lineage, error) { return s.of.Spend(ctx, r) })
 }
 
-func (s spoiledLedger) Issue(ctx context.Context, r token.Record, limit int) error {
-	return s.around(ctx, "token.Ledger.Issue", func() error { return s.of.Issue(ctx, r, limit) })
+func (s spoiledLedger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
+	return s.around(ctx, "token.Ledger.Issue", func() error { return s.of.Issue(ctx, r, verifying, limit) })
 }
 
-func (s spoiledLedger) Revoke(ctx context.Context, clientKey, id string) error {
-	return s.around(ctx, "token.Ledger.Revoke", func() error { return s.of.Revoke(ctx, clientKey, id) })
+func (s spoiledLedger) Revoke(ctx context.Context, of token.Holder, id string) error {
+	return s.around(ctx, "token.Ledger.Revoke", func() error { return s.of.Revoke(ctx, of, id) })
 }
 
-func (s spoiledLedger) RevokeSubject(ctx context.Context, clientKey, subject string) (int, error) {
-	return result(ctx, s.sabotage, "token.Ledger.RevokeSubject", func() (int, error) { return s.of.RevokeSubject(ctx, clientKey, subject) })
+func (s spoiledLedger) RevokeSubject(ctx context.Context, of token.Holder) (int, error) {
+	return result(ctx, s.sabotage, "token.Ledger.RevokeSubject", func() (int, error) { return s.of.RevokeSubject(ctx, of) })
 }
 
-func (s spoiledLedger) List(ctx context.Context, clientKey, subject string) ([]token.Record, error) {
-	return result(ctx, s.sabotage, "token.Ledger.List", func() ([]token.Record, error) { return s.of.List(ctx, clientKey, subject) })
+func (s spoiledLedger) List(ctx context.Context, of token.Holder) ([]token.Record, error) {
+	return result(ctx, s.sabotage, "token.Ledger.List", func() ([]token.Record, error) { return s.of.List(ctx, of) })
 }
 
 func (s spoiledKeys) Public(ctx context.Context, kid string) (*token.PublicKey, error) {

@@ -98,7 +98,7 @@ func BenchmarkReadBesideSelect(b *testing.B) {
 		})
 		b.Run(h.name+"/token", func(b *testing.B) {
 			r := aToken()
-			if err := s.Ledger().Issue(b.Context(), r, 1); err != nil {
+			if err := s.Ledger().Issue(b.Context(), r, nil, 1); err != nil {
 				b.Fatal(err)
 			}
 			besideSelect(b, db, `SELECT maker, maker_app, parent, subject, key_id, max_uses, uses, expires
@@ -131,7 +131,7 @@ func BenchmarkReadBesideSelect(b *testing.B) {
 					b.Fatal(err)
 				}
 				for range formers {
-					if _, err := credentials.Rotate(b.Context(), clientKey, time.Hour); err != nil {
+					if _, err := credentials.Rotate(b.Context(), "acme", clientKey, time.Hour); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -207,7 +207,7 @@ func run(b testing.TB, db *sql.DB, statement string, args ...any) {
 func benchSpend(b *testing.B, s *sqlstore.Store, uses int64) {
 	r := aToken()
 	r.MaxUses = uses
-	if err := s.Ledger().Issue(b.Context(), r, 1); err != nil {
+	if err := s.Ledger().Issue(b.Context(), r, nil, 1); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -54,7 +54,7 @@ func TestPostgresThatFails(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		claims(t, "signed anew", s, aUse(), nil)
 	}
-	if err := s.Ledger().Issue(t.Context(), r, 10); err != nil {
+	if err := s.Ledger().Issue(t.Context(), r, nil, 10); err != nil {
 		t.Fatal(err)
 	}
 
@@ -222,8 +222,8 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 			u, r := aUse(), aToken()
 			for name, call := range map[string]func(context.Context) error{
 				"Claim":  func(ctx context.Context) error { return s.Replays().Claim(ctx, u) },
-				"Issue":  func(ctx context.Context) error { return s.Ledger().Issue(ctx, r, 1) },
-				"Revoke": func(ctx context.Context) error { return s.Ledger().Revoke(ctx, r.ClientKey, r.ID) },
+				"Issue":  func(ctx context.Context) error { return s.Ledger().Issue(ctx, r, nil, 1) },
+				"Revoke": func(ctx context.Context) error { return s.Ledger().Revoke(ctx, r.Holder(), r.ID) },
 				"Try": func(ctx context.Context) error {
 					_, _, err := s.Attempts().Try(ctx, "key", time.Now(), 1)
 					return err
@@ -248,7 +248,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 			}
 			// A call that the lock refused has changed nothing.
 			claims(t, "afterwards", s, u, nil)
-			if err := s.Ledger().Issue(t.Context(), r, 1); err != nil {
+			if err := s.Ledger().Issue(t.Context(), r, nil, 1); err != nil {
 				t.Errorf("Issue afterwards = %v", err)
 			}
 		})

@@ -74,7 +74,7 @@ func TestInstancesTogether(t *testing.T) {
 			for _, uses := range []int{1, 20} {
 				r := aToken()
 				r.MaxUses = int64(uses)
-				if err := of(0).Ledger().Issue(t.Context(), r, 10); err != nil {
+				if err := of(0).Ledger().Issue(t.Context(), r, nil, 10); err != nil {
 					t.Fatal(err)
 				}
 				n := succeed(t, max(200, 10*uses), func(i int) error { return spend(t.Context(), of(i).Ledger(), r) }, token.ErrExhausted, token.ErrRevoked)
@@ -86,7 +86,7 @@ func TestInstancesTogether(t *testing.T) {
 			n := succeed(t, 60, func(i int) error {
 				r := r
 				r.ID = rand.Text()
-				return of(i).Ledger().Issue(t.Context(), r, 10)
+				return of(i).Ledger().Issue(t.Context(), r, nil, 10)
 			}, token.ErrTooMany)
 			if n != 10 {
 				t.Errorf("T21 %d tokens were issued, want 10", n)
@@ -113,7 +113,7 @@ func TestSQLiteWithoutBusyTimeout(t *testing.T) {
 }
 
 func aToken() token.Record {
-	return token.Record{ID: rand.Text(), ClientKey: rand.Text(), Subject: "jane", KeyID: "key", Issued: time.Now().Truncate(time.Second)}
+	return token.Record{ID: rand.Text(), Org: "acme", ClientKey: rand.Text(), Subject: "jane", KeyID: "key", Issued: time.Now().Truncate(time.Second)}
 }
 
 // succeed calls f n times concurrently and returns how often it returned nil. Any other error must
@@ -145,7 +145,7 @@ func TestT22RegeneratedElsewhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := there.Expose(t.Context(), "app", true); err != nil {
+			if err := there.Expose(t.Context(), "acme", "app", true); err != nil {
 				t.Fatal(err)
 			}
 			cached := token.Cached(there, 50*time.Millisecond)

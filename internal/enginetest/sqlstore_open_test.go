@@ -112,7 +112,7 @@ func TestNewTablesAreStrict(t *testing.T) {
 	h.storeIn(t, db)
 	var tables, lax int
 	const query = "SELECT count(*), sum(NOT strict) FROM pragma_table_list WHERE schema = 'main' AND name LIKE $1"
-	if err := db.QueryRow(query, h.prefix+"%").Scan(&tables, &lax); err != nil || tables != 9 || lax != 0 {
+	if err := db.QueryRow(query, h.prefix+"%").Scan(&tables, &lax); err != nil || tables != 10 || lax != 0 {
 		t.Errorf("%d tables, of which %d are not STRICT, %v", tables, lax, err)
 	}
 }

@@ -29,7 +29,7 @@ func TestNamesThatAreNoText(t *testing.T) {
 				r, n := aToken(), aSession(name)
 				r.Subject = name
 				for what, err := range map[string]error{
-					"Issue": s.Ledger().Issue(ctx, r, 10), "Create": s.Sessions().Create(ctx, n, 0),
+					"Issue": s.Ledger().Issue(ctx, r, nil, 10), "Create": s.Sessions().Create(ctx, n, 0),
 					"Save": factors.Save(ctx, "acme", name, session.Factor{}),
 				} {
 					if err == nil {
@@ -41,19 +41,19 @@ func TestNamesThatAreNoText(t *testing.T) {
 				_, credential := credentials.Credential(ctx, name)
 				for what, c := range map[string]struct{ err, want error }{
 					"Spend":      {spend(ctx, s.Ledger(), r), token.ErrRevoked},
-					"Revoke":     {s.Ledger().Revoke(ctx, r.ClientKey, name), token.ErrNotFound},
+					"Revoke":     {s.Ledger().Revoke(ctx, heldBy(r.ClientKey, ""), name), token.ErrNotFound},
 					"DeleteID":   {s.Sessions().DeleteID(ctx, "acme", name, n.ID), auth.ErrNotFound},
 					"Public":     {public, token.ErrNotFound},
 					"Signer":     {signer, token.ErrNoKeyPair},
-					"Delete":     {keys.Delete(ctx, name), token.ErrNotFound},
+					"Delete":     {keys.Delete(ctx, "acme", name), token.ErrNotFound},
 					"Credential": {credential, auth.ErrNotFound},
 				} {
 					expect(t, what, c.err, c.want)
 				}
-				revoked, err := s.Ledger().RevokeSubject(ctx, r.ClientKey, name)
+				revoked, err := s.Ledger().RevokeSubject(ctx, heldBy(r.ClientKey, name))
 				ended, err1 := s.Sessions().DeleteAll(ctx, "acme", name, "")
 				endedOrg, err6 := s.Sessions().DeleteOrg(ctx, name)
-				tokens, err2 := s.Ledger().List(ctx, r.ClientKey, name)
+				tokens, err2 := s.Ledger().List(ctx, heldBy(r.ClientKey, name))
 				sessions, err3 := s.Sessions().List(ctx, "acme", name)
 				exposed, err4 := keys.Exposed(ctx, name)
 				factor, err5 := factors.Factor(ctx, "acme", name)

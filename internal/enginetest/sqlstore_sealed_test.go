@@ -7,9 +7,11 @@ import (
 	"crypto/x509"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -67,7 +69,7 @@ func keepSecrets(t *testing.T, s *sqlstore.Store) (kept secrets) {
 
 func rotate(t *testing.T, credentials *sqlstore.Credentials, clientKey string, grace time.Duration) signing.Secret {
 	t.Helper()
-	secret, err := credentials.Rotate(t.Context(), clientKey, grace)
+	secret, err := credentials.Rotate(t.Context(), "acme", clientKey, grace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,11 +309,11 @@ func TestCredentialsChange(t *testing.T) {
 			networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 			nothing := func(*signature.Credential) error { return nil }
 			once, again := true, 0
-			err = here.Restrict(t.Context(), clientKey, func(c *signature.Credential) error {
+			err = here.Restrict(t.Context(), "acme", clientKey, func(c *signature.Credential) error {
 				again++
 				if once {
 					once = false
-					if err := there.Restrict(t.Context(), clientKey, func(c *signature.Credential) error {
+					if err := there.Restrict(t.Context(), "acme", clientKey, func(c *signature.Credential) error {
 						c.Networks = networks
 						return nil
 					}); err != nil {
@@ -325,7 +327,7 @@ func TestCredentialsChange(t *testing.T) {
 				t.Errorf("restricted here and there: %+v, %v, %v, after %d rounds", c, err, errFind, again)
 			}
 			refusal := errors.New("refused")
-			if err := here.Restrict(t.Context(), clientKey, func(c *signature.Credential) error { c.Disabled = false; return refusal }); err != refusal {
+			if err := here.Restrict(t.Context(), "acme", clientKey, func(c *signature.Credential) error { c.Disabled = false; return refusal }); err != refusal {
 				t.Errorf("Restrict = %v, want the refusal as it is", err)
 			}
 			if c, err := there.Credential(t.Context(), clientKey); err != nil || !c.Disabled {
@@ -333,7 +335,7 @@ func TestCredentialsChange(t *testing.T) {
 			}
 			verifies("restricted", third, true)
 			fourth := rotate(t, here, clientKey, time.Hour)
-			if err := here.Restrict(t.Context(), clientKey, nothing); err != nil {
+			if err := here.Restrict(t.Context(), "acme", clientKey, nothing); err != nil {
 				t.Fatal(err)
 			}
 			verifies("a former one, restricted", third, true)
@@ -343,14 +345,14 @@ func TestCredentialsChange(t *testing.T) {
 			verifies("put again", first, true)
 			verifies("what it has replaced", fourth, false)
 			verifies("what came before that", third, false)
-			if err := here.Delete(t.Context(), clientKey); err != nil {
+			if err := here.Delete(t.Context(), "acme", clientKey); err != nil {
 				t.Fatal(err)
 			}
 			_, errFind := there.Credential(t.Context(), clientKey)
-			_, errRotate := here.Rotate(t.Context(), clientKey, 0)
+			_, errRotate := here.Rotate(t.Context(), "acme", clientKey, 0)
 			for verb, err := range map[string]error{
-				"Credential": errFind, "Rotate": errRotate, "Delete": here.Delete(t.Context(), clientKey),
-				"Restrict": here.Restrict(t.Context(), clientKey, nothing),
+				"Credential": errFind, "Rotate": errRotate, "Delete": here.Delete(t.Context(), "acme", clientKey),
+				"Restrict": here.Restrict(t.Context(), "acme", clientKey, nothing),
 			} {
 				if !errors.Is(err, auth.ErrNotFound) {
 					t.Errorf("%s of a deleted one = %v, want auth.ErrNotFound", verb, err)
@@ -394,16 +396,96 @@ func TestPutReplacesAllOfACredential(t *testing.T) {
 			has("the other", other, kept, "bob")
 			put("acme", clientKey, second, "cat")
 			has("replaced", clientKey, second, "cat")
-			put("globex", clientKey, first, "gus")
-			has("replaced in another org", clientKey, first, "gus")
 			has("the other, afterwards", other, kept, "bob")
-			if err := here.Delete(t.Context(), clientKey); err != nil {
+			if err := here.Delete(t.Context(), "acme", clientKey); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := there.Credential(t.Context(), clientKey); !errors.Is(err, auth.ErrNotFound) {
 				t.Errorf("deleted: %v", err)
 			}
 			has("the other, when one is deleted", other, kept, "bob")
+		})
+	}
+}
+
+// TestK17CredentialsOfAnotherOrg calls each verb with a client key of another org.
+func TestK17CredentialsOfAnotherOrg(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			here, there, ctx := must(h.store(t).Credentials())(t), must(h.store(t).Credentials())(t), t.Context()
+			clientKey, first, err := here.Create(ctx, "acme", signature.Credential{Account: "ann"})
+			expect(t, "Create", err, nil)
+			second := rotate(t, here, clientKey, time.Hour)
+			must(there.Credential(ctx, clientKey))(t)
+
+			_, stolen := signing.Generate()
+			called := false
+			alter := func(*signature.Credential) error { called = true; return nil }
+			expect(t, "Put", there.Put(ctx, "globex", clientKey, stolen, signature.Credential{Account: "gus"}), auth.ErrConflict)
+			for _, org := range []string{"globex", "", "\x00", "\xff"} {
+				_, err = there.Rotate(ctx, org, clientKey, 0)
+				expect(t, "Rotate", err, auth.ErrNotFound)
+				expect(t, "Delete", there.Delete(ctx, org, clientKey), auth.ErrNotFound)
+				expect(t, "Restrict", there.Restrict(ctx, org, clientKey, alter), auth.ErrNotFound)
+				if list, err := there.List(ctx, org, "", 10); len(list) != 0 || list == nil || err != nil {
+					t.Errorf("List of %q = %v, %v", org, list, err)
+				}
+			}
+			for _, c := range []*sqlstore.Credentials{here, there} {
+				found := must(c.Credential(ctx, clientKey))(t)
+				if !isSecretOf(t, found.Key, first) || !isSecretOf(t, found.Key, second) || isSecretOf(t, found.Key, stolen) || found.Account != "ann" || called {
+					t.Errorf("afterwards: account %q, %d secrets", found.Account, found.Key.Secrets())
+				}
+			}
+			expect(t, "Delete by the owner", here.Delete(ctx, "acme", clientKey), nil)
+			expect(t, "once it is free", there.Put(ctx, "globex", clientKey, stolen, signature.Credential{}), nil)
+		})
+	}
+}
+
+func TestCredentialsAreListed(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			here, there, ctx := must(h.store(t).Credentials())(t), must(h.store(t).Credentials())(t), t.Context()
+			var keys []string
+			for i := range 7 {
+				clientKey, _, err := here.Create(ctx, "acme", signature.Credential{Account: fmt.Sprint("account ", i)})
+				expect(t, "Create", err, nil)
+				for range i % 3 {
+					rotate(t, here, clientKey, time.Hour)
+				}
+				_, _, err = here.Create(ctx, "globex", signature.Credential{})
+				expect(t, "Create", err, nil)
+				keys = append(keys, clientKey)
+			}
+			slices.Sort(keys) // byte by byte, whatever the engine's locale is
+			var listed []string
+			for after := ""; ; after = listed[len(listed)-1] {
+				page, err := there.List(ctx, "acme", after, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range page {
+					if found := must(there.Credential(ctx, c.Key.ClientKey()))(t); found != c {
+						t.Errorf("%s: another credential than that of a look-up", c.Key.ClientKey())
+					}
+					listed = append(listed, c.Key.ClientKey())
+				}
+				if len(page) < 3 {
+					break
+				}
+			}
+			if diff := cmp.Diff(keys, listed); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for _, limit := range []int{-1, 0, 1001} {
+				if list, err := there.List(ctx, "acme", "", limit); list != nil || err == nil {
+					t.Errorf("a limit of %d: %v, %v", limit, list, err)
+				}
+			}
+			if list, err := there.List(ctx, "acme", "", 1000); len(list) != 7 || err != nil {
+				t.Errorf("%d credentials, %v", len(list), err)
+			}
 		})
 	}
 }
@@ -481,7 +563,7 @@ func TestCredentialsRotatedAtOnce(t *testing.T) {
 			}
 			var secrets [8]signing.Secret
 			succeed(t, len(secrets), func(i int) (err error) {
-				secrets[i], err = instances[i%2].Rotate(t.Context(), clientKey, time.Hour)
+				secrets[i], err = instances[i%2].Rotate(t.Context(), "acme", clientKey, time.Hour)
 				return err
 			})
 			c, err := instances[0].Credential(t.Context(), clientKey)
@@ -512,7 +594,7 @@ func TestCredentialsRotatedWhileRead(t *testing.T) {
 				if i == 0 {
 					defer rotated.Store(true)
 					for range 8 {
-						if _, err := here.Rotate(t.Context(), clientKey, time.Hour); err != nil {
+						if _, err := here.Rotate(t.Context(), "acme", clientKey, time.Hour); err != nil {
 							return err
 						}
 					}
@@ -566,7 +648,7 @@ func TestResealWhileRotating(t *testing.T) {
 					return store.Reseal(t.Context())
 				}
 				for _, clientKey := range clientKeys[1:] {
-					if _, err := credentials.Rotate(t.Context(), clientKey, time.Hour); err != nil {
+					if _, err := credentials.Rotate(t.Context(), "acme", clientKey, time.Hour); err != nil {
 						return err
 					}
 				}

@@ -55,7 +55,7 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 			token := func(expires time.Time) token.Record {
 				r := aToken()
 				r.Expires = expires
-				if err := s.Ledger().Issue(ctx, r, 10); err != nil {
+				if err := s.Ledger().Issue(ctx, r, nil, 10); err != nil {
 					t.Fatal(err)
 				}
 				return r
@@ -142,7 +142,7 @@ func TestSweepTakesDescendants(t *testing.T) {
 			if err := tx.Commit(); err != nil {
 				t.Fatal(err)
 			}
-			expect(t, "Revoke", s.Ledger().Revoke(ctx, "m", ended[0].ID), nil)
+			expect(t, "Revoke", s.Ledger().Revoke(ctx, heldBy("m", ""), ended[0].ID), nil)
 			expect(t, "Sweep", s.Sweep(ctx), nil)
 			if n, want := h.held(t, db, "ledger"), len(row)+len(elsewhere)+1500+1100; n != want {
 				t.Errorf("%d records, want the %d that are live", n, want)
@@ -163,7 +163,7 @@ func TestIssueTakesDescendants(t *testing.T) {
 			l := h.ledger(t, s)
 			for range 100 {
 				row := l.row(t, "app", 4)
-				expect(t, "Revoke", s.Ledger().Revoke(t.Context(), "app", row[0].ID), nil)
+				expect(t, "Revoke", s.Ledger().Revoke(t.Context(), heldBy("app", ""), row[0].ID), nil)
 			}
 			if n := h.held(t, db, "ledger"); n > 100 {
 				t.Errorf("%d records, all of them dead", n)
@@ -183,13 +183,13 @@ func TestIssueTakesTheSubjectsDead(t *testing.T) {
 			issue := func(parent string, uses int64, limit int) token.Record {
 				r := aToken()
 				r.ClientKey, r.Subject, r.MaxUses, r.Parent = "app", "bob", uses, parent
-				expect(t, "Issue", l.Issue(ctx, r, limit), nil)
+				expect(t, "Issue", l.Issue(ctx, r, nil, limit), nil)
 				return r
 			}
 			expect(t, "the one use", spend(ctx, l, issue("", 1, 10)), nil)
 			issue(row[0].ID, 0, 10)
 			issue(row[1].ID, 0, 10)
-			expect(t, "Revoke", l.Revoke(ctx, "app", row[1].ID), nil)
+			expect(t, "Revoke", l.Revoke(ctx, heldBy("app", ""), row[1].ID), nil)
 			issue("", 0, 2)
 			if n := h.held(t, h.open(t), "ledger"); n != 3 {
 				t.Errorf("%d records, want the parent and two of the subject", n)

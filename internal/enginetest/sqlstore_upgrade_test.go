@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 )
 
 // version1 creates the tables of version 1, with a permanent token and a limited-use token with one
-// use of two left.
+// use of two left. Their apps are acme's, and have a key pair that nothing here reads.
 func (h home) version1(t *testing.T) (db *sql.DB, permanent, limited token.Record) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "version1-"+strings.ToLower(h.name)+".sql"))
@@ -33,6 +34,7 @@ func (h home) version1(t *testing.T) (db *sql.DB, permanent, limited token.Recor
 	permanent, limited = aToken(), aToken()
 	limited.MaxUses, limited.Uses = 2, 1
 	for _, r := range []token.Record{permanent, limited} {
+		h.ownedInVersion1(t, db, r.ClientKey)
 		_, err := db.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 			r.ClientKey, r.ID, r.Subject, r.KeyID, r.Uses, r.MaxUses, r.Issued.Unix())
 		if err != nil {
@@ -40,6 +42,13 @@ func (h home) version1(t *testing.T) (db *sql.DB, permanent, limited token.Recor
 		}
 	}
 	return db, permanent, limited
+}
+
+// ownedInVersion1 adds a row for the key pair of an app of acme.
+func (h home) ownedInVersion1(t *testing.T, db *sql.DB, clientKey string) {
+	t.Helper()
+	run(t, db, "INSERT INTO "+h.prefix+"keys (client_key, org, key_id, public, sealed, exposed) VALUES ($1, 'acme', $2, $3, $3, 0)",
+		clientKey, rand.Text(), []byte{})
 }
 
 func (h home) version(t *testing.T, db *sql.DB) (version int) {
@@ -56,8 +65,8 @@ func TestUpgrade(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			db, permanent, limited := h.version1(t)
 			stores := h.instances(t, 4)
-			if got := h.version(t, db); got != 3 {
-				t.Errorf("version %d, want 3", got)
+			if got := h.version(t, db); got != 4 {
+				t.Errorf("version %d, want 4", got)
 			}
 			ledger, ctx := stores[0].Ledger(), t.Context()
 			expect(t, "the permanent token", spend(ctx, ledger, permanent), nil)
@@ -66,19 +75,19 @@ func TestUpgrade(t *testing.T) {
 
 			child := aToken()
 			child.ClientKey, child.Lineage = permanent.ClientKey, token.Lineage{Maker: "ann", MakerApp: "app", Parent: permanent.ID}
-			expect(t, "Issue", stores[1].Ledger().Issue(ctx, child, 10), nil)
+			expect(t, "Issue", stores[1].Ledger().Issue(ctx, child, nil, 10), nil)
 			if got, err := ledger.Spend(ctx, child); got != child.Lineage || err != nil {
 				t.Errorf("Spend = %+v, %v, want %+v", got, err, child.Lineage)
 			}
 			if got, err := ledger.Spend(ctx, permanent); got != (token.Lineage{}) || err != nil {
 				t.Errorf("Spend = %+v, %v, want no lineage", got, err)
 			}
-			expect(t, "Revoke", ledger.Revoke(ctx, permanent.ClientKey, permanent.ID), nil)
+			expect(t, "Revoke", ledger.Revoke(ctx, permanent.Holder(), permanent.ID), nil)
 			expect(t, "made by the revoked one", spend(ctx, ledger, child), token.ErrRevoked)
 
 			fresh := homeLike(t, h)
 			fresh.store(t)
-			for _, table := range []string{"ledger", "credentials", "formers"} {
+			for _, table := range []string{"ledger", "keys", "former_keys", "credentials", "formers"} {
 				if diff := cmp.Diff(fresh.parts(t, table), h.parts(t, table)); diff != "" {
 					t.Errorf("%s (-new +upgraded):\n%s", table, diff)
 				}
@@ -268,6 +277,7 @@ func TestSchemaOverVersion2(t *testing.T) {
 			db := h.open(t)
 			h.storeIn(t, db)
 			for _, statement := range []string{
+				"DROP TABLE {former_keys}", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
 				"DROP TABLE {formers}", "ALTER TABLE {credentials} ADD COLUMN formers text NOT NULL DEFAULT '[]'",
 				"UPDATE {schema} SET version = 2",
 			} {
@@ -280,6 +290,93 @@ func TestSchemaOverVersion2(t *testing.T) {
 			found := must(must(h.store(t).Credentials())(t).Credential(t.Context(), clientKey))(t)
 			if n := found.Key.Secrets(); n != len(secrets) {
 				t.Errorf("afterwards, %d secrets, want %d", n, len(secrets))
+			}
+		})
+	}
+}
+
+// version3 makes the tables of the present version those of version 3.
+func (h home) version3(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for _, statement := range []string{
+		"DROP TABLE {former_keys}", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org", "UPDATE {schema} SET version = 3",
+	} {
+		run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement))
+	}
+}
+
+// issueInVersion3 runs the statement with which version 3 issues a token.
+func (h home) issueInVersion3(t *testing.T, db *sql.DB) token.Record {
+	t.Helper()
+	r := aToken()
+	run(t, db, "INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued) VALUES ($1, $2, $3, $4, 0, 0, $5)",
+		r.ClientKey, r.ID, r.Subject, r.KeyID, r.Issued.Unix())
+	return r
+}
+
+// TestUpgradeOfOwners checks whose the records of version 3 are afterwards. A record whose owner is
+// unknown could not be revoked, so it must not be accepted either.
+func TestUpgradeOfOwners(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			h.storeIn(t, db)
+			h.version3(t, db)
+			owned, unowned := h.issueInVersion3(t, db), h.issueInVersion3(t, db)
+			h.ownedInVersion1(t, db, owned.ClientKey)
+			ledger, ctx := h.store(t).Ledger(), t.Context()
+			late := h.issueInVersion3(t, db) // by a program of version 3 that still runs
+			h.ownedInVersion1(t, db, late.ClientKey)
+
+			expect(t, "of an app with a key pair", spend(ctx, ledger, owned), nil)
+			for what, r := range map[string]token.Record{"of an app without one": unowned, "issued after the upgrade": late} {
+				expect(t, what, spend(ctx, ledger, r), token.ErrRevoked)
+				for _, org := range []string{"", "acme"} {
+					of := token.Holder{Org: org, ClientKey: r.ClientKey, Subject: r.Subject}
+					expect(t, what+": Revoke", ledger.Revoke(ctx, of, r.ID), token.ErrNotFound)
+					if list, err := ledger.List(ctx, of); len(list) != 0 || err != nil {
+						t.Errorf("%s: List = %v, %v", what, list, err)
+					}
+				}
+				child := aToken()
+				child.ClientKey, child.Parent = r.ClientKey, r.ID
+				expect(t, what+": a child", ledger.Issue(ctx, child, nil, 10), token.ErrRevoked)
+			}
+			rival := owned.Holder()
+			rival.Org = "rival"
+			expect(t, "Revoke by another org", ledger.Revoke(ctx, rival, owned.ID), token.ErrNotFound)
+			expect(t, "Revoke", ledger.Revoke(ctx, owned.Holder(), owned.ID), nil)
+		})
+	}
+}
+
+// TestK18FormerKeysBesideVersion3 replaces and deletes a pair as a program of version 3 does, which
+// does not know of former keys. They must not outlive the pair that has followed them.
+func TestK18FormerKeysBesideVersion3(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			keys, ctx := must(h.storeIn(t, db).Keys())(t), t.Context()
+			for what, statement := range map[string]string{
+				"Generate": "UPDATE {keys} SET key_id = 'another' WHERE client_key = $1",
+				"Delete":   "DELETE FROM {keys} WHERE client_key = $1",
+			} {
+				app := rand.Text()
+				former := must(keys.Generate(ctx, "acme", app))(t)
+				must(keys.Rotate(ctx, "acme", app, time.Hour))(t)
+				must(keys.Public(ctx, former.KeyID))(t)
+				run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement), app)
+				_, err := keys.Public(ctx, former.KeyID)
+				expect(t, what, err, token.ErrNotFound)
+				if what == "Generate" {
+					must(keys.Rotate(ctx, "acme", app, time.Hour))(t)
+					_, err := keys.Public(ctx, former.KeyID)
+					expect(t, "Generate and Rotate", err, token.ErrNotFound)
+				}
+				run(t, db, "DELETE FROM "+h.prefix+"keys WHERE client_key = $1", app)
+				must(keys.Generate(ctx, "acme", app))(t)
+				_, err = keys.Public(ctx, former.KeyID)
+				expect(t, what+" and Generate", err, token.ErrNotFound)
 			}
 		})
 	}

@@ -167,7 +167,7 @@ func (w *world) populate(t *testing.T, pair *token.KeyPair) {
 // end removes the key pair from the app, because a pair can have only one app.
 func (w *world) end(t *testing.T) {
 	t.Helper()
-	if err := w.shared.keys.Delete(t.Context(), w.key); err != nil {
+	if err := w.shared.keys.Delete(t.Context(), w.org, w.key); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -264,14 +264,14 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		return err
 	})
 	route("POST /revoke/{jti}", auth.Public, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
-		return asUnavailable(w.minter.Ledger.Revoke(ctx, w.key, r.PathValue("jti")), token.ErrNotFound)
+		return asUnavailable(w.minter.Ledger.Revoke(ctx, w.heldBy(""), r.PathValue("jti")), token.ErrNotFound)
 	})
 	route("POST /revoke", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
-		_, err := w.minter.Ledger.RevokeSubject(ctx, w.key, w.account)
+		_, err := w.minter.Ledger.RevokeSubject(ctx, w.heldBy(w.account))
 		return asUnavailable(err)
 	})
 	route("GET /tokens", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
-		_, err := w.minter.Ledger.List(ctx, w.key, w.account)
+		_, err := w.minter.Ledger.List(ctx, w.heldBy(w.account))
 		return asUnavailable(err)
 	})
 	return w.recovering(guard, mux)
@@ -434,4 +434,14 @@ func codeOf(secret []byte, at time.Time) string {
 	sum := mac.Sum(nil)
 	offset := sum[len(sum)-1] & 15
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[offset:])&0x7fffffff%1_000_000)
+}
+
+// heldBy is the holder of the tokens that an app of acme has issued for a subject.
+func heldBy(clientKey, subject string) token.Holder {
+	return token.Holder{Org: "acme", ClientKey: clientKey, Subject: subject}
+}
+
+// heldBy is the holder of the tokens that the app of w has issued for a subject.
+func (w *world) heldBy(subject string) token.Holder {
+	return token.Holder{Org: w.org, ClientKey: w.key, Subject: subject}
 }

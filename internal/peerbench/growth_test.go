@@ -115,8 +115,8 @@ func tokensOf(t testing.TB, ledger token.Ledger, n, some int) func(int) error {
 	records := make([]token.Record, some)
 	for i := range records {
 		name := fmt.Sprint("token-", n, "-", i)
-		records[i] = token.Record{ID: name, ClientKey: issuer, Subject: name, KeyID: "key", Issued: time.Now()}
-		if err := ledger.Issue(t.Context(), records[i], 10); err != nil {
+		records[i] = token.Record{ID: name, Org: "acme", ClientKey: issuer, Subject: name, KeyID: "key", Issued: time.Now()}
+		if err := ledger.Issue(t.Context(), records[i], nil, 10); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,16 +129,16 @@ func tokensOf(t testing.TB, ledger token.Ledger, n, some int) func(int) error {
 // issues issues and revokes a token of a subject that has n others.
 func issues(t testing.TB, n int) func(int) error {
 	var ledger token.MemoryLedger
-	r := token.Record{ClientKey: issuer, Subject: subject, KeyID: "key", Issued: time.Now()}
+	r := token.Record{Org: "acme", ClientKey: issuer, Subject: subject, KeyID: "key", Issued: time.Now()}
 	for i := range n {
 		r.ID = strconv.Itoa(i)
-		if err := ledger.Issue(t.Context(), r, n+1); err != nil {
+		if err := ledger.Issue(t.Context(), r, nil, n+1); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.ID = "another"
 	return func(int) error {
-		return errors.Join(ledger.Issue(context.Background(), r, n+1), ledger.Revoke(context.Background(), issuer, r.ID))
+		return errors.Join(ledger.Issue(context.Background(), r, nil, n+1), ledger.Revoke(context.Background(), r.Holder(), r.ID))
 	}
 }
 

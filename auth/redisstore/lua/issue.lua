@@ -1,38 +1,41 @@
 -- KEYS: 1 record, 2 the subject's ids in the order of issue. ARGV: 1 id, 2 subject, 3
 -- key id, 4 maximum uses, 5 issued, 6 expires, in seconds or empty, 7 limit, 8 prefix
--- of the keys of records, 9 maker, 10 its client key, 11 parent or empty. Returns 0
--- added, 1 the id exists, 2 the limit is reached, 3 the parent is not live, 4 the
+-- of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13 how
+-- many further keys verify, and then their key ids. Returns 0 added, 1 the id exists, 2 the
+-- limit is reached, 3 the parent is not live or its key does not verify, 4 the
 -- parent has four ancestors.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 1
 end
+local verifies = {[ARGV[3]] = true}
+for i = 14, 13 + tonumber(ARGV[13]) do
+  verifies[ARGV[i]] = true
+end
 if ARGV[11] ~= '' then
-  local ancestors = live(ARGV[8], unpack(redis.call('HMGET', ARGV[8] .. ARGV[11], 'm', 'n', 'p')))
-  if not ancestors then
+  local r = redis.call('HMGET', ARGV[8] .. ARGV[11], 'm', 'n', 'p', 'o', 'k')
+  local ancestors = live(ARGV[8], r[1], r[2], r[3], r[4])
+  if not ancestors or not verifies[r[5]] then
     return 3
   end
   if ancestors == 4 then
     return 4
   end
 end
-local limit = tonumber(ARGV[7])
-local same, others, drop = 0, 0, {}
-for _, id in ipairs(redis.call('ZREVRANGE', KEYS[2], 0, -1)) do
-  local r = redis.call('HMGET', ARGV[8] .. id, 'm', 'n', 'p', 'k')
-  local lives = live(ARGV[8], r[1], r[2], r[3])
-  if r[4] ~= ARGV[3] then
-    -- Keep the latest records of other keys. An Issue may still use a key that was replaced
-    -- meanwhile; it must not delete the records of the new key.
-    others = others + 1
-    lives = lives and others <= limit
-  elseif lives then
+local same, drop = 0, {}
+for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
+  local r = redis.call('HMGET', ARGV[8] .. id, 'm', 'n', 'p', 'o', 'k', 'i')
+  local lives = live(ARGV[8], r[1], r[2], r[3], r[4])
+  if lives and verifies[r[5]] then
     same = same + 1
+  elseif lives then
+    -- The caller may not know yet of a key that has come meanwhile.
+    lives = tonumber(r[6]) >= tonumber(ARGV[5]) - 3600
   end
   if not lives then
     drop[#drop + 1] = id
   end
 end
-if same >= limit then
+if same >= tonumber(ARGV[7]) then
   return 2
 end
 
@@ -59,7 +62,7 @@ local before = redis.call('PTTL', KEYS[2])
 -- This is the first write. A server without memory refuses here, before a record was
 -- deleted.
 redis.call('HSET', KEYS[1], 's', ARGV[2], 'k', ARGV[3], 'm', ARGV[4], 'n', '0', 'i', ARGV[5], 'e', ARGV[6],
-  'a', ARGV[9], 'c', ARGV[10], 'p', ARGV[11])
+  'a', ARGV[9], 'c', ARGV[10], 'p', ARGV[11], 'o', ARGV[12])
 redis.call('ZADD', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
 if not ttl then
   redis.call('PERSIST', KEYS[2])

@@ -1,15 +1,18 @@
--- KEYS: 1 the subject's ids. ARGV: 1 prefix of the keys of records. Returns how many
--- live records there were.
-local count = 0
-local ids = redis.call('ZRANGE', KEYS[1], 0, -1)
+-- KEYS: 1 the subject's ids. ARGV: 1 prefix of the keys of records, 2 org. Returns how many
+-- live records of the org there were.
+local count, drop = 0, {}
 -- Count before deleting: one record may be the parent of another.
-for _, id in ipairs(ids) do
-  if live(ARGV[1], unpack(redis.call('HMGET', ARGV[1] .. id, 'm', 'n', 'p'))) then
-    count = count + 1
+for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  local r = redis.call('HMGET', ARGV[1] .. id, 'm', 'n', 'p', 'o')
+  if r[4] == ARGV[2] then
+    drop[#drop + 1] = id
+    if live(ARGV[1], unpack(r)) then
+      count = count + 1
+    end
   end
 end
-for _, id in ipairs(ids) do
+for _, id in ipairs(drop) do
   redis.call('DEL', ARGV[1] .. id)
+  redis.call('ZREM', KEYS[1], id)
 end
-redis.call('DEL', KEYS[1])
 return count

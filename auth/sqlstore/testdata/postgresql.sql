@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_ledger (
 	maker text COLLATE "C" NOT NULL DEFAULT '',     -- account
 	maker_app text COLLATE "C" NOT NULL DEFAULT '', -- client key
 	parent text COLLATE "C" NOT NULL DEFAULT '',    -- id; empty: none
+	org text COLLATE "C",                -- NULL: unknown; such a record is dead
 	PRIMARY KEY (client_key, id)
 );
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_subject ON tenantkit_ledger (client_key, subject);
@@ -42,6 +43,17 @@ CREATE TABLE IF NOT EXISTS tenantkit_keys (
 );
 CREATE INDEX IF NOT EXISTS tenantkit_keys_org ON tenantkit_keys (org);
 
+-- Former public keys of the apps in tenantkit_keys that still verify.
+CREATE TABLE IF NOT EXISTS tenantkit_former_keys (
+	key_id text COLLATE "C" PRIMARY KEY,
+	client_key text COLLATE "C" NOT NULL,
+	present text COLLATE "C" NOT NULL,  -- the key_id in tenantkit_keys; beside another one this key is dead
+	public bytea NOT NULL,  -- PKIX
+	ends bigint NOT NULL      -- Unix milliseconds
+);
+CREATE INDEX IF NOT EXISTS tenantkit_former_keys_client_key ON tenantkit_former_keys (client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_former_keys_ends ON tenantkit_former_keys (ends);
+
 -- Signing secrets.
 CREATE TABLE IF NOT EXISTS tenantkit_credentials (
 	client_key text COLLATE "C" PRIMARY KEY,
@@ -50,6 +62,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_credentials (
 	sealed bytea NOT NULL,  -- the secret
 	restrictions text COLLATE "C" NOT NULL -- JSON
 );
+CREATE INDEX IF NOT EXISTS tenantkit_credentials_org ON tenantkit_credentials (org, client_key);
 
 -- Former secrets of the client keys in tenantkit_credentials.
 CREATE TABLE IF NOT EXISTS tenantkit_formers (
@@ -100,6 +113,6 @@ CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	PRIMARY KEY (org, account)
 );
 
-INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 3;
+INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 4;
 
-INSERT INTO tenantkit_schema (version) SELECT 3 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_schema (version) SELECT 4 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_ledger (
 	maker TEXT NOT NULL DEFAULT '',     -- account
 	maker_app TEXT NOT NULL DEFAULT '', -- client key
 	parent TEXT NOT NULL DEFAULT '',    -- id; empty: none
+	org TEXT,                -- NULL: unknown; such a record is dead
 	PRIMARY KEY (client_key, id)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_subject ON tenantkit_ledger (client_key, subject);
@@ -42,6 +43,17 @@ CREATE TABLE IF NOT EXISTS tenantkit_keys (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tenantkit_keys_org ON tenantkit_keys (org);
 
+-- Former public keys of the apps in tenantkit_keys that still verify.
+CREATE TABLE IF NOT EXISTS tenantkit_former_keys (
+	key_id TEXT PRIMARY KEY,
+	client_key TEXT NOT NULL,
+	present TEXT NOT NULL,  -- the key_id in tenantkit_keys; beside another one this key is dead
+	public BLOB NOT NULL,  -- PKIX
+	ends INTEGER NOT NULL      -- Unix milliseconds
+) STRICT;
+CREATE INDEX IF NOT EXISTS tenantkit_former_keys_client_key ON tenantkit_former_keys (client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_former_keys_ends ON tenantkit_former_keys (ends);
+
 -- Signing secrets.
 CREATE TABLE IF NOT EXISTS tenantkit_credentials (
 	client_key TEXT PRIMARY KEY,
@@ -50,6 +62,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_credentials (
 	sealed BLOB NOT NULL,  -- the secret
 	restrictions TEXT NOT NULL -- JSON
 ) STRICT;
+CREATE INDEX IF NOT EXISTS tenantkit_credentials_org ON tenantkit_credentials (org, client_key);
 
 -- Former secrets of the client keys in tenantkit_credentials.
 CREATE TABLE IF NOT EXISTS tenantkit_formers (
@@ -100,6 +113,6 @@ CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	PRIMARY KEY (org, account)
 ) STRICT;
 
-INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 3;
+INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 4;
 
-INSERT INTO tenantkit_schema (version) SELECT 3 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_schema (version) SELECT 4 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
