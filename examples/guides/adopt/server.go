@@ -100,6 +100,7 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 		"POST /tokens":         {fresh, with(s.createToken)},
 		"DELETE /tokens":       {person, s.revokeTokens},
 		"POST /keys":           {owner, with(s.createKey)},
+		"DELETE /keys/{key}":   {owner, s.deleteKey},
 		"POST /rename":         {owner, with(s.rename)},
 		"GET /notes":           {auth.Some("object.read.note"), s.listNotes},
 		"POST /notes":          {auth.Allow("object.create.note"), with(s.createNote)},

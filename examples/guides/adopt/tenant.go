@@ -27,7 +27,7 @@ func (s *service) rename(_ http.ResponseWriter, r *http.Request, ask newName) (a
 	}
 	org := auth.From(r.Context()).Org
 	defer s.directory.Invalidate(org) // also after an error: the outcome is then unknown
-	return ask, s.change(r.Context(), &auth.Error{Detail: auth.DetailConflict, Path: "subdomain"}, `
+	return ask, s.change(r.Context(), auth.ErrConflict, `
 		UPDATE tenants SET former = former || ' ' || subdomain, subdomain = $2
 		WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM tenants WHERE subdomain = $2)`, org, ask.Subdomain)
 }
@@ -54,6 +54,18 @@ func (s *service) createKey(_ http.ResponseWriter, r *http.Request, ask newKey) 
 		s.change(r.Context(), nil, `INSERT INTO api_clients (client_key, tenant_id, label) VALUES ($1, $2, $3)`, clientKey, by.Org, ask.Label)
 }
 
+func (s *service) deleteKey(_ http.ResponseWriter, r *http.Request) (any, error) {
+	org, clientKey := auth.From(r.Context()).Org, r.PathValue("key")
+	switch err := s.credentials.Delete(r.Context(), org, clientKey); {
+	case auth.IsNotFound(err):
+		return nil, err // also for a key of another tenant
+	case err != nil:
+		return nil, auth.Unavailable(err)
+	}
+	defer s.directory.Invalidate(org)
+	return struct{}{}, s.change(r.Context(), nil, `DELETE FROM api_clients WHERE client_key = $1 AND tenant_id = $2`, clientKey, org)
+}
+
 type newToken struct {
 	Scope []string `json:"scope"`
 }
@@ -71,7 +83,7 @@ func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newTok
 // revokeTokens ends all tokens of the caller.
 func (s *service) revokeTokens(_ http.ResponseWriter, r *http.Request) (any, error) {
 	by := auth.From(r.Context())
-	_, err := s.minter.Ledger.RevokeSubject(r.Context(), issuer(by.Org), by.Account)
+	_, err := s.minter.Ledger.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: issuer(by.Org), Subject: by.Account})
 	return struct{}{}, auth.Unavailable(err)
 }
 
