@@ -463,3 +463,28 @@ func ExampleManager_SameOrigin() {
 	// true
 	// false
 }
+
+// oldHasher stands for the Hasher of a service's past, such as one of bcrypt.
+type oldHasher struct{}
+
+func (oldHasher) Hash(password string) (string, error) { return "$old$" + password, nil }
+
+func (oldHasher) Verify(encoded, password string) (ok, rehash bool) {
+	return encoded == "$old$"+password, false
+}
+
+// It becomes the Hasher of a Manager. Its Passwords should be a Rehasher, too.
+func ExampleMigrating() {
+	hasher := session.Migrating(oldHasher{}, session.PBKDF2{Iterations: 1000})
+	fmt.Println(hasher.Verify("$old$open sesame", "open barley"))
+	fmt.Println(hasher.Verify("$old$open sesame", "open sesame"))
+	encoded, err := hasher.Hash("open sesame") // what Rehash gets
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(hasher.Verify(encoded, "open sesame"))
+	// Output:
+	// false false
+	// true true
+	// true false
+}
