@@ -15,6 +15,7 @@ func TestSecretsAreEncodedNowhere(t *testing.T) {
 	for name, text := range map[string]string{
 		"K11 secret":    printed.All(secret),
 		"K11 factor":    printed.All(session.Factor{Secret: secret, Pending: secret}),
+		"K11 form":      printed.All(session.Form{Login: "ann", Password: hidden, Code: hidden}),
 		"K11 enrolment": printed.All(session.Enrolment{Account: "ann", Secret: secret}),
 	} {
 		for _, leak := range []string{

@@ -74,7 +74,7 @@ func (a *application) post(path string, n auth.Need, do func(http.ResponseWriter
 // login registers the route that the other examples begin with.
 func (a *application) login() {
 	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		_, err := a.manager.Login(w, r, r.PostFormValue("login"), r.PostFormValue("password"), r.PostFormValue("code"))
+		_, err := a.manager.Login(w, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"), Code: r.PostFormValue("code")})
 		return err
 	})
 }
@@ -105,7 +105,7 @@ func ExampleManager_Login() {
 	a := newApplication()
 	defer a.close()
 	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		p, err := a.manager.Login(w, r, r.PostFormValue("login"), r.PostFormValue("password"), "")
+		p, err := a.manager.Login(w, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password")})
 		if errors.Is(err, session.ErrSecondFactor) {
 			fmt.Println("a code is wanted") // the reply of auth.Fail says the same
 		}

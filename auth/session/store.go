@@ -27,6 +27,9 @@ type Session struct {
 
 	Address string // client address at login; shown in lists
 	Agent   string // User-Agent at login, at most 256 bytes of valid UTF-8; shown in lists
+
+	// Remember is set if the owner asked to be remembered, in an org that offered it.
+	Remember bool
 }
 
 // wholeMillis truncates a time to milliseconds, the precision of every store.

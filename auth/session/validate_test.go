@@ -61,7 +61,10 @@ func TestVerbsOutsideAGuard(t *testing.T) {
 	m := newWorld(t).manager
 	r := authtest.Request("POST", "/", nil, auth.Principal{Org: "acme", Account: "ann", SessionID: "x"})
 	for name, verb := range map[string]func(http.ResponseWriter) error{
-		"Login":          func(w http.ResponseWriter) error { _, err := m.Login(w, r, "ann", annPassword, ""); return err },
+		"Login": func(w http.ResponseWriter) error {
+			_, err := m.Login(w, r, session.Form{Login: "ann", Password: annPassword})
+			return err
+		},
 		"Start":          func(w http.ResponseWriter) error { _, err := m.Start(w, r, "ann"); return err },
 		"Verify":         func(w http.ResponseWriter) error { _, err := m.Verify(w, r, "000000"); return err },
 		"Reauthenticate": func(w http.ResponseWriter) error { _, err := m.Reauthenticate(w, r, "ann", annPassword); return err },

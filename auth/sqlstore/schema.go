@@ -21,7 +21,7 @@ var tables = []string{
 }
 
 // version is the version of schema.
-const version = 3
+const version = 4
 
 // schema creates the tables of the present version. It may run again. In SQLite new
 // tables are STRICT. Tables of earlier versions stay as they are: their columns have
@@ -91,7 +91,8 @@ CREATE TABLE IF NOT EXISTS {sessions} (
 	expires {int} NOT NULL,
 	address {text} NOT NULL,
 	agent {text} NOT NULL,
-	replaced {int} NOT NULL  -- 1: ended by a newer session, over the limit
+	replaced {int} NOT NULL, -- 1: ended by a newer session, over the limit
+	remember {int} NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
 ){strict};
 CREATE UNIQUE INDEX IF NOT EXISTS {sessions}_id ON {sessions} (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS {sessions}_previous ON {sessions} (previous) WHERE previous IS NOT NULL;

@@ -13,6 +13,7 @@ import (
 var upgrades = [version - 1]func(context.Context, conn) error{
 	addLineage,
 	moveFormers,
+	addRemember,
 }
 
 func addLineage(ctx context.Context, q conn) error {
@@ -68,4 +69,10 @@ func addFormers(ctx context.Context, q conn, clientKey, org, text string) error 
 		}
 	}
 	return nil
+}
+
+// addRemember has a default, so that a program of the version before that still runs
+// can go on: its sessions are not remembered.
+func addRemember(ctx context.Context, q conn) error {
+	return q.execAll(ctx, `ALTER TABLE {sessions} ADD COLUMN remember {int} NOT NULL DEFAULT 0;`)
 }

@@ -41,7 +41,7 @@ func effective(s auth.SessionPolicy) auth.SessionPolicy {
 }
 
 func (h settings) get(r *http.Request) (settingsReply, error) {
-	o, err := h.store.Org(r.Context(), auth.From(r.Context()).Org)
+	o, err := h.store.Org(r.Context(), auth.TenantFrom(r.Context()).Org.Code)
 	if err != nil {
 		return settingsReply{}, err
 	}

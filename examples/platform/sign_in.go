@@ -48,7 +48,7 @@ var registrationForm = envelope.Form{
 
 // register makes an account with the role member, and signs it in.
 func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, error) {
-	org := auth.TenantFrom(r.Context()).Org.Code
+	org := auth.TenantFrom(r.Context()).Org.Key()
 	if err := h.quota.take(inOrg{org, quotaName(h.proxies.addr(r))}); err != nil {
 		return accountReply{}, err
 	}
@@ -136,7 +136,7 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request) (accountReply, err
 	var p auth.Principal
 	switch {
 	case hasEmail && hasPassword:
-		p, err = h.sessions.Login(w, r, email, password, code)
+		p, err = h.sessions.Login(w, r, session.Form{Login: email, Password: password, Code: code})
 	case hasCode && !hasEmail && !hasPassword:
 		p, err = h.sessions.Verify(w, r, code)
 	default:

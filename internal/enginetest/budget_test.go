@@ -135,7 +135,7 @@ func newRefusing(t *testing.T, b budgeted) *refusing {
 		writes:    writes,
 	}
 	now := time.Now()
-	w.manager.Now = func() time.Time { return now }
+	w.now = func() time.Time { return now }
 	keys, another := new(token.MemoryKeys), must(token.GeneratePair(2048))(t)
 	another.ClientKey, another.Org = w.key, w.org
 	expect(t, "put", keys.Put(t.Context(), another), nil)

@@ -136,7 +136,7 @@ func (w *world) people(t *testing.T) {
 	t.Helper()
 	first := w.login(t, w.account)
 	another := w.login(t, w.account)
-	w.ahead = 5 * time.Minute // so the store records the next use
+	w.now = func() time.Time { return time.Now().Add(5 * time.Minute) } // so the store records the next use
 	w.use(t, "session first", w.cookie(first))
 	w.use(t, "session another", w.cookie(another))
 	w.ends(t, "session another", w.posting("/another", first))
@@ -165,7 +165,7 @@ func (w *world) secondFactor(t *testing.T) {
 	t.Helper()
 	ticket := w.login(t, "second")
 	r := w.posting("/code", ticket)
-	r.Header.Set("Code", codeOf(w.factor, w.manager.Now()))
+	r.Header.Set("Code", codeOf(w.factor, w.now()))
 	for range 3 {
 		if reply := w.send(t, r.Clone(t.Context())); reply.StatusCode == http.StatusOK {
 			w.accepted["request of a code"]++

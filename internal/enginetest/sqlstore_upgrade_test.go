@@ -56,8 +56,8 @@ func TestUpgrade(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			db, permanent, limited := h.version1(t)
 			stores := h.instances(t, 4)
-			if got := h.version(t, db); got != 3 {
-				t.Errorf("version %d, want 3", got)
+			if got := h.version(t, db); got != 4 {
+				t.Errorf("version %d, want 4", got)
 			}
 			ledger, ctx := stores[0].Ledger(), t.Context()
 			expect(t, "the permanent token", spend(ctx, ledger, permanent), nil)
@@ -78,7 +78,7 @@ func TestUpgrade(t *testing.T) {
 
 			fresh := homeLike(t, h)
 			fresh.store(t)
-			for _, table := range []string{"ledger", "credentials", "formers"} {
+			for _, table := range []string{"ledger", "credentials", "formers", "sessions"} {
 				if diff := cmp.Diff(fresh.parts(t, table), h.parts(t, table)); diff != "" {
 					t.Errorf("%s (-new +upgraded):\n%s", table, diff)
 				}
@@ -269,7 +269,7 @@ func TestSchemaOverVersion2(t *testing.T) {
 			h.storeIn(t, db)
 			for _, statement := range []string{
 				"DROP TABLE {formers}", "ALTER TABLE {credentials} ADD COLUMN formers text NOT NULL DEFAULT '[]'",
-				"UPDATE {schema} SET version = 2",
+				"ALTER TABLE {sessions} DROP COLUMN remember", "UPDATE {schema} SET version = 2",
 			} {
 				run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement))
 			}

@@ -168,12 +168,12 @@ func newLogins(c counted) *logins {
 	manager := &session.Manager{
 		Store: c.sessions, Attempts: c.attempts, Passwords: passwords{"ann"}, Hasher: w,
 		ClientAddr: func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("Address")) },
-		Now:        func() time.Time { return now },
 	}
-	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: directory, Mechanisms: []auth.Mechanism{manager}, Timeout: 10 * time.Second}
+	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: directory, Mechanisms: []auth.Mechanism{manager}, Timeout: 10 * time.Second,
+		Now: func() time.Time { return now }}
 	w.mux = guard.Mux()
 	w.mux.HandleFunc("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-		if _, err := manager.Login(rw, r, r.Header.Get("Login"), password, ""); err != nil {
+		if _, err := manager.Login(rw, r, session.Form{Login: r.Header.Get("Login"), Password: password}); err != nil {
 			auth.Fail(rw, r, err)
 		}
 	})

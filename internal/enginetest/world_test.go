@@ -96,7 +96,7 @@ type world struct {
 	secret            signing.Secret
 	factor            session.FactorSecret
 	ticks             int64
-	ahead             time.Duration // of the manager's clock
+	now               func() time.Time // the Guard's clock
 
 	// The history: accepted credentials and ended ones.
 	accepted map[string]int
@@ -114,7 +114,7 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 		sabotage: spoil, shared: s,
 		org: strings.ToLower(rand.Text()), account: rand.Text(),
 		factor:   make(session.FactorSecret, 20),
-		accepted: make(map[string]int), over: make(map[string]bool),
+		accepted: make(map[string]int), over: make(map[string]bool), now: time.Now,
 	}
 	w.tenantURL = "http://127.0.0.1/" + w.org + "/v2"
 	w.populate(t, pair)
@@ -125,12 +125,12 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 		Factors:   spoiledFactors{spoil, s.factors},
 		Passwords: spoiledPasswords{spoil, passwords{w.account}},
 		Hasher:    plain{},
-		Now:       func() time.Time { return time.Now().Add(w.ahead) },
 	}
 	mechanisms := w.mechanisms(t)
 	serve := func(timeout time.Duration) http.Handler {
 		return w.serve(&auth.Guard{
 			BaseURL: "http://127.0.0.1", Directory: spoiledDirectory{spoil, w.directory}, Mechanisms: mechanisms, Timeout: timeout,
+			Now: func() time.Time { return w.now() },
 		})
 	}
 	w.calm = serve(10 * time.Second)
@@ -231,7 +231,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		}
 	})
 	route("POST /login", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
-		_, err := w.manager.Login(rw, r, r.Header.Get("Login"), cmp.Or(r.Header.Get("Password"), password), "")
+		_, err := w.manager.Login(rw, r, session.Form{Login: r.Header.Get("Login"), Password: cmp.Or(r.Header.Get("Password"), password)})
 		return err
 	})
 	route("POST /code", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {

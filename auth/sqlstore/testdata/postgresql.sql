@@ -75,7 +75,8 @@ CREATE TABLE IF NOT EXISTS tenantkit_sessions (
 	expires bigint NOT NULL,
 	address text COLLATE "C" NOT NULL,
 	agent text COLLATE "C" NOT NULL,
-	replaced bigint NOT NULL  -- 1: ended by a newer session, over the limit
+	replaced bigint NOT NULL, -- 1: ended by a newer session, over the limit
+	remember bigint NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
 );
 CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_sessions_id ON tenantkit_sessions (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS tenantkit_sessions_previous ON tenantkit_sessions (previous) WHERE previous IS NOT NULL;
@@ -100,6 +101,6 @@ CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	PRIMARY KEY (org, account)
 );
 
-INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 3;
+INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 4;
 
-INSERT INTO tenantkit_schema (version) SELECT 3 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_schema (version) SELECT 4 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

@@ -23,27 +23,30 @@
 package subdomain
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // Resolve returns a function for Guard.Resolve, for orgs below a domain such as
 // "example.com".
-func Resolve(domain string) func(*http.Request) (org, version, rest string, ok bool) {
-	return func(r *http.Request) (org, version, rest string, ok bool) {
+func Resolve(domain string) func(context.Context, *http.Request) (org, version, rest string, err error) {
+	return func(_ context.Context, r *http.Request) (org, version, rest string, err error) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
 		}
-		org, ok = strings.CutSuffix(strings.ToLower(host), "."+domain)
-		if !ok {
-			return "", "", "", false
-		}
+		org, below := strings.CutSuffix(strings.ToLower(host), "."+domain)
 		// The escaped path: a decoded path does not show what was sent, and a
 		// signature covers what was sent.
-		path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/api/")
+		path, found := strings.CutPrefix(r.URL.EscapedPath(), "/api/")
+		if !below || !found {
+			return "", "", "", auth.ErrNotFound
+		}
 		version, rest, _ = strings.Cut(path, "/")
-		return org, version, "/" + rest, ok
+		return org, version, "/" + rest, nil
 	}
 }
