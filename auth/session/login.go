@@ -68,12 +68,20 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if p := auth.From(r.Context()); p.Account != "" && p.SessionID == "" {
-		if err := p.MayMake(false, auth.Everything(account)); err != nil {
-			return auth.Principal{}, err
-		}
+	if err := mayStartAs(r, account); err != nil {
+		return auth.Principal{}, err
 	}
 	return m.proceed(w, r, t, authentication{account: account, at: m.stamp()}, "")
+}
+
+// mayStartAs refuses a request that another credential than a session has admitted, unless
+// that may do everything that the account may.
+func mayStartAs(r *http.Request, account string) error {
+	p := auth.From(r.Context())
+	if p.Account == "" || p.SessionID != "" {
+		return nil
+	}
+	return p.MayMake(false, auth.Everything(account))
 }
 
 // Verify completes a login with a code of the second factor or a recovery code. The

@@ -32,7 +32,7 @@ type Manager struct {
 	Store Store // required
 
 	Passwords Passwords // required for Login, Reauthenticate and ChangePassword
-	Attempts  Attempts  // required for Login, Verify, Confirm and Remove
+	Attempts  Attempts  // required for Login, for verbs that take a code, and for mailed tickets
 	Factors   Factors   // nil: no second factors; logins to an org that requires them fail
 	Hasher    Hasher    // nil: PBKDF2
 
@@ -71,6 +71,7 @@ type Manager struct {
 	prepare  sync.Once
 	hashing  hashing
 	delays   delays
+	sending  atomic.Int64 // calls of send of SendReset
 }
 
 // Name is the mechanism's name in principals and in auth.Need.By.

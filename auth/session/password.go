@@ -225,8 +225,8 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	if err != nil {
 		return err
 	}
-	if next == "" || len(next) > maxPassword {
-		return &auth.Error{Detail: auth.DetailOption, Reason: "a password has 1 to 1024 bytes"}
+	if err := checkNext(next); err != nil {
+		return err
 	}
 	if _, err := m.ownPassword(r, t, p, login, password); err != nil {
 		return err
@@ -243,6 +243,14 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	}
 	// Not before Changed, which may be rounded up: it would end this session, too.
 	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: m.stamp().Add(time.Millisecond)})
+}
+
+// checkNext refuses a new password that no login would accept.
+func checkNext(next string) error {
+	if next == "" || len(next) > maxPassword {
+		return &auth.Error{Detail: auth.DetailOption, Reason: "a password has 1 to 1024 bytes"}
+	}
+	return nil
 }
 
 // Passwords is the application's storage of the passwords of its accounts, as the
