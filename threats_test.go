@@ -47,7 +47,7 @@ func attackNumbers() (numbers []string) {
 		{"N", 15, []string{"N02b"}, 0},
 		{"T", 31, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
-		{"F", 20, []string{"F06b"}, 0},
+		{"F", 26, []string{"F06b"}, 0},
 		{"P", 23, nil, 15},
 		{"M", 18, nil, 0},
 		{"K", 15, nil, 0},
