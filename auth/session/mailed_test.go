@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -153,6 +154,13 @@ func TestResetPassword(t *testing.T) {
 			want(t, b.login("ann", "a new password"), 200, "")
 		}
 	})
+	bubble(t, "by somebody whose session of another account has ended", func(t *testing.T) {
+		w := newPostOffice(t)
+		b := w.browser()
+		want(t, b.login("bob", "bob's password"), 200, "")
+		time.Sleep(30 * time.Minute)
+		want(t, b.post("/reset", "ticket", w.forgot("ann"), "next", "a new password"), 200, "")
+	})
 	bubble(t, "a full queue and a bad password do not cost the ticket", func(t *testing.T) {
 		w := newPostOffice(t)
 		ticket := w.forgot("ann")
@@ -221,6 +229,7 @@ func TestF23WhatIsNoMailedTicket(t *testing.T) {
 			return w.browser(), reset, ticket
 		}},
 		{"F23 of another org", func(w *postOffice) (*browser, string, string) {
+			w.directory.PutAccount(auth.Account{ID: "ann", Org: "globex"})
 			b := w.browser()
 			b.org = "globex"
 			return b, reset, w.forgot("ann")
@@ -244,6 +253,21 @@ func TestF23WhatIsNoMailedTicket(t *testing.T) {
 			ticket := w.forgot("ann")
 			time.Sleep(30*time.Minute - time.Millisecond)
 			return w.browser(), reset, ticket
+		}},
+		{"F23 after half an hour, in a store whose clock is behind", func(w *postOffice) (*browser, string, string) {
+			begun := time.Now()
+			w.memory.Now = func() time.Time { return begun }
+			ticket := w.forgot("ann")
+			time.Sleep(30*time.Minute - time.Millisecond)
+			return w.browser(), reset, ticket
+		}},
+		{"F23 an address after three newer ones", func(w *postOffice) (*browser, string, string) {
+			ticket := w.verify("ann", "ann@example.test")
+			for range 3 {
+				time.Sleep(time.Minute)
+				w.verify("ann", "ann@example.test")
+			}
+			return w.browser(), verify, ticket
 		}},
 		{"F23 an address after a day", func(w *postOffice) (*browser, string, string) {
 			ticket := w.verify("ann", "ann@example.test")
@@ -287,6 +311,20 @@ func TestF23WhatIsNoMailedTicket(t *testing.T) {
 			}
 		})
 	}
+}
+
+// F23: a token or a key of another account redeems no ticket.
+func TestF23ByAnotherCredential(t *testing.T) {
+	bubble(t, "F23 by a token of another account", func(t *testing.T) {
+		w := newPostOffice(t)
+		ticket := session.MailTicket(w.forgot("ann"))
+		w.as(t, auth.Principal{Org: "acme", Account: "bob", Mechanism: "bearer"}, func(_ http.ResponseWriter, r *http.Request) {
+			if err := w.manager.ResetPassword(r, ticket, "next", nil); !errors.Is(err, session.ErrCode) {
+				t.Errorf("%v", err)
+			}
+		})
+		want(t, w.reset(string(ticket)), 200, "")
+	})
 }
 
 // F23: a ticket opens nothing, and is no ticket of a login.
@@ -385,6 +423,9 @@ func TestF25AskingForAReset(t *testing.T) {
 			if took := time.Since(start); took != 0 {
 				t.Errorf("took %v", took)
 			}
+			if counted := w.stores.count("Try") > 0; counted != (login != "" && len(login) <= 256) {
+				t.Errorf("counted: %t", counted)
+			}
 			if got.body != w.browser().post("/forgot", "login", "ann").body || len(got.cookies) > 0 {
 				t.Errorf("another reply: %s", got.body)
 			}
@@ -418,6 +459,10 @@ func TestF25AskingForAReset(t *testing.T) {
 			t.Errorf("%d mails", len(w.mails))
 		}
 		want(t, w.browser().login("ann", annPassword), 200, "") // logins are counted apart
+		for range 70 {
+			w.browser().post("/forgot", "login", "ann")
+		}
+		want(t, w.browser().post("/forgot", "login", "another"), 200, "") // what was refused sends nothing
 	})
 	bubble(t, "F25 for many names from one address", func(t *testing.T) {
 		w := newPostOffice(t)
@@ -465,6 +510,15 @@ func TestF25AskingForAReset(t *testing.T) {
 			}
 		})
 	}
+	bubble(t, "F25 a login that names no account", func(t *testing.T) {
+		w := newPostOffice(t, func(w *world) { w.manager.Passwords = nameless{w.stores} })
+		w.directory.PutAccount(auth.Account{Org: "acme"})
+		want(t, w.browser().post("/forgot", "login", "ann"), 200, "")
+		synctest.Wait()
+		if len(w.mails) > 0 {
+			t.Errorf("send got %+v", w.mails)
+		}
+	})
 	bubble(t, "F25 a panic of send", func(t *testing.T) {
 		w := newPostOffice(t)
 		w.sent = func() { panic("no template") }
@@ -521,6 +575,7 @@ func TestAddressTicket(t *testing.T) {
 	bubble(t, "F23 of no account", func(t *testing.T) {
 		w := newPostOffice(t)
 		w.directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Disabled: true})
+		w.directory.PutAccount(auth.Account{Org: "acme"}) // the zero principal's
 		for _, account := range []string{"", "nobody", "bob", "gus"} {
 			want(t, w.browser().post("/address", "account", account, "address", "a@example.test"), 404, auth.DetailNotFound)
 		}

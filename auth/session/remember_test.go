@@ -95,6 +95,16 @@ func TestPersistentCookieOfANewToken(t *testing.T) {
 }
 
 func TestRenewingAPersistentSession(t *testing.T) {
+	t.Run("in its last second", func(t *testing.T) {
+		w := newWorld(t, org(func(o *auth.Org) { persistent(o); o.Session.Idle = day }))
+		b := w.ann()
+		w.clock.Advance(12*time.Hour - time.Millisecond)
+		got := b.post("/reauthenticate", "login", "ann", "password", annPassword)
+		want(t, got, 200, "")
+		if age := maxAge(t, got, cookieName); age != 1 {
+			t.Errorf("Max-Age %d: 0 would be until the browser is closed", age)
+		}
+	})
 	t.Run("reads nothing without persistent cookies", func(t *testing.T) {
 		w := newWorld(t)
 		b := w.ann()
