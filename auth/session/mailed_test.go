@@ -430,6 +430,7 @@ func TestF25AskingForAReset(t *testing.T) {
 				t.Errorf("another reply: %s", got.body)
 			}
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			if n, known := len(w.mails), name == "known"; known && n != 2 || !known && n != 1 {
 				t.Errorf("%d mails", n)
 			}
