@@ -265,8 +265,8 @@ func isAddress(text string) bool {
 }
 
 // VerifyAddress redeems a ticket of AddressTicket, and returns the account and the
-// address that it was made for. The account may have another address by now. So mark the
-// address as verified only if it is still that of the account, in one step.
+// address that it was made for. Make it the account's address now. Or, if it was stored
+// before, mark it as verified only if it is still that of the account, in one step.
 //
 // Mount it on a route that is auth.Public, with POST. It refuses a request of somebody
 // who is signed in with another account.
