@@ -47,7 +47,7 @@ func attackNumbers() (numbers []string) {
 		{"N", 15, []string{"N02b"}, 0},
 		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
-		{"F", 20, []string{"F06b"}, 0},
+		{"F", 26, []string{"F06b"}, 0},
 		{"P", 24, nil, 15},
 		{"M", 21, nil, 0},
 		{"K", 22, nil, 0},

@@ -47,14 +47,24 @@ type Org struct {
 func (o *Org) Key() string { return cmp.Or(o.ID, o.Code) }
 
 // SessionPolicy holds an org's rules for its sessions (section 5.2 of the interface). It is
-// read with each request. A changed Idle and a shorter Max also apply to open sessions.
-// SecondFactor and PerAccount apply only when a session is opened. They change no open
-// session.
+// read with each request. A changed Idle or RememberIdle and a shorter Max also apply to open
+// sessions. SecondFactor and PerAccount apply only when a session is opened. They change no
+// open session.
 type SessionPolicy struct {
 	Idle         time.Duration // a session ends when it was not used for this long; 0: 30 min
 	Max          time.Duration // a session ends this long after login; 0: 12 h
 	SecondFactor bool          // required: the login of an account without a factor leads only to enrolling one
 	PerAccount   int           // most sessions of one account, the oldest is ended; 1: single login; 0: 100
+
+	// Persistent sends session cookies with the time of their end, so that they outlive the
+	// browser. Otherwise a browser forgets a cookie when it is closed.
+	Persistent bool
+
+	// RememberIdle is the Idle of sessions whose owner asked at login to be remembered. Their
+	// cookie is persistent, and they end at the latest after the longer of Max and
+	// RememberIdle. 0: not offered, and whoever asks gets an ordinary session. An Idle that is
+	// longer applies instead.
+	RememberIdle time.Duration
 }
 
 // App is an application of an org. The mechanisms that use its secrets and keys store them.

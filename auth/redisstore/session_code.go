@@ -21,6 +21,9 @@ func encode(s session.Session) string {
 		b.WriteByte(':')
 		b.WriteString(part)
 	}
+	if s.Remember {
+		b.WriteString(remembered)
+	}
 	return b.String()
 }
 
@@ -29,6 +32,9 @@ func encode(s session.Session) string {
 func fixed(t time.Time) string { return fmt.Sprintf("%16d", t.UnixMilli()) }
 
 const timesEnd = 1 + 4*16
+
+// remembered ends the text of a session whose owner asked to be remembered.
+const remembered = "R"
 
 func decode(hash [32]byte, record string) (session.Session, error) {
 	s := session.Session{Hash: hash}
@@ -51,7 +57,8 @@ func decode(hash [32]byte, record string) (session.Session, error) {
 		}
 		*part, rest = after[:n], after[n:]
 	}
-	if rest != "" {
+	s.Remember = rest == remembered
+	if rest != "" && !s.Remember {
 		return session.Session{}, errReply
 	}
 	return s, nil

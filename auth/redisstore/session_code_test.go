@@ -17,6 +17,7 @@ func FuzzSession(f *testing.F) {
 	f.Add("S" + times + "3:0ab4:acme3:ann0:9:192.0.2.14:test")
 	f.Add("S" + times + "0:4:acme3:ann4:code0:0:")
 	f.Add("S" + times + "0:0:0:4:code0:0:")
+	f.Add("S" + times + "3:0ab4:acme3:ann0:9:192.0.2.14:testR")
 	f.Add("R")
 	f.Add("M0123456789abcdef0123456789abcdef")
 	f.Add("S" + times + "3:0ab-1:99999999999999999999:")
@@ -81,7 +82,7 @@ func TestSessionsOfAnyText(t *testing.T) {
 	}
 	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)} {
 		want := session.Session{Hash: [32]byte{7}, ID: "1:2", Org: "\xff\x00", Account: "3:", Ticket: session.TicketEnrol,
-			Created: at.UTC(), Authenticated: at.UTC(), Seen: at.UTC(), Expires: at.UTC(), Address: "::1", Agent: "a: ü\r\n"}
+			Created: at.UTC(), Authenticated: at.UTC(), Seen: at.UTC(), Expires: at.UTC(), Address: "::1", Agent: "a: ü\r\n", Remember: at.Year() == 1970}
 		if err := sessions.Create(t.Context(), want, 0); err != nil {
 			t.Fatal(err)
 		}

@@ -64,6 +64,7 @@ func Delay(count, free int) time.Duration {
 const (
 	freeLogins    = 5   // per name, whether its account exists or not
 	freeCodes     = 5   // per account
+	freeMails     = 3   // per name that a reset is asked for, and per account that verifies an address
 	freeOnDevice  = 5   // per account, on all its known devices together
 	freeAddresses = 100 // per address and hour, because many people may share an address
 	ticketCodes   = 5   // per ticket, which is refused afterwards
@@ -96,8 +97,10 @@ func writeParts(w io.Writer, parts ...string) {
 // nameAttempt counts by the login name. Case and surrounding blanks are ignored, as
 // most directories ignore them.
 func (m *Manager) nameAttempt(t *auth.Tenant, login string) attempt {
-	return m.attempt(t, freeLogins, "login", strings.ToLower(strings.TrimSpace(login)))
+	return m.attempt(t, freeLogins, "login", normalLogin(login))
 }
+
+func normalLogin(login string) string { return strings.ToLower(strings.TrimSpace(login)) }
 
 func (m *Manager) codeAttempt(t *auth.Tenant, account string) attempt {
 	return m.attempt(t, freeCodes, "code", account)
@@ -110,8 +113,11 @@ func (m *Manager) ticketAttempt(t *auth.Tenant, s Session) attempt {
 // addressAttempt has a new key each hour, so that failures of many people behind one
 // address do not add up.
 func (m *Manager) addressAttempt(t *auth.Tenant, r *http.Request) attempt {
-	return m.attempt(t, freeAddresses, "address", m.subscriber(r), m.now().UTC().Format("2006-01-02T15"))
+	return m.attempt(t, freeAddresses, "address", m.subscriber(r), m.hour())
 }
+
+// hour names the present hour.
+func (m *Manager) hour() string { return m.now().UTC().Format("2006-01-02T15") }
 
 // subscriber is the client's address, or its /64 of IPv6, because one subscriber has
 // all of it.

@@ -116,7 +116,7 @@ func (n cookieName) read(r *http.Request, t *auth.Tenant) (value string, count i
 	return value, count
 }
 
-// cookie has no Expires: it ends with the browser, or when the session does.
+// cookie has no Max-Age: the browser forgets it when it is closed.
 func (n cookieName) cookie(t *auth.Tenant, value string) *http.Cookie {
 	return &http.Cookie{
 		Name:     prefix(t) + strings.Replace(string(n), orgMark, t.Org.Key(), 1),
@@ -128,10 +128,20 @@ func (n cookieName) cookie(t *auth.Tenant, value string) *http.Cookie {
 	}
 }
 
-// send sends the token to the browser. No cache may keep the reply.
-func (n cookieName) send(w http.ResponseWriter, t *auth.Tenant, s token) {
+// send sends a cookie to the browser. No cache may keep the reply.
+func send(w http.ResponseWriter, c *http.Cookie) {
 	w.Header().Set("Cache-Control", "no-store")
-	http.SetCookie(w, n.cookie(t, s.text()))
+	http.SetCookie(w, c)
+}
+
+// sendSession sends the token of s. The browser keeps it until the session's absolute
+// end, if the org or the owner wants that.
+func (m *Manager) sendSession(w http.ResponseWriter, t *auth.Tenant, s *Session, token token) {
+	c := m.sessionCookie().cookie(t, token.text())
+	if t.Org.Session.Persistent || s.Remember {
+		c.MaxAge = max(1, int(s.end(t.Org).Sub(m.now())/time.Second)) // 0 would mean until it is closed
+	}
+	send(w, c)
 }
 
 // cleared returns a cookie that makes the browser forget this one.

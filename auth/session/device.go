@@ -107,8 +107,7 @@ func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, p authentica
 	}
 	c := m.deviceCookie().cookie(t, m.DeviceKey.newDevice(t.Org.Key(), p).text())
 	c.MaxAge = int(deviceLife / time.Second)
-	w.Header().Set("Cache-Control", "no-store")
-	http.SetCookie(w, c)
+	send(w, c)
 }
 
 // knownDevice returns the account of the name if it has logged in on this device. Any

@@ -11,7 +11,7 @@
 // ends the sessions that were created without it.
 //
 // The application provides the routes, the forms and the mails. It also registers
-// accounts, and recovers those whose owner has lost a password or a device.
+// accounts, and makes sure who has lost a device before it calls ResetFactor.
 //
 // # Choosing
 //
@@ -21,13 +21,21 @@
 // ErrSecondFactor and send a ticket. Verify, or Enrol and Confirm, completes the
 // login.
 //
-// Mount these verbs and Logout on routes that are auth.Public, with POST. Mount
-// Reauthenticate, ChangePassword and Remove behind auth.Authenticated. Enrol and
-// Confirm serve sessions and tickets: auth.Optional admits both.
+// Mount these verbs and Logout on routes that are auth.Public, with POST; so also
+// SendReset, ResetPassword and VerifyAddress. Mount Reauthenticate, ChangePassword, Remove
+// and RegenerateRecovery behind auth.Authenticated. Enrol and Confirm serve sessions and
+// tickets: auth.Optional admits both.
 //
 // Somebody else may use a session that was left signed in. Routes that such a
-// session must not reach require auth.Need.Fresh: Enrol, Remove, ChangePassword,
-// and those that end other sessions.
+// session must not reach require auth.Need.Fresh: Enrol, Remove, RegenerateRecovery,
+// ChangePassword, those that change the mail address, and those that end other sessions.
+//
+// # Mailed tickets
+//
+// A password that was forgotten is replaced by SendReset and ResetPassword. AddressTicket
+// and VerifyAddress prove that an account reads a mail address. The application sends the
+// mail. Whoever reads the mails of an account can so replace its password, but not its
+// second factor: a reset opens no session.
 //
 // Memory is for one process that may lose its data. Several processes share a
 // store.

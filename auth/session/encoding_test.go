@@ -13,9 +13,11 @@ func TestSecretsAreEncodedNowhere(t *testing.T) {
 	const hidden = "Tr0ub4dorAnd3Tr0ub4d"
 	secret := session.FactorSecret(hidden)
 	for name, text := range map[string]string{
-		"K11 secret":    printed.All(secret),
-		"K11 factor":    printed.All(session.Factor{Secret: secret, Pending: secret}),
-		"K11 enrolment": printed.All(session.Enrolment{Account: "ann", Secret: secret}),
+		"K11 secret":      printed.All(secret),
+		"K11 factor":      printed.All(session.Factor{Secret: secret, Pending: secret}),
+		"K11 mail ticket": printed.All(session.MailTicket(hidden)),
+		"K11 form":        printed.All(session.Form{Login: "ann", Password: hidden, Code: hidden}),
+		"K11 enrolment":   printed.All(session.Enrolment{Account: "ann", Secret: secret}),
 	} {
 		for _, leak := range []string{
 			hidden, fmt.Sprintf("%x", hidden), fmt.Sprintf("%X", hidden), fmt.Sprint([]byte(hidden)), secret.Base32(), "VHIwdWI0ZG9y", // its base64

@@ -119,6 +119,29 @@ func (m *Manager) Remove(r *http.Request, code string) error {
 	return err
 }
 
+// RegenerateRecovery gives the session's account new recovery codes, by a code of its
+// second factor. They are shown once, and all former ones are no longer valid. The route
+// must require a fresh session. The account's sessions stay.
+//
+// RegenerateRecovery returns an error that wraps ErrCode or ErrLocked. After an error that
+// wraps auth.ErrUnavailable, the former codes may be valid or not: call it again. Without
+// a session the detail is auth.DetailForbidden.
+func (m *Manager) RegenerateRecovery(r *http.Request, code string) (recovery []string, err error) {
+	t, p, err := admitted(r)
+	if err != nil {
+		return nil, err
+	}
+	if m.Factors == nil {
+		return nil, errNoFactors
+	}
+	recovery, hashes := newRecovery()
+	err = m.withCode(r.Context(), t, p.Account, code, func(f *Factor) { f.Recovery = hashes })
+	if err != nil {
+		return nil, err
+	}
+	return recovery, nil
+}
+
 var errNoFactors = errors.New("session: Manager.Factors is required for this")
 
 // enroller is the account of an enrolment, and its ticket if there is no session.

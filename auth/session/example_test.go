@@ -75,7 +75,7 @@ func (a *application) post(path string, n auth.Need, do func(http.ResponseWriter
 // login registers the route that the other examples begin with.
 func (a *application) login() {
 	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		_, err := a.manager.Login(w, r, r.PostFormValue("login"), r.PostFormValue("password"), r.PostFormValue("code"))
+		_, err := a.manager.Login(w, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"), Code: r.PostFormValue("code")})
 		return err
 	})
 }
@@ -106,7 +106,7 @@ func ExampleManager_Login() {
 	a := newApplication()
 	defer a.close()
 	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		p, err := a.manager.Login(w, r, r.PostFormValue("login"), r.PostFormValue("password"), "")
+		p, err := a.manager.Login(w, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password")})
 		if errors.Is(err, session.ErrSecondFactor) {
 			fmt.Println("a code is wanted") // the reply of auth.Fail says the same
 		}
@@ -483,4 +483,175 @@ func ExampleManager_SameOrigin() {
 	// Output:
 	// true
 	// false
+}
+
+// oldHasher stands for the Hasher of a service's past, such as one of bcrypt.
+type oldHasher struct{}
+
+func (oldHasher) Hash(password string) (string, error) { return "$old$" + password, nil }
+
+func (oldHasher) Verify(encoded, password string) (ok, rehash bool) {
+	return encoded == "$old$"+password, false
+}
+
+// It becomes the Hasher of a Manager. Its Passwords should be a Rehasher, too.
+func ExampleMigrating() {
+	hasher := session.Migrating(oldHasher{}, session.PBKDF2{Iterations: 1000})
+	fmt.Println(hasher.Verify("$old$open sesame", "open barley"))
+	fmt.Println(hasher.Verify("$old$open sesame", "open sesame"))
+	encoded, err := hasher.Hash("open sesame") // what Rehash gets
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(hasher.Verify(encoded, "open sesame"))
+	// Output:
+	// false false
+	// true true
+	// true false
+}
+
+// The person gets a link by mail. The page behind it sends the ticket and the new
+// password.
+func ExampleManager_SendReset() {
+	a := newApplication()
+	defer a.close()
+	mails := make(chan session.MailTicket, 1)
+	a.post("/password/forgotten", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
+		return a.manager.SendReset(r, r.PostFormValue("login"), func(_ context.Context, account string, ticket session.MailTicket, err error) {
+			if err != nil {
+				return // for the log
+			}
+			fmt.Println("a mail to", account, "with the ticket", ticket)
+			mails <- ticket // instead of a mail with https://example.com/reset#ticket
+		})
+	})
+	a.post("/password/reset", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
+		ticket := session.MailTicket(r.PostFormValue("ticket"))
+		return a.manager.ResetPassword(r, ticket, r.PostFormValue("new"), func(_ context.Context, account, encoded string) error {
+			a.manager.Passwords.(table)["acme/"+account] = encoded
+			changed := time.Now().Add(time.Millisecond).Truncate(time.Millisecond)
+			a.directory.PutAccount(auth.Account{ID: account, Org: "acme", Changed: changed})
+			return nil
+		})
+	})
+	a.send("/password/forgotten", "login", "nobody")
+	a.send("/password/forgotten", "login", "ann")
+	ticket := string(<-mails)
+	a.send("/password/reset", "ticket", ticket, "new", "close sesame")
+	a.send("/password/reset", "ticket", ticket, "new", "open barley")
+	// Unordered output:
+	// /password/forgotten 200
+	// /password/forgotten 200
+	// a mail to ann with the ticket REDACTED
+	// /password/reset 200
+	// /password/reset 401
+}
+
+// See SendReset for the ticket.
+func ExampleManager_ResetPassword() {
+	a := newApplication()
+	defer a.close()
+	a.post("/password/reset", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
+		ticket := session.MailTicket(r.PostFormValue("ticket"))
+		return a.manager.ResetPassword(r, ticket, r.PostFormValue("new"), func(_ context.Context, account, encoded string) error {
+			return errors.New("store encoded, and then set Account.Changed")
+		})
+	})
+	a.send("/password/reset", "ticket", "invented", "new", "close sesame")
+	// Output:
+	// /password/reset 401
+}
+
+// The application mails the ticket to the address.
+func ExampleManager_AddressTicket() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	var mailed session.MailTicket
+	a.post("/address", auth.Authenticated.Fresh(10*time.Minute), func(_ http.ResponseWriter, r *http.Request) (err error) {
+		mailed, err = a.manager.AddressTicket(r, auth.From(r.Context()).Account, r.PostFormValue("address"))
+		return err
+	})
+	a.post("/address/verify", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
+		account, address, err := a.manager.VerifyAddress(r, session.MailTicket(r.PostFormValue("ticket")))
+		fmt.Println(account, "reads", address)
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/address", "address", "ann@example.com")
+	a.send("/address/verify", "ticket", string(mailed))
+	// Output:
+	// /login 200
+	// /address 200
+	// ann reads ann@example.com
+	// /address/verify 200
+}
+
+// See AddressTicket for the ticket.
+func ExampleManager_VerifyAddress() {
+	a := newApplication()
+	defer a.close()
+	a.post("/address/verify", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
+		_, _, err := a.manager.VerifyAddress(r, session.MailTicket(r.PostFormValue("ticket")))
+		return err
+	})
+	a.send("/address/verify", "ticket", "invented")
+	// Output:
+	// /address/verify 401
+}
+
+// New recovery codes, by a code of the factor. Before and after, the page can show how
+// many are left.
+func ExampleManager_RegenerateRecovery() {
+	a := newApplication()
+	defer a.close()
+	a.login()
+	var recovery []string
+	a.post("/factor", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
+		enrolment, err := a.manager.Enrol(r)
+		if err != nil {
+			return err
+		}
+		recovery, err = a.manager.Confirm(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
+		return err
+	})
+	a.post("/factor/recovery", auth.Authenticated.Fresh(10*time.Minute), func(_ http.ResponseWriter, r *http.Request) (err error) {
+		recovery, err = a.manager.RegenerateRecovery(r, r.PostFormValue("code"))
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/factor")
+	former := recovery[1]
+	a.send("/factor/recovery", "code", recovery[0])
+	a.send("/factor/recovery", "code", former)
+	fmt.Println(a.manager.FactorState(context.Background(), "acme", "ann"))
+	// Output:
+	// /login 200
+	// /factor 200
+	// /factor/recovery 200
+	// /factor/recovery 401
+	// {true false 10} <nil>
+}
+
+// The page of an account, and that of an administrator, show what there is.
+func ExampleManager_FactorState() {
+	a := newApplication()
+	defer a.close()
+	state, err := a.manager.FactorState(context.Background(), "acme", "ann")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%+v\n", state)
+	// Output: {Active:false Pending:false RecoveryLeft:0}
+}
+
+// An administrator has made sure that ann has lost the device.
+func ExampleManager_ResetFactor() {
+	a := newApplication()
+	defer a.close()
+	if err := a.manager.ResetFactor(context.Background(), "acme", "ann"); err != nil {
+		panic(err)
+	}
+	fmt.Println("ann's sessions have ended")
+	// Output: ann's sessions have ended
 }

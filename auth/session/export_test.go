@@ -92,7 +92,7 @@ func Text(t [32]byte) string { return token(t).text() }
 // NewDevice and ParseDevice write and read the text of a device cookie. FIPS 140 is not
 // enforced, because an attacker may forge a cookie with an empty key.
 func NewDevice(k DeviceKey, org, account string, at time.Time) (text string) {
-	fips140.WithoutEnforcement(func() { text = k.newDevice(org, authentication{account, at}).text() })
+	fips140.WithoutEnforcement(func() { text = k.newDevice(org, authentication{account: account, at: at}).text() })
 	return text
 }
 

@@ -110,7 +110,8 @@ func (w *world) routes() {
 	}
 	account := func(p auth.Principal, err error) (any, error) { return p.Account, err }
 	verb("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return account(m.Login(rw, r, r.PostFormValue("login"), r.PostFormValue("password"), r.PostFormValue("code")))
+		return account(m.Login(rw, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"),
+			Code: r.PostFormValue("code"), Remember: r.PostFormValue("remember") != ""}))
 	})
 	verb("POST /start", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.Start(rw, r, r.PostFormValue("account")))

@@ -8,11 +8,28 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
+type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
+
+// Form is what a person enters to log in. It prints REDACTED.
+type Form struct {
+	hidden
+
+	Login, Password string
+
+	// Code is empty or a code of the second factor. With a code, one request does both
+	// steps.
+	Code string
+
+	// Remember asks for the longer life of auth.SessionPolicy.RememberIdle. It has no
+	// effect in an org that does not offer it.
+	Remember bool
+}
+
 // Login authenticates an account by its password, creates a session and sends its
-// cookie. code is empty or a code of the second factor. With a code, one request does
-// both steps.
+// cookie.
 //
 // A cross-origin request is refused before any check. If the request carries a session,
 // the login ends it, also if the login still waits for the second factor.
@@ -24,23 +41,24 @@ import (
 // The error's detail is auth.DetailThrottled if too many passwords wait to be hashed.
 // It is auth.DetailCrossOrigin for a page of another origin, and auth.DetailAmbiguous
 // for more cookies of one name than a browser sends.
-func (m *Manager) Login(w http.ResponseWriter, r *http.Request, login, password, code string) (auth.Principal, error) {
+func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f Form) (auth.Principal, error) {
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	account, proven, err := m.verifyPassword(r, t, login, password)
+	account, proven, err := m.verifyPassword(r, t, f.Login, f.Password)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account, proven}, code)
+	return m.proceed(w, r, t, authentication{account, proven, f.Remember}, f.Code)
 }
 
 // Start creates a session for an account that was authenticated elsewhere: at
 // registration, by single sign-on or with a passkey. It does what Login does after the
 // right password, and returns the same errors from there on. ErrCredentials means that
 // the account is unknown, disabled or empty. Some single sign-on ends with a POST from
-// another origin. CrossOrigin must allow that one.
+// another origin. CrossOrigin must allow that one. The session is not remembered: see
+// auth.SessionPolicy.RememberIdle.
 //
 // Start creates no session for a request that was admitted with another credential than
 // a session, such as a token. The session could do more than that credential, and for
@@ -50,12 +68,20 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if p := auth.From(r.Context()); p.Account != "" && p.SessionID == "" {
-		if err := p.MayMake(false, auth.Everything(account)); err != nil {
-			return auth.Principal{}, err
-		}
+	if err := mayStartAs(r, account); err != nil {
+		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account, m.stamp()}, "")
+	return m.proceed(w, r, t, authentication{account: account, at: m.stamp()}, "")
+}
+
+// mayStartAs refuses a request that another credential than a session has admitted, unless
+// that may do everything that the account may.
+func mayStartAs(r *http.Request, account string) error {
+	p := auth.From(r.Context())
+	if p.Account == "" || p.SessionID != "" {
+		return nil
+	}
+	return p.MayMake(false, auth.Everything(account))
 }
 
 // Verify completes a login with a code of the second factor or a recovery code. The
@@ -139,7 +165,8 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	s, token := m.newSession(r, t.Org.Key(), p, "", maxAge(t.Org))
+	s, token := m.newSession(r, t.Org, p, "", 0)
+	s.Expires = s.Created.Add(s.maxAge(t.Org))
 	opened, err := m.principal(ctx, t, &s, account)
 	if err != nil {
 		return auth.Principal{}, err
@@ -154,7 +181,7 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 		return auth.Principal{}, auth.Unavailable(err)
 	}
 	m.clear(w, r, t, m.ticketCookie())
-	m.sessionCookie().send(w, t, token)
+	m.sendSession(w, t, &s, token)
 	m.sendDevice(w, t, p)
 	return opened, nil
 }
@@ -213,7 +240,7 @@ func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	if _, err := enabledAccount(ctx, t, p.account); err != nil {
 		return err
 	}
-	s, token := m.newSession(r, t.Org.Key(), p, step, ticketLife)
+	s, token := m.newSession(r, t.Org, p, step, ticketLife)
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return err
 	}
@@ -221,7 +248,7 @@ func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Ten
 		return auth.Unavailable(err)
 	}
 	m.clear(w, r, t, m.sessionCookie())
-	m.ticketCookie().send(w, t, token)
+	send(w, m.ticketCookie().cookie(t, token.text()))
 	return &auth.Error{Detail: auth.DetailSecondFactor, Reason: string(step), Err: ErrSecondFactor}
 }
 
@@ -267,7 +294,9 @@ func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session)
 
 // authentication returns that of the ticket's first step. The new session keeps its
 // time, so that a change of the account since the first step ends the session.
-func (s *Session) authentication() authentication { return authentication{s.Account, s.Authenticated} }
+func (s *Session) authentication() authentication {
+	return authentication{s.Account, s.Authenticated, s.Remember}
+}
 
 // redeem ends the ticket. If two requests complete its step, only one of them creates a
 // session.

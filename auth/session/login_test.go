@@ -401,7 +401,7 @@ func (careless) Password(context.Context, string, string) (account, encoded stri
 	return "ann", annPassword, auth.ErrNotFound
 }
 
-// M06: a credential that can do less than a session does not create one.
+// M06: a credential that can do less than a session does not create one, nor a ticket.
 func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 	w := newWorld(t)
 	by := auth.Principal{Org: "acme", Account: "ann", Mechanism: "bearer", Granted: scope.Unscoped(), Scope: scope.Unscoped()}
@@ -422,6 +422,11 @@ func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 				if _, ok := errors.AsType[*auth.BeyondError](err); !ok {
 					t.Errorf("Start: %v", err)
 				}
+				// A verified address could become the account's password.
+				_, err = w.manager.AddressTicket(r, "ann", "ann@example.test")
+				if _, ok := errors.AsType[*auth.BeyondError](err); !ok {
+					t.Errorf("AddressTicket: %v", err)
+				}
 			})
 			if cookies := reply.Header()["Set-Cookie"]; len(cookies) > 0 {
 				t.Errorf("cookies %q", cookies)
@@ -436,6 +441,9 @@ func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 			w.as(t, p, func(rw http.ResponseWriter, r *http.Request) {
 				if _, err := w.manager.Start(rw, r, "ann"); err != nil {
 					t.Errorf("Start: %v", err)
+				}
+				if _, err := w.manager.AddressTicket(r, "ann", "ann@example.test"); err != nil {
+					t.Errorf("AddressTicket: %v", err)
 				}
 			})
 		}

@@ -95,8 +95,8 @@ func (m *Manager) Revoke(ctx context.Context, org, account, id string) error {
 	return auth.Unavailable(err)
 }
 
-// RevokeAll ends the account's sessions and its incomplete logins, from the next
-// request on. The session with the ID except stays. RevokeAll returns how many sessions
+// RevokeAll ends the account's sessions, its incomplete logins and its mailed tickets,
+// from the next request on. The session with the ID except stays. RevokeAll returns how many sessions
 // it ended.
 //
 // An empty account is an error, and nothing is ended: it comes from a handler that
@@ -111,8 +111,8 @@ func (m *Manager) RevokeAll(ctx context.Context, org, account, except string) (i
 	return n, auth.Unavailable(err)
 }
 
-// RevokeOrg ends the sessions and the incomplete logins of all accounts of the org,
-// from the next request on. That includes the session of the request that calls it.
+// RevokeOrg ends the sessions, the incomplete logins and the mailed tickets of all
+// accounts of the org, from the next request on. That includes the session of the request that calls it.
 // RevokeOrg returns how many sessions it ended.
 //
 // An empty org is an error, and nothing is ended. Any other error wraps

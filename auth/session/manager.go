@@ -32,7 +32,7 @@ type Manager struct {
 	Store Store // required
 
 	Passwords Passwords // required for Login, Reauthenticate and ChangePassword
-	Attempts  Attempts  // required for Login, Verify, Confirm and Remove
+	Attempts  Attempts  // required for Login, for verbs that take a code, and for mailed tickets
 	Factors   Factors   // nil: no second factors; logins to an org that requires them fail
 	Hasher    Hasher    // nil: PBKDF2
 
@@ -76,6 +76,7 @@ type Manager struct {
 	prepare  sync.Once
 	hashing  hashing
 	delays   delays
+	sending  atomic.Int64 // calls of send of SendReset
 }
 
 // Name is the mechanism's name in principals and in auth.Need.By.
@@ -160,19 +161,20 @@ func parseToken(text string) (s token, ok bool) {
 // before the password is looked up. If the password is changed during the check, the
 // session is older than the change, and so it is refused.
 type authentication struct {
-	account string
-	at      time.Time
+	account  string
+	at       time.Time
+	remember bool // the account asked to be remembered
 }
 
 // newSession returns a new record for an account, and its token.
-func (m *Manager) newSession(r *http.Request, org string, p authentication, ticket Ticket, life time.Duration) (Session, token) {
+func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, ticket Ticket, life time.Duration) (Session, token) {
 	token, now := newToken(), m.stamp()
 	var id [16]byte
 	rand.Read(id[:])
 	return Session{
 		Hash:          token.hash(),
 		ID:            hex.EncodeToString(id[:]),
-		Org:           org,
+		Org:           org.Key(),
 		Account:       p.account,
 		Ticket:        ticket,
 		Created:       now,
@@ -181,6 +183,7 @@ func (m *Manager) newSession(r *http.Request, org string, p authentication, tick
 		Expires:       now.Add(life),
 		Address:       m.address(r).String(),
 		Agent:         agent(r),
+		Remember:      p.remember && org.Session.RememberIdle > 0,
 	}, token
 }
 
@@ -249,6 +252,30 @@ const (
 func idle(org *auth.Org) time.Duration { return cmp.Or(max(org.Session.Idle, 0), defaultIdle) }
 
 func maxAge(org *auth.Org) time.Duration { return cmp.Or(max(org.Session.Max, 0), defaultMax) }
+
+// idle and maxAge are those of the org's present settings. If it no longer offers to
+// remember, they are those of any session.
+func (s *Session) idle(org *auth.Org) time.Duration {
+	if s.Remember {
+		return max(idle(org), org.Session.RememberIdle)
+	}
+	return idle(org)
+}
+
+func (s *Session) maxAge(org *auth.Org) time.Duration {
+	if s.Remember {
+		return max(maxAge(org), org.Session.RememberIdle)
+	}
+	return maxAge(org)
+}
+
+// end returns the absolute end of the session.
+func (s *Session) end(org *auth.Org) time.Time {
+	if end := s.Created.Add(s.maxAge(org)); end.Before(s.Expires) {
+		return end
+	}
+	return s.Expires
+}
 
 // maxSessions returns how many sessions an account may have. No setting means
 // unlimited, because abandoned sessions would fill the store.

@@ -84,9 +84,9 @@ func (s *Session) check(org *auth.Org, now time.Time) error {
 		return errForeign
 	case s.Ticket != "":
 		return errTicket
-	case now.Sub(s.Seen) >= idle(org):
+	case now.Sub(s.Seen) >= s.idle(org):
 		return errIdle
-	case !now.Before(s.Expires), now.Sub(s.Created) >= maxAge(org):
+	case !now.Before(s.end(org)):
 		return errMax
 	}
 	return nil
@@ -117,7 +117,9 @@ func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, acc
 }
 
 // seen rounds at down to a step of idle/20. All requests within a step write the same
-// time, so that a store writes once. A session ends at most one step early.
+// time, so that a store writes once. A session ends at most one step early. The step is
+// the same for remembered sessions: they become ordinary ones if the org's settings say
+// so, and must then not end while they are in use.
 func seen(org *auth.Org, at time.Time) time.Time {
 	now, step := at.UnixMilli(), max(1, (idle(org)/20).Milliseconds())
 	return time.UnixMilli(now - now%step).UTC()

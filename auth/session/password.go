@@ -149,7 +149,7 @@ func (m *Manager) Reauthenticate(w http.ResponseWriter, r *http.Request, login, 
 	if p.Authenticated, err = m.ownPassword(r, t, p, login, password); err != nil {
 		return auth.Principal{}, err
 	}
-	return p, m.renewWithDevice(w, r, t, authentication{p.Account, p.Authenticated})
+	return p, m.renewWithDevice(w, r, t, authentication{account: p.Account, at: p.Authenticated})
 }
 
 // ownPassword is verifyPassword for the account of the session.
@@ -180,12 +180,25 @@ func (m *Manager) renew(w http.ResponseWriter, r *http.Request, t *auth.Tenant, 
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
+	s, err := m.lastingSession(ctx, t, old)
+	if err != nil {
+		return m.refusal(t, err)
+	}
 	token := newToken()
 	if err := m.Store.Replace(ctx, old, Session{Hash: token.hash(), Authenticated: authenticated, Seen: m.stamp()}); err != nil {
 		return m.refusal(t, err)
 	}
-	m.sessionCookie().send(w, t, token)
+	m.sendSession(w, t, &s, token)
 	return nil
+}
+
+// lastingSession returns the session whose end a new cookie must have. It reads nothing
+// in an org without persistent cookies.
+func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]byte) (Session, error) {
+	if policy := t.Org.Session; !policy.Persistent && policy.RememberIdle <= 0 {
+		return Session{}, nil
+	}
+	return m.Store.Get(ctx, hash)
 }
 
 // ChangePassword lets the account of the request's session replace its password by
@@ -212,8 +225,8 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	if err != nil {
 		return err
 	}
-	if next == "" || len(next) > maxPassword {
-		return &auth.Error{Detail: auth.DetailOption, Reason: "a password has 1 to 1024 bytes"}
+	if err := checkNext(next); err != nil {
+		return err
 	}
 	if _, err := m.ownPassword(r, t, p, login, password); err != nil {
 		return err
@@ -229,7 +242,15 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 		return err
 	}
 	// Not before Changed, which may be rounded up: it would end this session, too.
-	return m.renewWithDevice(w, r, t, authentication{p.Account, m.stamp().Add(time.Millisecond)})
+	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: m.stamp().Add(time.Millisecond)})
+}
+
+// checkNext refuses a new password that no login would accept.
+func checkNext(next string) error {
+	if next == "" || len(next) > maxPassword {
+		return &auth.Error{Detail: auth.DetailOption, Reason: "a password has 1 to 1024 bytes"}
+	}
+	return nil
 }
 
 // Passwords is the application's storage of the passwords of its accounts, as the

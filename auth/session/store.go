@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Session is one record of a Store: a session, or a ticket of a login that waits for
-// its second factor. The token itself is never stored.
+// Session is one record of a Store: a session, a ticket of a login that waits for its
+// second factor, or a MailTicket. The token itself is never stored.
 type Session struct {
 	Hash [32]byte // SHA-256 of the token; the key in the store
 	ID   string   // public: 32 hex digits, unique, the same for the session's whole life
@@ -16,7 +16,7 @@ type Session struct {
 	Account string
 
 	// Ticket is empty for a session. A record with a ticket admits no request. It only
-	// permits the step of the login that it names.
+	// permits the step of the login that it names, or what a mailed ticket is for.
 	Ticket Ticket
 
 	// Times are whole milliseconds, in UTC.
@@ -25,14 +25,17 @@ type Session struct {
 	Seen          time.Time // the last use that was stored
 	Expires       time.Time // absolute end, from which on the store may forget the record
 
-	Address string // client address at login; shown in lists
+	Address string // client address at login, shown in lists; or the mail address that a ticket verifies
 	Agent   string // User-Agent at login, at most 256 bytes of valid UTF-8; shown in lists
+
+	// Remember is set if the owner asked to be remembered, in an org that offered it.
+	Remember bool
 }
 
 // wholeMillis truncates a time to milliseconds, the precision of every store.
 func wholeMillis(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
-// Ticket is the step that an incomplete login waits for.
+// Ticket is the step that an incomplete login waits for, or the purpose of a MailTicket.
 type Ticket string
 
 const (

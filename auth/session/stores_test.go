@@ -187,6 +187,13 @@ func (s *stores) Password(_ context.Context, org, login string) (account, encode
 	return "", "", auth.ErrNotFound
 }
 
+// put gives an account a password.
+func (s *stores) put(org, account, encoded string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.passwords[org+"/"+account] = encoded
+}
+
 // hanging is a store that does not answer until ctx ends.
 type hanging struct{ session.Store }
 

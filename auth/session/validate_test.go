@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"crypto/fips140"
 	"net/http"
 	"net/http/httptest"
@@ -51,6 +52,20 @@ func TestVerbsWithoutTheirStores(t *testing.T) {
 	for _, path := range []string{"/enrol", "/confirm", "/remove", "/reauthenticate"} {
 		want(t, b.post(path, "login", "ann", "password", annPassword), 500, auth.DetailInternal)
 	}
+	w.mux.HandleFunc("POST /mailed", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
+		_, err := w.manager.AddressTicket(r, "ann", "a@b")
+		auth.Fail(rw, r, cmp.Or(w.manager.SendReset(r, "ann", nil), err)) // the first error
+		if err == nil {
+			t.Error("a ticket without Attempts")
+		}
+	})
+	want(t, b.post("/mailed"), 500, auth.DetailInternal)
+	if err := w.manager.ResetFactor(t.Context(), "acme", "ann"); err == nil {
+		t.Error("a factor is reset without Factors")
+	}
+	if state, err := w.manager.FactorState(t.Context(), "acme", "ann"); state != (session.FactorState{}) || err != nil {
+		t.Errorf("FactorState = %+v, %v", state, err)
+	}
 	want(t, b.post("/verify"), 401, auth.DetailInvalidCode)
 	w.putOrg(func(o *auth.Org) { o.Session.SecondFactor = true })
 	want(t, w.browser().post("/start", "account", "ann"), 500, auth.DetailInternal)
@@ -61,7 +76,10 @@ func TestVerbsOutsideAGuard(t *testing.T) {
 	m := newWorld(t).manager
 	r := authtest.Request("POST", "/", nil, auth.Principal{Org: "acme", Account: "ann", SessionID: "x"})
 	for name, verb := range map[string]func(http.ResponseWriter) error{
-		"Login":          func(w http.ResponseWriter) error { _, err := m.Login(w, r, "ann", annPassword, ""); return err },
+		"Login": func(w http.ResponseWriter) error {
+			_, err := m.Login(w, r, session.Form{Login: "ann", Password: annPassword})
+			return err
+		},
 		"Start":          func(w http.ResponseWriter) error { _, err := m.Start(w, r, "ann"); return err },
 		"Verify":         func(w http.ResponseWriter) error { _, err := m.Verify(w, r, "000000"); return err },
 		"Reauthenticate": func(w http.ResponseWriter) error { _, err := m.Reauthenticate(w, r, "ann", annPassword); return err },
@@ -69,6 +87,14 @@ func TestVerbsOutsideAGuard(t *testing.T) {
 		"Enrol":          func(http.ResponseWriter) error { _, err := m.Enrol(r); return err },
 		"Confirm":        func(w http.ResponseWriter) error { _, err := m.Confirm(w, r, "000000"); return err },
 		"Remove":         func(http.ResponseWriter) error { return m.Remove(r, "000000") },
+		"SendReset":      func(http.ResponseWriter) error { return m.SendReset(r, "ann", nil) },
+		"ResetPassword":  func(http.ResponseWriter) error { return m.ResetPassword(r, "", "next", nil) },
+		"AddressTicket":  func(http.ResponseWriter) error { _, err := m.AddressTicket(r, "ann", "a@b"); return err },
+		"VerifyAddress":  func(http.ResponseWriter) error { _, _, err := m.VerifyAddress(r, ""); return err },
+		"RegenerateRecovery": func(http.ResponseWriter) error {
+			_, err := m.RegenerateRecovery(r, "000000")
+			return err
+		},
 	} {
 		w := httptest.NewRecorder()
 		if err := verb(w); err == nil || len(w.Header()) > 0 {
@@ -84,6 +110,10 @@ func TestVerbsWithoutASession(t *testing.T) {
 	b := w.ann()
 	for path, verb := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"/remove-open": func(_ http.ResponseWriter, r *http.Request) error { return w.manager.Remove(r, "000000") },
+		"/recovery-open": func(_ http.ResponseWriter, r *http.Request) error {
+			_, err := w.manager.RegenerateRecovery(r, "000000")
+			return err
+		},
 		"/again-open": func(rw http.ResponseWriter, r *http.Request) error {
 			_, err := w.manager.Reauthenticate(rw, r, "ann", annPassword)
 			return err

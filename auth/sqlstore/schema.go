@@ -94,7 +94,8 @@ CREATE TABLE IF NOT EXISTS {sessions} (
 	expires {int} NOT NULL,
 	address {text} NOT NULL,
 	agent {text} NOT NULL,
-	replaced {int} NOT NULL  -- 1: ended by a newer session, over the limit
+	replaced {int} NOT NULL, -- 1: ended by a newer session, over the limit
+	remember {int} NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
 ){strict};
 CREATE UNIQUE INDEX IF NOT EXISTS {sessions}_id ON {sessions} (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS {sessions}_previous ON {sessions} (previous) WHERE previous IS NOT NULL;

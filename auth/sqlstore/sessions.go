@@ -59,11 +59,11 @@ func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) err
 // Replace.
 func (s *Sessions) add(ctx context.Context, q conn, n session.Session) error {
 	rows, err := q.exec(ctx, `
-		INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced)
-		SELECT CAST($1 AS {bytes}), $2, $3, $4, $5, CAST($6 AS bigint), CAST($7 AS bigint), CAST($8 AS bigint), CAST($9 AS bigint), $10, $11, 0
+		INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, replaced)
+		SELECT CAST($1 AS {bytes}), $2, $3, $4, $5, CAST($6 AS bigint), CAST($7 AS bigint), CAST($8 AS bigint), CAST($9 AS bigint), $10, $11, $12, 0
 		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE previous = $1)`,
 		n.Hash[:], n.ID, n.Org, n.Account, string(n.Ticket),
-		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent)
+		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent, number(n.Remember))
 	return changed(rows, err, errHash)
 }
 
@@ -81,7 +81,7 @@ func (s *Sessions) makeRoom(ctx context.Context, q conn, n session.Session, limi
 	return err
 }
 
-const sessionText = `hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent`
+const sessionText = `hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember = 1`
 
 // scanSession scans the columns of sessionText, and then more.
 func scanSession(scan func(...any) error, more ...any) (session.Session, error) {
@@ -89,7 +89,7 @@ func scanSession(scan func(...any) error, more ...any) (session.Session, error) 
 	var hash []byte
 	var ticket string
 	var created, authenticated, seen, expires int64
-	err := scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent}, more...)...)
+	err := scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember}, more...)...)
 	if err != nil {
 		return session.Session{}, err
 	}

@@ -71,15 +71,17 @@ func addFormers(ctx context.Context, q conn, clientKey, org, text string) error 
 	return nil
 }
 
-// toVersion4 adds the owner of each record of the ledger, and the former keys of apps.
+// toVersion4 adds the owner of each record of the ledger, the former keys of apps, and
+// the wish to be remembered.
 //
 // A program of the version before that still runs adds records without an org. They are
 // dead: nobody could revoke them by their owner. So are the records of an app whose key
-// pair is not in {keys}, because their org is unknown.
+// pair is not in {keys}, because their org is unknown. Its sessions are not remembered.
 func toVersion4(ctx context.Context, q conn) error {
 	return q.execAll(ctx, `
 ALTER TABLE {ledger} ADD COLUMN org {text};
 UPDATE {ledger} SET org = (SELECT org FROM {keys} WHERE {keys}.client_key = {ledger}.client_key);
 CREATE INDEX IF NOT EXISTS {credentials}_org ON {credentials} (org, client_key);
+ALTER TABLE {sessions} ADD COLUMN remember {int} NOT NULL DEFAULT 0;
 `+formerKeysTable)
 }

@@ -45,6 +45,7 @@ func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
 		{"a context that has ended", (*sessionTest).cancelled},
 		{"64 creates at a limit of 3", (*sessionTest).raceCreate},
 		{"64 replaces of one hash", (*sessionTest).raceReplace},
+		{"F23 64 deletes of one id", (*sessionTest).raceDeleteID},
 		{"F03 nothing comes back", (*sessionTest).raceEnd},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -177,6 +178,7 @@ func (t *sessionTest) roundTrip() {
 		s.Expires = s.Created.Add(time.Hour + time.Millisecond)
 		s.Address = "2001:db8::1%eth0"
 		s.Agent = strings.Repeat("👩", 60) + " '\"\\%"
+		s.Remember = i%2 == 0
 		t.create(0, s)
 		t.lives(s)
 		t.lists(t.org, account, s)
@@ -236,6 +238,7 @@ func (t *sessionTest) touch() {
 
 func (t *sessionTest) replace() {
 	s := t.ticket("ann")
+	s.Remember = true
 	t.create(0, s)
 	old, forged := s, t.one("eve")
 	forged.Authenticated, forged.Seen = s.Seen.Add(1001*time.Millisecond), s.Seen.Add(2002*time.Millisecond)

@@ -53,6 +53,15 @@ func (t *sessionTest) raceReplace() {
 	t.lists(t.org, "ann", next[won])
 }
 
+// raceDeleteID redeems a ticket many times: whoever gets nil may go on.
+func (t *sessionTest) raceDeleteID() {
+	s := t.ticket("ann")
+	t.create(0, s)
+	errs := atOnce(crowd, func(int) error { return t.store.DeleteID(t.Context(), s.Org, s.Account, s.ID) })
+	winner(t.T, errs, auth.ErrNotFound)
+	t.nothing(s)
+}
+
 // raceEnd ends a record by each verb in turn, while other calls touch and replace
 // it.
 func (t *sessionTest) raceEnd() {

@@ -16,7 +16,6 @@ import (
 type provisioning struct {
 	store    *store
 	sessions *session.Manager
-	factors  session.Factors
 	ledger   token.Ledger
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -101,7 +100,7 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 		err = h.shutOut(ctx, a)
 	}
 	if err == nil && reset {
-		err = h.resetFactor(ctx, a)
+		err = h.sessions.ResetFactor(ctx, a.Org, a.ID)
 	}
 	if err != nil {
 		return managedReply{}, err
@@ -120,26 +119,6 @@ func (h provisioning) shutOut(ctx context.Context, a *account) error {
 		err = errors.Join(err, storeFailed(failed))
 	}
 	return err
-}
-
-// resetFactor removes the second factor of an account, and ends the account's
-// sessions.
-func (h provisioning) resetFactor(ctx context.Context, a *account) error {
-	for {
-		f, err := h.factors.Factor(ctx, a.Org, a.ID)
-		if err != nil {
-			return storeFailed(err)
-		}
-		err = h.factors.Save(ctx, a.Org, a.ID, session.Factor{Version: f.Version})
-		if errors.Is(err, session.ErrConflict) {
-			continue // another request has changed it
-		}
-		if err != nil {
-			return storeFailed(err)
-		}
-		_, err = h.sessions.RevokeAll(ctx, a.Org, a.ID, "")
-		return err
-	}
 }
 
 // endTokens ends the account's tokens that were signed before a time. The zero time

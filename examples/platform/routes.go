@@ -56,7 +56,7 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	mux.HandleFunc("GET /admin/settings", read, reply(administrators(settings.get)))
 	mux.HandleFunc("PATCH /admin/settings", update, reply(administrators(settings.update)))
 
-	accounts := provisioning{p.store, p.sessions, p.stores.factors, p.tokens.ledger}
+	accounts := provisioning{p.store, p.sessions, p.tokens.ledger}
 	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)))
 	mux.HandleFunc("POST /admin/accounts", update, reply(administrators(accounts.create)))
 	mux.HandleFunc("GET /admin/accounts/{id}", read, reply(administrators(accounts.get)))

@@ -136,7 +136,7 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request) (accountReply, err
 	var p auth.Principal
 	switch {
 	case hasEmail && hasPassword:
-		p, err = h.sessions.Login(w, r, email, password, code)
+		p, err = h.sessions.Login(w, r, session.Form{Login: email, Password: password, Code: code})
 	case hasCode && !hasEmail && !hasPassword:
 		p, err = h.sessions.Verify(w, r, code)
 	default:

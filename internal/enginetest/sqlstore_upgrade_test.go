@@ -87,7 +87,7 @@ func TestUpgrade(t *testing.T) {
 
 			fresh := homeLike(t, h)
 			fresh.store(t)
-			for _, table := range []string{"ledger", "keys", "former_keys", "credentials", "formers"} {
+			for _, table := range []string{"ledger", "keys", "former_keys", "credentials", "formers", "sessions"} {
 				if diff := cmp.Diff(fresh.parts(t, table), h.parts(t, table)); diff != "" {
 					t.Errorf("%s (-new +upgraded):\n%s", table, diff)
 				}
@@ -279,7 +279,7 @@ func TestSchemaOverVersion2(t *testing.T) {
 			for _, statement := range []string{
 				"DROP TABLE {former_keys}", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
 				"DROP TABLE {formers}", "ALTER TABLE {credentials} ADD COLUMN formers text NOT NULL DEFAULT '[]'",
-				"UPDATE {schema} SET version = 2",
+				"ALTER TABLE {sessions} DROP COLUMN remember", "UPDATE {schema} SET version = 2",
 			} {
 				run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement))
 			}

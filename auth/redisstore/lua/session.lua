@@ -1,6 +1,7 @@
 -- A session is "S", four times of 16 characters (seen, authenticated, created,
 -- expires), and the parts id, org, account, ticket, address and agent. Each part is its
--- length, a colon and its text. "R" stands for a session that a newer one has evicted.
+-- length, a colon and its text. If its owner asked to be remembered, an "R" is at the end.
+-- "R" alone stands for a session that a newer one has evicted.
 -- "M" and a hash stands for a session that now has this hash. An account's index is
 -- sorted by the time of creation. A member is the id followed by the hash, which is its
 -- last 32 bytes.

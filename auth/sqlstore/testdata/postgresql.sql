@@ -88,7 +88,8 @@ CREATE TABLE IF NOT EXISTS tenantkit_sessions (
 	expires bigint NOT NULL,
 	address text COLLATE "C" NOT NULL,
 	agent text COLLATE "C" NOT NULL,
-	replaced bigint NOT NULL  -- 1: ended by a newer session, over the limit
+	replaced bigint NOT NULL, -- 1: ended by a newer session, over the limit
+	remember bigint NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
 );
 CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_sessions_id ON tenantkit_sessions (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS tenantkit_sessions_previous ON tenantkit_sessions (previous) WHERE previous IS NOT NULL;

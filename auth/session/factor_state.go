@@ -1,0 +1,79 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// FactorState says what second factor an account has. It holds no secret.
+type FactorState struct {
+	Active       bool // logins require a code
+	Pending      bool // an enrolment waits for its first code
+	RecoveryLeft int  // recovery codes that are not used yet
+}
+
+// FactorState returns the state of the account's second factor, for the account's own
+// page and for administrators. It checks no permission. An account without a factor has
+// the zero FactorState. The error wraps auth.ErrUnavailable.
+func (m *Manager) FactorState(ctx context.Context, org, account string) (FactorState, error) {
+	if m.Factors == nil {
+		return FactorState{}, nil
+	}
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	f, err := m.Factors.Factor(ctx, org, account)
+	if err != nil {
+		return FactorState{}, auth.Unavailable(err)
+	}
+	return FactorState{f.Secret != nil, f.Pending != nil, len(f.Recovery)}, nil
+}
+
+// ResetFactor removes the second factor of an account whose owner has lost the device
+// and the recovery codes. It also ends a pending enrolment, all sessions of the account,
+// its incomplete logins and its mailed tickets: somebody else may have the device.
+//
+// It checks no permission and no code. From then on the password alone opens a session,
+// or leads to a new enrolment if the org requires a factor. So the application must have
+// made sure who asks.
+//
+// ResetFactor returns nil if there was no factor. An empty account is an error, and
+// nothing is changed. After an error that wraps auth.ErrUnavailable, or ErrConflict if
+// the factor changes all the time, call it again.
+func (m *Manager) ResetFactor(ctx context.Context, org, account string) error {
+	if account == "" {
+		return errors.New("session: ResetFactor without an account")
+	}
+	if m.Factors == nil {
+		return errNoFactors
+	}
+	if err := m.removeFactor(ctx, org, account); err != nil {
+		return err
+	}
+	// Afterwards, so that no login by the former factor is left.
+	_, err := m.RevokeAll(ctx, org, account, "")
+	return err
+}
+
+// removeFactor removes whatever factor there is, also one that changes meanwhile.
+func (m *Manager) removeFactor(ctx context.Context, org, account string) error {
+	const rounds = 10 // a store that always returns an old version must not cause an endless loop
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	for range rounds {
+		f, err := m.Factors.Factor(ctx, org, account)
+		if err != nil {
+			return auth.Unavailable(err)
+		}
+		if f.Secret == nil && f.Pending == nil && len(f.Recovery) == 0 {
+			return nil
+		}
+		f.Secret, f.Pending, f.Recovery = nil, nil, nil
+		err = m.Factors.Save(ctx, org, account, f)
+		if !errors.Is(err, ErrConflict) {
+			return auth.Unavailable(err)
+		}
+	}
+	return &auth.Error{Detail: auth.DetailConflict, Err: ErrConflict}
+}

@@ -1,0 +1,338 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/redacted"
+)
+
+// MailTicket is the secret of a link that the application mails to an account: 43
+// characters of base64url. It is for one purpose, one account and one use. It prints
+// REDACTED; string(t) is the text for the link.
+//
+// The store holds only its SHA-256, as a record beside the account's sessions. Verbs
+// that end all sessions of the account end its tickets, too.
+//
+// Put the ticket behind a # in the link, so that no log and no Referer has it. The page
+// there must send it with POST: mail filters open links by themselves.
+type MailTicket string
+
+func (MailTicket) String() string                 { return redacted.Text }
+func (MailTicket) GoString() string               { return redacted.Text }
+func (MailTicket) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
+func (MailTicket) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
+func (MailTicket) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // for gob
+
+// Format covers the verbs that do not call String, such as %d and %x.
+func (MailTicket) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
+
+// The purposes of mailed tickets. They are no steps of a login.
+const (
+	ticketReset   Ticket = "reset"
+	ticketAddress Ticket = "address"
+)
+
+const (
+	resetLife   = 30 * time.Minute
+	addressLife = 24 * time.Hour
+
+	// maxMailed is how many tickets of one purpose an account may have at once.
+	maxMailed = 3
+
+	// maxAddress is the length of a mail address in bytes.
+	maxAddress = 254
+
+	// maxSending limits the calls of send that run at once.
+	maxSending = 64
+
+	// sendLimit ends the context of send.
+	sendLimit = time.Minute
+)
+
+// SendReset begins the reset of a forgotten password: it makes a ticket for the account
+// that logs in under this name, and calls send with it. The ticket is valid for 30
+// minutes and for one ResetPassword. An account has at most three, and loses them when
+// its password changes.
+//
+// The caller learns nothing about the account. SendReset returns as soon as the request
+// is counted. The look-up, the ticket and send follow in a goroutine of their own, only
+// if there is an enabled account that has a password. Answer the same in any case:
+// auth.Fail for an error, and otherwise that a mail is on its way if the account exists.
+//
+// send mails the link to the address that the application has for the account. Its
+// context outlives the request, for a minute. If a store fails, send gets the error, and
+// neither account nor ticket. At most 64 calls run at once, and while a call runs, it
+// tells by its place that an account exists: put the mail into a queue. A program that
+// ends loses the mails that are not sent yet.
+//
+// Requests are counted by the name and by the address of the client. SendReset returns
+// an error that wraps ErrLocked or auth.ErrUnavailable. Its detail is
+// auth.DetailThrottled if too many calls of send run, and auth.DetailCrossOrigin for a
+// page of another origin.
+func (m *Manager) SendReset(r *http.Request, login string,
+	send func(ctx context.Context, account string, ticket MailTicket, err error)) error {
+	t, err := m.sameOriginTenant(r)
+	if err != nil {
+		return err
+	}
+	if m.Passwords == nil {
+		return errors.New("session: Manager.Passwords is required for this")
+	}
+	if login == "" || len(login) > maxLogin {
+		return nil // as for an unknown name
+	}
+	if m.sending.Add(1) > maxSending {
+		m.sending.Add(-1)
+		return &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many mails are being sent")}
+	}
+	if _, err := m.resetAttempt(r, t, login).count(r.Context(), m.now()); err != nil {
+		m.sending.Add(-1)
+		return err
+	}
+	// Its time is before the look-up: see authentication.
+	s, token := m.newSession(r, t.Org, authentication{at: m.stamp()}, ticketReset, resetLife)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), sendLimit)
+	go func() {
+		defer m.sending.Add(-1)
+		defer cancel()
+		defer logPanic(ctx)
+		account, err := m.createReset(ctx, t, login, s)
+		switch {
+		case err != nil:
+			send(ctx, "", "", err)
+		case account != "":
+			send(ctx, account, MailTicket(token.text()), nil)
+		}
+	}()
+	return nil
+}
+
+// logPanic logs a panic of send, as net/http does with those of handlers. It must not
+// end the program: the data of one account may cause it.
+func logPanic(ctx context.Context) {
+	if cause := recover(); cause != nil {
+		slog.ErrorContext(ctx, "session: panic while a mail was sent", "cause", cause, "stack", string(debug.Stack()))
+	}
+}
+
+// resetAttempt counts requests for a reset. They have counts of their own: nobody must
+// delay the logins of an account by them.
+func (m *Manager) resetAttempt(r *http.Request, t *auth.Tenant, login string) passwordAttempt {
+	return passwordAttempt{
+		name:    m.attempt(t, freeMails, "reset", normalLogin(login)),
+		address: m.attempt(t, freeAddresses, "reset from", m.subscriber(r), m.hour()),
+	}
+}
+
+// createReset stores the ticket s for the account of the name, and returns the account.
+// It returns "" if there is none.
+func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string, s Session) (account string, err error) {
+	id, _, err := m.lookUp(ctx, t, login)
+	switch {
+	case auth.IsNotFound(err), err == nil && id == "":
+		return "", nil
+	case err != nil:
+		return "", auth.Unavailable(err)
+	}
+	ctx, cancel := t.Bound(ctx)
+	defer cancel()
+	switch _, err := t.Account(ctx, id); {
+	case auth.IsNotFound(err): // also a disabled one
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	s.Account = id
+	return id, auth.Unavailable(m.Store.Create(ctx, s, maxMailed))
+}
+
+// ResetPassword redeems a ticket of SendReset: it replaces the password of the ticket's
+// account by next. It ends all sessions of the account, its incomplete logins and its
+// other tickets. It opens no session: the account logs in with the new password, and
+// with its second factor if it has one.
+//
+// store is that of ChangePassword: it stores the encoded next, and then sets
+// auth.Account.Changed. It gets the ticket's account. The ticket is used before store is
+// called. If store fails, ResetPassword returns its error, and the person must ask for
+// another ticket.
+//
+// Mount it on a route that is auth.Public, with POST. It refuses a request of somebody
+// who is signed in with another account.
+//
+// ResetPassword returns an error that wraps ErrCode if the ticket is not valid or no
+// longer so, or auth.ErrUnavailable. After an error that follows store, the password has
+// changed: call RevokeAll to end the sessions. The error's detail is auth.DetailOption
+// for a password that no login accepts, auth.DetailThrottled if too many passwords are
+// waiting, and auth.DetailCrossOrigin for a page of another origin.
+func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
+	store func(ctx context.Context, account, encoded string) error) error {
+	t, err := m.sameOriginTenant(r)
+	if err != nil {
+		return err
+	}
+	if err := checkNext(next); err != nil {
+		return err
+	}
+	s, err := m.mailed(r, t, ticket, ticketReset)
+	if err != nil {
+		return err
+	}
+	// Hashed first, so that a full queue does not cost the ticket.
+	encoded, err := m.Hash(r.Context(), next)
+	if err != nil {
+		return err
+	}
+	if err := m.redeem(r, t, s); err != nil {
+		return err
+	}
+	if err := store(r.Context(), s.Account, encoded); err != nil {
+		return err
+	}
+	_, err = m.RevokeAll(r.Context(), t.Org.Key(), s.Account, "")
+	return err
+}
+
+// AddressTicket makes a ticket for the link in a mail to address, by which the account
+// proves that it reads this address. It is valid for a day and for one VerifyAddress. An
+// account has at most three.
+//
+// The application mails it to this address only. It decides who may ask for which
+// account and address. If passwords are reset by mail, a verified address is as good as
+// the password: a route that changes it must require a fresh session (auth.Need.Fresh).
+// A request that was admitted with a token or a key makes a ticket only if it may do
+// everything that the account may. Otherwise the error is an *auth.BeyondError.
+//
+// Requests are counted by account. AddressTicket returns an error that wraps ErrLocked,
+// auth.ErrUnavailable, or auth.ErrNotFound for an account that is unknown or disabled.
+// Its detail is auth.DetailOption for an address that is empty, longer than 254 bytes or
+// not a line of UTF-8, and auth.DetailCrossOrigin for a page of another origin.
+func (m *Manager) AddressTicket(r *http.Request, account, address string) (MailTicket, error) {
+	t, err := m.sameOriginTenant(r)
+	if err != nil {
+		return "", err
+	}
+	if !isAddress(address) {
+		return "", &auth.Error{Detail: auth.DetailOption, Reason: "a mail address is a line of 1 to 254 bytes"}
+	}
+	if m.Attempts == nil {
+		return "", errors.New("session: Manager.Attempts is required for this")
+	}
+	if err := mayStartAs(r, account); err != nil {
+		return "", err
+	}
+	if account == "" {
+		return "", auth.ErrNotFound // the zero principal's: whatever the directory says
+	}
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	if _, err := t.Account(ctx, account); err != nil {
+		return "", err
+	}
+	counted := m.attempt(t, freeMails, "verify", account)
+	if _, err := counted.begin(ctx, m.now()); err != nil {
+		return "", err
+	}
+	s, token := m.newSession(r, t.Org, authentication{account: account, at: m.stamp()}, ticketAddress, addressLife)
+	s.Address = address
+	if err := m.Store.Create(ctx, s, maxMailed); err != nil {
+		counted.undo(ctx)
+		return "", auth.Unavailable(err)
+	}
+	return MailTicket(token.text()), nil
+}
+
+// isAddress accepts what a store can hold and a mail can be sent to. It does not check
+// the form.
+func isAddress(text string) bool {
+	if text == "" || len(text) > maxAddress || !utf8.ValidString(text) {
+		return false
+	}
+	for _, r := range text {
+		if r < ' ' || r == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// VerifyAddress redeems a ticket of AddressTicket, and returns the account and the
+// address that it was made for. Make it the account's address now. Or, if it was stored
+// before, mark it as verified only if it is still that of the account, in one step.
+//
+// Mount it on a route that is auth.Public, with POST. It refuses a request of somebody
+// who is signed in with another account.
+//
+// VerifyAddress returns an error that wraps ErrCode if the ticket is not valid or no
+// longer so, or auth.ErrUnavailable. Its detail is auth.DetailCrossOrigin for a page of
+// another origin.
+func (m *Manager) VerifyAddress(r *http.Request, ticket MailTicket) (account, address string, err error) {
+	t, err := m.sameOriginTenant(r)
+	if err != nil {
+		return "", "", err
+	}
+	s, err := m.mailed(r, t, ticket, ticketAddress)
+	if err != nil {
+		return "", "", err
+	}
+	if err := m.redeem(r, t, s); err != nil {
+		return "", "", err
+	}
+	return s.Account, s.Address, nil
+}
+
+// mailed returns the record of a mailed ticket, if the request may redeem it. It writes
+// nothing.
+func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket MailTicket, purpose Ticket) (Session, error) {
+	token, ok := parseToken(string(ticket))
+	if !ok {
+		return Session{}, errCode
+	}
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	s, err := m.Store.Get(ctx, token.hash())
+	switch {
+	case meansEnded(err):
+		return Session{}, errCode
+	case err != nil:
+		return Session{}, auth.Unavailable(err)
+	case s.Org != t.Org.Key(), !m.now().Before(s.Expires), s.Ticket != purpose:
+		return Session{}, errCode
+	}
+	account, err := m.signedIn(ctx, r, t)
+	switch {
+	case err != nil:
+		return Session{}, err
+	case account != "" && account != s.Account:
+		return Session{}, errCode
+	}
+	return s, m.checkUnchanged(ctx, t, s)
+}
+
+// signedIn returns the account that the request was admitted with. On a public route it
+// is that of the session whose cookie the request carries. It is "" if there is none.
+func (m *Manager) signedIn(ctx context.Context, r *http.Request, t *auth.Tenant) (account string, err error) {
+	if p := auth.From(r.Context()); p.Account != "" {
+		return p.Account, nil
+	}
+	hash, ok := m.sessionCookie().hash(r, t)
+	if !ok {
+		return "", nil
+	}
+	s, err := m.Store.Get(ctx, hash)
+	switch {
+	case meansEnded(err), err == nil && s.check(t.Org, m.now()) != nil:
+		return "", nil
+	case err != nil:
+		return "", auth.Unavailable(err)
+	}
+	return s.Account, nil
+}

@@ -1,0 +1,213 @@
+// Package accounts is a server for what people do with accounts: passwords, mail
+// addresses, second factors, API tokens, and the end of an account. It has one tenant.
+package accounts
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// Mail sends a mail, or puts it into a queue. It is the application's.
+type Mail func(ctx context.Context, address, text string) error
+
+// Server serves the routes of one tenant below /api.
+type Server struct {
+	*auth.Mux
+
+	table    *Table
+	sessions *session.Manager
+	minter   *token.Minter
+	mail     Mail
+}
+
+// Resolve finds the only org, whatever the URL says: /api/notes instead of
+// /main/v2/notes.
+func Resolve(_ context.Context, r *http.Request) (org, version, rest string, err error) {
+	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/api/")
+	if !ok {
+		return "", "", "", auth.ErrNotFound
+	}
+	return Org.Code, "v2", "/" + rest, nil
+}
+
+// New returns a server. keys must have a key pair of App.
+func New(table *Table, memory *session.Memory, keys *token.MemoryKeys, mail Mail) *Server {
+	s := &Server{table: table, mail: mail,
+		sessions: &session.Manager{Store: memory, Attempts: memory, Factors: memory, Passwords: table}}
+	guard := &auth.Guard{
+		BaseURL:    "http://localhost:8080",
+		Directory:  table,
+		Resolve:    Resolve,
+		Mechanisms: []auth.Mechanism{s.sessions, &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}},
+	}
+	s.minter = bearer.Minter(guard, keys, nil)
+	s.Mux = guard.Mux()
+	s.routes()
+	return s
+}
+
+// routes says who may call what. Whoever finds a browser that was left signed in has a
+// session, but no fresh one.
+func (s *Server) routes() {
+	signedIn := auth.Authenticated.By(session.Name)
+	fresh := signedIn.Fresh(10*time.Minute, session.Name)
+	s.handle("POST /login", auth.Public, s.login)
+	s.handle("POST /reauthenticate", signedIn, s.reauthenticate)
+	s.handle("POST /password", fresh, s.changePassword)
+	s.handle("POST /password/forgotten", auth.Public, s.forgotten)
+	s.handle("POST /password/reset", auth.Public, s.resetPassword)
+	s.handle("POST /email", fresh, s.changeEmail)
+	s.handle("POST /email/verify", auth.Public, s.verifyEmail)
+	s.handle("POST /factor", auth.Optional.Fresh(10*time.Minute, session.Name), s.enrol)
+	s.handle("POST /factor/confirm", auth.Optional, s.confirm)
+	s.handle("POST /factor/recovery", fresh, s.newRecovery)
+	s.handle("GET /factor", signedIn, s.factor)
+	s.handle("POST /tokens", fresh, s.newToken)
+	s.handle("POST /account/delete", fresh, s.deleteOwn)
+	s.handle("POST /accounts/{id}/factor/reset", fresh, s.resetFactor)
+	s.handle("GET /me", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) (any, error) {
+		return auth.From(r.Context()).Account, nil
+	})
+}
+
+// handle answers with what do returns.
+func (s *Server) handle(pattern string, n auth.Need, do func(http.ResponseWriter, *http.Request) (any, error)) {
+	s.HandleFunc(pattern, n, func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
+		data, err := do(w, r)
+		if err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		auth.Reply(w, r, envelope.Result[any]{Data: data})
+	})
+}
+
+func (s *Server) login(w http.ResponseWriter, r *http.Request) (any, error) {
+	p, err := s.sessions.Login(w, r, session.Form{
+		Login: r.PostFormValue("email"), Password: r.PostFormValue("password"), Code: r.PostFormValue("code"),
+	})
+	return p.Account, err
+}
+
+func (s *Server) reauthenticate(w http.ResponseWriter, r *http.Request) (any, error) {
+	email := s.table.Email(auth.From(r.Context()).Account)
+	p, err := s.sessions.Reauthenticate(w, r, email, r.PostFormValue("password"))
+	return p.Account, err
+}
+
+func (s *Server) changePassword(w http.ResponseWriter, r *http.Request) (any, error) {
+	account := auth.From(r.Context()).Account
+	email := s.table.Email(account)
+	err := s.sessions.ChangePassword(w, r, email, r.PostFormValue("password"), r.PostFormValue("new"),
+		func(_ context.Context, encoded string) error { return s.table.SetPassword(account, encoded) })
+	return "changed", err
+}
+
+func (s *Server) forgotten(_ http.ResponseWriter, r *http.Request) (any, error) {
+	err := s.sessions.SendReset(r, r.PostFormValue("email"),
+		func(ctx context.Context, account string, ticket session.MailTicket, err error) {
+			if err == nil {
+				email := s.table.Email(account)
+				err = s.mail(ctx, email, "https://www.example.com/reset#"+string(ticket))
+			}
+			if err != nil {
+				slog.ErrorContext(ctx, "no mail for a reset", "account", account, "cause", err)
+			}
+		})
+	return "If there is such an account, a mail is on its way.", err
+}
+
+func (s *Server) resetPassword(_ http.ResponseWriter, r *http.Request) (any, error) {
+	ticket := session.MailTicket(r.PostFormValue("ticket"))
+	err := s.sessions.ResetPassword(r, ticket, r.PostFormValue("new"),
+		func(_ context.Context, account, encoded string) error { return s.table.SetPassword(account, encoded) })
+	return "Sign in with the new password.", err
+}
+
+// changeEmail mails a link to the new address, and a notice to the present one, whose
+// owner can still object. Nothing changes before the link is used: a reset must not be
+// mailed to an address that was mistyped.
+func (s *Server) changeEmail(_ http.ResponseWriter, r *http.Request) (any, error) {
+	account, email := auth.From(r.Context()).Account, r.PostFormValue("email")
+	ticket, err := s.sessions.AddressTicket(r, account, email)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mail(r.Context(), email, "https://www.example.com/verify#"+string(ticket)); err != nil {
+		return nil, err
+	}
+	return "Look into your mails.", s.mail(r.Context(), s.table.Email(account), "Somebody asked to change the address of your account.")
+}
+
+func (s *Server) verifyEmail(_ http.ResponseWriter, r *http.Request) (any, error) {
+	account, email, err := s.sessions.VerifyAddress(r, session.MailTicket(r.PostFormValue("ticket")))
+	if err != nil {
+		return nil, err
+	}
+	return "This is your address now.", s.table.SetEmail(account, email)
+}
+
+func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
+	e, err := s.sessions.Enrol(r)
+	email := s.table.Email(e.Account)
+	return s.sessions.OTPAuth("Example", email, e.Secret), err
+}
+
+func (s *Server) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
+	codes, err := s.sessions.Confirm(w, r, r.PostFormValue("code"))
+	return codes, err
+}
+
+func (s *Server) newRecovery(_ http.ResponseWriter, r *http.Request) (any, error) {
+	codes, err := s.sessions.RegenerateRecovery(r, r.PostFormValue("code"))
+	return codes, err
+}
+
+func (s *Server) factor(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.sessions.FactorState(r.Context(), Org.Key(), auth.From(r.Context()).Account)
+}
+
+// resetFactor is for an administrator who has made sure who asks.
+func (s *Server) resetFactor(_ http.ResponseWriter, r *http.Request) (any, error) {
+	if !auth.From(r.Context()).HasRole("administrator") {
+		return nil, auth.ErrForbidden
+	}
+	id := r.PathValue("id")
+	if _, err := s.table.Account(r.Context(), Org.Key(), id); err != nil {
+		return nil, err
+	}
+	return "reset", s.sessions.ResetFactor(r.Context(), Org.Key(), id)
+}
+
+// newToken makes an API token for whoever is signed in. It can do what its chains say,
+// for an hour.
+func (s *Server) newToken(_ http.ResponseWriter, r *http.Request) (any, error) {
+	by := auth.From(r.Context())
+	wish := bearer.Wish{Claims: token.Claims{
+		Issuer:  App, // a session has no app of its own
+		Subject: by.Account,
+		Scope:   strings.Fields(r.PostFormValue("scope")),
+		Expires: time.Now().Add(time.Hour),
+	}}
+	minted, _, err := bearer.Mint(r.Context(), by, by.HasRole("administrator"), auth.TenantFrom(r.Context()), s.minter, wish)
+	return string(minted), err // a Token prints REDACTED
+}
+
+// deleteOwn deletes the account of the session. From the first step on, nobody is
+// admitted as the account. The others remove what is stored beside the table.
+func (s *Server) deleteOwn(_ http.ResponseWriter, r *http.Request) (any, error) {
+	account := auth.From(r.Context()).Account
+	s.table.Delete(account) // in SQL: mark it, and delete it after the last step
+	err := s.sessions.ResetFactor(r.Context(), Org.Key(), account)
+	return "deleted", err
+}
