@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -147,6 +148,23 @@ func TestOldPasswords(t *testing.T) {
 		w.exec(t, "UPDATE users SET disabled = true WHERE email = 'ed@acme.example'")
 		w.directory.Invalidate(acmeID)
 		mustCall(t, editor, "GET", acme+"/notes", nil, 401)
+	})
+}
+
+func TestRemembered(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		for _, remember := range []bool{false, true} {
+			ask := fmt.Sprintf(`{"email":"ed@acme.example","password":"correct horse","remember":%v}`, remember)
+			reply, err := w.at(acme).Browser().Post(acme+"/login", "application/json", strings.NewReader(ask))
+			if err != nil {
+				t.Fatal(err)
+			}
+			reply.Body.Close()
+			i := slices.IndexFunc(reply.Cookies(), func(c *http.Cookie) bool { return c.Name == "__Host-session-"+acmeID })
+			if i < 0 || reply.Cookies()[i].MaxAge > 29*24*60*60 != remember {
+				t.Errorf("remember %v: %v", remember, reply.Cookies())
+			}
+		}
 	})
 }
 

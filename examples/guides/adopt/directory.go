@@ -23,6 +23,7 @@ func (d directory) Org(ctx context.Context, code string) (*auth.Org, error) {
 	row := d.db.QueryRowContext(ctx, `SELECT id, subdomain, former, closed FROM tenants WHERE subdomain = $1`, code)
 	err := row.Scan(&o.ID, &o.Code, &former, &o.Disabled)
 	o.FormerCodes = strings.Fields(former)
+	o.Session.RememberIdle = 30 * 24 * time.Hour // for people who ask at login
 	return found(&o, err)
 }
 

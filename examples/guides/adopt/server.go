@@ -59,7 +59,8 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	}
 	s.sessions = &session.Manager{
 		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
-		Passwords: passwords{db}, Hasher: hasher{}, DeviceKey: deviceKey, RoleScoped: true,
+		Passwords: passwords{db}, Hasher: session.Migrating(oldHasher{}, session.PBKDF2{}),
+		DeviceKey: deviceKey, RoleScoped: true,
 	}
 	return s, nil
 }

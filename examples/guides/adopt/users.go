@@ -29,14 +29,16 @@ func (p passwords) Rehash(ctx context.Context, org, account, old, encoded string
 	return err
 }
 
-// hasher also verifies the hashes of bcrypt that the table has.
-type hasher struct{ session.PBKDF2 }
+// oldHasher made the hashes that the table has. session.Migrating lets it verify them.
+type oldHasher struct{}
 
-func (h hasher) Verify(encoded, password string) (ok, rehash bool) {
-	if !strings.HasPrefix(encoded, "$2") {
-		return h.PBKDF2.Verify(encoded, password)
-	}
-	return bcrypt.CompareHashAndPassword([]byte(encoded), []byte(password)) == nil, true
+func (oldHasher) Hash(password string) (string, error) {
+	encoded, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
+	return string(encoded), err
+}
+
+func (oldHasher) Verify(encoded, password string) (ok, rehash bool) {
+	return bcrypt.CompareHashAndPassword([]byte(encoded), []byte(password)) == nil, false
 }
 
 type self struct {
@@ -48,10 +50,11 @@ type credentials struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
 	Code     string `json:"code,omitempty"` // of the second factor
+	Remember bool   `json:"remember,omitempty"`
 }
 
 func (s *service) login(w http.ResponseWriter, r *http.Request, ask credentials) (any, error) {
-	p, err := s.sessions.Login(w, r, ask.Email, ask.Password, ask.Code)
+	p, err := s.sessions.Login(w, r, session.Form{Login: ask.Email, Password: ask.Password, Code: ask.Code, Remember: ask.Remember})
 	return self{p.Account, p.Roles}, err
 }
 
