@@ -168,6 +168,26 @@ func TestRemembered(t *testing.T) {
 	})
 }
 
+// A session that was left signed in makes nothing that lasts.
+func TestMakingNeedsARecentPassword(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		owner := w.login(t, acme, "olga@acme.example")
+		w.ahead.Store(int64(11 * time.Minute))
+		for path, body := range map[string]any{
+			"/factor": nil,
+			"/tokens": map[string]any{"scope": []string{"object"}},
+			"/keys":   map[string]any{"label": "p", "scope": []string{"object"}},
+			"/rename": map[string]string{"subdomain": "mine"},
+		} {
+			got := mustCall(t, owner, "POST", acme+path, body, 403)
+			if got["errCode"] != "acme.accessDenied.reauthenticationRequired" {
+				t.Errorf("%s: %v", path, got)
+			}
+		}
+		mustCall(t, owner, "GET", acme+"/notes", nil, 200)
+	})
+}
+
 // Whoever loses a role loses it everywhere: in sessions, in keys that act for the person, and in tokens.
 func TestRolesAreRead(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {

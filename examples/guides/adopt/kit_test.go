@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ type world struct {
 	dialect sqlstore.Dialect
 	server  *auth.Guard
 	mux     *auth.Mux
+	ahead   *atomic.Int64 // how far the clock of the service is ahead, as a time.Duration
 }
 
 // pairs are the key pairs of the demo's tenants in every world, because making one is slow.
@@ -94,8 +96,9 @@ func newWorld(t *testing.T, source string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guard := s.guard(base)
-	return &world{s, dialect, guard, s.routes(guard)}
+	guard, ahead := s.guard(base), new(atomic.Int64)
+	guard.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	return &world{s, dialect, guard, s.routes(guard), ahead}
 }
 
 // at makes clients of a tenant.
