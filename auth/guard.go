@@ -34,7 +34,8 @@ type Guard struct {
 
 	// Audiences are further version segments whose tokens are valid at every version, such
 	// as v1 for tokens that were minted before v2 was served; nil: none. They need not be
-	// among the Versions.
+	// among the Versions. The chains and claims of such a token mean what they mean at the
+	// version that is asked: name no version in which they meant less.
 	Audiences []string
 
 	// Resolve finds the org's code, the version and the escaped path below the mount. It is

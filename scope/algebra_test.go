@@ -103,6 +103,21 @@ func TestIntersectionAllowsWhatBothAllow(t *testing.T) {
 	}
 }
 
+// What nobody permits because of a typing error is still reported.
+func TestIntersectionKeepsUnknownChains(t *testing.T) {
+	both, err := compile(t, "object.read", "shop.sell").Intersect(compile(t, "object", "shp.sell"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unknown []string
+	for chain := range both.Unknown() {
+		unknown = append(unknown, chain)
+	}
+	if !slices.Equal(unknown, []string{"shop.sell", "shp.sell"}) || !both.Allows(need(t, "object.read")) || both.Allows(need(t, "object.update")) {
+		t.Errorf("unknown %q", unknown)
+	}
+}
+
 // Pairs cost time also if they have nothing in common.
 func TestIntersectionIsBoundedInTime(t *testing.T) {
 	reads, updates := make([]string, 1024), make([]string, 257)

@@ -51,9 +51,10 @@ var (
 )
 
 // Intersect returns a Set that permits what both s and t permit. Its chains are the common
-// parts of a chain of s and a chain of t. It compiles them, so keep the result. If there
-// are more than 4096 of them, or more than 262,144 pairs of a chain of s and a chain of t,
-// Intersect returns an error and the zero Set.
+// parts of a chain of s and a chain of t. It compiles them, so keep the result. Its Unknown
+// yields what those of s and t yield. If it has more than 4096 chains, or if there are more
+// than 262,144 pairs of a chain of s and a chain of t, Intersect returns an error and the
+// zero Set.
 func (s Set) Intersect(t Set) (Set, error) {
 	if s.count()*t.count() > maxPairs {
 		return Set{}, errPairs
@@ -72,6 +73,13 @@ func (s Set) Intersect(t Set) (Set, error) {
 				seen[text] = true
 				both.add(a.source+" and "+b.source, text)
 			}
+		}
+	}
+	for _, part := range slices.Concat(s.parts, t.parts) {
+		if len(part.unknown) > 0 {
+			x := newIndex(part.source, 0)
+			x.unknown = part.unknown
+			both.parts = append(both.parts, x)
 		}
 	}
 	return both, nil

@@ -63,7 +63,7 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 // five attempts and one session. Verify returns an error that wraps ErrCode, ErrLocked
 // or auth.ErrUnavailable, or an error of SameOrigin.
 func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
-	t, err := tenant(r.Context())
+	t, err := m.tenant(r.Context())
 	if err != nil {
 		return auth.Principal{}, err
 	}
