@@ -36,8 +36,9 @@ type Org struct {
 	// Give an ID to all orgs of a Directory or to none: an org without one would share
 	// everything with an org whose ID is its Code. Once a Guard has seen an ID, it answers
 	// requests to orgs without one with 500. To begin with IDs, give each org that has none
-	// its Code as its ID, all in one step, and change Codes only after that. No later ID may
-	// be one of these Codes.
+	// its Code as its ID, all in one step, and change Codes only after that. With any other ID it
+	// would lose what is stored for it, second factors included. No later ID may be one of
+	// these Codes.
 	ID string
 
 	// FormerCodes are earlier Codes, of an org with an ID. Tokens that were minted under them
