@@ -173,6 +173,9 @@ func countChains(s scope.Set) (n int) {
 	for range s.Chains() {
 		n++
 	}
+	for range s.Unknown() {
+		n++
+	}
 	return n
 }
 
