@@ -98,7 +98,9 @@ func (m *Manager) Validate() error {
 			problems = append(problems, fmt.Errorf("session: Manager.%s %w", field, err))
 		}
 	}
-	problem(session == ticket || session == device || ticket == device, "SessionCookie, TicketCookie and DeviceCookie must differ")
+	problem(session.meets(ticket) || session == device || ticket == device ||
+		m.DeviceKey != nil && (session.meets(device) || ticket.meets(device)),
+		"SessionCookie, TicketCookie and DeviceCookie must differ, whatever {org} stands for in each")
 	return errors.Join(problems...)
 }
 
