@@ -32,10 +32,17 @@ type Org struct {
 	// [A-Za-z0-9._~-]. An ID is never given to another org, not even after its org is gone.
 	// If it is empty, the Code takes its place, and must then never change or be given to
 	// another org.
+	//
+	// Give an ID to all orgs of a Directory or to none: an org without one would share
+	// everything with an org whose ID is its Code. Once a Guard has seen an ID, it answers
+	// requests to orgs without one with 500. To begin with IDs, give each org that has none
+	// its Code as its ID, all in one step, and change Codes only after that. With any other ID it
+	// would lose what is stored for it, second factors included. No later ID may be one of
+	// these Codes.
 	ID string
 
-	// FormerCodes are earlier Codes. Tokens that were minted under them stay valid. Another
-	// org may have one of them as its Code by now.
+	// FormerCodes are earlier Codes, of an org with an ID. Tokens that were minted under them
+	// stay valid. Another org may have one of them as its Code by now.
 	FormerCodes []string
 
 	Disabled bool // requests get the answer of an unknown org

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/baseurl"
@@ -33,7 +34,8 @@ type Guard struct {
 
 	// Audiences are further version segments whose tokens are valid at every version, such
 	// as v1 for tokens that were minted before v2 was served; nil: none. They need not be
-	// among the Versions.
+	// among the Versions. The chains and claims of such a token mean what they mean at the
+	// version that is asked: name no version in which they meant less.
 	Audiences []string
 
 	// Resolve finds the org's code, the version and the escaped path below the mount. It is
@@ -69,6 +71,8 @@ type Guard struct {
 	recorded recordedSets
 	narrowed narrowedSets
 	stamps   stamps
+
+	identified atomic.Bool // the Directory has returned an Org with an ID
 }
 
 // Brand holds a server's own names on the wire. Mechanisms and clients use them.
@@ -297,13 +301,29 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 	if org.Disabled || org.Code != code {
 		return nil, &Error{Detail: DetailUnknownOrg}
 	}
-	if !isKey(org.Key()) {
-		return nil, errOrgID
-	}
-	return org, nil
+	return org, g.checkKey(org)
 }
 
-var errOrgID = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
+// checkKey refuses orgs whose stored things could be another org's.
+func (g *Guard) checkKey(org *Org) error {
+	switch {
+	case !isKey(org.Key()):
+		return errOrgID
+	case org.ID == "" && len(org.FormerCodes) > 0:
+		return errFormerKey
+	case org.ID == "" && g.identified.Load():
+		return errNoOrgID
+	case org.ID != "" && !g.identified.Load(): // so that requests only read
+		g.identified.Store(true)
+	}
+	return nil
+}
+
+var (
+	errOrgID     = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
+	errFormerKey = errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
+	errNoOrgID   = errors.New("auth: the Directory returned an Org without an ID beside others that have one")
+)
 
 // chooseMechanism returns the index of the mechanism whose credential the request presents.
 // If two have the same presence, it refuses the request before either records anything.

@@ -84,6 +84,38 @@ func TestKeysOfOrgsHaveOneShape(t *testing.T) {
 	}
 }
 
+// An org without an ID has its code as key. That may be the ID of another org, which had this
+// code before.
+func TestOrgsWithAndWithoutIDs(t *testing.T) {
+	d := new(auth.Memory)
+	d.PutOrg(auth.Org{Code: "acme"})
+	d.PutOrg(auth.Org{Code: "globex"})
+	d.PutOrg(auth.Org{Code: "moved", FormerCodes: []string{"home"}})
+	g := guard()
+	g.Directory = d
+	mux := g.Mux()
+	mux.Handle("GET /me", auth.Public, whoami)
+	status := func(what, org string, want int) {
+		t.Helper()
+		if w := do(mux, "GET", "/"+org+"/v2/me"); w.Code != want {
+			t.Errorf("%s: %s has %d, want %d", what, org, w.Code, want)
+		}
+	}
+	status("no org has an ID", "acme", 200)
+	status("no org has an ID", "globex", 200)
+	status("a former code, and so a former key", "moved", 500)
+
+	d.PutOrg(auth.Org{Code: "acme", ID: "acme"})
+	status("the first ID", "acme", 200)
+	d.PutOrg(auth.Org{Code: "new", ID: "acme", FormerCodes: []string{"acme"}})
+	d.PutOrg(auth.Org{Code: "acme"})
+	status("another code", "new", 200)
+	status("the former code, of an org without an ID", "acme", 500)
+	status("an org that still has no ID", "globex", 500)
+	d.PutOrg(auth.Org{Code: "acme", ID: "another"})
+	status("the former code, of an org with an ID", "acme", 200)
+}
+
 func TestAudiencesOfATenant(t *testing.T) {
 	d := new(auth.Memory)
 	d.PutOrg(auth.Org{Code: "new", ID: "o-1", FormerCodes: []string{"old", "older"}})

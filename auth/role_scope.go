@@ -90,8 +90,8 @@ func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
 
 // Narrow returns what both a record of this org and its caller's roles permit. roles is the
 // result of RoleScope, and kind and name identify the record together with the caller. Narrow
-// intersects the two once while they stay the same. If they have too many chains in common
-// (see scope.Set.Intersect), nothing is permitted, and the Guard's observer is informed.
+// intersects the two once while they stay the same. If they have too many chains (see
+// scope.Set.Intersect), nothing is permitted, and the Guard's observer is informed.
 func (t *Tenant) Narrow(kind, name string, record, roles scope.Set) scope.Set {
 	set, err := t.guard.narrowed.intersect(source{t.Org.Key(), kind, name}, record, roles)
 	if err != nil {
@@ -132,12 +132,18 @@ const maxRecordedSets = 10_000
 
 // narrowedSets caches intersections, by the names of their first Sets.
 type narrowedSets struct {
-	mu   sync.RWMutex
-	sets map[source]narrowedSet
+	mu     sync.RWMutex
+	sets   map[source]narrowedSet
+	chains int // of all intersections together
 }
+
+// maxNarrowedChains limits what the cache holds to about 100 MB: two lists of 64 chains can
+// have 4096 in common, for each account that a credential acts as.
+const maxNarrowedChains = 100_000
 
 type narrowedSet struct {
 	record, roles, both scope.Set
+	chains              int // of both
 	err                 error
 }
 
@@ -149,13 +155,28 @@ func (c *narrowedSets) intersect(of source, record, roles scope.Set) (scope.Set,
 		return known.both, known.err
 	}
 	both, err := record.Intersect(roles)
+	c.put(of, narrowedSet{record, roles, both, countChains(both), err})
+	return both, err
+}
+
+func (c *narrowedSets) put(of source, n narrowedSet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.sets == nil || len(c.sets) >= maxRecordedSets {
-		c.sets = map[source]narrowedSet{} // the next requests fill it again
+	chains := c.chains + n.chains - c.sets[of].chains
+	if c.sets == nil || len(c.sets) >= maxRecordedSets || chains > maxNarrowedChains {
+		c.sets, chains = map[source]narrowedSet{}, n.chains // the next requests fill it again
 	}
-	c.sets[of] = narrowedSet{record, roles, both, err}
-	return both, err
+	c.sets[of], c.chains = n, chains
+}
+
+func countChains(s scope.Set) (n int) {
+	for range s.Chains() {
+		n++
+	}
+	for range s.Unknown() {
+		n++
+	}
+	return n
 }
 
 func (c *recordedSets) compile(g *scope.Grammar, of source, chains []string) (scope.Set, error) {

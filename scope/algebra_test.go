@@ -103,6 +103,40 @@ func TestIntersectionAllowsWhatBothAllow(t *testing.T) {
 	}
 }
 
+// What nobody permits because of a typing error is still reported.
+func TestIntersectionKeepsUnknownChains(t *testing.T) {
+	both, err := compile(t, "object.read", "shop.sell").Intersect(compile(t, "object", "shp.sell"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unknown []string
+	for chain := range both.Unknown() {
+		unknown = append(unknown, chain)
+	}
+	if !slices.Equal(unknown, []string{"shop.sell", "shp.sell"}) || !both.Allows(need(t, "object.read")) || both.Allows(need(t, "object.update")) {
+		t.Errorf("unknown %q", unknown)
+	}
+}
+
+// Pairs cost time also if they have nothing in common.
+func TestIntersectionIsBoundedInTime(t *testing.T) {
+	reads, updates := make([]string, 1024), make([]string, 257)
+	for i := range reads {
+		reads[i] = fmt.Sprintf("object.read.c_%d", i)
+	}
+	for i := range updates {
+		updates[i] = fmt.Sprintf("object.update.c_%d", i)
+	}
+	if _, err := compile(t, reads...).Intersect(compile(t, updates[:256]...)); err != nil {
+		t.Error(err)
+	}
+	updates[256] = "object"
+	both, err := compile(t, reads...).Intersect(compile(t, updates...))
+	if err == nil || both.Allows(need(t, reads[0])) {
+		t.Errorf("more than 1024 times 256 chains: %v", err)
+	}
+}
+
 func TestIntersectionIsBounded(t *testing.T) {
 	names, ids := make([]string, 65), make([]string, 65)
 	for i := range names {

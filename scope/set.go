@@ -40,15 +40,25 @@ func (s Set) Union(t Set) Set {
 // no chains, so two Sets that permit the same may differ.
 func (s Set) Is(t Set) bool { return slices.Equal(s.parts, t.parts) }
 
-// maxMeets limits the chains of an intersection.
-const maxMeets = 4 * maxChains
+const (
+	maxMeets = 4 * maxChains // chains of an intersection
+	maxPairs = 1 << 18       // pairs of chains to compare, a microsecond each at worst
+)
 
-var errMeets = fmt.Errorf("scope: an intersection of more than %d chains", maxMeets)
+var (
+	errMeets = fmt.Errorf("scope: an intersection of more than %d chains", maxMeets)
+	errPairs = fmt.Errorf("scope: an intersection of more than %d pairs of chains", maxPairs)
+)
 
 // Intersect returns a Set that permits what both s and t permit. Its chains are the common
-// parts of a chain of s and a chain of t. It compiles them, so keep the result. If there
-// are more than 4096 of them, Intersect returns an error and the zero Set.
+// parts of a chain of s and a chain of t. It compiles them, so keep the result. Its Unknown
+// yields what those of s and t yield. If it has more than 4096 chains, or if there are more
+// than 262,144 pairs of a chain of s and a chain of t, Intersect returns an error and the
+// zero Set.
 func (s Set) Intersect(t Set) (Set, error) {
+	if s.count()*t.count() > maxPairs {
+		return Set{}, errPairs
+	}
 	var both Set
 	seen := map[string]bool{}
 	for _, a := range s.parts {
@@ -65,7 +75,21 @@ func (s Set) Intersect(t Set) (Set, error) {
 			}
 		}
 	}
+	for _, part := range slices.Concat(s.parts, t.parts) {
+		if len(part.unknown) > 0 {
+			x := newIndex(part.source, 0)
+			x.unknown = part.unknown
+			both.parts = append(both.parts, x)
+		}
+	}
 	return both, nil
+}
+
+func (s Set) count() (n int) {
+	for _, part := range s.parts {
+		n += len(part.chains)
+	}
+	return n
 }
 
 // meets yields the common part of each chain of x and each of y.

@@ -21,9 +21,9 @@ const Name = "bearer"
 // methods are safe for concurrent use.
 type Mechanism struct {
 	// Verifier is required, with its Keys. The mechanism uses a copy that has the Guard's
-	// namespace, grammar and clock: leave these fields empty. The Verifier's own Admit and Spent, if any, run
-	// after the mechanism's checks. They refuse with an *auth.Error. Any other error counts as a
-	// failure of a store.
+	// namespace, grammar and clock: leave these fields empty. The Verifier's own Admit and
+	// Spent, if any, run after the mechanism's checks. They refuse with an *auth.Error. Any
+	// other error counts as a failure of a store.
 	Verifier *token.Verifier
 
 	// Ceiling makes a scope claim, even an empty one, limit what the roles of the subject add.

@@ -27,7 +27,7 @@ type Enrolment struct {
 // ErrConflict if the factor was changed meanwhile, or auth.ErrUnavailable. Without a
 // session and an enrolment ticket, its detail is auth.DetailNoCredentials.
 func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
-	t, err := tenant(r.Context())
+	t, err := m.tenant(r.Context())
 	if err != nil {
 		return Enrolment{}, err
 	}
@@ -55,7 +55,7 @@ func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
 // auth.DetailNoCredentials. If it returns recovery codes beside an error, they are
 // valid: the factor is active, and a later step has failed.
 func (m *Manager) Confirm(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
-	t, err := tenant(r.Context())
+	t, err := m.tenant(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 // or not. If it is, call RevokeAll to end the other sessions. Without a session the
 // detail is auth.DetailForbidden.
 func (m *Manager) Remove(r *http.Request, code string) error {
-	t, p, err := admitted(r)
+	t, p, err := m.admitted(r)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (m *Manager) Remove(r *http.Request, code string) error {
 // wraps auth.ErrUnavailable, the former codes may be valid or not: call it again. Without
 // a session the detail is auth.DetailForbidden.
 func (m *Manager) RegenerateRecovery(r *http.Request, code string) (recovery []string, err error) {
-	t, p, err := admitted(r)
+	t, p, err := m.admitted(r)
 	if err != nil {
 		return nil, err
 	}

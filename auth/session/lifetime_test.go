@@ -271,3 +271,32 @@ func TestRefusedRequestsTouchNothing(t *testing.T) {
 	w.clock.Advance(10 * time.Minute)
 	want(t, b.get("/me"), 401, expired)
 }
+
+// unbound hides the Bind of a mechanism.
+type unbound struct{ auth.Mechanism }
+
+func TestAWrappedManagerHasTheGuardsClock(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.guard.Mechanisms = []auth.Mechanism{unbound{w.manager}} })
+	b := w.browser()
+	want(t, b.login("ann", annPassword), 200, "")
+	if at := w.sessions("ann")[0].Created; !at.Equal(w.clock.Now()) {
+		t.Errorf("a session began at %v, and it is %v", at, w.clock.Now())
+	}
+	w.clock.Advance(time.Hour)
+	want(t, b.get("/me"), 401, "accessDenied.sessionExpired")
+}
+
+// Two clocks of one Manager would make its sessions end at different times.
+func TestAManagerOfTwoGuards(t *testing.T) {
+	w := newWorld(t)
+	b := w.ann()
+	other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Mechanisms: []auth.Mechanism{w.manager}}
+	if other.Validate() == nil {
+		t.Error("a Guard with another clock is valid")
+	}
+	w.mux = (&auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory,
+		Mechanisms: []auth.Mechanism{unbound{w.manager}}}).Mux()
+	w.routes()
+	want(t, b.get("/me"), 500, "error.unspecified")
+	want(t, b.login("ann", annPassword), 500, "error.unspecified")
+}

@@ -89,7 +89,7 @@ func mayStartAs(r *http.Request, account string) error {
 // five attempts and one session. Verify returns an error that wraps ErrCode, ErrLocked
 // or auth.ErrUnavailable, or an error of SameOrigin.
 func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
-	t, err := tenant(r.Context())
+	t, err := m.tenant(r.Context())
 	if err != nil {
 		return auth.Principal{}, err
 	}

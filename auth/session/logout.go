@@ -79,8 +79,8 @@ func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]Se
 	return slices.DeleteFunc(records, func(s Session) bool { return s.check(org, now) != nil }), nil
 }
 
-// Revoke ends one session of the account, from the next request on. It returns an error
-// that wraps auth.ErrNotFound if the account has no session with this ID, or
+// Revoke ends one session of the account, from the next request on. org is the org's Key. It
+// returns an error that wraps auth.ErrNotFound if the account has no session with this ID, or
 // auth.ErrUnavailable. An empty account or ID is not found.
 func (m *Manager) Revoke(ctx context.Context, org, account, id string) error {
 	if account == "" || id == "" {
@@ -96,8 +96,8 @@ func (m *Manager) Revoke(ctx context.Context, org, account, id string) error {
 }
 
 // RevokeAll ends the account's sessions, its incomplete logins and its mailed tickets,
-// from the next request on. The session with the ID except stays. RevokeAll returns how many sessions
-// it ended.
+// from the next request on. org is the org's Key. The session with the ID except stays.
+// RevokeAll returns how many sessions it ended.
 //
 // An empty account is an error, and nothing is ended: it comes from a handler that
 // mistakenly uses the zero auth.Principal. Any other error wraps auth.ErrUnavailable.
@@ -112,7 +112,8 @@ func (m *Manager) RevokeAll(ctx context.Context, org, account, except string) (i
 }
 
 // RevokeOrg ends the sessions, the incomplete logins and the mailed tickets of all
-// accounts of the org, from the next request on. That includes the session of the request that calls it.
+// accounts of the org, which it takes by its Key, from the next request on. That includes
+// the session of the request that calls it.
 // RevokeOrg returns how many sessions it ended.
 //
 // An empty org is an error, and nothing is ended. Any other error wraps

@@ -49,7 +49,7 @@ type Manager struct {
 
 	// SessionCookie, TicketCookie and DeviceCookie are the names of the cookies. The
 	// defaults are session-{org}, ticket-{org} and device-{org}, where {org} stands for
-	// the org's key. Each cookie is sent with the prefix __Host-, Secure, HttpOnly,
+	// the org's Key. Each cookie is sent with the prefix __Host-, Secure, HttpOnly,
 	// SameSite=Lax and the path /, so that no other host can set or read it (RFC
 	// 6265bis, section 4.1.3). Over plain http on a loopback BaseURL, cookies have
 	// neither the prefix nor Secure. Everywhere else they have both.
@@ -63,7 +63,7 @@ type Manager struct {
 
 	// RoleScoped limits each session to the chains of its account's roles. A role without
 	// chains then permits nothing. By default the roles of an account do not limit its
-	// sessions.
+	// sessions. Signed requests have a switch of their own, signature.Mechanism.RoleScoped.
 	RoleScoped bool
 
 	// ClientAddr returns the client's address, by which attempts are counted. If it is
@@ -71,7 +71,6 @@ type Manager struct {
 	// that the proxy itself sets: clients can forge the others.
 	ClientAddr func(*http.Request) netip.Addr
 
-	binding  sync.Mutex
 	settings atomic.Pointer[auth.Settings] // of its Guard
 	prepare  sync.Once
 	hashing  hashing
@@ -100,21 +99,22 @@ func (m *Manager) Validate() error {
 			problems = append(problems, fmt.Errorf("session: Manager.%s %w", field, err))
 		}
 	}
-	problem(session == ticket || session == device || ticket == device, "SessionCookie, TicketCookie and DeviceCookie must differ")
+	problem(session.meets(ticket) || session == device || ticket == device ||
+		m.DeviceKey != nil && (session.meets(device) || ticket.meets(device)),
+		"SessionCookie, TicketCookie and DeviceCookie must differ, whatever {org} stands for in each")
 	return errors.Join(problems...)
 }
 
-// Bind implements auth.Binder.
+// Bind implements auth.Binder. Requests call it, too, for a Manager that is wrapped by a
+// mechanism that has no Bind.
 func (m *Manager) Bind(s *auth.Settings) error {
-	m.binding.Lock()
-	defer m.binding.Unlock()
-	bound := m.settings.Load()
-	if bound == nil {
-		m.settings.Store(s)
-	} else if !bound.Same(s) {
-		return errors.New("session: one Manager serves Guards of different settings")
+	if m.settings.Load() == nil {
+		m.settings.CompareAndSwap(nil, s)
 	}
-	return nil
+	if m.settings.Load().Same(s) {
+		return nil
+	}
+	return errors.New("session: one Manager serves Guards of different settings")
 }
 
 // now returns the time by the Guard's clock.
@@ -211,7 +211,7 @@ func (m *Manager) address(r *http.Request) netip.Addr {
 // sameOriginTenant returns the tenant of the request. It refuses pages of another
 // origin.
 func (m *Manager) sameOriginTenant(r *http.Request) (*auth.Tenant, error) {
-	t, err := tenant(r.Context())
+	t, err := m.tenant(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -220,8 +220,8 @@ func (m *Manager) sameOriginTenant(r *http.Request) (*auth.Tenant, error) {
 
 // admitted returns the tenant of the request, and the principal of the session that the
 // request was admitted with. It refuses requests that were admitted in another way.
-func admitted(r *http.Request) (*auth.Tenant, auth.Principal, error) {
-	t, err := tenant(r.Context())
+func (m *Manager) admitted(r *http.Request) (*auth.Tenant, auth.Principal, error) {
+	t, err := m.tenant(r.Context())
 	p := auth.From(r.Context())
 	if err == nil && p.SessionID == "" {
 		err = errNoSession
@@ -234,12 +234,12 @@ var errNoSession = &auth.Error{Detail: auth.DetailForbidden, Reason: "a session 
 	Err: errors.New("session: the request was not admitted with a session")}
 
 // tenant returns the tenant of the request.
-func tenant(ctx context.Context) (*auth.Tenant, error) {
+func (m *Manager) tenant(ctx context.Context) (*auth.Tenant, error) {
 	t := auth.TenantFrom(ctx)
 	if t == nil {
 		return nil, errors.New("session: the request did not come through a Guard's Mount")
 	}
-	return t, nil
+	return t, m.Bind(t.Settings())
 }
 
 // The defaults of an org's policy.

@@ -24,9 +24,13 @@ func (m *Manager) Presented(r *http.Request) auth.Presence {
 // session is written after the request has met its need.
 //
 // The details of its errors are auth.DetailAmbiguous, auth.DetailSessionExpired and
-// auth.DetailLoggedInElsewhere, and after the need auth.DetailCrossOrigin. Any other
-// error wraps auth.ErrUnavailable, and the cookie stays.
+// auth.DetailLoggedInElsewhere, and after the need auth.DetailCrossOrigin. With any
+// other error the cookie stays. It wraps auth.ErrUnavailable, except if the Manager was
+// given to Guards of different settings.
 func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	if err := m.Bind(t.Settings()); err != nil {
+		return auth.Principal{}, err
+	}
 	value, count := m.sessionCookie().read(r, t)
 	if count > 1 {
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailAmbiguous}

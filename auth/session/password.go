@@ -142,7 +142,7 @@ func (m *Manager) Hash(ctx context.Context, password string) (encoded string, er
 // detail is auth.DetailForbidden without a session, and auth.DetailThrottled if too
 // many passwords are waiting.
 func (m *Manager) Reauthenticate(w http.ResponseWriter, r *http.Request, login, password string) (auth.Principal, error) {
-	t, p, err := admitted(r)
+	t, p, err := m.admitted(r)
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -221,7 +221,7 @@ func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]b
 // too many passwords are waiting.
 func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, password, next string,
 	store func(ctx context.Context, encoded string) error) error {
-	t, p, err := admitted(r)
+	t, p, err := m.admitted(r)
 	if err != nil {
 		return err
 	}
@@ -264,7 +264,8 @@ type Passwords interface {
 	// is counted.
 	//
 	// Attempts are counted by the login name, in which case and surrounding blanks do
-	// not matter. Login names that differ only in these must belong to one account.
+	// not matter. Login names that differ only in these must belong to one account. org is
+	// the org's Key.
 	Password(ctx context.Context, org, login string) (account, encoded string, err error)
 }
 

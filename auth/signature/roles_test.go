@@ -3,6 +3,7 @@ package signature_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -139,5 +140,47 @@ func TestSettingsThatContradictTheGuard(t *testing.T) {
 		if err := g.Validate(); (err == nil) != c.valid {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// What the scope of a key and the roles lose together reaches the observer.
+func TestM21WhatIsDroppedIsReported(t *testing.T) {
+	names, ids := make([]string, 64), make([]string, 65)
+	for i := range names {
+		names[i] = fmt.Sprintf("object.read.c_%d", i)
+	}
+	for i := range ids {
+		ids[i] = fmt.Sprintf("object.*.*.%024x", i)
+	}
+	for _, c := range []struct {
+		name        string
+		scope, role []string
+		status      int
+		reported    string
+	}{
+		{"unknown roots", []string{"object.read", "report.run"}, []string{"object", "shop.sell"}, 200, `"report.run" has an unknown root`},
+		{"and those of roles", []string{"object.read", "report.run"}, []string{"object", "shop.sell"}, 200, `"shop.sell" has an unknown root`},
+		{"chains that do not parse", []string{"object.read"}, []string{"object", "object..read"}, 200, "role reader"},
+		{"M21 too many chains in common permit nothing", append(names, "object.read.c_note"), ids, 403, "more than 4096 chains"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var events []auth.Event
+			w := newWorld(t, func(w *world) {
+				w.mechanism.RoleScoped = true
+				w.credentials[acmeKey].Scope = c.scope
+				w.guard.Observe = func(_ context.Context, e auth.Event) { events = append(events, e) }
+			})
+			w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: c.role})
+			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"reader"}})
+			h := w.needing(new(auth.Principal))
+			for i := range 2 { // computed, and then cached
+				if rec := w.ask(h, "GET", "/notes"); rec.Code != c.status {
+					t.Fatalf("got %d %s", rec.Code, rec.Body)
+				}
+				if events[i].Err == nil || !strings.Contains(events[i].Err.Error(), c.reported) {
+					t.Errorf("%q is not reported: %v", c.reported, events[i].Err)
+				}
+			}
+		})
 	}
 }

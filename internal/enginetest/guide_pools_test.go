@@ -46,6 +46,8 @@ CREATE SCHEMA gate AUTHORIZATION gate_owner;
 GRANT USAGE ON SCHEMA gate TO gate_server;
 ALTER DEFAULT PRIVILEGES FOR ROLE gate_owner IN SCHEMA gate
 	GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO gate_server;
+ALTER ROLE gate_owner SET search_path = gate;
+ALTER ROLE gate_server SET search_path = gate;
 `
 
 // migrate makes the tables or upgrades them. It runs as their owner, before the first
@@ -72,9 +74,6 @@ func TestTablesOfAnotherRole(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.User = url.User(role)
-		q := u.Query()
-		q.Set("search_path", "gate")
-		u.RawQuery = q.Encode()
 		return u.String()
 	}
 	pool, db, err := openPool(t.Context(), as("gate_server"))
