@@ -16,8 +16,9 @@ import (
 // route without Require.
 //
 // The mount is the part of the path before the routes, such as "/acme/v2", for an org that the
-// server knows. Wildcards are replaced by the id 000000000000000000000001. A pattern without a
-// method is requested with GET.
+// server knows. If the host names the org, the mount is an address: "https://acme.example.com/v2".
+// Wildcards are replaced by the id 000000000000000000000001. A pattern without a method is
+// requested with GET.
 func CheckRoutes(t testing.TB, h http.Handler, mount string, routes []auth.Route) {
 	t.Helper()
 	if len(routes) == 0 {
