@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/bcrypt"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
@@ -149,6 +151,20 @@ func TestOldPasswords(t *testing.T) {
 		w.directory.Invalidate(acmeID)
 		mustCall(t, editor, "GET", acme+"/notes", nil, 401)
 	})
+}
+
+// The hashes of the demo have the cost that the service gives to session.Migrating.
+func TestDemoPasswords(t *testing.T) {
+	hashes := regexp.MustCompile(`\$2a\$[^']*`).FindAllString(demo, -1)
+	for _, hash := range hashes {
+		cost, err := bcrypt.Cost([]byte(hash))
+		if ok, _ := (oldHasher{}).Verify(hash, "correct horse"); !ok || err != nil || cost != bcrypt.DefaultCost {
+			t.Errorf("%s: %v, cost %d %v", hash, ok, cost, err)
+		}
+	}
+	if len(hashes) != 4 {
+		t.Errorf("%d hashes", len(hashes))
+	}
 }
 
 func TestRemembered(t *testing.T) {

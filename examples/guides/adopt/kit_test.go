@@ -19,8 +19,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -80,6 +83,16 @@ func newWorld(t *testing.T, source string) *world {
 	rand.Read(key)
 	s, err := newService(t.Context(), db, dialect, key)
 	if err != nil {
+		t.Fatal(err)
+	}
+	// Cheap hashes, because the race detector makes them slow.
+	old := oldHasher{bcrypt.MinCost}
+	s.sessions.Hasher = session.Migrating(old, session.PBKDF2{Iterations: 1000})
+	encoded, err := old.Hash("correct horse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "UPDATE users SET password_hash = $1", encoded); err != nil {
 		t.Fatal(err)
 	}
 	for i, id := range []string{acmeID, globexID} {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -59,7 +61,7 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	}
 	s.sessions = &session.Manager{
 		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
-		Passwords: passwords{db}, Hasher: session.Migrating(oldHasher{}, session.PBKDF2{}),
+		Passwords: passwords{db}, Hasher: session.Migrating(oldHasher{bcrypt.DefaultCost}, session.PBKDF2{}),
 		DeviceKey: deviceKey, RoleScoped: true,
 	}
 	return s, nil
@@ -134,7 +136,7 @@ func (s *service) resolve(domain string) func(context.Context, *http.Request) (o
 type handler func(w http.ResponseWriter, r *http.Request) (any, error)
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := auth.TenantFrom(r.Context()).Bound(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), 20*time.Second) // a login can wait for others to be hashed
 	defer cancel()
 	reply, err := h(w, r.WithContext(ctx))
 	if err != nil {

@@ -30,10 +30,10 @@ func (p passwords) Rehash(ctx context.Context, org, account, old, encoded string
 }
 
 // oldHasher made the hashes that the table has. session.Migrating lets it verify them.
-type oldHasher struct{}
+type oldHasher struct{ cost int }
 
-func (oldHasher) Hash(password string) (string, error) {
-	encoded, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
+func (h oldHasher) Hash(password string) (string, error) {
+	encoded, err := bcrypt.GenerateFromPassword([]byte(password), h.cost)
 	return string(encoded), err
 }
 
