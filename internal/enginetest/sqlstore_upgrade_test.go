@@ -299,7 +299,8 @@ func TestSchemaOverVersion2(t *testing.T) {
 func (h home) version3(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for _, statement := range []string{
-		"DROP TABLE {former_keys}", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org", "UPDATE {schema} SET version = 3",
+		"DROP TABLE {former_keys}", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
+		"ALTER TABLE {sessions} DROP COLUMN remember", "UPDATE {schema} SET version = 3",
 	} {
 		run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement))
 	}
