@@ -105,6 +105,10 @@ func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (a
 // complete creates the session of a ticket if step succeeds. Each call counts as one of
 // the ticket's attempts.
 func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenant, ticket Session, step func() error) (auth.Principal, error) {
+	o, err := m.opening(r, t, ticket.authentication())
+	if err != nil {
+		return auth.Principal{}, err
+	}
 	counted := m.ticketAttempt(t, ticket)
 	if err := counted.spend(r.Context(), m.now()); err != nil {
 		return auth.Principal{}, err
@@ -115,7 +119,7 @@ func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenan
 	if err := m.redeem(r, t, ticket); err != nil {
 		return auth.Principal{}, err
 	}
-	return m.createSession(w, r, t, ticket.authentication())
+	return m.createSession(w, r, t, o)
 }
 
 // proceed continues a login after its first factor.
@@ -130,15 +134,19 @@ func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant
 		return auth.Principal{}, err
 	case factor.Secret == nil && t.Org.Session.SecondFactor:
 		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketEnrol)
-	case factor.Secret == nil:
-		return m.createSession(w, r, t, p)
-	case code == "":
+	case factor.Secret != nil && code == "":
 		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketCode)
 	}
-	if err := m.checkCode(r.Context(), t, p.account, code); err != nil {
+	o, err := m.opening(r, t, p)
+	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.createSession(w, r, t, p)
+	if factor.Secret != nil {
+		if err := m.checkCode(r.Context(), t, p.account, code); err != nil {
+			return auth.Principal{}, err
+		}
+	}
+	return m.createSession(w, r, t, o)
 }
 
 // factor returns the account's second factor.
@@ -155,35 +163,49 @@ func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (F
 	return f, auth.Unavailable(err)
 }
 
+// opening is a session that is not created yet.
+type opening struct {
+	proof     authentication
+	session   Session
+	token     token
+	account   *auth.Account
+	principal auth.Principal
+}
+
+// opening looks up what a session needs. It comes before a code or a ticket is used, so
+// that a look-up that fails costs neither.
+func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o opening, err error) {
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	o.proof = p
+	if o.account, err = enabledAccount(ctx, t, p.account); err != nil {
+		return o, err
+	}
+	o.session, o.token = m.newSession(r, t.Org, p, "", 0)
+	o.session.Expires = o.session.Created.Add(o.session.maxAge(t.Org))
+	o.principal, err = m.principal(ctx, t, &o.session, o.account)
+	return o, err
+}
+
 // createSession creates the session and sends its cookie. It ends the session and the
 // ticket that the browser had: a token that an attacker planted must never become the
 // session of an account.
-func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication) (auth.Principal, error) {
+func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, o opening) (auth.Principal, error) {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	account, err := enabledAccount(ctx, t, p.account)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	s, token := m.newSession(r, t.Org, p, "", 0)
-	s.Expires = s.Created.Add(s.maxAge(t.Org))
-	opened, err := m.principal(ctx, t, &s, account)
-	if err != nil {
-		return auth.Principal{}, err
-	}
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.revokeStale(ctx, t, account); err != nil {
+	if err := m.revokeStale(ctx, t, o.account); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.Store.Create(ctx, s, maxSessions(t.Org)); err != nil {
+	if err := m.Store.Create(ctx, o.session, maxSessions(t.Org)); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
 	m.clear(w, r, t, m.ticketCookie())
-	m.sendSession(w, t, &s, token)
-	m.sendDevice(w, t, p)
-	return opened, nil
+	m.sendSession(w, t, &o.session, o.token)
+	m.sendDevice(w, t, o.proof)
+	return o.principal, nil
 }
 
 // revokeStale ends sessions of the account that the org's settings or the account's

@@ -97,3 +97,24 @@ func TestM21RolesThatCannotBeRead(t *testing.T) {
 		t.Errorf("%d sessions", n)
 	}
 }
+
+// Roles that cannot be read cost neither the ticket of the second step nor its code.
+func TestM21RolesThatCannotBeReadCostNoCode(t *testing.T) {
+	for name, login := range map[string]func(b *browser, code string) reply{
+		"M21 in two steps": func(b *browser, code string) reply { return b.post("/verify", "code", code) },
+		"M21 in one step": func(b *browser, code string) reply {
+			return b.post("/login", "login", "ann", "password", annPassword, "code", code)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(w *world) { w.manager.RoleScoped = true })
+			_, recovery := w.ann().enrol()
+			b := w.browser()
+			want(t, b.login("ann", annPassword), 403, auth.DetailSecondFactor)
+			w.guard.Directory = roleless{w.directory}
+			want(t, login(b, recovery[0]), 503, "error.storeUnavailable")
+			w.guard.Directory = w.directory
+			want(t, login(b, recovery[0]), 200, "")
+		})
+	}
+}
