@@ -62,7 +62,9 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f Form) (auth.Pr
 //
 // Start creates no session for a request that was admitted with another credential than
 // a session, such as a token. The session could do more than that credential, and for
-// longer. The error is then an *auth.BeyondError.
+// longer. With RoleScoped, a session that its roles limit starts one of its own account
+// only. The error is then an *auth.BeyondError. Otherwise the application decides which
+// session may start one of another account: Start checks no permission.
 func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) (auth.Principal, error) {
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
@@ -74,14 +76,15 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 	return m.proceed(w, r, t, authentication{account: account, at: m.stamp()}, "")
 }
 
-// mayStartAs refuses a request that another credential than a session has admitted, unless
-// that may do everything that the account may.
+// mayStartAs refuses a request whose credential may not do everything that the account
+// may. Another session of one account has the same limits, so a session may start it.
 func mayStartAs(r *http.Request, account string) error {
 	p := auth.From(r.Context())
-	if p.Account == "" || p.SessionID != "" {
+	bySession := p.SessionID != ""
+	if p.Account == "" || bySession && p.Account == account {
 		return nil
 	}
-	return p.MayMake(false, auth.Everything(account))
+	return p.MayMake(bySession, auth.Everything(account)) // who administers is the application's
 }
 
 // Verify completes a login with a code of the second factor or a recovery code. The

@@ -209,7 +209,8 @@ func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
 // account and address. If passwords are reset by mail, a verified address is as good as
 // the password: a route that changes it must require a fresh session (auth.Need.Fresh).
 // A request that was admitted with a token or a key makes a ticket only if it may do
-// everything that the account may. Otherwise the error is an *auth.BeyondError.
+// everything that the account may. So does a session that its roles limit, for another
+// account than its own. Otherwise the error is an *auth.BeyondError.
 //
 // Requests are counted by account. AddressTicket returns an error that wraps ErrLocked,
 // auth.ErrUnavailable, or auth.ErrNotFound for an account that is unknown or disabled.
