@@ -305,6 +305,8 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session,
 // checkUnchanged refuses the ticket of an account that was disabled or changed since
 // the first step.
 func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session) error {
+	ctx, cancel := t.Bound(ctx)
+	defer cancel()
 	account, err := t.Account(ctx, s.Account)
 	switch {
 	case auth.IsNotFound(err):

@@ -198,6 +198,11 @@ func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
 	if err != nil {
 		return throttled(err)
 	}
+	// Again, because the hash may have waited long, and the password must not be that of
+	// an account that was changed meanwhile.
+	if err := m.checkUnchanged(r.Context(), t, s); err != nil {
+		return err
+	}
 	if err := m.redeem(r, t, s); err != nil {
 		return err
 	}
@@ -344,6 +349,12 @@ func (m *Manager) signedIn(ctx context.Context, r *http.Request, t *auth.Tenant)
 		return "", nil
 	case err != nil:
 		return "", auth.Unavailable(err)
+	}
+	switch account, err := t.Account(ctx, s.Account); {
+	case auth.IsNotFound(err), err == nil && s.isOlderThan(account):
+		return "", nil // ended, though the browser still has the cookie
+	case err != nil:
+		return "", err
 	}
 	return s.Account, nil
 }

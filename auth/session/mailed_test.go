@@ -161,6 +161,21 @@ func TestResetPassword(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		want(t, b.post("/reset", "ticket", w.forgot("ann"), "next", "a new password"), 200, "")
 	})
+	for name, alter := range map[string]func(*auth.Account){
+		"disabled": func(a *auth.Account) { a.Disabled = true },
+		"changed":  func(a *auth.Account) { a.Changed = time.Now() },
+	} {
+		bubble(t, "by somebody whose cookie is of another account, which was "+name, func(t *testing.T) {
+			w := newPostOffice(t)
+			b := w.browser()
+			want(t, b.login("bob", "bob's password"), 200, "")
+			time.Sleep(time.Second)
+			bob := auth.Account{ID: "bob", Org: "acme"}
+			alter(&bob)
+			w.directory.PutAccount(bob)
+			want(t, b.post("/reset", "ticket", w.forgot("ann"), "next", "a new password"), 200, "")
+		})
+	}
 	bubble(t, "a full queue and a bad password do not cost the ticket", func(t *testing.T) {
 		w := newPostOffice(t)
 		ticket := w.forgot("ann")
@@ -542,6 +557,30 @@ type slowHasher struct{ *counter }
 func (s slowHasher) Hash(password string) (string, error) {
 	time.Sleep(time.Second)
 	return s.counter.Hash(password)
+}
+
+// F23: an account that is changed or disabled while the new password waits for its hash
+// keeps its password.
+func TestF23ChangedWhileItIsHashed(t *testing.T) {
+	for name, alter := range map[string]func(*auth.Account){
+		"F23 disabled": func(a *auth.Account) { a.Disabled = true },
+		"F23 changed":  func(a *auth.Account) { a.Changed = time.Now() },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w := newPostOffice(t, func(w *world) { w.manager.Hasher = slowHasher{w.hasher} })
+			ticket := w.forgot("ann")
+			var reset sync.WaitGroup
+			reset.Go(func() { want(t, w.reset(ticket), 401, auth.DetailInvalidCode) })
+			synctest.Wait()
+			ann := auth.Account{ID: "ann", Org: "acme"}
+			alter(&ann)
+			w.directory.PutAccount(ann)
+			reset.Wait()
+			if w.stores.passwords["acme/ann"] != annPassword {
+				t.Error("the password was replaced")
+			}
+		})
+	}
 }
 
 // F23: one ticket, sent many times at once, takes no places of registrations.
