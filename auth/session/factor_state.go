@@ -48,10 +48,14 @@ func (m *Manager) ResetFactor(ctx context.Context, org, account string) error {
 	if m.Factors == nil {
 		return errNoFactors
 	}
+	// Before, so that no session enrols another factor at once.
+	if _, err := m.RevokeAll(ctx, org, account, ""); err != nil {
+		return err
+	}
 	if err := m.removeFactor(ctx, org, account); err != nil {
 		return err
 	}
-	// Afterwards, so that no login by the former factor is left.
+	// And afterwards, so that no login by the former factor is left.
 	_, err := m.RevokeAll(ctx, org, account, "")
 	return err
 }
