@@ -184,19 +184,23 @@ func (s *Server) factor(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 // resetFactor is for an administrator who has made sure who asks.
 func (s *Server) resetFactor(_ http.ResponseWriter, r *http.Request) (any, error) {
-	by, id := auth.From(r.Context()), r.PathValue("id")
-	if !by.HasRole("administrator") {
-		return nil, auth.ErrForbidden
-	}
-	// The password alone is then enough. Where roles limit sessions, not every
-	// administrator may do what the account may.
-	if err := by.MayMake(true, auth.Everything(id)); err != nil {
+	id := r.PathValue("id")
+	if err := mayReset(auth.From(r.Context()), id); err != nil {
 		return nil, err
 	}
 	if _, err := s.table.Account(r.Context(), Org.Key(), id); err != nil {
 		return nil, err
 	}
 	return "reset", s.sessions.ResetFactor(r.Context(), Org.Key(), id)
+}
+
+func mayReset(by auth.Principal, account string) error {
+	if !by.HasRole("administrator") {
+		return auth.ErrForbidden
+	}
+	// The password alone is then enough. With RoleScoped, not every administrator may do
+	// what the account may.
+	return by.MayMake(true, auth.Everything(account))
 }
 
 // newToken makes an API token for whoever is signed in. It can do what its chains say,
