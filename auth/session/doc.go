@@ -22,8 +22,8 @@
 // login.
 //
 // Mount these verbs and Logout on routes that are auth.Public, with POST; so also
-// SendReset, ResetPassword and VerifyAddress. Mount Reauthenticate, ChangePassword, Remove
-// and RegenerateRecovery behind auth.Authenticated. Enrol and Confirm serve sessions and
+// SendReset and ResetPassword. Mount Reauthenticate, ChangePassword, Remove,
+// RegenerateRecovery and VerifyAddress behind auth.Authenticated. Enrol and Confirm serve sessions and
 // tickets: auth.Optional admits both.
 //
 // Somebody else may use a session that was left signed in. Routes that such a

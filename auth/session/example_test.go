@@ -572,7 +572,8 @@ func ExampleManager_AddressTicket() {
 		mailed, err = a.manager.AddressTicket(r, auth.From(r.Context()).Account, r.PostFormValue("address"))
 		return err
 	})
-	a.post("/address/verify", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
+	// Not Public: the address may be mistyped, and somebody else reads the mail.
+	a.post("/address/verify", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
 		account, address, err := a.manager.VerifyAddress(r, session.MailTicket(r.PostFormValue("ticket")))
 		fmt.Println(account, "reads", address)
 		return err

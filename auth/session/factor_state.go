@@ -36,7 +36,8 @@ func (m *Manager) FactorState(ctx context.Context, org, account string) (FactorS
 //
 // It checks no permission and no code. From then on the password alone opens a session,
 // or leads to a new enrolment if the org requires a factor. So the application must have
-// made sure who asks.
+// made sure who asks, and that they may make auth.Everything of the account: see
+// auth.Principal.MayMake.
 //
 // ResetFactor returns nil if there was no factor. An empty account is an error, and
 // nothing is changed. After an error that wraps auth.ErrUnavailable, or ErrConflict if
@@ -48,10 +49,14 @@ func (m *Manager) ResetFactor(ctx context.Context, org, account string) error {
 	if m.Factors == nil {
 		return errNoFactors
 	}
+	// Before, so that no session enrols another factor at once.
+	if _, err := m.RevokeAll(ctx, org, account, ""); err != nil {
+		return err
+	}
 	if err := m.removeFactor(ctx, org, account); err != nil {
 		return err
 	}
-	// Afterwards, so that no login by the former factor is left.
+	// And afterwards, so that no login by the former factor is left.
 	_, err := m.RevokeAll(ctx, org, account, "")
 	return err
 }

@@ -164,6 +164,24 @@ func TestF26ResetFactor(t *testing.T) {
 			t.Errorf("%+v is left", state)
 		}
 	})
+	t.Run("F26 a session that enrols all the time", func(t *testing.T) {
+		w := newWorld(t)
+		thief, busy := w.ann(), false
+		w.stores.before["DeleteAll"] = func() { // Confirm calls it, too
+			if busy {
+				return
+			}
+			busy = true
+			defer func() { busy = false }()
+			if got := thief.post("/enrol"); got.status == 200 {
+				thief.post("/confirm", "code", w.code(decoded(t, got.data)))
+			}
+		}
+		reset(w)
+		if state := must(w.manager.FactorState(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
+			t.Errorf("%+v is left", state)
+		}
+	})
 	t.Run("F26 a change meanwhile", func(t *testing.T) {
 		w := newWorld(t)
 		b := w.ann()

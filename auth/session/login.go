@@ -62,7 +62,9 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f Form) (auth.Pr
 //
 // Start creates no session for a request that was admitted with another credential than
 // a session, such as a token. The session could do more than that credential, and for
-// longer. The error is then an *auth.BeyondError.
+// longer. With RoleScoped, a session that its roles limit starts one of its own account
+// only. The error is then an *auth.BeyondError. Otherwise the application decides which
+// session may start one of another account: Start checks no permission.
 func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) (auth.Principal, error) {
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
@@ -74,14 +76,15 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 	return m.proceed(w, r, t, authentication{account: account, at: m.stamp()}, "")
 }
 
-// mayStartAs refuses a request that another credential than a session has admitted, unless
-// that may do everything that the account may.
+// mayStartAs refuses a request whose credential may not do everything that the account
+// may. Another session of one account has the same limits, so a session may start it.
 func mayStartAs(r *http.Request, account string) error {
 	p := auth.From(r.Context())
-	if p.Account == "" || p.SessionID != "" {
+	bySession := p.SessionID != ""
+	if p.Account == "" || bySession && p.Account == account {
 		return nil
 	}
-	return p.MayMake(false, auth.Everything(account))
+	return p.MayMake(bySession, auth.Everything(account)) // who administers is the application's
 }
 
 // Verify completes a login with a code of the second factor or a recovery code. The
@@ -105,6 +108,10 @@ func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (a
 // complete creates the session of a ticket if step succeeds. Each call counts as one of
 // the ticket's attempts.
 func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenant, ticket Session, step func() error) (auth.Principal, error) {
+	o, err := m.opening(r, t, ticket.authentication())
+	if err != nil {
+		return auth.Principal{}, err
+	}
 	counted := m.ticketAttempt(t, ticket)
 	if err := counted.spend(r.Context(), m.now()); err != nil {
 		return auth.Principal{}, err
@@ -115,7 +122,7 @@ func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenan
 	if err := m.redeem(r, t, ticket); err != nil {
 		return auth.Principal{}, err
 	}
-	return m.createSession(w, r, t, ticket.authentication())
+	return m.createSession(w, r, t, o)
 }
 
 // proceed continues a login after its first factor.
@@ -130,15 +137,19 @@ func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant
 		return auth.Principal{}, err
 	case factor.Secret == nil && t.Org.Session.SecondFactor:
 		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketEnrol)
-	case factor.Secret == nil:
-		return m.createSession(w, r, t, p)
-	case code == "":
+	case factor.Secret != nil && code == "":
 		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketCode)
 	}
-	if err := m.checkCode(r.Context(), t, p.account, code); err != nil {
+	o, err := m.opening(r, t, p)
+	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.createSession(w, r, t, p)
+	if factor.Secret != nil {
+		if err := m.checkCode(r.Context(), t, p.account, code); err != nil {
+			return auth.Principal{}, err
+		}
+	}
+	return m.createSession(w, r, t, o)
 }
 
 // factor returns the account's second factor.
@@ -155,35 +166,49 @@ func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (F
 	return f, auth.Unavailable(err)
 }
 
+// opening is a session that is not created yet.
+type opening struct {
+	proof     authentication
+	session   Session
+	token     token
+	account   *auth.Account
+	principal auth.Principal
+}
+
+// opening looks up what a session needs. It comes before a code or a ticket is used, so
+// that a look-up that fails costs neither.
+func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o opening, err error) {
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	o.proof = p
+	if o.account, err = enabledAccount(ctx, t, p.account); err != nil {
+		return o, err
+	}
+	o.session, o.token = m.newSession(r, t.Org, p, "", 0)
+	o.session.Expires = o.session.Created.Add(o.session.maxAge(t.Org))
+	o.principal, err = m.principal(ctx, t, &o.session, o.account)
+	return o, err
+}
+
 // createSession creates the session and sends its cookie. It ends the session and the
 // ticket that the browser had: a token that an attacker planted must never become the
 // session of an account.
-func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication) (auth.Principal, error) {
+func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, o opening) (auth.Principal, error) {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	account, err := enabledAccount(ctx, t, p.account)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	s, token := m.newSession(r, t.Org, p, "", 0)
-	s.Expires = s.Created.Add(s.maxAge(t.Org))
-	opened, err := m.principal(ctx, t, &s, account)
-	if err != nil {
-		return auth.Principal{}, err
-	}
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.revokeStale(ctx, t, account); err != nil {
+	if err := m.revokeStale(ctx, t, o.account); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.Store.Create(ctx, s, maxSessions(t.Org)); err != nil {
+	if err := m.Store.Create(ctx, o.session, maxSessions(t.Org)); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
 	m.clear(w, r, t, m.ticketCookie())
-	m.sendSession(w, t, &s, token)
-	m.sendDevice(w, t, p)
-	return opened, nil
+	m.sendSession(w, t, &o.session, o.token)
+	m.sendDevice(w, t, o.proof)
+	return o.principal, nil
 }
 
 // revokeStale ends sessions of the account that the org's settings or the account's
@@ -280,6 +305,8 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session,
 // checkUnchanged refuses the ticket of an account that was disabled or changed since
 // the first step.
 func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session) error {
+	ctx, cancel := t.Bound(ctx)
+	defer cancel()
 	account, err := t.Account(ctx, s.Account)
 	switch {
 	case auth.IsNotFound(err):

@@ -45,8 +45,13 @@ const (
 	resetLife   = 30 * time.Minute
 	addressLife = 24 * time.Hour
 
-	// maxMailed is how many tickets of one purpose an account may have at once.
-	maxMailed = 3
+	// maxResets is how many tickets for a reset an account may have at once. With one,
+	// anybody could end the link that its owner waits for.
+	maxResets = 3
+
+	// maxAddresses is 1: a ticket for a mistyped address must not live on beside that for
+	// the right one.
+	maxAddresses = 1
 
 	// maxAddress is the length of a mail address in bytes.
 	maxAddress = 254
@@ -136,9 +141,9 @@ func (m *Manager) resetAttempt(r *http.Request, t *auth.Tenant, login string) pa
 // createReset stores the ticket s for the account of the name, and returns the account.
 // It returns "" if there is none.
 func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string, s Session) (account string, err error) {
-	id, _, err := m.lookUp(ctx, t, login)
+	id, encoded, err := m.lookUp(ctx, t, login)
 	switch {
-	case auth.IsNotFound(err), err == nil && id == "":
+	case auth.IsNotFound(err), err == nil && (id == "" || encoded == ""): // an account without a password gets none
 		return "", nil
 	case err != nil:
 		return "", auth.Unavailable(err)
@@ -152,7 +157,7 @@ func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string,
 		return "", err
 	}
 	s.Account = id
-	return id, auth.Unavailable(m.Store.Create(ctx, s, maxMailed))
+	return id, auth.Unavailable(m.Store.Create(ctx, s, maxResets))
 }
 
 // ResetPassword redeems a ticket of SendReset: it replaces the password of the ticket's
@@ -172,7 +177,8 @@ func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string,
 // longer so, or auth.ErrUnavailable. After an error that follows store, the password has
 // changed: call RevokeAll to end the sessions. The error's detail is auth.DetailOption
 // for a password that no login accepts, auth.DetailThrottled if too many passwords are
-// waiting, and auth.DetailCrossOrigin for a page of another origin.
+// waiting, auth.DetailLocked if too many of this account are, and auth.DetailCrossOrigin
+// for a page of another origin.
 func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
 	store func(ctx context.Context, account, encoded string) error) error {
 	t, err := m.sameOriginTenant(r)
@@ -186,9 +192,15 @@ func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
 	if err != nil {
 		return err
 	}
-	// Hashed first, so that a full queue does not cost the ticket.
-	encoded, err := m.Hash(r.Context(), next)
+	// Hashed first, so that a full queue does not cost the ticket. It counts for the
+	// account: many requests with one ticket must not take the places of registrations.
+	encoded, err := m.hashes().hash(r.Context(), accountParty(t, s.Account), next)
 	if err != nil {
+		return throttled(err)
+	}
+	// Again, because the hash may have waited long, and the password must not be that of
+	// an account that was changed meanwhile.
+	if err := m.checkUnchanged(r.Context(), t, s); err != nil {
 		return err
 	}
 	if err := m.redeem(r, t, s); err != nil {
@@ -202,14 +214,15 @@ func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
 }
 
 // AddressTicket makes a ticket for the link in a mail to address, by which the account
-// proves that it reads this address. It is valid for a day and for one VerifyAddress. An
-// account has at most three.
+// proves that it reads this address. It is valid for a day and for one VerifyAddress. It
+// replaces the account's former one: somebody who has mistyped the address asks again.
 //
 // The application mails it to this address only. It decides who may ask for which
 // account and address. If passwords are reset by mail, a verified address is as good as
 // the password: a route that changes it must require a fresh session (auth.Need.Fresh).
 // A request that was admitted with a token or a key makes a ticket only if it may do
-// everything that the account may. Otherwise the error is an *auth.BeyondError.
+// everything that the account may. So does a session that its roles limit, for another
+// account than its own. Otherwise the error is an *auth.BeyondError.
 //
 // Requests are counted by account. AddressTicket returns an error that wraps ErrLocked,
 // auth.ErrUnavailable, or auth.ErrNotFound for an account that is unknown or disabled.
@@ -243,7 +256,7 @@ func (m *Manager) AddressTicket(r *http.Request, account, address string) (MailT
 	}
 	s, token := m.newSession(r, t.Org, authentication{account: account, at: m.stamp()}, ticketAddress, addressLife)
 	s.Address = address
-	if err := m.Store.Create(ctx, s, maxMailed); err != nil {
+	if err := m.Store.Create(ctx, s, maxAddresses); err != nil {
 		counted.undo(ctx)
 		return "", auth.Unavailable(err)
 	}
@@ -268,8 +281,11 @@ func isAddress(text string) bool {
 // address that it was made for. Make it the account's address now. Or, if it was stored
 // before, mark it as verified only if it is still that of the account, in one step.
 //
-// Mount it on a route that is auth.Public, with POST. It refuses a request of somebody
-// who is signed in with another account.
+// Mount it with POST, on a route for sessions if passwords are reset by mail. Otherwise
+// whoever reads a mistyped address takes the account with the link alone. Once the
+// address is stored, call RevokeAll with the session's ID: a reset that was mailed to the
+// former address ends. VerifyAddress refuses a request of somebody who is signed in with
+// another account.
 //
 // VerifyAddress returns an error that wraps ErrCode if the ticket is not valid or no
 // longer so, or auth.ErrUnavailable. Its detail is auth.DetailCrossOrigin for a page of
@@ -333,6 +349,12 @@ func (m *Manager) signedIn(ctx context.Context, r *http.Request, t *auth.Tenant)
 		return "", nil
 	case err != nil:
 		return "", auth.Unavailable(err)
+	}
+	switch account, err := t.Account(ctx, s.Account); {
+	case auth.IsNotFound(err), err == nil && s.isOlderThan(account):
+		return "", nil // ended, though the browser still has the cookie
+	case err != nil:
+		return "", err
 	}
 	return s.Account, nil
 }

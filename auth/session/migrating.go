@@ -14,6 +14,7 @@ import (
 //
 // An encoding belongs to new if it begins as the encodings of new do: with the same text
 // up to the second dollar sign, such as $argon2id$. Every other encoding belongs to old.
+// If those of old begin alike, both try it: other programs write $pbkdf2-sha256$, too.
 // For more old kinds, nest in the first argument: Migrating(Migrating(bcrypt, scrypt), new).
 //
 // Every verification runs both Hashers, one of them on an encoding that nobody knows the
@@ -44,13 +45,19 @@ func (m *migrating) Verify(encoded, password string) (ok, rehash bool) {
 	if m.prepare() != nil {
 		return false, false
 	}
-	if kindOf(encoded) == kindOf(m.new.dummy) {
-		m.old.waste(password)
-		return m.new.verify(encoded, password)
+	kind := kindOf(encoded)
+	switch {
+	case kind != kindOf(m.new.dummy):
+		m.new.waste(password)
+		ok, _ = m.old.verify(encoded, password)
+		return ok, ok
+	case m.old.makes(kind):
+		former, _ := m.old.verify(encoded, password)
+		ok, rehash = m.new.verify(encoded, password)
+		return ok || former, rehash || !ok && former
 	}
-	m.new.waste(password)
-	ok, _ = m.old.verify(encoded, password)
-	return ok, ok
+	m.old.waste(password)
+	return m.new.verify(encoded, password)
 }
 
 func (m *migrating) prepare() error { return errors.Join(m.old.prepare(), m.new.prepare()) }
@@ -93,6 +100,14 @@ func (s *steady) prepare() error {
 	s.usual = min(timed(verify), timed(verify), timed(verify))
 	s.dummy = dummy
 	return nil
+}
+
+// makes reports whether Hash makes encodings of this kind, or a nested Hasher does.
+func (s *steady) makes(kind string) bool {
+	if m, ok := s.hasher.(*migrating); ok {
+		return m.old.makes(kind) || m.new.makes(kind)
+	}
+	return kindOf(s.dummy) == kind
 }
 
 // waste takes the time of a wrong password.

@@ -13,8 +13,8 @@ import (
 )
 
 // kind is a Hasher of encodings that begin with $name$. An encoding ends with the
-// password. It takes the same time for each encoding that has three parts, and no time
-// for others.
+// password. It takes the same time for each encoding that has the parts of its own, and
+// no time for others.
 type kind struct {
 	name     string
 	takes    time.Duration
@@ -37,7 +37,7 @@ func (k *kind) of(password string) string { return "$" + k.name + "$" + password
 
 func (k *kind) Verify(encoded, password string) (ok, rehash bool) {
 	k.verified.Add(1)
-	if strings.Count(encoded, "$") != 2 || len(password) > 72 {
+	if strings.Count(encoded, "$") != strings.Count(k.of(""), "$") || len(password) > 72 {
 		return false, false
 	}
 	time.Sleep(k.takes)
@@ -103,6 +103,48 @@ func TestMigrating(t *testing.T) {
 			})
 		})
 	}
+}
+
+// F22: other programs also write $pbkdf2-sha256$, with other fields.
+func TestMigratingOfOnePrefix(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		passlib := &kind{name: "pbkdf2-sha256$29000", takes: 10 * time.Millisecond}
+		crypt := &kind{name: "2b", takes: 50 * time.Millisecond}
+		present := &kind{name: "pbkdf2-sha256", takes: 20 * time.Millisecond, outdated: "weak"}
+		for name, old := range map[string]session.Hasher{
+			"alone":           passlib,
+			"before another":  session.Migrating(crypt, passlib),
+			"behind another":  session.Migrating(passlib, crypt),
+			"the same Hasher": present,
+		} {
+			hasher := session.Migrating(old, present)
+			must(hasher.Hash("x"))
+			took := map[time.Duration]bool{}
+			for _, c := range []struct {
+				encoded, password string
+				ok, rehash        bool
+			}{
+				{passlib.of("right"), "right", true, true},
+				{passlib.of("right"), "wrong", false, false},
+				{present.of("right"), "right", true, false},
+				{present.of("weak"), "weak", true, true},
+				{present.of("right"), "wrong", false, false},
+			} {
+				if name == "the same Hasher" && c.encoded == passlib.of("right") {
+					continue
+				}
+				start := time.Now()
+				ok, rehash := hasher.Verify(c.encoded, c.password)
+				took[time.Since(start)] = true
+				if ok != c.ok || rehash != c.rehash {
+					t.Errorf("%s: %s by %s: %t %t", name, c.encoded, c.password, ok, rehash)
+				}
+			}
+			if len(took) != 1 {
+				t.Errorf("F21 %s: took %v", name, took)
+			}
+		}
+	})
 }
 
 // F22: a caller cannot switch the compensation off with passwords that a Hasher refuses

@@ -117,16 +117,20 @@ func throttled(err error) error {
 func (m *Manager) Hash(ctx context.Context, password string) (encoded string, err error) {
 	var by party
 	if t := auth.TenantFrom(ctx); t != nil {
-		// No address is known here. One invented address stands for all signed-in
-		// accounts of the org, and another for its registrations. They take no places
-		// of each other or of logins.
-		by = party{t.Org.Key(), auth.From(ctx).Account, "in " + t.Org.Key()}
-		if by.name == "" {
-			by.address = "at the door of " + t.Org.Key()
-		}
+		by = accountParty(t, auth.From(ctx).Account)
 	}
 	encoded, err = m.hashes().hash(ctx, by, password)
 	return encoded, throttled(err)
+}
+
+// accountParty is for hashes without a known address. One invented address stands for all
+// accounts of the org, and another for its registrations, which have none yet. They take
+// no places of each other or of logins.
+func accountParty(t *auth.Tenant, account string) party {
+	if account == "" {
+		return party{org: t.Org.Key(), address: "at the door of " + t.Org.Key()}
+	}
+	return party{t.Org.Key(), account, "in " + t.Org.Key()}
 }
 
 // Reauthenticate lets the account of the request's session authenticate again

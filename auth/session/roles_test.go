@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -95,5 +96,60 @@ func TestM21RolesThatCannotBeRead(t *testing.T) {
 	want(t, w.browser().login("ann", annPassword), 503, "error.storeUnavailable")
 	if n := len(w.sessions("ann")); n != 1 {
 		t.Errorf("%d sessions", n)
+	}
+}
+
+// Roles that cannot be read cost neither the ticket of the second step nor its code.
+func TestM21RolesThatCannotBeReadCostNoCode(t *testing.T) {
+	for name, login := range map[string]func(b *browser, code string) reply{
+		"M21 in two steps": func(b *browser, code string) reply { return b.post("/verify", "code", code) },
+		"M21 in one step": func(b *browser, code string) reply {
+			return b.post("/login", "login", "ann", "password", annPassword, "code", code)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(w *world) { w.manager.RoleScoped = true })
+			_, recovery := w.ann().enrol()
+			b := w.browser()
+			want(t, b.login("ann", annPassword), 403, auth.DetailSecondFactor)
+			w.guard.Directory = roleless{w.directory}
+			want(t, login(b, recovery[0]), 503, "error.storeUnavailable")
+			w.guard.Directory = w.directory
+			want(t, login(b, recovery[0]), 200, "")
+		})
+	}
+}
+
+// A session that its roles limit does not become another account, which may do more.
+func TestM21ASessionOfARoleStartsItsOwnAccountOnly(t *testing.T) {
+	w := newWorld(t)
+	reads, err := scope.Compile("role", "object.read")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		granted scope.Set
+		account string
+		beyond  bool
+	}{
+		{"M21 its own account", reads, "ann", false},
+		{"M21 another account", reads, "bob", true},
+		{"M21 another account, without any permission", scope.Set{}, "bob", true},
+		{"an unlimited session, another account", scope.Unscoped(), "bob", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := auth.Principal{Org: "acme", Account: "ann", SessionID: "x", Mechanism: session.Name,
+				Authenticated: w.now(), Scope: c.granted, Granted: c.granted}
+			w.as(t, p, func(rw http.ResponseWriter, r *http.Request) {
+				_, start := w.manager.Start(rw, r, c.account)
+				_, address := w.manager.AddressTicket(r, c.account, "a@example.test")
+				for verb, err := range map[string]error{"Start": start, "AddressTicket": address} {
+					if _, beyond := errors.AsType[*auth.BeyondError](err); beyond != c.beyond || err != nil && !beyond {
+						t.Errorf("%s: %v", verb, err)
+					}
+				}
+			})
+		})
 	}
 }

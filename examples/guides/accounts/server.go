@@ -66,7 +66,7 @@ func (s *Server) routes() {
 	s.handle("POST /password/forgotten", auth.Public, s.forgotten)
 	s.handle("POST /password/reset", auth.Public, s.resetPassword)
 	s.handle("POST /email", fresh, s.changeEmail)
-	s.handle("POST /email/verify", auth.Public, s.verifyEmail)
+	s.handle("POST /email/verify", signedIn, s.verifyEmail) // the link alone is not enough: the address may be mistyped
 	s.handle("POST /factor", auth.Optional.Fresh(10*time.Minute, session.Name), s.enrol)
 	s.handle("POST /factor/confirm", auth.Optional, s.confirm)
 	s.handle("POST /factor/recovery", fresh, s.newRecovery)
@@ -154,7 +154,12 @@ func (s *Server) verifyEmail(_ http.ResponseWriter, r *http.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	return "This is your address now.", s.table.SetEmail(account, email)
+	if err := s.table.SetEmail(account, email); err != nil {
+		return nil, err
+	}
+	// Now, so that no reset is left that was mailed to the former address.
+	_, err = s.sessions.RevokeAll(r.Context(), Org.Key(), account, auth.From(r.Context()).SessionID)
+	return "This is your address now.", err
 }
 
 func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -179,14 +184,23 @@ func (s *Server) factor(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 // resetFactor is for an administrator who has made sure who asks.
 func (s *Server) resetFactor(_ http.ResponseWriter, r *http.Request) (any, error) {
-	if !auth.From(r.Context()).HasRole("administrator") {
-		return nil, auth.ErrForbidden
-	}
 	id := r.PathValue("id")
+	if err := mayReset(auth.From(r.Context()), id); err != nil {
+		return nil, err
+	}
 	if _, err := s.table.Account(r.Context(), Org.Key(), id); err != nil {
 		return nil, err
 	}
 	return "reset", s.sessions.ResetFactor(r.Context(), Org.Key(), id)
+}
+
+func mayReset(by auth.Principal, account string) error {
+	if !by.HasRole("administrator") {
+		return auth.ErrForbidden
+	}
+	// The password alone is then enough. With RoleScoped, not every administrator may do
+	// what the account may.
+	return by.MayMake(true, auth.Everything(account))
 }
 
 // newToken makes an API token for whoever is signed in. It can do what its chains say,

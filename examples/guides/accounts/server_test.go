@@ -2,12 +2,8 @@ package accounts_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha1"
 	"encoding/base32"
-	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -125,8 +121,8 @@ func (w *world) mailed(address string) string {
 	return ticket
 }
 
-// code returns what an authenticator shows in ahead steps.
-func code(t *testing.T, uri string, ahead int64) string {
+// code returns what an authenticator shows in ahead steps of 30 seconds.
+func code(t *testing.T, uri string, ahead time.Duration) string {
 	t.Helper()
 	parsed, err := url.Parse(uri)
 	if err != nil {
@@ -136,11 +132,7 @@ func code(t *testing.T, uri string, ahead int64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mac := hmac.New(sha1.New, secret) // RFC 6238
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Unix()/30+ahead)))
-	sum := mac.Sum(nil)
-	number := binary.BigEndian.Uint32(sum[sum[len(sum)-1]&0xf:]) & 0x7fffffff
-	return fmt.Sprintf("%06d", number%1_000_000)
+	return authtest.TOTP(secret, time.Now().Add(ahead*30*time.Second))
 }
 
 // enrol gives the person a second factor, and returns its URI and the recovery codes.
@@ -172,6 +164,7 @@ func TestPasswords(t *testing.T) {
 	p.gets(200, "/me")
 	other.gets(401, "/me")
 
+	time.Sleep(2 * time.Millisecond) // a ticket of the same millisecond is older than the change
 	stranger := w.person()
 	unknown := stranger.posts(200, "/password/forgotten", "email", "nobody@example.com")
 	if known := stranger.posts(200, "/password/forgotten", "email", ann); known != unknown {
@@ -204,11 +197,17 @@ func TestMailAddress(t *testing.T) {
 	if notice := <-w.mails; notice[0] != ann {
 		t.Errorf("a notice to %s", notice[0])
 	}
-	w.signedIn(ann) // still the address
+	stranger := w.person() // reads the mails, if the address was mistyped
+	stranger.posts(401, "/email/verify", "ticket", ticket)
+	other := w.signedIn(ann) // still the address
+	stranger.posts(200, "/password/forgotten", "email", ann)
+	reset := w.mailed(ann) // to an address that somebody else may read, too
 	w.signedIn(root).posts(401, "/email/verify", "ticket", ticket)
 	p.posts(200, "/email/verify", "ticket", ticket)
-	w.person().posts(401, "/email/verify", "ticket", ticket)
-	w.signedIn("ann@example.org")
+	stranger.posts(401, "/password/reset", "ticket", reset, "new", "fourth password")
+	other.gets(401, "/me")
+	p.posts(401, "/email/verify", "ticket", ticket)
+	w.signedIn(" Ann@example.org")
 	w.person().posts(401, "/login", "email", ann, "password", password)
 
 	p.posts(200, "/email", "email", root)

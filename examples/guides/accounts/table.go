@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,13 +44,15 @@ func (t *Table) Add(id, email, encoded string, roles ...string) bool {
 	if t.rows == nil {
 		t.rows = map[string]row{}
 	}
-	t.rows[id] = row{auth.Account{ID: id, Org: Org.Key(), Roles: roles}, email, encoded}
+	t.rows[id] = row{auth.Account{ID: id, Org: Org.Key(), Roles: roles}, strings.TrimSpace(email), encoded}
 	return true
 }
 
+// byEmail ignores case and outer blanks, because attempts are counted so. In SQL it is an
+// index on lower(email).
 func (t *Table) byEmail(email string) (id string) {
 	for id, r := range t.rows {
-		if r.email == email {
+		if strings.EqualFold(r.email, strings.TrimSpace(email)) {
 			return id
 		}
 	}
@@ -83,7 +86,7 @@ func (t *Table) SetEmail(id, email string) error {
 	if other := t.byEmail(email); other != "" && other != id {
 		return &auth.Error{Detail: auth.DetailConflict}
 	}
-	r.email = email
+	r.email = strings.TrimSpace(email)
 	t.rows[id] = r
 	return nil
 }

@@ -128,6 +128,21 @@ func TestPasswordsOfBcrypt(t *testing.T) {
 	}
 }
 
+// bcrypt reads 72 bytes, and services have cut longer passwords.
+func TestLongPasswordsOfBcrypt(t *testing.T) {
+	s := newServer(t)
+	long := strings.Repeat("x", 80)
+	s.users.Put(ann, must(coming.Bcrypt{Cost: bcrypt.MinCost}.Hash(long[:72])))
+	for range 2 {
+		if reply := s.login(browser(), "email", ann, "password", long); reply.StatusCode != 200 {
+			t.Errorf("%d", reply.StatusCode)
+		}
+	}
+	if reply := s.login(browser(), "email", ann, "password", long[:72]); reply.StatusCode != 401 {
+		t.Errorf("the new record is of the first 72 bytes: %d", reply.StatusCode)
+	}
+}
+
 func TestRemembered(t *testing.T) {
 	s := newServer(t)
 	for remember, lasts := range map[string]time.Duration{"": 24 * time.Hour, "on": 30 * 24 * time.Hour} {
