@@ -143,10 +143,22 @@ func (m *Minter) issueOnce(ctx context.Context, c Claims) (t Token, signed Claim
 		return t, c, true, nil
 	}
 	// Also if the check failed, because nobody gets this token.
-	if undo := m.Ledger.Revoke(ctx, r.Holder(), r.ID); undo != nil && !errors.Is(undo, ErrNotFound) {
-		err = errors.Join(err, fmt.Errorf("token: remove a record: %w", undo))
+	return "", Claims{}, false, errors.Join(err, m.undo(ctx, r))
+}
+
+// undoTime limits the removal of a record, which goes on after ctx has ended.
+const undoTime = time.Second
+
+// undo removes a record whose token nobody gets. Otherwise a permanent one would count
+// against PerSubject until somebody revokes it.
+func (m *Minter) undo(ctx context.Context, r Record) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	err := m.Ledger.Revoke(ctx, r.Holder(), r.ID)
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return nil
 	}
-	return "", Claims{}, false, err
+	return fmt.Errorf("token: remove a record: %w", err)
 }
 
 // newID returns 128 random bits, so that no id is made twice. A ledger would not

@@ -300,6 +300,37 @@ func TestMinterUndoesAnIssue(t *testing.T) {
 	}
 }
 
+// TestMinterUndoesAnIssueLate ends the context after the Issue, as the end of a request does. The
+// record must not stay: it would count against the limit, and nobody has its token.
+func TestMinterUndoesAnIssueLate(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	minter := w.minter()
+	minter.Ledger = obedient{&w.ledger}
+	minter.Signers = &changing{Signers: &w.keys, change: func(look int) error {
+		if look == 2 {
+			cancel()
+		}
+		return ctx.Err()
+	}}
+	if raw, _, err := minter.Permanent(ctx, wanted()); raw != "" || !errors.Is(err, context.Canceled) {
+		t.Errorf("Permanent = %v", err)
+	}
+	if list, err := w.ledger.List(t.Context(), heldBy(appA, account)); len(list) != 0 || err != nil {
+		t.Errorf("%d records are left, %v", len(list), err)
+	}
+}
+
+// obedient is a Ledger that does nothing after ctx has ended.
+type obedient struct{ token.Ledger }
+
+func (o obedient) Revoke(ctx context.Context, of token.Holder, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return o.Ledger.Revoke(ctx, of, id)
+}
+
 type unrevocable struct{ token.Ledger }
 
 func (unrevocable) Revoke(context.Context, token.Holder, string) error { return errBroken }

@@ -75,7 +75,7 @@ func minterOf(m *token.Minter, s *auth.Settings) (token.Minter, error) {
 // dropWithoutMaker revokes those tokens of a subject whose maker is gone. If there are none, it
 // returns token.ErrTooMany.
 func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, c token.Claims) (dropped bool, err error) {
-	records, err := ledger.List(ctx, token.Holder{Org: t.Org.Code, ClientKey: c.Issuer, Subject: c.Subject})
+	records, err := ledger.List(ctx, token.Holder{Org: t.Org.Key(), ClientKey: c.Issuer, Subject: c.Subject})
 	if err != nil {
 		return false, err
 	}
