@@ -7,12 +7,14 @@ import (
 	"errors"
 )
 
-// deleteOrgTexts are statements that each delete at most $2 rows of the org $1.
+// deleteOrgTexts are statements that each delete at most $2 rows of the org $1. They name
+// the org again only where the selected columns are not unique over all orgs: otherwise
+// SQLite reads all rows of the org for each batch.
 //
 // Live sessions are selected by id, because a concurrent Replace changes the hash. Those
 // that were evicted come after them, because a live one may be evicted meanwhile.
 var deleteOrgTexts = []string{
-	`DELETE FROM {ledger} WHERE org = $1 AND (client_key, id) IN (
+	`DELETE FROM {ledger} WHERE (client_key, id) IN (
 		SELECT client_key, id FROM {ledger} WHERE org = $1 LIMIT $2)`,
 	`DELETE FROM {sessions} WHERE org = $1 AND replaced = 0 AND (account, id) IN (
 		SELECT account, id FROM {sessions} WHERE org = $1 AND replaced = 0 LIMIT $2)`,
@@ -82,7 +84,7 @@ func (s *Store) deleteApps(ctx context.Context, org, lock, table, formers string
 // them: it is complete before its former row is deleted, or it finds nothing to rotate.
 func deleteSomeApps(ctx context.Context, q conn, org, table, formers string) (clientKeys []string, err error) {
 	err = q.each(ctx, `
-		DELETE FROM `+table+` WHERE org = $1 AND client_key IN (
+		DELETE FROM `+table+` WHERE client_key IN (
 			SELECT client_key FROM `+table+` WHERE org = $1 ORDER BY client_key LIMIT $2)
 		RETURNING client_key`, []any{org, batch}, func(rows *sql.Rows) error {
 		var clientKey string

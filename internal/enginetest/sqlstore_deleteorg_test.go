@@ -30,7 +30,8 @@ type estate struct {
 }
 
 // populate gives an org a client key with former secrets, a key pair with a former one, tokens,
-// sessions of which one was evicted, a mailed ticket and a second factor.
+// sessions of which one was evicted, a ticket and a second factor. Accounts and sessions of all orgs
+// have the same ids.
 func populate(t *testing.T, s *sqlstore.Store, org, app string) (e estate) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Second)
@@ -45,9 +46,9 @@ func populate(t *testing.T, s *sqlstore.Store, org, app string) (e estate) {
 		e.record = token.Record{ID: rand.Text(), Org: org, ClientKey: app, Subject: "ann", KeyID: present.KeyID, Issued: now}
 		expect(t, "Issue", s.Ledger().Issue(ctx, e.record, nil, 10), nil)
 	}
-	for _, ticket := range []session.Ticket{"", "", session.TicketEnrol} {
+	for i, ticket := range []session.Ticket{"", "", session.TicketEnrol} {
 		rand.Read(e.hash[:])
-		n := session.Session{Hash: e.hash, ID: rand.Text(), Org: org, Account: "ann", Ticket: ticket, Created: now, Seen: now, Expires: now.Add(time.Hour)}
+		n := session.Session{Hash: e.hash, ID: fmt.Sprint("session ", i), Org: org, Account: "ann", Ticket: ticket, Created: now, Seen: now, Expires: now.Add(time.Hour)}
 		expect(t, "Create", s.Sessions().Create(ctx, n, 1), nil)
 		now = now.Add(time.Second)
 	}
@@ -143,6 +144,7 @@ func TestDeleteOrgInBatches(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			s, db, ctx := h.store(t), h.open(t), t.Context()
 			populate(t, s, "acme", newClientKey())
+			bytes := map[sqlstore.Dialect]string{sqlstore.PostgreSQL: "bytea", sqlstore.SQLite: "BLOB"}
 			const series = `WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 2100) `
 			for _, statement := range []string{
 				`INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) ` + series + `SELECT 'app' || i, org, version, sealed, restrictions FROM {credentials}, s WHERE org = 'acme'`,
@@ -150,7 +152,11 @@ func TestDeleteOrgInBatches(t *testing.T) {
 				`INSERT INTO {keys} (client_key, org, key_id, public, sealed, exposed) ` + series + `SELECT 'app' || i, org, 'kid' || i, public, sealed, exposed FROM {keys}, s WHERE org = 'acme'`,
 				`INSERT INTO {former_keys} (key_id, client_key, present, public, ends) ` + series + `SELECT 'former' || i, 'app' || i, 'kid' || i, public, ends FROM {former_keys}, s`,
 				`INSERT INTO {ledger} (client_key, id, subject, key_id, uses, max_uses, issued, org) ` + series + `SELECT 'app' || i, 'id', 'ann', 'kid' || i, 0, 0, 1, 'acme' FROM s`,
-				`INSERT INTO {factors} (org, account, version, sealed, step, recovery) ` + series + `SELECT org, 'account' || i, version, sealed, step, recovery FROM {factors}, s`,
+				// Those of another org are the first ones, and more than a batch.
+				`INSERT INTO {factors} (org, account, version, sealed, step, recovery) ` + series + `SELECT 'aaaa', 'another' || i, version, sealed, step, recovery FROM {factors}, s`,
+				`INSERT INTO {factors} (org, account, version, sealed, step, recovery) ` + series + `SELECT org, 'account' || i, version, sealed, step, recovery FROM {factors}, s WHERE org = 'acme'`,
+				`INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced) ` + series + `SELECT CAST('another' || i AS ` + bytes[h.dialect] + `), 'id' || i, 'aaaa', account, ticket, 1, 1, 1, expires, '', '', 0 FROM {sessions}, s WHERE id = 'session 1'`,
+				`INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced) ` + series + `SELECT CAST('hash' || i AS ` + bytes[h.dialect] + `), 'id ' || i, org, account, ticket, 1, 1, 1, expires, '', '', 0 FROM {sessions}, s WHERE id = 'session 1'`,
 			} {
 				run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement))
 			}
@@ -165,6 +171,9 @@ func TestDeleteOrgInBatches(t *testing.T) {
 				if n != 0 {
 					t.Errorf("%d rows in %s", n, table)
 				}
+			}
+			if n := h.rowsOf(t, db, "aaaa"); n["factors"] != 2100 || n["sessions"] != 2100 {
+				t.Errorf("rows of another org: %v", n)
 			}
 		})
 	}
