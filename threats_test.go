@@ -50,7 +50,7 @@ func attackNumbers() (numbers []string) {
 		{"F", 26, []string{"F06b"}, 0},
 		{"P", 24, nil, 15},
 		{"M", 21, nil, 0},
-		{"K", 22, nil, 0},
+		{"K", 23, nil, 0},
 		{"A", 12, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {

@@ -29,6 +29,7 @@ type Principal struct {
 	Access
 
 	TokenID   string // jti of a permanent or limited-use token
+	TokenKey  string // id of the key that signed the token, whatever its kind
 	Maker     string // id of the account that made the token for Account; empty: Account itself
 	MakerApp  string // client key of the app whose key made the token of App; empty: App itself
 	Limited   bool   // the token has a limited number of uses

@@ -32,6 +32,7 @@ type Minter struct {
 	Namespace  string           // of the claims; "": service/
 	PerSubject int              // permanent and limited-use tokens of one app and subject; 0: 10
 	Lineage    Lineage          // recorded with permanent and limited-use tokens
+	MakerKey   string           // KeyID of the token that makes others of its app; "": none does
 	Now        func() time.Time // nil: time.Now
 }
 
@@ -48,7 +49,9 @@ type Minter struct {
 //   - ErrClaims for claims that are missing, out of range or contradict each other;
 //   - ErrScope, with a *scope.SyntaxError, for chains that do not parse or can match
 //     nothing;
-//   - ErrNoKeyPair if the app has no pair.
+//   - ErrNoKeyPair if the app has no pair;
+//   - ErrRevoked if MakerKey does not verify any more. Otherwise who holds a leaked pair
+//     could turn its tokens into tokens of the new one, while processes still remember it.
 //
 // Any other error comes from a store.
 func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (Token, Claims, error) {
@@ -143,10 +146,22 @@ func (m *Minter) issueOnce(ctx context.Context, c Claims) (t Token, signed Claim
 		return t, c, true, nil
 	}
 	// Also if the check failed, because nobody gets this token.
-	if undo := m.Ledger.Revoke(ctx, r.Holder(), r.ID); undo != nil && !errors.Is(undo, ErrNotFound) {
-		err = errors.Join(err, fmt.Errorf("token: remove a record: %w", undo))
+	return "", Claims{}, false, errors.Join(err, m.undo(ctx, r))
+}
+
+// undoTime limits the removal of a record, which goes on after ctx has ended.
+const undoTime = time.Second
+
+// undo removes a record whose token nobody gets. Otherwise a permanent one would count
+// against PerSubject until somebody revokes it.
+func (m *Minter) undo(ctx context.Context, r Record) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	err := m.Ledger.Revoke(ctx, r.Holder(), r.ID)
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return nil
 	}
-	return "", Claims{}, false, err
+	return fmt.Errorf("token: remove a record: %w", err)
 }
 
 // newID returns 128 random bits, so that no id is made twice. A ledger would not
@@ -176,6 +191,9 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 	pair, err := m.usablePair(ctx, c.Issuer)
 	if err != nil {
 		return "", nil, err
+	}
+	if m.MakerKey != "" && m.MakerKey != pair.KeyID && !slices.Contains(pair.Former, m.MakerKey) {
+		return "", nil, fmt.Errorf("%w: its key does not verify any more", ErrRevoked)
 	}
 	payload, err := m.payload(c)
 	if err != nil {

@@ -284,6 +284,70 @@ func only(now bool, w *world, do func(*world) error) error {
 	return do(w)
 }
 
+// TestMakerKey mints for a token whose key is present, former, or does not verify any more.
+func TestMakerKey(t *testing.T) {
+	w := newWorld(t)
+	minter := w.minter()
+	minter.MakerKey = kid(t, 0)
+	mint := func(what string, want error) {
+		t.Helper()
+		_, _, ephemeral := minter.Ephemeral(t.Context(), wanted(), 0)
+		_, _, permanent := minter.Permanent(t.Context(), wanted())
+		_, _, limited := minter.Limited(t.Context(), wanted(), 3)
+		for _, err := range []error{ephemeral, permanent, limited} {
+			if !errors.Is(err, want) {
+				t.Errorf("M20 %s: %v, want %v", what, err, want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func()
+		want   error
+	}{
+		{"M20 present", func() {}, nil},
+		{"M20 former", func() { w.rotate(t, time.Hour) }, nil},
+		{"M20 ended", func() { w.advance(time.Hour) }, token.ErrRevoked},
+		{"M20 replaced while minting", func() {
+			minter.MakerKey = w.rotate(t, time.Hour).KeyID
+			minter.Signers = &changing{Signers: &w.keys, change: func(look int) error {
+				if look != 3 {
+					return nil
+				}
+				_, err := w.keys.Generate(t.Context(), "acme", appA)
+				return err
+			}}
+			if _, _, err := minter.Ephemeral(t.Context(), wanted(), 0); err != nil {
+				t.Error(err)
+			}
+			if _, _, err := minter.Permanent(t.Context(), wanted()); !errors.Is(err, token.ErrRevoked) {
+				t.Errorf("Permanent = %v", err)
+			}
+		}, token.ErrRevoked},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := 0
+			if c.want != nil {
+				before = w.records(t)
+			}
+			c.change()
+			mint(c.name, c.want)
+			if c.want != nil && w.records(t) != before {
+				t.Errorf("%d records, before %d", w.records(t), before)
+			}
+		})
+	}
+}
+
+func (w *world) records(t testing.TB) int {
+	t.Helper()
+	list, err := w.ledger.List(t.Context(), heldBy(appA, account))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
 // TestMinterUndoesAnIssue has a ledger that cannot remove the record.
 func TestMinterUndoesAnIssue(t *testing.T) {
 	w := newWorld(t)
@@ -298,6 +362,37 @@ func TestMinterUndoesAnIssue(t *testing.T) {
 	if raw, _, err := minter.Permanent(t.Context(), wanted()); raw != "" || !errors.Is(err, errBroken) {
 		t.Errorf("Permanent = %v", err)
 	}
+}
+
+// TestMinterUndoesAnIssueLate ends the context after the Issue, as the end of a request does. The
+// record must not stay: it would count against the limit, and nobody has its token.
+func TestMinterUndoesAnIssueLate(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	minter := w.minter()
+	minter.Ledger = obedient{&w.ledger}
+	minter.Signers = &changing{Signers: &w.keys, change: func(look int) error {
+		if look == 2 {
+			cancel()
+		}
+		return ctx.Err()
+	}}
+	if raw, _, err := minter.Permanent(ctx, wanted()); raw != "" || !errors.Is(err, context.Canceled) {
+		t.Errorf("Permanent = %v", err)
+	}
+	if list, err := w.ledger.List(t.Context(), heldBy(appA, account)); len(list) != 0 || err != nil {
+		t.Errorf("%d records are left, %v", len(list), err)
+	}
+}
+
+// obedient is a Ledger that does nothing after ctx has ended.
+type obedient struct{ token.Ledger }
+
+func (o obedient) Revoke(ctx context.Context, of token.Holder, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return o.Ledger.Revoke(ctx, of, id)
 }
 
 type unrevocable struct{ token.Ledger }

@@ -57,6 +57,9 @@ func (t *Verified) Expires() time.Time {
 	return exp
 }
 
+// KeyID is the KeyID of the key that has signed it, for Minter.MakerKey.
+func (t *Verified) KeyID() string { return t.key.KeyID }
+
 // Scope returns the compiled scp, with the source "token", and whether the token has
 // the claim. Chains whose root the grammar does not know permit nothing; Set.Unknown
 // returns them.

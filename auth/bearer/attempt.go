@@ -108,6 +108,7 @@ func (a *attempt) principal(v *token.Verified) auth.Principal {
 			SkipCreateACL: v.SkipCreateACL(),
 		},
 		TokenID:  v.ID(),
+		TokenKey: v.KeyID(),
 		Maker:    a.maker,
 		MakerApp: a.makerApp,
 		Expires:  v.Expires(),

@@ -188,3 +188,37 @@ func TestCertsOutsideAGuard(t *testing.T) {
 		}
 	}
 }
+
+// TestCertsDuringAnOverlap rotates the pair of an app. Whoever asks with an earlier ETag must get the
+// set of now: with the new key at once, and without the former one from its end on.
+func TestCertsDuringAnOverlap(t *testing.T) {
+	m := newMinting(t)
+	first, _ := token.Thumbprint(&keys[0]().PublicKey)
+	seen := map[string]bool{}
+	step := func(what, etag string, kids ...string) string {
+		t.Helper()
+		got := m.ask(t, "GET", "/acme/v2/auth/certs/jwk", "If-None-Match", etag)
+		tag := got.header.Get("ETag")
+		if got.status != 200 || seen[tag] {
+			t.Fatalf("%s: got %d, ETag %s", what, got.status, tag)
+		}
+		seen[tag] = true
+		if n := strings.Count(got.body, `"_id"`); n != len(kids) {
+			t.Errorf("%s: %d keys, want %d: %s", what, n, len(kids), got.body)
+		}
+		for _, kid := range kids {
+			if !strings.Contains(got.body, kid) {
+				t.Errorf("%s: %s is missing", what, kid)
+			}
+		}
+		return tag
+	}
+	etag := step("before", "", first)
+	second, err := m.keys.Rotate(t.Context(), "acme", appA, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	etag = step("during the overlap", etag, second.KeyID, first)
+	m.clock.Advance(time.Hour)
+	step("at its end", etag, second.KeyID)
+}

@@ -349,3 +349,16 @@ func TestM08AccountsThatMintForEachOther(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensWithoutMakerOfAnOrgWithAnID has an org whose code is not the key of what is stored.
+func TestTokensWithoutMakerOfAnOrgWithAnID(t *testing.T) {
+	m := newMinting(t)
+	m.minter.PerSubject = 1
+	m.mint(t, session("root"), wish("ann", permanent))
+	m.directory.PutAccount(auth.Account{ID: "root", Org: "acme", Disabled: true})
+	m.tenant.Org = &auth.Org{ID: "acme", Code: "renamed"}
+	m.mint(t, session("ann"), wish("ann", permanent))
+	if n := len(m.records(t)); n != 1 {
+		t.Errorf("%d records, want the new one", n)
+	}
+}

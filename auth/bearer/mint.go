@@ -24,7 +24,7 @@ import (
 //
 //   - auth.DetailOption: the claims cannot be signed.
 //   - auth.DetailInvalidScope, auth.DetailNoKeyPair, auth.DetailTooManyTokens.
-//   - auth.DetailInvalidToken: the maker's token was revoked meanwhile.
+//   - auth.DetailInvalidToken: the maker's token was revoked meanwhile, or its key was replaced.
 //   - An *auth.BeyondError with the option lineage: it would be the sixth maker in a row.
 func Mint(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, m *token.Minter, w Wish) (token.Token, token.Claims, error) {
 	now := t.Now()
@@ -37,7 +37,7 @@ func Mint(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, m 
 		return "", token.Claims{}, err
 	}
 	minter.Now = func() time.Time { return now }
-	minter.Lineage = lineage(by, claims.Subject)
+	minter.Lineage, minter.MakerKey = lineage(by, claims.Subject), by.TokenKey
 	w.Claims = claims
 	signed, claims, err := w.sign(ctx, &minter, now)
 	if errors.Is(err, token.ErrTooMany) {
@@ -75,7 +75,7 @@ func minterOf(m *token.Minter, s *auth.Settings) (token.Minter, error) {
 // dropWithoutMaker revokes those tokens of a subject whose maker is gone. If there are none, it
 // returns token.ErrTooMany.
 func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, c token.Claims) (dropped bool, err error) {
-	records, err := ledger.List(ctx, token.Holder{Org: t.Org.Code, ClientKey: c.Issuer, Subject: c.Subject})
+	records, err := ledger.List(ctx, token.Holder{Org: t.Org.Key(), ClientKey: c.Issuer, Subject: c.Subject})
 	if err != nil {
 		return false, err
 	}

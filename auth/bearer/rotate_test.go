@@ -99,7 +99,7 @@ func TestM20ReplacedWhileMinting(t *testing.T) {
 	if _, err := m.keys.Generate(t.Context(), "acme", appA); err != nil {
 		t.Fatal(err)
 	}
-	for name, w := range map[string]bearer.Wish{"permanent": wish("ann", permanent), "limited-use": wish("ann", uses(1))} {
+	for name, w := range map[string]bearer.Wish{"ephemeral": wish("ann"), "permanent": wish("ann", permanent), "limited-use": wish("ann", uses(1))} {
 		_, _, err := m.try(t, by, w)
 		if fault, ok := errors.AsType[*auth.Error](err); !ok || fault.Detail != auth.DetailInvalidToken {
 			t.Errorf("M20 %s: got %v", name, err)
@@ -109,6 +109,35 @@ func TestM20ReplacedWhileMinting(t *testing.T) {
 		if r.Parent != "" {
 			t.Errorf("a record of a maker that has ended: %+v", r)
 		}
+	}
+}
+
+// TestM20AForgedTokenOutlivesNoNewKey has somebody who holds the leaked key pair of an app. Tokens
+// that they sign are admitted until each process knows of the new pair, and must not make tokens
+// that the new pair signs.
+func TestM20AForgedTokenOutlivesNoNewKey(t *testing.T) {
+	m := newMinting(t, func(w *world) { // a process that does not know yet of the new pair
+		w.mechanism.Verifier.Keys = token.Cached(&w.keys, time.Hour)
+	})
+	raw := honest(t, "exp", nil, "iat", noon.Unix(), "sub", "root", "service/scp", []string{""})
+	want(t, m.me(t, raw), 200, "")
+	if _, err := m.keys.Generate(t.Context(), "acme", appA); err != nil {
+		t.Fatal(err)
+	}
+	by, late := m.holder(t, raw), noon.Add(1000*time.Hour)
+	for name, w := range map[string]bearer.Wish{
+		"ephemeral":   wish("root"),
+		"permanent":   wish("root", permanent, until(late)),
+		"limited-use": wish("root", uses(9), until(late)),
+		"for another": wish("ann", permanent, until(late)),
+	} {
+		_, _, err := m.try(t, by, w)
+		if fault, ok := errors.AsType[*auth.Error](err); !ok || fault.Detail != auth.DetailInvalidToken {
+			t.Errorf("M20 %s: got %v", name, err)
+		}
+	}
+	if records := m.records(t); len(records) != 0 {
+		t.Errorf("M20 %d records are left", len(records))
 	}
 }
 

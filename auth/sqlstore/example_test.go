@@ -129,6 +129,12 @@ func ExampleStore_Factors() {
 	fmt.Println(err)
 }
 
+func ExampleStore_DeleteOrg() {
+	if err := store.DeleteOrg(ctx, "northwind"); err != nil {
+		log.Print(err) // some of it may be left: call it again
+	}
+}
+
 func ExampleStore_Sweep() {
 	for range time.Tick(time.Minute) {
 		// A dead connection must not stop the sweeping for good.

@@ -127,8 +127,11 @@ func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (is
 // as a duplicate. But put must replace the pair of the same app, and return ErrBadKey for
 // a pair of another app.
 func (k *Keys) change(ctx context.Context, f func(conn) error) error {
-	return k.store.transact(ctx, "key pairs", f)
+	return k.store.transact(ctx, pairsLock, f)
 }
+
+// pairsLock is the name of the lock of all changes of key pairs.
+const pairsLock = "key pairs"
 
 // Rotate gives an app a new pair of 2048 bits, which signs from now on. The public key of
 // its present pair becomes a former key: it verifies until overlap has passed, by the

@@ -57,6 +57,7 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject);
 CREATE INDEX IF NOT EXISTS {ledger}_expires ON {ledger} (expires) WHERE expires IS NOT NULL;
 CREATE INDEX IF NOT EXISTS {ledger}_parent ON {ledger} (client_key, parent) WHERE parent <> '';
+CREATE INDEX IF NOT EXISTS {ledger}_org ON {ledger} (org);
 
 -- Key pairs, one for each app.
 CREATE TABLE IF NOT EXISTS {keys} (

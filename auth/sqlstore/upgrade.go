@@ -81,6 +81,7 @@ func toVersion4(ctx context.Context, q conn) error {
 	return q.execAll(ctx, `
 ALTER TABLE {ledger} ADD COLUMN org {text};
 UPDATE {ledger} SET org = (SELECT org FROM {keys} WHERE {keys}.client_key = {ledger}.client_key);
+CREATE INDEX {ledger}_org ON {ledger} (org);
 CREATE INDEX IF NOT EXISTS {credentials}_org ON {credentials} (org, client_key);
 ALTER TABLE {sessions} ADD COLUMN remember {int} NOT NULL DEFAULT 0;
 `+formerKeysTable)

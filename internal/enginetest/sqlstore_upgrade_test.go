@@ -277,7 +277,7 @@ func TestSchemaOverVersion2(t *testing.T) {
 			db := h.open(t)
 			h.storeIn(t, db)
 			for _, statement := range []string{
-				"DROP TABLE {former_keys}", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
+				"DROP TABLE {former_keys}", "DROP INDEX {ledger}_org", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
 				"DROP TABLE {formers}", "ALTER TABLE {credentials} ADD COLUMN formers text NOT NULL DEFAULT '[]'",
 				"ALTER TABLE {sessions} DROP COLUMN remember", "UPDATE {schema} SET version = 2",
 			} {
@@ -299,7 +299,7 @@ func TestSchemaOverVersion2(t *testing.T) {
 func (h home) version3(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for _, statement := range []string{
-		"DROP TABLE {former_keys}", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
+		"DROP TABLE {former_keys}", "DROP INDEX {ledger}_org", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
 		"ALTER TABLE {sessions} DROP COLUMN remember", "UPDATE {schema} SET version = 3",
 	} {
 		run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement))

@@ -31,6 +31,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_ledger (
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_subject ON tenantkit_ledger (client_key, subject);
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_expires ON tenantkit_ledger (expires) WHERE expires IS NOT NULL;
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_parent ON tenantkit_ledger (client_key, parent) WHERE parent <> '';
+CREATE INDEX IF NOT EXISTS tenantkit_ledger_org ON tenantkit_ledger (org);
 
 -- Key pairs, one for each app.
 CREATE TABLE IF NOT EXISTS tenantkit_keys (
