@@ -27,6 +27,11 @@ type Holder struct {
 	Subject   string // the account
 }
 
+// AnySubject is the Subject for a Revoke by whoever may end any token of an app. It is no
+// text that a subject can be. An empty Subject is not enough: it is that of the zero
+// auth.Principal, which must never end the tokens of others.
+const AnySubject = "\x00any"
+
 // Record is a permanent or limited-use token, as a ledger keeps it.
 type Record struct {
 	ID        string // the jti
@@ -119,10 +124,11 @@ type Ledger interface {
 	// returns another error and changes nothing.
 	Issue(ctx context.Context, r Record, verifying []string, limit int) error
 
-	// Revoke removes one record and no other. An empty Subject means any subject of the
-	// app. After it has returned nil, no Spend that starts accepts the token or a
-	// descendant of it, in any process. It returns ErrNotFound if the holder has no live
-	// record of this id, and ErrEphemeral if the id is empty.
+	// Revoke removes one record and no other. With the Subject AnySubject it may be of
+	// any subject of the app. After it has returned nil, no Spend that starts accepts the
+	// token or a descendant of it, in any process. It returns ErrNotFound if the holder has
+	// no live record of this id, and ErrEphemeral if the id is empty. An empty Subject has
+	// no record.
 	Revoke(ctx context.Context, of Holder, id string) error
 
 	// RevokeSubject removes all records of the holder, and returns how many of them were

@@ -115,7 +115,7 @@ func (p *plainLedger) Spend(_ context.Context, r token.Record) (token.Lineage, e
 
 func (p *plainLedger) Revoke(_ context.Context, of token.Holder, id string) error {
 	r := p.find(of.ClientKey, id)
-	if !p.isLive(r) || r.Org != of.Org || of.Subject != "" && r.Subject != of.Subject {
+	if !p.isLive(r) || r.Org != of.Org || of.Subject != token.AnySubject && r.Subject != of.Subject {
 		return token.ErrNotFound
 	}
 	p.records = slices.DeleteFunc(p.records, func(old *token.Record) bool { return old == r })
@@ -224,7 +224,7 @@ func (p *pair) spend() {
 
 func (p *pair) revoke() {
 	r := p.any()
-	of := token.Holder{Org: p.pick(r.Org, r.Org, r.Org, "rival"), ClientKey: r.ClientKey, Subject: p.pick("", r.Subject, r.Subject, "bob")}
+	of := token.Holder{Org: p.pick(r.Org, r.Org, r.Org, "rival"), ClientKey: r.ClientKey, Subject: p.pick("", token.AnySubject, r.Subject, r.Subject, "bob")}
 	p.same("Revoke", p.memory.Revoke(p.t.Context(), of, r.ID), p.plain.Revoke(p.t.Context(), of, r.ID))
 }
 

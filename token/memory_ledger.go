@@ -265,7 +265,7 @@ func (m *MemoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.records[recordKey{of.ClientKey, id}]
-	if !r.isLive(now) || r.Org != of.Org || of.Subject != "" && r.Subject != of.Subject {
+	if !r.isLive(now) || r.Org != of.Org || of.Subject != AnySubject && r.Subject != of.Subject {
 		return ErrNotFound
 	}
 	m.remove(r)

@@ -99,6 +99,12 @@ func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	if id == "" {
 		return token.ErrEphemeral
 	}
+	if of.Subject == "" {
+		return token.ErrNotFound
+	}
+	if of.Subject == token.AnySubject {
+		of.Subject = "" // as the script has it
+	}
 	code, err := l.store.code(ctx, revokeScript,
 		[]string{recordKey(of.ClientKey, id)}, id, l.store.prefix+subjectKey(of.ClientKey, ""), l.store.prefix+recordKey(of.ClientKey, ""),
 		of.Org, of.Subject)

@@ -192,6 +192,12 @@ func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	if id == "" {
 		return token.ErrEphemeral
 	}
+	if of.Subject == "" {
+		return token.ErrNotFound
+	}
+	if of.Subject == token.AnySubject {
+		of.Subject = "" // as the statement has it
+	}
 	if !storable(of.Org, of.ClientKey, of.Subject, id) {
 		return token.ErrNotFound
 	}

@@ -99,7 +99,7 @@ func testMadeByRevoked(t *testing.T, l *ledger) {
 		for _, r := range row {
 			l.spend(t, "before", r, nil)
 		}
-		expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), row[ended].ID), nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), row[ended].ID), nil)
 		for i, r := range slices.Backward(row) {
 			if i < ended {
 				l.spend(t, "an ancestor of the revoked one", r, nil)
@@ -128,7 +128,7 @@ func testMadeByRevokedSubject(t *testing.T, l *ledger) {
 	second := l.make(t, row[2], of)
 	l.make(t, second, of)
 	l.make(t, ended[1], of)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), ended[0].ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), ended[0].ID), nil)
 
 	revoke := func(subject string, want int) {
 		t.Helper()
@@ -186,7 +186,7 @@ func testDeadAncestorCostsNoUse(t *testing.T, l *ledger) {
 	row := l.row(t, 2)
 	child := l.make(t, row[1], limited(3))
 	l.spend(t, "before", child, nil)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), row[0].ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), row[0].ID), nil)
 	for range 5 {
 		if err := l.use(t.Context(), child); errors.Is(err, token.ErrExhausted) || !errors.Is(err, token.ErrRevoked) {
 			t.Errorf("Spend: error %v, want ErrRevoked", err)
@@ -206,10 +206,10 @@ func testLimitOfDescendants(t *testing.T, l *ledger) {
 	issue("first", row[1].ID, nil)
 	issue("second", row[0].ID, nil)
 	issue("third", "", token.ErrTooMany)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), row[1].ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), row[1].ID), nil)
 	issue("in place of the child of the revoked one", "", nil)
 	issue("and one more", "", token.ErrTooMany)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), row[0].ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), row[0].ID), nil)
 	issue("in place of the child of the other", "", nil)
 	issue("and one more", "", token.ErrTooMany)
 }
@@ -237,7 +237,7 @@ func testRevokeMakerRace(t *testing.T, l *ledger) {
 // revokeEither revokes a record by itself, or its subject.
 func (l *ledger) revokeEither(t *testing.T, r token.Record, round int) error {
 	if round%2 == 0 {
-		return l.Revoke(t.Context(), l.of(""), r.ID)
+		return l.Revoke(t.Context(), l.of(token.AnySubject), r.ID)
 	}
 	_, err := l.RevokeSubject(t.Context(), l.of(r.Subject))
 	return err
@@ -300,7 +300,7 @@ func testMadeByAnotherApp(t *testing.T, l *ledger) {
 	expect(t, "Revoke", l.Revoke(t.Context(), elsewhere.Holder(), elsewhere.ID), nil)
 	l.spend(t, "made by that of the other app", child, nil)
 	l.dead(t, "made by the revoked one", theirs)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), here.ID), nil)
+	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), here.ID), nil)
 	l.dead(t, "made by the other, revoked too", child)
 }
 
@@ -336,7 +336,7 @@ func testMakerNames(t *testing.T, l *ledger) {
 		children = append(children, l.make(t, parent, func(r *token.Record) { r.Maker, r.MakerApp = l.f.accountNamed(name), name }))
 	}
 	for i, child := range children {
-		expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), child.Parent), nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), child.Parent), nil)
 		l.dead(t, fmt.Sprintf("made by %q", child.Parent), child)
 		for _, other := range children[i+1:] {
 			if got, err := l.Spend(t.Context(), other); got != other.Lineage || err != nil {

@@ -89,8 +89,14 @@ func testOtherHolders(t *testing.T, l *ledger) {
 		}
 	}
 	rival := mine
-	rival.Org, rival.Subject = l.f.org(), ""
+	rival.Org, rival.Subject = l.f.org(), token.AnySubject
 	expect(t, "another org, any subject", l.Revoke(t.Context(), rival, r.ID), token.ErrNotFound)
+	nobody := mine
+	nobody.Subject = ""
+	expect(t, "the zero principal", l.Revoke(t.Context(), nobody, r.ID), token.ErrNotFound)
+	if n, err := l.RevokeSubject(t.Context(), l.of(token.AnySubject)); n != 0 {
+		t.Errorf("RevokeSubject of any subject = %d, %v", n, err)
+	}
 	for _, r := range []token.Record{r, counted, child} {
 		l.spend(t, "afterwards", r, nil)
 	}

@@ -15,9 +15,9 @@ func testRevoke(t *testing.T, l *ledger) {
 	for _, uses := range []int64{0, 2} {
 		r := l.issue(t, limited(uses))
 		l.spend(t, "before", r, nil)
-		expect(t, "Revoke", l.Revoke(t.Context(), l.of(""), r.ID), nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), r.ID), nil)
 		l.spend(t, "after", r, token.ErrRevoked)
-		expect(t, "Revoke again", l.Revoke(t.Context(), l.of(""), r.ID), token.ErrNotFound)
+		expect(t, "Revoke again", l.Revoke(t.Context(), l.of(token.AnySubject), r.ID), token.ErrNotFound)
 		if ids := l.ids(t); len(ids) != 0 {
 			t.Errorf("listed: %q", ids)
 		}
@@ -49,7 +49,7 @@ func testRevokeRace(t *testing.T, l *ledger) {
 			if i > 0 {
 				return l.refusedAfter(t.Context(), r, &revoked)
 			}
-			err := l.Revoke(t.Context(), l.of(""), r.ID)
+			err := l.Revoke(t.Context(), l.of(token.AnySubject), r.ID)
 			revoked.Store(true)
 			return err
 		})
@@ -92,7 +92,7 @@ func testRevokeOther(t *testing.T, l *ledger) {
 		"one that is spent":      {l.app, spent.ID, token.ErrNotFound},
 		"an id with a zero byte": {l.app, r.ID + "\x00", token.ErrNotFound},
 	} {
-		expect(t, what, l.Revoke(t.Context(), token.Holder{Org: l.org, ClientKey: c.app}, c.id), c.want)
+		expect(t, what, l.Revoke(t.Context(), token.Holder{Org: l.org, ClientKey: c.app, Subject: token.AnySubject}, c.id), c.want)
 	}
 	l.spend(t, "afterwards", r, nil)
 }

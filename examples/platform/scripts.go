@@ -186,7 +186,7 @@ func (h scripts) mintAndRevoke(r *http.Request, values map[string]any) (any, err
 		return nil, err
 	}
 	// Not revokeOne: a script may end what it has made, whoever the subject is.
-	if err := h.tokens.ledger.Revoke(r.Context(), token.Holder{Org: p.Org, ClientKey: clientKey}, m.id); err != nil {
+	if err := h.tokens.ledger.Revoke(r.Context(), token.Holder{Org: p.Org, ClientKey: clientKey, Subject: token.AnySubject}, m.id); err != nil {
 		return nil, storeFailed(err)
 	}
 	return map[string]any{"jti": m.id, "revoked": true}, nil

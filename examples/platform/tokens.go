@@ -154,7 +154,7 @@ func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
 	if err := h.mayRevoke(ctx, p, clientKey, jti); err != nil {
 		return err
 	}
-	err := h.ledger.Revoke(ctx, token.Holder{Org: p.Org, ClientKey: clientKey}, jti)
+	err := h.ledger.Revoke(ctx, token.Holder{Org: p.Org, ClientKey: clientKey, Subject: token.AnySubject}, jti)
 	if errors.Is(err, token.ErrNotFound) || errors.Is(err, token.ErrEphemeral) {
 		return auth.ErrNotFound
 	}
