@@ -17,15 +17,16 @@ const (
 // maxNested is how many lists within lists are described. A schema may contain itself.
 const maxNested = 2
 
-// listArguments describes section 4.1 of the interface.
-func (m *maker) listArguments(s *paging.Schema) []object {
-	own := append([]object{pathsArgument(s)}, m.pageArguments(s, "")...)
-	return append(own, m.nestedArguments(s, "", 1)...)
-}
-
-// objectArguments describes the arguments of a request for one object.
-func (m *maker) objectArguments(s *paging.Schema) []object {
-	return append([]object{pathsArgument(s)}, m.nestedArguments(s, "", 1)...)
+// arguments describes section 4.1 of the interface: those of a list, or of one object.
+func (m *maker) arguments(own Route) []object {
+	switch {
+	case own.List != nil:
+		page := append([]object{pathsArgument(own.List)}, m.pageArguments(own.List, "")...)
+		return append(page, m.nestedArguments(own.List, "", 1)...)
+	case own.Object != nil:
+		return append([]object{pathsArgument(own.Object)}, m.nestedArguments(own.Object, "", 1)...)
+	}
+	return nil
 }
 
 // nestedArguments describes those of list properties: connections.limit.
@@ -53,11 +54,8 @@ func query(name, description string, schema object) object {
 }
 
 func pathsArgument(s *paging.Schema) object {
-	return object{
-		"name": "paths[]", "in": "query", "explode": true, "style": "form",
-		"description": "Properties to include, beside `_id` and `object`: " + quoted(paths(s, "", 0)) + ".",
-		"schema":      object{"type": "array", "items": object{"type": "string"}, "maxItems": maxPaths},
-	}
+	return query("paths[]", "Properties to include, beside `_id` and `object`: "+quoted(paths(s, "", 0))+".",
+		object{"type": "array", "items": object{"type": "string"}, "maxItems": maxPaths})
 }
 
 // paths returns what paths[] may name.

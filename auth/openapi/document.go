@@ -96,34 +96,24 @@ func (d *Document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // object is a JSON object. encoding/json sorts its members, so that a document has one form.
 type object = map[string]any
 
-// root is the document, with its members in the order in which people read them.
-type root struct {
-	OpenAPI    string            `json:"openapi"`
-	Info       object            `json:"info"`
-	Servers    []object          `json:"servers"`
-	Paths      map[string]object `json:"paths"`
-	Components object            `json:"components"`
-}
-
 // maker makes one document.
 type maker struct {
 	*Document
-	guard    *auth.Guard
-	settings *auth.Settings
-	schemes  []auth.Scheme
-	schemas  schemas
-	paths    map[string]object
-	names    map[string]string // of the path's parameters, by the path without them
-	ids      map[string]bool   // operationIds
+	guard   *auth.Guard
+	schemes []auth.Scheme
+	schemas schemas
+	paths   map[string]object
+	names   map[string]string // of the path's parameters, by the path without them
+	ids     map[string]bool   // operationIds
+	tags    []object          // the first segments of paths
 }
 
 func (d *Document) make() ([]byte, error) {
 	if d.Mux == nil || d.Title == "" || d.Version == "" {
 		return nil, errors.New("openapi: Document.Mux, Title and Version are required")
 	}
-	g := d.Mux.Guard()
-	m := &maker{Document: d, guard: g, settings: g.Settings(), schemas: newSchemas(),
-		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool)}
+	m := &maker{Document: d, guard: d.Mux.Guard(), schemas: newSchemas(),
+		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool), tags: []object{}}
 	servers, err := m.servers()
 	if err := errors.Join(err, m.readSchemes(), m.checkRoutes()); err != nil {
 		return nil, err
@@ -135,7 +125,8 @@ func (d *Document) make() ([]byte, error) {
 	}
 	info := object{"title": d.Title, "version": d.Version}
 	setText(info, "description", d.Description)
-	text, err := json.Marshal(root{"3.1.0", info, servers, m.paths, m.components()})
+	text, err := json.Marshal(object{"openapi": "3.1.0", "info": info, "servers": servers,
+		"tags": m.tags, "paths": m.paths, "components": m.components()})
 	if err != nil {
 		return nil, fmt.Errorf("openapi: an example cannot be encoded: %w", err)
 	}
@@ -144,9 +135,8 @@ func (d *Document) make() ([]byte, error) {
 
 // checkRoutes finds descriptions of routes that do not exist, such as misspelt ones.
 func (m *maker) checkRoutes() error {
-	routes := m.Mux.Routes()
 	for _, pattern := range slices.Sorted(maps.Keys(m.Routes)) {
-		if !slices.ContainsFunc(routes, func(r auth.Route) bool { return strings.TrimSuffix(r.Pattern, "{$}") == pattern }) {
+		if !slices.ContainsFunc(m.Mux.Routes(), func(r auth.Route) bool { return strings.TrimSuffix(r.Pattern, "{$}") == pattern }) {
 			return fmt.Errorf("openapi: Document.Routes has %q, which is no pattern of the Mux", pattern)
 		}
 	}
@@ -175,7 +165,7 @@ func (m *maker) servers() (servers []object, err error) {
 }
 
 func (m *maker) components() object {
-	components := faultComponents(m.settings.Brand.Faults)
+	components := faultComponents(m.guard.Settings().Brand.Faults)
 	m.schemas.set["Fault"] = faultSchema()
 	components["schemas"] = m.schemas.set
 	components["securitySchemes"] = m.securitySchemes()

@@ -1,46 +1,53 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// faultComponents returns a response for each status of the faults of package auth, and each fault
-// as an example. The response Fault is for whatever else a handler may answer.
+// The statuses that operations describe by themselves, and those of operations that change
+// something. Other faults are in the default response.
+var (
+	ownStatuses    = []int{400, 401, 403, 404, 429, 500, 503}
+	changeStatuses = []int{409, 413, 415}
+)
+
+// faultComponents returns a response for each of these statuses, and each fault of package auth as
+// an example.
 func faultComponents(namespace string) object {
-	responses, examples := object{"Fault": faultResponse(0, object{})}, object{}
-	byStatus := make(map[int]object)
+	byStatus, responses, examples := map[int]object{0: {}}, object{}, object{}
+	for _, status := range slices.Concat(ownStatuses, changeStatuses) {
+		byStatus[status] = object{}
+	}
 	for _, detail := range auth.Details() {
 		f := (&auth.Error{Detail: detail}).Fault()
 		examples[detail] = object{"summary": f.Message, "value": json.RawMessage(f.Encode(namespace))}
-		if byStatus[f.Status] == nil {
-			byStatus[f.Status] = object{}
-			responses[faultOf(f.Status)] = faultResponse(f.Status, byStatus[f.Status])
+		if own := byStatus[f.Status]; own != nil {
+			own[detail] = ref("examples", detail)
+		} else {
+			byStatus[0][detail] = ref("examples", detail)
 		}
-		byStatus[f.Status][detail] = ref("examples", detail)
+	}
+	for status, examples := range byStatus {
+		responses["Fault"+strings.TrimPrefix(strconv.Itoa(status), "0")] = faultResponse(status, examples)
 	}
 	return object{"responses": responses, "examples": examples}
 }
 
-// faultOf returns the name of the response of a status.
-func faultOf(status int) string { return "Fault" + strconv.Itoa(status) }
-
-// faultResponse describes the faults of one status, or of any for 0.
+// faultResponse describes the faults of a status, or those of the default response for 0.
 func faultResponse(status int, examples object) object {
-	content, response := object{"schema": ref("schemas", "Fault")}, object{"description": "Any other refusal."}
-	response["content"] = object{"application/json": content}
-	if status == 0 {
-		return response
-	}
-	content["examples"], response["description"] = examples, http.StatusText(status)+"."
+	text := cmp.Or(http.StatusText(status), "Any other refusal") + "."
+	content := object{"schema": ref("schemas", "Fault"), "examples": examples}
+	response := object{"description": text, "content": object{"application/json": content}}
 	switch status {
 	case http.StatusUnauthorized:
 		response["headers"] = object{"WWW-Authenticate": header("string", "A challenge for each mechanism.")}
-	case http.StatusMethodNotAllowed:
-		response["headers"] = object{"Allow": header("string", "The methods of the path.")}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		response["headers"] = object{"Retry-After": header("integer", "Seconds to wait.")}
 	}
@@ -53,7 +60,6 @@ func header(kind, description string) object {
 
 // faultSchema is section 6 of the interface.
 func faultSchema() object {
-	text := object{"type": "string"}
 	return object{
 		"type":     "object",
 		"required": []string{"object", "name", "code", "errCode", "status", "message", "faults"},
@@ -64,7 +70,7 @@ func faultSchema() object {
 			"errCode": object{"type": "string", "description": "Stable: branch on it."},
 			"status":  object{"type": "integer"},
 			"message": object{"type": "string", "description": "A fixed text."},
-			"reason":  text,
+			"reason":  object{"type": "string"},
 			"path":    object{"type": "string", "description": "The argument or property that the fault is about."},
 			"faults":  object{"type": "array", "items": ref("schemas", "Fault")},
 		},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,16 +52,14 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 	}
 	if tag, _, _ := strings.Cut(path[1:], "/"); tag != "" {
 		o["tags"] = []string{tag}
+		if !slices.ContainsFunc(m.tags, func(known object) bool { return known["name"] == tag }) {
+			m.tags = append(m.tags, object{"name": tag, "description": "What is below /" + tag + "."})
+		}
 	}
 	if len(extension) > 0 {
 		o["x-need"] = extension
 	}
-	switch {
-	case own.List != nil:
-		parameters = append(parameters, m.listArguments(own.List)...)
-	case own.Object != nil:
-		parameters = append(parameters, m.objectArguments(own.Object)...)
-	}
+	parameters = append(parameters, m.arguments(own)...)
 	if parameters != nil {
 		o["parameters"] = parameters
 	}
@@ -74,13 +73,7 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 // template returns a pattern's path as OpenAPI writes it, and its parameters. Two patterns that
 // differ only in the names of their parameters are one path, so the first names count.
 func (m *maker) template(pattern string, r *auth.Requirement) (path string, parameters []object) {
-	segments, shape := strings.Split(pattern, "/"), ""
-	for _, segment := range segments {
-		if strings.HasPrefix(segment, "{") {
-			segment = "{}"
-		}
-		shape += "/" + segment
-	}
+	segments, shape := strings.Split(pattern, "/"), placeholder.ReplaceAllString(pattern, "{}")
 	if m.names[shape] == "" {
 		m.names[shape] = pattern
 	}
@@ -118,7 +111,10 @@ func (m *maker) id(method, path string) string {
 	return unique
 }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var (
+	placeholder = regexp.MustCompile(`\{[^}]*\}`)
+	notInNames  = regexp.MustCompile(`[^A-Za-z0-9_]`)
+)
 
 // word replaces what may not stand in a name.
 func word(text string) string { return notInNames.ReplaceAllString(text, "_") }
@@ -135,12 +131,12 @@ func (m *maker) responses(method string, own Route) object {
 	content := m.content(cmp.Or(own.MediaType, "application/json"), reply, false)
 	success := object{"description": "Success.", "content": content}
 	all := object{"200": success, "default": ref("responses", "Fault")}
-	statuses := []int{400, 401, 403, 404, 429, 500, 503}
+	statuses := ownStatuses
 	if method != "GET" {
-		statuses = append(statuses, 409, 413, 415)
+		statuses = slices.Concat(statuses, changeStatuses)
 	}
 	for _, status := range statuses {
-		all[strconv.Itoa(status)] = ref("responses", faultOf(status))
+		all[strconv.Itoa(status)] = ref("responses", "Fault"+strconv.Itoa(status))
 	}
 	return all
 }

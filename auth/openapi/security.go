@@ -2,14 +2,11 @@ package openapi
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
-
-var isName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 func (m *maker) readSchemes() error {
 	for _, mechanism := range m.guard.Mechanisms {
@@ -17,8 +14,8 @@ func (m *maker) readSchemes() error {
 		if !ok {
 			return fmt.Errorf("openapi: the mechanism %T is no auth.Describer", mechanism)
 		}
-		s := d.Scheme(m.settings)
-		if !isName.MatchString(s.Mechanism) || s.Authorization == "" && len(s.Headers) == 0 && s.Cookie == "" {
+		s := d.Scheme(m.guard.Settings())
+		if s.Mechanism == "" || s.Authorization == "" && len(s.Headers) == 0 && s.Cookie == "" {
 			return fmt.Errorf("openapi: the scheme of %T needs a name, and one of Authorization, Headers and Cookie", mechanism)
 		}
 		m.schemes = append(m.schemes, s)
@@ -51,10 +48,10 @@ func (m *maker) securitySchemes() object {
 // header.
 func (m *maker) schemeNames(s auth.Scheme) (names []string) {
 	if len(s.Headers) < 2 {
-		return []string{s.Mechanism}
+		return []string{word(s.Mechanism)}
 	}
 	for _, header := range s.Headers {
-		names = append(names, s.Mechanism+"_"+word(strings.TrimPrefix(header, m.settings.Brand.Header)))
+		names = append(names, word(s.Mechanism+"_"+strings.TrimPrefix(header, m.guard.Settings().Brand.Header)))
 	}
 	return names
 }

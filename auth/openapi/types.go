@@ -103,6 +103,7 @@ var (
 )
 
 func (s schemas) goType(t goType) object {
+	pointer := reflect.PointerTo(t.Type) // it has the methods of the value, too
 	switch {
 	case t.Type == timeType:
 		return object{"type": "string", "format": "date-time"}
@@ -112,9 +113,9 @@ func (s schemas) goType(t goType) object {
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "Result["):
 		data, _ := t.FieldByName("Data")
 		return resultSchema(s.value(goType{data.Type, t.request}, false))
-	case t.implements(marshaler):
+	case pointer.Implements(marshaler):
 		return object{} // whatever it writes, such as a json.RawMessage
-	case t.implements(textMarshaler):
+	case pointer.Implements(textMarshaler):
 		return object{"type": "string"}
 	case t.Name() == "" || t.PkgPath() == "" || isScalar(t.Kind()):
 		return s.shape(t)
@@ -125,10 +126,6 @@ func (s schemas) goType(t goType) object {
 		name += "Request"
 	}
 	return s.named(t, name, func() object { return s.shape(t) })
-}
-
-func (t goType) implements(i reflect.Type) bool {
-	return t.Type.Implements(i) || reflect.PointerTo(t.Type).Implements(i)
 }
 
 func isScalar(k reflect.Kind) bool { return k <= reflect.Complex128 || k == reflect.String }
@@ -201,9 +198,8 @@ func (s schemas) structure(t goType) object {
 		seen[next[0].Type] = true
 		for i := range next[0].NumField() {
 			f := next[0].Field(i)
-			tag := f.Tag.Get("json")
-			name, options, _ := strings.Cut(tag, ",")
-			inner := f.Type
+			options := strings.Split(f.Tag.Get("json"), ",")
+			name, inner := options[0], f.Type
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
@@ -212,13 +208,12 @@ func (s schemas) structure(t goType) object {
 				continue
 			}
 			name = cmp.Or(name, f.Name)
-			if _, hidden := properties[name]; hidden || !f.IsExported() || tag == "-" {
+			if _, hidden := properties[name]; hidden || !f.IsExported() || f.Tag.Get("json") == "-" {
 				continue
 			}
-			option := strings.Split(options, ",")
-			omitted := slices.Contains(option, "omitempty") || slices.Contains(option, "omitzero")
+			omitted := slices.Contains(options[1:], "omitempty") || slices.Contains(options[1:], "omitzero")
 			properties[name] = s.value(goType{f.Type, t.request}, omitted)
-			if slices.Contains(option, "string") && isScalar(inner.Kind()) {
+			if slices.Contains(options[1:], "string") && isScalar(inner.Kind()) {
 				properties[name] = object{"type": "string"}
 			}
 			if !omitted && !next[0].optional && !(t.request && f.Type.Kind() == reflect.Pointer) {
