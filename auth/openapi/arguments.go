@@ -90,10 +90,11 @@ func (m *maker) pageArguments(s *paging.Schema, prefix string) []object {
 		"Sortable are "+quoted(sortable)+".", object{"type": "string"})
 	sort["example"] = text(object{sortable[0]: -1})
 
-	// The value is a text for clients. Not every generator knows a parameter with a content.
+	// The value is a text for clients: not every generator knows a parameter with a content, and
+	// some take a text with a contentMediaType for a file.
 	where := query(prefix+"where", "A JSON object: only items that match. To continue after a page, add "+
 		"`{\"_id\":{\"$gt\":<_id of its last item>}}` as the last member of `$and`.",
-		object{"type": "string", "contentMediaType": "application/json", "contentSchema": m.schemas.where(s)})
+		object{"type": "string", "contentSchema": m.schemas.where(s)})
 	where["example"] = text(object{"_id": object{"$gt": "5f2b6c1d9e8a7f3042d1c0b9"}})
 	return []object{
 		query(prefix+"limit", fmt.Sprintf("Items on a page; reduced to %d.", most), limit),
