@@ -13,7 +13,7 @@
 //   - An operation's security names the mechanisms that its need accepts. x-need has the scope
 //     chain, with placeholders for path parameters, and how fresh the credential must be. Scope
 //     chains are no OAuth scopes: a client cannot ask an authorization server for them.
-//   - Each fault of the table in package auth is an example, below the response of its status. A
+//   - Each fault of the table in package auth is an example of the response of its status. A
 //     handler may answer other codes of its own, so errCode is no enum.
 //
 // # Types
