@@ -37,7 +37,8 @@ var arrows = map[string]string{
 
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
-	"auth/bearer":     "auth scope token",
+	"auth/bearer":     "auth internal/whole scope token",
+	"auth/openapi":    "auth envelope internal/whole paging",
 	"auth/session":    "auth internal/clock internal/redacted scope",
 	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
 	"auth/redisstore": "auth auth/session signing token",
@@ -54,6 +55,7 @@ var arrows = map[string]string{
 	"internal/rawhttp":     "",
 	"internal/printed":     "",
 	"internal/strictjson":  "",
+	"internal/whole":       "",
 	"internal/sqldialect":  "",
 	"internal/api":         "", // only tests
 }

@@ -130,7 +130,7 @@ func (l listParser) sortKey(keys []Key, pointer string, key Key) []Key {
 }
 
 func (l listParser) limit() int {
-	initial, most := l.schema.limits()
+	initial, most := l.schema.Limits()
 	text, ok := l.sent["limit"]
 	if !ok {
 		return initial

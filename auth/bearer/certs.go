@@ -1,15 +1,12 @@
 package bearer
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/whole"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -52,28 +49,5 @@ func (c certs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := c.encode(keys)
-	sum := sha256.Sum256(body)
-	h := w.Header()
-	h.Set("Content-Type", c.contentType)
-	h.Set("Cache-Control", "public, max-age=300")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
-
-	// Answer with the whole document or 304, never with a range.
-	conditional := &http.Request{Method: r.Method, Header: http.Header{}}
-	if tags := r.Header["If-None-Match"]; tags != nil {
-		conditional.Header["If-None-Match"] = tags
-	}
-	http.ServeContent(unranged{w}, conditional, "", time.Time{}, bytes.NewReader(body))
+	whole.Serve(w, r, c.contentType, whole.Tag(body), body)
 }
-
-// unranged removes the Accept-Ranges header that http.ServeContent sets.
-type unranged struct{ http.ResponseWriter }
-
-func (w unranged) WriteHeader(status int) {
-	w.Header().Del("Accept-Ranges")
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap is for http.ResponseController.
-func (w unranged) Unwrap() http.ResponseWriter { return w.ResponseWriter }

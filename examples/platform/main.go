@@ -89,8 +89,12 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if base, err := url.Parse(p.guard.BaseURL); err == nil && base.Scheme == "http" && !isLoopback(base.Hostname()) {
 		log.Warn("browsers keep no session cookie of this base URL: it takes https, or a loopback host", "base_url", p.guard.BaseURL)
 	}
+	routes := p.routes()
+	if err := p.document.Validate(); err != nil {
+		return err
+	}
 	log.Info("listening", "address", listener.Addr().String(), "base_url", p.guard.BaseURL)
-	return serve(ctx, listener, p.handler(p.routes()), log)
+	return serve(ctx, listener, p.handler(routes), log)
 }
 
 // warnUnseeded warns if the user may have expected the demo orgs.

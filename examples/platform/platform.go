@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/token"
@@ -24,6 +25,7 @@ type platform struct {
 	tokens   *tokens
 	sessions *session.Manager
 	guard    *auth.Guard
+	document *openapi.Document // of routes
 	proxies  proxies
 	ready    *readiness
 	log      *slog.Logger
@@ -123,6 +125,8 @@ func (p *platform) site(routes http.Handler) http.Handler {
 			p.reading(healthz)(w, r)
 		case "/readyz":
 			p.reading(p.readyz)(w, r)
+		case "/openapi.json": // no org's code contains a dot
+			p.reading(p.document.ServeHTTP)(w, r)
 		case "/console/brand":
 			p.reading(p.showBrand)(w, r)
 		case "/console/scope":

@@ -5,7 +5,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/bearer"
 )
 
-// routes returns everything below /{org}/{version}, with what each route needs.
+// routes returns everything below /{org}/{version}, with what each route needs. It
+// sets p.document, which describes them.
 func (p *platform) routes() *auth.Mux {
 	mux := p.guard.Mux()
 
@@ -30,6 +31,8 @@ func (p *platform) routes() *auth.Mux {
 		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(bodiless(objects.delete)))
 		mux.HandleFunc("GET "+one+"/{path...}", auth.Some("object.read."+s.Object+".{id}.{path...}"), reply(objects.property))
 	}
+	p.document = describe(mux)
+	mux.Handle("GET /openapi.json", auth.Public, p.document)
 	return mux
 }
 

@@ -147,3 +147,8 @@ func refused(reason string) error {
 
 // Challenge implements auth.Mechanism.
 func (m *Mechanism) Challenge(error) string { return "Key" }
+
+// Scheme implements auth.Describer.
+func (m *Mechanism) Scheme(s *auth.Settings) auth.Scheme {
+	return auth.Scheme{Mechanism: Name, Headers: []string{s.Brand.Header + "Key"}}
+}

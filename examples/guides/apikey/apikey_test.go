@@ -17,6 +17,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/examples/guides/apikey"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -229,5 +230,18 @@ func TestAStoreIsRequired(t *testing.T) {
 	if err := (&auth.Guard{BaseURL: "https://api.example.com", Directory: directory(),
 		Mechanisms: []auth.Mechanism{&apikey.Mechanism{}}}).Validate(); err == nil || !strings.Contains(err.Error(), "Store") {
 		t.Errorf("a Guard without a store of keys: %v", err)
+	}
+}
+
+func TestTheDocumentHasTheHeader(t *testing.T) {
+	g := &auth.Guard{
+		BaseURL:    "https://api.example.net",
+		Directory:  &auth.Memory{},
+		Mechanisms: []auth.Mechanism{&apikey.Mechanism{Store: new(table)}},
+		Brand:      auth.Brand{Header: "Acme-"},
+	}
+	text, err := (&openapi.Document{Mux: g.Mux(), Title: "x", Version: "1"}).JSON()
+	if err != nil || !strings.Contains(string(text), `{"in":"header","name":"Acme-Key","type":"apiKey"}`) {
+		t.Errorf("%s %v", text, err)
 	}
 }

@@ -1,0 +1,182 @@
+package openapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/whole"
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// Document is the description of the routes of a Mux. It must not be copied or changed once
+// used. Its methods are safe for concurrent use.
+//
+// The description is made at the first use of a method. All routes must be registered before
+// that. The document's own route is one of them:
+//
+//	mux.Handle("GET /openapi.json", auth.Public, document)
+type Document struct {
+	Mux     *auth.Mux // required
+	Title   string    // required
+	Version string    // required; of the interface that is described, like 1.4.0
+
+	// Description is about the whole document; may use Markdown.
+	Description string
+
+	// Org is the org that tools try first; "": acme.
+	Org string
+
+	// Servers are the URLs of the mount. nil: BaseURL/{org}/version for each version of the
+	// Guard. They are required for a Guard with a Resolve of its own.
+	Servers []string
+
+	// Routes describe the routes further, by pattern. Each pattern must be one of the Mux.
+	Routes map[string]Route
+
+	build sync.Once
+	body  []byte
+	tag   string
+	err   error
+}
+
+// Route describes a route further. Request and Reply are a value whose Go type describes the
+// body, an envelope.Form, or a *paging.Schema. A value that is not zero is the example, too: it
+// must hold nothing secret. nil leaves a body open.
+type Route struct {
+	Summary     string // one line; "": the pattern
+	Description string // may use Markdown
+	Request     any    // a JSON body; nil: none is described
+	Reply       any    // the body of a success
+	MediaType   string // of the reply; "": application/json
+
+	// List has the arguments of a list. Without a Reply, the reply is a list of its items.
+	List *paging.Schema
+
+	// Object has the arguments of a request for one object. Without a Reply, the reply is
+	// the object.
+	Object *paging.Schema
+}
+
+// Validate reports what keeps the document from being made. Call it once all routes are
+// registered.
+func (d *Document) Validate() error {
+	_, err := d.JSON()
+	return err
+}
+
+// JSON returns the document. The same Mux and Document always give the same bytes. It returns the
+// errors of Validate.
+func (d *Document) JSON() ([]byte, error) {
+	d.build.Do(func() {
+		if d.body, d.err = d.make(); d.err == nil {
+			d.tag = whole.Tag(d.body)
+		}
+	})
+	return slices.Clone(d.body), d.err
+}
+
+// ServeHTTP answers with the document. It has a strong ETag, answers 304, and may be cached for 5
+// minutes. If there is no valid document, the answer is a 500 fault.
+func (d *Document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := d.Validate(); err != nil {
+		auth.Fail(w, r, err)
+		return
+	}
+	whole.Serve(w, r, "application/json; charset=utf-8", d.tag, d.body)
+}
+
+// object is a JSON object. encoding/json sorts its members, so that a document has one form.
+type object = map[string]any
+
+// maker makes one document.
+type maker struct {
+	*Document
+	guard   *auth.Guard
+	schemes []auth.Scheme
+	schemas schemas
+	paths   map[string]object
+	names   map[string]string // of the path's parameters, by the path without them
+	ids     map[string]bool   // operationIds
+	tags    []object          // the first segments of paths
+}
+
+func (d *Document) make() ([]byte, error) {
+	if d.Mux == nil || d.Title == "" || d.Version == "" {
+		return nil, errors.New("openapi: Document.Mux, Title and Version are required")
+	}
+	m := &maker{Document: d, guard: d.Mux.Guard(), schemas: newSchemas(),
+		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool), tags: []object{}}
+	servers, err := m.servers()
+	if err := errors.Join(err, m.readSchemes(), m.checkRoutes()); err != nil {
+		return nil, err
+	}
+	for _, r := range d.Mux.Routes() {
+		if err := m.route(r); err != nil {
+			return nil, err
+		}
+	}
+	info := object{"title": d.Title, "version": d.Version}
+	setText(info, "description", d.Description)
+	text, err := json.Marshal(object{"openapi": "3.1.0", "info": info, "servers": servers,
+		"tags": m.tags, "paths": m.paths, "components": m.components()})
+	if err != nil {
+		return nil, fmt.Errorf("openapi: an example cannot be encoded: %w", err)
+	}
+	return text, nil
+}
+
+// checkRoutes finds descriptions of routes that do not exist, such as misspelt ones.
+func (m *maker) checkRoutes() error {
+	for _, pattern := range slices.Sorted(maps.Keys(m.Routes)) {
+		if !slices.ContainsFunc(m.Mux.Routes(), func(r auth.Route) bool { return strings.TrimSuffix(r.Pattern, "{$}") == pattern }) {
+			return fmt.Errorf("openapi: Document.Routes has %q, which is no pattern of the Mux", pattern)
+		}
+	}
+	return nil
+}
+
+func (m *maker) servers() (servers []object, err error) {
+	for _, url := range m.Servers {
+		servers = append(servers, object{"url": url})
+	}
+	switch {
+	case servers != nil:
+		return servers, nil
+	case m.guard.Resolve != nil:
+		return nil, errors.New("openapi: Document.Servers is required for a Guard with Resolve")
+	}
+	versions := m.guard.Versions
+	if versions == nil {
+		versions = []string{"v2"}
+	}
+	org := object{"default": cmp.Or(m.Org, "acme"), "description": "The code of the tenant."}
+	for _, version := range versions {
+		servers = append(servers, object{"url": m.guard.BaseURL + "/{org}/" + version, "variables": object{"org": org}})
+	}
+	return servers, nil
+}
+
+func (m *maker) components() object {
+	components := faultComponents(m.guard.Settings().Brand.Faults)
+	m.schemas.set["Fault"] = faultSchema()
+	components["schemas"] = m.schemas.set
+	components["securitySchemes"] = m.securitySchemes()
+	return components
+}
+
+// setText sets a member that may be missing.
+func setText(o object, name, text string) {
+	if text != "" {
+		o[name] = text
+	}
+}
+
+func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }

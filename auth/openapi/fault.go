@@ -1,0 +1,78 @@
+package openapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// The statuses that operations describe by themselves, and those of operations that change
+// something. Other faults are in the default response.
+var (
+	ownStatuses    = []int{400, 401, 403, 404, 429, 500, 503}
+	changeStatuses = []int{409, 413, 415}
+)
+
+// faultComponents returns a response for each of these statuses, and each fault of package auth as
+// an example.
+func faultComponents(namespace string) object {
+	byStatus, responses, examples := map[int]object{0: {}}, object{}, object{}
+	for _, status := range slices.Concat(ownStatuses, changeStatuses) {
+		byStatus[status] = object{}
+	}
+	for _, detail := range auth.Details() {
+		f := (&auth.Error{Detail: detail}).Fault()
+		examples[detail] = object{"summary": f.Message, "value": json.RawMessage(f.Encode(namespace))}
+		if own := byStatus[f.Status]; own != nil {
+			own[detail] = ref("examples", detail)
+		} else {
+			byStatus[0][detail] = ref("examples", detail)
+		}
+	}
+	for status, examples := range byStatus {
+		responses["Fault"+strings.TrimPrefix(strconv.Itoa(status), "0")] = faultResponse(status, examples)
+	}
+	return object{"responses": responses, "examples": examples}
+}
+
+// faultResponse describes the faults of a status, or those of the default response for 0.
+func faultResponse(status int, examples object) object {
+	text := cmp.Or(http.StatusText(status), "Any other refusal") + "."
+	content := object{"schema": ref("schemas", "Fault"), "examples": examples}
+	response := object{"description": text, "content": object{"application/json": content}}
+	switch status {
+	case http.StatusUnauthorized:
+		response["headers"] = object{"WWW-Authenticate": header("string", "A challenge for each mechanism.")}
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		response["headers"] = object{"Retry-After": header("integer", "Seconds to wait.")}
+	}
+	return response
+}
+
+func header(kind, description string) object {
+	return object{"description": description, "schema": object{"type": kind}}
+}
+
+// faultSchema is section 6 of the interface.
+func faultSchema() object {
+	return object{
+		"type":     "object",
+		"required": []string{"object", "name", "code", "errCode", "status", "message", "faults"},
+		"properties": object{
+			"object":  object{"const": "fault", "type": "string"},
+			"name":    object{"const": "error", "type": "string"},
+			"code":    object{"type": "string", "description": "A short form of errCode."},
+			"errCode": object{"type": "string", "description": "Stable: branch on it."},
+			"status":  object{"type": "integer"},
+			"message": object{"type": "string", "description": "A fixed text."},
+			"reason":  object{"type": "string"},
+			"path":    object{"type": "string", "description": "The argument or property that the fault is about."},
+			"faults":  object{"type": "array", "items": ref("schemas", "Fault")},
+		},
+	}
+}

@@ -1,0 +1,142 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// methods are those that a Guard lets through, except for HEAD, which GET includes.
+var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+
+// route adds the operations of a route. A pattern without a method is a route of every method.
+func (m *maker) route(r auth.Route) error {
+	pattern := strings.TrimSuffix(r.Pattern, "{$}")
+	path := pattern[strings.IndexByte(pattern, '/'):]
+	method := strings.TrimSpace(strings.TrimSuffix(pattern, path))
+	for _, one := range methods {
+		if method != "" && method != one {
+			continue
+		}
+		if err := m.operation(one, path, pattern, r.Need.Requirement()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *maker) operation(method, path, pattern string, r auth.Requirement) error {
+	path, parameters := m.template(path, &r)
+	if m.paths[path] == nil {
+		m.paths[path] = object{}
+	}
+	if _, taken := m.paths[path][strings.ToLower(method)]; taken {
+		return fmt.Errorf("openapi: %q and another pattern are one path in OpenAPI", pattern)
+	}
+	own := m.Routes[pattern]
+	extension, text := need(r)
+	if own.Description != "" {
+		text = own.Description + "\n\n" + text
+	}
+	o := object{
+		"operationId": m.id(method, path),
+		"summary":     cmp.Or(own.Summary, method+" "+path),
+		"description": text,
+		"security":    m.security(r),
+		"responses":   m.responses(method, own),
+	}
+	if tag, _, _ := strings.Cut(path[1:], "/"); tag != "" {
+		o["tags"] = []string{tag}
+		if !slices.ContainsFunc(m.tags, func(known object) bool { return known["name"] == tag }) {
+			m.tags = append(m.tags, object{"name": tag, "description": "What is below /" + tag + "."})
+		}
+	}
+	if len(extension) > 0 {
+		o["x-need"] = extension
+	}
+	parameters = append(parameters, m.arguments(own)...)
+	if parameters != nil {
+		o["parameters"] = parameters
+	}
+	if own.Request != nil {
+		o["requestBody"] = object{"content": m.content("application/json", own.Request, true), "required": requiresBody(own.Request)}
+	}
+	m.paths[path][strings.ToLower(method)] = o
+	return nil
+}
+
+// template returns a pattern's path as OpenAPI writes it, and its parameters. Two patterns that
+// differ only in the names of their parameters are one path, so the first names count.
+func (m *maker) template(pattern string, r *auth.Requirement) (path string, parameters []object) {
+	segments, shape := strings.Split(pattern, "/"), placeholder.ReplaceAllString(pattern, "{}")
+	if m.names[shape] == "" {
+		m.names[shape] = pattern
+	}
+	for i, name := range strings.Split(m.names[shape], "/") {
+		if !strings.HasPrefix(name, "{") {
+			continue
+		}
+		name = strings.TrimSuffix(strings.Trim(name, "{}"), "...")
+		own := strings.Trim(segments[i], "{}")
+		p := object{"name": name, "in": "path", "required": true, "schema": object{"type": "string"}}
+		if strings.HasSuffix(own, "...") {
+			p["description"] = "One segment or several, with slashes between them."
+		}
+		parameters = append(parameters, p)
+		r.Operation = strings.ReplaceAll(r.Operation, "{"+own+"}", "{"+name+"}")
+		segments[i] = "{" + name + "}"
+	}
+	return strings.Join(segments, "/"), parameters
+}
+
+// id returns an operationId that no other operation has: get_notes_by_id.
+func (m *maker) id(method, path string) string {
+	id := strings.ToLower(method)
+	for segment := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			segment = "by_" + strings.TrimSuffix(name, "}")
+		}
+		id += "_" + word(segment)
+	}
+	unique := id
+	for n := 2; m.ids[unique]; n++ {
+		unique = id + "_" + strconv.Itoa(n)
+	}
+	m.ids[unique] = true
+	return unique
+}
+
+var (
+	placeholder = regexp.MustCompile(`\{[^}]*\}`)
+	notInNames  = regexp.MustCompile(`[^A-Za-z0-9_]`)
+)
+
+// word replaces what may not stand in a name.
+func word(text string) string { return notInNames.ReplaceAllString(text, "_") }
+
+func (m *maker) responses(method string, own Route) object {
+	reply := own.Reply
+	switch {
+	case reply != nil:
+	case own.List != nil:
+		reply = listOf{own.List}
+	case own.Object != nil:
+		reply = own.Object
+	}
+	content := m.content(cmp.Or(own.MediaType, "application/json"), reply, false)
+	success := object{"description": "Success.", "content": content}
+	all := object{"200": success, "default": ref("responses", "Fault")}
+	statuses := ownStatuses
+	if method != "GET" {
+		statuses = slices.Concat(statuses, changeStatuses)
+	}
+	for _, status := range statuses {
+		all[strconv.Itoa(status)] = ref("responses", "Fault"+strconv.Itoa(status))
+	}
+	return all
+}

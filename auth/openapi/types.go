@@ -1,0 +1,234 @@
+package openapi
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// schemas are the schemas of a document that have a name.
+type schemas struct {
+	set   object
+	names map[any]string // by goType or *paging.Schema, for example
+}
+
+func newSchemas() schemas {
+	return schemas{set: object{"Fault": nil}, names: make(map[any]string)}
+}
+
+// goType is a Go type, as it is written or as it is read.
+type goType struct {
+	reflect.Type
+	request bool
+}
+
+// listOf stands for a list of the items of a schema.
+type listOf struct{ *paging.Schema }
+
+// named returns a reference to the schema of a key. It makes the schema at the first call. A
+// schema may refer to itself.
+func (s schemas) named(key any, wanted string, make func() object) object {
+	name, known := s.names[key]
+	if !known {
+		wanted = cmp.Or(strings.Trim(word(wanted), "_"), "Item")
+		name = wanted
+		for n := 2; ; n++ {
+			if _, taken := s.set[name]; !taken {
+				break
+			}
+			name = wanted + strconv.Itoa(n)
+		}
+		s.names[key], s.set[name] = name, object{}
+		s.set[name] = make()
+	}
+	return ref("schemas", name)
+}
+
+// content describes a body.
+func (m *maker) content(mediaType string, body any, request bool) object {
+	content := object{"schema": m.schemas.of(body, request)}
+	switch body.(type) {
+	case nil, envelope.Form, *paging.Schema, listOf:
+	default:
+		if !reflect.ValueOf(body).IsZero() {
+			content["example"] = body
+		}
+	}
+	return object{mediaType: content}
+}
+
+func (s schemas) of(body any, request bool) object {
+	switch body := body.(type) {
+	case nil:
+		return object{}
+	case envelope.Form:
+		return formSchema(body)
+	case *paging.Schema:
+		return s.item(body)
+	case listOf:
+		return listSchema(s.item(body.Schema))
+	}
+	return s.goType(goType{reflect.TypeOf(body), request})
+}
+
+// listSchema is section 2.1 of the interface.
+func listSchema(item object) object {
+	return object{"type": "object", "required": []string{"object", "data", "hasMore"}, "properties": object{
+		"object":  object{"type": "string", "const": "list"},
+		"data":    object{"type": "array", "items": item},
+		"hasMore": object{"type": "boolean"},
+	}}
+}
+
+// resultSchema is section 2.2 of the interface.
+func resultSchema(data object) object {
+	properties := object{"object": object{"type": "string", "const": "result"}, "data": data}
+	return object{"type": "object", "required": []string{"object", "data"}, "properties": properties}
+}
+
+var (
+	timeType      = reflect.TypeFor[time.Time]()
+	marshaler     = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+	envelopePath  = reflect.TypeFor[envelope.Item]().PkgPath()
+)
+
+func (s schemas) goType(t goType) object {
+	pointer := reflect.PointerTo(t.Type) // it has the methods of the value, too
+	switch {
+	case t.Type == timeType:
+		return object{"type": "string", "format": "date-time"}
+	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "List["):
+		data, _ := t.FieldByName("Data")
+		return listSchema(s.goType(goType{data.Type.Elem(), t.request}))
+	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "Result["):
+		data, _ := t.FieldByName("Data")
+		return resultSchema(s.value(goType{data.Type, t.request}, false))
+	case pointer.Implements(marshaler):
+		return object{} // whatever it writes, such as a json.RawMessage
+	case pointer.Implements(textMarshaler):
+		return object{"type": "string"}
+	case t.Name() == "" || t.PkgPath() == "" || isScalar(t.Kind()):
+		return s.shape(t)
+	}
+	// Every other type with a name is a reference, because it may contain itself.
+	name := t.Name()
+	if t.request {
+		name += "Request"
+	}
+	return s.named(t, name, func() object { return s.shape(t) })
+}
+
+func isScalar(k reflect.Kind) bool { return k <= reflect.Complex128 || k == reflect.String }
+
+func (s schemas) shape(t goType) object {
+	switch t.Kind() {
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return object{"type": "integer", "format": "int64"}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return object{"type": "integer", "minimum": 0}
+	case reflect.Float32, reflect.Float64:
+		return object{"type": "number"}
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return object{"type": "string", "contentEncoding": "base64"}
+		}
+		fallthrough
+	case reflect.Array:
+		return object{"type": "array", "items": s.value(goType{t.Elem(), t.request}, false)}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": s.value(goType{t.Elem(), t.request}, false)}
+	case reflect.Pointer:
+		return s.goType(goType{t.Elem(), t.request})
+	case reflect.Struct:
+		return s.structure(t)
+	}
+	return object{} // of an interface
+}
+
+// value is goType for a place in which encoding/json may write null. omitted says that nil is
+// left out there instead.
+func (s schemas) value(t goType, omitted bool) object {
+	schema := s.goType(t)
+	k := t.Kind()
+	if k == reflect.Pointer && (t.request || !omitted) || (k == reflect.Slice || k == reflect.Map) && !t.request && !omitted {
+		return nullable(schema)
+	}
+	return schema
+}
+
+func nullable(schema object) object {
+	if len(schema) == 0 {
+		return schema
+	}
+	if kind, ok := schema["type"].(string); ok {
+		schema = maps.Clone(schema)
+		schema["type"] = []string{kind, "null"}
+		return schema
+	}
+	return object{"anyOf": []object{schema, {"type": "null"}}}
+}
+
+// structure describes the members of a struct. A field hides those of the same name in embedded
+// structs, as in encoding/json.
+func (s schemas) structure(t goType) object {
+	properties, required := object{}, []string{}
+	seen := map[reflect.Type]bool{}
+	type level struct {
+		reflect.Type
+		optional bool // embedded by a pointer
+	}
+	for next := []level{{t.Type, false}}; len(next) > 0; next = next[1:] {
+		if seen[next[0].Type] {
+			continue
+		}
+		seen[next[0].Type] = true
+		for i := range next[0].NumField() {
+			f := next[0].Field(i)
+			options := strings.Split(f.Tag.Get("json"), ",")
+			name, inner := options[0], f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			if f.Anonymous && name == "" && inner.Kind() == reflect.Struct {
+				next = append(next, level{inner, next[0].optional || inner != f.Type})
+				continue
+			}
+			name = cmp.Or(name, f.Name)
+			if _, hidden := properties[name]; hidden || !f.IsExported() || f.Tag.Get("json") == "-" {
+				continue
+			}
+			omitted := slices.Contains(options[1:], "omitempty") || slices.Contains(options[1:], "omitzero")
+			properties[name] = s.value(goType{f.Type, t.request}, omitted)
+			if slices.Contains(options[1:], "string") && isScalar(inner.Kind()) {
+				properties[name] = object{"type": "string"}
+			}
+			if !omitted && !next[0].optional && !(t.request && f.Type.Kind() == reflect.Pointer) {
+				required = append(required, name)
+			}
+		}
+	}
+	slices.Sort(required)
+	return membersOf(properties, required)
+}
+
+func membersOf(properties object, required []string) object {
+	schema := object{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}

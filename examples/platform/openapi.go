@@ -1,0 +1,141 @@
+package main
+
+import (
+	"maps"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/openapi"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// describe returns the document of the routes of a Mux. It says of each route what
+// the Mux cannot know.
+func describe(mux *auth.Mux) *openapi.Document {
+	routes := make(map[string]openapi.Route)
+	for _, described := range []map[string]openapi.Route{publicRoutes, accountRoutes, appRoutes, adminRoutes, scriptRoutes} {
+		maps.Copy(routes, described)
+	}
+	for _, s := range schemas {
+		maps.Copy(routes, s.describe())
+	}
+	return &openapi.Document{
+		Mux:     mux,
+		Title:   "tenantkit reference server",
+		Version: "2",
+		Description: "A small complete tenant platform. Administrative routes need the role `administrator` beside their scope. " +
+			"Unknown fields of bodies are refused.",
+		Routes: routes,
+	}
+}
+
+// describe describes the routes of the objects of a type.
+func (s schema) describe() map[string]openapi.Route {
+	all, one := "/"+s.plural, "/"+s.plural+"/{id}"
+	return map[string]openapi.Route{
+		"GET " + all:    {Summary: "List " + s.plural, List: s.Schema},
+		"POST " + all:   {Summary: "Create a " + s.Object, Object: s.Schema, Request: formOf(s.Schema)},
+		"GET " + one:    {Summary: "Read a " + s.Object, Object: s.Schema},
+		"PATCH " + one:  {Summary: "Change a " + s.Object, Object: s.Schema, Request: changesOf(s.Schema)},
+		"DELETE " + one: {Summary: "Delete a " + s.Object, Reply: envelope.Result[bool]{}},
+		"GET " + one + "/{path...}": {
+			Summary:     "Read one property of a " + s.Object,
+			Description: "A list property is a list with the arguments of its items. Any other property is a result.",
+		},
+	}
+}
+
+// ownList describes a list of the platform's own records: see ownPage.
+func ownList[T any](summary, object string) openapi.Route {
+	return openapi.Route{Summary: summary, List: &paging.Schema{Object: object}, Reply: envelope.List[T]{}}
+}
+
+// jwk is a key in the document that bearer.Certs serves.
+type jwk struct {
+	KeyType   string `json:"kty"`
+	Use       string `json:"use"`
+	Algorithm string `json:"alg"`
+	KeyID     string `json:"kid"`
+	Modulus   string `json:"n"`
+	Exponent  string `json:"e"`
+}
+
+type jwkItem struct {
+	envelope.Item
+	jwk
+}
+
+type jwkSet struct {
+	Object  string    `json:"object"`
+	Data    []jwkItem `json:"data"`
+	HasMore bool      `json:"hasMore"`
+	Keys    []jwk     `json:"keys"`
+}
+
+var (
+	publicRoutes = map[string]openapi.Route{
+		"GET /openapi.json":   {Summary: "This document", Reply: map[string]any(nil)},
+		"GET /auth/certs/jwk": {Summary: "Public keys as JWK", MediaType: "application/jwk-set+json", Reply: jwkSet{}},
+		"GET /auth/certs/pem": {Summary: "Public keys as PEM", MediaType: "application/x-pem-file", Reply: ""},
+		"GET /schemas":        ownList[schemaReply]("List the types of objects", "schema"),
+	}
+
+	accountRoutes = map[string]openapi.Route{
+		"POST /accounts": {Summary: "Register an account", Request: registrationForm, Reply: accountReply{}},
+		"POST /accounts/login": {
+			Summary:     "Sign in",
+			Description: "If a second factor is wanted, send the same body with `location`, or `location` alone with the ticket cookie.",
+			Request:     loginForm,
+			Reply:       accountReply{},
+		},
+		"GET /accounts/status":                    {Summary: "Who is signed in", Reply: statusReply{}},
+		"GET /accounts/me":                        {Summary: "The caller's account", Reply: accountReply{}},
+		"POST /accounts/me/logout":                {Summary: "End the session", Reply: envelope.Result[bool]{}},
+		"POST /accounts/me/reauthenticate":        {Summary: "Prove the password again", Request: passwordForm, Reply: accountReply{}},
+		"POST /accounts/me/password":              {Summary: "Change the password", Request: changeForm, Reply: accountReply{}},
+		"POST /accounts/me/second-factor":         {Summary: "Begin a second factor", Reply: envelope.Result[enrolmentReply]{}},
+		"POST /accounts/me/second-factor/confirm": {Summary: "Confirm a second factor", Request: codeForm, Reply: envelope.Result[recoveryReply]{}},
+		"DELETE /accounts/me/second-factor":       {Summary: "Remove the second factor", Request: codeForm, Reply: envelope.Result[bool]{}},
+		"GET /accounts/me/sessions":               ownList[sessionReply]("List the caller's sessions", "session"),
+		"DELETE /accounts/me/sessions/{id}":       {Summary: "End a session", Reply: envelope.Result[bool]{}},
+		"DELETE /accounts/me/sessions":            {Summary: "End the other sessions", Reply: envelope.Result[int]{}},
+	}
+
+	appRoutes = map[string]openapi.Route{
+		"GET /apps":                                ownList[appReply]("List the apps", "app"),
+		"POST /apps":                               {Summary: "Create an app", Request: appBody, Reply: appReply{}},
+		"GET /apps/{key}":                          {Summary: "Read an app", Reply: appReply{}},
+		"PATCH /apps/{key}":                        {Summary: "Change an app", Request: appPatch, Reply: appReply{}},
+		"DELETE /apps/{key}":                       {Summary: "Delete an app", Reply: envelope.Result[bool]{}},
+		"POST /apps/{key}/keypair":                 {Summary: "Replace the key pair", Request: keyPairForm, Reply: appReply{}},
+		"POST /apps/{key}/secret":                  {Summary: "Replace the client secret", Request: rotationForm, Reply: envelope.Result[secretReply]{}},
+		"POST /apps/{key}/tokens":                  {Summary: "Mint a token", Request: tokenBody, Reply: envelope.Result[mintReply]{}},
+		"DELETE /apps/{key}/tokens/{jti}":          {Summary: "Revoke a token", Reply: envelope.Result[bool]{}},
+		"GET /apps/{key}/subjects/{sub}/tokens":    ownList[tokenReply]("List the tokens of a subject", "token"),
+		"DELETE /apps/{key}/subjects/{sub}/tokens": {Summary: "Revoke the tokens of a subject", Reply: envelope.Result[int]{}},
+	}
+
+	adminRoutes = map[string]openapi.Route{
+		"GET /admin/roles":                     ownList[roleReply]("List the roles", "role"),
+		"POST /admin/roles":                    {Summary: "Create a role", Request: roleBody, Reply: roleReply{}},
+		"PATCH /admin/roles/{name}":            {Summary: "Change a role", Request: rolePatch, Reply: roleReply{}},
+		"DELETE /admin/roles/{name}":           {Summary: "Delete a role", Reply: envelope.Result[bool]{}},
+		"GET /admin/settings":                  {Summary: "Read the org's settings", Reply: settingsReply{}},
+		"PATCH /admin/settings":                {Summary: "Change the org's settings", Request: settingsForm, Reply: settingsReply{}},
+		"GET /admin/accounts":                  ownList[managedReply]("List the accounts", "account"),
+		"POST /admin/accounts":                 {Summary: "Create an account", Request: provisioningForm, Reply: managedReply{}},
+		"GET /admin/accounts/{id}":             {Summary: "Read an account", Reply: managedReply{}},
+		"PATCH /admin/accounts/{id}":           {Summary: "Change an account", Request: accountPatch, Reply: managedReply{}},
+		"POST /admin/accounts/{id}/deactivate": {Summary: "Disable an account", Reply: managedReply{}},
+		"POST /admin/accounts/{id}/activate":   {Summary: "Enable an account", Reply: managedReply{}},
+	}
+
+	scriptRoutes = map[string]openapi.Route{
+		"GET /routes":                    ownList[builtinReply]("List the scripts", "script"),
+		"POST /routes/{identifier}":      {Summary: "Run a script", Request: anyArguments, Reply: envelope.Result[any]{}},
+		"POST /sys/script_runner":        {Summary: "Run the script that the body names", Request: runnerBody, Reply: envelope.Result[any]{}},
+		"GET /views":                     ownList[builtinReply]("List the views", "view"),
+		"GET /views/{name}":              {Summary: "Run a view", Description: "The reply is what the view returns."},
+		"POST /deployments/{id}/execute": {Summary: "Run a deployment", Reply: envelope.Result[any]{}},
+	}
+)
