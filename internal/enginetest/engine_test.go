@@ -73,7 +73,7 @@ var schema = func() paging.Schema {
 func newEngine(t testing.TB, name string, db *sql.DB, dialect sqlpage.Dialect, table string) *engine {
 	t.Helper()
 	e := &engine{name: name, db: db, dialect: dialect, pages: &sqlpage.Pages{DB: db, Dialect: dialect}}
-	e.table = sqlpage.Table{Name: table, Select: []string{"id"}, Properties: map[string]sqlpage.Column{}}
+	e.table = sqlpage.Table{Name: table, Select: []string{"id"}, Properties: map[string]sqlpage.Column{}, SharedByAllTenants: true}
 	var create []string
 	for _, c := range columns {
 		e.table.Properties[c.path] = c.column
@@ -227,7 +227,7 @@ func (i item) json() []byte {
 // page returns the _ids of a page.
 func (e *engine) page(t testing.TB, q paging.Query) (ids []string, more bool) {
 	t.Helper()
-	rows, err := e.pages.Query(t.Context(), q, e.table)
+	rows, err := e.pages.Query(t.Context(), q, e.table, everyRow)
 	if err != nil {
 		t.Fatalf("%s: %s: %v", e.name, q.Where, err)
 	}

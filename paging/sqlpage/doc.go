@@ -3,7 +3,9 @@
 // like package mempage.
 //
 //	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.PostgreSQL} // once
-//	rows, err := pages.Query(ctx, q, table)
+//	ids, all := grant.IDs()                                       // of the caller's scope
+//	visible := sqlpage.Visible{Tenant: org, IDs: ids, AllIDs: all}
+//	rows, err := pages.Query(ctx, q, table, visible)
 //	… // scan them into notes
 //	notes, more := paging.Trim(notes, q.Limit)
 //
@@ -11,6 +13,15 @@
 //
 // The names in a statement are those of the Table, which the program writes. Values
 // from a request are always bound as arguments.
+//
+// # Tenants
+//
+// A Table names the property that holds the tenant, or says SharedByAllTenants. A
+// statement needs a Visible, which the program fills from the caller's credential. Its
+// conditions stand beside the filter and the cursor of the query and apply to each
+// part of the statement. So no argument of a client reaches another tenant's row, and
+// a program that forgets the tenant gets an error. A program that forgets the ids gets
+// no rows.
 //
 // # Depth
 //
@@ -87,8 +98,8 @@
 // The package believes what a Table says of columns, types and NOT NULL. If rows hold
 // something else, pages may lack them, or the database refuses the statement.
 //
-// The package knows no org. Add the condition that rows belong to the caller's org
-// with Query.And. Without it every tenant gets the rows of all tenants.
+// The package believes the tenant and the ids of a Visible, too. Take them from the
+// principal that the Guard admitted, never from an argument of the request.
 //
 // # Compatibility
 //

@@ -16,6 +16,7 @@ var messages = sqlpage.Table{
 		"likes": {Name: "likes", Type: paging.Integer, NotNull: true},
 		"c_tag": {Name: "body"}, // in a JSON document
 	},
+	Tenant: "org",
 }
 
 var schema = paging.Schema{
@@ -30,7 +31,8 @@ func ExampleStatement() {
 		fmt.Println(err)
 		return
 	}
-	text, args, err := sqlpage.Statement(q.And(paging.Eq("org", "acme")), messages, sqlpage.PostgreSQL)
+	visible := sqlpage.Visible{Tenant: "acme", IDs: []string{"m1", "m2"}} // or AllIDs
+	text, args, err := sqlpage.Statement(q, messages, visible, sqlpage.PostgreSQL)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,12 +40,12 @@ func ExampleStatement() {
 	fmt.Println(text)
 	fmt.Println(args)
 	// Output:
-	// SELECT r."id", r."body" FROM "messages" AS r WHERE (r."likes" >= $1::bigint AND r."org" COLLATE "C" = $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint
-	// [5 acme 3]
+	// SELECT r."id", r."body" FROM "messages" AS r WHERE r."org" COLLATE "C" = $1::text AND r."id" COLLATE "C" IN ($2::text, $3::text) AND r."likes" >= $4::bigint ORDER BY r."id" COLLATE "C" LIMIT $5::bigint
+	// [acme m1 m2 5 3]
 }
 
 func ExampleIndexes() {
-	indexes, err := sqlpage.Indexes(schema, messages, sqlpage.SQLite, "org")
+	indexes, err := sqlpage.Indexes(schema, messages, sqlpage.SQLite)
 	if err != nil {
 		fmt.Println(err)
 		return

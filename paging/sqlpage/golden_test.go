@@ -91,7 +91,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
 			for _, g := range golden {
-				text, args, err := sqlpage.Statement(query(t, g.where, g.sort), notes, dialect)
+				text, args, err := sqlpage.Statement(query(t, g.where, g.sort), notes, acme, dialect)
 				if err != nil {
 					fmt.Fprintf(&got, "-- %s\n-- %v\n\n", g.name, err)
 					continue

@@ -14,8 +14,8 @@ import (
 // sorted by, one for each direction. A sort by several properties needs further
 // indexes of the same form.
 //
-// Pass in within the properties that every query compares with one value, such as the
-// org. They become the first columns of each index.
+// The tenant is the first column of each index. Pass in within further properties that
+// every query compares with one value. They follow the tenant.
 //
 // Indexes returns an error if the table is not valid or lacks a property.
 func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...string) ([]string, error) {
@@ -32,6 +32,9 @@ func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...strin
 		}
 	}
 	var leading []paging.Key
+	if table.Tenant != "" {
+		leading = append(leading, paging.Key{Path: table.Tenant})
+	}
 	for _, path := range within {
 		leading = append(leading, paging.Key{Path: path})
 	}

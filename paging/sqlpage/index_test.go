@@ -18,7 +18,7 @@ func TestIndexes(t *testing.T) {
 	}}
 	for name, dialect := range dialects {
 		t.Run(name, func(t *testing.T) {
-			indexes, err := sqlpage.Indexes(schema, notes, dialect, "org")
+			indexes, err := sqlpage.Indexes(schema, notes, dialect, "open")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +32,7 @@ func TestIndexes(t *testing.T) {
 
 func TestIndexNamesDiffer(t *testing.T) {
 	long := strings.Repeat("long", 9) + "."
-	table := sqlpage.Table{Name: "t", Select: []string{"a"}, Properties: map[string]sqlpage.Column{"_id": {Name: "a"}}}
+	table := sqlpage.Table{Name: "t", Select: []string{"a"}, Properties: map[string]sqlpage.Column{"_id": {Name: "a"}}, SharedByAllTenants: true}
 	schema := paging.Schema{}
 	for _, path := range []string{"a-b", "a_b", "a.b", long + long + "a", long + long + "b"} {
 		table.Properties[path] = sqlpage.Column{Name: "doc"}

@@ -29,6 +29,7 @@ var noteTable = sqlpage.Table{
 		"title":  {Name: "title", Type: paging.String, NotNull: true},
 		"body":   {Name: "body", Type: paging.String, NotNull: true},
 	},
+	Tenant: "tenant",
 }
 
 type note struct {
@@ -44,11 +45,8 @@ func (s *service) listNotes(_ http.ResponseWriter, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	own := q.And(paging.Eq("tenant", p.Org))
-	if ids, all := may.IDs(); !all {
-		own = own.And(paging.In("_id", ids...))
-	}
-	rows, err := s.pages.Query(r.Context(), own, noteTable)
+	ids, all := may.IDs()
+	rows, err := s.pages.Query(r.Context(), q, noteTable, sqlpage.Visible{Tenant: p.Org, IDs: ids, AllIDs: all})
 	page, err := collect(rows, err, func(n *note) []any { return []any{&n.ID, &n.Object, &n.Title, &n.Body} })
 	if err != nil {
 		return nil, auth.Unavailable(err)
