@@ -52,25 +52,38 @@
 //
 // # What the tables must have
 //
-// The columns in PostgreSQL, by Type:
+// The columns in PostgreSQL, by Type, and those that need a Storage:
 //
-//   - String: text
+//   - String: text or varchar of any collation; uuid (UUID)
 //   - Integer: smallint, integer or bigint
-//   - Number: numeric without NaN, or double precision (Column.Double)
+//   - Number: numeric without NaN; double precision (Double)
 //   - Boolean: boolean
-//   - Date: timestamp(3) with time zone
+//   - Date: timestamp with time zone of any precision; timestamp(3) with time zone
+//     (Milliseconds); date (Day)
 //   - Any, a document: jsonb
 //
-// A unique index on _id serves pages only if it is COLLATE "C".
+// Texts are compared byte by byte, as COLLATE "C" does. So an index serves pages only
+// if it is COLLATE "C", like those of Indexes. Columns of uuid, numbers and booleans are
+// compared as they are, and an index on the columns alone serves them.
+//
+// Clients see milliseconds. A Date is therefore compared and sorted without the rest,
+// by an expression that Indexes knows. An index on the column alone serves it only with
+// Milliseconds. The rest cannot be in the cursor, because a client makes the cursor of
+// the item that it got. Cut a time before it is written to a client:
+// time.Time.Truncate(time.Millisecond).
+//
+// Columns of citext, of enum types and of arrays are not supported. PostgreSQL has no
+// bytewise order for citext and enum that an index can have. Cast them to text in a
+// view if nobody sorts by them.
 //
 // The tables in SQLite are STRICT, so that a column has values of one type. The
 // encoding is UTF-8. The columns, by Type:
 //
-//   - String: TEXT
+//   - String: TEXT of any collation, also for UUID
 //   - Integer: INTEGER
 //   - Number: INTEGER, REAL, or ANY that holds only numbers
 //   - Boolean: INTEGER that is 0 or 1
-//   - Date: TEXT like 2026-01-02T03:04:05.000Z
+//   - Date: TEXT like 2026-01-02T03:04:05.000Z; TEXT like 2026-01-02 (Day)
 //   - Any, a document: TEXT of valid JSON, or BLOB of JSONB
 //
 // An older table that is not STRICT also works if it holds no value that such columns

@@ -14,6 +14,9 @@ func TestIndexes(t *testing.T) {
 		{Path: "title", Type: paging.String, Sort: true, Null: true},
 		{Path: "c_b.c-d", Type: paging.Number, Sort: true},
 		{Path: "rank", Type: paging.Integer, Filter: true},
+		{Path: "moment", Type: paging.Date, Sort: true, Null: true},
+		{Path: "day", Type: paging.Date, Sort: true},
+		{Path: "by", Type: paging.String, Sort: true},
 		{Path: "price", Type: paging.Number, Sort: true, Hidden: true},
 	}}
 	for name, dialect := range dialects {

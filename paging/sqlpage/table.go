@@ -17,6 +17,9 @@ type Table struct {
 	Select     []string          // columns to return; at least one
 	Properties map[string]Column // by path: all properties that filters and sorts may name; _id is required
 
+	// Object is the property object of each item, for a table without a column of it.
+	Object string
+
 	Tenant             string // path of the property that holds the tenant: a String with its own column
 	SharedByAllTenants bool   // every tenant sees every row
 }
@@ -28,7 +31,7 @@ type Column struct {
 	Name    string // required
 	Type    paging.Type
 	NotNull bool // declared NOT NULL; without NotNull it may be NULL
-	Double  bool // a Number stored as a float64: double precision or REAL, without NaN
+	Storage Storage
 }
 
 // validate returns an error if the table is not valid.
@@ -51,6 +54,9 @@ func (t *Table) validate() error {
 	}
 	if _, ok := t.Properties["_id"]; !ok {
 		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
+	}
+	if _, ok := t.Properties["object"]; t.Object != "" && (ok || strings.Trim(t.Object, nameCharacters) != "") {
+		return fmt.Errorf("sqlpage: table %s: Object is no name, or object has a column", t.Name)
 	}
 	if err := t.validateTenant(); err != nil {
 		return err
@@ -80,6 +86,8 @@ func (c Column) validate(path string) error {
 		return fmt.Errorf("sqlpage: %q: %q is no column name", path, c.Name)
 	case c.Type > paging.Date:
 		return fmt.Errorf("sqlpage: %q is of an unknown type", path)
+	case c.Storage != 0 && (c.Storage > Day || c.Type != storedType[c.Storage]):
+		return fmt.Errorf("sqlpage: %q has a storage that its type has not", path)
 	case c.Type == paging.Any && !validPath(path):
 		return fmt.Errorf("sqlpage: %q is no path into a document", path)
 	}

@@ -90,6 +90,34 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."created_at" > $2::timestamptz ORDER BY r."id" COLLATE "C" LIMIT $3::bigint;
 -- []interface {}{"acme", time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), 11}
 
+-- date of any precision
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND date_trunc('milliseconds', r."changed_at" AT TIME ZONE 'UTC') <= $2::timestamptz AT TIME ZONE 'UTC' ORDER BY date_trunc('milliseconds', r."changed_at" AT TIME ZONE 'UTC') DESC NULLS LAST, r."id" COLLATE "C" LIMIT $3::bigint;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), 11}
+
+-- day
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."day" = $2::timestamptz AT TIME ZONE 'UTC' ORDER BY r."day" NULLS FIRST, r."id" COLLATE "C" LIMIT $3::bigint;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 0, 0, 0, 0, time.UTC), 11}
+
+-- within a day
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."day" >= $2::timestamptz AT TIME ZONE 'UTC' AND NOT COALESCE(r."day" = $3::timestamptz AT TIME ZONE 'UTC', FALSE)) ORDER BY r."id" COLLATE "C" LIMIT $4::bigint;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), 11}
+
+-- uuid
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."author" > $2::uuid ORDER BY r."author" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $3::bigint;
+-- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0", 11}
+
+-- uuid in
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."author" IS NULL OR r."author" IN ($2::uuid)) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint;
+-- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0", 11}
+
+-- uuid that is none
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (FALSE AND NOT COALESCE(FALSE, FALSE)) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
+-- []interface {}{"acme", 11}
+
+-- keyset of uuid and date
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (date_trunc('milliseconds', r."changed_at" AT TIME ZONE 'UTC'), r."author", r."id" COLLATE "C") > ($2::timestamptz AT TIME ZONE 'UTC', $3::uuid, $4::text) ORDER BY date_trunc('milliseconds', r."changed_at" AT TIME ZONE 'UTC') NULLS FIRST, r."author" NULLS FIRST, r."id" COLLATE "C" LIMIT $5::bigint;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), "0e984725-c51c-4bf4-9960-e1c80e27aba0", "n7", 11}
+
 -- a text for an integer
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND FALSE ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
 -- []interface {}{"acme", 11}

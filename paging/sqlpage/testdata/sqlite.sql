@@ -90,6 +90,34 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY =
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND r."created_at" COLLATE BINARY > ?2 ORDER BY r."id" COLLATE BINARY LIMIT ?3;
 -- []interface {}{"acme", "2026-01-02T03:04:05.000Z", 11}
 
+-- date of any precision
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND r."changed_at" COLLATE BINARY <= ?2 ORDER BY r."changed_at" COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?3;
+-- []interface {}{"acme", "2026-01-02T03:04:05.000Z", 11}
+
+-- day
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND r."day" COLLATE BINARY = ?2 ORDER BY r."day" COLLATE BINARY, r."id" COLLATE BINARY LIMIT ?3;
+-- []interface {}{"acme", "2026-01-02", 11}
+
+-- within a day
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (r."day" COLLATE BINARY >= ?2 AND NOT COALESCE(r."day" COLLATE BINARY = ?3, FALSE)) ORDER BY r."id" COLLATE BINARY LIMIT ?4;
+-- []interface {}{"acme", "2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.000Z", 11}
+
+-- uuid
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND r."author" COLLATE BINARY > ?2 ORDER BY r."author" COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?3;
+-- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0", 11}
+
+-- uuid in
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (r."author" IS NULL OR r."author" COLLATE BINARY IN (?2)) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
+-- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0", 11}
+
+-- uuid that is none
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (FALSE AND NOT COALESCE(FALSE, FALSE)) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+-- []interface {}{"acme", 11}
+
+-- keyset of uuid and date
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (r."changed_at", r."author", r."id") > ((+?2) COLLATE BINARY, ?3 COLLATE BINARY, ?4 COLLATE BINARY) ORDER BY r."changed_at" COLLATE BINARY, r."author" COLLATE BINARY, r."id" COLLATE BINARY LIMIT ?5;
+-- []interface {}{"acme", "2026-01-02T03:04:05.000Z", "0e984725-c51c-4bf4-9960-e1c80e27aba0", "n7", 11}
+
 -- a text for an integer
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND FALSE ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{"acme", 11}
