@@ -40,8 +40,8 @@ func ExampleStatement() {
 	fmt.Println(text)
 	fmt.Println(args)
 	// Output:
-	// SELECT r."id", r."body" FROM "messages" AS r WHERE r."org" COLLATE "C" = $1::text AND r."id" COLLATE "C" IN ($2::text, $3::text) AND r."likes" >= $4::bigint ORDER BY r."id" COLLATE "C" LIMIT $5::bigint
-	// [acme m1 m2 5 3]
+	// SELECT r."id", r."body" FROM "messages" AS r WHERE r."org" COLLATE "C" = $1::text AND r."id" COLLATE "C" IN ($2::text, $3::text) AND r."likes" >= $4::bigint ORDER BY r."id" COLLATE "C" LIMIT 3
+	// [acme m1 m2 5]
 }
 
 func ExampleIndexes() {

@@ -142,11 +142,20 @@ func limitAndSkip(q paging.Query) (limit, skip int64) {
 }
 
 func (s *statement) limit(limit, skip int64) string {
-	text := " LIMIT " + s.bind(argument{limit, "bigint"})
+	text := " LIMIT " + s.most(limit)
 	if skip > 0 {
 		text += " OFFSET " + s.bind(argument{skip, "bigint"})
 	}
 	return text
+}
+
+// most returns a number of rows. PostgreSQL reads it from the text. For a number that is
+// bound, it plans the statement again for each page, which takes as long as the page.
+func (s *statement) most(rows int64) string {
+	if s.dialect == PostgreSQL {
+		return strconv.FormatInt(rows, 10)
+	}
+	return s.bind(argument{rows, "bigint"})
 }
 
 // single returns a SELECT of all rows that match, in order.
@@ -171,7 +180,7 @@ func (s *statement) union(where string, ranges []indexRange, limit, skip int64) 
 		names[i] = quote("key " + strconv.Itoa(i+1))
 		columns += ", " + e + " AS " + names[i]
 	}
-	most := s.bind(argument{limit + min(skip, math.MaxInt32), "bigint"})
+	most := s.most(limit + min(skip, math.MaxInt32))
 	var text strings.Builder
 	text.WriteString("SELECT " + s.columns() + " FROM (")
 	for i, r := range ranges {

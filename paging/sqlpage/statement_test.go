@@ -134,12 +134,16 @@ func TestSkip(t *testing.T) {
 }
 
 func TestTheZeroQueryReadsNothing(t *testing.T) {
-	_, args, err := sqlpage.Statement(paging.Query{}, notes, acme, sqlpage.PostgreSQL)
+	_, args, err := sqlpage.Statement(paging.Query{}, notes, acme, sqlpage.SQLite)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]any{"acme", int64(0)}, args); diff != "" {
 		t.Error(diff)
+	}
+	text, _, err := sqlpage.Statement(paging.Query{}, notes, acme, sqlpage.PostgreSQL)
+	if err != nil || !strings.HasSuffix(text, " LIMIT 0") {
+		t.Error(text, err)
 	}
 }
 
