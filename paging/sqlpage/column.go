@@ -18,6 +18,9 @@ type column struct {
 
 func (c column) key() key {
 	k := key{expression: c.name, nullable: !c.NotNull}
+	if c.Storage == Enum && c.dialect == PostgreSQL {
+		k.expression = c.name + "::text" // an unknown label would be an error
+	}
 	switch {
 	case c.isText():
 		k.bytewise = bytewise(c.dialect)

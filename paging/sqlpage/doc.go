@@ -54,7 +54,7 @@
 //
 // The columns in PostgreSQL, by Type, and those that need a Storage:
 //
-//   - String: text or varchar of any collation; uuid (UUID)
+//   - String: text or varchar of any collation; uuid (UUID); an enum (Enum)
 //   - Integer: smallint, integer or bigint
 //   - Number: numeric without NaN; double precision (Double)
 //   - Boolean: boolean
@@ -72,14 +72,13 @@
 // the item that it got. Cut a time before it is written to a client:
 // time.Time.Truncate(time.Millisecond).
 //
-// Columns of citext, of enum types and of arrays are not supported. PostgreSQL has no
-// bytewise order for citext and enum that an index can have. Cast them to text in a
-// view if nobody sorts by them.
+// Columns of citext and of arrays are not supported: citext compares and sorts without
+// case, and a client with it. Give the list a view that casts citext to text.
 //
 // The tables in SQLite are STRICT, so that a column has values of one type. The
 // encoding is UTF-8. The columns, by Type:
 //
-//   - String: TEXT of any collation, also for UUID
+//   - String: TEXT of any collation, also for UUID and Enum
 //   - Integer: INTEGER
 //   - Number: INTEGER, REAL, or ANY that holds only numbers
 //   - Boolean: INTEGER that is 0 or 1

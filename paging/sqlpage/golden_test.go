@@ -44,6 +44,7 @@ var golden = []struct{ name, where, sort string }{
 	{"day", `{"day":"2026-01-02T00:00:00.000Z"}`, `{"day":1}`},
 	{"within a day", `{"day":{"$gte":"2026-01-02T03:04:05.000Z"},"$nor":[{"day":"2026-01-02T03:04:05.000Z"}]}`, ``},
 	{"uuid", `{"by":{"$gt":"0e984725-c51c-4bf4-9960-e1c80e27aba0"}}`, `{"by":-1}`},
+	{"enum", `{"state":{"$in":["open","x"]}}`, `{"state":-1}`},
 	{"uuid in", `{"by":{"$in":["0e984725-c51c-4bf4-9960-e1c80e27aba0","0E984725-C51C-4BF4-9960-E1C80E27ABA0",null,7]}}`, ``},
 	{"uuid that is none", `{"by":{"$lt":"x"},"$nor":[{"by":{"$gte":""}}]}`, ``},
 	{"keyset of uuid and date", `{"$or":[{"moment":{"$gt":"2026-01-02T03:04:05.000Z"}},{"moment":"2026-01-02T03:04:05.000Z","by":{"$gt":"0e984725-c51c-4bf4-9960-e1c80e27aba0"}},{"moment":"2026-01-02T03:04:05.000Z","by":"0e984725-c51c-4bf4-9960-e1c80e27aba0","_id":{"$gt":"n7"}}]}`, `{"moment":1,"by":1}`},

@@ -31,6 +31,13 @@ func TestIndexes(t *testing.T) {
 	if _, err := sqlpage.Indexes(schema, notes, sqlpage.SQLite, "nosuch"); err == nil {
 		t.Error("a leading property that is not there was accepted")
 	}
+	schema.Properties = append(schema.Properties, paging.Property{Path: "state", Type: paging.String, Sort: true})
+	if _, err := sqlpage.Indexes(schema, notes, sqlpage.PostgreSQL); err == nil {
+		t.Error("an index on the texts of an enum was accepted")
+	}
+	if _, err := sqlpage.Indexes(schema, notes, sqlpage.SQLite); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestIndexNamesDiffer(t *testing.T) {

@@ -33,6 +33,7 @@ var notes = sqlpage.Table{
 		"at":      {Name: "created_at", Type: paging.Date, NotNull: true, Storage: sqlpage.Milliseconds},
 		"moment":  {Name: "changed_at", Type: paging.Date},
 		"day":     {Name: "day", Type: paging.Date, Storage: sqlpage.Day},
+		"state":   {Name: "state", Type: paging.String, NotNull: true, Storage: sqlpage.Enum},
 		"by":      {Name: "author", Type: paging.String, Storage: sqlpage.UUID},
 		"c_a":     {Name: "doc"},
 		"c_b.c-d": {Name: "doc"},

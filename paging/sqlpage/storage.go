@@ -22,10 +22,14 @@ const (
 	// Day is a Date stored as date, in SQLite as TEXT like 2026-01-02. It is the
 	// beginning of the day in UTC.
 	Day
+	// Enum is a String stored as a type of CREATE TYPE … AS ENUM, in SQLite as TEXT. Its
+	// order is that of the texts, byte by byte. PostgreSQL makes no index of this order.
+	// So Indexes refuses a schema that sorts by such a column.
+	Enum
 )
 
 var storedType = [...]paging.Type{
-	Double: paging.Number, UUID: paging.String, Milliseconds: paging.Date, Day: paging.Date,
+	Double: paging.Number, UUID: paging.String, Milliseconds: paging.Date, Day: paging.Date, Enum: paging.String,
 }
 
 // isUUID reports whether text is a UUID in the form that PostgreSQL writes. All such

@@ -86,7 +86,7 @@ func (c Column) validate(path string) error {
 		return fmt.Errorf("sqlpage: %q: %q is no column name", path, c.Name)
 	case c.Type > paging.Date:
 		return fmt.Errorf("sqlpage: %q is of an unknown type", path)
-	case c.Storage != 0 && (c.Storage > Day || c.Type != storedType[c.Storage]):
+	case c.Storage != 0 && (c.Storage > Enum || c.Type != storedType[c.Storage]):
 		return fmt.Errorf("sqlpage: %q has a storage that its type has not", path)
 	case c.Type == paging.Any && !validPath(path):
 		return fmt.Errorf("sqlpage: %q is no path into a document", path)

@@ -106,6 +106,10 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."author" > $2::uuid ORDER BY r."author" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0"}
 
+-- enum
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."state"::text COLLATE "C" IN ($2::text, $3::text) ORDER BY r."state"::text COLLATE "C" DESC, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "open", "x"}
+
 -- uuid in
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."author" IS NULL OR r."author" IN ($2::uuid)) ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0"}

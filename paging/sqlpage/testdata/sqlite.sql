@@ -106,6 +106,10 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY =
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND r."author" COLLATE BINARY > ?2 ORDER BY r."author" COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?3;
 -- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0", 11}
 
+-- enum
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND r."state" COLLATE BINARY IN (?2, ?3) ORDER BY r."state" COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?4;
+-- []interface {}{"acme", "open", "x", 11}
+
 -- uuid in
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (r."author" IS NULL OR r."author" COLLATE BINARY IN (?2)) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
 -- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0", 11}
