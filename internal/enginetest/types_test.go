@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -181,19 +182,39 @@ func TestAdoptedPages(t *testing.T) {
 	for _, e := range adoptedEngines(t) {
 		t.Run("P26 "+e.name, func(t *testing.T) {
 			for seed := range rounds(30) {
-				r := newRandom(seed)
-				items := r.adoptedItems(60)
-				e.adopt(t, items)
-				for range 60 {
-					tenant, q := one(r, tenants), r.adoptedQuery(items)
-					want, wantMore := inMemory(ofTenant(items, tenant), q)
-					got, more := e.visiblePage(t, q, sqlpage.Visible{Tenant: tenant, AllIDs: true})
-					if diff := cmp.Diff(want, got); diff != "" || more != wantMore {
-						t.Fatalf("where %s sort %v skip %d limit %d: more %t\n%s", q.Where, q.Sort, q.Skip, q.Limit, more, diff)
-					}
-				}
+				e.samePages(t, newRandom(seed))
 			}
 		})
+	}
+}
+
+// TestSessionsInAnotherTimeZone is TestAdoptedPages where the driver prepares nothing and the
+// session's time zone is not UTC.
+func TestSessionsInAnotherTimeZone(t *testing.T) {
+	e := adoptedEngines(t)[1]
+	zoned, err := sql.Open("pgx", started.server.source+"&default_query_exec_mode=exec&timezone=Asia/Kolkata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zoned.Close()
+	e.pages = &sqlpage.Pages{DB: zoned, Dialect: e.dialect}
+	for seed := range rounds(10) {
+		e.samePages(t, newRandom(seed))
+	}
+}
+
+// samePages compares random pages of random items.
+func (e *engine) samePages(t *testing.T, r random) {
+	t.Helper()
+	items := r.adoptedItems(60)
+	e.adopt(t, items)
+	for range 60 {
+		tenant, q := one(r, tenants), r.adoptedQuery(items)
+		want, wantMore := inMemory(ofTenant(items, tenant), q)
+		got, more := e.visiblePage(t, q, sqlpage.Visible{Tenant: tenant, AllIDs: true})
+		if diff := cmp.Diff(want, got); diff != "" || more != wantMore {
+			t.Fatalf("where %s sort %v skip %d limit %d: more %t\n%s", q.Where, q.Sort, q.Skip, q.Limit, more, diff)
+		}
 	}
 }
 

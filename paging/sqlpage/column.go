@@ -172,9 +172,8 @@ func (c column) text(v string) (a argument, ok bool) {
 }
 
 // date returns a date to compare the column with. PostgreSQL gets a time.Time, because
-// it cannot read a text of the year 0. Its result must not depend on the session's time
-// zone, also if a driver sends all times as timestamptz. PostgreSQL compares date with
-// timestamp, and uses an index for it.
+// it cannot read a text of the year 0. The result must not depend on the session's time
+// zone. PostgreSQL compares date with timestamp, and uses an index for it.
 func (c column) date(t time.Time) argument {
 	switch {
 	case c.dialect == SQLite && c.Storage == Day && t.Equal(t.Truncate(24*time.Hour)):
