@@ -29,6 +29,7 @@ func objectTable(s *paging.Schema) sqlpage.Table {
 		Properties: map[string]sqlpage.Column{
 			"_id": column("id"), "object": column("type"), "org": column("org"),
 		},
+		Tenant: "org",
 	}
 	for _, p := range s.Properties {
 		t.Properties[p.Path] = sqlpage.Column{Name: "doc"}
@@ -39,7 +40,7 @@ func objectTable(s *paging.Schema) sqlpage.Table {
 // indexes returns the statements that create the indexes for pages of objects.
 func (s *store) indexes() (statements []string, err error) {
 	for _, of := range schemas {
-		more, err := sqlpage.Indexes(*of.Schema, objectTable(of.Schema), s.dialect, "org", "object")
+		more, err := sqlpage.Indexes(*of.Schema, objectTable(of.Schema), s.dialect, "object")
 		if err != nil {
 			return nil, err
 		}
@@ -49,22 +50,22 @@ func (s *store) indexes() (statements []string, err error) {
 	return slices.Compact(statements), nil
 }
 
-// page returns the objects of an org and a type that match a query.
-func (s *store) page(ctx context.Context, org string, of *paging.Schema, q paging.Query) (page []*object, more bool, err error) {
+// page returns the visible objects of a type that match a query.
+func (s *store) page(ctx context.Context, visible sqlpage.Visible, of *paging.Schema, q paging.Query) (page []*object, more bool, err error) {
 	// Last, and with And: the client's own filter can only narrow the page.
-	q = q.And(paging.And(paging.Eq("org", org), paging.Eq("object", of.Object)))
+	q = q.And(paging.Eq("object", of.Object))
 	leave, err := s.queries.enter(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer leave()
-	rows, err := s.pages.Query(ctx, q, objectTable(of))
+	rows, err := s.pages.Query(ctx, q, objectTable(of), visible)
 	if err != nil {
 		return nil, false, storeFailed(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		o := &object{Org: org, Type: of.Object}
+		o := &object{Org: visible.Tenant, Type: of.Object}
 		if err := o.scan(rows); err != nil {
 			return nil, false, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -34,16 +35,13 @@ func (h objects) everywhere(r *http.Request) func(path string) bool {
 	}
 }
 
-// readable matches the objects of which the caller may read any part.
-func (h objects) readable(r *http.Request) (paging.Filter, error) {
+// readable are the objects of which the caller may read any part.
+func (h objects) readable(r *http.Request) (sqlpage.Visible, error) {
 	ids, all := h.grant(r).IDs()
-	switch {
-	case all:
-		return paging.Filter{}, nil
-	case len(ids) == 0: // a chain on a #type let it in, and there is no such type here
-		return paging.Filter{}, h.unreadable("", "")
+	if !all && len(ids) == 0 { // a chain on a #type let it in, and there is no such type here
+		return sqlpage.Visible{}, h.unreadable("", "")
 	}
-	return paging.In("_id", ids...), nil
+	return sqlpage.Visible{Tenant: auth.From(r.Context()).Org, IDs: ids, AllIDs: all}, nil
 }
 
 // read returns the object that the request's path names, if the caller may read any

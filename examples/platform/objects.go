@@ -12,6 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -87,7 +88,7 @@ func (h objects) list(r *http.Request) (envelope.List[objectReply], error) {
 	if err != nil {
 		return envelope.List[objectReply]{}, err
 	}
-	return h.replies(r, q.And(within), h.views(r))
+	return h.replies(r, q, within, h.views(r))
 }
 
 func (h objects) get(r *http.Request) (objectReply, error) {
@@ -274,12 +275,12 @@ func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Q
 	if err != nil || len(ids) == 0 {
 		return envelope.List[objectReply]{}, err
 	}
-	return in.replies(r, q.And(paging.In("_id", ids...)), func(*object) view { return v })
+	return in.replies(r, q, sqlpage.Visible{Tenant: auth.From(r.Context()).Org, IDs: ids}, func(*object) view { return v })
 }
 
 // replies returns the page that a query asks for.
-func (h objects) replies(r *http.Request, q paging.Query, views func(*object) view) (to envelope.List[objectReply], err error) {
-	page, more, err := h.store.page(r.Context(), auth.From(r.Context()).Org, h.schema, q)
+func (h objects) replies(r *http.Request, q paging.Query, visible sqlpage.Visible, views func(*object) view) (to envelope.List[objectReply], err error) {
+	page, more, err := h.store.page(r.Context(), visible, h.schema, q)
 	if err != nil {
 		return to, err
 	}

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -47,9 +48,12 @@ var columns = []struct {
 	{"count", sqlpage.Column{Name: "count", Type: paging.Integer, NotNull: true}, "integer NOT NULL", "INTEGER NOT NULL"},
 	{"integer", sqlpage.Column{Name: "big", Type: paging.Integer}, "bigint", "INTEGER"},
 	{"number", sqlpage.Column{Name: "num", Type: paging.Number}, "numeric", "ANY"},
-	{"double", sqlpage.Column{Name: "dbl", Type: paging.Number, Double: true}, "double precision", "REAL"},
+	{"double", sqlpage.Column{Name: "dbl", Type: paging.Number, Storage: sqlpage.Double}, "double precision", "REAL"},
 	{"flag", sqlpage.Column{Name: "flag", Type: paging.Boolean}, "boolean", "INTEGER"},
-	{"at", sqlpage.Column{Name: "at", Type: paging.Date}, "timestamp(3) with time zone", "TEXT"},
+	{"at", sqlpage.Column{Name: "at", Type: paging.Date, Storage: sqlpage.Milliseconds}, "timestamp(3) with time zone", "TEXT"},
+	{"moment", sqlpage.Column{Name: "moment", Type: paging.Date}, "timestamp with time zone", "TEXT"},
+	{"day", sqlpage.Column{Name: "day", Type: paging.Date, Storage: sqlpage.Day}, "date", "TEXT"},
+	{"uuid", sqlpage.Column{Name: "uuid", Type: paging.String, Storage: sqlpage.UUID}, "uuid", "TEXT"},
 }
 
 var inDocument = []string{"c_mixed", "c_text", "c_number", "c_flag", "c_deep.er"}
@@ -73,7 +77,7 @@ var schema = func() paging.Schema {
 func newEngine(t testing.TB, name string, db *sql.DB, dialect sqlpage.Dialect, table string) *engine {
 	t.Helper()
 	e := &engine{name: name, db: db, dialect: dialect, pages: &sqlpage.Pages{DB: db, Dialect: dialect}}
-	e.table = sqlpage.Table{Name: table, Select: []string{"id"}, Properties: map[string]sqlpage.Column{}}
+	e.table = sqlpage.Table{Name: table, Select: []string{"id"}, Properties: map[string]sqlpage.Column{}, SharedByAllTenants: true}
 	var create []string
 	for _, c := range columns {
 		e.table.Properties[c.path] = c.column
@@ -178,6 +182,9 @@ func (e *engine) value(c sqlpage.Column, v any) any {
 	if e.dialect == sqlpage.PostgreSQL {
 		if c.Type == paging.Date && v != nil {
 			at, _ := time.Parse(time.RFC3339, v.(string))
+			if c.Storage == 0 { // clients do not see the microseconds
+				at = at.Add(rand.N(time.Millisecond).Truncate(time.Microsecond))
+			}
 			return at
 		}
 		if n, ok := v.(json.Number); ok {
@@ -191,6 +198,9 @@ func (e *engine) value(c sqlpage.Column, v any) any {
 		}
 		f, _ := n.Float64()
 		return f
+	}
+	if c.Storage == sqlpage.Day && v != nil {
+		return v.(string)[:len(time.DateOnly)]
 	}
 	return v
 }
@@ -227,7 +237,7 @@ func (i item) json() []byte {
 // page returns the _ids of a page.
 func (e *engine) page(t testing.TB, q paging.Query) (ids []string, more bool) {
 	t.Helper()
-	rows, err := e.pages.Query(t.Context(), q, e.table)
+	rows, err := e.pages.Query(t.Context(), q, e.table, everyRow)
 	if err != nil {
 		t.Fatalf("%s: %s: %v", e.name, q.Where, err)
 	}

@@ -56,7 +56,7 @@ func TestPlanOfDecimals(t *testing.T) {
 // plan returns SQLite's query plan for a page.
 func (e *engine) plan(t *testing.T, q paging.Query) string {
 	t.Helper()
-	text, args, err := sqlpage.Statement(q, e.table, e.dialect)
+	text, args, err := sqlpage.Statement(q, e.table, everyRow, e.dialect)
 	if err != nil {
 		t.Fatal(err)
 	}

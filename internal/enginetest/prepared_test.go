@@ -104,7 +104,7 @@ func makeBench(t *testing.T, db *sql.DB) {
 
 func askBench(t *testing.T, pages *sqlpage.Pages, f paging.Filter) (ids []string) {
 	t.Helper()
-	rows, err := pages.Query(t.Context(), paging.Query{Where: f, Limit: 10}, benchTable)
+	rows, err := pages.Query(t.Context(), paging.Query{Where: f, Limit: 10}, benchTable, everyRow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestPagesWhileTheTableChanges(t *testing.T) {
 					// Each connection may refuse its statement once, because it was planned for the old
 					// table. The driver then prepares it again.
 					for range 8 {
-						rows, err := pages.Query(t.Context(), paging.Query{Where: paging.Gt("likes", 5), Limit: 10}, benchTable)
+						rows, err := pages.Query(t.Context(), paging.Query{Where: paging.Gt("likes", 5), Limit: 10}, benchTable, everyRow)
 						if err == nil {
 							rows.Close()
 						}

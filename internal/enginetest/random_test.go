@@ -19,7 +19,10 @@ var (
 	doubles  = numbers("-1e300", "-0.1", "0", "0.1", "5", "9007199254740993", "1e300")
 	booleans = []any{false, true}
 	dates    = []any{"0000-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.001Z", "9999-12-31T23:59:59.999Z"}
-	others   = []any{[]any{}, []any{json.Number("1")}, map[string]any{}, map[string]any{"er": "a"}}
+	days     = []any{"0000-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z", "9999-12-31T00:00:00.000Z"}
+	uuids    = []any{"00000000-0000-0000-0000-000000000000", "9fffffff-ffff-4fff-bfff-ffffffffffff", "a0000000-0000-4000-8000-000000000000",
+		"a0000000-0000-4000-8000-00000000000a", "ffffffff-ffff-ffff-ffff-ffffffffffff"}
+	others = []any{[]any{}, []any{json.Number("1")}, map[string]any{}, map[string]any{"er": "a"}}
 	// beyond are numbers that no item has, or that no database type holds.
 	beyond = numbers("5.5", "-5.5", "1e30", "-1e30", "9223372036854775808", "-9223372036854777856", "1e320", "-1e320", "1e-320", "10e-1", "1.0")
 )
@@ -34,7 +37,7 @@ func numbers(literals ...string) (values []any) {
 // valuesOf returns possible values of a property.
 var valuesOf = map[string][]any{
 	"name": texts, "text": texts, "count": counts, "integer": integers, "number": decimals, "double": doubles,
-	"flag": booleans, "at": dates,
+	"flag": booleans, "at": dates, "moment": dates, "day": days, "uuid": uuids,
 	"c_text": texts, "c_number": append(append([]any{}, integers...), decimals...), "c_flag": booleans, "c_deep.er": decimals,
 	"c_mixed": append(append(append(append([]any{}, texts...), doubles...), booleans...), others...),
 }
@@ -161,7 +164,11 @@ func (r random) operand(path string) any {
 	case 1:
 		return one(r, beyond)
 	case 2:
-		if path != "at" { // only a date
+		switch path {
+		case "at", "moment", "day": // only a date
+			return one(r, dates)
+		case "uuid": // a text of another form matches nothing
+		default:
 			return one(r, texts)
 		}
 	case 3:

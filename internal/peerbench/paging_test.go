@@ -49,6 +49,7 @@ var notesTable = sqlpage.Table{
 		"_id":   {Name: "id", Type: paging.String, NotNull: true},
 		"likes": {Name: "likes", Type: paging.Integer, NotNull: true},
 	},
+	SharedByAllTenants: true,
 }
 
 // notes holds the table, in the memory of the process, with the indexes that
@@ -174,5 +175,7 @@ func (p position) ours(t testing.TB) func() error {
 		}
 	}
 	pages := &sqlpage.Pages{DB: p.db, Dialect: sqlpage.SQLite}
-	return func() error { return p.read(pages.Query(context.Background(), q, notesTable)) }
+	return func() error {
+		return p.read(pages.Query(context.Background(), q, notesTable, sqlpage.Visible{AllIDs: true}))
+	}
 }

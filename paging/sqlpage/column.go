@@ -18,14 +18,27 @@ type column struct {
 
 func (c column) key() key {
 	k := key{expression: c.name, nullable: !c.NotNull}
-	if c.isText() {
+	if c.Storage == Enum && c.dialect == PostgreSQL {
+		k.expression = c.name + "::text" // an unknown label would be an error
+	}
+	switch {
+	case c.isText():
 		k.bytewise = bytewise(c.dialect)
+	case c.Type == paging.Date && c.Storage == 0:
+		// Clients see milliseconds, and a cursor has what they see. So rows of one
+		// millisecond must be in the order of the next key, not of the microseconds.
+		// Without AT TIME ZONE, PostgreSQL would refuse an index on the expression.
+		k.expression = "date_trunc('milliseconds', " + c.name + " AT TIME ZONE 'UTC')"
 	}
 	return k
 }
 
+// isText reports whether the column is compared as a text.
 func (c column) isText() bool {
-	return c.Type == paging.String || c.Type == paging.Date && c.dialect == SQLite
+	if c.dialect == PostgreSQL {
+		return c.Type == paging.String && c.Storage != UUID
+	}
+	return c.Type == paging.String || c.Type == paging.Date
 }
 
 // rank returns the rank of the column's type in a sort.
@@ -54,7 +67,7 @@ func (c column) condition(op paging.Op, value any, bind func(argument) string) s
 	if a, ok := c.argument(value); ok {
 		return c.key().String() + symbols[op] + bind(a)
 	}
-	if op == paging.OpEq || !c.hasType(value) {
+	if op == paging.OpEq || !c.hasType(value) || c.Storage == UUID {
 		return "FALSE"
 	}
 	n, _ := value.(json.Number) // a fraction, or outside int64
@@ -86,8 +99,8 @@ func (c column) in(s *statement, values []any) string {
 	return c.key().String() + " IN " + row(list)
 }
 
-func (c column) isNull() string { return c.name + " IS NULL" }
-func (c column) exists() string { return c.name + " IS NOT NULL" }
+func (c column) isNull() string { return c.key().expression + " IS NULL" }
+func (c column) exists() string { return c.key().expression + " IS NOT NULL" }
 func (c column) keys() []key    { return []key{c.key()} }
 
 func (c column) equal(s *statement, value any) []string {
@@ -140,13 +153,37 @@ func (c column) argument(value any) (a argument, ok bool) {
 	case json.Number:
 		return c.number(v)
 	case string:
-		if c.Type == paging.Date && c.dialect == PostgreSQL {
-			t, ok := parseDate(v)
-			return argument{t, "timestamptz"}, ok
-		}
-		return argument{v, "text"}, c.isText()
+		return c.text(v)
 	}
 	return argument{}, false
+}
+
+func (c column) text(v string) (a argument, ok bool) {
+	switch {
+	case c.Type == paging.Date:
+		t, ok := parseDate(v)
+		return c.date(t), ok
+	case c.Type != paging.String || c.Storage == UUID && !isUUID(v):
+		return argument{}, false
+	case c.Storage == UUID:
+		return argument{v, "uuid"}, true
+	}
+	return argument{v, "text"}, true
+}
+
+// date returns a date to compare the column with. PostgreSQL gets a time.Time, because
+// it cannot read a text of the year 0. The result must not depend on the session's time
+// zone. PostgreSQL compares date with timestamp, and uses an index for it.
+func (c column) date(t time.Time) argument {
+	switch {
+	case c.dialect == SQLite && c.Storage == Day && t.Equal(t.Truncate(24*time.Hour)):
+		return argument{t.Format(time.DateOnly), "text"} // it is before the other times of the day
+	case c.dialect == SQLite:
+		return argument{t.Format(paging.DateLayout), "text"}
+	case c.Storage == Milliseconds:
+		return argument{t, "timestamptz"}
+	}
+	return argument{t, "timestamptz AT TIME ZONE 'UTC'"}
 }
 
 func (c column) boolean(v bool) argument {
@@ -166,7 +203,7 @@ func (c column) number(n json.Number) (argument, bool) {
 		return argument{i, "bigint"}, ok
 	case c.Type != paging.Number:
 		return argument{}, false
-	case c.Double:
+	case c.Storage == Double:
 		return argument{asFloat64(n), "double precision"}, true
 	}
 	return driverNumber(c.dialect, n), true
@@ -197,8 +234,7 @@ func (c column) comparable(value any) error {
 	return nil
 }
 
-// parseDate reads a date in the form that filters have. Dates are bound as time.Time,
-// because PostgreSQL cannot read a text of the year 0.
+// parseDate reads a date in the form that filters have.
 func parseDate(text string) (time.Time, bool) {
 	t, err := time.Parse(paging.DateLayout, text)
 	return t, err == nil

@@ -3,7 +3,9 @@
 // like package mempage.
 //
 //	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.PostgreSQL} // once
-//	rows, err := pages.Query(ctx, q, table)
+//	ids, all := grant.IDs()                                       // of the caller's scope
+//	visible := sqlpage.Visible{Tenant: org, IDs: ids, AllIDs: all}
+//	rows, err := pages.Query(ctx, q, table, visible)
 //	… // scan them into notes
 //	notes, more := paging.Trim(notes, q.Limit)
 //
@@ -11,6 +13,15 @@
 //
 // The names in a statement are those of the Table, which the program writes. Values
 // from a request are always bound as arguments.
+//
+// # Tenants
+//
+// A Table names the property that holds the tenant, or says SharedByAllTenants. A
+// statement needs a Visible, which the program fills from the caller's credential. Its
+// conditions stand beside the filter and the cursor of the query and apply to each
+// part of the statement. So no argument of a client reaches another tenant's row, and
+// a program that forgets the tenant gets an error. A program that forgets the ids gets
+// no rows.
 //
 // # Depth
 //
@@ -41,25 +52,37 @@
 //
 // # What the tables must have
 //
-// The columns in PostgreSQL, by Type:
+// The columns in PostgreSQL, by Type, and those that need a Storage:
 //
-//   - String: text
+//   - String: text or varchar of any collation; uuid (UUID); an enum (Enum)
 //   - Integer: smallint, integer or bigint
-//   - Number: numeric without NaN, or double precision (Column.Double)
+//   - Number: numeric without NaN; double precision (Double)
 //   - Boolean: boolean
-//   - Date: timestamp(3) with time zone
+//   - Date: timestamp with time zone of any precision; timestamp(3) with time zone
+//     (Milliseconds); date (Day)
 //   - Any, a document: jsonb
 //
-// A unique index on _id serves pages only if it is COLLATE "C".
+// Texts are compared byte by byte, as COLLATE "C" does. So an index serves pages only
+// if it is COLLATE "C", like those of Indexes. Columns of uuid, numbers and booleans are
+// compared as they are, and an index on the columns alone serves them.
+//
+// Clients see milliseconds. A Date is therefore compared and sorted without the rest,
+// by an expression that Indexes knows. An index on the column alone serves it only with
+// Milliseconds. The rest cannot be in the cursor, because a client makes the cursor of
+// the item that it got. Cut a time before it is written to a client:
+// time.Time.Truncate(time.Millisecond).
+//
+// Columns of citext and of arrays are not supported: citext compares and sorts without
+// case, and a client with it. Give the list a view that casts citext to text.
 //
 // The tables in SQLite are STRICT, so that a column has values of one type. The
 // encoding is UTF-8. The columns, by Type:
 //
-//   - String: TEXT
+//   - String: TEXT of any collation, also for UUID and Enum
 //   - Integer: INTEGER
 //   - Number: INTEGER, REAL, or ANY that holds only numbers
 //   - Boolean: INTEGER that is 0 or 1
-//   - Date: TEXT like 2026-01-02T03:04:05.000Z
+//   - Date: TEXT like 2026-01-02T03:04:05.000Z; TEXT like 2026-01-02 (Day)
 //   - Any, a document: TEXT of valid JSON, or BLOB of JSONB
 //
 // An older table that is not STRICT also works if it holds no value that such columns
@@ -87,8 +110,8 @@
 // The package believes what a Table says of columns, types and NOT NULL. If rows hold
 // something else, pages may lack them, or the database refuses the statement.
 //
-// The package knows no org. Add the condition that rows belong to the caller's org
-// with Query.And. Without it every tenant gets the rows of all tenants.
+// The package believes the tenant and the ids of a Visible, too. Take them from the
+// principal that the Guard admitted, never from an argument of the request.
 //
 // # Compatibility
 //

@@ -19,12 +19,13 @@ func ExamplePages() {
 			"_id": {Name: "id", Type: paging.String, NotNull: true},
 			"org": {Name: "org", Type: paging.String, NotNull: true},
 		},
+		Tenant: "org",
 	}
 	db := sql.OpenDB(&database{}) // sql.Open("sqlite", "file:service.db")
 	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.SQLite}
 
-	q := paging.Query{Where: paging.Eq("org", "acme"), Limit: 2}
-	rows, err := pages.Query(context.Background(), q, table)
+	q := paging.Query{Limit: 2}
+	rows, err := pages.Query(context.Background(), q, table, sqlpage.Visible{Tenant: "acme", AllIDs: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -16,6 +16,7 @@ var messages = sqlpage.Table{
 		"likes": {Name: "likes", Type: paging.Integer, NotNull: true},
 		"c_tag": {Name: "body"}, // in a JSON document
 	},
+	Tenant: "org",
 }
 
 var schema = paging.Schema{
@@ -30,7 +31,8 @@ func ExampleStatement() {
 		fmt.Println(err)
 		return
 	}
-	text, args, err := sqlpage.Statement(q.And(paging.Eq("org", "acme")), messages, sqlpage.PostgreSQL)
+	visible := sqlpage.Visible{Tenant: "acme", IDs: []string{"m1", "m2"}} // or AllIDs
+	text, args, err := sqlpage.Statement(q, messages, visible, sqlpage.PostgreSQL)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,12 +40,12 @@ func ExampleStatement() {
 	fmt.Println(text)
 	fmt.Println(args)
 	// Output:
-	// SELECT r."id", r."body" FROM "messages" AS r WHERE (r."likes" >= $1::bigint AND r."org" COLLATE "C" = $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint
-	// [5 acme 3]
+	// SELECT r."id", r."body" FROM "messages" AS r WHERE r."org" COLLATE "C" = $1::text AND r."id" COLLATE "C" IN ($2::text, $3::text) AND r."likes" >= $4::bigint ORDER BY r."id" COLLATE "C" LIMIT 3
+	// [acme m1 m2 5]
 }
 
 func ExampleIndexes() {
-	indexes, err := sqlpage.Indexes(schema, messages, sqlpage.SQLite, "org")
+	indexes, err := sqlpage.Indexes(schema, messages, sqlpage.SQLite)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -55,4 +57,29 @@ func ExampleIndexes() {
 	// CREATE INDEX IF NOT EXISTS "messages_org__id" ON "messages" ("org" COLLATE BINARY, "id" COLLATE BINARY)
 	// CREATE INDEX IF NOT EXISTS "messages_org_likes__id" ON "messages" ("org" COLLATE BINARY, "likes", "id" COLLATE BINARY)
 	// CREATE INDEX IF NOT EXISTS "messages_org_likes_desc__id" ON "messages" ("org" COLLATE BINARY, "likes" DESC, "id" COLLATE BINARY)
+}
+
+func ExampleStorage() {
+	invoices := sqlpage.Table{
+		Name:   "invoices",
+		Object: "invoice", // the table has no column of it
+		Tenant: "tenant",
+		Select: []string{"id", "created_at"},
+		Properties: map[string]sqlpage.Column{
+			"_id":     {Name: "id", Type: paging.String, NotNull: true, Storage: sqlpage.UUID},
+			"tenant":  {Name: "tenant_id", Type: paging.String, NotNull: true, Storage: sqlpage.UUID},
+			"created": {Name: "created_at", Type: paging.Date, NotNull: true}, // timestamptz
+		},
+	}
+	visible := sqlpage.Visible{Tenant: "aaaaaaaa-0000-4000-8000-000000000001", AllIDs: true}
+	q := paging.Query{Where: paging.Or(paging.Eq("_id", "no uuid"), paging.Eq("object", "invoice")), Limit: 100}
+	text, _, err := sqlpage.Statement(q, invoices, visible, sqlpage.PostgreSQL)
+	fmt.Println(text, err)
+
+	byTime := paging.Schema{Properties: []paging.Property{{Path: "created", Type: paging.Date, Sort: true}}}
+	indexes, err := sqlpage.Indexes(byTime, invoices, sqlpage.PostgreSQL)
+	fmt.Println(indexes[1], err)
+	// Output:
+	// SELECT r."id", r."created_at" FROM "invoices" AS r WHERE r."tenant_id" = $1::uuid AND (FALSE OR 'invoice' COLLATE "C" = $2::text) ORDER BY r."id" LIMIT 101 <nil>
+	// CREATE INDEX IF NOT EXISTS "invoices_tenant_created__id" ON "invoices" ("tenant_id", date_trunc('milliseconds', "created_at" AT TIME ZONE 'UTC'), "id") <nil>
 }

@@ -22,12 +22,12 @@ func FuzzStatement(f *testing.F) {
 		}
 		q := paging.Query{Where: filter, Sort: sortKeys(sort), Skip: int(skip), Limit: 10}
 		for _, dialect := range dialects {
-			text, args, err := sqlpage.Statement(q, notes, dialect)
+			text, args, err := sqlpage.Statement(q, notes, acme, dialect)
 			if err != nil {
 				return
 			}
 			checkPlaceholders(t, text, args, dialect)
-			again, argsAgain, err := sqlpage.Statement(q, notes, dialect)
+			again, argsAgain, err := sqlpage.Statement(q, notes, acme, dialect)
 			if err != nil || again != text || !cmp.Equal(args, argsAgain) {
 				t.Fatalf("%s became\n%s\n%s", q.Where, text, again)
 			}

@@ -40,6 +40,14 @@ var golden = []struct{ name, where, sort string }{
 	{"boolean", `{"open":{"$gte":true}}`, ``},
 	{"boolean that is false", `{"open":false,"pinned":{"$ne":true}}`, ``},
 	{"date", `{"at":{"$gt":"2026-01-02T03:04:05.000Z"}}`, ``},
+	{"date of any precision", `{"moment":{"$lte":"2026-01-02T03:04:05.000Z"}}`, `{"moment":-1}`},
+	{"day", `{"day":"2026-01-02T00:00:00.000Z"}`, `{"day":1}`},
+	{"within a day", `{"day":{"$gte":"2026-01-02T03:04:05.000Z"},"$nor":[{"day":"2026-01-02T03:04:05.000Z"}]}`, ``},
+	{"uuid", `{"by":{"$gt":"0e984725-c51c-4bf4-9960-e1c80e27aba0"}}`, `{"by":-1}`},
+	{"enum", `{"state":{"$in":["open","x"]}}`, `{"state":-1}`},
+	{"uuid in", `{"by":{"$in":["0e984725-c51c-4bf4-9960-e1c80e27aba0","0E984725-C51C-4BF4-9960-E1C80E27ABA0",null,7]}}`, ``},
+	{"uuid that is none", `{"by":{"$lt":"x"},"$nor":[{"by":{"$gte":""}}]}`, ``},
+	{"keyset of uuid and date", `{"$or":[{"moment":{"$gt":"2026-01-02T03:04:05.000Z"}},{"moment":"2026-01-02T03:04:05.000Z","by":{"$gt":"0e984725-c51c-4bf4-9960-e1c80e27aba0"}},{"moment":"2026-01-02T03:04:05.000Z","by":"0e984725-c51c-4bf4-9960-e1c80e27aba0","_id":{"$gt":"n7"}}]}`, `{"moment":1,"by":1}`},
 	{"a text for an integer", `{"likes":{"$gt":"5"}}`, ``},
 	{"between integers", `{"likes":{"$gt":5.5},"rank":{"$gte":-5.5}}`, ``},
 	{"below what is between integers", `{"likes":{"$lt":5.5},"rank":{"$lte":-5.5}}`, ``},
@@ -91,7 +99,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
 			for _, g := range golden {
-				text, args, err := sqlpage.Statement(query(t, g.where, g.sort), notes, dialect)
+				text, args, err := sqlpage.Statement(query(t, g.where, g.sort), notes, acme, dialect)
 				if err != nil {
 					fmt.Fprintf(&got, "-- %s\n-- %v\n\n", g.name, err)
 					continue

@@ -14,10 +14,11 @@ import (
 // sorted by, one for each direction. A sort by several properties needs further
 // indexes of the same form.
 //
-// Pass in within the properties that every query compares with one value, such as the
-// org. They become the first columns of each index.
+// The tenant is the first column of each index. Pass in within further properties that
+// every query compares with one value. They follow the tenant.
 //
-// Indexes returns an error if the table is not valid or lacks a property.
+// Indexes returns an error if the table is not valid or lacks a property, or if the
+// schema sorts by a column that PostgreSQL cannot index.
 func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...string) ([]string, error) {
 	if !sqldialect.Known(dialect) {
 		return nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
@@ -32,6 +33,9 @@ func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...strin
 		}
 	}
 	var leading []paging.Key
+	if table.Tenant != "" {
+		leading = append(leading, paging.Key{Path: table.Tenant})
+	}
 	for _, path := range within {
 		leading = append(leading, paging.Key{Path: path})
 	}
@@ -56,6 +60,9 @@ func (t *Table) index(sort []paging.Key, d Dialect) (string, error) {
 		p, err := t.property(k.Path, "", d)
 		if err != nil {
 			return "", err
+		}
+		if c, ok := p.(column); ok && c.Storage == Enum && d == PostgreSQL {
+			return "", fmt.Errorf("sqlpage: PostgreSQL cannot index the order of %q, an enum", k.Path)
 		}
 		for _, key := range p.keys() {
 			elements = append(elements, key.String()+direction(d, key, k.Desc))

@@ -14,11 +14,14 @@ func TestIndexes(t *testing.T) {
 		{Path: "title", Type: paging.String, Sort: true, Null: true},
 		{Path: "c_b.c-d", Type: paging.Number, Sort: true},
 		{Path: "rank", Type: paging.Integer, Filter: true},
+		{Path: "moment", Type: paging.Date, Sort: true, Null: true},
+		{Path: "day", Type: paging.Date, Sort: true},
+		{Path: "by", Type: paging.String, Sort: true},
 		{Path: "price", Type: paging.Number, Sort: true, Hidden: true},
 	}}
 	for name, dialect := range dialects {
 		t.Run(name, func(t *testing.T) {
-			indexes, err := sqlpage.Indexes(schema, notes, dialect, "org")
+			indexes, err := sqlpage.Indexes(schema, notes, dialect, "open")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -28,11 +31,18 @@ func TestIndexes(t *testing.T) {
 	if _, err := sqlpage.Indexes(schema, notes, sqlpage.SQLite, "nosuch"); err == nil {
 		t.Error("a leading property that is not there was accepted")
 	}
+	schema.Properties = append(schema.Properties, paging.Property{Path: "state", Type: paging.String, Sort: true})
+	if _, err := sqlpage.Indexes(schema, notes, sqlpage.PostgreSQL); err == nil {
+		t.Error("an index on the texts of an enum was accepted")
+	}
+	if _, err := sqlpage.Indexes(schema, notes, sqlpage.SQLite); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestIndexNamesDiffer(t *testing.T) {
 	long := strings.Repeat("long", 9) + "."
-	table := sqlpage.Table{Name: "t", Select: []string{"a"}, Properties: map[string]sqlpage.Column{"_id": {Name: "a"}}}
+	table := sqlpage.Table{Name: "t", Select: []string{"a"}, Properties: map[string]sqlpage.Column{"_id": {Name: "a"}}, SharedByAllTenants: true}
 	schema := paging.Schema{}
 	for _, path := range []string{"a-b", "a_b", "a.b", long + long + "a", long + long + "b"} {
 		table.Properties[path] = sqlpage.Column{Name: "doc"}

@@ -16,7 +16,7 @@ import (
 func wide(n int) (sqlpage.Table, paging.Query) {
 	table := sqlpage.Table{Name: "t", Select: []string{"id"}, Properties: map[string]sqlpage.Column{
 		"_id": {Name: "id", Type: paging.String, NotNull: true},
-	}}
+	}, SharedByAllTenants: true}
 	q := paging.Query{Limit: 10}
 	var values []any
 	for i := range n {
@@ -49,7 +49,7 @@ func TestRangesAreBounded(t *testing.T) {
 		table.Properties[key.Path] = sqlpage.Column{Name: key.Path, Type: paging.Integer}
 	}
 	for name, dialect := range dialects {
-		text, args, err := sqlpage.Statement(q, table, dialect)
+		text, args, err := sqlpage.Statement(q, table, acme, dialect)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestLengthIsBounded(t *testing.T) {
 			t.Run(name+" in "+dialectName, func(t *testing.T) {
 				table, q := wide(tc.keys)
 				table.Properties[long] = sqlpage.Column{Name: "doc"}
-				text, args, err := sqlpage.Statement(q.And(filterOf(tc.conditions, tc.path)), table, dialect)
+				text, args, err := sqlpage.Statement(q.And(filterOf(tc.conditions, tc.path)), table, acme, dialect)
 				if strings.HasPrefix(name, "a filter that no") {
 					if !errors.Is(err, sqlpage.ErrTooLong) {
 						t.Errorf("%d bytes, %v", len(text), err)

@@ -23,13 +23,13 @@ type Pages struct {
 	kept *prepared.DB // for SQLite
 }
 
-// Query runs the Statement for the page of q. It returns the error of Statement or of
+// Query runs the Statement for the page of q among the visible rows. It returns the error of Statement or of
 // the driver. The caller must close the rows.
-func (p *Pages) Query(ctx context.Context, q paging.Query, table Table) (*sql.Rows, error) {
+func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible Visible) (*sql.Rows, error) {
 	if p.DB == nil {
 		return nil, errors.New("sqlpage: no database")
 	}
-	text, args, err := Statement(q, table, p.Dialect)
+	text, args, err := Statement(q, table, visible, p.Dialect)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func TestPagesPrepareInSQLiteAlone(t *testing.T) {
 		defer db.Close()
 		pages := &sqlpage.Pages{DB: db, Dialect: dialect}
 		for range 3 {
-			rows, err := pages.Query(t.Context(), paging.Query{Limit: 2}, messages)
+			rows, err := pages.Query(t.Context(), paging.Query{Limit: 2}, messages, acme)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +39,7 @@ func TestPagesThatCannotBe(t *testing.T) {
 		"no dialect":    {&sqlpage.Pages{DB: db}, messages},
 		"no table name": {&sqlpage.Pages{DB: db, Dialect: sqlpage.SQLite}, sqlpage.Table{}},
 	} {
-		rows, err := c.pages.Query(t.Context(), paging.Query{Limit: 2}, c.table)
+		rows, err := c.pages.Query(t.Context(), paging.Query{Limit: 2}, c.table, acme)
 		if err == nil {
 			rows.Close()
 		}

@@ -41,6 +41,10 @@ func (k key) String() string { return k.expression + k.bytewise }
 // property returns the SQL of the property at path. row is the prefix of the columns.
 // Without a prefix, SQLite reads a column that does not exist as a text.
 func (t *Table) property(path, row string, d Dialect) (propertySQL, error) {
+	if path == "object" && t.Object != "" {
+		constant := Column{Type: paging.String, NotNull: true}
+		return column{Column: constant, name: "'" + t.Object + "'", path: path, dialect: d}, nil
+	}
 	c, ok := t.Properties[path]
 	if !ok {
 		return nil, fmt.Errorf("sqlpage: table %s has no property %q", t.Name, path)

@@ -17,12 +17,15 @@ import (
 // follow the page: paging.Trim makes a page of them. If the sort does not contain
 // _id, _id is added at its end. The zero Query returns no rows.
 //
-// Statement returns an error if the table is not valid or lacks a property. It also
+// No query reaches a row outside of visible, whatever its filter, cursor and skip.
+//
+// Statement returns an error if the table is not valid or lacks a property, or if
+// visible has no tenant for a table of several. It also
 // returns an error for a text that no database accepts, because it is not UTF-8 or
 // contains NUL. The same holds for a text that is no date and is compared with a
 // date. If all properties of the schema are in the table, a query from Schema.Parse
 // fails only with ErrTooLong. Its filter then names hundreds of long document paths.
-func Statement(q paging.Query, table Table, dialect Dialect) (text string, args []any, err error) {
+func Statement(q paging.Query, table Table, visible Visible, dialect Dialect) (text string, args []any, err error) {
 	if !sqldialect.Known(dialect) {
 		return "", nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
 	}
@@ -36,7 +39,7 @@ func Statement(q paging.Query, table Table, dialect Dialect) (text string, args 
 	if s.err != nil {
 		return "", nil, s.err
 	}
-	text = s.page(q)
+	text = s.page(q, s.visible(visible))
 	if s.err != nil {
 		return "", nil, s.err
 	}
@@ -101,9 +104,9 @@ func (s *statement) bindOnce(a argument) string {
 	return s.placeholders[a]
 }
 
-func (s *statement) page(q paging.Query) string {
+func (s *statement) page(q paging.Query, visible string) string {
 	values, rest, resumed := q.Cursor()
-	where := s.filter(rest)
+	where := and(visible, s.filter(rest))
 	limit, skip := limitAndSkip(q)
 	if !resumed {
 		return s.single(where) + s.limit(limit, skip)
@@ -120,8 +123,11 @@ func (s *statement) page(q paging.Query) string {
 }
 
 func and(where, condition string) string {
-	if where == "TRUE" {
+	switch {
+	case where == "TRUE":
 		return condition
+	case condition == "TRUE":
+		return where
 	}
 	return where + " AND " + condition
 }
@@ -136,11 +142,20 @@ func limitAndSkip(q paging.Query) (limit, skip int64) {
 }
 
 func (s *statement) limit(limit, skip int64) string {
-	text := " LIMIT " + s.bind(argument{limit, "bigint"})
+	text := " LIMIT " + s.most(limit)
 	if skip > 0 {
 		text += " OFFSET " + s.bind(argument{skip, "bigint"})
 	}
 	return text
+}
+
+// most returns a number of rows. PostgreSQL reads it from the text. For a number that is
+// bound, it plans the statement again for each page, which takes as long as the page.
+func (s *statement) most(rows int64) string {
+	if s.dialect == PostgreSQL {
+		return strconv.FormatInt(rows, 10)
+	}
+	return s.bind(argument{rows, "bigint"})
 }
 
 // single returns a SELECT of all rows that match, in order.
@@ -165,7 +180,7 @@ func (s *statement) union(where string, ranges []indexRange, limit, skip int64) 
 		names[i] = quote("key " + strconv.Itoa(i+1))
 		columns += ", " + e + " AS " + names[i]
 	}
-	most := s.bind(argument{limit + min(skip, math.MaxInt32), "bigint"})
+	most := s.most(limit + min(skip, math.MaxInt32))
 	var text strings.Builder
 	text.WriteString("SELECT " + s.columns() + " FROM (")
 	for i, r := range ranges {

@@ -27,14 +27,22 @@ var notes = sqlpage.Table{
 		"likes":   {Name: "likes", Type: paging.Integer, NotNull: true},
 		"rank":    {Name: "rank", Type: paging.Integer},
 		"price":   {Name: "price", Type: paging.Number},
-		"weight":  {Name: "weight", Type: paging.Number, Double: true},
+		"weight":  {Name: "weight", Type: paging.Number, Storage: sqlpage.Double},
 		"open":    {Name: "is_open", Type: paging.Boolean},
 		"pinned":  {Name: "is_pinned", Type: paging.Boolean, NotNull: true},
-		"at":      {Name: "created_at", Type: paging.Date, NotNull: true},
+		"at":      {Name: "created_at", Type: paging.Date, NotNull: true, Storage: sqlpage.Milliseconds},
+		"moment":  {Name: "changed_at", Type: paging.Date},
+		"day":     {Name: "day", Type: paging.Date, Storage: sqlpage.Day},
+		"state":   {Name: "state", Type: paging.String, NotNull: true, Storage: sqlpage.Enum},
+		"by":      {Name: "author", Type: paging.String, Storage: sqlpage.UUID},
 		"c_a":     {Name: "doc"},
 		"c_b.c-d": {Name: "doc"},
 	},
+	Tenant: "org",
 }
+
+// acme is what a caller sees whose scope has all items of its org.
+var acme = sqlpage.Visible{Tenant: "acme", AllIDs: true}
 
 // query reads a where, and a sort in the form of the interface.
 func query(t *testing.T, where, sort string) paging.Query {
@@ -111,7 +119,7 @@ func TestSkip(t *testing.T) {
 	for _, where := range []string{`{}`, keyset} {
 		q := query(t, where, `{"likes":-1}`)
 		q.Skip = 30
-		text, args, err := sqlpage.Statement(q, notes, sqlpage.SQLite)
+		text, args, err := sqlpage.Statement(q, notes, acme, sqlpage.SQLite)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,23 +135,27 @@ func TestSkip(t *testing.T) {
 }
 
 func TestTheZeroQueryReadsNothing(t *testing.T) {
-	_, args, err := sqlpage.Statement(paging.Query{}, notes, sqlpage.PostgreSQL)
+	_, args, err := sqlpage.Statement(paging.Query{}, notes, acme, sqlpage.SQLite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]any{int64(0)}, args); diff != "" {
+	if diff := cmp.Diff([]any{"acme", int64(0)}, args); diff != "" {
 		t.Error(diff)
+	}
+	text, _, err := sqlpage.Statement(paging.Query{}, notes, acme, sqlpage.PostgreSQL)
+	if err != nil || !strings.HasSuffix(text, " LIMIT 0") {
+		t.Error(text, err)
 	}
 }
 
 // TestDocumentID has an _id inside a document. A filter may compare it with any type.
 func TestDocumentID(t *testing.T) {
-	table := sqlpage.Table{Name: "t", Select: []string{"doc"}, Properties: map[string]sqlpage.Column{"_id": {Name: "doc"}, "a": {Name: "doc"}}}
+	table := sqlpage.Table{Name: "t", Select: []string{"doc"}, Properties: map[string]sqlpage.Column{"_id": {Name: "doc"}, "a": {Name: "doc"}}, SharedByAllTenants: true}
 	for _, id := range []string{`"n7"`, `5`, `true`, `false`} {
 		q := query(t, `{"org":1,"$or":[{"a":{"$gt":"x"}},{"a":"x","_id":{"$gt":`+id+`}}]}`, `{"a":1}`)
 		table.Properties["org"] = sqlpage.Column{Name: "org", Type: paging.Integer}
 		for name, dialect := range dialects {
-			text, args, err := sqlpage.Statement(q, table, dialect)
+			text, args, err := sqlpage.Statement(q, table, acme, dialect)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -166,7 +178,7 @@ func TestWhatAServerAdds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for dialectName, dialect := range dialects {
-			text, args, err := sqlpage.Statement(paging.Query{Sort: sortKeys(tc.sort), Limit: 10}.And(f), notes, dialect)
+			text, args, err := sqlpage.Statement(paging.Query{Sort: sortKeys(tc.sort), Limit: 10}.And(f), notes, acme, dialect)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +195,7 @@ func TestInjection(t *testing.T) {
 	hostile := []string{`'; DROP TABLE notes; --`, `"`, `\`, `%`, `_`, `$1`, `?1`, `' OR '1'='1`, `{a,b}`, "/*", "é\u2028"}
 	clean := map[sqlpage.Dialect]string{}
 	for _, dialect := range dialects {
-		text, _, err := sqlpage.Statement(paging.Query{Where: valued("x"), Limit: 1}, notes, dialect)
+		text, _, err := sqlpage.Statement(paging.Query{Where: valued("x"), Limit: 1}, notes, acme, dialect)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +204,7 @@ func TestInjection(t *testing.T) {
 	for _, value := range hostile {
 		t.Run("P14 value "+value, func(t *testing.T) {
 			for _, dialect := range dialects {
-				text, args, err := sqlpage.Statement(paging.Query{Where: valued(value), Limit: 1}, notes, dialect)
+				text, args, err := sqlpage.Statement(paging.Query{Where: valued(value), Limit: 1}, notes, acme, dialect)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -210,7 +222,7 @@ func TestInjection(t *testing.T) {
 				{Where: paging.Null("c_a." + value), Limit: 1},
 				{Sort: []paging.Key{{Path: value}}, Limit: 1},
 			} {
-				if text, _, err := sqlpage.Statement(q, notes, sqlpage.PostgreSQL); err == nil {
+				if text, _, err := sqlpage.Statement(q, notes, acme, sqlpage.PostgreSQL); err == nil {
 					t.Errorf("became %s", text)
 				}
 			}
@@ -224,7 +236,7 @@ func valued(v string) paging.Filter {
 
 func TestRefused(t *testing.T) {
 	with := func(change func(*sqlpage.Table)) sqlpage.Table {
-		table := sqlpage.Table{Name: "t", Select: []string{"a"}, Properties: map[string]sqlpage.Column{"_id": {Name: "a", Type: paging.String}}}
+		table := sqlpage.Table{Name: "t", Select: []string{"a"}, Properties: map[string]sqlpage.Column{"_id": {Name: "a", Type: paging.String}}, SharedByAllTenants: true}
 		change(&table)
 		return table
 	}
@@ -245,11 +257,23 @@ func TestRefused(t *testing.T) {
 		"a type that is none":           property("b", sqlpage.Column{Name: "b", Type: 99}),
 		"an array in a document":        property("b[]", sqlpage.Column{Name: "b"}),
 		"a quote in a document's path":  property("b'", sqlpage.Column{Name: "b"}),
+		"a storage of another type":     property("b", sqlpage.Column{Name: "b", Type: paging.Integer, Storage: sqlpage.UUID}),
+		"a storage that is none":        property("b", sqlpage.Column{Name: "b", Type: paging.Date, Storage: 99}),
 		"an empty segment":              property("b..c", sqlpage.Column{Name: "b"}),
+		"an object with a quote":        with(func(t *sqlpage.Table) { t.Object = "a'" }),
+		"an object that has a column": with(func(t *sqlpage.Table) {
+			t.Object, t.Properties["object"] = "a", sqlpage.Column{Name: "object", Type: paging.String}
+		}),
+		"neither a tenant nor shared":  with(func(t *sqlpage.Table) { t.SharedByAllTenants = false }),
+		"a tenant and shared":          with(func(t *sqlpage.Table) { t.Tenant = "_id" }),
+		"a tenant that is no property": with(func(t *sqlpage.Table) { t.Tenant, t.SharedByAllTenants = "org", false }),
+		"a tenant in a document": with(func(t *sqlpage.Table) {
+			t.Tenant, t.SharedByAllTenants, t.Properties["org"] = "org", false, sqlpage.Column{Name: "doc"}
+		}),
 	}
 	for name, table := range tables {
 		t.Run(name, func(t *testing.T) {
-			if text, _, err := sqlpage.Statement(paging.Query{}, table, sqlpage.SQLite); err == nil {
+			if text, _, err := sqlpage.Statement(paging.Query{}, table, acme, sqlpage.SQLite); err == nil {
 				t.Error("Statement accepted it: ", text)
 			}
 			if indexes, err := sqlpage.Indexes(paging.Schema{}, table, sqlpage.SQLite); err == nil {
@@ -258,7 +282,7 @@ func TestRefused(t *testing.T) {
 		})
 	}
 	t.Run("not a column of 63 bytes", func(t *testing.T) {
-		if _, _, err := sqlpage.Statement(paging.Query{}, property("b", sqlpage.Column{Name: strings.Repeat("b", 63)}), sqlpage.SQLite); err != nil {
+		if _, _, err := sqlpage.Statement(paging.Query{}, property("b", sqlpage.Column{Name: strings.Repeat("b", 63)}), acme, sqlpage.SQLite); err != nil {
 			t.Error(err)
 		}
 	})
@@ -274,14 +298,14 @@ func TestRefused(t *testing.T) {
 	for name, f := range filters {
 		t.Run(name, func(t *testing.T) {
 			for _, dialect := range dialects {
-				if text, _, err := sqlpage.Statement(paging.Query{Where: f}, notes, dialect); err == nil {
+				if text, _, err := sqlpage.Statement(paging.Query{Where: f}, notes, acme, dialect); err == nil {
 					t.Error("accepted: ", text)
 				}
 			}
 		})
 	}
 	t.Run("no dialect", func(t *testing.T) {
-		if _, _, err := sqlpage.Statement(paging.Query{}, notes, 0); err == nil {
+		if _, _, err := sqlpage.Statement(paging.Query{}, notes, acme, 0); err == nil {
 			t.Error("Statement accepted it")
 		}
 		if _, err := sqlpage.Indexes(paging.Schema{}, notes, 3); err == nil {

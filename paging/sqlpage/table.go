@@ -7,7 +7,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Table says where the properties of a list's items are. In SQLite the table is
+// Table says where the properties of a list's items are, and which of them tells
+// whose item a row is. Set either Tenant or SharedByAllTenants. In SQLite the table is
 // STRICT. A Table must not be changed once used. Its names consist of letters, digits
 // and _. The statement quotes them: for PostgreSQL write them in lower case, unless
 // the table was created with quoted names.
@@ -15,6 +16,12 @@ type Table struct {
 	Name       string            // required: notes or public.notes
 	Select     []string          // columns to return; at least one
 	Properties map[string]Column // by path: all properties that filters and sorts may name; _id is required
+
+	// Object is the property object of each item, for a table without a column of it.
+	Object string
+
+	Tenant             string // path of the property that holds the tenant: a String with its own column
+	SharedByAllTenants bool   // every tenant sees every row
 }
 
 // Column is the column of a property. With the zero Type, paging.Any, the column is a
@@ -24,7 +31,7 @@ type Column struct {
 	Name    string // required
 	Type    paging.Type
 	NotNull bool // declared NOT NULL; without NotNull it may be NULL
-	Double  bool // a Number stored as a float64: double precision or REAL, without NaN
+	Storage Storage
 }
 
 // validate returns an error if the table is not valid.
@@ -48,10 +55,27 @@ func (t *Table) validate() error {
 	if _, ok := t.Properties["_id"]; !ok {
 		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
 	}
+	if _, ok := t.Properties["object"]; t.Object != "" && (ok || strings.Trim(t.Object, nameCharacters) != "") {
+		return fmt.Errorf("sqlpage: table %s: Object is no name, or object has a column", t.Name)
+	}
+	if err := t.validateTenant(); err != nil {
+		return err
+	}
 	for path, column := range t.Properties {
 		if err := column.validate(path); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (t *Table) validateTenant() error {
+	tenant, ok := t.Properties[t.Tenant]
+	switch {
+	case t.SharedByAllTenants == (t.Tenant != ""):
+		return fmt.Errorf("sqlpage: table %s: set either Tenant or SharedByAllTenants", t.Name)
+	case t.Tenant != "" && (!ok || tenant.Type != paging.String):
+		return fmt.Errorf("sqlpage: table %s: the tenant is no property of type String", t.Name)
 	}
 	return nil
 }
@@ -62,6 +86,8 @@ func (c Column) validate(path string) error {
 		return fmt.Errorf("sqlpage: %q: %q is no column name", path, c.Name)
 	case c.Type > paging.Date:
 		return fmt.Errorf("sqlpage: %q is of an unknown type", path)
+	case c.Storage != 0 && (c.Storage > Enum || c.Type != storedType[c.Storage]):
+		return fmt.Errorf("sqlpage: %q has a storage that its type has not", path)
 	case c.Type == paging.Any && !validPath(path):
 		return fmt.Errorf("sqlpage: %q is no path into a document", path)
 	}

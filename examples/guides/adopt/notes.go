@@ -20,12 +20,13 @@ var schema = paging.Schema{Object: "note", RefuseUnknown: true, Properties: []pa
 }}
 
 var noteTable = sqlpage.Table{
-	Name:   "note_items",
-	Select: []string{"id", "object", "title", "body"},
+	Name:   "notes",
+	Object: "note",
+	Tenant: "tenant",
+	Select: []string{"id", "title", "body"},
 	Properties: map[string]sqlpage.Column{
-		"_id":    {Name: "id", Type: paging.String, NotNull: true},
-		"object": {Name: "object", Type: paging.String, NotNull: true},
-		"tenant": {Name: "tenant", Type: paging.String, NotNull: true},
+		"_id":    {Name: "id", Type: paging.String, NotNull: true, Storage: sqlpage.UUID},
+		"tenant": {Name: "tenant_id", Type: paging.String, NotNull: true, Storage: sqlpage.UUID},
 		"title":  {Name: "title", Type: paging.String, NotNull: true},
 		"body":   {Name: "body", Type: paging.String, NotNull: true},
 	},
@@ -44,18 +45,16 @@ func (s *service) listNotes(_ http.ResponseWriter, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	own := q.And(paging.Eq("tenant", p.Org))
-	if ids, all := may.IDs(); !all {
-		own = own.And(paging.In("_id", ids...))
-	}
-	rows, err := s.pages.Query(r.Context(), own, noteTable)
-	page, err := collect(rows, err, func(n *note) []any { return []any{&n.ID, &n.Object, &n.Title, &n.Body} })
+	ids, all := may.IDs()
+	rows, err := s.pages.Query(r.Context(), q, noteTable, sqlpage.Visible{Tenant: p.Org, IDs: ids, AllIDs: all})
+	page, err := collect(rows, err, func(n *note) []any { return []any{&n.ID, &n.Title, &n.Body} })
 	if err != nil {
 		return nil, auth.Unavailable(err)
 	}
 	page, more := paging.Trim(page, q.Limit)
 	items := make([]json.RawMessage, len(page))
 	for i, n := range page {
+		n.Object = noteTable.Object
 		readable := may.Of(n.ID)
 		items[i], err = envelope.Select(n, func(path string) bool { return q.Wants(path) && readable(path) })
 		if err != nil {

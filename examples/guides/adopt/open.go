@@ -10,6 +10,7 @@ import (
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
 //go:embed tables.sql
@@ -18,8 +19,7 @@ var tables string
 //go:embed demo.sql
 var demo string
 
-var forSQLite = strings.NewReplacer("(tenant_id::text)", "tenant_id", "(id::text)", "id", "::text", "", ` COLLATE "C"`, "",
-	" uuid ", " TEXT ", " boolean ", " INTEGER ", " bigint ", " INTEGER ", "\n);", "\n) STRICT;")
+var forSQLite = strings.NewReplacer(" uuid ", " TEXT ", " boolean ", " INTEGER ", " bigint ", " INTEGER ", "\n);", "\n) STRICT;")
 
 // openDB opens PostgreSQL by its URL, or a file of SQLite.
 func openDB(source string) (*sql.DB, sqlstore.Dialect, error) {
@@ -32,12 +32,16 @@ func openDB(source string) (*sql.DB, sqlstore.Dialect, error) {
 	return db, sqlstore.SQLite, err
 }
 
-// createDemo creates the tables, with two tenants.
+// createDemo creates the tables and the indexes of lists, with two tenants.
 func createDemo(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect) error {
 	create := tables
 	if dialect == sqlstore.SQLite {
 		create = forSQLite.Replace(create)
 	}
-	_, err := db.ExecContext(ctx, create+demo)
+	indexes, err := sqlpage.Indexes(schema, noteTable, dialect)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, create+demo+strings.Join(indexes, ";\n"))
 	return err
 }

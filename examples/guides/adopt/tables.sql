@@ -38,12 +38,3 @@ CREATE TABLE notes (
 	title text NOT NULL,
 	body text NOT NULL
 );
-
--- Added for lists: items with the property object, and ids as texts, which filters compare.
-CREATE VIEW note_items AS
-	SELECT id::text AS id, 'note'::text AS object, tenant_id::text AS tenant, title, body FROM notes;
-
--- One index for each order of a page.
-CREATE INDEX notes_by_id ON notes ((tenant_id::text) COLLATE "C", (id::text) COLLATE "C");
-CREATE INDEX notes_by_title ON notes ((tenant_id::text) COLLATE "C", title COLLATE "C", (id::text) COLLATE "C");
-CREATE INDEX notes_by_title_down ON notes ((tenant_id::text) COLLATE "C", title COLLATE "C" DESC, (id::text) COLLATE "C");

@@ -34,15 +34,16 @@ var Table = sqlpage.Table{
 		"name":    {Name: "name", Type: paging.String, NotNull: true},
 		"email":   {Name: "email", Type: paging.String},
 	},
+	Tenant: "company",
 }
 
 // Indexes returns the statements of the indexes. With them, the last page costs as
 // much as the first. They are on the table below the view. They begin with the
-// company, because every query compares it.
+// company, because every statement compares it.
 func Indexes() ([]string, error) {
 	below := Table
 	below.Name = "users"
-	return sqlpage.Indexes(schema, below, sqlpage.SQLite, "company")
+	return sqlpage.Indexes(schema, below, sqlpage.SQLite)
 }
 
 type user struct {
@@ -64,14 +65,12 @@ func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		auth.Fail(w, r, err)
 		return
 	}
-	// After parsing, and with And: the caller's own filter can only narrow the list.
-	own := q.And(paging.Eq("company", p.Org))
-	if ids, all := may.IDs(); !all {
-		own = own.And(paging.In("_id", ids...))
-	}
+	// The caller's own filter, sort and cursor reach no other row.
+	ids, all := may.IDs()
+	visible := sqlpage.Visible{Tenant: p.Org, IDs: ids, AllIDs: all}
 	ctx, cancel := auth.TenantFrom(r.Context()).Bound(r.Context())
 	defer cancel()
-	page, more, err := u.page(ctx, own)
+	page, more, err := u.page(ctx, q, visible)
 	if err != nil {
 		auth.Fail(w, r, auth.Unavailable(fmt.Errorf("users: %w", err)))
 		return
@@ -88,8 +87,8 @@ func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	auth.Reply(w, r, envelope.List[json.RawMessage]{Data: items, HasMore: more})
 }
 
-func (u users) page(ctx context.Context, q paging.Query) (page []user, more bool, err error) {
-	rows, err := u.pages.Query(ctx, q, Table)
+func (u users) page(ctx context.Context, q paging.Query, visible sqlpage.Visible) (page []user, more bool, err error) {
+	rows, err := u.pages.Query(ctx, q, Table, visible)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,268 +1,300 @@
 -- everything
-SELECT r."id", r."doc" FROM "public"."notes" AS r ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- nothing
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE FALSE ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND FALSE ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- equal text
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."title" COLLATE "C" = $1::text ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"a", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" COLLATE "C" = $2::text ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a"}
 
 -- equal null
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."title" IS NULL ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" IS NULL ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- not equal
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT COALESCE(r."title" COLLATE "C" = $1::text, FALSE) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"a", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE(r."title" COLLATE "C" = $2::text, FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a"}
 
 -- not null
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT (r."title" IS NULL) ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT (r."title" IS NULL) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- greater
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."title" COLLATE "C" > $1::text ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"a", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" COLLATE "C" > $2::text ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a"}
 
 -- greater or equal
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."likes" >= $1::bigint ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{5, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."likes" >= $2::bigint ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", 5}
 
 -- less
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."price" < $1::numeric ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"5.25", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."price" < $2::numeric ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "5.25"}
 
 -- less or equal
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."weight" <= $1::double precision ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{+Inf, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."weight" <= $2::double precision ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", +Inf}
 
 -- equal number, whole
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."price" = $1::numeric ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"5.0", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."price" = $2::numeric ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "5.0"}
 
 -- less or equal, double
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."weight" <= $1::double precision ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{0.1, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."weight" <= $2::double precision ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", 0.1}
 
 -- in
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."title" IS NULL OR r."title" COLLATE "C" IN ($1::text, $2::text)) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint;
--- []interface {}{"a", "b", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."title" IS NULL OR r."title" COLLATE "C" IN ($2::text, $3::text)) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a", "b"}
 
 -- in, a text among integers
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."rank" IN ($1::bigint) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{1, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."rank" IN ($2::bigint) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", 1}
 
 -- in nothing
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE FALSE ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND FALSE ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- not in
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT COALESCE(r."likes" IN ($1::bigint, $2::bigint), FALSE) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint;
--- []interface {}{1, 2, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE(r."likes" IN ($2::bigint, $3::bigint), FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", 1, 2}
 
 -- exists
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."title" IS NOT NULL ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" IS NOT NULL ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- exists not
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT (r."title" IS NOT NULL) ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT (r."title" IS NOT NULL) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- not
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT COALESCE((r."likes" > $1::bigint AND r."likes" < $2::bigint), FALSE) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint;
--- []interface {}{5, 9, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE((r."likes" > $2::bigint AND r."likes" < $3::bigint), FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", 5, 9}
 
 -- and, or, nor
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."title" COLLATE "C" = $1::text AND (r."likes" = $2::bigint OR (r."likes" = $3::bigint AND r."rank" = $4::bigint)) AND NOT COALESCE((r."rank" = $5::bigint OR r."rank" = $6::bigint), FALSE)) ORDER BY r."id" COLLATE "C" LIMIT $7::bigint;
--- []interface {}{"a", 1, 2, 3, 1, 2, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."title" COLLATE "C" = $2::text AND (r."likes" = $3::bigint OR (r."likes" = $4::bigint AND r."rank" = $5::bigint)) AND NOT COALESCE((r."rank" = $6::bigint OR r."rank" = $7::bigint), FALSE)) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a", 1, 2, 3, 1, 2}
 
 -- boolean
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."is_open" >= $1::boolean ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{true, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."is_open" >= $2::boolean ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", true}
 
 -- boolean that is false
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."is_open" = $1::boolean AND NOT COALESCE(r."is_pinned" = $2::boolean, FALSE)) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint;
--- []interface {}{false, true, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."is_open" = $2::boolean AND NOT COALESCE(r."is_pinned" = $3::boolean, FALSE)) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", false, true}
 
 -- date
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."created_at" > $1::timestamptz ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."created_at" > $2::timestamptz ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)}
+
+-- date of any precision
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND date_trunc('milliseconds', r."changed_at" AT TIME ZONE 'UTC') <= $2::timestamptz AT TIME ZONE 'UTC' ORDER BY date_trunc('milliseconds', r."changed_at" AT TIME ZONE 'UTC') DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)}
+
+-- day
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."day" = $2::timestamptz AT TIME ZONE 'UTC' ORDER BY r."day" NULLS FIRST, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 0, 0, 0, 0, time.UTC)}
+
+-- within a day
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."day" >= $2::timestamptz AT TIME ZONE 'UTC' AND NOT COALESCE(r."day" = $3::timestamptz AT TIME ZONE 'UTC', FALSE)) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)}
+
+-- uuid
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."author" > $2::uuid ORDER BY r."author" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0"}
+
+-- enum
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."state"::text COLLATE "C" IN ($2::text, $3::text) ORDER BY r."state"::text COLLATE "C" DESC, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "open", "x"}
+
+-- uuid in
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."author" IS NULL OR r."author" IN ($2::uuid)) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "0e984725-c51c-4bf4-9960-e1c80e27aba0"}
+
+-- uuid that is none
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (FALSE AND NOT COALESCE(FALSE, FALSE)) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
+
+-- keyset of uuid and date
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (date_trunc('milliseconds', r."changed_at" AT TIME ZONE 'UTC'), r."author", r."id" COLLATE "C") > ($2::timestamptz AT TIME ZONE 'UTC', $3::uuid, $4::text) ORDER BY date_trunc('milliseconds', r."changed_at" AT TIME ZONE 'UTC') NULLS FIRST, r."author" NULLS FIRST, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), "0e984725-c51c-4bf4-9960-e1c80e27aba0", "n7"}
 
 -- a text for an integer
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE FALSE ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND FALSE ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- between integers
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" > $1::bigint AND r."rank" > $2::bigint) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint;
--- []interface {}{5, -6, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" > $2::bigint AND r."rank" > $3::bigint) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", 5, -6}
 
 -- below what is between integers
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" <= $1::bigint AND r."rank" <= $2::bigint) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint;
--- []interface {}{5, -6, 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" <= $2::bigint AND r."rank" <= $3::bigint) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", 5, -6}
 
 -- below all integers
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" IS NOT NULL AND FALSE) ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" IS NOT NULL AND FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- document equal text
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" = $1::text) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"x", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" = $2::text) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "x"}
 
 -- document equal number
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_b' -> 'c-d') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_b' -> 'c-d' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_b' -> 'c-d') WHEN 'number' THEN (r."doc" -> 'c_b' -> 'c-d')::numeric END) = $1::numeric) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"1.50", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_b' -> 'c-d') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_b' -> 'c-d' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_b' -> 'c-d') WHEN 'number' THEN (r."doc" -> 'c_b' -> 'c-d')::numeric END) = $2::numeric) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "1.50"}
 
 -- document null
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- document boolean
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (1, 2) ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (1, 2) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- document boolean below none
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE FALSE ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND FALSE ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- document boolean above one
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- document boolean of both
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (1, 2) ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (1, 2) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- document greater
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) > $1::numeric) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"5", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) > $2::numeric) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "5"}
 
 -- document not less
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE NOT COALESCE(((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" < $1::text), FALSE) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"x", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE(((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" < $2::text), FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "x"}
 
 -- document in
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IN ($1::numeric, $3::numeric)) OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IN ($2::text)))) ORDER BY r."id" COLLATE "C" LIMIT $4::bigint;
--- []interface {}{"1", "x", "2", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IN ($2::numeric, $4::numeric)) OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IN ($3::text)))) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "1", "x", "2"}
 
 -- document exists
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."doc" -> 'c_b' -> 'c-d') IS NOT NULL ORDER BY r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."doc" -> 'c_b' -> 'c-d') IS NOT NULL ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- sort
-SELECT r."id", r."doc" FROM "public"."notes" AS r ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."likes", r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."likes", r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- sort by a document
-SELECT r."id", r."doc" FROM "public"."notes" AS r ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" DESC, r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" DESC, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- sort by _id first
-SELECT r."id", r."doc" FROM "public"."notes" AS r ORDER BY r."id" COLLATE "C" DESC LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text ORDER BY r."id" COLLATE "C" DESC LIMIT 11;
+-- []interface {}{"acme"}
 
 -- keyset by _id
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."id" COLLATE "C" > $1::text ORDER BY r."id" COLLATE "C" LIMIT $2::bigint;
--- []interface {}{"n7", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."id" COLLATE "C" > $2::text ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "n7"}
 
 -- keyset of one direction
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes", r."id" COLLATE "C") > ($2::bigint, $3::text) ORDER BY r."likes", r."id" COLLATE "C" LIMIT $4::bigint;
--- []interface {}{"acme", 5, "n7", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."org" COLLATE "C" = $2::text AND (r."likes", r."id" COLLATE "C") > ($3::bigint, $4::text) ORDER BY r."likes", r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "acme", 5, "n7"}
 
 -- keyset of one direction down
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes", r."id" COLLATE "C") < ($1::bigint, $2::text) ORDER BY r."likes" DESC, r."id" COLLATE "C" DESC LIMIT $3::bigint;
--- []interface {}{5, "n7", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes", r."id" COLLATE "C") < ($2::bigint, $3::text) ORDER BY r."likes" DESC, r."id" COLLATE "C" DESC LIMIT 11;
+-- []interface {}{"acme", 5, "n7"}
 
 -- keyset of mixed directions
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."likes" < $2::bigint ORDER BY r."likes" DESC, r."id" COLLATE "C" LIMIT $4::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" = $2::bigint AND r."id" COLLATE "C" > $3::text) ORDER BY r."id" COLLATE "C" LIMIT $4::bigint) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT $5::bigint;
--- []interface {}{"acme", 5, "n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."org" COLLATE "C" = $2::text AND r."likes" < $3::bigint ORDER BY r."likes" DESC, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."org" COLLATE "C" = $2::text AND (r."likes" = $3::bigint AND r."id" COLLATE "C" > $4::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT 11;
+-- []interface {}{"acme", "acme", 5, "n7"}
 
 -- keyset from a null
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."title" IS NOT NULL ORDER BY r."title" COLLATE "C" NULLS FIRST, r."id" COLLATE "C" LIMIT $2::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE (r."title" IS NULL AND r."id" COLLATE "C" > $1::text) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint) AS part) AS r ORDER BY "key 1" NULLS FIRST, "key 2" LIMIT $3::bigint;
--- []interface {}{"n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" IS NOT NULL ORDER BY r."title" COLLATE "C" NULLS FIRST, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."title" IS NULL AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" NULLS FIRST, "key 2" LIMIT 11;
+-- []interface {}{"acme", "n7"}
 
 -- keyset down to null
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."title" COLLATE "C" < $1::text ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."title" IS NULL ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE (r."title" COLLATE "C" = $1::text AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT $4::bigint;
--- []interface {}{"a", "n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" COLLATE "C" < $2::text ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" IS NULL ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."title" COLLATE "C" = $2::text AND r."id" COLLATE "C" > $3::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT 11;
+-- []interface {}{"acme", "a", "n7"}
 
 -- keyset down to null, of one direction
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."title" COLLATE "C" < $1::text ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" DESC LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."title" IS NULL ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" DESC LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE (r."title" COLLATE "C" = $1::text AND r."id" COLLATE "C" < $2::text) ORDER BY r."id" COLLATE "C" DESC LIMIT $3::bigint) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" DESC LIMIT $4::bigint;
--- []interface {}{"a", "n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" COLLATE "C" < $2::text ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" DESC LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" IS NULL ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" DESC LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."title" COLLATE "C" = $2::text AND r."id" COLLATE "C" < $3::text) ORDER BY r."id" COLLATE "C" DESC LIMIT 11) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" DESC LIMIT 11;
+-- []interface {}{"acme", "a", "n7"}
 
 -- keyset of a document
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) > $1::numeric) ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C", r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) > 3 ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C", r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) = $1::numeric AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IS NULL AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint) AS part) AS r ORDER BY "key 1", "key 2", "key 3", "key 4" LIMIT $4::bigint;
--- []interface {}{"5", "n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) > $2::numeric) ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C", r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) > 3 ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C", r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) = $2::numeric AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IS NULL AND r."id" COLLATE "C" > $3::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1", "key 2", "key 3", "key 4" LIMIT 11;
+-- []interface {}{"acme", "5", "n7"}
 
 -- keyset of a document down
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" < $1::text) ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" DESC, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) < 4 ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" DESC, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" = $1::text AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint) AS part) AS r ORDER BY "key 1" DESC, "key 2" DESC, "key 3" DESC, "key 4" LIMIT $4::bigint;
--- []interface {}{"x", "n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" < $2::text) ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" DESC, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) < 4 ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" DESC, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" = $2::text AND r."id" COLLATE "C" > $3::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" DESC, "key 2" DESC, "key 3" DESC, "key 4" LIMIT 11;
+-- []interface {}{"acme", "x", "n7"}
 
 -- keyset with null not last
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", r."rank" AS "key 2", r."id" COLLATE "C" AS "key 3" FROM "public"."notes" AS r WHERE r."likes" > $1::bigint ORDER BY r."likes", r."rank" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", r."rank" AS "key 2", r."id" COLLATE "C" AS "key 3" FROM "public"."notes" AS r WHERE (r."likes" = $1::bigint AND r."rank" IS NULL AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint) AS part) AS r ORDER BY "key 1", "key 2" DESC NULLS LAST, "key 3" LIMIT $4::bigint;
--- []interface {}{5, "n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", r."rank" AS "key 2", r."id" COLLATE "C" AS "key 3" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."likes" > $2::bigint ORDER BY r."likes", r."rank" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", r."rank" AS "key 2", r."id" COLLATE "C" AS "key 3" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" = $2::bigint AND r."rank" IS NULL AND r."id" COLLATE "C" > $3::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1", "key 2" DESC NULLS LAST, "key 3" LIMIT 11;
+-- []interface {}{"acme", 5, "n7"}
 
 -- keyset of a text among integers
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE FALSE ORDER BY r."rank" NULLS FIRST, r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND FALSE ORDER BY r."rank" NULLS FIRST, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- keyset of a text among integers down
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."rank" IS NOT NULL ORDER BY r."rank" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $1::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."rank" IS NULL ORDER BY r."rank" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $1::bigint) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT $2::bigint;
--- []interface {}{11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."rank" IS NOT NULL ORDER BY r."rank" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."rank" IS NULL ORDER BY r."rank" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- keyset between integers
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."rank" > $1::bigint ORDER BY r."rank" NULLS FIRST, r."id" COLLATE "C" LIMIT $2::bigint) AS part) AS r ORDER BY "key 1" NULLS FIRST, "key 2" LIMIT $3::bigint;
--- []interface {}{5, 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."rank" > $2::bigint ORDER BY r."rank" NULLS FIRST, r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" NULLS FIRST, "key 2" LIMIT 11;
+-- []interface {}{"acme", 5}
 
 -- keyset after all texts
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."title" IS NULL ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $1::bigint) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT $2::bigint;
--- []interface {}{11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."title" COLLATE "C" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."title" IS NULL ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- keyset after all booleans
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE FALSE ORDER BY r."is_open" NULLS FIRST, r."id" COLLATE "C" LIMIT $1::bigint;
--- []interface {}{11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND FALSE ORDER BY r."is_open" NULLS FIRST, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- keyset after all booleans down
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."is_open" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."is_open" IS NOT NULL ORDER BY r."is_open" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $1::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."is_open" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."is_open" IS NULL ORDER BY r."is_open" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $1::bigint) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT $2::bigint;
--- []interface {}{11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."is_open" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."is_open" IS NOT NULL ORDER BY r."is_open" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."is_open" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."is_open" IS NULL ORDER BY r."is_open" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- keyset before all integers
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."rank" IS NOT NULL ORDER BY r."rank" NULLS FIRST, r."id" COLLATE "C" LIMIT $1::bigint) AS part) AS r ORDER BY "key 1" NULLS FIRST, "key 2" LIMIT $2::bigint;
--- []interface {}{11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."rank" IS NOT NULL ORDER BY r."rank" NULLS FIRST, r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" NULLS FIRST, "key 2" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- keyset before all integers down
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."rank" IS NULL ORDER BY r."rank" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $1::bigint) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT $2::bigint;
--- []interface {}{11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."rank" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."rank" IS NULL ORDER BY r."rank" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" DESC NULLS LAST, "key 2" LIMIT 11;
+-- []interface {}{"acme"}
 
 -- keyset of a document's null
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) > 0 ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C", r."id" COLLATE "C" LIMIT $2::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IS NULL AND r."id" COLLATE "C" > $1::text) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint) AS part) AS r ORDER BY "key 1", "key 2", "key 3", "key 4" LIMIT $3::bigint;
--- []interface {}{"n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) > 0 ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C", r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IS NULL AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1", "key 2", "key 3", "key 4" LIMIT 11;
+-- []interface {}{"acme", "n7"}
 
 -- keyset of a document's null down
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 3", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 4", r."id" COLLATE "C" AS "key 5" FROM "public"."notes" AS r WHERE r."likes" > $1::bigint ORDER BY r."likes", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" DESC, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 3", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 4", r."id" COLLATE "C" AS "key 5" FROM "public"."notes" AS r WHERE (r."likes" = $1::bigint AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IS NULL AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint) AS part) AS r ORDER BY "key 1", "key 2" DESC, "key 3" DESC, "key 4" DESC, "key 5" LIMIT $4::bigint;
--- []interface {}{5, "n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 3", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 4", r."id" COLLATE "C" AS "key 5" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."likes" > $2::bigint ORDER BY r."likes", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) DESC, (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" DESC, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."likes" AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 3", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 4", r."id" COLLATE "C" AS "key 5" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" = $2::bigint AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IS NULL AND r."id" COLLATE "C" > $3::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1", "key 2" DESC, "key 3" DESC, "key 4" DESC, "key 5" LIMIT 11;
+-- []interface {}{"acme", 5, "n7"}
 
 -- keyset of a document's boolean
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) > 1 ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C", r."id" COLLATE "C" LIMIT $2::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 1 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IS NULL AND r."id" COLLATE "C" > $1::text) ORDER BY r."id" COLLATE "C" LIMIT $2::bigint) AS part) AS r ORDER BY "key 1", "key 2", "key 3", "key 4" LIMIT $3::bigint;
--- []interface {}{"n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) > 1 ORDER BY (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END), (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C", r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) AS "key 1", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) AS "key 2", (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" AS "key 3", r."id" COLLATE "C" AS "key 4" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 1 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IS NULL AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1", "key 2", "key 3", "key 4" LIMIT 11;
+-- []interface {}{"acme", "n7"}
 
 -- keyset of a date down
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."created_at" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."created_at" < $1::timestamptz ORDER BY r."created_at" DESC, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."created_at" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE (r."created_at" = $1::timestamptz AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT $4::bigint;
--- []interface {}{time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), "n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."created_at" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."created_at" < $2::timestamptz ORDER BY r."created_at" DESC, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."created_at" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."created_at" = $2::timestamptz AND r."id" COLLATE "C" > $3::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT 11;
+-- []interface {}{"acme", time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC), "n7"}
 
 -- keyset of a boolean down
-SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."is_pinned" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."is_pinned" < $1::boolean ORDER BY r."is_pinned" DESC, r."id" COLLATE "C" LIMIT $3::bigint) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."is_pinned" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE (r."is_pinned" = $1::boolean AND r."id" COLLATE "C" > $2::text) ORDER BY r."id" COLLATE "C" LIMIT $3::bigint) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT $4::bigint;
--- []interface {}{true, "n7", 11, 11}
+SELECT r."id", r."doc" FROM (SELECT * FROM (SELECT r."id", r."doc", r."is_pinned" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."is_pinned" < $2::boolean ORDER BY r."is_pinned" DESC, r."id" COLLATE "C" LIMIT 11) AS part UNION ALL SELECT * FROM (SELECT r."id", r."doc", r."is_pinned" AS "key 1", r."id" COLLATE "C" AS "key 2" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."is_pinned" = $2::boolean AND r."id" COLLATE "C" > $3::text) ORDER BY r."id" COLLATE "C" LIMIT 11) AS part) AS r ORDER BY "key 1" DESC, "key 2" LIMIT 11;
+-- []interface {}{"acme", true, "n7"}
 
 -- not the keyset of this sort
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" > $1::bigint OR (r."likes" = $2::bigint AND r."id" COLLATE "C" > $3::text)) ORDER BY r."likes" DESC, r."id" COLLATE "C" LIMIT $4::bigint;
--- []interface {}{5, 5, "n7", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" > $2::bigint OR (r."likes" = $3::bigint AND r."id" COLLATE "C" > $4::text)) ORDER BY r."likes" DESC, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", 5, 5, "n7"}
 
 -- not the same value
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."likes" > $1::bigint OR (r."likes" = $2::bigint AND r."id" COLLATE "C" > $3::text)) ORDER BY r."likes", r."id" COLLATE "C" LIMIT $4::bigint;
--- []interface {}{5, 6, "n7", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" > $2::bigint OR (r."likes" = $3::bigint AND r."id" COLLATE "C" > $4::text)) ORDER BY r."likes", r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", 5, 6, "n7"}
 
 -- less, which is no keyset
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE (r."title" COLLATE "C" < $1::text OR (r."title" COLLATE "C" = $2::text AND r."id" COLLATE "C" > $3::text)) ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT $4::bigint;
--- []interface {}{"a", "a", "n7", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."title" COLLATE "C" < $2::text OR (r."title" COLLATE "C" = $3::text AND r."id" COLLATE "C" > $4::text)) ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a", "a", "n7"}
 

@@ -1,0 +1,453 @@
+package enginetest
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+// adopted is a table as adopters of PostgreSQL have it: keys are uuid, times have microseconds and
+// no text has the collation "C".
+var adopted = sqlpage.Table{
+	Name:   "adopted",
+	Select: []string{"id"},
+	Properties: map[string]sqlpage.Column{
+		"_id":    {Name: "id", Type: paging.String, NotNull: true, Storage: sqlpage.UUID},
+		"tenant": {Name: "tenant_id", Type: paging.String, NotNull: true, Storage: sqlpage.UUID},
+		"made":   {Name: "made", Type: paging.Date, NotNull: true},
+		"ended":  {Name: "ended", Type: paging.Date},
+		"due":    {Name: "due", Type: paging.Date, Storage: sqlpage.Day},
+		"by":     {Name: "by_id", Type: paging.String, Storage: sqlpage.UUID},
+		"title":  {Name: "title", Type: paging.String, NotNull: true},
+		"size":   {Name: "size", Type: paging.Integer},
+		"price":  {Name: "price", Type: paging.Number},
+		"state":  {Name: "state", Type: paging.String, Storage: sqlpage.Enum},
+	},
+	Object: "item",
+	Tenant: "tenant",
+}
+
+var adoptedSchema = func() paging.Schema {
+	s := paging.Schema{Object: "item"}
+	for _, path := range adoptedPaths {
+		s.Properties = append(s.Properties, paging.Property{Path: path, Type: adopted.Properties[path].Type, Filter: true, Sort: path != "state", Null: true})
+	}
+	return s
+}()
+
+var adoptedPaths = []string{"made", "ended", "due", "by", "title", "size", "price", "state"}
+
+// adoptedEngines returns all databases with an adopted table and its indexes. In PostgreSQL its
+// texts are in an order that is not bytewise.
+func adoptedEngines(t testing.TB) []*engine {
+	t.Helper()
+	all := []*engine{{name: "SQLite", db: sqlite(t), dialect: sqlpage.SQLite}, {name: "PostgreSQL", db: postgres(t), dialect: sqlpage.PostgreSQL}}
+	for _, e := range all {
+		create := `CREATE TABLE adopted (id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, made TEXT NOT NULL, ended TEXT, due TEXT, by_id TEXT,
+			title TEXT NOT NULL COLLATE NOCASE, size INTEGER, price ANY, state TEXT) STRICT`
+		if e.dialect == sqlpage.PostgreSQL {
+			// It stays, because statements of the pool that are prepared know it. Its labels are in no order.
+			e.exec(t, "DO $$ BEGIN CREATE TYPE adopted_state AS ENUM ('open', 'Closed', 'a', ''); EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+			create = `CREATE TABLE adopted (id uuid PRIMARY KEY, tenant_id uuid NOT NULL, made timestamptz NOT NULL, ended timestamptz(6), due date, by_id uuid,
+				title varchar(80) NOT NULL COLLATE "en-x-icu", size bigint, price numeric(30, 10), state adopted_state)`
+		}
+		e.exec(t, create)
+		t.Cleanup(func() { e.exec(t, "DROP TABLE adopted") })
+		e.table, e.pages = adopted, &sqlpage.Pages{DB: e.db, Dialect: e.dialect}
+		indexes, err := sqlpage.Indexes(adoptedSchema, adopted, e.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, index := range indexes {
+			e.exec(t, index)
+		}
+	}
+	return all
+}
+
+// adopt replaces the content of the table.
+func (e *engine) adopt(t testing.TB, items []item) {
+	t.Helper()
+	e.exec(t, "DELETE FROM adopted")
+	for _, i := range items {
+		args := []any{i["_id"], i["tenant"]}
+		for _, path := range adoptedPaths {
+			args = append(args, e.value(adopted.Properties[path], i[path]))
+		}
+		e.exec(t, "INSERT INTO adopted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", args...)
+	}
+}
+
+var tenants = []string{"11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"}
+
+// uuid is one of few if few is set.
+func (r random) uuid(few bool) string {
+	b := make([]byte, 16)
+	for i := range b {
+		b[i] = byte(r.IntN(256))
+	}
+	if few {
+		b = bytes.Repeat([]byte{one(r, []byte{0, 9, 0x9a, 0xa0, 0xff})}, 16)
+	}
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+var adoptedTimes = []any{"1969-12-31T23:59:59.999Z", "2026-01-02T00:00:00.000Z", "2026-01-02T03:04:05.000Z", "2026-01-02T03:04:05.001Z"}
+
+// adoptedValue returns a value that an item can have.
+func (r random) adoptedValue(path string) any {
+	switch path {
+	case "made", "ended":
+		return one(r, adoptedTimes)
+	case "due":
+		return one(r, days)
+	case "size":
+		return one(r, integers)
+	case "price":
+		return one(r, numbers("-1.5", "0", "0.1", "5", "12345678901"))
+	case "state":
+		return one(r, []any{"open", "Closed", "a", ""})
+	case "title":
+		return one(r, texts)
+	}
+	return r.uuid(true)
+}
+
+func (r random) adoptedItems(n int) (items []item) {
+	for range n {
+		i := item{"_id": r.uuid(false), "object": "item", "tenant": one(r, tenants)}
+		for _, path := range adoptedPaths {
+			if v := adopted.Properties[path]; v.NotNull || r.IntN(4) > 0 {
+				i[path] = r.adoptedValue(path)
+			}
+		}
+		items = append(items, i)
+	}
+	return items
+}
+
+// adoptedQuery returns a query with values that items can have.
+func (r random) adoptedQuery(items []item) paging.Query {
+	q := paging.Query{Sort: r.sort(append(adoptedPaths, "object")), Limit: 1 + r.IntN(40), Skip: max(r.IntN(9)-5, 0)}
+	for range r.IntN(3) {
+		path := one(r, append(adoptedPaths, "_id", "object"))
+		operand := one(r, items)[path]
+		if path == "object" {
+			operand = one(r, []any{"item", "items", "a"})
+		} else if path != "_id" && r.IntN(2) == 0 {
+			operand = r.adoptedValue(path)
+		}
+		operator := one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"})
+		if operand == nil {
+			operator = "$ne"
+		}
+		q.Where = one(r, []func(...paging.Filter) paging.Filter{paging.And, paging.Or})(q.Where, parsed(path, operator, operand))
+		if r.IntN(3) == 0 {
+			q.Where = paging.Not(q.Where)
+		}
+	}
+	if r.IntN(2) == 0 {
+		q = goOn(q, one(r, items))
+	}
+	return q
+}
+
+func (e *engine) visiblePage(t testing.TB, q paging.Query, visible sqlpage.Visible) (ids []string, more bool) {
+	t.Helper()
+	rows, err := e.pages.Query(t.Context(), q, e.table, visible)
+	if err != nil {
+		t.Fatalf("%s: where %s sort %v: %v", e.name, q.Where, q.Sort, err)
+	}
+	return paging.Trim(readIDs(t, rows), q.Limit)
+}
+
+func ofTenant(items []item, tenant string) []item {
+	return slices.DeleteFunc(slices.Clone(items), func(i item) bool { return i["tenant"] != tenant })
+}
+
+// TestAdoptedPages is P25 and P26 with the column types that adopters have: each page is that of
+// the tenant's items in memory.
+func TestAdoptedPages(t *testing.T) {
+	for _, e := range adoptedEngines(t) {
+		t.Run("P26 "+e.name, func(t *testing.T) {
+			for seed := range rounds(30) {
+				e.samePages(t, newRandom(seed))
+			}
+		})
+	}
+}
+
+// TestSessionsInAnotherTimeZone is TestAdoptedPages where the driver prepares nothing and the
+// session's time zone is not UTC.
+func TestSessionsInAnotherTimeZone(t *testing.T) {
+	e := adoptedEngines(t)[1]
+	zoned, err := sql.Open("pgx", started.server.source+"&default_query_exec_mode=exec&timezone=Asia/Kolkata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zoned.Close()
+	e.pages = &sqlpage.Pages{DB: zoned, Dialect: e.dialect}
+	for seed := range rounds(10) {
+		e.samePages(t, newRandom(seed))
+	}
+}
+
+// samePages compares random pages of random items.
+func (e *engine) samePages(t *testing.T, r random) {
+	t.Helper()
+	items := r.adoptedItems(60)
+	e.adopt(t, items)
+	for range 60 {
+		tenant, q := one(r, tenants), r.adoptedQuery(items)
+		want, wantMore := inMemory(ofTenant(items, tenant), q)
+		got, more := e.visiblePage(t, q, sqlpage.Visible{Tenant: tenant, AllIDs: true})
+		if diff := cmp.Diff(want, got); diff != "" || more != wantMore {
+			t.Fatalf("where %s sort %v skip %d limit %d: more %t\n%s", q.Where, q.Sort, q.Skip, q.Limit, more, diff)
+		}
+	}
+}
+
+// TestMicroseconds is P13 for times that differ only below the millisecond that a client sees: no
+// item is lost or repeated.
+func TestMicroseconds(t *testing.T) {
+	for _, e := range adoptedEngines(t) {
+		t.Run("P13 "+e.name, func(t *testing.T) {
+			r := newRandom(9)
+			items := r.adoptedItems(40)
+			for _, i := range items {
+				i["tenant"], i["made"] = tenants[0], one(r, adoptedTimes[2:])
+			}
+			e.adopt(t, items)
+			for _, desc := range []bool{false, true} {
+				whole := paging.Query{Sort: []paging.Key{{Path: "made", Desc: desc}}, Limit: len(items)}
+				want, _ := inMemory(items, whole)
+				var got []string
+				for q := (paging.Query{Sort: whole.Sort, Limit: 1}); len(got) <= len(want); {
+					page, more := e.visiblePage(t, q, sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
+					if got = append(got, page...); !more {
+						break
+					}
+					q = goOn(q, byID(items)[page[0]])
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("down %t:\n%s", desc, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestOrderOfUUIDs compares the order of uuid with that of the texts, byte by byte.
+func TestOrderOfUUIDs(t *testing.T) {
+	for _, e := range adoptedEngines(t) {
+		t.Run(e.name, func(t *testing.T) {
+			r := newRandom(1)
+			items := r.adoptedItems(1000)
+			e.adopt(t, items)
+			var want []string
+			for _, i := range ofTenant(items, tenants[0]) {
+				want = append(want, i.id())
+			}
+			slices.Sort(want)
+			got, _ := e.visiblePage(t, paging.Query{Limit: len(items)}, sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestMalformedUUIDs is P26: a text of another form matches nothing, and is no error.
+func TestMalformedUUIDs(t *testing.T) {
+	valid := "a0000000-0000-4000-8000-00000000000a"
+	malformed := []string{"", "x", "a", strings.ToUpper(valid), "{" + valid + "}", "urn:uuid:" + valid, strings.ReplaceAll(valid, "-", ""),
+		valid[:35], valid + "0", valid[:35] + "g", valid[:35] + "é", strings.Replace(valid, "-", "0", 1), "a-000000-0000-4000-8000-00000000000a", valid + " ", `'`}
+	for _, e := range adoptedEngines(t) {
+		r := newRandom(1)
+		items := r.adoptedItems(20)
+		for _, i := range items {
+			i["tenant"], i["by"] = tenants[0], valid
+		}
+		e.adopt(t, items)
+		visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+		for _, text := range malformed {
+			t.Run("P26 "+text+" in "+e.name, func(t *testing.T) {
+				for _, path := range []string{"_id", "by"} {
+					for _, operator := range []string{"$eq", "$gt", "$gte", "$lt", "$lte"} {
+						f := parsed(path, operator, text)
+						if ids, _ := e.visiblePage(t, paging.Query{Where: f, Limit: 30}, visible); ids != nil {
+							t.Errorf("%s matches %d", f, len(ids))
+						}
+						if ids, _ := e.visiblePage(t, paging.Query{Where: paging.Not(f), Limit: 30}, visible); len(ids) != 20 {
+							t.Errorf("not %s matches %d", f, len(ids))
+						}
+					}
+					if ids, _ := e.visiblePage(t, paging.Query{Where: parsed(path, "$in", []string{text, text}), Limit: 30}, visible); ids != nil {
+						t.Errorf("%d are in it", len(ids))
+					}
+					for _, desc := range []bool{false, true} {
+						q := goOn(paging.Query{Sort: []paging.Key{{Path: path, Desc: desc}}, Limit: 30}, item{"_id": text, "by": text})
+						if ids, _ := e.visiblePage(t, q, visible); ids != nil {
+							t.Errorf("%d follow it, sorted by %s, down %t", len(ids), path, desc)
+						}
+					}
+				}
+				if ids, _ := e.visiblePage(t, paging.Query{Limit: 30}, sqlpage.Visible{Tenant: tenants[0], IDs: []string{text}}); ids != nil {
+					t.Errorf("%d are visible", len(ids))
+				}
+				if _, err := e.pages.Query(t.Context(), paging.Query{Limit: 30}, e.table, sqlpage.Visible{Tenant: text, AllIDs: true}); err == nil {
+					t.Error("it is a tenant")
+				}
+			})
+		}
+	}
+}
+
+// TestNoValueFails is P26: no value that a request can have is refused by the database.
+func TestNoValueFails(t *testing.T) {
+	hostile := slices.Concat(texts, integers, decimals, doubles, booleans, beyond, dates, days, uuids, adoptedTimes, []any{nil, "infinity", "-infinity", "NaN", "now", "epoch",
+		"294277-01-01T00:00:00Z", "2026-02-30T00:00:00.000Z", "2026-01-02T03:04:05.000001Z", "2026-01-02", json.Number("1e400"), json.Number("-0"), strings.Repeat("9", 300), "\u0000"})
+	for _, e := range adoptedEngines(t) {
+		t.Run("P26 "+e.name, func(t *testing.T) {
+			r := newRandom(3)
+			e.adopt(t, r.adoptedItems(20))
+			for asked := 0; asked < 2000; {
+				where, sort := map[string]any{}, one(r, adoptedPaths)
+				for range 1 + r.IntN(3) {
+					where[one(r, append(adoptedPaths, "_id", "object"))] = map[string]any{one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"}): one(r, hostile)}
+				}
+				text, err := json.Marshal(where)
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw := url.Values{"where": {string(text)}, "sort": {fmt.Sprintf(`{"%s":%d}`, sort, one(r, []int{1, -1}))}}.Encode()
+				q, err := adoptedSchema.Parse(raw, func(path string) bool { return path != "object" })
+				if err != nil {
+					continue // 400
+				}
+				asked++
+				if r.IntN(2) == 0 {
+					if after, err := q.After(one(r, hostile), one(r, []any{"", "x", uuids[1]})); err == nil && adopted.Properties[sort].Type != paging.Date {
+						q = after
+					}
+				}
+				e.visiblePage(t, q, sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
+			}
+		})
+	}
+}
+
+// TestAdoptedIndexes has deep pages read the indexes of Indexes, and those on uuid an index that an
+// adopter has without them.
+func TestAdoptedIndexes(t *testing.T) {
+	visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+	last := item{"_id": tenants[1], "made": adoptedTimes[0], "by": tenants[0], "due": days[1], "title": "a", "size": integers[1], "price": integers[1]}
+	for _, e := range adoptedEngines(t) {
+		t.Run(e.name, func(t *testing.T) {
+			for path := range last {
+				for _, desc := range []bool{false, true} {
+					index := "adopted_tenant_" + path + map[bool]string{true: "_desc"}[desc] + "__id"
+					if path == "_id" {
+						index = "adopted_tenant__id"
+					}
+					e.readsIndex(t, goOn(paging.Query{Sort: []paging.Key{{Path: path, Desc: desc}}, Limit: 9}, last), visible, index)
+				}
+			}
+			e.exec(t, "DROP INDEX adopted_tenant__id")
+			e.exec(t, "CREATE INDEX plain ON adopted (tenant_id, id)")
+			e.readsIndex(t, goOn(paging.Query{Limit: 9}, last), visible, "plain")
+		})
+	}
+}
+
+// BenchmarkUUIDBesideHand is BenchmarkPageBesideHand for a table of 100 tenants with keys of uuid.
+func BenchmarkUUIDBesideHand(b *testing.B) {
+	if *rows == 0 {
+		b.Skip("without -rows")
+	}
+	for _, e := range adoptedEngines(b) {
+		if e.dialect == sqlpage.PostgreSQL {
+			e.exec(b, `INSERT INTO adopted SELECT gen_random_uuid(), lpad((i % 4)::text, 32, '0')::uuid, now() - i * interval '1 s', NULL, NULL, NULL, 't', i, NULL, NULL
+				FROM generate_series(1, $1::int) AS i`, *rows)
+			e.exec(b, "VACUUM ANALYZE adopted")
+		} else {
+			e.exec(b, `WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < $1), u AS (SELECT i, lower(hex(randomblob(16))) AS h FROM s)
+				INSERT INTO adopted SELECT substr(h,1,8)||'-'||substr(h,9,4)||'-'||substr(h,13,4)||'-'||substr(h,17,4)||'-'||substr(h,21), '00000000-0000-0000-0000-00000000000'||(i%4),
+				strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 - i, 'unixepoch'), NULL, NULL, NULL, 't', i, NULL, NULL FROM u`, *rows)
+			e.exec(b, "ANALYZE")
+		}
+		const tenant = "00000000-0000-0000-0000-000000000001"
+		visible := sqlpage.Visible{Tenant: tenant, AllIDs: true}
+		for _, path := range []string{"_id", "made"} {
+			for _, perCent := range []int{0, 50, 90} {
+				b.Run(fmt.Sprintf("%s/%s/%d %%", e.name, path, perCent), func(b *testing.B) {
+					e.uuidBesideHand(b, path, *rows/4*perCent/100, visible)
+				})
+			}
+		}
+	}
+}
+
+func (e *engine) uuidBesideHand(b *testing.B, path string, deep int, visible sqlpage.Visible) {
+	const limit = 100
+	q := paging.Query{Sort: []paging.Key{{Path: path}}, Limit: limit}
+	made := "made"
+	if e.dialect == sqlpage.PostgreSQL {
+		made = "date_trunc('milliseconds', made AT TIME ZONE 'UTC')"
+	}
+	order, key := "id", "id > $2"
+	if path == "made" {
+		order, key = made+", id", "("+made+", id) > ($4, $2)"
+	}
+	text, args := "SELECT id FROM adopted WHERE tenant_id = $1 ORDER BY "+order+" LIMIT $2", []any{visible.Tenant, limit + 1}
+	if deep > 0 {
+		var id string
+		var at any
+		if err := e.db.QueryRow("SELECT id, "+made+" FROM adopted WHERE tenant_id = $1 ORDER BY "+order+" LIMIT 1 OFFSET $2", visible.Tenant, deep).Scan(&id, &at); err != nil {
+			b.Fatal(err)
+		}
+		last := item{"_id": id, "made": at}
+		if t, ok := at.(time.Time); ok {
+			last["made"] = t.Format(paging.DateLayout)
+		}
+		q, args = goOn(q, last), []any{visible.Tenant, id, limit + 1}
+		if path == "made" {
+			args = []any{visible.Tenant, id, limit + 1, at}
+		}
+		text = "SELECT id FROM adopted WHERE tenant_id = $1 AND " + key + " ORDER BY " + order + " LIMIT $3"
+	}
+	byHand, err := e.db.Prepare(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer byHand.Close()
+	page := func(ids []string) {
+		if len(ids) != limit+1 {
+			b.Fatalf("%d rows", len(ids))
+		}
+	}
+	beside(b, func() {
+		rows, err := byHand.QueryContext(b.Context(), args...)
+		if err != nil {
+			b.Fatal(err)
+		}
+		page(readIDs(b, rows))
+	}, func() {
+		rows, err := e.pages.Query(b.Context(), q, e.table, visible)
+		if err != nil {
+			b.Fatal(err)
+		}
+		page(readIDs(b, rows))
+	})
+}

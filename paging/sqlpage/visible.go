@@ -1,0 +1,34 @@
+package sqlpage
+
+import (
+	"fmt"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// Visible says which rows a statement can return at most. The zero Visible makes no
+// statement for a table of several tenants. Without IDs and AllIDs no row is visible.
+//
+//	ids, all := grant.IDs() // a scope.Grant
+//	visible := sqlpage.Visible{Tenant: principal.Org, IDs: ids, AllIDs: all}
+type Visible struct {
+	Tenant string   // whose rows; required unless the table is SharedByAllTenants, which ignores it
+	IDs    []string // the only _ids of rows
+	AllIDs bool     // each _id of the tenant; IDs is ignored
+}
+
+// visible returns the condition for the rows that v allows.
+func (s *statement) visible(v Visible) string {
+	condition := "TRUE"
+	if !s.table.SharedByAllTenants {
+		condition = s.filter(paging.Eq(s.table.Tenant, v.Tenant))
+	}
+	// An error, not an empty page: the server names the tenant, not the client.
+	if condition == "FALSE" || v.Tenant == "" && !s.table.SharedByAllTenants {
+		s.check(fmt.Errorf("sqlpage: table %s: %q is no tenant", s.table.Name, v.Tenant))
+	}
+	if v.AllIDs {
+		return condition
+	}
+	return and(condition, s.filter(paging.In("_id", v.IDs...)))
+}
