@@ -39,22 +39,6 @@ func (n cookieName) validate() error {
 	return nil
 }
 
-// meets reports whether n for one org can be the name that o has for another.
-func (n cookieName) meets(o cookieName) bool {
-	before, after, perOrg := strings.Cut(string(n), orgMark)
-	oBefore, oAfter, oPerOrg := strings.Cut(string(o), orgMark)
-	switch {
-	case !perOrg && !oPerOrg:
-		return n == o
-	case !oPerOrg:
-		return o.meets(n)
-	case !perOrg:
-		return len(n) > len(oBefore)+len(oAfter) && strings.HasPrefix(string(n), oBefore) && strings.HasSuffix(string(n), oAfter)
-	}
-	return (strings.HasPrefix(before, oBefore) || strings.HasPrefix(oBefore, before)) &&
-		(strings.HasSuffix(after, oAfter) || strings.HasSuffix(oAfter, after))
-}
-
 // prefix returns the prefix of cookie names in requests and replies of t.
 func prefix(t *auth.Tenant) string {
 	if t.Loopback() {

@@ -53,6 +53,10 @@ type Manager struct {
 	// SameSite=Lax and the path /, so that no other host can set or read it (RFC
 	// 6265bis, section 4.1.3). Over plain http on a loopback BaseURL, cookies have
 	// neither the prefix nor Secure. Everywhere else they have both.
+	//
+	// No name should be another one with the Key of another org in it. With x-{org} and
+	// x-{org}-ticket, a login at the org a ends the session at the org a-ticket, in the
+	// same browser.
 	SessionCookie, TicketCookie, DeviceCookie string
 
 	// CrossOrigin decides which requests of browsers are cross-origin. If it is nil,
@@ -99,9 +103,7 @@ func (m *Manager) Validate() error {
 			problems = append(problems, fmt.Errorf("session: Manager.%s %w", field, err))
 		}
 	}
-	problem(session.meets(ticket) || session == device || ticket == device ||
-		m.DeviceKey != nil && (session.meets(device) || ticket.meets(device)),
-		"SessionCookie, TicketCookie and DeviceCookie must differ, whatever {org} stands for in each")
+	problem(session == ticket || session == device || ticket == device, "SessionCookie, TicketCookie and DeviceCookie must differ")
 	return errors.Join(problems...)
 }
 
