@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -87,6 +88,9 @@ func (j mintJob) work(t *testing.T) minted {
 					raw, _, err := minter.Permanent(t.Context(), token.Claims{Issuer: j.App, Subject: subjectOf(i), Audience: inAcme.Audience})
 					if errors.Is(err, token.ErrTooMany) {
 						break
+					}
+					if err != nil && strings.Contains(err.Error(), "changes with each attempt") {
+						continue // the machine is so busy that this call has met three rotations
 					}
 					if err != nil {
 						t.Error(err)
