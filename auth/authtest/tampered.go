@@ -1,0 +1,135 @@
+package authtest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// tampered is a directory that a suite changes. Its orgs never fail, because the Guard looks them
+// up before the mechanism runs.
+type tampered struct {
+	auth.Directory
+	other          string
+	calls          [3]atomic.Int64
+	down, hangs    atomic.Int32 // the kind of look-up, or none
+	accounts, apps atomic.Int32
+	roles          []string
+}
+
+// Kinds of look-ups.
+const (
+	apps int32 = iota
+	accounts
+	roles
+	none
+)
+
+var kindNames = [...]string{"apps", "accounts", "roles"}
+
+func (d *tampered) counts() (counts [3]int64) {
+	for kind := range counts {
+		counts[kind] = d.calls[kind].Load()
+	}
+	return counts
+}
+
+// States of the accounts and the apps.
+const (
+	asItIs int32 = iota
+	disabled
+	gone
+	roled // with roles that all callers share, as Directory allows
+)
+
+var states = map[string]int32{"disabled": disabled, "deleted": gone}
+
+var errDown = errors.New("authtest: the directory is down")
+
+func (d *tampered) answer(ctx context.Context, kind int32) error {
+	d.calls[kind].Add(1)
+	if d.hangs.Load() == kind {
+		select {
+		case <-ctx.Done():
+		case <-time.After(hung):
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d.down.Load() == kind {
+		return errDown
+	}
+	return nil
+}
+
+func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error) {
+	if err := d.answer(ctx, apps); err != nil {
+		return nil, err
+	}
+	app, err := d.Directory.App(ctx, clientKey)
+	switch state := d.apps.Load(); {
+	case err != nil || state == asItIs:
+		return app, err
+	case state == gone:
+		return nil, auth.ErrNotFound
+	}
+	changed := *app
+	changed.Disabled = true
+	return &changed, nil
+}
+
+// Account finds each account in the other org, too: ids are unique only within an org.
+func (d *tampered) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+	if err := d.answer(ctx, accounts); err != nil {
+		return nil, err
+	}
+	if org == d.other {
+		return &auth.Account{ID: id, Org: org}, nil
+	}
+	account, err := d.Directory.Account(ctx, org, id)
+	state := d.accounts.Load()
+	switch {
+	case err != nil || state == asItIs:
+		return account, err
+	case state == gone:
+		return nil, auth.ErrNotFound
+	}
+	changed := *account
+	changed.Disabled = state == disabled
+	if state == roled {
+		changed.Roles = d.roles
+	}
+	return &changed, nil
+}
+
+func (d *tampered) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+	if err := d.answer(ctx, roles); err != nil {
+		return nil, err
+	}
+	return d.Directory.Roles(ctx, org, names)
+}
+
+const rivalHeader = "X-Authtest-Rival"
+
+// rival is another mechanism of the same server.
+type rival struct{}
+
+func (rival) Presented(r *http.Request) auth.Presence {
+	if r.Header[rivalHeader] != nil {
+		return auth.Header
+	}
+	return auth.Absent
+}
+
+func (rival) Authenticate(_ context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return auth.Principal{Org: t.Org.Key(), Account: "rival", Caller: "rival", Mechanism: rival{}.name()}, nil
+}
+
+func (rival) name() string { return "authtest rival" }
+
+func (rival) Challenge(error) string { return "" }
