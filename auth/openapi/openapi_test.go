@@ -108,7 +108,7 @@ func TestGoldenDocument(t *testing.T) {
 		{Path: "secret", Type: paging.String, Filter: true, Sort: true, Hidden: true},
 	}}
 	document := &openapi.Document{
-		Mux: mux, Title: "Notes", Version: "1.0.0", Description: "A server of notes.", Org: "demo",
+		Mux: mux, Title: "Notes", Version: "1.0.0", Description: "A server of notes.", Contact: "https://example.net/help", Org: "demo",
 		Routes: map[string]openapi.Route{
 			"GET /notes":      {Summary: "List notes", List: list},
 			"GET /notes/{id}": {Summary: "Read a note", Object: list},
@@ -258,6 +258,23 @@ func TestGoTypes(t *testing.T) {
 			"inner":{"type":["object","null"],"additionalProperties":false,"required":["n"],"properties":{
 				"n":` + int64s + `,"flags":{"type":["array","null"],"items":{"type":"string"}}}},
 			"any":{"anyOf":[{"type":"string"},{"type":"number"},{"type":"boolean"},{"type":"array","items":{"type":"string"}},{"type":"object"}]}}}`},
+		"a Kind that takes one form of dates is a text of this form": {request: envelope.Form{{Path: "at", Kind: func(text string) (any, string) {
+			if _, err := time.Parse(`"`+paging.DateLayout+`"`, text); err != nil {
+				return nil, "must be a date"
+			}
+			return text, ""
+		}}}, want: `{"type":"object","additionalProperties":false,"properties":{"at":{"type":"string",
+			"pattern":"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$"}}}`},
+		"a Kind that takes dates in any zone is a date": {request: envelope.Form{{Path: "at", Kind: func(text string) (any, string) {
+			if _, err := time.Parse(`"`+time.RFC3339+`"`, text); err != nil {
+				return nil, "must be a date"
+			}
+			return text, ""
+		}}}, want: `{"type":"object","additionalProperties":false,"properties":{"at":{"type":"string","format":"date-time"}}}`},
+		"one of several bodies": {reply: openapi.AnyOf{openapi.ListOf{Schema: notes}, envelope.Result[bool]{}}, want: `{"anyOf":[
+			{"type":"object","required":["object","data","hasMore"],"properties":{"object":{"type":"string","const":"list"},
+				"data":{"type":"array","items":{"$ref":"#/components/schemas/c_note"}},"hasMore":{"type":"boolean"}}},
+			{"type":"object","required":["object","data"],"properties":{"object":{"type":"string","const":"result"},"data":{"type":"boolean"}}}]}`},
 		"a form of the whole body": {request: envelope.Form{{Kind: envelope.Object}}, want: `{"type":"object"}`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -124,7 +124,7 @@ func (m *maker) responses(method string, own Route) object {
 	switch {
 	case reply != nil:
 	case own.List != nil:
-		reply = listOf{own.List}
+		reply = ListOf{own.List}
 	case own.Object != nil:
 		reply = own.Object
 	}
