@@ -60,6 +60,10 @@ type Route struct {
 	Reply       any    // the body of a success
 	MediaType   string // of the reply; "": application/json
 
+	// BodyOptional says that a request without a body is accepted. envelope.Read and a Form
+	// refuse it.
+	BodyOptional bool
+
 	// List has the arguments of a list. Without a Reply, the reply is a list of its items.
 	List *paging.Schema
 

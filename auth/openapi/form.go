@@ -86,9 +86,3 @@ func kindSchema(k envelope.Kind) object {
 	}
 	return object{"anyOf": accepted}
 }
-
-// requiresBody reports whether a request without a body is refused.
-func requiresBody(body any) bool {
-	f, ok := body.(envelope.Form)
-	return !ok || formSchema(f)["required"] != nil
-}

@@ -314,6 +314,18 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+func TestABodyIsRequired(t *testing.T) {
+	mux := newMux()
+	handle(mux, "POST /notes", auth.Public)
+	form := envelope.Form{{Path: "text", Kind: envelope.String}}
+	for optional, route := range map[bool]openapi.Route{false: {Request: form}, true: {Request: form, BodyOptional: true}} {
+		d := described(t, mux, map[string]openapi.Route{"POST /notes": route})
+		if required := at(t, d, "paths", "/notes", "post", "requestBody", "required"); required != !optional {
+			t.Errorf("optional %t: required is %v", optional, required)
+		}
+	}
+}
+
 func TestTwoTypesOfOneName(t *testing.T) {
 	type note struct{ Other bool }
 	type Fault struct{ Mine bool }

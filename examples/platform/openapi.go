@@ -119,8 +119,8 @@ var (
 		"GET /apps/{key}":                          {Summary: "Read an app", Reply: appReply{}},
 		"PATCH /apps/{key}":                        {Summary: "Change an app", Request: appPatch, Reply: appReply{}},
 		"DELETE /apps/{key}":                       {Summary: "Delete an app", Reply: envelope.Result[bool]{}},
-		"POST /apps/{key}/keypair":                 {Summary: "Replace the key pair", Request: keyPairForm, Reply: appReply{}},
-		"POST /apps/{key}/secret":                  {Summary: "Replace the client secret", Request: rotationForm, Reply: envelope.Result[secretReply]{}},
+		"POST /apps/{key}/keypair":                 {Summary: "Replace the key pair", Request: keyPairForm, BodyOptional: true, Reply: appReply{}},
+		"POST /apps/{key}/secret":                  {Summary: "Replace the client secret", Request: rotationForm, BodyOptional: true, Reply: envelope.Result[secretReply]{}},
 		"POST /apps/{key}/tokens":                  {Summary: "Mint a token", Request: tokenBody, Reply: envelope.Result[mintReply]{}},
 		"DELETE /apps/{key}/tokens/{jti}":          {Summary: "Revoke a token", Reply: envelope.Result[bool]{}},
 		"GET /apps/{key}/subjects/{sub}/tokens":    ownList[tokenReply]("List the tokens of a subject", "token"),
@@ -144,7 +144,7 @@ var (
 
 	scriptRoutes = map[string]openapi.Route{
 		"GET /routes":               ownList[builtinReply]("List the scripts", "script"),
-		"POST /routes/{identifier}": {Summary: "Run a script", Request: anyArguments, Reply: envelope.Result[any]{}},
+		"POST /routes/{identifier}": {Summary: "Run a script", Request: anyArguments, BodyOptional: true, Reply: envelope.Result[any]{}},
 		"POST /sys/script_runner":   {Summary: "Run the script that the body names", Request: runnerBody, Reply: envelope.Result[any]{}},
 		"GET /views":                ownList[builtinReply]("List the views", "view"),
 		"GET /views/{name}": {
