@@ -70,5 +70,5 @@ func faultSchema() object {
 		"reason":  object{"type": "string"},
 		"path":    object{"type": "string", "description": "The argument or property that the fault is about."},
 		"faults":  object{"type": "array", "items": ref("schemas", "Fault")},
-	}, "object", "name", "code", "errCode", "status", "message", "faults")
+	}, []string{"object", "name", "code", "errCode", "status", "message", "faults"})
 }

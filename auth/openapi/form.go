@@ -17,7 +17,7 @@ func formSchema(f envelope.Form) object {
 
 // membersSchema describes the members whose paths begin with at. A form refuses all others.
 func membersSchema(f envelope.Form, at string) object {
-	properties, required := object{}, []string(nil)
+	properties, required := object{}, []string{}
 	for _, field := range f {
 		path, below := strings.CutPrefix(field.Path, at)
 		name, _, _ := strings.Cut(path, ".")
@@ -42,7 +42,7 @@ func membersSchema(f envelope.Form, at string) object {
 			required = append(required, name)
 		}
 	}
-	schema := membersOf(properties, required...)
+	schema := membersOf(properties, required)
 	schema["additionalProperties"] = false
 	return schema
 }

@@ -88,13 +88,16 @@ func (s schemas) of(body any, request bool) object {
 
 // listSchema is section 2.1 of the interface.
 func listSchema(item object) object {
-	data := object{"type": "array", "items": item}
-	return membersOf(object{"object": constant("list"), "data": data, "hasMore": object{"type": "boolean"}}, "object", "data", "hasMore")
+	return object{"type": "object", "required": []string{"object", "data", "hasMore"}, "properties": object{
+		"object":  object{"type": "string", "const": "list"},
+		"data":    object{"type": "array", "items": item},
+		"hasMore": object{"type": "boolean"},
+	}}
 }
 
 // resultSchema is section 2.2 of the interface.
 func resultSchema(data object) object {
-	return membersOf(object{"object": constant("result"), "data": data}, "object", "data")
+	return membersOf(object{"object": constant("result"), "data": data}, []string{"object", "data"})
 }
 
 var (
@@ -187,7 +190,7 @@ func nullable(schema object) object {
 // structure describes the members of a struct. A field hides those of the same name in embedded
 // structs, as in encoding/json.
 func (s schemas) structure(t goType) object {
-	properties, required := object{}, []string(nil)
+	properties, required := object{}, []string{}
 	seen := map[reflect.Type]bool{}
 	type level struct {
 		reflect.Type
@@ -224,13 +227,13 @@ func (s schemas) structure(t goType) object {
 		}
 	}
 	slices.Sort(required)
-	return membersOf(properties, required...)
+	return membersOf(properties, required)
 }
 
 // constant is a text that has one value.
 func constant(text string) object { return object{"type": "string", "const": text} }
 
-func membersOf(properties object, required ...string) object {
+func membersOf(properties object, required []string) object {
 	schema := object{"type": "object", "properties": properties}
 	if len(required) > 0 {
 		schema["required"] = required
