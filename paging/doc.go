@@ -24,6 +24,9 @@
 // Logic has two values: a negation matches every item that its filter does not
 // match. So $ne, $nin, $nor and $not match items without the property.
 //
+// $prefix is no operator of MongoDB. Parse replaces it by the range of $gte and $lt that
+// Prefix returns, so no back end meets it and an index serves it.
+//
 // A property may have values of several types, whatever the Schema says: a string in
 // one item, a number in another. A sort orders such values by type: null, booleans,
 // numbers, strings, then arrays and objects. Compare implements this order.

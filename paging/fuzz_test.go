@@ -19,6 +19,7 @@ func FuzzParse(f *testing.F) {
 		`connections.where={"access":4}&connections.limit=2&paths[]=connections.access`,
 		`where[]=1`, `where%5ba%5d=1`, `Where={}`, `.where={}`, `a.a.a.a.limit=1`, `limit=%zz`, `sort=c_likes&sort=`,
 		`where={"$or":[{"c_likes":null},{"c_sent":"2026-01-02T03:04:05Z"}]}`, `q=1&page=2`,
+		`sort={"_id":-1}&where={"_id":{"$prefix":"n"},"c_text":{"$prefix":"a"}}`,
 		`sort=c_likes&where={"$and":[{"c_text":"a"},{"$or":[{"c_likes":{"$gt":"x"}},{"$and":[{"c_likes":"x"},{"_id":{"$gt":"n"}}]}]}]}`,
 		`sort={"c_likes":-1}&where={"$and":[{"c_text":"a"},{"c_likes":null},{"_id":{"$gt":"n"}}]}`,
 	} {
@@ -175,7 +176,7 @@ func beyondBounds(err error) bool {
 func FuzzParseFilter(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":{"$gt":1,"$not":{"$in":[null,"x",1e5,-0.0]}},"$nor":[{"b":true},{}]}`,
-		`{"\u0061":"\ud83d\ude00"}`, `{"a":[1]}`, ` {} x`,
+		`{"\u0061":"\ud83d\ude00"}`, `{"a":[1]}`, ` {} x`, `{"a":{"$prefix":"\ud7ff"},"b":{"$not":{"$prefix":""}}}`,
 	} {
 		f.Add(seed)
 	}

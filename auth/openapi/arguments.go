@@ -136,9 +136,13 @@ func condition(t paging.Type, null bool) object {
 		value = nullable(value)
 	}
 	some := object{"type": "array", "items": value}
-	return object{"anyOf": []object{value, {"type": "object", "additionalProperties": false, "properties": object{
+	operators := object{
 		"$eq": value, "$ne": value, "$in": some, "$nin": some,
 		"$gt": bound, "$gte": bound, "$lt": bound, "$lte": bound,
 		"$exists": object{"type": "boolean"}, "$not": object{"type": "object"},
-	}}}}
+	}
+	if t == paging.String {
+		operators["$prefix"] = bound
+	}
+	return object{"anyOf": []object{value, {"type": "object", "additionalProperties": false, "properties": operators}}}
 }

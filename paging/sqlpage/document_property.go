@@ -70,10 +70,14 @@ func (d documentProperty) compare(s *statement, op paging.Op, value any) string 
 	return d.ranked(rankOf(value), symbols[op]+s.bind(d.argument(value)))
 }
 
-// ranked returns a condition on the number key or the text key. The condition on the
-// rank is redundant, but the rank is the first of the keys in the index.
+// ranked returns a condition on the number key or the text key. The conditions on the
+// keys before it are redundant, but these keys are before it in the index, too.
 func (d documentProperty) ranked(rank int, condition string) string {
-	return "(" + d.ranks(" = ", rank) + " AND " + d.keys()[keyIndex(rank)].String() + condition + ")"
+	before := d.ranks(" = ", rank) + " AND "
+	if rank == rankText {
+		before += d.number.String() + " IS NULL AND "
+	}
+	return "(" + before + d.keys()[keyIndex(rank)].String() + condition + ")"
 }
 
 // keyIndex returns the index of the key for values of a rank: the number key or the
