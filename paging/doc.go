@@ -47,6 +47,14 @@
 // holds for a filter of the caller that ends with such a condition: Query.Encode
 // then adds an empty condition after it.
 //
+// # Counting
+//
+// With count=true a caller asks how many items match where, if Schema.Count allows it. A
+// cursor in where is a condition like others: the total of a later page is that of the
+// rest. So clients ask on the first page, like package walk. A back end counts up to
+// Query.Count+1 items among those that the caller may see, within a time. It makes the
+// reply's total with Query.Total, and returns ErrSlowCount at the end of its time.
+//
 // # Limits
 //
 // A where has at most 8 KiB, 16 levels of objects and arrays, 256 conditions and

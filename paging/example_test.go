@@ -156,6 +156,22 @@ func ExampleParseFilter() {
 	// {"$nor":[{"$and":[{"name.last":{"$in":["King","Byron"]}},{"c_left":null}]}]}
 }
 
+func ExampleQuery_Total() {
+	schema := paging.Schema{Object: "c_note", Count: true, MaxTotal: 100}
+	q, err := schema.Parse("count=true&limit=2", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// A back end counts up to q.Count+1 items that match q.Where.
+	page, _ := json.Marshal(envelope.List[string]{Total: q.Total(7)})
+	more, _ := json.Marshal(envelope.List[string]{Total: q.Total(101)})
+	fmt.Printf("%s\n%s\n", page, more)
+	// Output:
+	// {"object":"list","data":[],"hasMore":false,"total":7}
+	// {"object":"list","data":[],"hasMore":false,"totalIsAtLeast":100}
+}
+
 func ExampleTrim() {
 	rows := []string{"a", "b", "c"} // SELECT … LIMIT 2 + 1
 	page, more := paging.Trim(rows, 2)

@@ -68,7 +68,7 @@ func FuzzParse(f *testing.F) {
 
 // hostileQueries are those of the attacks P01 to P10.
 var hostileQueries = []string{
-	`limit=0`, `limit=-1`, `limit=9223372036854775808`, `limit=1.0`, `limit=`, `limit=%2B5`, `limit=%D9%A5`, `limit=2000`,
+	`count=true`, `count=1`, `connections.count=true`, `Count=true`, `limit=0`, `limit=-1`, `limit=9223372036854775808`, `limit=1.0`, `limit=`, `limit=%2B5`, `limit=%D9%A5`, `limit=2000`,
 	`limit=1&limit=2`, `where={}&where={}`, `where[a]=1`, `where{=1`, `Where={}`, `connections[where]={}`, `paths=c_text`,
 	`skip=-1`, `skip=1000000000`, `where=%zz`, `where={};limit=1`, `where={"$and":[]}`, `where={"c_text":"\u0000"}`, `where=null`,
 	`where={"c_secret":{"$gt":""}}`, `sort=c_secret`, `sort=__proto__`, `sort={"a.$b":1}`, `sort={"c_sent":0}`, `sort={"c_sent":"1"}`,
@@ -89,20 +89,20 @@ func FuzzParseObject(f *testing.F) {
 			}
 			return
 		}
-		if q.Where.Op() != paging.OpAll || q.Sort != nil || q.Skip != 0 || q.Limit != 0 {
+		if q.Where.Op() != paging.OpAll || q.Sort != nil || q.Skip != 0 || q.Limit != 0 || q.Count != 0 {
 			t.Fatalf("%q became %+v", raw, q)
 		}
 		sent, err := url.ParseQuery(raw)
 		if err != nil {
 			t.Fatalf("%q was accepted: %v", raw, err)
 		}
-		for _, name := range []string{"where", "sort", "skip", "limit"} {
+		for _, name := range []string{"where", "sort", "skip", "limit", "count"} {
 			if sent.Has(name) {
 				t.Fatalf("%s of %q was passed over", name, raw)
 			}
 		}
 		for property, list := range q.Lists {
-			if list.Limit < 1 || list.Limit > 1000 || len(list.Sort) == 0 || !readable(property) {
+			if list.Count != 0 || list.Limit < 1 || list.Limit > 1000 || len(list.Sort) == 0 || !readable(property) {
 				t.Fatalf("%q asks for %+v of %s", raw, list, property)
 			}
 		}
@@ -150,6 +150,8 @@ func argumentKept(name string, values []string, read url.Values) bool {
 		return len(values) == 1 && err == nil && (f.String() == "{}" || read.Has(name))
 	case "sort", "limit":
 		return len(values) == 1 && read.Has(name)
+	case "count":
+		return len(values) == 1 && (values[0] == "false" || values[0] == "true" && read.Has(name))
 	case "skip":
 		return len(values) == 1 && (values[0] == "0" || read.Has(name))
 	case "paths[]":

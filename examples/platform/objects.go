@@ -273,7 +273,7 @@ func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Q
 	in := objects{schema: p.List, store: h.store}
 	ids, err := o.items(p.Path)
 	if err != nil || len(ids) == 0 {
-		return envelope.List[objectReply]{}, err
+		return envelope.List[objectReply]{Total: q.Total(0)}, err
 	}
 	return in.replies(r, q, sqlpage.Visible{Tenant: auth.From(r.Context()).Org, IDs: ids}, func(*object) view { return v })
 }
@@ -282,6 +282,9 @@ func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Q
 func (h objects) replies(r *http.Request, q paging.Query, visible sqlpage.Visible, views func(*object) view) (to envelope.List[objectReply], err error) {
 	page, more, err := h.store.page(r.Context(), visible, h.schema, q)
 	if err != nil {
+		return to, err
+	}
+	if to.Total, err = h.store.total(r.Context(), visible, h.schema, q); err != nil {
 		return to, err
 	}
 	to.HasMore = more

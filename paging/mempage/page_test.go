@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/mempage"
 )
@@ -104,6 +105,40 @@ func TestMatching(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestCount(t *testing.T) {
+	rows := []row{{"_id": "1", "a": 1}, {"_id": "2", "a": 2}, {"_id": "3", "a": 3}, {"_id": "4"}}
+	atLeastOne := paging.Query{Where: paging.Gte("a", 1)}
+	for name, tc := range map[string]struct {
+		query paging.Query
+		most  int
+		want  *envelope.Total
+	}{
+		"not asked for":             {atLeastOne, 0, nil},
+		"everything":                {paging.Query{}, 9, &envelope.Total{Items: 4}},
+		"what matches":              {atLeastOne, 9, &envelope.Total{Items: 3}},
+		"without skip and limit":    {paging.Query{Skip: 2, Limit: 1}, 9, &envelope.Total{Items: 4}},
+		"just as many as allowed":   {atLeastOne, 3, &envelope.Total{Items: 3}},
+		"one more than allowed":     {atLeastOne, 2, &envelope.Total{Items: 2, AtLeast: true}},
+		"nothing":                   {paging.Query{Where: paging.Or()}, 9, &envelope.Total{}},
+		"the rest behind a cursor":  {after(t, paging.Query{}, "2"), 9, &envelope.Total{Items: 2}},
+		"behind a cursor of a sort": {after(t, paging.Query{Sort: []paging.Key{{Path: "a", Desc: true}}}, json.Number("2"), "2"), 9, &envelope.Total{Items: 2}},
+	} {
+		tc.query.Count = tc.most
+		if diff := cmp.Diff(tc.want, mempage.Count(rows, tc.query, get)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+func after(t *testing.T, q paging.Query, values ...any) paging.Query {
+	t.Helper()
+	q, err := q.After(values...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
 }
 
 func TestOrder(t *testing.T) {

@@ -117,6 +117,27 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestGoldenCounts has the statements that count, which have the conditions of pages.
+func TestGoldenCounts(t *testing.T) {
+	some := sqlpage.Visible{Tenant: "acme", IDs: []string{"n1", "n2"}}
+	for name, dialect := range dialects {
+		var got strings.Builder
+		for _, where := range []string{`{}`, `{"title":{"$prefix":"a"},"likes":5}`, `{"_id":{"$gt":"n7"}}`} {
+			for _, visible := range []sqlpage.Visible{acme, some} {
+				q := query(t, where, `{"likes":-1}`)
+				q.Count, q.Skip = 10_000, 7
+				text, args, err := sqlpage.CountStatement(q, notes, visible, dialect)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkPlaceholders(t, text, args, dialect)
+				fmt.Fprintf(&got, "-- %s\n%s;\n-- %#v\n\n", where, text, args)
+			}
+		}
+		compareGolden(t, name+"_counts.sql", got.String())
+	}
+}
+
 func compareGolden(t *testing.T, file, got string) {
 	t.Helper()
 	file = filepath.Join("testdata", file)
