@@ -47,6 +47,9 @@
 // holds for a filter of the caller that ends with such a condition: Query.Encode
 // then adds an empty condition after it.
 //
+// Schema.NextLink makes a Link header with the cursor of the last item, for clients that
+// follow links.
+//
 // # Counting
 //
 // With count=true a caller asks how many items match where, if Schema.Count allows it. A

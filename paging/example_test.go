@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
@@ -170,6 +172,23 @@ func ExampleQuery_Total() {
 	// Output:
 	// {"object":"list","data":[],"hasMore":false,"total":7}
 	// {"object":"list","data":[],"hasMore":false,"totalIsAtLeast":100}
+}
+
+func ExampleSchema_NextLink() {
+	request := `limit=2&sort=c_likes` // r.URL.RawQuery
+	last := map[string]any{"_id": "n2", "c_likes": 7}
+
+	header := http.Header{} // of a page with hasMore true
+	if link := notes.NextLink("https://api.example.com/acme/v2/c_notes", request, func(path string) (any, bool) {
+		value, ok := last[path]
+		return value, ok
+	}); link != "" {
+		header.Set("Link", link)
+	}
+	text, _ := url.QueryUnescape(header.Get("Link"))
+	fmt.Println(text)
+	// Output:
+	// <https://api.example.com/acme/v2/c_notes?limit=2&sort=c_likes&where={"$or":[{"c_likes":{"$gt":7}},{"$and":[{"c_likes":7},{"_id":{"$gt":"n2"}}]}]}>; rel="next"
 }
 
 func ExampleTrim() {

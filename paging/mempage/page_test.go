@@ -6,7 +6,9 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -384,6 +386,53 @@ func TestWhatAServerAdds(t *testing.T) {
 		page, _ := mempage.Page(rows, paging.Query{Sort: sort, Limit: 10}.And(looks), get)
 		if len(page) != 1 || page[0].id != "b" {
 			t.Errorf("sorted by %v: %v", sort, page)
+		}
+	}
+}
+
+// TestLinksAreTheFullSort follows the links of pages to the end. Rows have values of several types.
+func TestLinksAreTheFullSort(t *testing.T) {
+	values := []any{nil, true, 5, 5.5, "5", `a"<b>&c=d`, "é", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	schema := paging.Schema{Properties: []paging.Property{{Path: "a", Type: paging.String, Filter: true, Sort: true}, {Path: "b", Type: paging.Integer, Filter: true, Sort: true}}}
+	r := rand.New(rand.NewPCG(1, 2))
+	var rows []row
+	for i := range 60 {
+		one := row{"_id": fmt.Sprintf("%02d+%%", i), "a": values[r.IntN(len(values))]}
+		if r.IntN(4) > 0 {
+			one["b"] = values[r.IntN(len(values))]
+		}
+		rows = append(rows, one)
+	}
+	for _, sort := range []string{`{}`, `{"_id":-1}`, `{"a":1}`, `{"a":-1,"b":1}`, `{"b":1,"a":-1,"_id":-1}`} {
+		for _, where := range []string{`{}`, `{"a":{"$not":{"$prefix":"a"}}}`} {
+			raw := url.Values{"sort": {sort}, "where": {where}, "limit": {"7"}}.Encode()
+			whole, err := schema.Parse(raw, func(string) bool { return true })
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole.Limit = len(rows)
+			want, _ := mempage.Page(rows, whole, get)
+			var got []row
+			for raw != "" {
+				q, err := schema.Parse(raw, func(string) bool { return true })
+				if err != nil {
+					t.Fatal(err)
+				}
+				page, more := mempage.Page(rows, q, get)
+				if got = append(got, page...); !more {
+					break
+				}
+				last := page[len(page)-1]
+				link := schema.NextLink("https://example.com/rows", raw, func(path string) (any, bool) { return get(last, path) })
+				u, err := url.Parse(strings.Trim(strings.TrimSuffix(link, `; rel="next"`), "<>"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw = u.RawQuery
+			}
+			if diff := cmp.Diff(ids(want), ids(got)); diff != "" {
+				t.Errorf("sort %s where %s:\n%s", sort, where, diff)
+			}
 		}
 	}
 }
