@@ -31,8 +31,8 @@ var arrows = map[string]string{
 	"token":    "internal/baseurl internal/clock internal/recent internal/redacted internal/strictjson scope " + jwt + " " + jose,
 
 	"paging":         "envelope internal/strictjson",
-	"paging/mempage": "paging",
-	"paging/sqlpage": "internal/prepared internal/sqldialect paging",
+	"paging/mempage": "envelope paging",
+	"paging/sqlpage": "envelope internal/prepared internal/sqldialect paging",
 	"paging/walk":    "envelope internal/strictjson paging",
 
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",

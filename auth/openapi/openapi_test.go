@@ -402,7 +402,7 @@ func TestPatterns(t *testing.T) {
 }
 
 func TestListArguments(t *testing.T) {
-	s := &paging.Schema{Object: "c_note", Default: 5, Max: 50, Properties: []paging.Property{
+	s := &paging.Schema{Object: "c_note", Default: 5, Max: 50, Count: true, Properties: []paging.Property{
 		{Path: "likes", Type: paging.Integer, Filter: true, Sort: true, Null: true},
 		{Path: "secret", Type: paging.String, Filter: true, Sort: true, Hidden: true},
 		{Path: "raw", Filter: true, Sort: true},
@@ -419,7 +419,7 @@ func TestListArguments(t *testing.T) {
 		return all
 	}
 	list := names("/notes")
-	if got, want := strings.Join(list[:9], " "), "paths[] limit skip sort where replies.limit replies.skip replies.sort replies.where"; got != want {
+	if got, want := strings.Join(list[:10], " "), "paths[] limit skip sort where count replies.limit replies.skip replies.sort replies.where"; got != want {
 		t.Errorf("a list has %s", got)
 	}
 	if one := names("/notes/{id}"); !slices.Equal(one[:3], []string{"id", "paths[]", "replies.limit"}) {
@@ -427,11 +427,24 @@ func TestListArguments(t *testing.T) {
 	}
 	all := func(string) bool { return true }
 	for _, name := range list {
-		sent := map[string]string{"limit": "1", "skip": "10000", "sort": `{"likes":-1}`, "where": `{"likes":{"$gte":5}}`, "paths[]": "likes"}
+		sent := map[string]string{"count": "true", "limit": "1", "skip": "10000", "sort": `{"likes":-1}`, "where": `{"likes":{"$gte":5}}`, "paths[]": "likes"}
 		last := name[strings.LastIndex(name, ".")+1:]
 		if _, err := s.Parse(url.Values{name: {sent[last]}}.Encode(), all); err != nil {
 			t.Errorf("%s is described, and refused: %v", name, err)
 		}
+	}
+	reply := func(s *paging.Schema) string {
+		mux := newMux()
+		handle(mux, "GET /notes", auth.Public)
+		d := described(t, mux, map[string]openapi.Route{"GET /notes": {List: s}})
+		properties := at(t, d, "paths", "/notes", "get", "responses", "200", "content", "application/json", "schema", "properties")
+		return strings.Join(slices.Sorted(maps.Keys(properties.(value))), " ")
+	}
+	if got := reply(s); got != "data hasMore object total totalIsAtLeast" {
+		t.Errorf("a list that is counted has %s", got)
+	}
+	if got := reply(&paging.Schema{}); got != "data hasMore object" {
+		t.Errorf("a list that is not counted has %s", got)
 	}
 	if _, err := s.Parse("skip=10001", all); err == nil {
 		t.Error("a larger skip than described is accepted")

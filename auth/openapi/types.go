@@ -75,7 +75,7 @@ func (s schemas) of(body any, request bool) object {
 	case *paging.Schema:
 		return s.item(body)
 	case ListOf:
-		return listSchema(s.item(body.Schema))
+		return listSchema(s.item(body.Schema), body.Schema.Count)
 	case AnyOf:
 		var forms []object
 		for _, form := range body {
@@ -87,12 +87,17 @@ func (s schemas) of(body any, request bool) object {
 }
 
 // listSchema is section 2.1 of the interface.
-func listSchema(item object) object {
-	return object{"type": "object", "required": []string{"object", "data", "hasMore"}, "properties": object{
+func listSchema(item object, counted bool) object {
+	properties := object{
 		"object":  object{"type": "string", "const": "list"},
 		"data":    object{"type": "array", "items": item},
 		"hasMore": object{"type": "boolean"},
-	}}
+	}
+	if counted {
+		properties["total"] = object{"type": "integer", "description": "Items on all pages."}
+		properties["totalIsAtLeast"] = object{"type": "integer", "description": "Instead of total, if counting stopped there."}
+	}
+	return membersOf(properties, []string{"object", "data", "hasMore"})
 }
 
 // resultSchema is section 2.2 of the interface.
@@ -114,7 +119,7 @@ func (s schemas) goType(t goType) object {
 		return object{"type": "string", "format": "date-time"}
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "List["):
 		data, _ := t.FieldByName("Data")
-		return listSchema(s.goType(goType{data.Type.Elem(), t.request}))
+		return listSchema(s.goType(goType{data.Type.Elem(), t.request}), false)
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "Result["):
 		data, _ := t.FieldByName("Data")
 		return resultSchema(s.value(goType{data.Type, t.request}, false))

@@ -219,7 +219,7 @@ func TestListsOfScriptsAndViews(t *testing.T) {
 		},
 		"/views": {
 			value{"_id": "message_token", "object": "view", "arguments": []any{}},
-			value{"_id": "messages", "object": "view", "arguments": []any{"paths[]", "limit", "where", "sort", "skip"}},
+			value{"_id": "messages", "object": "view", "arguments": []any{"paths[]", "limit", "where", "sort", "skip", "count"}},
 		},
 	} {
 		t.Run(path, func(t *testing.T) {

@@ -149,6 +149,9 @@ func (r random) adoptedQuery(items []item) paging.Query {
 			operand = r.adoptedValue(path)
 		}
 		operator := one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"})
+		if path == "title" || path == "state" {
+			operator = one(r, []string{operator, "$prefix"})
+		}
 		if operand == nil {
 			operator = "$ne"
 		}
@@ -325,7 +328,7 @@ func TestNoValueFails(t *testing.T) {
 			for asked := 0; asked < 2000; {
 				where, sort := map[string]any{}, one(r, adoptedPaths)
 				for range 1 + r.IntN(3) {
-					where[one(r, append(adoptedPaths, "_id", "object"))] = map[string]any{one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"}): one(r, hostile)}
+					where[one(r, append(adoptedPaths, "_id", "object"))] = map[string]any{one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$prefix"}): one(r, hostile)}
 				}
 				text, err := json.Marshal(where)
 				if err != nil {
@@ -368,6 +371,45 @@ func TestAdoptedIndexes(t *testing.T) {
 			e.exec(t, "CREATE INDEX plain ON adopted (tenant_id, id)")
 			e.readsIndex(t, goOn(paging.Query{Limit: 9}, last), visible, "plain")
 		})
+	}
+}
+
+// TestPrefixIndexes has a prefix read the range of an index on the text.
+func TestPrefixIndexes(t *testing.T) {
+	visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+	for _, e := range adoptedEngines(t) {
+		q := paging.Query{Where: paging.Prefix("title", "ab"), Sort: []paging.Key{{Path: "title"}}, Limit: 9}
+		e.readsIndex(t, q, visible, "adopted_tenant_title__id")
+		text, args, err := sqlpage.Statement(q, e.table, visible, e.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "title>? AND title<?"
+		if e.dialect == sqlpage.PostgreSQL {
+			want = "(title >= 'ab'::text) AND (title < 'ac'::text)"
+		}
+		if plan := e.explain(t, text, args); !strings.Contains(plan, want) {
+			t.Errorf("%s: no %s in\n%s", e.name, want, plan)
+		}
+	}
+}
+
+// TestPrefixIndexesOfDocuments is TestPrefixIndexes for a text in a document.
+func TestPrefixIndexesOfDocuments(t *testing.T) {
+	for _, e := range engines(t, "prefixed") {
+		q := paging.Query{Where: paging.Prefix("c_text", "ab"), Sort: []paging.Key{{Path: "c_text"}}, Limit: 9}
+		text, args, err := sqlpage.Statement(q, e.table, everyRow, e.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, want := e.explain(t, text, args), "prefixed_c_text_desc__id (<expr>=? AND <expr>=? AND <expr>>? AND <expr><?)"
+		if e.dialect == sqlpage.PostgreSQL {
+			_, plan, _ = strings.Cut(plan, "Index Cond: ")
+			want = "< 'ac'::text)"
+		}
+		if !strings.Contains(plan, want) {
+			t.Errorf("%s: no %s in\n%s", e.name, want, plan)
+		}
 	}
 }
 

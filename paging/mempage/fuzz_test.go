@@ -21,6 +21,9 @@ func FuzzFilter(f *testing.F) {
 	f.Add(`{"$nor":[{"a":true},{"$and":[{"b":{"$not":{"$lt":"é"}}}]}]}`, `{"a":false,"b":"e"}`)
 	f.Add(`{"a":{"$nin":[9007199254740993,-0.0]}}`, `{"a":9007199254740992}`)
 	f.Add(`{"a":{"$gte":1e5}}`, `{"a":123456}`)
+	f.Add(`{"a":{"$prefix":"é"},"b":{"$not":{"$prefix":""}}}`, `{"a":"ée","b":5}`)
+	f.Add(`{"a":{"$prefix":"x\ud7ff"}}`, `{"a":"x"}`)
+	f.Add(`{"a":{"$prefix":"x\udbff\udfff"}}`, `{"a":"y"}`)
 	f.Fuzz(func(t *testing.T, filter, properties string) {
 		parsed, err := paging.ParseFilter(filter)
 		if err != nil {
@@ -146,6 +149,9 @@ func operatorHolds(operator string, operand, value any, there bool) bool {
 	case "$in", "$nin":
 		in := slices.ContainsFunc(operand.([]any), func(v any) bool { return equal(value, v) })
 		return in == (operator == "$in")
+	case "$prefix":
+		s, ok := value.(string)
+		return ok && strings.HasPrefix(s, operand.(string))
 	case "$exists":
 		return there == operand.(bool)
 	case "$not":

@@ -34,6 +34,17 @@
 // Each range repeats the filter. If the statement would exceed 64 KiB, it gets one OR
 // condition instead. It then reads all rows that the rest of the filter matches.
 //
+// # Counting
+//
+// A handler that sends a total adds one line. It does nothing unless the caller asks, and
+// the schema must allow that:
+//
+//	page.Total, err = pages.Count(ctx, q, table, visible)
+//
+// A count reads every visible row that the filter looks at, up to 10,001 that match. For
+// filters that match few rows of many, it takes as long as reading them all. So it ends
+// after CountTime. pgx closes the connection of a statement whose context has ended.
+//
 // # Prepared statements
 //
 // In SQLite, Pages keeps the statements prepared that were run last. It keeps up to

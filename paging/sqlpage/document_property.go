@@ -70,10 +70,15 @@ func (d documentProperty) compare(s *statement, op paging.Op, value any) string 
 	return d.ranked(rankOf(value), symbols[op]+s.bind(d.argument(value)))
 }
 
-// ranked returns a condition on the number key or the text key. The condition on the
-// rank is redundant, but the rank is the first of the keys in the index.
+// ranked returns a condition on the number key or the text key. The conditions on other
+// keys are redundant, but these keys are before it in the index. The last one comes last,
+// because a scan then seldom reads it.
 func (d documentProperty) ranked(rank int, condition string) string {
-	return "(" + d.ranks(" = ", rank) + " AND " + d.keys()[keyIndex(rank)].String() + condition + ")"
+	text := d.ranks(" = ", rank) + " AND " + d.keys()[keyIndex(rank)].String() + condition
+	if rank == rankText {
+		text += " AND " + d.number.String() + " IS NULL"
+	}
+	return "(" + text + ")"
 }
 
 // keyIndex returns the index of the key for values of a rank: the number key or the

@@ -26,20 +26,33 @@ import (
 // date. If all properties of the schema are in the table, a query from Schema.Parse
 // fails only with ErrTooLong. Its filter then names hundreds of long document paths.
 func Statement(q paging.Query, table Table, visible Visible, dialect Dialect) (text string, args []any, err error) {
+	return compile(q, &table, visible, dialect, (*statement).page)
+}
+
+// CountStatement returns a SELECT of how many visible rows match the filter of q, and its
+// arguments in order. It counts to q.Count+1 at most. A cursor is a condition like others
+// here, so a page after the first counts the rest. The errors are those of Statement.
+func CountStatement(q paging.Query, table Table, visible Visible, dialect Dialect) (text string, args []any, err error) {
+	q.Sort = nil
+	return compile(q, &table, visible, dialect, (*statement).count)
+}
+
+func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
+	write func(s *statement, q paging.Query, visible string) string) (text string, args []any, err error) {
 	if !sqldialect.Known(dialect) {
 		return "", nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
 	}
 	if err := table.validate(); err != nil {
 		return "", nil, err
 	}
-	s := &statement{table: &table, dialect: dialect, sort: q.Order(), placeholders: map[argument]string{}}
+	s := &statement{table: table, dialect: dialect, sort: q.Order(), placeholders: map[argument]string{}}
 	for _, key := range s.sort {
 		s.sortProperties = append(s.sortProperties, s.property(key.Path))
 	}
 	if s.err != nil {
 		return "", nil, s.err
 	}
-	text = s.page(q, s.visible(visible))
+	text = write(s, q, s.visible(visible))
 	if s.err != nil {
 		return "", nil, s.err
 	}
@@ -120,6 +133,12 @@ func (s *statement) page(q paging.Query, visible string) string {
 		return s.single(and(where, anyOf(ranges))) + s.limit(limit, skip)
 	}
 	return s.union(where, ranges, limit, skip)
+}
+
+func (s *statement) count(q paging.Query, visible string) string {
+	from := s.from(and(visible, s.filter(q.Where)))
+	most, _ := limitAndSkip(paging.Query{Limit: q.Count})
+	return "SELECT count(*) FROM (SELECT 1" + from + s.limit(most, 0) + ") AS counted"
 }
 
 func and(where, condition string) string {

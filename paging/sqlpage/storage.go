@@ -12,8 +12,8 @@ const (
 	Double Storage = iota + 1
 	// UUID is a String stored as uuid, in SQLite as TEXT. Its texts have one form: 36
 	// characters in lower case. A text of another form matches nothing, whatever the
-	// operator, and never reaches the database. The order is that of the texts, byte by
-	// byte.
+	// operator, and never reaches the database. So $prefix finds nothing by a part of a
+	// uuid. The order is that of the texts, byte by byte.
 	UUID
 	// Milliseconds is a Date stored without parts of a millisecond: timestamp(3) with
 	// time zone. An index on the column alone then serves a sort. Rows with parts of a

@@ -70,6 +70,22 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT (r."title" IS NOT NULL) ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme"}
 
+-- prefix
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."title" COLLATE "C" >= $2::text AND r."title" COLLATE "C" < $3::text) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a_%", "a_&"}
+
+-- not a prefix
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE(r."title" COLLATE "C" >= $2::text, FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "\U0010ffff"}
+
+-- prefix of an enum
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."state"::text COLLATE "C" >= $2::text AND r."state"::text COLLATE "C" < $3::text) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "op", "oq"}
+
+-- prefix of a uuid
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (FALSE AND FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
+
 -- not
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE((r."likes" > $2::bigint AND r."likes" < $3::bigint), FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme", 5, 9}
@@ -139,7 +155,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1
 -- []interface {}{"acme"}
 
 -- document equal text
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" = $2::text) ORDER BY r."id" COLLATE "C" LIMIT 11;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" = $2::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL) ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme", "x"}
 
 -- document equal number
@@ -170,12 +186,16 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) > $2::numeric) ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme", "5"}
 
+-- document prefix
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" >= $2::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL) AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" < $3::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL)) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "x", "y"}
+
 -- document not less
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE(((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" < $2::text), FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE(((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" < $2::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL), FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme", "x"}
 
 -- document in
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IN ($2::numeric, $4::numeric)) OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IN ($3::text)))) ORDER BY r."id" COLLATE "C" LIMIT 11;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IN ($2::numeric, $4::numeric)) OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IN ($3::text) AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL))) ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme", "1", "x", "2"}
 
 -- document exists
