@@ -23,6 +23,8 @@ type Declaration struct {
 
 	SharedByAllTenants bool // the struct has no tenant, and every tenant sees every row
 	Default, Max       int  // limits of a page, as in paging.Schema
+
+	Lists map[string]Items // list properties, by path
 }
 
 // List is a list of the rows of one table. New makes it. It is safe for concurrent use.
@@ -30,7 +32,8 @@ type List struct {
 	schema  paging.Schema
 	table   sqlpage.Table
 	columns []column // of table.Select; the first is _id
-	object  []byte   // the member object of an item, with the comma before it
+	lists   []listProperty
+	object  []byte // the member object of an item, with the comma before it
 	scanner scanners
 }
 
@@ -94,6 +97,9 @@ func (l *List) declare(d Declaration, typ reflect.Type) error {
 	}
 	if len(l.columns) == 0 || l.columns[0].path != "_id" {
 		return errors.New("_id is not the first field: embed envelope.Item with a tag")
+	}
+	if err := l.declareLists(d.Lists); err != nil {
+		return err
 	}
 	_, err := l.Indexes(sqlpage.SQLite) // checks the names and the tenant
 	return err

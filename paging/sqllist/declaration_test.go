@@ -186,6 +186,41 @@ func TestWrongDeclarations(t *testing.T) {
 	}], shared)
 }
 
+func TestWrongLists(t *testing.T) {
+	type item struct {
+		envelope.Item `page:"id"`
+		_             string `page:"tenant,tenant"`
+		_             int    `page:"number"`
+		Parent        string `json:"parent" page:"parent"`
+	}
+	type shared struct {
+		envelope.Item `page:"id"`
+		Parent        string `json:"parent" page:"parent"`
+	}
+	items := sqllist.Must[item](sqllist.Declaration{Table: "items", Object: "item"})
+	of := sqllist.Must[shared](sqllist.Declaration{Table: "items", Object: "item", SharedByAllTenants: true})
+	for path, wrong := range map[string]sqllist.Items{
+		"":        {List: items, Parent: "parent"},
+		"a.b":     {List: items, Parent: "parent"},
+		"_id":     {List: items, Parent: "parent"},
+		"parent":  {List: items, Parent: "parent"},
+		"nothing": {Parent: "parent"},
+		"unknown": {List: items, Parent: "none"},
+		"numbers": {List: items, Parent: "number"},
+		"shared":  {List: of, Parent: "parent"},
+	} {
+		d := sqllist.Declaration{Table: "objects", Object: "object", Lists: map[string]sqllist.Items{path: wrong}}
+		if _, err := sqllist.New[item](d); err == nil {
+			t.Errorf("list %q is declared", path)
+		}
+	}
+	if _, err := sqllist.New[item](sqllist.Declaration{Table: "objects", Object: "object", Lists: map[string]sqllist.Items{
+		"items": {List: items, Parent: "parent"}, "own": {List: items, Parent: "tenant"},
+	}}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMustPanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -65,6 +65,25 @@
 // asks for and may read. Only the columns of these properties are read from the database.
 // Unknown arguments are refused.
 //
+// # Lists in lists
+//
+// A list property of the items is a list of its own, with a column for the _id of the object:
+//
+//	var tickets = sqllist.Must[ticket](sqllist.Declaration{
+//		Table: "tickets", Object: "ticket",
+//		Lists: map[string]sqllist.Items{"comments": {List: comments, Parent: "ticket_id"}},
+//	})
+//
+// Its items belong to the object, and so do the chains that show them:
+// object.read.ticket.*.comments.text. Chains on comment change nothing here. One statement
+// reads the list of all objects of a page, at most 10,000 items together. So on a page of 500
+// objects each list has at most 20 items, whatever its limit says; hasMore tells the caller.
+// A skip times the number of objects is at most 10,000.
+//
+// The index for it begins with the tenant and the column:
+//
+//	sqlpage.Indexes(*comments.Schema(), comments.Table(), sqlpage.PostgreSQL, "ticket_id")
+//
 // # What is not checked
 //
 // New checks the struct, not the database. The tenant and the scope must be those of the

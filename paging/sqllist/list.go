@@ -2,7 +2,7 @@ package sqllist
 
 import (
 	"context"
-	"encoding/json"
+	"database/sql"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -19,22 +19,25 @@ import (
 // that the caller asks for by paths[] and may read on this object. The caller can filter and
 // sort by what it may read on every object.
 //
-// The error is that of paging.Schema.Parse, or an *Error. auth.Fail answers with either.
+// The error is a *paging.Error or an *Error. auth.Fail answers with either.
 func (l *List) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, rawQuery string) (envelope.List[envelope.Verbatim], error) {
 	grant := may.On(scope.Read, l.schema.Object)
-	q, err := l.schema.Parse(rawQuery, grant.Property)
+	q, err := l.schema.Parse(rawQuery, func(path string) bool {
+		if l.hasList(path) { // its arguments compare nothing themselves
+			return may.Overlaps(scope.Object(scope.Read, l.schema.Object, "", path))
+		}
+		return grant.Property(path)
+	})
 	if err != nil {
 		return envelope.List[envelope.Verbatim]{}, err
 	}
-	ids, all := grant.IDs()
-	v := l.view(q, grant)
-	items, more, err := v.items(ctx, pages, sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all})
+	items, more, err := l.view(q, grant, "").answer(ctx, pages, tenant)
 	return envelope.List[envelope.Verbatim]{Data: items, HasMore: more}, err
 }
 
-// Get answers a call for one object. Without paths[] it has all that the caller may read.
-// The rest is as for Page. If there is no such object in the tenant, or may permits to read
-// no part of it, the error is ErrNotFound.
+// Get answers a call for one object. Without paths[] it has all that the caller may read,
+// except list properties. The rest is as for Page. If there is no such object in the tenant,
+// or may permits to read no part of it, the error is ErrNotFound.
 func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id, rawQuery string) (envelope.Verbatim, error) {
 	grant := may.On(scope.Read, l.schema.Object)
 	q, err := l.schema.ParseObject(rawQuery, grant.Of(id))
@@ -42,12 +45,15 @@ func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 		return nil, err
 	}
 	if q.Paths == nil {
-		q.Paths = l.paths()
+		for _, c := range l.columns {
+			q.Paths = append(q.Paths, c.path)
+		}
+		for path := range q.Lists {
+			q.Paths = append(q.Paths, path)
+		}
 	}
 	q.Where, q.Limit = paging.Eq("_id", id), 1
-	ids, all := grant.IDs()
-	v := l.view(q, grant)
-	items, _, err := v.items(ctx, pages, sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all})
+	items, _, err := l.view(q, grant, "").answer(ctx, pages, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -57,105 +63,128 @@ func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 	return items[0], nil
 }
 
-func (l *List) paths() (paths []string) {
-	for _, c := range l.columns {
-		paths = append(paths, c.path)
-	}
-	return paths
-}
-
-// view is what one request shows of the items.
+// view is what one request shows of the items of a list.
 type view struct {
 	list   *List
 	query  paging.Query
 	grant  scope.Grant
-	always []bool // whether a column is shown on every object
-	asked  []bool // whether a column is asked for
-	narrow bool   // a column that is asked for is not shown on every object
+	prefix string // path of the list property with a dot, or empty
+	shown  []shown
+	narrow bool // something is not shown on every object
 }
 
-func (l *List) view(q paging.Query, grant scope.Grant) view {
-	v := view{list: l, query: q, grant: grant, always: make([]bool, len(l.columns)), asked: make([]bool, len(l.columns))}
-	for i, c := range l.columns[1:] {
-		whole := !c.document || slices.Contains(q.Paths, c.path)
-		v.asked[i+1] = q.Wants(c.path)
-		v.always[i+1] = whole && grant.Property(c.path)
-		v.narrow = v.narrow || v.asked[i+1] && !v.always[i+1]
+// shown is a column that the reply may have.
+type shown struct {
+	*column
+	at     int    // in List.columns
+	path   string // with the prefix
+	always bool   // on every object
+}
+
+func (l *List) view(q paging.Query, grant scope.Grant, prefix string) *view {
+	v := &view{list: l, query: q, grant: grant, prefix: prefix, shown: make([]shown, 0, len(l.columns))}
+	for i := range l.columns {
+		c := &l.columns[i]
+		if i == 0 || !q.Wants(c.path) {
+			continue
+		}
+		s := shown{column: c, at: i, path: prefix + c.path}
+		s.always = (!c.document || slices.Contains(q.Paths, c.path)) && grant.Property(s.path)
+		v.narrow = v.narrow || !s.always
+		v.shown = append(v.shown, s)
 	}
 	return v
 }
 
-// items reads the items of the page and encodes them.
-func (v *view) items(ctx context.Context, pages *sqlpage.Pages, visible sqlpage.Visible) (items []envelope.Verbatim, more bool, err error) {
+// item is a row as JSON.
+type item struct {
+	text   envelope.Verbatim
+	id     string
+	parent string // the object that has it in a list property
+	root   string // the object of whose scope it is part: itself, or that of its parent
+}
+
+// answer reads the page of a list that is no property.
+func (v *view) answer(ctx context.Context, pages *sqlpage.Pages, tenant string) (texts []envelope.Verbatim, more bool, err error) {
+	ids, all := v.grant.IDs()
+	items, err := v.items(nil, func(table sqlpage.Table) (*sql.Rows, error) {
+		return pages.Query(ctx, v.query, table, sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all})
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	items, more = paging.Trim(items, v.query.Limit)
+	if err := v.addLists(ctx, pages, tenant, items); err != nil {
+		return nil, false, err
+	}
+	texts = make([]envelope.Verbatim, len(items))
+	for i := range items {
+		texts[i] = items[i].text
+	}
+	return texts, more, nil
+}
+
+// items reads all rows of a query. roots has the root of each parent. Without roots the rows
+// have no parent.
+func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Rows, error)) (items []item, err error) {
 	s := v.list.scanner.get()
 	defer v.list.scanner.put(s)
-	table, into := v.read(s)
-	rows, err := pages.Query(ctx, v.query, table, visible)
+	var parent string
+	table, into := v.list.table, []any{&parent, s.id}
+	table.Select = append(make([]string, 0, len(v.shown)+1), table.Select[0])
+	for _, c := range v.shown {
+		table.Select, into = append(table.Select, v.list.table.Select[c.at]), append(into, s.into[c.at])
+	}
+	if roots == nil {
+		into = into[1:]
+	}
+	rows, err := query(table)
 	if err != nil {
-		return nil, false, v.list.failed(err)
+		return nil, v.list.failed(err)
 	}
 	defer rows.Close()
 	var text []byte
-	var ends []int
 	for rows.Next() {
-		if len(ends) == v.query.Limit {
-			more = true
-			break
-		}
 		s.reset() // a document is decoded into what is there
 		if err := rows.Scan(into...); err != nil {
-			return nil, false, v.list.failed(err)
+			return nil, v.list.failed(err)
 		}
-		if len(ends) == 1 {
-			text = slices.Grow(text, len(text)*min(v.query.Limit, 100))
+		i := item{id: *s.id, parent: parent, root: *s.id}
+		if roots != nil {
+			i.root = roots[parent]
 		}
-		if text, err = v.append(text, s); err != nil {
-			return nil, false, err
+		start := len(text)
+		if text, err = v.append(text, s, i.root); err != nil {
+			return nil, err
 		}
-		ends = append(ends, len(text))
+		i.text = text[start:len(text):len(text)] // an older array stays as it is when text grows
+		if items = append(items, i); len(items) == 1 {
+			most := min(v.query.Limit, 100)
+			text, items = slices.Grow(text, len(text)*most), slices.Grow(items, most)
+		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, false, v.list.failed(err)
+		return nil, v.list.failed(err)
 	}
-	items = make([]envelope.Verbatim, len(ends))
-	start := 0
-	for i, end := range ends {
-		items[i], start = text[start:end:end], end
-	}
-	return items, more, nil
-}
-
-// read returns the table with the columns that the reply needs, and the fields for them.
-func (v *view) read(s *scanner) (table sqlpage.Table, into []any) {
-	table = v.list.table
-	table.Select = nil
-	for i, asked := range v.asked {
-		if asked || i == 0 {
-			table.Select, into = append(table.Select, v.list.table.Select[i]), append(into, s.into[i])
-		}
-	}
-	return table, into
+	return items, nil
 }
 
 func (l *List) failed(err error) error { return &Error{l.table.Name, err} }
 
 // append appends the JSON of the row that s has read.
-func (v *view) append(text []byte, s *scanner) ([]byte, error) {
+func (v *view) append(text []byte, s *scanner, root string) (_ []byte, err error) {
 	reads := func(string) bool { return true }
 	if v.narrow {
-		reads = v.grant.Of(*s.id)
+		reads = v.grant.Of(root)
 	}
 	text = appendText(append(text, `{"_id":`...), *s.id)
 	text = append(text, v.list.object...)
-	var err error
-	for i := range v.asked {
-		c := &v.list.columns[i]
+	for _, c := range v.shown {
 		switch {
-		case !v.asked[i]:
-		case v.always[i] || !c.document && reads(c.path):
-			text, err = s.write[i](append(text, c.member...))
+		case c.always || !c.document && reads(c.path):
+			text, err = s.write[c.at](append(text, c.member...))
 		case c.document:
-			text, err = v.appendDocument(text, c, s.write[i], reads)
+			text, err = v.appendDocument(text, c, s.write[c.at], reads)
 		}
 		if err != nil {
 			return nil, err
@@ -165,12 +194,14 @@ func (v *view) append(text []byte, s *scanner) ([]byte, error) {
 }
 
 // appendDocument appends the part of a document that is asked for and may be read.
-func (v *view) appendDocument(text []byte, c *column, write writer, reads func(path string) bool) ([]byte, error) {
+func (v *view) appendDocument(text []byte, c shown, write writer, reads func(path string) bool) ([]byte, error) {
 	whole, err := write(append([]byte{'{'}, c.member[1:]...))
 	if err != nil {
 		return nil, err
 	}
-	part, err := envelope.Select(json.RawMessage(append(whole, '}')), func(path string) bool { return v.query.Wants(path) && reads(path) })
+	part, err := envelope.Select(envelope.Verbatim(append(whole, '}')), func(path string) bool {
+		return v.query.Wants(path) && reads(v.prefix+path)
+	})
 	if err != nil {
 		return nil, err
 	}

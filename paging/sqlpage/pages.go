@@ -26,10 +26,16 @@ type Pages struct {
 // Query runs the Statement for the page of q among the visible rows. It returns the error of Statement or of
 // the driver. The caller must close the rows.
 func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible Visible) (*sql.Rows, error) {
+	return p.run(ctx, q, table, visible, Statement)
+}
+
+type compiler func(paging.Query, Table, Visible, Dialect) (text string, args []any, err error)
+
+func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible Visible, compile compiler) (*sql.Rows, error) {
 	if p.DB == nil {
 		return nil, errors.New("sqlpage: no database")
 	}
-	text, args, err := Statement(q, table, visible, p.Dialect)
+	text, args, err := compile(q, table, visible, p.Dialect)
 	if err != nil {
 		return nil, err
 	}

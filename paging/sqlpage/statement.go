@@ -26,20 +26,25 @@ import (
 // date. If all properties of the schema are in the table, a query from Schema.Parse
 // fails only with ErrTooLong. Its filter then names hundreds of long document paths.
 func Statement(q paging.Query, table Table, visible Visible, dialect Dialect) (text string, args []any, err error) {
+	return compile(q, &table, visible, dialect, (*statement).page)
+}
+
+func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
+	write func(s *statement, q paging.Query, visible string) string) (text string, args []any, err error) {
 	if !sqldialect.Known(dialect) {
 		return "", nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
 	}
 	if err := table.validate(); err != nil {
 		return "", nil, err
 	}
-	s := &statement{table: &table, dialect: dialect, sort: q.Order(), placeholders: map[argument]string{}}
+	s := &statement{table: table, dialect: dialect, sort: q.Order(), placeholders: map[argument]string{}}
 	for _, key := range s.sort {
 		s.sortProperties = append(s.sortProperties, s.property(key.Path))
 	}
 	if s.err != nil {
 		return "", nil, s.err
 	}
-	text = s.page(q, s.visible(visible))
+	text = write(s, q, s.visible(visible))
 	if s.err != nil {
 		return "", nil, s.err
 	}
