@@ -160,7 +160,7 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Ro
 		i.text = text[start:len(text):len(text)] // an older array stays as it is when text grows
 		if items = append(items, i); len(items) == 1 {
 			most := min(v.query.Limit, 100)
-			text, items = slices.Grow(text, len(text)*most), slices.Grow(items, most)
+			text, items = slices.Grow(text, min(len(text)*most, 64<<10)), slices.Grow(items, most)
 		}
 	}
 	if err := rows.Err(); err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 	"sync"
 	"time"
 
@@ -53,18 +52,6 @@ func access(field reflect.Value) (into any, write writer) {
 		return p, value(p, appendText)
 	case **string:
 		return p, orNull(p, appendText)
-	case *int:
-		return p, value(p, appendInteger[int])
-	case **int:
-		return p, orNull(p, appendInteger[int])
-	case *int64:
-		return p, value(p, appendInteger[int64])
-	case **int64:
-		return p, orNull(p, appendInteger[int64])
-	case *bool:
-		return p, value(p, strconv.AppendBool)
-	case **bool:
-		return p, orNull(p, strconv.AppendBool)
 	case *time.Time:
 		return dateInto(func(t *time.Time) error {
 			if t == nil {
@@ -110,10 +97,6 @@ func appendText(text []byte, s string) []byte {
 	}
 	text = append(append(text, '"'), s...)
 	return append(text, '"')
-}
-
-func appendInteger[I int | int64](text []byte, i I) []byte {
-	return strconv.AppendInt(text, int64(i), 10)
 }
 
 // appendDate cuts a time to the milliseconds that a filter can compare.
@@ -165,12 +148,9 @@ func isDocument(typ reflect.Type) bool {
 	if typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
-	if reflect.PointerTo(typ).Implements(reflect.TypeFor[sql.Scanner]()) || typ == reflect.TypeFor[[]byte]() {
-		return false
-	}
 	switch typ.Kind() {
 	case reflect.Struct, reflect.Map, reflect.Slice, reflect.Array, reflect.Interface:
-		return true
+		return typ != reflect.TypeFor[[]byte]() && !reflect.PointerTo(typ).Implements(reflect.TypeFor[sql.Scanner]())
 	}
 	return false
 }
