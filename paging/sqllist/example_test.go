@@ -79,6 +79,23 @@ func ExampleMust() {
 	// CREATE INDEX IF NOT EXISTS "countries__id" ON "countries" ("code" COLLATE BINARY) <nil>
 }
 
+func ExampleItems() {
+	type comment struct {
+		envelope.Item `page:"id,uuid"`
+		_             string `page:"tenant_id,uuid,tenant"`
+		_             string `page:"note_id,uuid"`
+		Text          string `json:"text" page:"text,filter,sort"`
+	}
+	comments := sqllist.Must[comment](sqllist.Declaration{Table: "comments", Object: "comment"})
+	notes := sqllist.Must[note](sqllist.Declaration{Table: "notes", Object: "note", Lists: map[string]sqllist.Items{
+		"comments": {List: comments, Parent: "note_id"},
+	}})
+	// GET /notes?paths[]=title&paths[]=comments.text&comments.limit=3
+	fmt.Println(notes.Schema().Visible("comments.text"), notes.Schema().Visible("comments.note_id"))
+	// Output:
+	// true false
+}
+
 func ExampleError() {
 	_, err := notes.Page(context.Background(), &sqlpage.Pages{}, acme, scope.Unscoped(), "")
 	fmt.Println(err)
