@@ -80,56 +80,47 @@ func (v *view) addLists(ctx context.Context, pages *sqlpage.Pages, tenant string
 	return nil
 }
 
-// addTo adds the list property p, whose items v shows, to those of the objects on which it
-// may be read.
+// addTo adds the list property p, whose items v shows, to the objects on which it may be
+// read.
 func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p listProperty, objects []item) error {
-	roots := map[string]string{}
+	lists, roots := map[string]*page{}, map[string]string{}
 	var ids []string
 	for _, o := range objects {
 		if p.List.isShown(v.prefix, v.grant.Of(o.root)) {
-			roots[o.id], ids = o.root, append(ids, o.id)
+			lists[o.id], roots[o.id], ids = &page{}, o.root, append(ids, o.id)
 		}
 	}
-	if len(ids) == 0 {
-		return nil
+	if err := v.bound(len(ids)); err != nil || ids == nil {
+		return err
 	}
-	if v.query.Skip*len(ids) > maxSkips {
-		return &paging.Error{Problems: []paging.Problem{{Argument: v.prefix + "skip", Text: "is too large for this many objects; ask for the list of one object"}}}
-	}
-	v.query.Limit = min(v.query.Limit, max(1, maxBelow/len(ids)))
-	all, err := v.items(roots, func(table sqlpage.Table) (*sql.Rows, error) {
+	items, err := v.items(roots, func(table sqlpage.Table) (*sql.Rows, error) {
 		return pages.QueryEach(ctx, v.query, table, sqlpage.Visible{Tenant: tenant, AllIDs: true}, p.Parent, ids)
 	})
 	if err != nil {
 		return err
 	}
-	pagesOf := map[string]*page{}
-	for _, id := range ids {
-		pagesOf[id] = &page{}
-	}
-	var items []item // without those that only say that more follow
-	for _, i := range all {
-		of := pagesOf[i.parent]
-		if of.more = of.size == v.query.Limit; !of.more {
-			items, of.size = append(items, i), of.size+1
-		}
-	}
+	items = slices.DeleteFunc(items, func(i item) bool { return !lists[i.parent].take(v.query.Limit) })
 	if err := v.addLists(ctx, pages, tenant, items); err != nil {
 		return err
 	}
 	for _, i := range items {
-		of := pagesOf[i.parent]
-		if len(of.text) > 0 {
-			of.text = append(of.text, ',')
-		}
-		of.text = append(of.text, i.text...)
+		lists[i.parent].add(i.text)
 	}
 	for i := range objects {
 		o := &objects[i]
-		if of, shown := pagesOf[o.id]; shown {
-			o.text = slices.Concat(o.text[:len(o.text)-1], p.member, of.text, fmt.Appendf(nil, `],"hasMore":%t}}`, of.more))
+		if list, shown := lists[o.id]; shown {
+			o.text = slices.Concat(o.text[:len(o.text)-1], p.member, list.text, fmt.Appendf(nil, `],"hasMore":%t}}`, list.more))
 		}
 	}
+	return nil
+}
+
+// bound limits what is read for so many objects.
+func (v *view) bound(objects int) error {
+	if v.query.Skip*objects > maxSkips {
+		return &paging.Error{Problems: []paging.Problem{{Argument: v.prefix + "skip", Text: "is too large for this many objects; ask for the list of one object"}}}
+	}
+	v.query.Limit = min(v.query.Limit, max(1, maxBelow/max(1, objects)))
 	return nil
 }
 
@@ -138,4 +129,23 @@ type page struct {
 	size int
 	more bool
 	text []byte
+}
+
+// take counts one more item. It reports whether the page has room for it.
+func (p *page) take(limit int) bool {
+	if p == nil { // a text that is not UTF-8 comes back as another one
+		return false
+	}
+	p.more = p.size == limit
+	if !p.more {
+		p.size++
+	}
+	return !p.more
+}
+
+func (p *page) add(item []byte) {
+	if len(p.text) > 0 {
+		p.text = append(p.text, ',')
+	}
+	p.text = append(p.text, item...)
 }
