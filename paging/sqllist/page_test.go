@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -121,6 +122,29 @@ func TestForgotten(t *testing.T) {
 	if _, err := page(t, rows, scope.Set{}, ""); err != nil || !strings.Contains(asked, "FALSE") {
 		t.Errorf("without a scope: %s %v", asked, err)
 	}
+}
+
+// Structs are kept for the next request. No value of one gets into another, also at once and
+// where a column is NULL or not read.
+func TestRequestsShareNothing(t *testing.T) {
+	may := scope.Unscoped()
+	var all sync.WaitGroup
+	for _, own := range []string{"acme", "globex", "initech", "umbrella"} {
+		full := fakeRows{columns: []string{"id", "text", "meta"}, rows: [][]driver.Value{{"a", own, `{"` + own + `":1}`}, {"b", nil, nil}}}
+		bare := fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}}}
+		all.Go(func() {
+			for range 200 {
+				want := `{"object":"list","data":[{"_id":"a","object":"thing","text":"` + own + `","meta":{"` + own + `":1}},{"_id":"b","object":"thing","text":null,"meta":null}],"hasMore":false}`
+				if got, err := page(t, full, may, "paths[]=text&paths[]=meta"); got != want || err != nil {
+					t.Errorf("%s %v", got, err)
+				}
+				if got, err := page(t, bare, may, ""); got != `{"object":"list","data":[{"_id":"a","object":"thing"}],"hasMore":false}` || err != nil {
+					t.Errorf("%s %v", got, err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // Only the columns of the reply are read.
