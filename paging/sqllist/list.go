@@ -19,7 +19,8 @@ import (
 // that the caller asks for by paths[] and may read on this object. The caller can filter and
 // sort by what it may read on every object.
 //
-// The error is a *paging.Error or an *Error. auth.Fail answers with either.
+// The error is a *paging.Error, which is 400, or an *Error, which is 503. A value that has no
+// JSON, such as NaN, is another error, which is 500. auth.Fail answers with each.
 func (l *List) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, rawQuery string) (envelope.List[envelope.Verbatim], error) {
 	grant := may.On(scope.Read, l.schema.Object)
 	q, err := l.schema.Parse(rawQuery, func(path string) bool {
