@@ -33,6 +33,7 @@ var arrows = map[string]string{
 	"paging":         "envelope internal/strictjson",
 	"paging/mempage": "envelope paging",
 	"paging/sqlpage": "envelope internal/prepared internal/sqldialect paging",
+	"paging/sqllist": "envelope paging paging/sqlpage scope",
 	"paging/walk":    "envelope internal/strictjson paging",
 
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
