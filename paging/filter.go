@@ -148,7 +148,8 @@ func In[V Value](path string, v ...V) Filter {
 // Prefix matches items whose property is a string that begins with p, byte by byte. It is
 // the range of these strings, so that an index serves it: at least p, and less than the
 // next string that does not begin with p. Every string begins with "". A p that is not
-// UTF-8 matches nothing.
+// UTF-8 matches nothing. Do not use Prefix for elements of an array (c_tags[]): the two
+// ends of the range could match two of them.
 func Prefix(path, p string) Filter {
 	if !utf8.ValidString(p) {
 		return nothing

@@ -219,6 +219,10 @@ func (s subject) in(i int) Filter {
 func (s subject) prefix(i int) Filter {
 	s.nodes, s.values = s.nodes+2, s.values+2 // of the range that it becomes
 	switch {
+	case strings.Contains(s.path, "[]"):
+		// One element could be above the lower end of the range and another below the upper.
+		s.wrong(i, "is not for elements of an array")
+		return Filter{}
 	case s.property.Type != String && s.property.Type != Any:
 		s.wrong(i, "only a string has a prefix")
 		return Filter{}

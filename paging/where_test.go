@@ -249,6 +249,14 @@ func TestWhereReportsInOneGo(t *testing.T) {
 	}
 }
 
+func TestElementsHaveNoPrefix(t *testing.T) {
+	for _, path := range []string{"c_tags[]", "c_set[]#c_foo.c_text"} {
+		if f, err := paging.ParseFilter(`{"` + path + `":{"$prefix":"a"}}`); err == nil {
+			t.Errorf("%s became %s", path, f)
+		}
+	}
+}
+
 func TestParseFilterError(t *testing.T) {
 	f, err := paging.ParseFilter(`{"a":{"$x":1}}`)
 	if got := fmt.Sprint(f, err); got != "{} paging: where /a/$x: unknown operator" {

@@ -108,11 +108,11 @@ type whereOf struct{ *paging.Schema }
 // where describes the filters of a list.
 func (s schemas) where(of *paging.Schema) object {
 	return s.named(whereOf{of}, of.Object+"Where", func() object {
-		id := condition(paging.String, false)
+		id := condition(paging.Property{Type: paging.String})
 		properties := object{"_id": id, "object": id}
 		for _, p := range visible(of) {
 			if p.Filter && p.Type != paging.Any && p.List == nil {
-				properties[p.Path] = condition(p.Type, p.Null)
+				properties[p.Path] = condition(p)
 			}
 		}
 		for _, operator := range []string{"$and", "$or", "$nor"} {
@@ -123,9 +123,9 @@ func (s schemas) where(of *paging.Schema) object {
 }
 
 // condition describes what stands below a property: a value, or operators.
-func condition(t paging.Type, null bool) object {
-	value, bound := typeSchemas[t], typeSchemas[t]
-	if null {
+func condition(p paging.Property) object {
+	value, bound := typeSchemas[p.Type], typeSchemas[p.Type]
+	if p.Null {
 		value = nullable(value)
 	}
 	some := object{"type": "array", "items": value}
@@ -134,7 +134,7 @@ func condition(t paging.Type, null bool) object {
 		"$gt": bound, "$gte": bound, "$lt": bound, "$lte": bound,
 		"$exists": object{"type": "boolean"}, "$not": object{"type": "object"},
 	}
-	if t == paging.String {
+	if p.Type == paging.String && !strings.Contains(p.Path, "[]") {
 		operators["$prefix"] = bound
 	}
 	return object{"anyOf": []object{value, {"type": "object", "additionalProperties": false, "properties": operators}}}

@@ -464,6 +464,9 @@ func TestListArguments(t *testing.T) {
 			t.Errorf("%s is described, and refused: %v", operator, err)
 		}
 	}
+	if _, described := at(t, where["_id"].(value)["anyOf"].([]any)[1], "properties").(value)["$prefix"]; !described || operators["$prefix"] != nil {
+		t.Error("strings have no prefix, or numbers have one")
+	}
 	if text, _ := json.Marshal(d); strings.Contains(string(text), "secret`") || strings.Contains(string(text), `"secret"`) {
 		t.Error("a hidden property is described")
 	}
