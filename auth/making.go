@@ -49,8 +49,7 @@ func Everything(account string) Making {
 //   - A making must end no later than p's credential. It must not be usable from a network
 //     that p's credential excludes.
 //   - If p has an app, a making must act through that app. Only an administrator makes
-//     something for another app, and only by a signature. A token without an app, of another
-//     issuer, makes nothing that acts through one.
+//     something for another app, and only by a signature.
 //   - A token makes nothing with a level, a skip flag or a role that the token itself lacks.
 //     A token with a jti makes only what ends with it. A limited-use token makes nothing.
 //   - Only an administrator makes something for another account, with a level, with a skip
@@ -126,7 +125,7 @@ func (b *BeyondError) beyondOrdinary(p *Principal, m *Making) {
 // credentials make.
 func (b *BeyondError) beyondApp(p *Principal, m *Making, admin bool) {
 	proven := !p.Authenticated.IsZero()
-	b.add((p.App != "" || !proven) && m.App != p.App && !(admin && proven), "app", "")
+	b.add(p.App != "" && m.App != p.App && !(admin && proven), "app", "")
 }
 
 // within reports whether each network is inside one of the bounds. Nil networks are anywhere.

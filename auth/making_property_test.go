@@ -282,9 +282,7 @@ func (d dice) widened(p auth.Principal) auth.Principal {
 			p.Networks = append(slices.Clone(p.Networks), one(d, someNetworks))
 		}
 	case 6:
-		if !p.Authenticated.IsZero() { // without a proof, no app is one limit more
-			p.App = ""
-		}
+		p.App = ""
 	case 7:
 		p.Authenticated = soon // its caller has proved who it is
 	}

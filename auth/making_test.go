@@ -127,8 +127,6 @@ func TestNothingMadeReachesBeyondItsCredential(t *testing.T) {
 		{"M03 a signature makes what is of any app", signed, false,
 			changed(own, func(m *auth.Making) { m.App = "" }), []string{"app"}},
 		{"a session makes what is of any app", session, false, own, nil},
-		{"M02 a token without an app makes what acts through one", changed(ephemeral, func(p *auth.Principal) { p.App = "" }), true,
-			changed(own, ends(soon)), []string{"app"}},
 		{"M02 a token with an id makes a secret", permanent, false, own, []string{"expires"}},
 		{"M02 a token with an id makes a secret that ends", permanent, false, changed(own, ends(soon)), []string{"expires"}},
 		{"a token with an id makes what ends with it", permanent, false, changed(own, func(m *auth.Making) { m.EndsWithMaker = true }), nil},
