@@ -9,6 +9,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
+	"encoding/json"
 	"errors"
 
 	"github.com/go-jose/go-jose/v4"
@@ -114,6 +115,7 @@ func parse(text string) (map[string]*Key, error) {
 func readKey(text string) (kid string, key *Key) {
 	var use, alg string
 	ops, private := true, false
+	numbers := map[string]json.RawMessage{}
 	r := strictjson.New(text, limits)
 	for name := range r.Object {
 		switch name {
@@ -131,15 +133,21 @@ func readKey(text string) (kid string, key *Key) {
 		case "d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv":
 			private = true
 			r.Skip()
-		default:
+		case "kty", "n", "e", "crv", "x", "y":
+			numbers[name] = json.RawMessage(r.Skip())
+		default: // certificates are not looked at
 			r.Skip()
 		}
 	}
-	var jwk jose.JSONWebKey
-	if r.End() != nil || private || !ops || use != "" && use != "sig" || jwk.UnmarshalJSON([]byte(text)) != nil {
+	if r.End() != nil || private || !ops || use != "" && use != "sig" {
 		return kid, nil
 	}
-	key, err := NewKey(jwk.Key)
+	public, err := json.Marshal(numbers)
+	var jwk jose.JSONWebKey
+	if err != nil || jwk.UnmarshalJSON(public) != nil {
+		return kid, nil
+	}
+	key, err = NewKey(jwk.Key)
 	if err != nil || alg != "" && alg != key.Algorithm {
 		return kid, nil
 	}
