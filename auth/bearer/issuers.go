@@ -167,7 +167,7 @@ func (m *Mechanism) authenticateForeign(ctx context.Context, t *auth.Tenant, f *
 }
 
 // scopeOf returns the scope of a grant, with the chains of the roles.
-func (m *Mechanism) scopeOf(ctx context.Context, t *auth.Tenant, i *boundIssuer, grant *Grant, roles []string) (scope.Set, error) {
+func (m *Mechanism) scopeOf(ctx context.Context, t *auth.Tenant, i *boundIssuer, grant Grant, roles []string) (scope.Set, error) {
 	var claim scope.Set
 	if len(grant.Scope) > 0 {
 		claim = t.CompileRecord(i.source, grant.Account, grant.Scope)
@@ -179,18 +179,18 @@ func (m *Mechanism) scopeOf(ctx context.Context, t *auth.Tenant, i *boundIssuer,
 }
 
 // grant asks Map, and refuses what names nobody.
-func (i *boundIssuer) grant(ctx context.Context, t *auth.Tenant, f *Foreign) (*Grant, error) {
+func (i *boundIssuer) grant(ctx context.Context, t *auth.Tenant, f *Foreign) (Grant, error) {
 	grant, err := i.Map(ctx, t, f)
 	if e, ok := errors.AsType[*auth.Error](err); ok {
-		return nil, e
+		return Grant{}, e
 	}
 	switch {
 	case err == nil && grant.Account != "":
-		return &grant, nil
+		return grant, nil
 	case err == nil:
-		return nil, refused(errors.New("Map named no account"))
+		return Grant{}, refused(errors.New("Map named no account"))
 	case errors.Is(err, auth.ErrForbidden) && !errors.Is(err, auth.ErrUnavailable):
-		return nil, refused(err)
+		return Grant{}, refused(err)
 	}
-	return nil, refuse(err)
+	return Grant{}, refuse(err)
 }

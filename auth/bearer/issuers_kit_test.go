@@ -175,9 +175,11 @@ func header(alg, kid string, pairs ...any) map[string]any {
 // ofOther returns a valid token of the other issuer.
 func ofOther(pairs ...any) string { return by(edKey, header("EdDSA", "ed"), foreign(pairs...)) }
 
+var readsNotes = []string{"object.read.c_note"}
+
 // subject is a Map: the account is the sub.
 func subject(_ context.Context, _ *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
-	return bearer.Grant{Account: f.Text("sub"), App: appA, Scope: []string{"object.read.c_note"}}, nil
+	return bearer.Grant{Account: f.Text("sub"), App: appA, Scope: readsNotes}, nil
 }
 
 // newOther returns a world that accepts the other issuer in acme, with a clock and its web.
