@@ -447,3 +447,69 @@ func TestO22AnOldServiceUntilADate(t *testing.T) {
 		t.Error("the web was asked")
 	}
 }
+
+// An issuer that hangs costs its own requests the Guard's Timeout, and nobody else anything.
+func TestO12ADeadIssuerFailsNobodyElse(t *testing.T) {
+	w, web, _ := newOther(t, func(w *world, i *bearer.Issuer) {
+		dead := *i
+		dead.URL, dead.JWKS = "https://dead.example.test", "https://dead.example.test/keys"
+		w.mechanism.Issuers = append(w.mechanism.Issuers, &dead)
+		w.guard.Timeout = 200 * time.Millisecond
+	})
+	let := make(chan struct{})
+	t.Cleanup(func() { close(let) })
+	web.put("https://dead.example.test/keys", func(*http.Request) (*http.Response, error) {
+		<-let
+		return nil, http.ErrServerClosed
+	})
+	ofDead, ofOther, own := ofOther("iss", "https://dead.example.test"), ofOther(), honest(t)
+	waiting := make(chan reply)
+	go func() { waiting <- w.me(t, ofDead) }()
+	for range 3 {
+		want(t, w.me(t, ofOther), 200, "")
+		want(t, w.me(t, own), 200, "")
+	}
+	want(t, <-waiting, 503, auth.DetailUnavailable)
+	want(t, w.me(t, ofDead), 503, auth.DetailUnavailable)
+	want(t, w.me(t, ofOther), 200, "")
+}
+
+// A thousand forged tokens cost one fetch, and none is remembered.
+func TestBudgetOfRefusedForeignTokens(t *testing.T) {
+	w, web, clock := newOther(t)
+	for n := range 1000 {
+		want(t, w.me(t, by(edKey, header("EdDSA", fmt.Sprint("kid", n)), foreign())), 401, auth.DetailInvalidToken)
+	}
+	want(t, w.me(t, by(edKey, header("EdDSA", "rsa"), foreign())), 401, auth.DetailInvalidToken)
+	want(t, w.me(t, ofOther()), 200, "")
+	if n := len(web.requests()); n != 1 {
+		t.Errorf("%d fetches", n)
+	}
+	clock.advance(10 * time.Second)
+	want(t, w.me(t, by(edKey, header("EdDSA", "again"), foreign())), 401, auth.DetailInvalidToken)
+	if n := len(web.requests()); n != 2 {
+		t.Errorf("%d fetches", n)
+	}
+}
+
+// A key that the issuer withdraws, or replaces under its kid, ends the tokens that were seen before.
+func TestO19AKeyThatIsGone(t *testing.T) {
+	for name, set := range map[string]string{
+		"withdrawn": keySet(jwk("rsa", &keys[3]().PublicKey)),
+		"replaced":  keySet(jwk("ed", &ecKey().PublicKey)),
+	} {
+		t.Run("O19 "+name, func(t *testing.T) {
+			w, web, clock := newOther(t)
+			raw := ofOther()
+			want(t, w.me(t, raw), 200, "")
+			web.put(setURL, respond(200, set))
+			clock.advance(10 * time.Minute)
+			want(t, w.me(t, raw), 401, auth.DetailInvalidToken)
+			web.put(setURL, respond(200, otherSet()))
+			clock.advance(10 * time.Second)
+			if name == "withdrawn" {
+				want(t, w.me(t, raw), 200, "")
+			}
+		})
+	}
+}
