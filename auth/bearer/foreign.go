@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,16 +43,7 @@ func (f *Foreign) Text(path ...string) string {
 }
 
 // Texts returns a claim that is an array of strings, or nil if there is none.
-func (f *Foreign) Texts(path ...string) (texts []string) {
-	r := strictjson.New(f.raw(path), foreignLimits)
-	for range r.Array {
-		texts = append(texts, r.Text())
-	}
-	if r.End() != nil {
-		return nil
-	}
-	return texts
-}
+func (f *Foreign) Texts(path ...string) []string { return textsOf(f.raw(path)) }
 
 func (f *Foreign) raw(path []string) (raw string) {
 	if len(path) == 0 {
@@ -129,22 +121,6 @@ func readForeignHeader(text string) (h foreignHeader, err error) {
 	return h, r.End()
 }
 
-// issuerOf returns the iss of a payload that nobody has verified, to choose who verifies it.
-func issuerOf(payload string) (iss string) {
-	r := strictjson.New(payload, foreignLimits)
-	for name := range r.Object {
-		if name == "iss" {
-			iss = r.Text()
-		} else {
-			r.Skip()
-		}
-	}
-	if r.End() != nil {
-		return ""
-	}
-	return iss
-}
-
 // readForeign reads a payload that the issuer has signed.
 func readForeign(payload string, i *boundIssuer) (*Foreign, error) {
 	f := &Foreign{issuer: i, begins: math.MinInt64}
@@ -159,7 +135,7 @@ func readForeign(payload string, i *boundIssuer) (*Foreign, error) {
 		case "iss":
 			iss = textOf(value)
 		case "aud":
-			audience = holds(value, i.Audience)
+			audience = textOf(value) == i.Audience || slices.Contains(textsOf(value), i.Audience)
 		case "exp":
 			f.ends, err = secondsOf(value)
 		case "nbf", "iat":
@@ -207,17 +183,15 @@ func textOf(raw string) string {
 	return text
 }
 
-// holds reports whether aud is a text, or has it among others.
-func holds(aud, text string) bool {
-	r := strictjson.New(aud, foreignLimits)
-	if r.Kind() == '"' {
-		return r.Text() == text && r.End() == nil
-	}
-	found := false
+func textsOf(raw string) (texts []string) {
+	r := strictjson.New(raw, foreignLimits)
 	for range r.Array {
-		found = r.Text() == text || found
+		texts = append(texts, r.Text())
 	}
-	return r.End() == nil && found
+	if r.End() != nil {
+		return nil
+	}
+	return texts
 }
 
 const maxTime = 253402300799 // the last second of the year 9999

@@ -305,6 +305,28 @@ func TestO20WhatMapAnswers(t *testing.T) {
 	})
 }
 
+// With a ceiling, a scope limits the chains of roles, as the claim of an own token does.
+func TestCeilingOfAGrant(t *testing.T) {
+	var grant bearer.Grant
+	w, _, _ := newOther(t, func(w *world, i *bearer.Issuer) {
+		w.mechanism.Ceiling = true
+		w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.c_note"}})
+		i.Map = func(context.Context, *auth.Tenant, *bearer.Foreign) (bearer.Grant, error) { return grant, nil }
+	})
+	for _, c := range []struct {
+		scope  []string
+		status int
+	}{{nil, 200}, {[]string{}, 403}, {[]string{"admin.read"}, 403}, {[]string{"object.read"}, 200}} {
+		grant = bearer.Grant{Account: "ann", Scope: c.scope, Roles: []string{"reader"}, Access: auth.Access{Grant: 3, SkipACL: true}}
+		if got := w.ask(t, "GET", "/acme/v2/notes", "Authorization", "Bearer "+ofOther()); got.status != c.status {
+			t.Errorf("%v: %d", c.scope, got.status)
+		}
+	}
+	if p := w.last.Load(); p.Grant != 3 || !p.SkipACL || p.SkipCreateACL {
+		t.Errorf("%+v", p.Access)
+	}
+}
+
 func TestO21WhatAForeignTokenMints(t *testing.T) {
 	grant := bearer.Grant{Account: "ann", App: appA, Scope: []string{"object.read.c_note", "admin.update"}}
 	w, _, clock := newOther(t, func(_ *world, i *bearer.Issuer) {

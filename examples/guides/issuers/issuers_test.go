@@ -45,9 +45,9 @@ func TestShapes(t *testing.T) {
 	set := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey, KeyID: "k"}}}
 	const keycloak, entra = "https://sso.example.com/realms/acme", "https://login.microsoftonline.com/tid/v2.0"
 	pages := web{
-		keycloak + "/.well-known/openid-configuration": claims{"issuer": keycloak, "jwks_uri": keycloak + "/protocol/openid-connect/certs"},
-		keycloak + "/protocol/openid-connect/certs":    set,
-		entra + "/.well-known/openid-configuration":    claims{"issuer": entra, "jwks_uri": "https://login.microsoftonline.com/tid/discovery/v2.0/keys"},
+		keycloak + "/.well-known/openid-configuration":              claims{"issuer": keycloak, "jwks_uri": keycloak + "/protocol/openid-connect/certs"},
+		keycloak + "/protocol/openid-connect/certs":                 set,
+		entra + "/.well-known/openid-configuration":                 claims{"issuer": entra, "jwks_uri": "https://login.microsoftonline.com/tid/discovery/v2.0/keys"},
 		"https://login.microsoftonline.com/tid/discovery/v2.0/keys": set,
 		"https://kubernetes.default.svc/openid/v1/jwks":             set,
 	}
