@@ -57,7 +57,7 @@ func byProperty(path string, desc bool) []paging.Key {
 func (t *Table) index(sort []paging.Key, d Dialect) (string, error) {
 	var elements []string
 	for _, k := range sort {
-		p, err := t.property(k.Path, "", d)
+		p, err := t.sortProperty(k.Path, "", d)
 		if err != nil {
 			return "", err
 		}

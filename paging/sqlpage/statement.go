@@ -34,7 +34,9 @@ func Statement(q paging.Query, table Table, visible Visible, dialect Dialect) (t
 	}
 	s := &statement{table: &table, dialect: dialect, sort: q.Order(), placeholders: map[argument]string{}}
 	for _, key := range s.sort {
-		s.sortProperties = append(s.sortProperties, s.property(key.Path))
+		p, err := s.table.sortProperty(key.Path, rowName+".", s.dialect)
+		s.check(err)
+		s.sortProperties = append(s.sortProperties, p)
 	}
 	if s.err != nil {
 		return "", nil, s.err

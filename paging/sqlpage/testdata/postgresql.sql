@@ -182,6 +182,34 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."doc" -> 'c_b' -> 'c-d') IS NOT NULL ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme"}
 
+-- element
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND r."tags" && ARRAY[$2::text] ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a"}
+
+-- no element
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE(((r."tags" IS NULL OR EXISTS (SELECT 1 FROM unnest(r."tags") AS e WHERE e IS NULL)) OR r."tags" && ARRAY[$2::text, $3::text]), FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a", "b"}
+
+-- element above
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (EXISTS (SELECT 1 FROM unnest(r."tags") AS e WHERE e COLLATE "C" > $2::text) AND NOT COALESCE(FALSE, FALSE)) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a"}
+
+-- array exists
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."tags" IS NOT NULL AND NOT ((r."tags" IS NULL OR EXISTS (SELECT 1 FROM unnest(r."tags") AS e WHERE e IS NULL)))) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme"}
+
+-- document with a base
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."meta" -> 'po') WHEN 'boolean' THEN CASE WHEN r."meta" -> 'po' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."meta" -> 'po') WHEN 'string' THEN (r."meta" -> 'po') #>> '{}' END) COLLATE "C" = $2::text) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "x"}
+
+-- expression
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND NOT COALESCE((lower(email)) COLLATE "C" = $2::text, FALSE) ORDER BY (lower(email)) COLLATE "C" DESC NULLS LAST, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a"}
+
+-- keyset of an expression
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((lower(email)) COLLATE "C", r."id" COLLATE "C") > ($2::text, $3::text) ORDER BY (lower(email)) COLLATE "C" NULLS FIRST, r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", "a", "n7"}
+
 -- sort
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text ORDER BY r."title" COLLATE "C" DESC NULLS LAST, r."likes", r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme"}
