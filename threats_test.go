@@ -48,7 +48,7 @@ func attackNumbers() (numbers []string) {
 		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
 		{"F", 26, []string{"F06b"}, 0},
-		{"P", 26, nil, 15},
+		{"P", 26, []string{"P26b"}, 15},
 		{"M", 21, nil, 0},
 		{"K", 23, nil, 0},
 		{"A", 12, nil, 0},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -457,10 +458,28 @@ func TestAdoptedIndexes(t *testing.T) {
 					e.readsIndex(t, goOn(paging.Query{Sort: []paging.Key{{Path: path, Desc: desc}}, Limit: 9}, last), visible, index)
 				}
 			}
+			e.sortsNoPart(t, goOn(paging.Query{Sort: []paging.Key{{Path: "ended"}}, Limit: 9}, last), visible)
+			e.sortsNoPart(t, goOn(paging.Query{Sort: []paging.Key{{Path: "meta.po", Desc: true}}, Limit: 9}, item{"_id": last["_id"], "meta.po": "a"}), visible)
 			e.exec(t, "DROP INDEX adopted_tenant__id")
 			e.exec(t, "CREATE INDEX plain ON adopted (tenant_id, id)")
 			e.readsIndex(t, goOn(paging.Query{Limit: 9}, last), visible, "plain")
 		})
+	}
+}
+
+// sortsNoPart checks that an index has the order of each part of a page in PostgreSQL.
+func (e *engine) sortsNoPart(t *testing.T, q paging.Query, visible sqlpage.Visible) {
+	t.Helper()
+	if e.dialect != sqlpage.PostgreSQL {
+		return
+	}
+	text, args, err := sqlpage.Statement(q, e.table, visible, e.dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := e.explain(t, text, args)
+	if part := regexp.MustCompile(`Sort  .*\n *Sort Key.*\n *->  Index`).FindString(plan); part != "" {
+		t.Errorf("a part is sorted:\n%s\n%s", text, plan)
 	}
 }
 

@@ -189,10 +189,15 @@ func (s *statement) union(where string, ranges []indexRange, limit, skip int64) 
 		if i > 0 {
 			text.WriteString(" UNION ALL ")
 		}
-		// Keys that are equal in the range are left out of ORDER BY. SQLite
-		// would sort by them if they are expressions.
+		// Keys that are equal in the range are left out of ORDER BY in SQLite. It
+		// would sort by them if they are expressions. PostgreSQL would sort without
+		// them if they are NULL: it does not see that the index has that order.
+		omit := len(r.equal)
+		if s.dialect == PostgreSQL {
+			omit = 0
+		}
 		text.WriteString("SELECT * FROM (SELECT " + columns + s.from(and(where, r.String())) +
-			s.orderBy(expressions, len(r.equal)) + " LIMIT " + most + ") AS part")
+			s.orderBy(expressions, omit) + " LIMIT " + most + ") AS part")
 	}
 	text.WriteString(") AS " + rowName + s.orderBy(names, 0) + s.limit(limit, skip))
 	return text.String()
