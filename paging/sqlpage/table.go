@@ -142,4 +142,9 @@ const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 func (t *Table) quotedName() string { return quote(strings.Split(t.Name, ".")...) }
 
 // quote returns a name of one or more parts in quotes.
-func quote(parts ...string) string { return `"` + strings.Join(parts, `"."`) + `"` }
+func quote(parts ...string) string {
+	if len(parts) == 1 {
+		return `"` + parts[0] + `"`
+	}
+	return `"` + strings.Join(parts, `"."`) + `"`
+}
