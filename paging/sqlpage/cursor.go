@@ -18,7 +18,7 @@ type cursor struct {
 // be columns, have the same direction and be able to hold the values. No NULL may be
 // equal to the cursor or follow it.
 func (c *cursor) rowComparison(s *statement) (condition string, ok bool) {
-	var values []argument
+	values := make([]argument, 0, len(c.keys))
 	for i, p := range c.properties {
 		col, plain := p.(column)
 		value, had := col.argument(c.values[i])
@@ -28,7 +28,7 @@ func (c *cursor) rowComparison(s *statement) (condition string, ok bool) {
 		}
 		values = append(values, value)
 	}
-	var left, right []string
+	left, right := make([]string, 0, len(values)), make([]string, 0, len(values))
 	for i, p := range c.properties {
 		key, value := p.keys()[0], s.bindOnce(values[i])
 		if i == 0 {

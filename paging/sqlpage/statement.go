@@ -33,6 +33,7 @@ func Statement(q paging.Query, table Table, visible Visible, dialect Dialect) (t
 		return "", nil, err
 	}
 	s := &statement{table: &table, dialect: dialect, sort: q.Order()}
+	s.sortProperties, s.keys = make([]propertySQL, 0, len(s.sort)), make([]sortKey, 0, 2*len(s.sort))
 	for _, key := range s.sort {
 		p, err := s.table.sortProperty(key.Path, rowName+".", s.dialect)
 		s.check(err)

@@ -139,12 +139,6 @@ func validPath(path string) bool {
 
 const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-func (t *Table) quotedName() string { return quote(strings.Split(t.Name, ".")...) }
+func (t *Table) quotedName() string { return quote(strings.ReplaceAll(t.Name, ".", `"."`)) }
 
-// quote returns a name of one or more parts in quotes.
-func quote(parts ...string) string {
-	if len(parts) == 1 {
-		return `"` + parts[0] + `"`
-	}
-	return `"` + strings.Join(parts, `"."`) + `"`
-}
+func quote(name string) string { return `"` + name + `"` }
