@@ -32,17 +32,14 @@ func (s *statement) filter(f paging.Filter) string {
 
 // values compiles an operator that takes values.
 func (s *statement) values(p propertySQL, f paging.Filter) string {
-	all := f.Values()
-	switch {
-	case f.Op() == paging.OpIn:
-	case all[0] == nil:
-		return p.isNull()
-	default:
-		return p.compare(s, f.Op(), all[0])
+	values := f.Values()
+	n := len(values)
+	values = slices.DeleteFunc(values, func(v any) bool { return v == nil })
+	if f.Op() != paging.OpIn && len(values) > 0 {
+		return p.compare(s, f.Op(), values[0])
 	}
-	values := slices.DeleteFunc(slices.Clone(all), func(v any) bool { return v == nil })
 	var conditions []string
-	if len(values) < len(all) {
+	if len(values) < n {
 		conditions = append(conditions, p.isNull())
 	}
 	if len(values) > 0 {

@@ -2,6 +2,7 @@ package sqlpage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -46,46 +47,28 @@ type Column struct {
 
 // validate returns an error if the table is not valid.
 func (t *Table) validate() error {
-	for name := range strings.SplitSeq(t.Name, ".") {
-		if !validName(name) {
-			return fmt.Errorf("sqlpage: %q is no table name", t.Name)
-		}
-	}
-	if strings.Count(t.Name, ".") > 1 {
+	schema, name, qualified := strings.Cut(t.Name, ".")
+	_, id := t.Properties["_id"]
+	_, object := t.Properties["object"]
+	tenant := t.Properties[t.Tenant]
+	switch {
+	case !validName(schema) || qualified && !validName(name):
 		return fmt.Errorf("sqlpage: %q is no table name", t.Name)
-	}
-	if len(t.Select) == 0 {
-		return fmt.Errorf("sqlpage: table %s: no columns to select", t.Name)
-	}
-	for _, name := range t.Select {
-		if !validName(name) {
-			return fmt.Errorf("sqlpage: table %s: %q is no column name", t.Name, name)
-		}
-	}
-	if _, ok := t.Properties["_id"]; !ok {
+	case len(t.Select) == 0 || slices.ContainsFunc(t.Select, invalidName):
+		return fmt.Errorf("sqlpage: table %s: Select must be names of columns", t.Name)
+	case !id:
 		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
-	}
-	if _, ok := t.Properties["object"]; t.Object != "" && (ok || strings.Trim(t.Object, nameCharacters) != "") {
+	case t.Object != "" && (object || strings.Trim(t.Object, nameCharacters) != ""):
 		return fmt.Errorf("sqlpage: table %s: Object is no name, or object has a column", t.Name)
-	}
-	if err := t.validateTenant(); err != nil {
-		return err
+	case t.SharedByAllTenants == (t.Tenant != ""):
+		return fmt.Errorf("sqlpage: table %s: set either Tenant or SharedByAllTenants", t.Name)
+	case t.Tenant != "" && (tenant.Type != paging.String || tenant.Storage == Array):
+		return fmt.Errorf("sqlpage: table %s: the tenant is no property of type String", t.Name)
 	}
 	for path, column := range t.Properties {
 		if err := column.validate(path); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (t *Table) validateTenant() error {
-	tenant, ok := t.Properties[t.Tenant]
-	switch {
-	case t.SharedByAllTenants == (t.Tenant != ""):
-		return fmt.Errorf("sqlpage: table %s: set either Tenant or SharedByAllTenants", t.Name)
-	case t.Tenant != "" && (!ok || tenant.Type != paging.String || tenant.Storage == Array):
-		return fmt.Errorf("sqlpage: table %s: the tenant is no property of type String", t.Name)
 	}
 	return nil
 }
@@ -123,6 +106,8 @@ func validName(name string) bool {
 	}
 	return name != "" && len(name) <= maxName
 }
+
+func invalidName(name string) bool { return !validName(name) }
 
 const maxName = 63 // bytes; PostgreSQL cuts longer names
 

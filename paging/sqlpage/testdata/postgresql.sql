@@ -159,7 +159,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1
 -- []interface {}{"acme"}
 
 -- document boolean above one
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 ORDER BY r."id" COLLATE "C" LIMIT 11;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (2) ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme"}
 
 -- document boolean of both
@@ -175,7 +175,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1
 -- []interface {}{"acme", "x"}
 
 -- document in
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IN ($2::numeric, $4::numeric)) OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IN ($3::text)))) ORDER BY r."id" COLLATE "C" LIMIT 11;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (2) OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IN ($2::numeric, $4::numeric)) OR ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" IN ($3::text)))) ORDER BY r."id" COLLATE "C" LIMIT 11;
 -- []interface {}{"acme", "1", "x", "2"}
 
 -- document exists

@@ -159,7 +159,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY =
 -- []interface {}{"acme", 11}
 
 -- document boolean above one
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (2) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{"acme", 11}
 
 -- document boolean of both
@@ -175,7 +175,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY =
 -- []interface {}{"acme", "x", 11}
 
 -- document in
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IN (?2, ?4)) OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY IN (?3)))) ORDER BY r."id" COLLATE BINARY LIMIT ?5;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (2) OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IN (?2, ?4)) OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY IN (?3)))) ORDER BY r."id" COLLATE BINARY LIMIT ?5;
 -- []interface {}{"acme", 1, "x", 2, 11}
 
 -- document exists
