@@ -113,7 +113,8 @@
 // # What is not checked
 //
 // The package believes what a Table says of columns, types and NOT NULL. If rows hold
-// something else, pages may lack them, or the database refuses the statement.
+// something else, pages may lack them, or the database refuses the statement. Package
+// sqlcheck compares a Table with the database when a program starts.
 //
 // The package believes the tenant and the ids of a Visible, too. Take them from the
 // principal that the Guard admitted, never from an argument of the request.
