@@ -26,6 +26,11 @@ func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...strin
 	if err := table.validate(); err != nil {
 		return nil, err
 	}
+	for path, column := range table.Properties {
+		if err := column.validate(path); err != nil {
+			return nil, err
+		}
+	}
 	sorts := [][]paging.Key{{{Path: "_id"}}}
 	for _, p := range schema.Properties {
 		if p.Sort && !p.Hidden && p.Type != paging.Any && p.Path != "_id" {

@@ -49,6 +49,9 @@ func (t *Table) property(path, row string, d Dialect) (propertySQL, error) {
 	if !ok {
 		return nil, fmt.Errorf("sqlpage: table %s has no property %q", t.Name, path)
 	}
+	if err := c.validate(path); err != nil {
+		return nil, err
+	}
 	name := row + quote(c.Name)
 	if c.UnsafeExpression != "" {
 		name = "(" + c.UnsafeExpression + ")"

@@ -19,8 +19,8 @@ import (
 //
 // No query reaches a row outside of visible, whatever its filter, cursor and skip.
 //
-// Statement returns an error if the table is not valid or lacks a property, or if
-// visible has no tenant for a table of several. It also
+// Statement returns an error if the table or a column that it uses is not valid, if the
+// table lacks a property, or if visible has no tenant for a table of several. It also
 // returns an error for a text that no database accepts, because it is not UTF-8 or
 // contains NUL. The same holds for a text that is no date and is compared with a
 // date. If all properties of the schema are in the table, a query from Schema.Parse

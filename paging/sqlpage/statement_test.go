@@ -286,7 +286,11 @@ func TestRefused(t *testing.T) {
 	}
 	for name, table := range tables {
 		t.Run(name, func(t *testing.T) {
-			if text, _, err := sqlpage.Statement(paging.Query{}, table, acme, sqlpage.SQLite); err == nil {
+			var named []paging.Filter
+			for path := range table.Properties {
+				named = append(named, paging.Null(path))
+			}
+			if text, _, err := sqlpage.Statement(paging.Query{Where: paging.And(named...)}, table, acme, sqlpage.SQLite); err == nil {
 				t.Error("Statement accepted it: ", text)
 			}
 			if indexes, err := sqlpage.Indexes(paging.Schema{}, table, sqlpage.SQLite); err == nil {
