@@ -32,7 +32,7 @@ func Statement(q paging.Query, table Table, visible Visible, dialect Dialect) (t
 	if err := table.validate(); err != nil {
 		return "", nil, err
 	}
-	s := &statement{table: &table, dialect: dialect, sort: q.Order()}
+	s := &statement{table: &table, dialect: dialect, sort: q.Order(), args: make([]any, 0, 8)}
 	s.sortProperties, s.keys = make([]propertySQL, 0, len(s.sort)), make([]sortKey, 0, 2*len(s.sort))
 	for _, key := range s.sort {
 		p, err := s.table.sortProperty(key.Path, rowName+".", s.dialect)
@@ -220,9 +220,9 @@ func (s *statement) union(where string, ranges []indexRange, limit, skip int64) 
 }
 
 func (s *statement) columns() string {
-	var columns []string
-	for _, name := range s.table.Select {
-		columns = append(columns, rowName+"."+quote(name))
+	columns := make([]string, len(s.table.Select))
+	for i, name := range s.table.Select {
+		columns[i] = rowName + "." + quote(name)
 	}
 	return strings.Join(columns, ", ")
 }
