@@ -31,6 +31,10 @@
 // one item, a number in another. A sort orders such values by type: null, booleans,
 // numbers, strings, then arrays and objects. Compare implements this order.
 //
+// A path that ends with [], such as c_tags[], names the elements of an array. A
+// condition matches if it holds for one of them, and a negation if it holds for none.
+// MongoDB means the same by the path without []. No item can be sorted by such a path.
+//
 // # Cursors
 //
 // A cursor holds the values that one item has for the keys of a sort. A client sends

@@ -122,7 +122,7 @@ func (l listParser) sortKey(keys []Key, pointer string, key Key) []Key {
 	switch property := l.property(key.Path); {
 	case property == nil:
 		l.wrong("sort", pointer, unknownProperty)
-	case !property.Sort || property.Type == Any:
+	case !property.Sort || property.Type == Any || strings.HasSuffix(key.Path, "[]"):
 		l.wrong("sort", pointer, "cannot be sorted by")
 	default:
 		return append(keys, key)

@@ -14,7 +14,8 @@ import (
 // get returns a property of a row, or false if the row does not have it. Its values
 // are those of paging.Compare. Page compares a date that is a string as a string, so
 // it must have the form of paging.DateLayout. A value of another type exists, equals
-// nothing and sorts after all others.
+// nothing and sorts after all others. The value of a path that ends with [] is a
+// []any or a []string of the elements.
 func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value any, ok bool)) (page []T, more bool) {
 	order := q.Order()
 	after, where, resumed := q.Cursor()

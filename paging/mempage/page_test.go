@@ -134,6 +134,32 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// TestElements is about paths that end with [].
+func TestElements(t *testing.T) {
+	rows := []row{{"_id": "missing"}, {"_id": "null", "a[]": nil}, {"_id": "empty", "a[]": []any{}}, {"_id": "texts", "a[]": []string{"a", "c"}},
+		{"_id": "mixed", "a[]": []any{json.Number("2"), "b", nil}}, {"_id": "one text", "a[]": "a"}}
+	for filter, want := range map[string][]string{
+		`{"a[]":"a"}`:                     {"one text", "texts"},
+		`{"a[]":{"$ne":"a"}}`:             {"empty", "missing", "mixed", "null"},
+		`{"a[]":{"$in":["b","c",5]}}`:     {"mixed", "texts"},
+		`{"a[]":{"$nin":["b","c",null]}}`: {"empty", "one text"},
+		`{"a[]":null}`:                    {"missing", "mixed", "null"},
+		`{"a[]":{"$gt":"b"}}`:             {"texts"},
+		`{"a[]":{"$gt":"b","$lt":"b"}}`:   {"texts"}, // each for an element of its own
+		`{"a[]":{"$lte":2}}`:              {"mixed"},
+		`{"a[]":{"$exists":true}}`:        {"empty", "mixed", "null", "one text", "texts"},
+	} {
+		f, err := paging.ParseFilter(filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _ := mempage.Page(rows, paging.Query{Where: f, Limit: 9}, get)
+		if diff := cmp.Diff(want, ids(page)); diff != "" {
+			t.Errorf("%s:\n%s", filter, diff)
+		}
+	}
+}
+
 func after(t *testing.T, q paging.Query, values ...any) paging.Query {
 	t.Helper()
 	q, err := q.After(values...)

@@ -127,7 +127,7 @@ func TestWrongDeclarations(t *testing.T) {
 		Title         string `json:"title" page:"title"`
 		envelope.Item `page:"id"`
 	}], shared)
-	fail("an _id without a column", "no column name", sqllist.New[struct{ envelope.Item }], shared)
+	fail("an _id without a column", "names of columns", sqllist.New[struct{ envelope.Item }], shared)
 	fail("an _id that is a number", "_id is no string", sqllist.New[struct {
 		ID int `json:"_id" page:"id"`
 	}], shared)
@@ -151,7 +151,7 @@ func TestWrongDeclarations(t *testing.T) {
 		envelope.Item `page:"id"`
 		Title         string `json:"name.first" page:"title"`
 	}], shared)
-	fail("a column that must be quoted", "no column name", sqllist.New[struct {
+	fail("a column that must be quoted", "names of columns", sqllist.New[struct {
 		envelope.Item `page:"id"`
 		Title         string `json:"title" page:"ti\"tle"`
 	}], shared)

@@ -65,7 +65,7 @@
 //
 // The columns in PostgreSQL, by Type, and those that need a Storage:
 //
-//   - String: text or varchar of any collation; uuid (UUID); an enum (Enum)
+//   - String: text or varchar of any collation; uuid (UUID); an enum (Enum); text[] (Array)
 //   - Integer: smallint, integer or bigint
 //   - Number: numeric without NaN; double precision (Double)
 //   - Boolean: boolean
@@ -83,13 +83,18 @@
 // the item that it got. Cut a time before it is written to a client:
 // time.Time.Truncate(time.Millisecond).
 //
-// Columns of citext and of arrays are not supported: citext compares and sorts without
-// case, and a client with it. Give the list a view that casts citext to text.
+// Columns of citext are not supported: citext compares and sorts without case, and a
+// client with it. Cast it in an UnsafeExpression, email::text, or in a view.
+//
+// A list can be sorted by an enum in the order of its texts, through an expression that
+// PostgreSQL can index:
+//
+//	CASE state WHEN 'open' THEN 'open' WHEN 'closed' THEN 'closed' END
 //
 // The tables in SQLite are STRICT, so that a column has values of one type. The
 // encoding is UTF-8. The columns, by Type:
 //
-//   - String: TEXT of any collation, also for UUID and Enum
+//   - String: TEXT of any collation, also for UUID and Enum; TEXT of a JSON array (Array)
 //   - Integer: INTEGER
 //   - Number: INTEGER, REAL, or ANY that holds only numbers
 //   - Boolean: INTEGER that is 0 or 1
@@ -119,7 +124,8 @@
 // # What is not checked
 //
 // The package believes what a Table says of columns, types and NOT NULL. If rows hold
-// something else, pages may lack them, or the database refuses the statement.
+// something else, pages may lack them, or the database refuses the statement. Package
+// sqlcheck compares a Table with the database when a program starts.
 //
 // The package believes the tenant and the ids of a Visible, too. Take them from the
 // principal that the Guard admitted, never from an argument of the request.

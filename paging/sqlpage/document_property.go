@@ -91,17 +91,16 @@ func (d documentProperty) ranks(symbol string, rank int) string {
 }
 
 func (d documentProperty) compareBoolean(op paging.Op, value bool) string {
-	ofFalse, _ := paging.Compare(false, value)
-	ofTrue, _ := paging.Compare(true, value)
-	switch isFalse, isTrue := op.Holds(ofFalse), op.Holds(ofTrue); {
-	case isFalse && isTrue:
-		return d.rank.expression + " IN (1, 2)"
-	case isFalse:
-		return d.ranks(" = ", rankFalse)
-	case isTrue:
-		return d.ranks(" = ", rankTrue)
+	var ranks []string
+	for _, b := range []bool{false, true} {
+		if order, _ := paging.Compare(b, value); op.Holds(order) {
+			ranks = append(ranks, strconv.Itoa(rankOf(b)))
+		}
 	}
-	return "FALSE"
+	if ranks == nil {
+		return "FALSE"
+	}
+	return d.rank.expression + " IN " + row(ranks)
 }
 
 func (d documentProperty) in(s *statement, values []any) string {

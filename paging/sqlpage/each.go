@@ -36,9 +36,14 @@ func (s *statement) each(q paging.Query, visible, parent string, ids []string) s
 		s.check(fmt.Errorf("sqlpage: table %s: %q holds no parent", s.table.Name, parent))
 		return ""
 	}
+	for _, k := range s.sort {
+		if s.table.Properties[k.Path].UnsafeExpression != "" {
+			s.check(fmt.Errorf("sqlpage: table %s: rows of parents are not sorted by %q, an expression", s.table.Name, k.Path))
+		}
+	}
 	list, _ := json.Marshal(ids) // texts have no error
 	in := s.bind(argument{string(list), "json"})
-	columns, order := s.columns(), strings.Replace(s.orderBy(s.expressions(), 0), " ORDER BY ", ", ", 1)
+	columns, order := s.columns(), strings.Replace(s.orderBy(nil, 0), " ORDER BY ", ", ", 1)
 	if s.dialect == SQLite {
 		// SQLite has no LATERAL. A CROSS JOIN keeps its planner from reading the rows first.
 		where := and(visible, of.key().String()+" = parents.value")
@@ -51,7 +56,9 @@ func (s *statement) each(q paging.Query, visible, parent string, ids []string) s
 	}
 	all := slices.Clone(s.table.Select) // and those of the order
 	for _, c := range s.table.Properties {
-		all = append(all, c.Name)
+		if c.Name != "" {
+			all = append(all, c.Name)
+		}
 	}
 	slices.Sort(all)
 	return "SELECT parents.id, " + columns + " FROM json_array_elements_text(" + in + ") WITH ORDINALITY AS parents (id, n) CROSS JOIN LATERAL (" +
