@@ -145,7 +145,7 @@ func TestForeignTokensThatAreRefused(t *testing.T) {
 		"O07 exp is a fraction":            ofOther("exp", float64(ahead)+0.5),
 		"O07 exp with an exponent":         raw(`{"iss":"` + otherURL + `","sub":"ann","aud":"notes","exp":9e11}`),
 		"O07 exp is negative":              ofOther("exp", -ahead),
-		"O07 exp after the year 9999":      ofOther("exp", 253402300800),
+		"O07 exp after the year 9999":      ofOther("exp", int64(253402300800)),
 		"O15 an own app's, of an issuer":   signWith(t, 1, claims("iss", appB)),
 		"O15 an own key, iss of an issuer": signWith(t, 0, foreign()),
 		"O17 crit":                         by(edKey, header("EdDSA", "ed", "crit", []string{"exp"}, "exp", 1), foreign()),
