@@ -15,10 +15,12 @@ import (
 type Tenant struct {
 	Org     *Org
 	Version string
-	Command string // the escaped path below the mount, which a signature covers; at least "/"
+	Command string // the escaped path below the mount, which version 1 of a signature covers; at least "/"
+	Path    string // the escaped path as it came to the Guard, which version 2 covers behind BaseURL
 
-	guard   *Guard
-	dropped atomic.Pointer[error] // what was left out, for the observer; nil: nothing
+	guard     *Guard
+	authority string                // of the tenant's URL; "": that of the Guard's BaseURL
+	dropped   atomic.Pointer[error] // what was left out, for the observer; nil: nothing
 }
 
 // noOrg is the org of a request before its org is found. Observers can get it, and so can a
@@ -27,6 +29,16 @@ var noOrg Org
 
 // Brand returns the Guard's Brand.
 func (t *Tenant) Brand() Brand { return t.guard.Brand }
+
+// BaseURL returns the Guard's BaseURL, with the authority that its Resolve has named.
+func (t *Tenant) BaseURL() string {
+	if t.authority == "" {
+		return t.guard.BaseURL
+	}
+	scheme, rest, _ := strings.Cut(t.guard.BaseURL, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + t.authority + rest[len(host):]
+}
 
 // URL returns BaseURL/org/version, which is the audience of tokens.
 func (t *Tenant) URL() string { return t.guard.BaseURL + "/" + t.Org.Code + "/" + t.Version }
