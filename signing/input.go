@@ -65,13 +65,15 @@ func findInput(h http.Header, tag string) (ours member, found bool, err error) {
 		return member{}, true, fmt.Errorf("%w: Signature-Input is too long", ErrMalformed)
 	}
 	d := dictionary{lines: lines}
-	for {
+	for count := 0; ; count++ {
 		m, more, ok := d.next()
 		switch {
 		case !ok:
 			return member{}, true, fmt.Errorf("%w: Signature-Input is no dictionary", ErrMalformed)
+		case !more && found && count > 1:
+			return ours, true, soleLabel(lines, ours.key)
 		case !more:
-			return ours, found, soleLabel(lines, ours, found)
+			return ours, found, nil
 		case !m.tagged(tag):
 		case found:
 			return member{}, true, fmt.Errorf("%w: two signatures", ErrAmbiguous)
@@ -83,13 +85,10 @@ func findInput(h http.Header, tag string) (ours member, found bool, err error) {
 
 // soleLabel refuses a second member with the label of ours. Of two, some readers take
 // the first and others the last.
-func soleLabel(lines []string, ours member, found bool) error {
-	if !found {
-		return nil
-	}
+func soleLabel(lines []string, label string) error {
 	d, count := dictionary{lines: lines}, 0
 	for m, more, _ := d.next(); more; m, more, _ = d.next() {
-		if m.key == ours.key {
+		if m.key == label {
 			count++
 		}
 	}
@@ -102,8 +101,11 @@ func soleLabel(lines []string, ours member, found bool) error {
 // tagged reports whether a member has this tag, in any form that a careless reader
 // takes for it: as one of two tags, or without quotes.
 func (m member) tagged(tag string) bool {
+	if strings.Contains(m.params, `;tag="`+tag+`"`) {
+		return true // in a string, a quote could not stand here
+	}
 	f := fieldReader{m.params}
-	for f.rest != "" {
+	for f.rest != "" && strings.Contains(f.rest, tag) {
 		key, value, ok := f.param()
 		if !ok {
 			return false

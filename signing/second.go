@@ -19,7 +19,7 @@ type second struct {
 
 // parseSecond reads a request of version 2. ours is the member of Signature-Input.
 func (v *Verifier) parseSecond(c *credential, r *http.Request, ours member, names *prefixed) error {
-	s := c.second
+	s := &c.second
 	if err := s.input.parse(ours, r.Header, names); err != nil {
 		return err
 	}
