@@ -101,8 +101,8 @@ func soleLabel(lines []string, label string) error {
 // tagged reports whether a member has this tag, in any form that a careless reader
 // takes for it: as one of two tags, or without quotes.
 func (m member) tagged(tag string) bool {
-	if strings.Contains(m.params, `;tag="`+tag+`"`) {
-		return true // in a string, a quote could not stand here
+	if strings.HasSuffix(m.params, `;tag="`+tag+`"`) {
+		return true // the usual case; in a string, the first quote could not stand here
 	}
 	f := fieldReader{m.params}
 	for f.rest != "" && strings.Contains(f.rest, tag) {

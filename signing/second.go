@@ -60,19 +60,20 @@ func (v *Verifier) setBase(b *base, r *http.Request) (err error) {
 // splitBase returns the authority of a base URL as signatures cover it, and its path
 // without a trailing slash. It does not parse the URL, which would allocate.
 func splitBase(text string) (authority, mount string, err error) {
-	scheme, rest, ok := strings.Cut(text, "://")
-	host, path, _ := strings.Cut(rest, "/")
-	if !ok || host == "" || scheme != "https" && scheme != "http" || strings.ContainsAny(rest, "@?#") {
-		return "", "", errBaseURL
-	}
+	rest, ok := strings.CutPrefix(text, "https://")
 	port := ":443"
-	if scheme == "http" {
+	if !ok {
+		rest, ok = strings.CutPrefix(text, "http://")
 		port = ":80"
 	}
-	if path != "" {
-		mount = strings.TrimSuffix(rest[len(host):], "/")
+	host, _, _ := strings.Cut(rest, "/")
+	for i := range len(rest) {
+		ok = ok && rest[i] != '@' && rest[i] != '?' && rest[i] != '#'
 	}
-	return strings.TrimSuffix(strings.ToLower(host), port), mount, nil
+	if !ok || host == "" {
+		return "", "", errBaseURL
+	}
+	return strings.TrimSuffix(strings.ToLower(host), port), strings.TrimSuffix(rest[len(host):], "/"), nil
 }
 
 // isExpired reports whether the client itself has set an end that has passed.
