@@ -17,17 +17,20 @@ type second struct {
 	digests digests
 }
 
-// parseSecond reads a request of version 2. ours is the member of Signature-Input.
-func (v *Verifier) parseSecond(c *credential, r *http.Request, ours member, names *prefixed) error {
+// parseSecond reads a request of version 2, whose member of Signature-Input was read.
+func (v *Verifier) parseSecond(c *credential, r *http.Request, names *prefixed) error {
 	s := &c.second
-	if err := s.input.parse(ours, r.Header, names); err != nil {
+	if !s.input.parseSignature(r.Header) {
+		return fmt.Errorf("%w: signature", ErrMalformed)
+	}
+	if err := s.input.fitsHeaders(r.Header, names); err != nil {
 		return err
 	}
 	s.base.from(r, names, s.input.components)
 	if err := v.setBase(&s.base, r); err != nil {
 		return err
 	}
-	s.base.list, s.base.input = ours.value[1:len(ours.value)-1], ours.text
+	s.base.list, s.base.input = s.input.value[1:len(s.input.value)-1], s.input.text
 	if err := s.base.check(); err != nil {
 		return err
 	}
