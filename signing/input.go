@@ -119,7 +119,10 @@ func (m member) tagged(tag string) bool {
 
 // find finds and reads the member that is ours. found is as that of findInput.
 func (in *input) find(h http.Header, names *prefixed) (found bool, err error) {
-	if lines := h[inputHeader]; len(lines) == 1 {
+	switch lines := h[inputHeader]; len(lines) {
+	case 0:
+		return false, nil
+	case 1:
 		// The usual case: what reads strictly from end to end is the only member.
 		if in.read(soleMember(lines[0]), names) == "" {
 			return true, nil
