@@ -48,7 +48,11 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 // admit runs after the MAC was verified. It decides whether the credential may be used for this
 // request, and as which account.
 func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) error {
-	// The org is not signed. Only this look-up, bound to the org of the URL, keeps a request for
+	// Before the state of the credential, so that the answer tells nothing of that.
+	if signing.HeadersFor(a.tenant.Brand().Header).Version(r.Header) < a.credential.MinVersion {
+		return signing.ErrVersion
+	}
+	// Version 1 does not cover the org. Only this look-up, bound to the org of the URL, keeps a request for
 	// one org out of another.
 	if _, err := a.tenant.App(ctx, key.ClientKey()); err != nil {
 		return refuse(err)
