@@ -214,8 +214,8 @@ func (g *Guard) Settings() *Settings {
 func (g *Guard) Mount(next http.Handler) http.Handler {
 	g.mustBeValid()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{Context: r.Context(), guard: g, mechanism: none}
-		c.tenant.guard, c.tenant.Org = g, &noOrg
+		c := &call{Context: r.Context(), mechanism: none}
+		c.tenant.guard, c.tenant.url, c.tenant.Org = g, r.URL, &noOrg
 		w.Header()[g.names.serverTime] = g.stamps.at(g.now())
 		if g.Observe != nil {
 			c.began = time.Since(epoch)
@@ -277,7 +277,9 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 		rest = "/"
 	}
 	c.tenant.Org, c.tenant.Version, c.tenant.Command = found, to.Version, rest
-	c.tenant.Path, c.tenant.authority = path, to.Authority
+	if authority := to.Authority; authority != "" {
+		c.tenant.authority = &authority
+	}
 	return rest, nil
 }
 

@@ -449,7 +449,7 @@ func TestResolveServesOtherShapes(t *testing.T) {
 	mux := g.Mux()
 	mux.HandleFunc("GET /notes/{id}", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		tenant := auth.TenantFrom(r.Context())
-		envelope.Write(w, envelope.Result[[]string]{Data: []string{tenant.Org.Code, tenant.Command, tenant.URL(), r.PathValue("id"), tenant.BaseURL(), tenant.Path}})
+		envelope.Write(w, envelope.Result[[]string]{Data: []string{tenant.Org.Code, tenant.Command, tenant.URL(), r.PathValue("id"), tenant.BaseURL(), tenant.Path()}})
 	})
 	w := do(mux, "GET", "http://acme.example.test/api/v2/notes/a%2Fb/")
 	if want := `["acme","/notes/a%2Fb","https://api.example.test/acme/v2","a/b","https://acme.example.test","/api/v2/notes/a%2Fb/"]`; !strings.Contains(w.Body.String(), want) {
