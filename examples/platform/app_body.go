@@ -119,7 +119,7 @@ func (c *appChanges) readPublicKey(wrong *invalid) {
 	if err == nil {
 		_, err = signing.NewPublicKey("any", key)
 	}
-	if err != nil {
+	if err != nil || len(text) != base64.RawURLEncoding.EncodedLen(len(key)) { // the decoder ignores line ends
 		wrong.add(path, "must be an Ed25519 public key: 43 characters of base64url")
 		return
 	}
