@@ -133,8 +133,10 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	switch {
 	case err != nil:
 		return auth.Principal{}, fault(err)
+	case foreign != nil && foreign != ours && clientKey != "": // no app of ours has issued it
+		return auth.Principal{}, &auth.Error{Detail: auth.DetailKeyMismatch}
 	case foreign != nil && foreign != ours:
-		return m.principalOf(ctx, t, foreign, clientKey)
+		return foreign.principal(ctx, attempt{tenant: t, ceiling: m.Ceiling})
 	}
 	a := attempt{tenant: t, ceiling: m.Ceiling}
 	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
