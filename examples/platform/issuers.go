@@ -23,7 +23,7 @@ func (f *issuerFlags) Set(text string) error {
 	if !found || !named || org == "" || label == "" || len(parts) < 2 || len(parts) > 3 {
 		return errors.New("must be ORG:NAME=URL,AUDIENCE,JWKS")
 	}
-	issuer := &bearer.Issuer{Org: org, URL: parts[0], Audience: parts[1]}
+	issuer := &bearer.Issuer{Org: org, URL: parts[0], Audience: parts[1], Map: foreignAccount}
 	if len(parts) == 3 && parts[2] != "" {
 		issuer.JWKS = parts[2]
 	} else {
@@ -32,14 +32,6 @@ func (f *issuerFlags) Set(text string) error {
 	issuer.UnsafePlaintext = true // reaches loopback hosts only, where tests have their provider
 	*f = append(*f, issuer)
 	return nil
-}
-
-// mapped returns the issuers with their Map.
-func (f issuerFlags) mapped() []*bearer.Issuer {
-	for _, issuer := range f {
-		issuer.Map = foreignAccount
-	}
-	return f
 }
 
 // foreignAccount maps a token of another issuer to the account whose id is its sub. An
