@@ -68,11 +68,14 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 				Policy:      o.policy,
 				ClientAddr:  p.proxies.addr,
 			},
-			&bearer.Mechanism{Verifier: &token.Verifier{
-				Keys:   p.keys.cached,
-				Ledger: p.tokens.ledger,
-				Cache:  new(token.Cache),
-			}},
+			&bearer.Mechanism{
+				Verifier: &token.Verifier{
+					Keys:   p.keys.cached,
+					Ledger: p.tokens.ledger,
+					Cache:  new(token.Cache),
+				},
+				Issuers: o.issuers.with(p.store),
+			},
 			p.sessions,
 		},
 		Brand:   o.brand,

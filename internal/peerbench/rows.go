@@ -6,10 +6,12 @@ const (
 	modAuth0   = "github.com/auth0/go-jwt-middleware/v2"
 	modAuthn   = "connectrpc.com/authn"
 	modAWS     = "github.com/aws/aws-sdk-go-v2"
+	modBun     = "github.com/uptrace/bun"
 	modCasbin  = "github.com/casbin/casbin/v2"
 	modCedar   = "github.com/cedar-policy/cedar-go"
 	modFosite  = "github.com/ory/fosite"
 	modGitHub  = "github.com/google/go-github/v75"
+	modGorm    = "gorm.io/gorm"
 	modGorilla = "github.com/gorilla/sessions"
 	modJose    = "github.com/go-jose/go-jose/v4"
 	modHTTPSig = "github.com/remitly-oss/httpsig-go"
@@ -315,6 +317,8 @@ func pagingRows() (all []row) {
 				{name: ours, module: modSQLite, note: "sqlpage.Pages: writes a client's query as a statement and runs it"},
 				{name: "OFFSET", module: modSQLite, note: "what counting paginators send, prepared once"},
 				{name: "OR expansion", module: modSQLite, note: "what most keyset libraries send, prepared once"},
+				{name: "bun", module: modBun, note: "a row comparison written by hand, for a query builder that prepares nothing"},
+				{name: "gorm", module: modGorm, note: "the OR expansion of gorm-cursor-paginator, with PrepareStmt; gorm repeats a parameter, so SQLite does not see one range"},
 			},
 		})
 	}
@@ -324,6 +328,7 @@ func pagingRows() (all []row) {
 // dropped lists peers that are missing from the report, and why.
 var dropped = []string{
 	"go-jwt-middleware v3: v2 is measured instead.",
+	"gorm-cursor-paginator: the module proxy in use does not have it. gorm with its condition is measured instead.",
 }
 
 // elsewhere lists figures that need an engine or the inside of a package, and the
