@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -24,7 +25,7 @@ type Items struct {
 type listProperty struct {
 	Items
 	path   string
-	member []byte // its name in JSON and the beginning of the list
+	member []byte // as in column
 }
 
 func (l *List) declareLists(lists map[string]Items) error {
@@ -39,8 +40,7 @@ func (l *List) declareLists(lists map[string]Items) error {
 			return errors.New("one of the tables is SharedByAllTenants")
 		}
 		l.schema.Properties = append(l.schema.Properties, paging.Property{Path: path, List: &of.List.schema})
-		member := append(appendText([]byte{','}, path), `:{"object":"list","data":[`...)
-		l.lists = append(l.lists, listProperty{of, path, member})
+		l.lists = append(l.lists, listProperty{of, path, memberText(path)})
 	}
 	return nil
 }
@@ -83,11 +83,11 @@ func (v *view) addLists(ctx context.Context, pages *sqlpage.Pages, tenant string
 // addTo adds the list property p, whose items v shows, to the objects on which it may be
 // read.
 func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p listProperty, objects []item) error {
-	lists, roots := map[string]*page{}, map[string]string{}
+	roots := map[string]string{}
 	var ids []string
 	for _, o := range objects {
 		if p.List.isShown(v.prefix, v.grant.Of(o.root)) {
-			lists[o.id], roots[o.id], ids = &page{}, o.root, append(ids, o.id)
+			roots[o.id], ids = o.root, append(ids, o.id)
 		}
 	}
 	if err := v.bound(len(ids)); err != nil || ids == nil {
@@ -99,18 +99,27 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 	if err != nil {
 		return err
 	}
-	items = slices.DeleteFunc(items, func(i item) bool { return !lists[i.parent].take(v.query.Limit) })
+	size, of := map[string]int{}, map[string][]item{}
+	items = slices.DeleteFunc(items, func(i item) bool {
+		size[i.parent]++
+		return size[i.parent] > v.query.Limit
+	})
 	if err := v.addLists(ctx, pages, tenant, items); err != nil {
 		return err
 	}
 	for _, i := range items {
-		lists[i.parent].add(i.text)
+		of[i.parent] = append(of[i.parent], i)
 	}
 	for i := range objects {
 		o := &objects[i]
-		if list, shown := lists[o.id]; shown {
-			o.text = slices.Concat(o.text[:len(o.text)-1], p.member, list.text, fmt.Appendf(nil, `],"hasMore":%t}}`, list.more))
+		if _, shown := roots[o.id]; !shown {
+			continue
 		}
+		list, err := envelope.Encode(listOf(of[o.id], size[o.id] > v.query.Limit))
+		if err != nil {
+			return err
+		}
+		o.text = slices.Concat(o.text[:len(o.text)-1], p.member, list, []byte{'}'})
 	}
 	return nil
 }
@@ -122,30 +131,4 @@ func (v *view) bound(objects int) error {
 	}
 	v.query.Limit = min(v.query.Limit, max(1, maxBelow/max(1, objects)))
 	return nil
-}
-
-// page is the list of one object.
-type page struct {
-	size int
-	more bool
-	text []byte
-}
-
-// take counts one more item. It reports whether the page has room for it.
-func (p *page) take(limit int) bool {
-	if p == nil { // a text that is not UTF-8 comes back as another one
-		return false
-	}
-	p.more = p.size == limit
-	if !p.more {
-		p.size++
-	}
-	return !p.more
-}
-
-func (p *page) add(item []byte) {
-	if len(p.text) > 0 {
-		p.text = append(p.text, ',')
-	}
-	p.text = append(p.text, item...)
 }

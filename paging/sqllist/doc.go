@@ -31,6 +31,7 @@
 //	day           a time.Time in a column of type date: sqlpage.Day
 //	milliseconds  a time.Time in timestamp(3): sqlpage.Milliseconds
 //	enum          a text in a column of an enum: sqlpage.Enum
+//	array         []string in text[]: sqlpage.Array; a filter names tags[]
 //
 // The tag of an embedded envelope.Item is that of _id, which must be the first field. The
 // fields of other embedded structs belong to the struct. A field with the name _ or the JSON
@@ -50,8 +51,19 @@
 //   - []byte, and types that implement sql.Scanner: any column
 //   - json.RawMessage, and other structs, maps and slices: jsonb, or JSON in a text
 //
-// Callers can filter and sort by the first six, and by a type of another form with uuid. A
-// type that writes its JSON itself counts as the last two.
+// Callers can filter and sort by the first six, by a type of another form with uuid, and by
+// texts, numbers and booleans in a document. The fields of its struct, not below a pointer or
+// an embedded struct, then have tags without a column:
+//
+//	Meta struct {
+//		PO *string `json:"po" page:",filter,sort"` // meta.po
+//	} `json:"meta" page:"meta"`
+//
+// A type that writes its JSON itself counts as the last two. With array, NULL among the texts
+// is "", or nil in []*string.
+//
+// There is no tag for sqlpage.Column.UnsafeExpression. Make the expression a column: GENERATED
+// ALWAYS AS … STORED, or of a view.
 //
 // # Why tags
 //
@@ -63,7 +75,11 @@
 //
 // The rows of the tenant that the caller's scope has, with the properties that the caller
 // asks for and may read. Only the columns of these properties are read from the database.
-// Unknown arguments are refused.
+// Unknown arguments are refused. With Declaration.Count, count=true adds the total of what the
+// caller can see.
+//
+// Page makes no Link header, because the reply need not have the properties that the link needs.
+// Use paging.Schema.NextLink with items that have the keys of the sort.
 //
 // # Lists in lists
 //

@@ -78,6 +78,53 @@ func TestRowsAsJSON(t *testing.T) {
 	}
 }
 
+// Arrays are those of PostgreSQL, or JSON in SQLite.
+func TestArraysAsJSON(t *testing.T) {
+	type row struct {
+		envelope.Item `page:"id"`
+		Tags          *[]*string `json:"tags" page:"tags,array"`
+	}
+	list := sqllist.Must[row](sqllist.Declaration{Table: "rows", Object: "row", SharedByAllTenants: true})
+	for value, want := range map[any]string{
+		nil: `null`, `{}`: `[]`, `[]`: `[]`, `{a,b}`: `["a","b"]`, `{{a,b},{c,d}}`: `["a","b","c","d"]`, `[2:3]={a,b}`: `["a","b"]`,
+		`{NULL,"NULL",null}`:              `[null,"NULL","null"]`,
+		`{"","a,b","{}"," \\ \" \\\"",é}`: `["","a,b","{}"," \\ \" \\\"","é"]`,
+		"{\"a\nb\"}":                      `["a\nb"]`,
+		` ["{a}", null,"\u00e9"] `:        `["{a}",null,"é"]`,
+	} {
+		rows := fakeRows{columns: []string{"id", "tags"}, rows: [][]driver.Value{{"a", value}}}
+		page, err := list.Page(t.Context(), pagesOf(rows), "", scope.Unscoped(), "paths[]=tags")
+		if err != nil || string(page.Data[0]) != `{"_id":"a","object":"row","tags":`+want+`}` {
+			t.Errorf("%v: %s %v", value, page.Data, err)
+		}
+	}
+	for _, value := range []string{``, `{a`, `[1]`, `x`} {
+		rows := fakeRows{columns: []string{"id", "tags"}, rows: [][]driver.Value{{"a", value}}}
+		if page, err := list.Page(t.Context(), pagesOf(rows), "", scope.Unscoped(), "paths[]=tags"); err == nil {
+			t.Errorf("%s is an array: %s", value, page.Data)
+		}
+	}
+}
+
+// A total is that of the rows that the caller may see, and a count that takes too long is a fault
+// of the filter.
+func TestTotals(t *testing.T) {
+	list := sqllist.Must[thing](sqllist.Declaration{Table: "things", Object: "thing", Count: true})
+	rows := fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{int64(7)}}}
+	got, err := list.Page(t.Context(), pagesOf(rows), "acme", scope.Unscoped(), "count=true")
+	if err != nil || got.Total == nil || got.Total.Items != 7 {
+		t.Errorf("%+v %v", got, err)
+	}
+	pages := pagesOf(rows)
+	pages.CountTime = -1 // it has ended before it begins
+	if _, err := list.Page(t.Context(), pages, "acme", scope.Unscoped(), "count=true"); err != paging.ErrSlowCount {
+		t.Error(err)
+	}
+	if _, err := things.Page(t.Context(), pagesOf(rows), "acme", scope.Unscoped(), "count=true"); err == nil {
+		t.Error("a list without Count is counted")
+	}
+}
+
 // TestPartsOfDocuments has a caller who may read one part of each document, and all of one.
 func TestPartsOfDocuments(t *testing.T) {
 	const a, b, c = "5b000000000000000000000a", "5b000000000000000000000b", "5b000000000000000000000c"
