@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
@@ -44,6 +46,9 @@ func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 	q, err := l.schema.ParseObject(rawQuery, grant.Of(id))
 	if err != nil {
 		return nil, err
+	}
+	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return nil, ErrNotFound // no database has such a text
 	}
 	if q.Paths == nil {
 		for _, c := range l.columns {

@@ -164,6 +164,11 @@ func TestForgotten(t *testing.T) {
 	if item, err := things.Get(t.Context(), pagesOf(rows), "", scope.Unscoped(), "a", ""); err == nil || item != nil {
 		t.Error("without a tenant:", item, err)
 	}
+	for _, id := range []string{"a\x00", "\xff"} {
+		if item, err := things.Get(t.Context(), pagesOf(rows), "acme", scope.Unscoped(), id, ""); err != sqllist.ErrNotFound || item != nil {
+			t.Errorf("%q: %s %v", id, item, err)
+		}
+	}
 	var asked string
 	rows.asked = &asked
 	if _, err := page(t, rows, scope.Set{}, ""); err != nil || !strings.Contains(asked, "FALSE") {
