@@ -60,11 +60,9 @@ func (l *List) isShown(prefix string, reads func(path string) bool) bool {
 		slices.ContainsFunc(l.lists, func(p listProperty) bool { return p.List.isShown(prefix+p.path+".", reads) })
 }
 
-// These limit what the lists in lists of one request read, for each list property.
-const (
-	maxBelow = 10_000 // items of all objects together
-	maxSkips = 10_000 // items that are left out
-)
+// maxBelow limits what one list property of a request reads: the items of all objects
+// together, and those that are skipped.
+const maxBelow = 10_000
 
 // addLists adds the list properties to items, by one statement each.
 func (v *view) addLists(ctx context.Context, pages *sqlpage.Pages, tenant string, items []item) error {
@@ -126,7 +124,7 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 
 // bound limits what is read for so many objects.
 func (v *view) bound(objects int) error {
-	if v.query.Skip*objects > maxSkips {
+	if v.query.Skip*objects > maxBelow {
 		return &paging.Error{Problems: []paging.Problem{{Argument: v.prefix + "skip", Text: "is too large for this many objects; ask for the list of one object"}}}
 	}
 	v.query.Limit = min(v.query.Limit, max(1, maxBelow/max(1, objects)))

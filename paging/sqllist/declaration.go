@@ -134,21 +134,17 @@ func (l *List) fields(typ reflect.Type, within []int) error {
 }
 
 func (l *List) field(f reflect.StructField, tag string, index []int) error {
-	p, c, tenant, err := parseTag(f.Type, tag)
-	if err != nil {
-		return err
-	}
-	member, err := memberOf(f)
-	if err != nil {
-		return err
-	}
+	p, c, tenant, tagErr := parseTag(f.Type, tag)
+	member, memberErr := memberOf(f)
 	p.Path = cmp.Or(member, c.Name)
 	array, document := c.Storage == sqlpage.Array, p.Type == paging.Any
 	if array {
 		p.Path += "[]"
 	}
 	_, twice := l.table.Properties[p.Path]
-	switch {
+	switch err := cmp.Or(tagErr, memberErr); {
+	case err != nil:
+		return err
 	case twice || p.Path != "_id" && l.schema.Visible(p.Path):
 		return fmt.Errorf("%q is declared twice", p.Path)
 	case (p.Filter || p.Sort) && (document || member == ""):
@@ -238,7 +234,9 @@ func parseTag(typ reflect.Type, tag string) (p paging.Property, c sqlpage.Column
 	if typ.Kind() == reflect.Pointer {
 		typ, p.Null = typ.Elem(), true
 	}
-	p.Type, c.Storage = typeOf(typ)
+	if p.Type = typeOf(typ); p.Type == paging.Number && typ.Kind() != reflect.String {
+		c.Storage = sqlpage.Double
+	}
 	name, options, _ := strings.Cut(tag, ",")
 	for option := range strings.SplitSeq(options, ",") {
 		storage, known := storages[option]
@@ -255,42 +253,33 @@ func parseTag(typ reflect.Type, tag string) (p paging.Property, c sqlpage.Column
 			return p, c, false, fmt.Errorf("unknown option %q, or a second storage", option)
 		}
 	}
-	switch {
-	case c.Storage == sqlpage.UUID && p.Type == paging.Any:
+	switch texts := typ == reflect.TypeFor[[]string]() || typ == reflect.TypeFor[[]*string](); {
+	case c.Storage == sqlpage.Array && texts, c.Storage == sqlpage.UUID && p.Type == paging.Any:
 		p.Type = paging.String // such as an array of 16 bytes that writes itself as a text
-	case c.Storage == sqlpage.Array && typ != reflect.TypeFor[[]string]() && typ != reflect.TypeFor[[]*string]():
-		err = errors.New("an array is []string or []*string")
-	case c.Storage == sqlpage.Array:
-		p.Type = paging.String
-	case c.Storage != 0 && p.Type == paging.Any:
-		err = errors.New("a storage that its type has not")
+	case c.Storage == sqlpage.Array, c.Storage != 0 && p.Type == paging.Any:
+		err = errors.New("it has a storage that its type has not")
 	}
 	c.Name, c.Type, c.NotNull = name, p.Type, !p.Null
 	return p, c, tenant, err
 }
 
-// typeOf returns the type of the JSON of a Go type, and how its column stores it. It is Any
-// if the JSON is not that of a plain value.
-func typeOf(typ reflect.Type) (paging.Type, sqlpage.Storage) {
+var kinds = map[reflect.Kind]paging.Type{
+	reflect.String: paging.String, reflect.Bool: paging.Boolean, reflect.Float32: paging.Number, reflect.Float64: paging.Number,
+	reflect.Int: paging.Integer, reflect.Int8: paging.Integer, reflect.Int16: paging.Integer, reflect.Int32: paging.Integer,
+	reflect.Int64: paging.Integer, reflect.Uint8: paging.Integer, reflect.Uint16: paging.Integer, reflect.Uint32: paging.Integer,
+}
+
+// typeOf returns the type of the JSON of a Go type. It is Any if that is no plain value.
+func typeOf(typ reflect.Type) paging.Type {
 	switch {
 	case typ == reflect.TypeFor[time.Time]():
-		return paging.Date, 0
+		return paging.Date
 	case typ == reflect.TypeFor[json.Number]():
-		return paging.Number, 0
+		return paging.Number
 	case writesItself(typ):
-		return paging.Any, 0
+		return paging.Any
 	}
-	switch typ.Kind() {
-	case reflect.String:
-		return paging.String, 0
-	case reflect.Bool:
-		return paging.Boolean, 0
-	case reflect.Float32, reflect.Float64:
-		return paging.Number, sqlpage.Double
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32:
-		return paging.Integer, 0
-	}
-	return paging.Any, 0
+	return kinds[typ.Kind()]
 }
 
 func writesItself(typ reflect.Type) bool {

@@ -206,7 +206,7 @@ func TestWrongDeclarations(t *testing.T) {
 		envelope.Item `page:"id"`
 		Due           string `json:"due" page:"due,day"`
 	}], shared)
-	fail("an array that is a text", "an array is []string or []*string", sqllist.New[struct {
+	fail("an array that is a text", "a storage that its type has not", sqllist.New[struct {
 		envelope.Item `page:"id"`
 		Tags          string `json:"tags" page:"tags,array"`
 	}], shared)

@@ -51,11 +51,10 @@ func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 		return nil, ErrNotFound // no database has such a text
 	}
 	if q.Paths == nil {
-		for _, c := range l.columns {
-			q.Paths = append(q.Paths, c.path)
-		}
-		for path := range q.Lists {
-			q.Paths = append(q.Paths, path)
+		for _, p := range l.schema.Properties {
+			if _, asked := q.Lists[p.Path]; p.List == nil || asked {
+				q.Paths = append(q.Paths, p.Path)
+			}
 		}
 	}
 	q.Where, q.Limit = paging.Eq("_id", id), 1
@@ -167,18 +166,17 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Ro
 		if err := rows.Scan(into...); err != nil {
 			return nil, v.list.failed(err)
 		}
-		i := item{id: *s.id, parent: parent, root: *s.id}
+		root, start := *s.id, len(text)
 		if roots != nil {
-			i.root = roots[parent]
+			root = roots[parent]
 		}
-		start := len(text)
-		if text, err = v.append(text, s, i.root); err != nil {
+		if text, err = v.append(text, s, root); err != nil {
 			return nil, err
 		}
-		i.text = text[start:len(text):len(text)] // an older array stays as it is when text grows
-		if items = append(items, i); len(items) == 1 {
-			most := min(v.query.Limit, 100)
-			text, items = slices.Grow(text, min(len(text)*most, 64<<10)), slices.Grow(items, most)
+		// When text grows, the older items stay as they are in an older array.
+		items = append(items, item{text[start:len(text):len(text)], *s.id, parent, root})
+		if len(items) == 1 {
+			text = slices.Grow(text, min(len(text)*v.query.Limit, 64<<10))
 		}
 	}
 	if err := rows.Err(); err != nil {

@@ -3,7 +3,6 @@ package sqllist
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -94,28 +93,25 @@ type dateInto struct{ p any }
 
 // Scan implements sql.Scanner.
 func (d dateInto) Scan(value any) error {
-	if text, ok := value.(string); ok {
-		t, err := time.Parse(paging.DateLayout, text)
-		if err != nil {
+	t, ok := value.(time.Time)
+	if text, isText := value.(string); isText {
+		var err error
+		if t, err = time.Parse(paging.DateLayout, text); err != nil {
 			t, err = time.Parse(time.DateOnly, text)
 		}
-		if err != nil {
-			return errors.New("the text is no date") // without the text
-		}
-		value = t
+		ok = err == nil
 	}
-	t, ok := value.(time.Time)
 	switch p := d.p.(type) {
-	case **time.Time:
-		if ok {
-			*p = &t
-		}
-		ok = ok || value == nil
 	case *time.Time:
 		*p = t
+	case **time.Time:
+		if ok {
+			*p = new(t)
+		}
+		ok = ok || value == nil
 	}
 	if !ok {
-		return fmt.Errorf("a date of type %T", value)
+		return fmt.Errorf("a %T is no date", value) // without the text
 	}
 	return nil
 }
