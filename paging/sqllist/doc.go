@@ -62,8 +62,10 @@
 // A type that writes its JSON itself counts as the last two. With array, NULL among the texts
 // is "", or nil in []*string.
 //
-// There is no tag for sqlpage.Column.UnsafeExpression. Make the expression a column: GENERATED
-// ALWAYS AS … STORED, or of a view.
+// There is no tag for sqlpage.Column.UnsafeExpression. Make the expression a column of the table,
+// or of a view with an index on the expression. An _id is a text, so a key of bigint needs one:
+//
+//	ALTER TABLE notes ADD COLUMN key text GENERATED ALWAYS AS (id::text) STORED;
 //
 // # Why tags
 //

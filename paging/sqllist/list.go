@@ -176,7 +176,8 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Ro
 		// When text grows, the older items stay as they are in an older array.
 		items = append(items, item{text[start:len(text):len(text)], *s.id, parent, root})
 		if len(items) == 1 {
-			text = slices.Grow(text, min(len(text)*v.query.Limit, 64<<10))
+			most := min(v.query.Limit, 100)
+			text, items = slices.Grow(text, min(len(text)*most, 64<<10)), slices.Grow(items, most)
 		}
 	}
 	if err := rows.Err(); err != nil {
