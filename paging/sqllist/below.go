@@ -84,7 +84,7 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 	roots := map[string]string{}
 	var ids []string
 	for _, o := range objects {
-		if p.List.isShown(v.prefix, v.grant.Of(o.root)) {
+		if _, twice := roots[o.id]; !twice && p.List.isShown(v.prefix, v.grant.Of(o.root)) {
 			roots[o.id], ids = o.root, append(ids, o.id)
 		}
 	}
