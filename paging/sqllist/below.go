@@ -34,7 +34,7 @@ func (l *List) declareLists(lists map[string]Items) error {
 		switch {
 		case !isName(path) || l.schema.Visible(path):
 			return fmt.Errorf("list %q: no name, or declared twice", path)
-		case of.List == nil || of.List.table.Properties[of.Parent].Type != paging.String:
+		case of.List == nil || of.List.table.Properties[of.Parent].Type != paging.String || strings.HasSuffix(of.Parent, "[]"):
 			return fmt.Errorf("list %q: the items have no text %q that can hold their parent", path, of.Parent)
 		case of.List.table.SharedByAllTenants != l.table.SharedByAllTenants:
 			return errors.New("one of the tables is SharedByAllTenants")
@@ -55,8 +55,8 @@ func (l *List) hasList(path string) bool {
 
 // isShown reports whether a list property, or anything of its items, may be read.
 func (l *List) isShown(prefix string, reads func(path string) bool) bool {
-	return reads(strings.TrimSuffix(prefix, ".")) || reads(prefix+"object") ||
-		slices.ContainsFunc(l.columns, func(c column) bool { return reads(prefix + c.path) }) ||
+	return reads(strings.TrimSuffix(prefix, ".")) || reads(prefix+"_id") || reads(prefix+"object") ||
+		slices.ContainsFunc(l.schema.Properties, func(p paging.Property) bool { return reads(prefix + p.Path) }) ||
 		slices.ContainsFunc(l.lists, func(p listProperty) bool { return p.List.isShown(prefix+p.path+".", reads) })
 }
 

@@ -275,9 +275,10 @@ func TestWrongDeclarations(t *testing.T) {
 func TestWrongLists(t *testing.T) {
 	type item struct {
 		envelope.Item `page:"id"`
-		_             string `page:"tenant,tenant"`
-		_             int    `page:"number"`
-		Parent        string `json:"parent" page:"parent"`
+		_             string   `page:"tenant,tenant"`
+		_             int      `page:"number"`
+		Parent        string   `json:"parent" page:"parent"`
+		Parents       []string `json:"parents" page:"parents,array"`
 	}
 	type shared struct {
 		envelope.Item `page:"id"`
@@ -293,6 +294,7 @@ func TestWrongLists(t *testing.T) {
 		"nothing": {Parent: "parent"},
 		"unknown": {List: items, Parent: "none"},
 		"numbers": {List: items, Parent: "number"},
+		"arrays":  {List: items, Parent: "parents[]"},
 		"shared":  {List: of, Parent: "parent"},
 	} {
 		d := sqllist.Declaration{Table: "objects", Object: "object", Lists: map[string]sqllist.Items{path: wrong}}

@@ -104,8 +104,9 @@
 //
 // # What is not checked
 //
-// New checks the struct, not the database. The tenant and the scope must be those of the
-// principal that the Guard admitted, never arguments of the request.
+// New checks the struct, not the database: package sqlcheck compares it with Schema and Table.
+// The tenant and the scope must be those of the principal that the Guard admitted, never
+// arguments of the request.
 //
 // # Compatibility
 //
