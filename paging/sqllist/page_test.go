@@ -155,6 +155,37 @@ func chains(t *testing.T, chains ...string) scope.Set {
 	return set
 }
 
+// TestPartsOfDocumentsInLists has a caller who may read one part of the documents of a list property.
+func TestPartsOfDocumentsInLists(t *testing.T) {
+	type comment struct {
+		envelope.Item `page:"id"`
+		_             string `page:"tenant,tenant"`
+		_             string `page:"of"`
+		Text          string `json:"text" page:"text"`
+		Meta          struct {
+			PO     string `json:"po" page:",filter"`
+			Secret string `json:"secret"`
+		} `json:"meta" page:"meta"`
+	}
+	type ticket struct {
+		envelope.Item `page:"id"`
+		_             string `page:"tenant,tenant"`
+	}
+	tickets := sqllist.Must[ticket](sqllist.Declaration{Table: "tickets", Object: "ticket", Lists: map[string]sqllist.Items{
+		"comments": {List: sqllist.Must[comment](sqllist.Declaration{Table: "comments", Object: "comment"}), Parent: "of"},
+	}})
+	rows := fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"5b000000000000000000000a"}}, below: &fakeRows{
+		columns: []string{"an id", "id", "meta"},
+		rows:    [][]driver.Value{{"5b000000000000000000000a", "c", `{"po":"A-7","secret":"x"}`}},
+	}}
+	page, err := tickets.Page(t.Context(), pagesOf(rows), "acme", chains(t, "object.read.ticket.*.comments.meta.po"), "paths[]=comments.meta")
+	const want = `{"_id":"5b000000000000000000000a","object":"ticket","comments":` +
+		`{"object":"list","data":[{"_id":"c","object":"comment","meta":{"po":"A-7"}}],"hasMore":false}}`
+	if err != nil || len(page.Data) != 1 || string(page.Data[0]) != want {
+		t.Errorf("%s %v", page.Data, err)
+	}
+}
+
 // A list that forgets its tenant or its scope gives away nothing.
 func TestForgotten(t *testing.T) {
 	rows := fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}}}
@@ -266,6 +297,7 @@ type fakeRows struct {
 	rows     [][]driver.Value
 	err, end error
 	asked    *string
+	below    *fakeRows // what the statement of a list property gets
 }
 
 func pagesOf(rows fakeRows) *sqlpage.Pages {
@@ -281,6 +313,9 @@ func (f fakeRows) Close() error                                 { return nil }
 func (f fakeRows) QueryContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
 	if f.asked != nil {
 		*f.asked = text
+	}
+	if f.below != nil && strings.Contains(text, "parents") {
+		f = *f.below
 	}
 	return &cursor{fakeRows: f}, f.err
 }
