@@ -48,6 +48,20 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 // admit runs after the MAC was verified. It decides whether the credential may be used for this
 // request, and as which account.
 func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) error {
+	if err := a.admitCredential(ctx, r, key); err != nil {
+		return err
+	}
+	err := a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand().Header).Account))
+	if err != nil || a.overrideErr != nil {
+		return err
+	}
+	a.scope, err = a.limit(ctx, key.ClientKey())
+	return err
+}
+
+// admitCredential decides whether the credential may be used here and now, and sets its own
+// account.
+func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *signing.Key) error {
 	// The org is not signed. Only this look-up, bound to the org of the URL, keeps a request for
 	// one org out of another.
 	if _, err := a.tenant.App(ctx, key.ClientKey()); err != nil {
@@ -67,12 +81,7 @@ func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) 
 		}
 		a.account = account
 	}
-	err := a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand().Header).Account))
-	if err != nil || a.overrideErr != nil {
-		return err
-	}
-	a.scope, err = a.limit(ctx, key.ClientKey())
-	return err
+	return nil
 }
 
 // limit returns what the request may do: what its credential permits, and with RoleScoped
@@ -114,6 +123,9 @@ func (a *attempt) decideOverride(ctx context.Context, name string) error {
 }
 
 func (a *attempt) principal(key *signing.Key) auth.Principal {
+	if a.account == nil {
+		return auth.Principal{Org: a.tenant.Org.Key(), App: key.ClientKey(), Mechanism: Name} // of Client
+	}
 	caller := a.credential.Account
 	if caller == "" {
 		caller = a.account.ID
