@@ -53,9 +53,10 @@ type Document struct {
 type Route struct {
 	Summary     string // one line; "": the pattern
 	Description string // may use Markdown
-	Request     any    // a JSON body; nil: none is described
+	Request     any    // the body; nil: none is described
 	Reply       any    // the body of a success
 	MediaType   string // of the reply; "": application/json
+	RequestType string // the media type of the request; "": application/json
 
 	// List has the arguments of a list. Without a Reply, the reply is a list of its items.
 	List *paging.Schema

@@ -48,8 +48,8 @@ fail() {
 	exit 1
 }
 
-# install_module NAME@VERSION installs a Node package where scripts in $scratch find it. It runs no
-# install script of the package. A package in npm's cache needs no network.
+# install_module NAME@VERSION... installs Node packages where scripts in $scratch find them. It runs no
+# install script of the packages. A package in npm's cache needs no network.
 install_module() {
-	npm install --prefix "$scratch" --no-save --no-package-lock --no-audit --no-fund --ignore-scripts --fetch-retries=5 --prefer-offline "$1"
+	npm install --prefix "$scratch" --no-save --no-package-lock --no-audit --no-fund --ignore-scripts --fetch-retries=5 --prefer-offline "$@"
 }
