@@ -18,7 +18,6 @@ import (
 // holds that request, so that both are one allocation.
 type call struct {
 	context.Context
-	guard  *Guard
 	tenant Tenant
 	began  time.Duration // since the epoch, only when somebody observes
 
@@ -68,7 +67,7 @@ var nobody Principal
 // callOf returns the call of a request that came through g's Mount, or nil.
 func callOf(ctx context.Context, g *Guard) *call {
 	c, ok := ctx.Value(callKey{}).(*call)
-	if !ok || c.guard != g {
+	if !ok || c.tenant.guard != g {
 		return nil
 	}
 	return c
@@ -110,7 +109,7 @@ func (c *call) meet(r *http.Request, n rule) error {
 	if err := c.authenticate(r); err != nil {
 		return err
 	}
-	if err := n.check(r, &c.principal, c.guard.now); err != nil {
+	if err := n.check(r, &c.principal, c.tenant.guard.now); err != nil {
 		return err
 	}
 	return c.runOnAdmit(r)
@@ -128,7 +127,7 @@ func (c *call) runOnAdmit(r *http.Request) error {
 	}
 	a := &admission{err: errUnfinished}
 	c.admission = a
-	a.Context, a.timeout = r.Context(), c.guard.timeout()
+	a.Context, a.timeout = r.Context(), c.tenant.guard.timeout()
 	defer a.stop()
 	a.err = c.principal.onAdmit(a, r)
 	return a.err
@@ -149,7 +148,7 @@ func (c *call) authenticate(r *http.Request) error {
 	}
 	c.attempted = true
 	c.err = errUnfinished // stands if a mechanism panics: a later check must not pass
-	c.mechanism, c.presence, c.err = c.guard.chooseMechanism(r)
+	c.mechanism, c.presence, c.err = c.tenant.guard.chooseMechanism(r)
 	switch {
 	case c.err != nil:
 		return c.err
@@ -158,7 +157,7 @@ func (c *call) authenticate(r *http.Request) error {
 		return c.err
 	}
 	c.err = errUnfinished
-	p, err := c.runMechanism(r, c.guard.Mechanisms[c.mechanism])
+	p, err := c.runMechanism(r, c.tenant.guard.Mechanisms[c.mechanism])
 	if err == nil {
 		err = c.verify(&p)
 	}
@@ -173,7 +172,7 @@ var errUnfinished = errors.New("auth: the request's authentication did not finis
 
 // runMechanism limits the time of the mechanism's store calls.
 func (c *call) runMechanism(r *http.Request, m Mechanism) (Principal, error) {
-	c.store.Context, c.store.timeout = r.Context(), c.guard.timeout()
+	c.store.Context, c.store.timeout = r.Context(), c.tenant.guard.timeout()
 	defer c.store.stop()
 	return m.Authenticate(&c.store, r, &c.tenant)
 }
@@ -208,7 +207,7 @@ func (c *call) answer(w http.ResponseWriter, r *http.Request, err error, handler
 	e := toError(err)
 	c.challenge(w.Header(), e)
 	c.observe(e, handler)
-	deny(w, r, c.guard, e)
+	deny(w, r, c.tenant.guard, e)
 }
 
 // challenge sets WWW-Authenticate. A 401 gets one challenge from each mechanism. A missing
@@ -221,7 +220,7 @@ func (c *call) challenge(h http.Header, e *Error) {
 	c.mu.Lock()
 	asked := c.mechanism
 	c.mu.Unlock()
-	for i, m := range c.guard.Mechanisms {
+	for i, m := range c.tenant.guard.Mechanisms {
 		var cause error
 		if int32(i) == asked {
 			cause = e
@@ -255,7 +254,7 @@ func (c *call) dropped(granted scope.Set) (err error) {
 }
 
 func (c *call) observe(e *Error, handler bool) {
-	g := c.guard
+	g := c.tenant.guard
 	if g.Observe == nil {
 		return
 	}

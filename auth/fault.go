@@ -19,6 +19,8 @@ const (
 	DetailInvalidSignature     = "accessDenied.invalidRequestSignature"
 	DetailStaleSignature       = "invalidArgument.staleRequestSignature"
 	DetailReplayed             = "accessDenied.replayedRequest"
+	DetailContentDigest        = "invalidArgument.contentDigest"
+	DetailBodyTooLarge         = "invalidArgument.bodyTooLarge"
 	DetailPrincipal            = "accessDenied.principal"
 	DetailInvalidToken         = "accessDenied.invalidJwt"
 	DetailKeyMismatch          = "accessDenied.invalidJwtApp"
@@ -67,6 +69,8 @@ var faults = map[string]struct {
 	DetailInvalidSignature:     {401, "kInvalidRequestSignature", "The request signature is not valid."},
 	DetailStaleSignature:       {401, "kStaleRequestSignature", "The request timestamp is outside the accepted window."},
 	DetailReplayed:             {401, "kInvalidRequestSignature", "The request was received before."},
+	DetailContentDigest:        {400, "kInvalidArgument", "Content-Digest is missing, malformed or not that of the body."},
+	DetailBodyTooLarge:         {413, "kRequestTooLarge", "The body is too large to be signed."},
 	DetailPrincipal:            {403, "kAccessDenied", "The credential may not act as this account."},
 	DetailInvalidToken:         {401, "kInvalidCredentials", "The token is not valid."},
 	DetailKeyMismatch:          {401, "kInvalidCredentials", "The client key does not match the token."},

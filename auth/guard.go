@@ -38,12 +38,11 @@ type Guard struct {
 	// version that is asked: name no version in which they meant less.
 	Audiences []string
 
-	// Resolve finds the org's code, the version and the escaped path below the mount. It is
-	// for servers whose tenants are not in the first two path segments. It is called with a
-	// clean path. rest must start with a slash. An error that wraps ErrNotFound is answered
-	// with 404, any other error with 503. ctx ends with the Timeout. nil: the first two path
-	// segments.
-	Resolve func(ctx context.Context, r *http.Request) (org, version, rest string, err error)
+	// Resolve finds the tenant that a request is addressed to. It is for servers whose
+	// tenants are not in the first two path segments. It is called with a clean path. An
+	// error that wraps ErrNotFound is answered with 404, any other error with 503. ctx ends
+	// with the Timeout. nil: the first two path segments.
+	Resolve func(ctx context.Context, r *http.Request) (Address, error)
 
 	Brand Brand // of the Guard and its mechanisms
 
@@ -80,6 +79,18 @@ type Brand struct {
 	Header string // prefix of request and response headers; "": Service-
 	Claims string // prefix of token claims; "": service/
 	Faults string // first part of errCode; "": service
+}
+
+// Address is the tenant that a request is addressed to.
+type Address struct {
+	Org     string // code
+	Version string
+	Rest    string // escaped path below the mount; it must start with a slash
+
+	// Authority is the host of the tenant's URL, with its port unless that is the default:
+	// "acme.example.com". Version 2 of a signature covers it. Make it from configuration or
+	// from the org's code, not from the Host header. "": that of BaseURL.
+	Authority string
 }
 
 // Event is one decision of a Guard. It holds ids and codes, never a secret. If a request
@@ -203,8 +214,8 @@ func (g *Guard) Settings() *Settings {
 func (g *Guard) Mount(next http.Handler) http.Handler {
 	g.mustBeValid()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{Context: r.Context(), guard: g, mechanism: none}
-		c.tenant.guard, c.tenant.Org = g, &noOrg
+		c := &call{Context: r.Context(), mechanism: none}
+		c.tenant.guard, c.tenant.url, c.tenant.Org = g, r.URL, &noOrg
 		w.Header()[g.names.serverTime] = g.stamps.at(g.now())
 		if g.Observe != nil {
 			c.began = time.Since(epoch)
@@ -249,42 +260,45 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	}
 	c.lookup.Context, c.lookup.timeout = c.Context, g.timeout()
 	defer c.lookup.stop()
-	org, version, rest, err := g.resolve(&c.lookup, r, path)
+	to, err := g.resolve(&c.lookup, r, path)
 	if err != nil {
 		return "", err
 	}
-	if !slices.Contains(g.names.versions, version) {
+	if !slices.Contains(g.names.versions, to.Version) {
 		return "", &Error{Detail: DetailVersion}
 	}
-	found, err := g.org(c, org)
+	found, err := g.org(c, to.Org)
 	if err != nil {
 		return "", err
 	}
 	// A path with one trailing slash names the same resource. The slash is cut before
 	// routing and before the signature is checked, so that both read one path.
-	if rest = strings.TrimSuffix(rest, "/"); rest == "" {
+	if rest = strings.TrimSuffix(to.Rest, "/"); rest == "" {
 		rest = "/"
 	}
-	c.tenant.Org, c.tenant.Version, c.tenant.Command = found, version, rest
+	c.tenant.Org, c.tenant.Version, c.tenant.Command = found, to.Version, rest
+	if authority := to.Authority; authority != "" {
+		c.tenant.authority = &authority
+	}
 	return rest, nil
 }
 
-func (g *Guard) resolve(ctx context.Context, r *http.Request, path string) (org, version, rest string, err error) {
+func (g *Guard) resolve(ctx context.Context, r *http.Request, path string) (Address, error) {
 	if g.Resolve == nil {
 		org, version, rest, ok := splitMount(path)
 		if !ok {
-			return "", "", "", ErrNotFound
+			return Address{}, ErrNotFound
 		}
-		return org, version, rest, nil
+		return Address{Org: org, Version: version, Rest: rest}, nil
 	}
-	org, version, rest, err = g.Resolve(ctx, r)
+	to, err := g.Resolve(ctx, r)
 	switch {
 	case err != nil:
-		return "", "", "", lookup("mount", true, err)
-	case !urlpath.IsClean(rest):
-		return "", "", "", ErrNotFound
+		return Address{}, lookup("mount", true, err)
+	case !urlpath.IsClean(to.Rest):
+		return Address{}, ErrNotFound
 	}
-	return org, version, rest, nil
+	return to, nil
 }
 
 func (g *Guard) org(c *call, code string) (*Org, error) {

@@ -438,21 +438,21 @@ func TestTheZeroNeedIsRefused(t *testing.T) {
 
 func TestResolveServesOtherShapes(t *testing.T) {
 	g := guard()
-	g.Resolve = func(_ context.Context, r *http.Request) (org, version, rest string, err error) {
+	g.Resolve = func(_ context.Context, r *http.Request) (auth.Address, error) {
 		org, _, ok := strings.Cut(r.Host, ".")
 		rest, found := strings.CutPrefix(r.URL.EscapedPath(), "/api/v2")
 		if !ok || !found {
-			return "", "", "", fmt.Errorf("no tenant: %w", auth.ErrNotFound)
+			return auth.Address{}, fmt.Errorf("no tenant: %w", auth.ErrNotFound)
 		}
-		return org, "v2", rest, nil
+		return auth.Address{Org: org, Version: "v2", Rest: rest, Authority: org + ".example.test"}, nil
 	}
 	mux := g.Mux()
 	mux.HandleFunc("GET /notes/{id}", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		tenant := auth.TenantFrom(r.Context())
-		envelope.Write(w, envelope.Result[[]string]{Data: []string{tenant.Org.Code, tenant.Command, tenant.URL(), r.PathValue("id")}})
+		envelope.Write(w, envelope.Result[[]string]{Data: []string{tenant.Org.Code, tenant.Command, tenant.URL(), r.PathValue("id"), tenant.BaseURL(), tenant.Path()}})
 	})
 	w := do(mux, "GET", "http://acme.example.test/api/v2/notes/a%2Fb/")
-	if want := `["acme","/notes/a%2Fb","https://api.example.test/acme/v2","a/b"]`; !strings.Contains(w.Body.String(), want) {
+	if want := `["acme","/notes/a%2Fb","https://api.example.test/acme/v2","a/b","https://acme.example.test","/api/v2/notes/a%2Fb/"]`; !strings.Contains(w.Body.String(), want) {
 		t.Errorf("got %d %s, want %s", w.Code, w.Body, want)
 	}
 	for _, target := range []string{"http://acme.example.test/notes", "http://acme.example.test/api/v2notes"} {

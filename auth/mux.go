@@ -84,14 +84,14 @@ type route struct{ http.Handler }
 
 func (h route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := w.(*discarder)
-	a.routed = true
-	h.Handler.ServeHTTP(a.to, r)
+	to := a.to
+	a.to = nil
+	h.Handler.ServeHTTP(to, r)
 }
 
 // discarder is the ResponseWriter that ServeMux gets. It discards what is written to it.
 type discarder struct {
-	to     http.ResponseWriter
-	routed bool
+	to     http.ResponseWriter // nil: a handler has it
 	header http.Header
 }
 
@@ -99,7 +99,7 @@ func (m *Mux) route(w http.ResponseWriter, r *http.Request) {
 	a := &callOf(r.Context(), m.guard).discarder
 	*a = discarder{to: w}
 	m.mux.ServeHTTP(a, r)
-	if a.routed {
+	if a.to == nil {
 		return
 	}
 	r.Pattern = "" // of a redirect that was not sent

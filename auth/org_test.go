@@ -165,8 +165,8 @@ func TestResolveSeparatesUnknownFromUnavailable(t *testing.T) {
 		"unavailable and unknown": {errors.Join(auth.ErrNotFound, auth.ErrUnavailable), 503, "service.error.storeUnavailable"},
 	} {
 		g := guard()
-		g.Resolve = func(context.Context, *http.Request) (org, version, rest string, err error) {
-			return "acme", "v2", "/me", c.err
+		g.Resolve = func(context.Context, *http.Request) (auth.Address, error) {
+			return auth.Address{Org: "acme", Version: "v2", Rest: "/me"}, c.err
 		}
 		mux := g.Mux()
 		mux.Handle("GET /me", auth.Public, whoami)
@@ -179,9 +179,9 @@ func TestResolveSeparatesUnknownFromUnavailable(t *testing.T) {
 func TestResolveHasATimeLimit(t *testing.T) {
 	g := guard()
 	g.Timeout = 10 * time.Millisecond
-	g.Resolve = func(ctx context.Context, _ *http.Request) (org, version, rest string, err error) {
+	g.Resolve = func(ctx context.Context, _ *http.Request) (auth.Address, error) {
 		<-ctx.Done()
-		return "", "", "", ctx.Err()
+		return auth.Address{}, ctx.Err()
 	}
 	if w := do(g.Mux(), "GET", "/me"); w.Code != 503 {
 		t.Errorf("got %d", w.Code)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/baseurl"
+	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
 // Tenant is the org of a request, for mechanisms and handlers. Its look-ups are bound to that
@@ -17,10 +19,12 @@ import (
 type Tenant struct {
 	Org     *Org
 	Version string
-	Command string // the escaped path below the mount, which a signature covers; at least "/"
+	Command string // the escaped path below the mount, which version 1 of a signature covers; at least "/"
 
-	guard   *Guard
-	dropped atomic.Pointer[error] // what was left out, for the observer; nil: nothing
+	guard     *Guard
+	url       *url.URL              // of the request as it came to the Guard
+	authority *string               // of the tenant's URL; nil: that of the Guard's BaseURL
+	dropped   atomic.Pointer[error] // what was left out, for the observer; nil: nothing
 }
 
 // noOrg is the org of a request before its org is found. Observers can get it, and so can a
@@ -29,6 +33,23 @@ var noOrg Org
 
 // Brand returns the Guard's Brand.
 func (t *Tenant) Brand() Brand { return t.guard.Brand }
+
+// Path returns the escaped path as it came to the Guard. Version 2 of a signature covers it, behind
+// BaseURL.
+func (t *Tenant) Path() string {
+	escaped, _ := urlpath.Clean(t.url)
+	return escaped
+}
+
+// BaseURL returns the Guard's BaseURL, with the authority that its Resolve has named.
+func (t *Tenant) BaseURL() string {
+	if t.authority == nil {
+		return t.guard.BaseURL
+	}
+	scheme, rest, _ := strings.Cut(t.guard.BaseURL, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + *t.authority + rest[len(host):]
+}
 
 // URL returns BaseURL/org/version, which is the audience of tokens.
 func (t *Tenant) URL() string { return t.guard.BaseURL + "/" + t.Org.Code + "/" + t.Version }

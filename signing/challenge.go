@@ -1,6 +1,7 @@
 package signing
 
 import (
+	"errors"
 	"iter"
 	"net/http"
 	"strings"
@@ -12,9 +13,32 @@ const (
 	challengeScheme = "Signature"
 	refusedStale    = "stale"
 	refusedReplayed = "replayed"
+	refusedVersion  = "version"
 )
 
-func challenge(reason string) string { return challengeScheme + ` error="` + reason + `"` }
+// Challenge returns the WWW-Authenticate value of a refusal with an error of Verify, or
+// with none. If the Policy accepts version 2, it names the accepted versions.
+func (p *Policy) Challenge(err error) string {
+	var params []string
+	for _, r := range []struct {
+		err    error
+		reason string
+	}{{ErrStale, refusedStale}, {ErrReplayed, refusedReplayed}, {ErrVersion, refusedVersion}} {
+		if errors.Is(err, r.err) {
+			params = append(params, `error="`+r.reason+`"`)
+			break
+		}
+	}
+	switch refused := errors.Is(err, ErrVersion); {
+	case p.Version == 2, refused && p.Version == 0: // the key must use version 2
+		params = append(params, `versions="2"`)
+	case p.Version == 0:
+		params = append(params, `versions="1 2"`)
+	case refused:
+		params = append(params, `versions="1"`)
+	}
+	return strings.TrimSuffix(challengeScheme+" "+strings.Join(params, ", "), " ")
+}
 
 // refusal returns the error parameter of the Signature challenge of a reply, or "" if
 // there is none. One header line may hold the challenges of several mechanisms (RFC

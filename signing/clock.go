@@ -192,6 +192,14 @@ func (h *hostClock) take(s stream, sharing bool, local time.Time) (ms int64, wai
 	return l.last, time.Duration(max(0, l.last*millisecond-reach)) * time.Microsecond
 }
 
+// seconds returns the host's time in whole Unix seconds, as version 2 uses it. It need
+// not differ between requests, because version 2 covers the nonce.
+func (h *hostClock) seconds(local time.Time) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now(local) / (1000 * millisecond)
+}
+
 // site is one client key at one service. All its requests from one process take their
 // timestamps from one clock. The signature covers neither the Transport nor the
 // mount, so the server cannot tell these apart.

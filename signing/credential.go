@@ -6,12 +6,15 @@ import (
 	"net/http"
 )
 
-// credential holds the values of the headers of a signed request.
+// credential holds what a signed request says, in either version.
 type credential struct {
 	use       Use
-	timestamp string
-	signed    int64 // the timestamp, Unix milliseconds
+	signed    int64 // Unix milliseconds
 	account   bool
+	timestamp string // of version 1
+	command   string // of version 1
+	method    string
+	second    *second // nil for version 1
 }
 
 const (
@@ -54,21 +57,51 @@ func (c *credential) parse(h http.Header, names *Headers) error {
 	return nil
 }
 
+// appendMessage appends what the signature covers.
+func (c *credential) appendMessage(dst []byte) []byte {
+	if c.second != nil {
+		return c.second.base.append(dst)
+	}
+	return appendMessage(dst, c.command, c.method, c.timestamp)
+}
+
+// mac returns the signature as an HMAC.
+func (c *credential) mac() []byte {
+	if c.second != nil {
+		return c.second.input.signature[:sha256.Size]
+	}
+	return c.use.Signature[:]
+}
+
+// isEd25519 reports whether the signature is one of Ed25519.
+func (c *credential) isEd25519() bool { return c.second != nil && c.second.input.alg == algEd25519 }
+
 // class is a set of ASCII characters. A byte above 127 is in no class.
 type class uint8
 
 const (
 	visible class = 1 << iota // '!' to '~'
 	alphanumeric
+	digit
+	fieldKey   // of names in structured fields (RFC 8941)
+	fieldToken // of tokens there
+	fieldBytes // of byte sequences there
 )
 
 var classOf = func() (classes [256]class) {
 	for c := '!'; c <= '~'; c++ {
 		classes[c] |= visible
 	}
-	for _, c := range alphabet {
-		classes[c] |= alphanumeric
+	add := func(c class, members string) {
+		for i := range len(members) {
+			classes[members[i]] |= c
+		}
 	}
+	add(alphanumeric, alphabet)
+	add(digit, alphabet[:10])
+	add(fieldKey, "0123456789abcdefghijklmnopqrstuvwxyz_-.*")
+	add(fieldToken, alphabet+"!#$%&'*+-.^_`|~:/")
+	add(fieldBytes, alphabet+"+/=")
 	return classes
 }()
 

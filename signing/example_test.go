@@ -2,11 +2,13 @@ package signing_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"time"
 
@@ -163,6 +165,56 @@ func ExampleVerifier_Verify() {
 	// Output:
 	// <nil>
 	// signing: request was accepted before
+}
+
+// A server that takes version 2 alone, from a client that keeps its private key. The
+// signature covers the body too, and the handler reads it as usual.
+func ExampleNewPublicKey() {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	key, err := signing.NewPublicKey("tkDemo7Qp2Lx9VbNc4Zr8W", public)
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(nil)
+	verifier := &signing.Verifier{
+		Keys:    directory{key},
+		Replays: signing.NewMemory(100_000),
+		Policy:  signing.Policy{Version: 2},
+		BaseURL: "http://" + server.Listener.Addr().String(),
+	}
+	server.Config.Handler = verifier.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(w, r.Body)
+	}))
+	server.Start()
+	defer server.Close()
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // see Memory
+
+	client := &http.Client{Transport: &signing.Transport{
+		BaseURL:   verifier.BaseURL,
+		ClientKey: key.ClientKey(),
+		Signer:    private,
+	}}
+	res, err := client.Post(verifier.BaseURL+"/acme/v2/c_notes?draft=1", "application/json", strings.NewReader(`{"c_text":"hi"}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	fmt.Println(res.StatusCode, string(body), err)
+	// Output: 200 {"c_text":"hi"} <nil>
+}
+
+// A handler that calls Verify writes the challenge of a refusal.
+func ExamplePolicy_Challenge() {
+	var policy signing.Policy
+	fmt.Println(policy.Challenge(nil))
+	fmt.Println(policy.Challenge(signing.ErrStale))
+	// Output:
+	// Signature versions="1 2"
+	// Signature error="stale", versions="1 2"
 }
 
 func ExampleTransport() {

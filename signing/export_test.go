@@ -1,7 +1,9 @@
 package signing
 
 import (
+	"crypto/ed25519"
 	"hash"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,4 +80,23 @@ func (m *Memory) Entries() int {
 		}
 	}
 	return entries
+}
+
+// BaseOf returns the signature base of a request of version 2.
+func BaseOf(v *Verifier, r *http.Request) string {
+	c := &credential{method: r.Method}
+	if err := v.parse(r, c); err != nil {
+		return err.Error()
+	}
+	return string(c.appendMessage(nil))
+}
+
+// Matches reports whether a signature belongs to a base. The secret is the MAC key.
+func Matches(alg string, secret []byte, public ed25519.PublicKey, text string, signature []byte) bool {
+	if alg == algEd25519 {
+		return (&Key{public: []ed25519.PublicKey{public}}).verifiesMessage([]byte(text), signature)
+	}
+	mac := newMACs("", Secret(secret)).Get().(*keyedMAC)
+	mac.message = []byte(text)
+	return mac.equalsMessage(signature)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -12,34 +13,53 @@ import (
 const storeTimeout = 500 * time.Millisecond
 
 // Handler returns a handler that serves next with the requests that Verify accepts.
-// The command is the whole path; behind http.StripPrefix it is the remaining path. In
-// next, the client key header is the verified one.
+// The command is the whole path; behind http.StripPrefix it is the remaining path, and
+// BaseURL then ends with the prefix. In next, the client key header is the verified
+// one.
 //
 // Every reply carries the server's time. A refusal that the client can correct is a
-// 400, 401 or 405. If a store is full, fails, or does not answer within 500 ms, the
-// reply is a 503 with Retry-After. Deny writes the body of a refusal. Handler knows
-// no orgs and no accounts: a request with an account header reaches next with it.
+// 400, 401, 405 or 413. If a store is full, fails, or does not answer within 500 ms,
+// the reply is a 503 with Retry-After. Deny writes the body of a refusal. Handler
+// knows no orgs and no accounts: a request with an account header reaches next with
+// it.
 func (v *Verifier) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		names := headersFor(v.Policy.Header)
 		now := v.Policy.now().UnixMilli()
-		w.Header().Set(headersFor(v.Policy.Header).ServerTime, strconv.FormatInt(now, 10))
-		if err := v.check(r); err != nil {
+		w.Header().Set(names.ServerTime, strconv.FormatInt(now, 10))
+		key, err := v.verify(r)
+		if err != nil {
 			v.deny(w, r, err)
 			return
+		}
+		if r.Header[names.ClientKey] == nil { // version 2 has it elsewhere
+			r = r.Clone(r.Context())
+			r.Header.Set(names.ClientKey, key.ClientKey())
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (v *Verifier) check(r *http.Request) error {
+// verify is Verify with a limit for the stores that leaves out the time in which the
+// body arrives.
+func (v *Verifier) verify(r *http.Request) (*Key, error) {
 	command, err := Command(r, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var c credential
 	ctx, cancel := context.WithTimeout(r.Context(), storeTimeout)
 	defer cancel()
-	_, err = v.Verify(ctx, r, command)
-	return err
+	key, err := v.check(ctx, r, command, &c)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.checkBody(r, &c); err != nil {
+		return nil, err
+	}
+	ctx, cancel = context.WithTimeout(r.Context(), storeTimeout)
+	defer cancel()
+	return key, v.Replays.Claim(ctx, c.use)
 }
 
 // denial is the reply to an error. It tells a stranger no more than the stranger may
@@ -50,33 +70,44 @@ type denial struct {
 	header, value string // one more header of the reply
 }
 
-// denials is in order of precedence: the first row that matches decides.
+// denials is in order of precedence: the first row that matches decides. A 401 gets a
+// challenge too.
 var denials = []denial{
+	{ErrBodyTooLarge, http.StatusRequestEntityTooLarge, "", ""},
+	{ErrDigest, http.StatusBadRequest, "", ""},
 	{ErrPath, http.StatusBadRequest, "", ""},
 	{ErrMethod, http.StatusMethodNotAllowed, "Allow", "GET, HEAD, POST, PUT, PATCH, DELETE"},
 	{ErrMalformed, http.StatusBadRequest, "", ""},
-	{ErrNoSignature, http.StatusUnauthorized, "WWW-Authenticate", challengeScheme},
-	{ErrMismatch, http.StatusUnauthorized, "WWW-Authenticate", challengeScheme},
-	{ErrStale, http.StatusUnauthorized, "WWW-Authenticate", challenge(refusedStale)},
-	{ErrReplayed, http.StatusUnauthorized, "WWW-Authenticate", challenge(refusedReplayed)},
+	{ErrNoSignature, http.StatusUnauthorized, "", ""},
+	{ErrMismatch, http.StatusUnauthorized, "", ""},
+	{ErrStale, http.StatusUnauthorized, "", ""},
+	{ErrReplayed, http.StatusUnauthorized, "", ""},
+	{ErrVersion, http.StatusUnauthorized, "", ""},
 }
 
 // unavailable answers all errors that are not in the table. Their outcome is open, so
 // nothing is admitted.
 var unavailable = denial{nil, http.StatusServiceUnavailable, "Retry-After", "1"}
 
-func denialOf(err error) denial {
-	for _, r := range denials {
-		if errors.Is(err, r.err) {
-			return r
-		}
+func (v *Verifier) denialOf(err error) denial {
+	i := slices.IndexFunc(denials, func(d denial) bool { return errors.Is(err, d.err) })
+	if i < 0 {
+		return unavailable
 	}
-	return unavailable
+	answer := denials[i]
+	if answer.status == http.StatusUnauthorized {
+		p := v.Policy
+		if v.BaseURL == "" {
+			p.Version = 1
+		}
+		answer.header, answer.value = "WWW-Authenticate", p.Challenge(err)
+	}
+	return answer
 }
 
 // deny writes the headers and the status of an error. Deny writes the body.
 func (v *Verifier) deny(w http.ResponseWriter, r *http.Request, err error) {
-	answer := denialOf(err)
+	answer := v.denialOf(err)
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -3,6 +3,7 @@ package signing
 import (
 	"net/http"
 	"net/textproto"
+	"strings"
 	"sync"
 )
 
@@ -10,7 +11,7 @@ import (
 const DefaultPrefix = "Service-"
 
 // Headers are the names of the headers under one prefix. They are in canonical form,
-// so they may index an http.Header.
+// so they may index an http.Header. Version 2 has only the account header of them.
 type Headers struct {
 	ClientKey  string
 	Signature  string
@@ -18,44 +19,73 @@ type Headers struct {
 	Nonce      string
 	Account    string
 	ServerTime string
+	Tag        string // of signatures of version 2, such as "service-v2"; no header
 }
 
 // HeadersFor returns the names under a prefix such as "Service-"; "" means
 // DefaultPrefix. The names of each prefix are kept for the life of the process. So a
 // prefix must come from configuration, not from a request.
-func HeadersFor(prefix string) Headers { return *headersFor(prefix) }
+func HeadersFor(prefix string) Headers { return headersFor(prefix).Headers }
 
-// Signed reports whether h presents a signature: whether it has a signature,
-// timestamp or nonce header, however malformed. A client key alone is not a
-// credential, because clients send it with bearer tokens too.
-func (n Headers) Signed(h http.Header) bool {
+// Signed reports whether h presents a signature of either version, however malformed.
+func (n Headers) Signed(h http.Header) bool { return n.Version(h) != 0 }
+
+// Version returns the version of the signature that h presents, however malformed, or
+// 0 if there is none. A client key alone is not a credential, because clients send it
+// with bearer tokens too.
+//
+// Version 1 has a signature, timestamp or nonce header. Version 2 has a member of
+// Signature-Input with the tag of the prefix, such as "service-v2". Signatures with
+// other tags are not ours: proxies may add them. For a request with both versions,
+// which Verify refuses, the result is 1.
+func (n Headers) Version(h http.Header) int {
+	if n.first(h) {
+		return 1
+	}
+	if _, found, _ := findInput(h, n.Tag); found {
+		return 2
+	}
+	return 0
+}
+
+// first reports whether h presents a signature of version 1.
+func (n *Headers) first(h http.Header) bool {
 	return len(h[n.Signature])+len(h[n.Timestamp])+len(h[n.Nonce]) > 0
 }
 
-// headerNames holds a *Headers for each prefix in use. Making the canonical names for
+// prefixed are the names under one prefix, and what is derived from them.
+type prefixed struct {
+	Headers
+	account string // the account header as a component, with its quotes
+}
+
+// headerNames holds a *prefixed for each prefix in use. Making the canonical names for
 // every request would allocate.
 var headerNames sync.Map
 
 var defaultHeaders = newHeaders(DefaultPrefix)
 
-func headersFor(prefix string) *Headers {
+func headersFor(prefix string) *prefixed {
 	if prefix == "" || prefix == DefaultPrefix {
 		return defaultHeaders
 	}
 	if names, ok := headerNames.Load(prefix); ok {
-		return names.(*Headers)
+		return names.(*prefixed)
 	}
 	names, _ := headerNames.LoadOrStore(prefix, newHeaders(prefix))
-	return names.(*Headers)
+	return names.(*prefixed)
 }
 
-func newHeaders(prefix string) *Headers {
-	return &Headers{
-		ClientKey:  textproto.CanonicalMIMEHeaderKey(prefix + "Client-Key"),
-		Signature:  textproto.CanonicalMIMEHeaderKey(prefix + "Client-Signature"),
-		Timestamp:  textproto.CanonicalMIMEHeaderKey(prefix + "Client-Timestamp"),
-		Nonce:      textproto.CanonicalMIMEHeaderKey(prefix + "Client-Nonce"),
-		Account:    textproto.CanonicalMIMEHeaderKey(prefix + "Client-Account"),
-		ServerTime: textproto.CanonicalMIMEHeaderKey(prefix + "Server-Time"),
+func newHeaders(prefix string) *prefixed {
+	name := func(suffix string) string { return textproto.CanonicalMIMEHeaderKey(prefix + suffix) }
+	names := Headers{
+		ClientKey:  name("Client-Key"),
+		Signature:  name("Client-Signature"),
+		Timestamp:  name("Client-Timestamp"),
+		Nonce:      name("Client-Nonce"),
+		Account:    name("Client-Account"),
+		ServerTime: name("Server-Time"),
+		Tag:        strings.ToLower(prefix) + "v2",
 	}
+	return &prefixed{names, `"` + strings.ToLower(names.Account) + `"`}
 }

@@ -34,6 +34,7 @@ func TestHeaderPrefix(t *testing.T) {
 		Nonce:      "Service-Client-Nonce",
 		Account:    "Service-Client-Account",
 		ServerTime: "Service-Server-Time",
+		Tag:        "service-v2",
 	}
 	if diff := cmp.Diff(want, signing.HeadersFor("")); diff != "" {
 		t.Errorf("default names (-want +got):\n%s", diff)

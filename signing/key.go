@@ -2,14 +2,17 @@ package signing
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/fips140"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -20,9 +23,10 @@ import (
 // A Key is safe for concurrent use, and prints only its client key.
 type Key struct {
 	clientKey string
-	macs      []*sync.Pool // of *keyedMAC, one pool for each live secret
-	ends      time.Time    // when a former secret expires; zero for the live ones
-	formers   []*Key       // one for each former secret
+	macs      []*sync.Pool        // of *keyedMAC, one pool for each live secret
+	public    []ed25519.PublicKey // instead of secrets
+	ends      time.Time           // when a former secret expires; zero for the live ones
+	formers   []*Key              // one for each former secret
 }
 
 // NewKey returns the Key of a client key and its live secrets. During a rotation
@@ -68,6 +72,30 @@ func UnsafeKey(clientKey string, secrets ...Secret) (*Key, error) {
 	return k, nil
 }
 
+// NewPublicKey returns a Key that verifies with Ed25519 public keys. Its client holds
+// the private key, so a server that is read out cannot sign in the client's name.
+// There is more than one key during a rotation. Only version 2 has such signatures.
+//
+// It refuses a client key that is empty, longer than 128 bytes, not visible ASCII, or
+// has a quote or a backslash. It also refuses a key that is not 32 bytes long, and one
+// of small order, for which anybody can make signatures.
+func NewPublicKey(clientKey string, keys ...ed25519.PublicKey) (*Key, error) {
+	if !visible.holds(clientKey, 1, maxClientKey) || strings.ContainsAny(clientKey, `"\`) {
+		return nil, errors.New("signing: client key must be 1 to 128 visible ASCII characters without quote and backslash")
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("signing: a key needs a public key")
+	}
+	k := &Key{clientKey: clientKey}
+	for _, key := range keys {
+		if len(key) != ed25519.PublicKeySize || isSmallOrder(key) {
+			return nil, errors.New("signing: an Ed25519 public key has 32 bytes, and no small order")
+		}
+		k.public = append(k.public, slices.Clone(key))
+	}
+	return k, nil
+}
+
 // WithFormer returns a Key that verifies as k does, and until a given time also with
 // a secret that was rotated away. For a request signed with the former secret, Verify
 // returns a Key whose Ends is that time. WithFormer refuses an empty secret, the zero
@@ -75,6 +103,9 @@ func UnsafeKey(clientKey string, secrets ...Secret) (*Key, error) {
 func (k *Key) WithFormer(secret Secret, until time.Time) (*Key, error) {
 	if secret == "" || until.IsZero() {
 		return nil, errors.New("signing: a former secret needs a text and an end")
+	}
+	if k.public != nil {
+		return nil, errors.New("signing: a key with public keys has no secrets")
 	}
 	if err := checkMACKey(k.clientKey, secret); err != nil {
 		return nil, err
@@ -94,6 +125,14 @@ func (k *Key) ClientKey() string { return k.clientKey }
 
 // Secrets returns how many live secrets the key verifies with.
 func (k *Key) Secrets() int { return len(k.macs) + len(k.formers) }
+
+// PublicKeys returns the public keys that the key verifies with; nil if it has secrets.
+func (k *Key) PublicKeys() (keys []ed25519.PublicKey) {
+	for _, key := range k.public {
+		keys = append(keys, slices.Clone(key))
+	}
+	return keys
+}
 
 // Format prints the client key, whatever the verb. The other fields hold keyed state,
 // which must not be printed.
@@ -116,49 +155,88 @@ type Keys interface {
 // exist.
 var ErrUnknownKey = errors.New("signing: unknown client key")
 
-// nobody is used for unknown client keys, so that they cost one MAC like known ones.
+// nobody is used for unknown client keys, so that they cost one MAC or one signature
+// like known ones.
 var nobody = sync.OnceValue(func() *Key {
 	clientKey, secret := Generate()
-	return &Key{clientKey: clientKey, macs: []*sync.Pool{newMACs(clientKey, secret)}}
+	public, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		panic(err) // crypto/rand does not fail
+	}
+	return &Key{
+		clientKey: clientKey,
+		macs:      []*sync.Pool{newMACs(clientKey, secret)},
+		public:    []ed25519.PublicKey{public},
+	}
 })
+
+// fits reports whether the key has what the algorithm of a signature needs.
+func (k *Key) fits(c *credential) bool {
+	if c.isEd25519() {
+		return len(k.public) > 0
+	}
+	return len(k.macs) > 0
+}
 
 // verified returns the Key whose secret made the signature: k for a live secret, or
 // the Key of a former secret. It returns nil if there is none.
-func (k *Key) verified(signature *[sha256.Size]byte, command, method, timestamp string) *Key {
-	if by := k.matching(signature, command, method, timestamp); by != nil {
+func (k *Key) verified(c *credential) *Key {
+	if by := k.matching(c); by != nil || c.second != nil {
 		return by
 	}
-	if bare, differs := alternative(command); differs {
-		return k.matching(signature, bare, method, timestamp)
+	bare, differs := alternative(c.command)
+	if !differs {
+		return nil
 	}
-	return nil
+	c.command = bare
+	return k.matching(c)
 }
 
 // matching tries every secret, even after one has matched. Otherwise the time taken
 // would tell which secret is in use.
-func (k *Key) matching(signature *[sha256.Size]byte, command, method, timestamp string) (by *Key) {
-	if k.matches(signature, command, method, timestamp) {
+func (k *Key) matching(c *credential) (by *Key) {
+	if k.matches(c) {
 		by = k
 	}
 	for _, former := range k.formers {
-		if former.matches(signature, command, method, timestamp) && by == nil {
+		if former.matches(c) && by == nil {
 			by = former
 		}
 	}
 	return by
 }
 
-func (k *Key) matches(signature *[sha256.Size]byte, command, method, timestamp string) bool {
+func (k *Key) matches(c *credential) bool {
+	if c.isEd25519() {
+		return k.signed(c)
+	}
 	matched := false
 	for _, pool := range k.macs {
 		mac := pool.Get().(*keyedMAC)
-		if mac.equals(signature, command, method, timestamp) {
+		if mac.equals(c) {
 			matched = true
 		}
 		pool.Put(mac)
 	}
 	return matched
 }
+
+// signed reports whether one of the public keys verifies the signature.
+func (k *Key) signed(c *credential) bool {
+	message := messages.Get().(*[]byte)
+	defer messages.Put(message)
+	*message = c.appendMessage((*message)[:0])
+	return k.verifiesMessage(*message, c.second.input.signature[:])
+}
+
+func (k *Key) verifiesMessage(message, signature []byte) bool {
+	return slices.ContainsFunc(k.public, func(key ed25519.PublicKey) bool {
+		return ed25519.Verify(key, message, signature)
+	})
+}
+
+// messages holds buffers for the messages of Ed25519.
+var messages = sync.Pool{New: func() any { return new([]byte) }}
 
 // keyedMAC is an HMAC under one secret, with buffers for a message and its sum.
 // Arguments of interface methods would be allocated for each request.
@@ -185,10 +263,39 @@ func newMACs(clientKey string, secret Secret) *sync.Pool {
 	}}
 }
 
-func (m *keyedMAC) equals(signature *[sha256.Size]byte, command, method, timestamp string) bool {
-	m.message = appendMessage(m.message[:0], command, method, timestamp)
+func (m *keyedMAC) equals(c *credential) bool {
+	m.message = c.appendMessage(m.message[:0])
+	return m.equalsMessage(c.mac())
+}
+
+func (m *keyedMAC) equalsMessage(signature []byte) bool {
 	m.hash.Reset()
 	m.hash.Write(m.message)
 	m.hash.Sum(m.sum[:0])
-	return subtle.ConstantTimeCompare(m.sum[:], signature[:]) == 1
+	return subtle.ConstantTimeCompare(m.sum[:], signature) == 1
 }
+
+// isSmallOrder reports whether an Ed25519 public key is one of the points whose order
+// divides eight, in any of its encodings.
+func isSmallOrder(key ed25519.PublicKey) bool {
+	y := [ed25519.PublicKeySize]byte(key)
+	y[31] &= 0x7f // the sign of x
+	return slices.Contains(smallOrders[:], y)
+}
+
+// smallOrders are the y coordinates of these points, in little-endian: 0, 1, those of
+// order eight, p-1, and the two that are p and p+1 unreduced.
+var smallOrders = func() (all [7][32]byte) {
+	for i, text := range []string{
+		"0000000000000000000000000000000000000000000000000000000000000000",
+		"0100000000000000000000000000000000000000000000000000000000000000",
+		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+		"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+	} {
+		hex.Decode(all[i][:], []byte(text))
+	}
+	return all
+}()

@@ -48,6 +48,9 @@ import (
 // replayed once, during the time that it was ahead. That time is at most the
 // verifier's FutureTolerance.
 //
+// Version 2 counts whole seconds. So the store accepts it from the next full second
+// after it was made.
+//
 // # Siblings
 //
 // A signature is accepted 255 times at most, and only once if it is to be remembered

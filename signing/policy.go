@@ -8,7 +8,7 @@ import (
 	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
-// Policy says which timestamps and repetitions a Verifier accepts. The zero Policy is
+// Policy says which versions, timestamps and repetitions a Verifier accepts. The zero Policy is
 // the recommended one.
 type Policy struct {
 	// Header is the prefix of the header names; "" means DefaultPrefix.
@@ -23,7 +23,8 @@ type Policy struct {
 	// SiblingMax is how many GET or HEAD requests may share one signature, each with
 	// a nonce of its own; 8 if 0. Honest clients may send two equal requests in one
 	// millisecond. SiblingWindow is how long after the first request the others are
-	// accepted; 2 seconds if 0. Requests with an account header have no siblings.
+	// accepted; 2 seconds if 0. Requests with an account header have no siblings, and
+	// neither have those of version 2.
 	SiblingWindow time.Duration
 	SiblingMax    int
 
@@ -35,6 +36,15 @@ type Policy struct {
 	// With it, an attacker who captures a POST can repeat it within SiblingWindow.
 	UnsafeMethodSiblings bool
 
+	// Version is the only version of signatures that is accepted. 0 accepts both, but
+	// version 2 only from a Verifier that has a BaseURL.
+	Version int
+
+	// MaxBody is how many bytes of a body are read to compare them with the signed
+	// digest of version 2; 1 MiB if 0. The body is held in memory. A longer one is
+	// refused.
+	MaxBody int64
+
 	// Now is the clock, time.Now if nil.
 	Now func() time.Time
 }
@@ -44,6 +54,7 @@ const (
 	defaultFutureTolerance = time.Minute
 	defaultSiblingWindow   = 2 * time.Second
 	defaultSiblingMax      = 8
+	defaultMaxBody         = 1 << 20
 
 	// retentionMargin is how long requests are remembered beyond the window. It is
 	// how far the clocks of instances with a shared store may differ.

@@ -3,6 +3,7 @@ package signing
 import (
 	"cmp"
 	"context"
+	"crypto"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +55,20 @@ type Transport struct {
 	BaseURL string
 
 	ClientKey string // required
-	Secret    Secret // required
+	Secret    Secret // required, unless there is a Signer
+
+	// Version is the version of the signatures: 1 or 2. 0 is 1, or 2 with a Signer.
+	// Version 2 also covers the host, the query, the body and the account header.
+	//
+	// With version 2, RoundTrip reads the body twice to send its digest: from
+	// Request.GetBody if that is set. Otherwise it holds the body in memory, and
+	// returns ErrBodyTooLarge if that is longer than 1 MiB. It replaces the headers
+	// Signature, Signature-Input and Content-Digest of the request. The query must be
+	// visible ASCII.
+	Version int
+
+	// Signer is an Ed25519 key for version 2, such as an ed25519.PrivateKey.
+	Signer crypto.Signer
 
 	// Account is the account id to act as, if the credential may do so; "" is the
 	// credential's own. An account header that the request already has takes
@@ -90,6 +104,9 @@ const maxDrained = 64 << 10
 // returned unchanged.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	target, err := t.target(r)
+	if err == nil && target.version == 2 {
+		r, target.digest, err = digested(r)
+	}
 	if err != nil {
 		closeBody(r)
 		return nil, err
@@ -113,10 +130,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.attempt(again, target)
 }
 
-// target is the clock of the service that a request goes to, and the command to sign.
+// target is what a request is signed for, the same for each attempt.
 type target struct {
 	clock   *hostClock
-	command string
+	version int
+	command string // of version 1
+
+	authority, path, digest string // of version 2
 }
 
 // target checks the fields of the Transport, and that r goes to its service.
@@ -127,15 +147,21 @@ func (t *Transport) target(r *http.Request) (target, error) {
 		return target{}, errors.New("signing: Transport.BaseURL must be an http or https URL of host and path alone")
 	case !visible.holds(t.ClientKey, 1, maxClientKey):
 		return target{}, errors.New("signing: Transport.ClientKey must be 1 to 128 visible ASCII characters")
-	case t.Secret == "":
-		return target{}, errors.New("signing: Transport.Secret is missing")
+	case t.version() == 2 && strings.ContainsAny(t.ClientKey, `"\`):
+		return target{}, errors.New("signing: Transport.ClientKey must not have a quote or a backslash in version 2")
+	case (t.Secret == "") == (t.Signer == nil):
+		return target{}, errors.New("signing: Transport.Secret or Transport.Signer is missing, or both are there")
+	case !t.versionFits():
+		return target{}, errors.New("signing: Transport.Version must be 1 or 2, and 2 with a Signer, which must be of Ed25519")
 	case !visible.holds(t.Account, 0, maxAccount):
 		return target{}, errors.New("signing: Transport.Account must be at most 64 visible ASCII characters")
 	case !baseurl.Has(base, r):
 		return target{}, ErrOutside
 	}
-	if err := checkMACKey(t.ClientKey, t.Secret); err != nil {
-		return target{}, err
+	if t.Signer == nil {
+		if err := checkMACKey(t.ClientKey, t.Secret); err != nil {
+			return target{}, err
+		}
 	}
 	path := r.URL.EscapedPath()
 	if !clean(path) {
@@ -148,7 +174,9 @@ func (t *Transport) target(r *http.Request) (target, error) {
 	case err != nil:
 		return target{}, ErrOutside
 	}
-	return target{clock: t.clock(baseurl.Origin(base)), command: command}, nil
+	origin := baseurl.Origin(base)
+	_, authority, _ := strings.Cut(origin, "://")
+	return target{clock: t.clock(origin), version: t.version(), command: command, authority: authority, path: path}, nil
 }
 
 // clean reports whether an escaped path is clean. A URL without a path stands for the
@@ -183,6 +211,9 @@ func (t *Transport) sign(r *http.Request, to target) error {
 		r.Header.Set(names.Account, t.Account)
 	}
 	method := strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
+	if to.version == 2 {
+		return t.signSecond(r, to, method)
+	}
 	sharing := isSafe(method) && r.Header[names.Account] == nil
 	ms, wait := to.clock.take(stream{t.ClientKey, to.command, method}, sharing, t.now())
 	if err := sleep(r.Context(), wait); err != nil {

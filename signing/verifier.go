@@ -17,6 +17,17 @@ type Verifier struct {
 	Replays Replays // required
 	Policy  Policy
 
+	// BaseURL is the external URL of the service, such as
+	// "https://api.example.com/acme/v2". It must come from configuration, never from
+	// a request. Version 2 covers its host, and its path with the path of the request
+	// behind it. Without it, version 2 is refused.
+	BaseURL string
+
+	// Path is the escaped path that version 2 covers behind BaseURL, if a router has
+	// changed that of the request. It must be clean; see Command. "" is the path of
+	// the request.
+	Path string
+
 	// Admit, if not nil, checks the state of the credential: that it belongs to the
 	// org of the URL, is valid now, and may come from this network. It is called
 	// after the MAC has matched and before anything is recorded. Its error ends
@@ -50,63 +61,52 @@ var (
 	// ErrMethod: the method is not in upper case, or longer than 32 letters.
 	ErrMethod = errors.New("signing: method is not in upper case")
 
+	// ErrVersion: this version of signatures is not accepted, see Policy.Version and
+	// BaseURL. Admit may return it for a key whose holder must use version 2.
+	ErrVersion = errors.New("signing: version of the signature is not accepted")
+
 	// ErrMismatch: the signature does not belong to this request and this key.
 	ErrMismatch = errors.New("signing: signature does not match")
 )
 
 var (
 	errIncomplete = errors.New("signing: Verifier needs Keys and Replays")
+	errBaseURL    = errors.New("signing: Verifier.BaseURL must be an http or https URL of host and path alone")
 	errNoKey      = errors.New("signing: Keys returned neither a key nor an error")
 	errUnknown    = fmt.Errorf("%w: %w", ErrMismatch, ErrUnknownKey)
 )
 
-// Verify checks the signature of r over its command, records the request, and returns
-// the key that signed it; see Key.Ends. The command is what [Command] returns, or
-// what the caller's router has cut from the same escaped path. Keys, Admit and
-// Replays get ctx.
+// Verify checks the signature of r, records the request, and returns the key that
+// signed it; see Key.Ends. The command is what version 1 covers: what [Command]
+// returns, or what the caller's router has cut from the same escaped path. Keys, Admit
+// and Replays get ctx. The body of a request of version 2 is read first, however long
+// that takes. It is then read again from r.Body.
 //
 // Verify checks in this order and stops at the first refusal: method, shape of the
-// headers, length of the command, timestamp, key, MAC, Admit, replay. A refusal
-// leaves no trace. So its errors are, in this order:
+// headers, length of the command, timestamp, key, MAC or signature, Admit, digest of
+// the body, replay. A refusal leaves no trace. So its errors are, in this order:
 //
 //   - ErrMethod;
-//   - ErrNoSignature, ErrAmbiguous or ErrMalformed;
+//   - ErrNoSignature, ErrAmbiguous, ErrMalformed, ErrVersion, or ErrDigest for a
+//     malformed Content-Digest;
 //   - ErrPath;
 //   - ErrStale;
 //   - ErrMismatch, which wraps ErrUnknownKey too if there is no such key;
 //   - the error of Admit;
+//   - ErrDigest or ErrBodyTooLarge;
 //   - ErrReplayed, ErrStale or ErrFull.
 //
 // Verify computes one MAC for each live secret of the key, and one for an unknown
 // key. It computes twice as many if the command has another spelling. A command has 2
-// KiB at most.
+// KiB at most. Version 2 has one spelling, of 32 KiB at most.
 func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) (*Key, error) {
-	if v.Keys == nil || v.Replays == nil {
-		return nil, errIncomplete
-	}
-	if !isMethod(r.Method) {
-		return nil, ErrMethod
-	}
 	var c credential
-	if err := c.parse(r.Header, headersFor(v.Policy.Header)); err != nil {
-		return nil, err
-	}
-	if len(command) > maxCommand {
-		return nil, errLong
-	}
-	now := v.Policy.now()
-	if !v.Policy.covers(c.signed, now) {
-		return nil, ErrStale
-	}
-	v.complete(&c, r.Method, now)
-	key, err := v.authenticate(ctx, r, command, &c)
+	key, err := v.check(ctx, r, command, &c)
 	if err != nil {
 		return nil, err
 	}
-	if v.Admit != nil {
-		if err := v.Admit(ctx, r, key); err != nil {
-			return nil, err
-		}
+	if err := v.checkBody(r, &c); err != nil {
+		return nil, err
 	}
 	// Claimed last, so that a forged request costs no storage.
 	if err := v.Replays.Claim(ctx, c.use); err != nil {
@@ -115,17 +115,80 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) 
 	return key, nil
 }
 
+// check checks all but the body and the replay.
+func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c *credential) (*Key, error) {
+	if v.Keys == nil || v.Replays == nil {
+		return nil, errIncomplete
+	}
+	if !isMethod(r.Method) {
+		return nil, ErrMethod
+	}
+	c.command, c.method = command, r.Method
+	if err := v.parse(r, c); err != nil {
+		return nil, err
+	}
+	if len(command) > maxCommand {
+		return nil, errLong
+	}
+	now := v.Policy.now()
+	if !v.Policy.covers(c.signed, now) || c.second != nil && c.second.isExpired(now) {
+		return nil, ErrStale
+	}
+	v.complete(c, now)
+	key, err := v.authenticate(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if v.Admit != nil {
+		if err := v.Admit(ctx, r, key); err != nil {
+			return nil, err
+		}
+	}
+	return key, nil
+}
+
+// parse reads the headers of the one version that the request has.
+func (v *Verifier) parse(r *http.Request, c *credential) error {
+	names := headersFor(v.Policy.Header)
+	ours, isSecond, err := findInput(r.Header, names.Tag)
+	switch {
+	case err != nil:
+		return err
+	case !isSecond:
+		if err := c.parse(r.Header, &names.Headers); err != nil || v.Policy.Version != 2 {
+			return err
+		}
+		return ErrVersion
+	case names.first(r.Header):
+		return fmt.Errorf("%w: signatures of both versions", ErrAmbiguous)
+	case v.Policy.Version == 1 || v.BaseURL == "":
+		return ErrVersion
+	}
+	c.second = new(second)
+	return v.parseSecond(c, r, ours, names)
+}
+
 // complete adds to a use the values of the clock and the policy.
-func (v *Verifier) complete(c *credential, method string, now time.Time) {
+func (v *Verifier) complete(c *credential, now time.Time) {
 	c.use.Signed = time.UnixMilli(c.signed)
 	c.use.Seen = now
 	c.use.Keep = v.Policy.keep(c.signed)
-	c.use.Siblings = v.Policy.siblings(method, c.account)
 	c.use.Window = cmp.Or(v.Policy.SiblingWindow, defaultSiblingWindow)
+	if c.use.Siblings = 1; c.second == nil {
+		c.use.Siblings = v.Policy.siblings(c.method, c.account)
+	}
 }
 
-// authenticate finds the key and compares the MAC.
-func (v *Verifier) authenticate(ctx context.Context, r *http.Request, command string, c *credential) (*Key, error) {
+// checkBody checks the body of a request of version 2. Version 1 does not cover it.
+func (v *Verifier) checkBody(r *http.Request, c *credential) error {
+	if c.second == nil {
+		return nil
+	}
+	return v.Policy.checkBody(r, &c.second.digests)
+}
+
+// authenticate finds the key and compares the MAC or the signature.
+func (v *Verifier) authenticate(ctx context.Context, c *credential) (*Key, error) {
 	key, err := v.Keys.Key(ctx, c.use.ClientKey)
 	switch {
 	case errors.Is(err, ErrUnknownKey):
@@ -135,7 +198,13 @@ func (v *Verifier) authenticate(ctx context.Context, r *http.Request, command st
 	case key == nil:
 		return nil, errNoKey
 	}
-	by := key.verified(&c.use.Signature, command, r.Method, c.timestamp)
+	if !key.fits(c) {
+		// It costs as much as an unknown key. Otherwise the time taken would tell
+		// which keys exist.
+		nobody().verified(c)
+		return nil, ErrMismatch
+	}
+	by := key.verified(c)
 	switch {
 	// This refuses the stand-in for unknown keys, and a key found by a look-up that
 	// folds case. Such a key has many names, and under each a captured request

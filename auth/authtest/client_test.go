@@ -59,10 +59,10 @@ func newService(t *testing.T) *service {
 		Brand:     auth.Brand{Header: "Acme-"},
 		Now:       s.clock.Now,
 		Versions:  []string{"v1"},
-		Resolve: func(_ context.Context, r *http.Request) (org, version, rest string, err error) {
-			org, _, _ = strings.Cut(r.Host, ".")
-			version, rest, _ = strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
-			return org, version, "/" + rest, nil
+		Resolve: func(_ context.Context, r *http.Request) (auth.Address, error) {
+			org, _, _ := strings.Cut(r.Host, ".")
+			version, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+			return auth.Address{Org: org, Version: version, Rest: "/" + rest, Authority: r.Host}, nil
 		},
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: signature.Memory{clientKey: {Key: key, Account: "ann"}}, Replays: signing.NewMemory(0)},

@@ -301,7 +301,7 @@ func TestTwoMechanisms(t *testing.T) {
 	t.Run("neither: one challenge for each", func(t *testing.T) {
 		got := w.ask(t, "GET", "/acme/v2/me")
 		want(t, got, 401, missing)
-		if c := got.header.Values("WWW-Authenticate"); len(c) != 2 || c[0] != "Bearer" || c[1] != "Signature" {
+		if c := got.header.Values("WWW-Authenticate"); len(c) != 2 || c[0] != "Bearer" || c[1] != `Signature versions="1 2"` {
 			t.Errorf("challenges %q", c)
 		}
 	})

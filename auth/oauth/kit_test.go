@@ -231,7 +231,9 @@ func (w *world) record(t testing.TB, app, org, account string, uses int64, alter
 	m := bearer.Minter(w.guard, &w.keys, &w.ledger)
 	mint := m.Permanent
 	if uses > 0 {
-		mint = func(ctx context.Context, c token.Claims) (token.Token, token.Claims, error) { return m.Limited(ctx, c, uses) }
+		mint = func(ctx context.Context, c token.Claims) (token.Token, token.Claims, error) {
+			return m.Limited(ctx, c, uses)
+		}
 	}
 	signed, _, err := mint(t.Context(), c)
 	if err != nil {

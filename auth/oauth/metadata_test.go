@@ -78,14 +78,14 @@ func TestTheChallengeNamesTheMetadata(t *testing.T) {
 	none := question{method: "GET", path: "/base/acme/v2/me", header: http.Header{}}
 	wrong := question{method: "GET", path: "/base/acme/v2/me", header: http.Header{"Authorization": {"Bearer x"}}}
 	challenge := func(q question) string { return strings.Join(w.send(t, q).header["Www-Authenticate"], "; ") }
-	if got := challenge(none); got != "Signature; Bearer "+url {
+	if got := challenge(none); got != "Signature versions=\"1 2\"; Bearer "+url {
 		t.Errorf("got %s", got)
 	}
-	if got := challenge(wrong); got != `Signature; Bearer error="invalid_token", `+url {
+	if got := challenge(wrong); got != `Signature versions="1 2"; Bearer error="invalid_token", `+url {
 		t.Errorf("got %s", got)
 	}
 	w = newWorld(t, func(w *world) { w.bearer.ResourceMetadata = false })
-	if got := challenge(none); got != "Signature; Bearer" {
+	if got := challenge(none); got != "Signature versions=\"1 2\"; Bearer" {
 		t.Errorf("got %s", got)
 	}
 }

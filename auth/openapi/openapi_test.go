@@ -442,8 +442,8 @@ func TestRefusedDocuments(t *testing.T) {
 		return newMux(func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{m} })
 	}
 	own := newMux(func(g *auth.Guard) {
-		g.Resolve = func(context.Context, *http.Request) (string, string, string, error) {
-			return "", "", "", errors.New("x")
+		g.Resolve = func(context.Context, *http.Request) (auth.Address, error) {
+			return auth.Address{}, errors.New("x")
 		}
 	})
 	clash := newMux()

@@ -48,6 +48,10 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 // admit runs after the MAC was verified. It decides whether the credential may be used for this
 // request, and as which account.
 func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) error {
+	// First, as the answer for a key that must sign more tells nothing else about it.
+	if signing.HeadersFor(a.tenant.Brand().Header).Version(r.Header) < a.credential.MinVersion {
+		return signing.ErrVersion
+	}
 	if err := a.admitCredential(ctx, r, key); err != nil {
 		return err
 	}
@@ -62,7 +66,7 @@ func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) 
 // admitCredential decides whether the credential may be used here and now, and sets its own
 // account.
 func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *signing.Key) error {
-	// The org is not signed. Only this look-up, bound to the org of the URL, keeps a request for
+	// Version 1 does not cover the org. Only this look-up, bound to the org of the URL, keeps a request for
 	// one org out of another.
 	if _, err := a.tenant.App(ctx, key.ClientKey()); err != nil {
 		return refuse(err)

@@ -14,9 +14,13 @@ import (
 // Credential is a signing key of an app, and its restrictions (section 5.3 of the interface).
 // Requests share it, so it must not be changed once returned.
 type Credential struct {
-	// Key holds the client key and the live secrets. Build it once, and return the same pointer
-	// while it is unchanged: it caches prepared state.
+	// Key holds the client key and the live secrets, or the public keys. Build it once, and return
+	// the same pointer while it is unchanged: it caches prepared state.
 	Key *signing.Key
+
+	// MinVersion is the lowest version of signatures that the credential accepts. Version 1 covers
+	// neither query nor body: 2 refuses it, for a client that never signs it. 0 is 1.
+	MinVersion int
 
 	Account  string   // id of the account that a request without an account header acts as; "": the header is required
 	Accounts []string // ids of further accounts it may act as; nil: none

@@ -19,8 +19,8 @@ type Mechanism struct {
 	Credentials Credentials     // required
 	Replays     signing.Replays // required; shared by all instances of a server
 
-	// Policy limits time and replays; the zero Policy is the recommended one. Its Header and its
-	// clock are the Guard's: leave these fields empty.
+	// Policy limits versions, time and replays; the zero Policy is the recommended one, and takes
+	// both versions. Its Header and its clock are the Guard's: leave these fields empty.
 	Policy signing.Policy
 
 	// RoleScoped limits each request to the chains of the roles of the account that it acts
@@ -50,6 +50,8 @@ func (m *Mechanism) Validate() error {
 	problem(m.Policy.FutureTolerance < 0, "Policy.FutureTolerance must not be negative")
 	problem(m.Policy.SiblingWindow < 0, "Policy.SiblingWindow must not be negative")
 	problem(m.Policy.SiblingMax < 0, "Policy.SiblingMax must not be negative")
+	problem(m.Policy.MaxBody < 0, "Policy.MaxBody must not be negative")
+	problem(m.Policy.Version < 0 || m.Policy.Version > 2, "Policy.Version must be 1 or 2, or 0 for both")
 	return errors.Join(problems...)
 }
 
@@ -78,13 +80,20 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // Authenticate implements auth.Mechanism. It claims nonce and signature last.
 //
 // Details of its errors are auth.DetailAmbiguous, DetailMalformedSignature, DetailMethod,
-// DetailPath, DetailStaleSignature, DetailInvalidSignature, DetailReplayed, DetailStoreFull, and
-// DetailPrincipal for a refused account header. Any other error wraps auth.ErrUnavailable.
+// DetailPath, DetailStaleSignature, DetailInvalidSignature, DetailContentDigest,
+// DetailBodyTooLarge, DetailReplayed, DetailStoreFull, and DetailPrincipal for a refused account
+// header. Any other error wraps auth.ErrUnavailable.
+//
+// It reads the body of a request of version 2, and puts it back for the handler.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	a := attempt{mechanism: m, tenant: t}
 	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit}
 	settings := t.Settings()
 	v.Policy.Header, v.Policy.Now = settings.Brand.Header, settings.Now
+	v.BaseURL, v.Path = t.BaseURL(), t.Path()
+	if m.Policy.Version != 1 && r.Header["Signature-Input"] != nil && r.Body != nil && r.Body != http.NoBody {
+		v.Replays = afterBody{m.Replays, t, r.Context()}
+	}
 	key, err := v.Verify(ctx, r, t.Command)
 	switch {
 	case err != nil:
@@ -99,15 +108,24 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 
 // Challenge implements auth.Mechanism.
 func (m *Mechanism) Challenge(err error) string {
-	switch {
-	case detail(err) == auth.DetailScope:
+	if detail(err) == auth.DetailScope {
 		return ""
-	case errors.Is(err, signing.ErrStale):
-		return `Signature error="stale"`
-	case errors.Is(err, signing.ErrReplayed):
-		return `Signature error="replayed"`
 	}
-	return "Signature"
+	return m.Policy.Challenge(err)
+}
+
+// afterBody gives the claim the Guard's Timeout anew. It limits stores, but a body comes as fast
+// as its client sends it.
+type afterBody struct {
+	signing.Replays
+	tenant  *auth.Tenant
+	request context.Context
+}
+
+func (a afterBody) Claim(_ context.Context, u signing.Use) error {
+	ctx, cancel := a.tenant.Bound(a.request)
+	defer cancel()
+	return a.Replays.Claim(ctx, u)
 }
 
 func detail(err error) string {
@@ -125,6 +143,10 @@ func fault(err error) error {
 		return err // first: see auth.IsNotFound
 	case errors.Is(err, signing.ErrMethod):
 		detail = auth.DetailMethod
+	case errors.Is(err, signing.ErrDigest):
+		detail = auth.DetailContentDigest
+	case errors.Is(err, signing.ErrBodyTooLarge):
+		detail = auth.DetailBodyTooLarge
 	case errors.Is(err, signing.ErrPath):
 		detail = auth.DetailPath
 	case errors.Is(err, signing.ErrAmbiguous):
@@ -133,7 +155,8 @@ func fault(err error) error {
 		detail = auth.DetailMalformedSignature
 	case errors.Is(err, signing.ErrStale):
 		detail = auth.DetailStaleSignature
-	case errors.Is(err, signing.ErrMismatch), errors.Is(err, signing.ErrUnknownKey), errors.Is(err, errRefused):
+	case errors.Is(err, signing.ErrMismatch), errors.Is(err, signing.ErrUnknownKey), errors.Is(err, signing.ErrVersion),
+		errors.Is(err, errRefused):
 		detail = auth.DetailInvalidSignature
 	case errors.Is(err, signing.ErrReplayed):
 		detail = auth.DetailReplayed

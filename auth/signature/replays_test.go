@@ -27,7 +27,7 @@ func TestS14Siblings(t *testing.T) {
 		}
 		reply := w.send(t, again(q, 8))
 		want(t, reply, 401, replayed)
-		if got := reply.Header.Get("WWW-Authenticate"); got != `Signature error="replayed"` {
+		if got := reply.Header.Get("WWW-Authenticate"); got != `Signature error="replayed", versions="1 2"` {
 			t.Errorf("challenge %q", got)
 		}
 	})
@@ -169,7 +169,7 @@ func TestN05TheWindowIsInclusive(t *testing.T) {
 			q.timestamp = strconv.FormatInt(now.Add(test.offset).UnixMilli(), 10)
 			reply := w.send(t, q)
 			want(t, reply, test.status, test.detail)
-			if got := reply.Header.Get("WWW-Authenticate"); test.status == 401 && got != `Signature error="stale"` {
+			if got := reply.Header.Get("WWW-Authenticate"); test.status == 401 && got != `Signature error="stale", versions="1 2"` {
 				t.Errorf("challenge %q", got)
 			}
 		})

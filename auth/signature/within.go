@@ -60,6 +60,9 @@ func (c *Credential) Narrows(before *Credential, t *auth.Tenant, clientKey strin
 	if before.Disabled || c.Key != before.Key || c.NotBefore.Before(before.NotBefore) {
 		return false
 	}
+	if max(1, c.MinVersion) < max(1, before.MinVersion) {
+		return false // others could then change what its holder sends
+	}
 	accounts := before.accounts()
 	for _, m := range c.makings(t, clientKey) {
 		bound := auth.Principal{

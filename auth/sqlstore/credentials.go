@@ -2,11 +2,15 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,8 +19,8 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Credentials stores sealed signing secrets, with the restrictions of their client
-// keys. A change is effective at once, in every instance. A client key belongs to the
+// Credentials stores sealed signing secrets and public keys, with the restrictions of
+// their client keys. A change is effective at once, in every instance. A client key belongs to the
 // org that has put it, until Delete; to all other orgs it does not exist.
 //
 // Each look-up reads the database. The Credentials builds a signature.Credential from a
@@ -63,11 +67,34 @@ func (c *Credentials) Put(ctx context.Context, org, clientKey string, secret sig
 	if !storable(org) {
 		return errors.New("sqlstore: put a credential: the org is not UTF-8 or has a zero byte")
 	}
+	return c.put(ctx, org, clientKey, string(secret), restrictions)
+}
+
+// PutPublicKey stores a credential whose client signs with Ed25519 keys, and of which
+// the store keeps no secret. Make the client key with signing.Generate. There is more
+// than one public key during a rotation. Otherwise it does what Put does.
+func (c *Credentials) PutPublicKey(ctx context.Context, org, clientKey string, restrictions signature.Credential, keys ...ed25519.PublicKey) error {
+	_, any := signing.Generate()
+	if _, err := signing.NewKey(clientKey, any); err != nil { // the shape of the client key
+		return err
+	}
+	if _, err := signing.NewPublicKey(clientKey, keys...); err != nil {
+		return err
+	}
+	if !storable(org) {
+		return errors.New("sqlstore: put a credential: the org is not UTF-8 or has a zero byte")
+	}
+	return c.put(ctx, org, clientKey, publicKeysText(keys), restrictions)
+}
+
+// put stores the text of a secret, or that of public keys. Public keys are sealed too:
+// nobody who can only write to the database can give a client key another one.
+func (c *Credentials) put(ctx context.Context, org, clientKey, text string, restrictions signature.Credential) error {
 	rules, err := rulesText(restrictions)
 	if err != nil {
 		return failed("put a credential", err)
 	}
-	sealed := c.store.seal(secretLocation(org, clientKey), []byte(secret))
+	sealed := c.store.seal(secretLocation(org, clientKey), []byte(text))
 	return c.change(ctx, "put a credential", org, clientKey, func(q conn) error {
 		n, err := q.exec(ctx, `
 			INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
@@ -91,7 +118,7 @@ const maxFormers = 8
 //
 // A client key keeps at most 8 former secrets; beyond that, the former secret with the
 // earliest end is dropped. Rotate returns auth.ErrNotFound if the org has no such client
-// key.
+// key, and an error for one with public keys: PutPublicKey replaces those.
 func (c *Credentials) Rotate(ctx context.Context, org, clientKey string, grace time.Duration) (signing.Secret, error) {
 	_, secret := signing.Generate()
 	formers := maxFormers
@@ -110,6 +137,10 @@ func (c *Credentials) Rotate(ctx context.Context, org, clientKey string, grace t
 		}
 		if err != nil {
 			return err
+		}
+		former, err := c.store.unseal(secretLocation(org, clientKey), sealed)
+		if err == nil && isPublic(former) { // one that cannot be opened is no secret either
+			return errPublic
 		}
 		_, err = q.exec(ctx, `INSERT INTO {formers} (client_key, id, org, ends, sealed) VALUES ($1, $2, $3, {now} + $4, $5)`,
 			clientKey, version, org, grace.Milliseconds(), sealed)
@@ -304,8 +335,8 @@ func (c *Credentials) List(ctx context.Context, org, after string, limit int) ([
 }
 
 func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
-	var rules rules
-	if err := json.Unmarshal([]byte(row.rules), &rules); err != nil {
+	rules, err := readRules(row.rules)
+	if err != nil {
 		return nil, err
 	}
 	at := secretLocation(row.org, row.clientKey)
@@ -313,7 +344,7 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := signing.NewKey(row.clientKey, signing.Secret(secret))
+	key, err := newKey(row.clientKey, secret)
 	if err != nil {
 		return nil, err
 	}
@@ -321,11 +352,42 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 		if secret, err = c.store.unseal(at, former.sealed); err != nil {
 			return nil, err
 		}
+		if isPublic(secret) { // an earlier version of this package has rotated it
+			return nil, errPublic
+		}
 		if key, err = key.WithFormer(signing.Secret(secret), time.UnixMilli(former.ends)); err != nil {
 			return nil, err
 		}
 	}
 	return rules.credential(key), nil
+}
+
+// publicPrefix begins the text of public keys. No secret begins with it, because a
+// secret has only letters and digits.
+const publicPrefix = "ed25519:"
+
+var errPublic = errors.New("sqlstore: public keys are not rotated as secrets are")
+
+func publicKeysText(keys []ed25519.PublicKey) string {
+	return publicPrefix + base64.StdEncoding.EncodeToString(slices.Concat(keys...))
+}
+
+func isPublic(text []byte) bool { return strings.HasPrefix(string(text), publicPrefix) }
+
+// newKey makes the key of a secret, or of public keys.
+func newKey(clientKey string, text []byte) (*signing.Key, error) {
+	if !isPublic(text) {
+		return signing.NewKey(clientKey, signing.Secret(text))
+	}
+	all, err := base64.StdEncoding.DecodeString(string(text[len(publicPrefix):]))
+	if err != nil {
+		return nil, err
+	}
+	var keys []ed25519.PublicKey
+	for key := range slices.Chunk(all, ed25519.PublicKeySize) {
+		keys = append(keys, key)
+	}
+	return signing.NewPublicKey(clientKey, keys...)
 }
 
 // rules are restrictions in JSON. A nil list is stored as null, because nil and empty
@@ -338,6 +400,8 @@ type rules struct {
 	NotAfter  *time.Time     `json:"notAfter,omitempty"`
 	Networks  []netip.Prefix `json:"networks"`
 	Disabled  bool           `json:"disabled,omitempty"`
+
+	minVersion int
 }
 
 func rulesText(c signature.Credential) (string, error) {
@@ -348,13 +412,33 @@ func rulesText(c signature.Credential) (string, error) {
 	if !c.NotAfter.IsZero() {
 		r.NotAfter = &c.NotAfter
 	}
-	text, err := json.Marshal(r)
+	var value any = r
+	if c.MinVersion > 1 {
+		// An array: an earlier version of this package would ignore another member, and
+		// accept what it must refuse. It cannot read an array, and refuses the request.
+		value = []any{c.MinVersion, r}
+	}
+	text, err := json.Marshal(value)
 	return string(text), err
+}
+
+// readRules reads what rulesText returns.
+func readRules(text string) (r rules, err error) {
+	if strings.HasPrefix(text, "[") {
+		pair := []any{&r.minVersion, &r}
+		if err = json.Unmarshal([]byte(text), &pair); err == nil && len(pair) != 2 {
+			err = errors.New("restrictions of a later version")
+		}
+		return r, err
+	}
+	err = json.Unmarshal([]byte(text), &r)
+	return r, err
 }
 
 func (r rules) credential(key *signing.Key) *signature.Credential {
 	c := &signature.Credential{
 		Key: key, Account: r.Account, Accounts: r.Accounts, Scope: r.Scope, Networks: r.Networks, Disabled: r.Disabled,
+		MinVersion: r.minVersion,
 	}
 	if r.NotBefore != nil {
 		c.NotBefore = *r.NotBefore

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,7 +21,8 @@ import (
 
 // Credentials checks the contract of signature.Credentials. In each subtest open
 // returns a store with the credential c and its secret, beside any others. The
-// client key is c.Key.ClientKey(). A store that keeps secrets makes its own Key.
+// client key is c.Key.ClientKey(). A store that keeps secrets makes its own Key. If the
+// Key has public keys, secret is empty.
 func Credentials(t *testing.T, open func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials, f Features) {
 	for _, c := range []struct {
 		name string
@@ -29,6 +31,7 @@ func Credentials(t *testing.T, open func(t *testing.T, secret signing.Secret, c 
 		{"restrictions come back as they were", testRestrictions},
 		{"without restrictions there are none", testUnrestricted},
 		{"the key verifies what the secret has signed, and nothing else", testKeyVerifies},
+		{"the key of public keys verifies what one of them has signed", testPublicKeyVerifies},
 		{"an unknown client key is not found", testUnknownClientKey},
 		{"the key is the same pointer while it is unchanged", testSamePointer},
 		{"a look-up whose context has ended finds no absence", testCredentialsContext},
@@ -78,11 +81,13 @@ func testRestrictions(t *testing.T, c *credentials) {
 		NotAfter:  now.Add(time.Hour),
 		Networks:  []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")},
 		Disabled:  true,
+
+		MinVersion: 2,
 	}
 	store, clientKey, _ := c.with(t, want)
 	got := find(t, store, clientKey)
 	if got.Account != want.Account || !slices.Equal(got.Accounts, want.Accounts) || !slices.Equal(got.Scope, want.Scope) || !slices.Equal(got.Networks, want.Networks) ||
-		!got.NotBefore.Equal(want.NotBefore) || !got.NotAfter.Equal(want.NotAfter) || got.Disabled != want.Disabled {
+		!got.NotBefore.Equal(want.NotBefore) || !got.NotAfter.Equal(want.NotAfter) || got.Disabled != want.Disabled || got.MinVersion != want.MinVersion {
 		t.Errorf("restrictions %+v, want %+v", got, want)
 	}
 }
@@ -90,7 +95,7 @@ func testRestrictions(t *testing.T, c *credentials) {
 func testUnrestricted(t *testing.T, c *credentials) {
 	store, clientKey, _ := c.with(t, signature.Credential{})
 	got := find(t, store, clientKey)
-	if got.Account != "" || got.Accounts != nil || got.Scope != nil || got.Networks != nil || !got.NotBefore.IsZero() || !got.NotAfter.IsZero() || got.Disabled {
+	if got.Account != "" || got.Accounts != nil || got.Scope != nil || got.Networks != nil || !got.NotBefore.IsZero() || !got.NotAfter.IsZero() || got.Disabled || got.MinVersion > 1 {
 		t.Errorf("restrictions %+v, want none", got)
 	}
 	// An empty Networks admits nobody, and an empty Scope permits nothing. Nil does not
@@ -114,6 +119,48 @@ func testKeyVerifies(t *testing.T, c *credentials) {
 		expect(t, s.name, err, s.want)
 	}
 }
+
+func testPublicKeyVerifies(t *testing.T, c *credentials) {
+	clientKey, _ := signing.Generate()
+	var signers []ed25519.PrivateKey
+	var public []ed25519.PublicKey
+	for range 3 {
+		p, signer, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, signers = append(public, p), append(signers, signer)
+	}
+	key, err := signing.NewPublicKey(clientKey, public[0], public[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := c.open(t, "", &signature.Credential{Key: key, MinVersion: 2, Disabled: true})
+	found := find(t, store, clientKey)
+	if found.Key.Secrets() != 0 || found.MinVersion != 2 || !found.Disabled {
+		t.Errorf("%d secrets, restrictions %+v", found.Key.Secrets(), found)
+	}
+	verifier := signing.Verifier{
+		Keys: oneKey{found.Key}, Replays: acceptAll{}, Policy: signing.Policy{Now: c.f.Now}, BaseURL: "https://api.example.test",
+	}
+	for i, want := range []error{nil, nil, signing.ErrMismatch} {
+		client := &signing.Transport{
+			BaseURL: verifier.BaseURL, ClientKey: clientKey, Signer: signers[i], Now: c.f.now,
+			Base: roundTrip(func(r *http.Request) (*http.Response, error) {
+				_, err := verifier.Verify(r.Context(), r, "/notes")
+				expect(t, fmt.Sprint("key ", i), err, want)
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+			}),
+		}
+		if _, err := client.RoundTrip(httptest.NewRequest("GET", verifier.BaseURL+"/notes", nil)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // signed returns a request to "/notes".
 func (c *credentials) signed(clientKey string, secret signing.Secret) *http.Request {

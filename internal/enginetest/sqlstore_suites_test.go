@@ -48,7 +48,13 @@ func TestSQLCredentials(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		credentials := must(s.Credentials())(t)
 		storetest.Credentials(t, func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials {
-			if err := credentials.Put(t.Context(), "acme", c.Key.ClientKey(), secret, *c); err != nil {
+			put := func() error { return credentials.Put(t.Context(), "acme", c.Key.ClientKey(), secret, *c) }
+			if keys := c.Key.PublicKeys(); keys != nil {
+				put = func() error {
+					return credentials.PutPublicKey(t.Context(), "acme", c.Key.ClientKey(), *c, keys...)
+				}
+			}
+			if err := put(); err != nil {
 				t.Fatal(err)
 			}
 			return credentials

@@ -31,12 +31,12 @@ type Server struct {
 
 // Resolve finds the only org, whatever the URL says: /api/notes instead of
 // /main/v2/notes.
-func Resolve(_ context.Context, r *http.Request) (org, version, rest string, err error) {
+func Resolve(_ context.Context, r *http.Request) (auth.Address, error) {
 	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/api/")
 	if !ok {
-		return "", "", "", auth.ErrNotFound
+		return auth.Address{}, auth.ErrNotFound
 	}
-	return Org.Code, "v2", "/" + rest, nil
+	return auth.Address{Org: Org.Code, Version: "v2", Rest: "/" + rest}, nil
 }
 
 // New returns a server. keys must have a key pair of App.

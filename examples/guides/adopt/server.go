@@ -72,7 +72,7 @@ func (s *service) guard(baseURL *url.URL) *auth.Guard {
 	return &auth.Guard{
 		BaseURL:   baseURL.String(),
 		Directory: s.directory,
-		Resolve:   s.resolve("." + baseURL.Hostname()),
+		Resolve:   s.resolve(baseURL),
 		Versions:  []string{"v1"},
 		Brand:     auth.Brand{Header: "Acme-", Claims: "acme/", Faults: "acme"},
 		Timeout:   5 * time.Second, // a spent use waits until a disk has written
@@ -116,19 +116,19 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 
 // resolve finds the tenant of https://acme.example.test/v1/notes. Its error is that of the
 // directory: 404 for an unknown subdomain, and 503 if the database does not answer.
-func (s *service) resolve(domain string) func(context.Context, *http.Request) (org, version, rest string, err error) {
-	return func(ctx context.Context, r *http.Request) (org, version, rest string, err error) {
+func (s *service) resolve(baseURL *url.URL) func(context.Context, *http.Request) (auth.Address, error) {
+	return func(ctx context.Context, r *http.Request) (auth.Address, error) {
 		host := (&url.URL{Host: r.Host}).Hostname()
-		name, below := strings.CutSuffix(strings.ToLower(host), domain)
+		name, below := strings.CutSuffix(strings.ToLower(host), "."+baseURL.Hostname())
 		if !below {
-			return "", "", "", auth.ErrNotFound
+			return auth.Address{}, auth.ErrNotFound
 		}
 		tenant, err := s.directory.Org(ctx, name)
 		if err != nil {
-			return "", "", "", err
+			return auth.Address{}, err
 		}
-		version, rest, _ = strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
-		return tenant.Code, version, "/" + rest, nil
+		version, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+		return auth.Address{Org: tenant.Code, Version: version, Rest: "/" + rest, Authority: name + "." + baseURL.Host}, nil
 	}
 }
 

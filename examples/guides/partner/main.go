@@ -19,7 +19,7 @@ func main() {
 		ClientID:     os.Getenv("CLIENT_KEY"),
 		ClientSecret: os.Getenv("CLIENT_SECRET"),
 		TokenURL:     base + "/oauth/token",
-		AuthStyle:    oauth2.AuthStyleInHeader, // otherwise it tries another style, too, and hides the first error
+		AuthStyle:    oauth2.AuthStyleInHeader,           // otherwise it tries another style, too, and hides the first error
 		Scopes:       strings.Fields(os.Getenv("SCOPE")), // none: everything the credential may do
 	}
 	client := config.Client(context.Background()) // gets tokens, and new ones in time

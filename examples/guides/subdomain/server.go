@@ -14,8 +14,9 @@
 // org, so that a token of one org is never valid for another.
 //
 // A client that signs has the address that it calls as its BaseURL, here
-// https://acme.example.com/api/v1. It signs the rest of the path, /notes. Resolve
-// returns the same rest.
+// https://acme.example.com/api/v1. In version 1 it signs the rest of the path, /notes.
+// Resolve returns the same rest. In version 2 it signs the host too. So Resolve returns
+// the authority, made from the org and the domain.
 //
 // The prefix __Host- binds cookies to the host. To a browser, subdomains are still
 // one site. The Manager's cross-origin check keeps a page of one org from sending
@@ -33,8 +34,8 @@ import (
 
 // Resolve returns a function for Guard.Resolve, for orgs below a domain such as
 // "example.com".
-func Resolve(domain string) func(context.Context, *http.Request) (org, version, rest string, err error) {
-	return func(_ context.Context, r *http.Request) (org, version, rest string, err error) {
+func Resolve(domain string) func(context.Context, *http.Request) (auth.Address, error) {
+	return func(_ context.Context, r *http.Request) (auth.Address, error) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
@@ -44,9 +45,9 @@ func Resolve(domain string) func(context.Context, *http.Request) (org, version, 
 		// signature covers what was sent.
 		path, found := strings.CutPrefix(r.URL.EscapedPath(), "/api/")
 		if !below || !found {
-			return "", "", "", auth.ErrNotFound
+			return auth.Address{}, auth.ErrNotFound
 		}
-		version, rest, _ = strings.Cut(path, "/")
-		return org, version, "/" + rest, nil
+		version, rest, _ := strings.Cut(path, "/")
+		return auth.Address{Org: org, Version: version, Rest: "/" + rest, Authority: org + "." + domain}, nil
 	}
 }

@@ -1,0 +1,131 @@
+package enginetest
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// publicKey returns a new one.
+func publicKey(t *testing.T) ed25519.PublicKey {
+	t.Helper()
+	key, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func TestSQLPublicKeys(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			h := homeLike(t, h)
+			credentials, ctx := must(h.store(t).Credentials())(t), t.Context()
+			clientKey, _ := signing.Generate()
+			first, second := publicKey(t), publicKey(t)
+			expect(t, "PutPublicKey", credentials.PutPublicKey(ctx, "acme", clientKey, signature.Credential{Account: "ann"}, first), nil)
+			expect(t, "of another org", credentials.PutPublicKey(ctx, "globex", clientKey, signature.Credential{}, second), auth.ErrConflict)
+			if _, err := credentials.Rotate(ctx, "acme", clientKey, time.Hour); err == nil {
+				t.Error("rotated as a secret")
+			}
+			narrow := func(c *signature.Credential) error { c.MinVersion = 2; return nil }
+			expect(t, "Restrict", credentials.Restrict(ctx, "acme", clientKey, narrow), nil)
+			found := must(credentials.Credential(ctx, clientKey))(t)
+			if keys := found.Key.PublicKeys(); len(keys) != 1 || !keys[0].Equal(first) || found.MinVersion != 2 || found.Account != "ann" {
+				t.Errorf("%d keys, %+v", len(keys), found)
+			}
+			expect(t, "a rotation", credentials.PutPublicKey(ctx, "acme", clientKey, *found, first, second), nil)
+			if keys := must(credentials.Credential(ctx, clientKey))(t).Key.PublicKeys(); len(keys) != 2 || !keys[1].Equal(second) {
+				t.Errorf("%d keys", len(keys))
+			}
+			expect(t, "a secret instead", credentials.Put(ctx, "acme", clientKey, signing.Secret(secretOf64), *found), nil)
+			if key := must(credentials.Credential(ctx, clientKey))(t).Key; key.PublicKeys() != nil || key.Secrets() != 1 {
+				t.Error("the public keys still verify")
+			}
+			for name, err := range map[string]error{
+				"no key":                  credentials.PutPublicKey(ctx, "acme", clientKey, signature.Credential{}),
+				"a key of small order":    credentials.PutPublicKey(ctx, "acme", clientKey, signature.Credential{}, make([]byte, 32)),
+				"a short client key":      credentials.PutPublicKey(ctx, "acme", "short", signature.Credential{}, first),
+				"an org with a zero byte": credentials.PutPublicKey(ctx, "a\x00", clientKey, signature.Credential{}, first),
+			} {
+				if err == nil {
+					t.Errorf("%s was taken", name)
+				}
+			}
+		})
+	}
+}
+
+const secretOf64 = "acmeSecret000000000000000000000000000000000000000000000000000001"
+
+// TestK24PublicKeysOfAWriter gives a client key the public key of another, as one can who writes to
+// the database alone.
+func TestK24PublicKeysOfAWriter(t *testing.T) {
+	for _, h := range homes(t) {
+		if h.unsealed {
+			continue
+		}
+		t.Run("K24 "+h.name, func(t *testing.T) {
+			h := homeLike(t, h)
+			db := h.open(t)
+			credentials, ctx := must(h.storeIn(t, db).Credentials())(t), t.Context()
+			victim, _ := signing.Generate()
+			attacker, _ := signing.Generate()
+			for _, clientKey := range []string{victim, attacker} {
+				expect(t, "PutPublicKey", credentials.PutPublicKey(ctx, "acme", clientKey, signature.Credential{}, publicKey(t)), nil)
+			}
+			run(t, db, "UPDATE "+h.prefix+"credentials SET version = 'x', sealed = (SELECT sealed FROM "+h.prefix+
+				"credentials WHERE client_key = $1) WHERE client_key = $2", attacker, victim)
+			if _, err := credentials.Credential(ctx, victim); !errors.Is(err, sqlstore.ErrSealed) {
+				t.Errorf("K24 the attacker's public key: %v", err)
+			}
+		})
+	}
+}
+
+// TestK25CredentialsBesideAnEarlierVersion reads what the store writes as the version before does.
+// That version knows neither MinVersion nor public keys. It must refuse such a credential, rather
+// than ignore what it does not know.
+func TestK25CredentialsBesideAnEarlierVersion(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run("K25 "+h.name, func(t *testing.T) {
+			h := homeLike(t, h)
+			db := h.open(t)
+			s := h.storeIn(t, db)
+			credentials, ctx := must(s.Credentials())(t), t.Context()
+			read := func(clientKey string) error {
+				var text string
+				if err := db.QueryRow("SELECT restrictions FROM "+h.prefix+"credentials WHERE client_key = $1", clientKey).Scan(&text); err != nil {
+					t.Fatal(err)
+				}
+				var restrictions struct{ Account string } // of version 4
+				return json.Unmarshal([]byte(text), &restrictions)
+			}
+			plain, _, err := credentials.Create(ctx, "acme", signature.Credential{MinVersion: 1})
+			expect(t, "Create", err, nil)
+			expect(t, "read by version 4", read(plain), nil)
+			strict, _, err := credentials.Create(ctx, "acme", signature.Credential{MinVersion: 2})
+			expect(t, "Create", err, nil)
+			if read(strict) == nil {
+				t.Error("K25 an earlier version would accept version 1 of a signature")
+			}
+			public, _ := signing.Generate()
+			expect(t, "PutPublicKey", credentials.PutPublicKey(ctx, "acme", public, signature.Credential{}, publicKey(t)), nil)
+			// A rotation by the earlier version makes the text of the public keys a former
+			// secret, which everybody knows.
+			run(t, db, "INSERT INTO "+h.prefix+"formers (client_key, id, org, ends, sealed) SELECT client_key, 'x', org, 9999999999999, sealed FROM "+
+				h.prefix+"credentials WHERE client_key = $1", public)
+			run(t, db, "UPDATE "+h.prefix+"credentials SET version = 'y' WHERE client_key = $1", public)
+			if _, err := credentials.Credential(ctx, public); err == nil {
+				t.Error("K25 public keys became a former secret")
+			}
+		})
+	}
+}

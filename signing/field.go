@@ -1,0 +1,209 @@
+package signing
+
+import "strings"
+
+// fieldReader reads a line of a structured field (RFC 8941). It reads only as much as
+// a verifier needs to find one member of a dictionary and to skip the others. It
+// follows the grammar exactly, so that no other reader finds other members.
+type fieldReader struct{ rest string }
+
+// member is a member of a dictionary, as received.
+type member struct {
+	key    string
+	text   string // the value and the parameters
+	value  string // "" if it is left out
+	params string // with their semicolons
+}
+
+// dictionary iterates over the members of a dictionary. The lines of a header are one
+// dictionary, but a member must not span two lines.
+type dictionary struct {
+	lines []string
+	line  fieldReader
+	open  bool // line has been started
+}
+
+// maxField is how many bytes the lines of one dictionary may have in all.
+const maxField = 8 << 10
+
+// next returns the next member. more is false at the end. ok is false if the header is
+// no dictionary, or is longer than maxField.
+func (d *dictionary) next() (m member, more, ok bool) {
+	if !d.open {
+		if len(d.lines) == 0 {
+			return member{}, false, true
+		}
+		d.line, d.lines, d.open = fieldReader{strings.Trim(d.lines[0], " ")}, d.lines[1:], true
+	}
+	if m, ok = d.line.member(); !ok {
+		return member{}, false, false
+	}
+	d.line.skip(" \t")
+	switch {
+	case d.line.rest == "":
+		d.open = false
+	case !d.line.take(','):
+		return member{}, false, false
+	default:
+		d.line.skip(" \t") // what follows must be another member
+	}
+	return m, true, true
+}
+
+// fits reports whether a dictionary has an acceptable length.
+func fits(lines []string) bool {
+	size := 0
+	for _, line := range lines {
+		size += len(line)
+	}
+	return size <= maxField
+}
+
+func (f *fieldReader) skip(blanks string) { f.rest = strings.TrimLeft(f.rest, blanks) }
+
+// peek returns the next byte, or 0 at the end.
+func (f *fieldReader) peek() byte {
+	if f.rest == "" {
+		return 0
+	}
+	return f.rest[0]
+}
+
+func (f *fieldReader) take(c byte) bool {
+	if f.peek() != c || c == 0 {
+		return false
+	}
+	f.rest = f.rest[1:]
+	return true
+}
+
+// span takes the bytes at the front that are in a class.
+func (f *fieldReader) span(c class) string {
+	n := 0
+	for n < len(f.rest) && classOf[f.rest[n]]&c != 0 {
+		n++
+	}
+	taken := f.rest[:n]
+	f.rest = f.rest[n:]
+	return taken
+}
+
+func (f *fieldReader) member() (m member, ok bool) {
+	if m.key, ok = f.key(); !ok {
+		return m, false
+	}
+	from := f.rest
+	if f.take('=') {
+		from = f.rest
+		if !f.value() {
+			return m, false
+		}
+		m.value = from[:len(from)-len(f.rest)]
+	}
+	ok = f.params()
+	m.text = from[:len(from)-len(f.rest)]
+	m.params = m.text[len(m.value):]
+	return m, ok
+}
+
+// key takes the name of a member or a parameter.
+func (f *fieldReader) key() (key string, ok bool) {
+	if c := f.peek(); (c < 'a' || c > 'z') && c != '*' {
+		return "", false
+	}
+	return f.span(fieldKey), true
+}
+
+func (f *fieldReader) value() bool {
+	if f.take('(') {
+		return f.innerList()
+	}
+	return f.item()
+}
+
+func (f *fieldReader) innerList() bool {
+	for {
+		f.skip(" ")
+		if f.take(')') {
+			return true
+		}
+		if !f.item() || !f.params() || f.peek() != ' ' && f.peek() != ')' {
+			return false
+		}
+	}
+}
+
+func (f *fieldReader) params() bool {
+	for f.peek() == ';' {
+		if _, _, ok := f.param(); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// param takes a parameter with its semicolon. The value of one without a value is "".
+func (f *fieldReader) param() (key, value string, ok bool) {
+	if !f.take(';') {
+		return "", "", false
+	}
+	f.skip(" ")
+	if key, ok = f.key(); !ok || !f.take('=') {
+		return key, "", ok
+	}
+	from := f.rest
+	ok = f.item()
+	return key, from[:len(from)-len(f.rest)], ok
+}
+
+// item takes a bare item: a value without parameters.
+func (f *fieldReader) item() bool {
+	switch c := f.peek(); {
+	case c == '"':
+		return f.quoted()
+	case c == ':':
+		f.take(':')
+		f.span(fieldBytes)
+		return f.take(':')
+	case c == '?':
+		f.take('?')
+		return f.take('0') || f.take('1')
+	case c == '-' || '0' <= c && c <= '9':
+		return f.number()
+	case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '*':
+		f.span(fieldToken)
+		return true
+	}
+	return false
+}
+
+// quoted takes a string.
+func (f *fieldReader) quoted() bool {
+	if !f.take('"') {
+		return false
+	}
+	for f.rest != "" {
+		c := f.rest[0]
+		f.rest = f.rest[1:]
+		switch {
+		case c == '"':
+			return true
+		case c < ' ' || c > '~':
+			return false
+		case c == '\\' && !f.take('"') && !f.take('\\'):
+			return false
+		}
+	}
+	return false
+}
+
+// number takes an integer of up to 15 digits, or a decimal of up to 12 and 3.
+func (f *fieldReader) number() bool {
+	f.take('-')
+	whole := len(f.span(digit))
+	if f.take('.') {
+		places := len(f.span(digit))
+		return 1 <= whole && whole <= 12 && 1 <= places && places <= 3
+	}
+	return 1 <= whole && whole <= 15
+}

@@ -1,0 +1,93 @@
+package signing
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/urlpath"
+)
+
+// second is what only a signature of version 2 has.
+type second struct {
+	input   input
+	base    base
+	digests digests
+}
+
+// parseSecond reads a request of version 2. ours is the member of Signature-Input.
+func (v *Verifier) parseSecond(c *credential, r *http.Request, ours member, names *prefixed) error {
+	s := c.second
+	if err := s.input.parse(ours, r.Header, names); err != nil {
+		return err
+	}
+	if err := v.setBase(&s.base, r, names); err != nil {
+		return err
+	}
+	s.base.list, s.base.input = ours.value[1:len(ours.value)-1], ours.text
+	if err := s.base.check(); err != nil {
+		return err
+	}
+	if s.input.components&coversDigest != 0 && !s.digests.parse(s.base.digest) {
+		return fmt.Errorf("%w: malformed, or an unknown algorithm", ErrDigest)
+	}
+	c.account = s.input.components&coversAccount != 0
+	c.signed = s.input.created * 1000
+	c.use.ClientKey = s.input.keyid
+	c.use.Nonce = shortNonce(s.input.nonce)
+	c.use.Signature = sha256.Sum256(s.input.signature[:s.input.size])
+	return nil
+}
+
+// setBase sets the parts of the base that the client has no say in.
+func (v *Verifier) setBase(b *base, r *http.Request, names *prefixed) (err error) {
+	if b.authority, b.mount, err = splitBase(v.BaseURL); err != nil {
+		return err
+	}
+	b.from(r, names)
+	if b.path = v.Path; b.path != "" {
+		return nil
+	}
+	var ok bool
+	if b.path, ok = urlpath.Clean(r.URL); r.URL.Opaque != "" || !ok && r.URL.Path != "" {
+		return ErrPath
+	}
+	return nil
+}
+
+// splitBase returns the authority of a base URL as signatures cover it, and its path
+// without a trailing slash. It does not parse the URL, which would allocate.
+func splitBase(text string) (authority, mount string, err error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	host, path, _ := strings.Cut(rest, "/")
+	if !ok || host == "" || scheme != "https" && scheme != "http" || strings.ContainsAny(rest, "@?#") {
+		return "", "", errBaseURL
+	}
+	port := ":443"
+	if scheme == "http" {
+		port = ":80"
+	}
+	if path != "" {
+		mount = strings.TrimSuffix(rest[len(host):], "/")
+	}
+	return strings.TrimSuffix(strings.ToLower(host), port), mount, nil
+}
+
+// isExpired reports whether the client itself has set an end that has passed.
+func (s *second) isExpired(now time.Time) bool {
+	return s.input.expires != 0 && now.After(time.Unix(s.input.expires, 0))
+}
+
+// shortNonce maps a nonce to the 16 letters and digits that Replays records. That of
+// version 2 differs from every nonce of version 1 that a client can choose on purpose.
+func shortNonce(nonce string) string {
+	var text [len("v2") + mostNonce]byte
+	sum := sha256.Sum256(append(append(text[:0], "v2"...), nonce...))
+	var short [nonceLength]byte
+	for i := range short {
+		short[i] = alphabet[int(sum[i])%len(alphabet)]
+	}
+	return string(short[:])
+}
