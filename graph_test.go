@@ -28,7 +28,7 @@ var arrows = map[string]string{
 	"envelope": "internal/strictjson",
 	"scope":    "",
 	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath",
-	"token":    "internal/baseurl internal/clock internal/recent internal/redacted internal/strictjson scope " + jwt + " " + jose,
+	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson scope " + jwt + " " + jose,
 
 	"paging":         "envelope internal/strictjson",
 	"paging/mempage": "paging",
@@ -37,8 +37,8 @@ var arrows = map[string]string{
 
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
-	"auth/bearer":     "auth internal/whole scope token",
-	"auth/oauth":      "auth auth/bearer auth/signature internal/whole scope signing token",
+	"auth/bearer":     "auth internal/compact internal/jwks internal/recent internal/strictjson internal/whole scope token",
+	"auth/oauth":      "auth auth/bearer auth/signature internal/compact internal/strictjson internal/whole scope signing token",
 	"auth/openapi":    "auth envelope internal/whole paging",
 	"auth/session":    "auth internal/clock internal/redacted scope",
 	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
@@ -48,6 +48,8 @@ var arrows = map[string]string{
 
 	"internal/baseurl":     "",
 	"internal/clock":       "",
+	"internal/compact":     "",
+	"internal/jwks":        "internal/strictjson " + jwt + " " + jose,
 	"internal/prepared":    "",
 	"internal/recent":      "",
 	"internal/redacted":    "",

@@ -1,6 +1,10 @@
 package token
 
-import "github.com/golang-jwt/jwt/v5"
+import (
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/tenantkit/tenantkit/internal/compact"
+)
 
 // Parts of the reader, for tests that compare it with other readers.
 var (
@@ -15,15 +19,9 @@ func (e Extra) Name() string { return e.name }
 func (e Extra) Raw() string  { return e.raw }
 
 // Parts are the decoded parts of a token.
-type Parts struct {
-	Signed, Header, Payload string
-	Signature               []byte
-}
+type Parts = compact.Parts
 
-func Split(raw string) (Parts, error) {
-	c, err := split(raw)
-	return Parts{c.signed, c.header, c.payload, c.signature}, err
-}
+func Split(raw string) (Parts, error) { return split(raw) }
 
 // Matches does only the RSA step.
 func Matches(p Parts, key *PublicKey) error {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/internal/clock"
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -308,7 +309,7 @@ func (m *Minter) payload(c *Claims) ([]byte, error) {
 func sign(pair *KeyPair, payload []byte) (Token, error) {
 	header := `{"alg":"` + algorithm + `","kid":"` + pair.KeyID + `","typ":"JWT"}`
 	signed := encode([]byte(header)) + "." + encode(payload)
-	if len(signed)+1+base64.RawURLEncoding.EncodedLen(pair.Key.Size()) > maxToken {
+	if len(signed)+1+base64.RawURLEncoding.EncodedLen(pair.Key.Size()) > compact.MaxToken {
 		return "", unmintable(errors.New("token would be larger than 8 KiB"))
 	}
 	digest := sha256.Sum256([]byte(signed))

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/internal/redacted"
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
@@ -35,69 +35,24 @@ type Source interface {
 	Token(ctx context.Context) (Token, error)
 }
 
-const (
-	maxToken  = 8 << 10 // bytes of a whole token
-	maxHeader = 1 << 10 // bytes of its encoded header
-)
+// maxHeader is how many bytes the encoded header of a token may have.
+const maxHeader = 1 << 10
 
-var (
-	errTooLarge  = refuse("larger than 8 KiB")
-	errShape     = refuse("not three parts of base64url")
-	errHeaderBig = refuse("header larger than 1 KiB")
-	errEncoding  = refuse("not canonical base64url")
-)
-
-// compact holds the three parts of a token in the compact form of RFC 7515 section
-// 3.1. They are decoded from base64url, but the JSON is not read.
-type compact struct {
-	signed          string // what the signature covers: header.payload, encoded
-	header, payload string
-	signature       []byte
+// unsplit holds the refusals of tokens that cannot be split, so that these cost nothing.
+var unsplit = map[error]error{
+	compact.ErrTooLarge: &refusal{compact.ErrTooLarge},
+	compact.ErrShape:    &refusal{compact.ErrShape},
+	compact.ErrHeader:   &refusal{compact.ErrHeader},
+	compact.ErrEncoding: &refusal{compact.ErrEncoding},
 }
 
-func split(raw string) (compact, error) {
-	first := strings.IndexByte(raw, '.')
-	last := strings.LastIndexByte(raw, '.')
-	if first < 1 || last < first+2 || last == len(raw)-1 {
-		return compact{}, errShape
+func split(raw string) (compact.Parts, error) {
+	c, err := compact.Split(raw, maxHeader)
+	if err != nil {
+		return c, unsplit[err]
 	}
-	header, payload, signature := raw[:first], raw[first+1:last], raw[last+1:]
-	if !isBase64URL(header) || !isBase64URL(payload) || !isBase64URL(signature) {
-		return compact{}, errShape
-	}
-	if len(header) > maxHeader {
-		return compact{}, errHeaderBig
-	}
-	h, badHeader := strict.DecodeString(header)
-	p, badPayload := strict.DecodeString(payload)
-	s, badSignature := strict.DecodeString(signature)
-	if badHeader != nil || badPayload != nil || badSignature != nil {
-		return compact{}, errEncoding
-	}
-	return compact{raw[:last], string(h), string(p), s}, nil
+	return c, nil
 }
-
-// isBase64URL reports whether s has only base64url characters. The decoder alone
-// would ignore line breaks.
-func isBase64URL(s string) bool {
-	for i := range len(s) {
-		if !base64url[s[i]] {
-			return false
-		}
-	}
-	return true
-}
-
-var base64url = func() (set [256]bool) {
-	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") {
-		set[c] = true
-	}
-	return set
-}()
-
-// strict also refuses unused bits after the last byte that are not zero. With them,
-// one signature would have several texts.
-var strict = base64.RawURLEncoding.Strict()
 
 func encode(part []byte) string { return base64.RawURLEncoding.EncodeToString(part) }
 
@@ -153,5 +108,5 @@ const keyIDLength = 43
 // isKeyID reports whether kid has the shape of a thumbprint. Headers may be forged,
 // and a kid of this shape is safe to look up in any store.
 func isKeyID(kid string) bool {
-	return len(kid) == keyIDLength && isBase64URL(kid)
+	return len(kid) == keyIDLength && compact.IsBase64URL(kid)
 }

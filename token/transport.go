@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/baseurl"
+	"github.com/tenantkit/tenantkit/internal/compact"
 )
 
 // Transport is an http.RoundTripper that adds a bearer token to every request it
@@ -82,7 +83,7 @@ func (t *Transport) authorise(r *http.Request) (*http.Request, error) {
 // isCompact reports whether a token has only characters that may be in the header.
 // Otherwise an error of a later step could quote the token.
 func isCompact(token string) bool {
-	return token != "" && isBase64URL(strings.ReplaceAll(token, ".", ""))
+	return token != "" && compact.IsBase64URL(strings.ReplaceAll(token, ".", ""))
 }
 
 // contains reports whether r goes to the host of base and below its path.

@@ -10,6 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/tenantkit/tenantkit/internal/clock"
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -90,8 +91,8 @@ func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verifi
 	if v.Keys == nil || want.Audience == "" && want.Takes == nil {
 		return nil, errIncomplete
 	}
-	if len(raw) > maxToken {
-		return nil, errTooLarge
+	if len(raw) > compact.MaxToken {
+		return nil, unsplit[compact.ErrTooLarge]
 	}
 	t, err := v.recall(ctx, raw)
 	if err != nil {
@@ -120,9 +121,6 @@ func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verifi
 func (v *Verifier) Record(ctx context.Context, raw string, want Expect) (Record, error) {
 	if v.Keys == nil || want.Audience == "" && want.Takes == nil {
 		return Record{}, errIncomplete
-	}
-	if len(raw) > maxToken {
-		return Record{}, errTooLarge
 	}
 	t, err := v.open(ctx, raw)
 	if err == nil {
@@ -168,7 +166,7 @@ func (v *Verifier) open(ctx context.Context, raw string) (*Verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	kid, err := readHeader(c.header)
+	kid, err := readHeader(c.Header)
 	if err != nil {
 		return nil, &refusal{err}
 	}
@@ -181,10 +179,10 @@ func (v *Verifier) open(ctx context.Context, raw string) (*Verified, error) {
 	if err := key.check(); err != nil {
 		return nil, err
 	}
-	if jwt.SigningMethodRS256.Verify(c.signed, c.signature, key.Key) != nil {
+	if jwt.SigningMethodRS256.Verify(c.Signed, c.Signature, key.Key) != nil {
 		return nil, errSignature
 	}
-	return v.read(c.payload, key)
+	return v.read(c.Payload, key)
 }
 
 func (v *Verifier) key(ctx context.Context, kid string) (*PublicKey, error) {

@@ -2,6 +2,7 @@
 // orgs, accounts and roles to package token.
 //
 //   - Mechanism authenticates requests.
+//   - Issuer is another issuer whose tokens it also accepts, such as an identity provider.
 //   - Certs serves the public keys of an org's apps, for others that verify tokens.
 //   - Mint decides whether a caller may mint a token, and signs it. Its errors are ready for
 //     auth.Fail. Within only decides.

@@ -2,6 +2,7 @@ package bearer
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/scope"
@@ -19,7 +20,7 @@ type Inspected struct {
 // would have no limit. It finds the record of a token with a jti in the ledger. Without a ledger
 // such a token is refused.
 //
-// Inspect knows the tokens of the server's own apps. The errors are those of Authenticate.
+// Inspect refuses the tokens of other issuers. The errors are those of Authenticate.
 func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant, ledger token.Ledger) (Inspected, error) {
 	b, err := m.boundTo(t.Settings())
 	if err != nil {
@@ -32,6 +33,9 @@ func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant, led
 		v.Ledger = unspent{ledger, t.Org.Key()}
 	}
 	verified, err := v.Verify(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key(), Admit: a.admit, Spent: a.checkMakers})
+	if err == nil && b.issuers.has(t.Org.Key(), verified.Issuer()) {
+		err = fmt.Errorf("%w: another issuer has this iss", errRefused)
+	}
 	if err != nil {
 		return Inspected{}, fault(err)
 	}

@@ -35,6 +35,12 @@ type Mechanism struct {
 	// 5.1). Set it if the server serves that document, as package oauth does.
 	ResourceMetadata bool
 
+	// Issuers are others whose tokens are accepted beside those of the server's own apps. The
+	// one whose Org is that of the request and whose URL equals iss decides alone. A token of
+	// an app whose client key is that URL is refused there. Principals have the mechanism
+	// NameIssuer.
+	Issuers []*Issuer
+
 	binding sync.Mutex
 	bound   atomic.Pointer[bound]
 }
@@ -43,7 +49,8 @@ type Mechanism struct {
 type bound struct {
 	settings  *auth.Settings
 	verifier  token.Verifier
-	clientKey string // name of the header
+	issuers   *issuers // nil: none
+	clientKey string   // name of the header
 }
 
 // Validate reports a missing field.
@@ -51,7 +58,8 @@ func (m *Mechanism) Validate() error {
 	if m.Verifier == nil || m.Verifier.Keys == nil {
 		return errors.New("bearer: Mechanism.Verifier with its Keys is required")
 	}
-	return nil
+	_, err := newIssuers(m.Issuers)
+	return err
 }
 
 // Bind implements auth.Binder.
@@ -73,7 +81,11 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 		return errors.New("bearer: the clock of a Verifier is the Guard's: leave Verifier.Now empty")
 	}
 	v.Namespace, v.Scopes, v.Now = s.Brand.Claims, s.Scopes, s.Now
-	m.bound.Store(&bound{s, v, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
+	others, err := newIssuers(m.Issuers)
+	if err != nil {
+		return err
+	}
+	m.bound.Store(&bound{s, v, others, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
 	return nil
 }
 
@@ -121,6 +133,13 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	foreign, err := b.issuers.open(ctx, t.Org.Key(), raw, t.Now())
+	switch {
+	case err != nil:
+		return auth.Principal{}, fault(err)
+	case foreign != nil && foreign != ours:
+		return m.principalOf(ctx, t, foreign, clientKey)
+	}
 	a := attempt{tenant: t, ceiling: m.Ceiling}
 	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
 		Takes:     t.Takes,
@@ -131,6 +150,9 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	})
 	if err != nil {
 		return auth.Principal{}, fault(err)
+	}
+	if foreign == nil {
+		b.issuers.rememberOurs(t.Org.Key(), raw, t.Now())
 	}
 	return a.principal(verified), nil
 }

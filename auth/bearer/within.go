@@ -62,7 +62,8 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 // auth.Principal.MayMake to what the token may do by Effective. The application says whether the
 // minter is an administrator. Mint decides in the same way, and signs.
 //
-//   - A token mints only for its own app. A token with a jti is the parent of the permanent and
+//   - A token mints only for its own app. A token of another issuer has the app of its Grant, and
+//     mints nothing without one. A token with a jti is the parent of the permanent and
 //     limited-use tokens it mints, and these end with it. The ephemeral tokens it mints last for
 //     15 minutes at most.
 //   - A credential that is limited to networks mints only ephemeral tokens of at most 15 minutes,
@@ -85,6 +86,9 @@ func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish, now time.Time) (token.Claims, error) {
 	if by.Account == "" || by.Org != t.Org.Key() {
 		return token.Claims{}, beyond("sub")
+	}
+	if by.Mechanism == NameIssuer && by.App == "" {
+		return token.Claims{}, beyond("app") // as a token it mints for its own app only, and has none
 	}
 	if err := w.complete(by, t, now); err != nil {
 		return token.Claims{}, err

@@ -44,6 +44,7 @@ type options struct {
 	storeTimeout   time.Duration
 	log            string
 	proxies        proxies
+	issuers        issuerFlags
 	plaintextDB    bool // allow plaintext to a database on another host
 	plaintextRedis bool // allow plaintext to a Redis on another host
 }
@@ -79,6 +80,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	networks := flags.String("trusted-proxies", "", "`networks` of the proxies that set -client-addr-header, with commas between them")
 	flags.BoolVar(&o.plaintextDB, "unsafe-plaintext-database", false, "talk to a PostgreSQL on another host without TLS, or without verifying its certificate")
 	flags.BoolVar(&o.plaintextRedis, "unsafe-plaintext-redis", false, "talk to a Redis on another host without TLS, or without verifying its certificate")
+	flags.Var(&o.issuers, "issuer", "`ORG:NAME=URL,AUDIENCE,JWKS` of another issuer whose tokens ORG accepts; without JWKS the URL has an OpenID configuration; may be repeated")
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -13,6 +13,7 @@
 //   - account_admin.go, account_changes.go, roles.go, org_settings.go: what administrators decide
 //   - apps.go, app_body.go, key_pairs.go: apps, their secrets and their keys
 //   - tokens.go, token_body.go, token_minting.go, quota.go: tokens, and who may mint which
+//   - issuers.go: whom the tokens of other issuers stand for
 //   - scripts.go, views.go, deployments.go: functions in place of what an org would write
 //   - body.go, replies.go, fault.go: how handlers read, answer and refuse
 //   - store.go, records.go, database_pool.go, connection_share.go, library_stores.go: the databases

@@ -27,7 +27,7 @@ type platform struct {
 	sessions *session.Manager
 	guard    *auth.Guard
 	oauth    *oauth.Server
-	metadata http.Handler     // of OAuth
+	metadata http.Handler      // of OAuth
 	document *openapi.Document // of routes
 	proxies  proxies
 	ready    *readiness
@@ -67,11 +67,14 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Policy:      o.policy,
 		ClientAddr:  p.proxies.addr,
 	}
-	tokens := &bearer.Mechanism{Verifier: &token.Verifier{
-		Keys:   p.keys.cached,
-		Ledger: p.tokens.ledger,
-		Cache:  new(token.Cache),
-	}}
+	tokens := &bearer.Mechanism{
+		Verifier: &token.Verifier{
+			Keys:   p.keys.cached,
+			Ledger: p.tokens.ledger,
+			Cache:  new(token.Cache),
+		},
+		Issuers: o.issuers.with(p.store),
+	}
 	p.guard = &auth.Guard{
 		BaseURL:    baseURL,
 		Directory:  store.found,

@@ -44,6 +44,16 @@ type answer[K comparable, V any] struct {
 // and evicts few answers. A name that is asked for often is soon kept.
 const admission = 8
 
+// Find returns a kept answer that Get would return. It asks nobody, and keeps no key: so
+// the key may be a part of a buffer that is reused.
+func (a *Answers[K, V]) Find(g *Groups, now time.Time, key K) (answer V, ok bool) {
+	known := a.table.Load().list(key).find(key)
+	if known == nil || !known.isFresh(now, g.Stale) {
+		return answer, false
+	}
+	return known.value, true
+}
+
 // Get returns the answer for key. It returns a kept answer that was asked for less
 // than g.Stale before now. Otherwise it calls ask, which returns an answer and the
 // group that it belongs to. If ask returns an error, Get returns it and keeps

@@ -63,6 +63,27 @@ func TestAllAnswersWithinTheLimitAreKept(t *testing.T) {
 	}
 }
 
+func TestFindAsksNobody(t *testing.T) {
+	c := newCache(10)
+	if _, ok := c.answers.Find(&c.groups, start, 1); ok {
+		t.Error("found in an empty cache")
+	}
+	c.fill(start, 1, 2)
+	for _, at := range []struct {
+		after time.Duration
+		n     int
+		want  bool
+	}{{0, 1, true}, {0, 2, false}, {time.Minute - 1, 1, true}, {time.Minute, 1, false}} {
+		if got, ok := c.answers.Find(&c.groups, start.Add(at.after), at.n); ok != at.want || ok != (got == 1) {
+			t.Errorf("%d after %s: %d, %v", at.n, at.after, got, ok)
+		}
+	}
+	c.groups.Forget(group(1))
+	if _, ok := c.answers.Find(&c.groups, start, 1); ok {
+		t.Error("found after it was forgotten")
+	}
+}
+
 func TestAnswersAreBounded(t *testing.T) {
 	c := newCache(100)
 	var wg sync.WaitGroup

@@ -1,0 +1,147 @@
+package bearer
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/jwks"
+)
+
+// NameIssuer is the name of the mechanism in principals of other issuers' tokens, and in
+// auth.Need.By.
+const NameIssuer = "issuer"
+
+// Issuer is somebody else whose tokens one org accepts: an identity provider, a cluster, or an
+// older service. Give it to Mechanism.Issuers. It must not be changed once it is in use.
+//
+// Exactly one of Keys, JWKS and Discover says where its keys are. A key that is fetched is used
+// for 5 minutes without a question, and for 24 hours if the issuer does not answer. A token with
+// an unknown kid asks the issuer again, once in 10 seconds. Sets have at most 256 KiB and 64 keys,
+// redirects are not followed, and a fetch ends after 5 seconds. A key is not used if its private
+// part is in the set, or if another key of the set has the same kid.
+type Issuer struct {
+	Org      string // Org.Key of the only org that accepts its tokens; required
+	URL      string // iss of its tokens, compared byte by byte; required
+	Audience string // must be the aud of its tokens, or one of them; required
+
+	// Map says whom a token stands for. It is called with every request, after all other
+	// checks of the token. It must read only what it trusts the issuer to say, and should be
+	// fast. An error that wraps auth.ErrNotFound or auth.ErrForbidden refuses the token like
+	// one that is not valid. An *auth.Error is answered as it is. Any other error counts as a
+	// failure of a store. Required.
+	Map func(ctx context.Context, t *auth.Tenant, f *Foreign) (Grant, error)
+
+	JWKS     string                      // URL of the JWK set, https
+	Discover bool                        // URL has an OpenID configuration, which names the set; it must state exactly this URL
+	Keys     map[string]crypto.PublicKey // by kid; "" is for tokens without a kid
+
+	// Algorithms are those that are accepted, of RS256, ES256 and EdDSA; nil: these three. The
+	// type of a key must fit, too.
+	Algorithms []string
+
+	// Until is when all tokens of the issuer end, for one that is being replaced; zero: never.
+	Until time.Time
+
+	// Base sends the requests for keys, for instance with the CA and the credential that a
+	// cluster asks for; nil: http.DefaultTransport.
+	Base http.RoundTripper
+
+	// UnsafePlaintext also fetches keys over http, from a loopback host only.
+	UnsafePlaintext bool
+}
+
+// Grant is whom a token of another issuer stands for in its org, and what it may do. It also
+// bounds what the token may make: see auth.Principal.MayMake. The zero Grant refuses the token.
+type Grant struct {
+	Account string // id of an account of the org; required
+
+	// App is the client key of the app that it acts through. The app must be enabled. A token
+	// without an app mints no tokens.
+	App string
+
+	// Scope holds scope chains, as the claim of an own token does. Nil and empty grant
+	// nothing. With Mechanism.Ceiling, one that is not nil limits what the roles add.
+	Scope []string
+
+	Roles       []string // added to those of the account; each must exist in the org
+	auth.Access          // as in an own token
+}
+
+func (i *Issuer) validate() error {
+	if i == nil {
+		return errors.New("bearer: Mechanism.Issuers holds a nil one")
+	}
+	sources := 0
+	for _, given := range []bool{i.Keys != nil, i.JWKS != "", i.Discover} {
+		if given {
+			sources++
+		}
+	}
+	unknown := func(name string) bool { return !slices.Contains(jwks.Algorithms, name) }
+	switch {
+	case i.Org == "" || i.URL == "" || i.Audience == "" || i.Map == nil:
+		return errors.New("bearer: Issuer.Org, URL, Audience and Map are required")
+	case sources != 1:
+		return errors.New("bearer: an Issuer needs exactly one of Keys, JWKS and Discover")
+	case i.JWKS != "" && !jwks.Fetchable(i.JWKS, i.UnsafePlaintext):
+		return errors.New("bearer: Issuer.JWKS must be an https URL")
+	case i.Discover && (!jwks.Fetchable(i.URL, i.UnsafePlaintext) || strings.Contains(i.URL, "?")):
+		return errors.New("bearer: Issuer.URL must be an https URL for Discover")
+	case slices.ContainsFunc(i.Algorithms, unknown) || i.Algorithms != nil && len(i.Algorithms) == 0:
+		return errors.New("bearer: Issuer.Algorithms are of RS256, ES256 and EdDSA")
+	}
+	for kid, public := range i.Keys {
+		if _, err := jwks.NewKey(public); err != nil {
+			return fmt.Errorf("bearer: Issuer.Keys[%q]: %w", kid, err)
+		}
+	}
+	return nil
+}
+
+// boundIssuer is an Issuer with its keys.
+type boundIssuer struct {
+	*Issuer
+	source string               // of its chains
+	static map[string]*jwks.Key // nil: set has the keys
+	set    *jwks.Set
+}
+
+func (i *Issuer) bind() *boundIssuer {
+	b := &boundIssuer{Issuer: i, source: "issuer " + i.URL}
+	if i.Keys == nil {
+		b.set = &jwks.Set{URL: i.JWKS, Issuer: i.URL, Base: i.Base, UnsafePlaintext: i.UnsafePlaintext}
+		return b
+	}
+	b.static = map[string]*jwks.Key{}
+	for kid, public := range i.Keys {
+		b.static[kid], _ = jwks.NewKey(public) // validated
+	}
+	return b
+}
+
+// key returns the key of a kid, if the issuer may sign with it.
+func (b *boundIssuer) key(ctx context.Context, now time.Time, kid string) (*jwks.Key, error) {
+	key := b.static[kid]
+	if b.set != nil {
+		var err error
+		if key, err = b.set.Key(ctx, now, kid); err != nil && !errors.Is(err, jwks.ErrUnknown) {
+			return nil, auth.Unavailable(fmt.Errorf("bearer: keys of another issuer: %w", err))
+		}
+	}
+	switch {
+	case key == nil:
+		return nil, refused(jwks.ErrUnknown)
+	case b.Algorithms != nil && !slices.Contains(b.Algorithms, key.Algorithm):
+		return nil, refused(errAlgorithm)
+	}
+	return key, nil
+}
+
+func refused(reason error) error { return fmt.Errorf("%w: %w", errRefused, reason) }

@@ -1,0 +1,200 @@
+package bearer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/recent"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+const (
+	// rememberFor is how long a token is not verified again, and maxRemembered how many
+	// tokens are remembered. With each request times, key and account are checked anyway.
+	rememberFor   = 5 * time.Minute
+	maxRemembered = 4096
+)
+
+// issuers finds out which issuer a token is of.
+type issuers struct {
+	by map[sender]*boundIssuer
+
+	groups recent.Groups
+	seen   recent.Answers[sender, *Foreign] // by org and whole text
+}
+
+// sender is an org and the iss of a token, or the whole text of one. Two orgs may have the same
+// issuer, each with its own audience.
+type sender struct{ org, text string }
+
+func newIssuers(all []*Issuer) (*issuers, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	s := &issuers{by: map[sender]*boundIssuer{}}
+	s.groups.Stale, s.groups.Limit = rememberFor, maxRemembered
+	for _, i := range all {
+		if err := i.validate(); err != nil {
+			return nil, err
+		}
+		key := sender{i.Org, i.URL}
+		if s.by[key] != nil {
+			return nil, fmt.Errorf("bearer: two Issuers of %q in one org", i.URL)
+		}
+		s.by[key] = i.bind()
+	}
+	return s, nil
+}
+
+// has reports whether an issuer of the org has this iss.
+func (s *issuers) has(org, iss string) bool { return s != nil && s.by[sender{org, iss}] != nil }
+
+// ours stands for a token of this server's own apps that was accepted before.
+var ours = new(Foreign)
+
+// open returns a verified token of another issuer of the org. For others it returns ours, or nil
+// if it has not seen the token before or the token is malformed.
+func (s *issuers) open(ctx context.Context, org, raw string, now time.Time) (*Foreign, error) {
+	if s == nil {
+		return ours, nil
+	}
+	if f, ok := s.seen.Find(&s.groups, now, sender{org, raw}); f == ours {
+		return ours, nil
+	} else if ok {
+		// The key may have been withdrawn since.
+		key, err := f.issuer.key(ctx, now, f.kid)
+		if err != nil {
+			return nil, err
+		}
+		if key.Equal(f.key) {
+			return f, f.isDue(now)
+		}
+		s.groups.Forget(org) // another key of this kid: verify again
+	}
+	parts, err := compact.Split(raw, compact.MaxToken)
+	if err != nil {
+		return nil, nil // refused as one of ours
+	}
+	// Nobody has verified this iss. It only chooses who does.
+	i := s.by[sender{org, textOf(inside(parts.Payload, "iss"))}]
+	if i == nil {
+		return nil, nil
+	}
+	return s.remember(org, raw, now, func() (*Foreign, error) { return i.open(ctx, now, parts) })
+}
+
+func (i *boundIssuer) open(ctx context.Context, now time.Time, parts compact.Parts) (*Foreign, error) {
+	h, err := readForeignHeader(parts.Header)
+	if err != nil {
+		return nil, refused(err)
+	}
+	key, err := i.key(ctx, now, h.kid)
+	if err != nil {
+		return nil, err
+	}
+	f, err := i.verify(key, h, parts)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.isDue(now)
+}
+
+// remember keeps what verify returns, if it returns no error.
+func (s *issuers) remember(org, raw string, now time.Time, verify func() (*Foreign, error)) (*Foreign, error) {
+	// The caller's text may be a part of a buffer that is reused.
+	key := sender{org, strings.Clone(raw)}
+	return s.seen.Get(&s.groups, now, key, func() (*Foreign, string, error) {
+		f, err := verify()
+		return f, org, err
+	})
+}
+
+// rememberOurs keeps the next request with a token of our own from reading its iss.
+func (s *issuers) rememberOurs(org, raw string, now time.Time) {
+	s.remember(org, raw, now, func() (*Foreign, error) { return ours, nil })
+}
+
+// principalOf returns the principal of a token of another issuer.
+func (m *Mechanism) principalOf(ctx context.Context, t *auth.Tenant, f *Foreign, clientKey string) (auth.Principal, error) {
+	if clientKey != "" { // no app of ours has issued it
+		return auth.Principal{}, &auth.Error{Detail: auth.DetailKeyMismatch}
+	}
+	p, err := m.authenticateForeign(ctx, t, f)
+	if err != nil {
+		return auth.Principal{}, fault(err)
+	}
+	return p, nil
+}
+
+func (m *Mechanism) authenticateForeign(ctx context.Context, t *auth.Tenant, f *Foreign) (auth.Principal, error) {
+	grant, err := f.issuer.grant(ctx, t, f)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	if grant.App != "" {
+		if _, err := t.App(ctx, grant.App); err != nil {
+			return auth.Principal{}, refuse(err)
+		}
+	}
+	account, err := t.Account(ctx, grant.Account)
+	if err != nil {
+		return auth.Principal{}, refuse(err)
+	}
+	if f.issued.Before(account.TokensFrom) {
+		return auth.Principal{}, refused(errors.New("signed before the account's tokens begin"))
+	}
+	roles, err := mergeRoles(ctx, t, account.Roles, grant.Roles)
+	if err != nil {
+		return auth.Principal{}, refuse(err)
+	}
+	granted, err := m.scopeOf(ctx, t, f.issuer, grant, roles)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	return auth.Principal{
+		Org:       t.Org.Key(),
+		App:       grant.App,
+		Account:   grant.Account,
+		Caller:    grant.Account,
+		Mechanism: NameIssuer,
+		Roles:     roles,
+		Scope:     granted,
+		Granted:   granted,
+		Access:    grant.Access,
+		Expires:   f.expires(),
+	}, nil
+}
+
+// scopeOf returns the scope of a grant, with the chains of the roles.
+func (m *Mechanism) scopeOf(ctx context.Context, t *auth.Tenant, i *boundIssuer, grant Grant, roles []string) (scope.Set, error) {
+	var claim scope.Set
+	if len(grant.Scope) > 0 {
+		claim = t.CompileRecord(i.source, grant.Account, grant.Scope)
+	}
+	if grant.Scope != nil && m.Ceiling {
+		return claim, nil
+	}
+	return withRoles(ctx, t, claim, roles)
+}
+
+// grant asks Map, and refuses what names nobody.
+func (i *boundIssuer) grant(ctx context.Context, t *auth.Tenant, f *Foreign) (Grant, error) {
+	grant, err := i.Map(ctx, t, f)
+	if e, ok := errors.AsType[*auth.Error](err); ok {
+		return Grant{}, e
+	}
+	switch {
+	case err == nil && grant.Account != "":
+		return grant, nil
+	case err == nil:
+		return Grant{}, refused(errors.New("Map named no account"))
+	case errors.Is(err, auth.ErrForbidden) && !errors.Is(err, auth.ErrUnavailable):
+		return Grant{}, refused(err)
+	}
+	return Grant{}, refuse(err)
+}

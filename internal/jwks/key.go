@@ -1,0 +1,155 @@
+// Package jwks verifies signatures with the public keys of another issuer. A Key is one
+// of them. A Set reads them from the issuer's JWK set (RFC 7517) over https, and
+// remembers them.
+package jwks
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
+)
+
+// Algorithms are the algorithms that a Key may have. With none of them a verifier could
+// sign.
+var Algorithms = []string{"RS256", "ES256", "EdDSA"}
+
+var methods = map[string]jwt.SigningMethod{
+	"RS256": jwt.SigningMethodRS256,
+	"ES256": jwt.SigningMethodES256,
+	"EdDSA": jwt.SigningMethodEdDSA,
+}
+
+// Key is a public key. Its type decides the algorithm: the header of a token cannot
+// choose another.
+type Key struct {
+	Algorithm string
+	public    interface{ Equal(crypto.PublicKey) bool }
+}
+
+var errKey = errors.New("not an RSA key of 2048 to 4096 bits, a P-256 key or an Ed25519 key")
+
+// NewKey returns the Key of an *rsa.PublicKey, an *ecdsa.PublicKey or an
+// ed25519.PublicKey.
+func NewKey(public crypto.PublicKey) (*Key, error) {
+	switch k := public.(type) {
+	case *rsa.PublicKey:
+		if k != nil && k.N != nil && k.N.BitLen() >= 2048 && k.N.BitLen() <= 4096 && k.E >= 3 && k.E%2 == 1 && k.E <= 1<<31-1 {
+			return &Key{"RS256", k}, nil
+		}
+	case *ecdsa.PublicKey:
+		if k == nil || k.Curve != elliptic.P256() {
+			break
+		}
+		if _, err := k.ECDH(); err == nil { // on the curve
+			return &Key{"ES256", k}, nil
+		}
+	case ed25519.PublicKey:
+		if len(k) == ed25519.PublicKeySize {
+			return &Key{"EdDSA", k}, nil
+		}
+	}
+	return nil, errKey
+}
+
+// Verifies reports whether the signature of a token is one of this key.
+func (k *Key) Verifies(signed string, signature []byte) bool {
+	return methods[k.Algorithm].Verify(signed, signature, k.public) == nil
+}
+
+// Equal reports whether k and l are the same key.
+func (k *Key) Equal(l *Key) bool { return k == l || l != nil && k.public.Equal(l.public) }
+
+const maxKeys = 64 // of one set
+
+var (
+	errNoKeys   = errors.New("no member keys")
+	errManyKeys = errors.New("more than 64 keys")
+
+	limits = strictjson.Limits{Depth: 16, Members: 256}
+)
+
+// parse reads a JWK set. It leaves out keys that may not verify tokens. It also leaves
+// out all keys with a kid that occurs twice, because nothing says which of them is meant.
+func parse(text string) (map[string]*Key, error) {
+	var keys map[string]*Key
+	r := strictjson.New(text, limits)
+	for name := range r.Object {
+		if name != "keys" {
+			r.Skip()
+			continue
+		}
+		keys = map[string]*Key{}
+		n := 0
+		for range r.Array {
+			if n++; n > maxKeys {
+				r.Fail(errManyKeys)
+			}
+			kid, key := readKey(r.Skip())
+			if _, twice := keys[kid]; twice {
+				key = nil
+			}
+			keys[kid] = key
+		}
+	}
+	if err := r.End(); err != nil {
+		return nil, err
+	}
+	if keys == nil {
+		return nil, errNoKeys
+	}
+	return keys, nil
+}
+
+// readKey returns the kid of a JWK, and nil instead of a key that may not verify tokens.
+// Such a key is not for signatures, names another algorithm, or has a private part. With
+// a private part that was published, anybody signs.
+func readKey(text string) (kid string, key *Key) {
+	var use, alg string
+	ops, private := true, false
+	numbers := map[string]json.RawMessage{}
+	r := strictjson.New(text, limits)
+	for name := range r.Object {
+		switch name {
+		case "kid":
+			kid = r.Text()
+		case "use":
+			use = r.Text()
+		case "alg":
+			alg = r.Text()
+		case "key_ops":
+			ops = false
+			for range r.Array {
+				ops = r.Text() == "verify" || ops
+			}
+		case "d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv":
+			private = true
+			r.Skip()
+		case "kty", "n", "e", "crv", "x", "y":
+			numbers[name] = json.RawMessage(r.Skip())
+		default: // certificates are not looked at
+			r.Skip()
+		}
+	}
+	if r.End() != nil || private || !ops || use != "" && use != "sig" {
+		return kid, nil
+	}
+	public, err := json.Marshal(numbers)
+	var jwk jose.JSONWebKey
+	if err != nil || jwk.UnmarshalJSON(public) != nil {
+		return kid, nil
+	}
+	key, err = NewKey(jwk.Key)
+	if err != nil || alg != "" && alg != key.Algorithm {
+		return kid, nil
+	}
+	return kid, key
+}
