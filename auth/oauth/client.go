@@ -28,34 +28,53 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request, t *auth.Tena
 	if ways > 1 || len(r.Header["Authorization"]) > 1 {
 		return auth.Principal{}, refuse(auth.DetailAmbiguous, codeRequest, "more than one credential", nil)
 	}
-	client, err := s.bySecret(ctx, r, t)
-	if err != nil {
-		return auth.Principal{}, err
+	if f.has("client_assertion", "client_assertion_type") {
+		return s.byAssertion(ctx, r, t, f)
 	}
-	if id := f["client_id"]; id != "" && id != client.App {
-		return auth.Principal{}, invalidClient(errors.New("client_id is another client"))
+	clientKey, secret, ok := basic(r)
+	switch {
+	case !ok:
+		return auth.Principal{}, invalidClient(errors.New("oauth: no client authentication that is supported"))
+	case !f.isOf(clientKey):
+		return auth.Principal{}, invalidClient(errOtherID)
+	}
+	return s.bySecret(ctx, r, t, clientKey, secret)
+}
+
+// bySecret authenticates by client_secret_basic (RFC 6749, section 2.3.1).
+func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, secret signing.Secret) (auth.Principal, error) {
+	now, signs := t.Now(), false
+	client, credential, err := s.Signature.Client(ctx, r, t, clientKey, func(k *signing.Key) *signing.Key {
+		signs = k != nil && k.PublicKeys() != nil
+		return k.Holds(secret, now)
+	})
+	switch {
+	case signs && isOf(ctx, t, clientKey):
+		return auth.Principal{}, mustSign("the client has a public key and must sign an assertion")
+	case err != nil:
+		return auth.Principal{}, err
+	case credential.MinVersion > 1:
+		// A secret that is sent protects even less than a signature of version 1.
+		return auth.Principal{}, mustSign("the client may not send its secret")
 	}
 	return client, nil
 }
 
-// bySecret authenticates by client_secret_basic (RFC 6749, section 2.3.1).
-func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	clientKey, secret, ok := basic(r)
-	if !ok {
-		return auth.Principal{}, invalidClient(errors.New("no client authentication that is supported"))
-	}
-	now := t.Now()
-	client, _, err := s.Signature.Client(ctx, r, t, clientKey, func(k *signing.Key) *signing.Key {
-		return k.Holds(secret, now)
-	})
-	if err != nil && !errors.Is(err, auth.ErrUnavailable) {
-		err = invalidClient(err)
-	}
-	return client, err
+// isOf reports whether a client is one of the tenant. Its org may know that it has a public key.
+func isOf(ctx context.Context, t *auth.Tenant, clientKey string) bool {
+	_, err := t.App(ctx, clientKey)
+	return err == nil
 }
 
+func mustSign(description string) error {
+	return refuse(auth.DetailForbidden, codeUnauthorized, description, nil)
+}
+
+var errOtherID = errors.New("oauth: client_id is another client, or client_assertion_type another type")
+
+// invalidClient returns an error like those of signature.Mechanism.Client.
 func invalidClient(cause error) error {
-	return refuse(auth.DetailInvalidCredentials, codeClient, "client authentication failed", cause)
+	return &auth.Error{Detail: auth.DetailInvalidCredentials, Err: cause}
 }
 
 // basic reads client key and secret. Both are encoded like a parameter of a form before they are

@@ -53,6 +53,12 @@ func readForm(r *http.Request) (form, error) {
 	return f, nil
 }
 
+// isOf reports whether the form names no other client. The id may be left out, because the
+// credential has it.
+func (f form) isOf(clientKey string) bool {
+	return !f.has("client_id") || f["client_id"] == clientKey
+}
+
 // has reports whether one of the parameters is there.
 func (f form) has(names ...string) bool {
 	for _, name := range names {

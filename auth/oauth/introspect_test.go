@@ -64,8 +64,8 @@ func TestIntrospectionAgreesWithTheGuard(t *testing.T) {
 	}{
 		{"an ephemeral token", good, true},
 		{"a permanent token", w.record(t, acmeKey, "acme", "ann", 0), true},
-		{"O28 a token of another org", foreign, false},
-		{"O28 a token of another org's account", w.record(t, acmeKey, "acme", "gus", 0), false},
+		{"O30 a token of another org", foreign, false},
+		{"O30 a token of another org's account", w.record(t, acmeKey, "acme", "gus", 0), false},
 		{"a revoked token", revoked, false},
 		{"a token that is not valid yet", later, false},
 		{"a token of an account that does not exist", ofNobody, false},
@@ -84,7 +84,7 @@ func TestIntrospectionAgreesWithTheGuard(t *testing.T) {
 			}
 		})
 	}
-	t.Run("O28 a client of another org", func(t *testing.T) {
+	t.Run("O30 a client of another org", func(t *testing.T) {
 		q := ask("/base/acme/v2/oauth/introspect", globexKey, globexSecret, "token", foreign)
 		want(t, w.send(t, q), 401, "invalid_client")
 		q = ask("/base/globex/v2/oauth/introspect", globexKey, globexSecret, "token", good)
@@ -95,7 +95,7 @@ func TestIntrospectionAgreesWithTheGuard(t *testing.T) {
 	t.Run("without a token", func(t *testing.T) {
 		want(t, w.send(t, askAbout("")), 400, "invalid_request")
 	})
-	t.Run("O25 after its app was disabled", func(t *testing.T) {
+	t.Run("O27 after its app was disabled", func(t *testing.T) {
 		w.directory.PutApp(auth.App{ClientKey: acmeKey, Org: "acme", Disabled: true})
 		if a := w.send(t, askAbout(good)); a.status != 200 || a.Active {
 			t.Errorf("got %d %s", a.status, a.text)
@@ -116,9 +116,9 @@ func TestRevocation(t *testing.T) {
 	}{
 		{"a permanent token", w.record(t, acmeKey, "acme", "ann", 0), "acme", 200, "", 401},
 		{"a limited-use token", w.record(t, acmeKey, "acme", "ann", 3), "acme", 200, "", 401},
-		{"O29 a token of another app", w.record(t, otherKey, "acme", "ann", 0), "acme", 200, "", 200},
-		{"O29 a token of another org", w.record(t, globexKey, "globex", "gus", 0), "globex", 200, "", 200},
-		{"O29 no token", "x", "acme", 200, "", 401},
+		{"O31 a token of another app", w.record(t, otherKey, "acme", "ann", 0), "acme", 200, "", 200},
+		{"O31 a token of another org", w.record(t, globexKey, "globex", "gus", 0), "globex", 200, "", 200},
+		{"O31 no token", "x", "acme", 200, "", 401},
 		{"an ephemeral token", w.token(t).Token, "acme", 400, "unsupported_token_type", 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {

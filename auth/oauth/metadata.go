@@ -28,6 +28,10 @@ type serverMetadata struct {
 	TokenAuth      []string `json:"token_endpoint_auth_methods_supported"`
 	IntrospectAuth []string `json:"introspection_endpoint_auth_methods_supported"`
 	RevokeAuth     []string `json:"revocation_endpoint_auth_methods_supported"`
+
+	TokenAlgorithms      []string `json:"token_endpoint_auth_signing_alg_values_supported"`
+	IntrospectAlgorithms []string `json:"introspection_endpoint_auth_signing_alg_values_supported"`
+	RevokeAlgorithms     []string `json:"revocation_endpoint_auth_signing_alg_values_supported"`
 }
 
 // resourceMetadata is the document of RFC 9728, section 2.
@@ -38,7 +42,7 @@ type resourceMetadata struct {
 }
 
 func serverMetadataOf(issuer string) any {
-	methods := []string{"client_secret_basic"}
+	methods := []string{"client_secret_basic", "private_key_jwt"}
 	return serverMetadata{
 		Issuer:         issuer,
 		Token:          issuer + tokenPath,
@@ -50,6 +54,10 @@ func serverMetadataOf(issuer string) any {
 		TokenAuth:      methods,
 		IntrospectAuth: methods,
 		RevokeAuth:     methods,
+
+		TokenAlgorithms:      algorithms,
+		IntrospectAlgorithms: algorithms,
+		RevokeAlgorithms:     algorithms,
 	}
 }
 

@@ -21,9 +21,12 @@ func TestMetadata(t *testing.T) {
 		"/.well-known/oauth-authorization-server/base/acme/v2": `{"issuer":"ISSUER","token_endpoint":"ISSUER/oauth/token",
 			"introspection_endpoint":"ISSUER/oauth/introspect","revocation_endpoint":"ISSUER/oauth/revoke","jwks_uri":"ISSUER/auth/certs/jwk",
 			"grant_types_supported":["client_credentials"],"response_types_supported":[],
-			"token_endpoint_auth_methods_supported":["client_secret_basic"],
-			"introspection_endpoint_auth_methods_supported":["client_secret_basic"],
-			"revocation_endpoint_auth_methods_supported":["client_secret_basic"]}`,
+			"token_endpoint_auth_methods_supported":["client_secret_basic","private_key_jwt"],
+			"introspection_endpoint_auth_methods_supported":["client_secret_basic","private_key_jwt"],
+			"revocation_endpoint_auth_methods_supported":["client_secret_basic","private_key_jwt"],
+			"token_endpoint_auth_signing_alg_values_supported":["EdDSA","Ed25519"],
+			"introspection_endpoint_auth_signing_alg_values_supported":["EdDSA","Ed25519"],
+			"revocation_endpoint_auth_signing_alg_values_supported":["EdDSA","Ed25519"]}`,
 		"/.well-known/oauth-protected-resource/base/acme/v2": `{"resource":"ISSUER","authorization_servers":["ISSUER"],"bearer_methods_supported":["header"]}`,
 	} {
 		t.Run(path, func(t *testing.T) {

@@ -72,6 +72,8 @@ func knownOf(e *auth.Error) *refusal {
 		return known
 	}
 	switch f := e.Fault(); {
+	case e.Detail == auth.DetailInvalidCredentials:
+		return &refusal{code: codeClient, description: "client authentication failed"}
 	case f.Status == http.StatusServiceUnavailable, f.Status == http.StatusTooManyRequests:
 		return &refusal{code: codeUnavailable, description: strings.TrimSuffix(f.Message, ".")}
 	case f.Status < 500: // of Server.Admit

@@ -125,45 +125,45 @@ func TestRefusals(t *testing.T) {
 		status int
 		code   string
 	}{
-		{"O21 a parameter twice", body(askToken(), plain+"&scope=admin.read&scope=admin.read"), 400, "invalid_request"},
-		{"O21 a parameter twice, once empty", body(askToken(), plain+"&grant_type="), 400, "invalid_request"},
-		{"O21 a malformed escape", body(askToken(), plain+"&scope=%zz"), 400, "invalid_request"},
-		{"O21 a semicolon", body(askToken(), plain+";scope=admin.read"), 400, "invalid_request"},
-		{"O21 not UTF-8", body(askToken(), plain+"&scope=%ff"), 400, "invalid_request"},
-		{"O21 parameters in the query", path(askToken(), "/base/acme/v2/oauth/token?scope=admin.read"), 400, "invalid_request"},
-		{"O21 an empty query", path(askToken(), "/base/acme/v2/oauth/token?"), 400, "invalid_request"},
-		{"O22 JSON", body(with(askToken(), "Content-Type", "application/json"), `{"grant_type":"client_credentials"}`), 400, "invalid_request"},
-		{"O22 JSON called a form", body(askToken(), `{"grant_type":"client_credentials"}`), 400, "invalid_request"},
-		{"O22 no type", with(askToken(), "Content-Type"), 400, "invalid_request"},
-		{"O22 two types", with(askToken(), "Content-Type", "application/x-www-form-urlencoded", "application/json"), 400, "invalid_request"},
-		{"O22 multipart", with(askToken(), "Content-Type", "multipart/form-data; boundary=x"), 400, "invalid_request"},
-		{"O22 another charset", with(askToken(), "Content-Type", "application/x-www-form-urlencoded; charset=utf-16"), 400, "invalid_request"},
-		{"O22 compressed", with(askToken(), "Content-Encoding", "gzip"), 400, "invalid_request"},
-		{"O22 too large", body(askToken(), plain+"&x="+strings.Repeat("a", 32<<10)), 413, "invalid_request"},
-		{"O23 two Authorization headers", with(askToken(), "Authorization", askToken().header.Get("Authorization"), "Basic eDp5"), 400, "invalid_request"},
-		{"O23 a secret in the form, too", askToken("client_secret", string(acmeSecret)), 400, "invalid_request"},
-		{"O23 an assertion, too", askToken("client_assertion", "a.b.c"), 400, "invalid_request"},
-		{"O23 a type of assertion, too", askToken("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"), 400, "invalid_request"},
-		{"O23 a signature, too", signed(askToken()), 400, "invalid_request"},
-		{"O23 an account header", with(askToken(), "Service-Client-Account", "ann"), 400, "invalid_request"},
-		{"O24 no credential", ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials"), 401, "invalid_client"},
-		{"O24 only a secret in the form", ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials", "client_id", acmeKey, "client_secret", string(acmeSecret)), 401, "invalid_client"},
-		{"O24 only a signature", signed(ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials")), 401, "invalid_client"},
-		{"O24 another scheme", with(askToken(), "Authorization", "Bearer x"), 401, "invalid_client"},
-		{"O24 Basic without anything", with(askToken(), "Authorization", "Basic"), 401, "invalid_client"},
-		{"O24 Basic without base64", with(askToken(), "Authorization", "Basic %%%"), 401, "invalid_client"},
-		{"O24 the id of another client", askToken("client_id", otherKey), 401, "invalid_client"},
-		{"O26 a chain that does not parse", askToken("scope", "object.raed"), 400, "invalid_scope"},
-		{"O26 a chain of an unknown root", askToken("scope", "openid"), 400, "invalid_scope"},
-		{"O26 two blanks", askToken("scope", "admin.read  admin.update"), 400, "invalid_scope"},
-		{"O26 a blank at the end", askToken("scope", "admin.read "), 400, "invalid_scope"},
-		{"O26 a blank only", askToken("scope", " "), 400, "invalid_scope"},
-		{"O26 a tab", askToken("scope", "admin.read\tadmin.update"), 400, "invalid_scope"},
-		{"O26 more chains than a token holds", askToken("scope", strings.TrimSpace(strings.Repeat("object.read.c_note ", 1600))), 400, "invalid_scope"},
-		{"O26 another resource", askToken("resource", "https://api.example.test/base/globex/v2"), 400, "invalid_target"},
-		{"O27 no grant", ask("/base/acme/v2/oauth/token", acmeKey, acmeSecret), 400, "invalid_request"},
-		{"O27 the grant of a password", ask("/base/acme/v2/oauth/token", acmeKey, acmeSecret, "grant_type", "password", "username", "ann"), 400, "unsupported_grant_type"},
-		{"O27 a grant in upper case", ask("/base/acme/v2/oauth/token", acmeKey, acmeSecret, "grant_type", "CLIENT_CREDENTIALS"), 400, "unsupported_grant_type"},
+		{"O23 a parameter twice", body(askToken(), plain+"&scope=admin.read&scope=admin.read"), 400, "invalid_request"},
+		{"O23 a parameter twice, once empty", body(askToken(), plain+"&grant_type="), 400, "invalid_request"},
+		{"O23 a malformed escape", body(askToken(), plain+"&scope=%zz"), 400, "invalid_request"},
+		{"O23 a semicolon", body(askToken(), plain+";scope=admin.read"), 400, "invalid_request"},
+		{"O23 not UTF-8", body(askToken(), plain+"&scope=%ff"), 400, "invalid_request"},
+		{"O23 parameters in the query", path(askToken(), "/base/acme/v2/oauth/token?scope=admin.read"), 400, "invalid_request"},
+		{"O23 an empty query", path(askToken(), "/base/acme/v2/oauth/token?"), 400, "invalid_request"},
+		{"O24 JSON", body(with(askToken(), "Content-Type", "application/json"), `{"grant_type":"client_credentials"}`), 400, "invalid_request"},
+		{"O24 JSON called a form", body(askToken(), `{"grant_type":"client_credentials"}`), 400, "invalid_request"},
+		{"O24 no type", with(askToken(), "Content-Type"), 400, "invalid_request"},
+		{"O24 two types", with(askToken(), "Content-Type", "application/x-www-form-urlencoded", "application/json"), 400, "invalid_request"},
+		{"O24 multipart", with(askToken(), "Content-Type", "multipart/form-data; boundary=x"), 400, "invalid_request"},
+		{"O24 another charset", with(askToken(), "Content-Type", "application/x-www-form-urlencoded; charset=utf-16"), 400, "invalid_request"},
+		{"O24 compressed", with(askToken(), "Content-Encoding", "gzip"), 400, "invalid_request"},
+		{"O24 too large", body(askToken(), plain+"&x="+strings.Repeat("a", 32<<10)), 413, "invalid_request"},
+		{"O25 two Authorization headers", with(askToken(), "Authorization", askToken().header.Get("Authorization"), "Basic eDp5"), 400, "invalid_request"},
+		{"O25 a secret in the form, too", askToken("client_secret", string(acmeSecret)), 400, "invalid_request"},
+		{"O25 an assertion, too", askToken("client_assertion", "a.b.c"), 400, "invalid_request"},
+		{"O25 a type of assertion, too", askToken("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"), 400, "invalid_request"},
+		{"O25 a signature, too", signed(askToken()), 400, "invalid_request"},
+		{"O25 an account header", with(askToken(), "Service-Client-Account", "ann"), 400, "invalid_request"},
+		{"O26 no credential", ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials"), 401, "invalid_client"},
+		{"O26 only a secret in the form", ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials", "client_id", acmeKey, "client_secret", string(acmeSecret)), 401, "invalid_client"},
+		{"O26 only a signature", signed(ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials")), 401, "invalid_client"},
+		{"O26 another scheme", with(askToken(), "Authorization", "Bearer x"), 401, "invalid_client"},
+		{"O26 Basic without anything", with(askToken(), "Authorization", "Basic"), 401, "invalid_client"},
+		{"O26 Basic without base64", with(askToken(), "Authorization", "Basic %%%"), 401, "invalid_client"},
+		{"O26 the id of another client", askToken("client_id", otherKey), 401, "invalid_client"},
+		{"O28 a chain that does not parse", askToken("scope", "object.raed"), 400, "invalid_scope"},
+		{"O28 a chain of an unknown root", askToken("scope", "openid"), 400, "invalid_scope"},
+		{"O28 two blanks", askToken("scope", "admin.read  admin.update"), 400, "invalid_scope"},
+		{"O28 a blank at the end", askToken("scope", "admin.read "), 400, "invalid_scope"},
+		{"O28 a blank only", askToken("scope", " "), 400, "invalid_scope"},
+		{"O28 a tab", askToken("scope", "admin.read\tadmin.update"), 400, "invalid_scope"},
+		{"O28 more chains than a token holds", askToken("scope", strings.TrimSpace(strings.Repeat("object.read.c_note ", 1600))), 400, "invalid_scope"},
+		{"O28 another resource", askToken("resource", "https://api.example.test/base/globex/v2"), 400, "invalid_target"},
+		{"O29 no grant", ask("/base/acme/v2/oauth/token", acmeKey, acmeSecret), 400, "invalid_request"},
+		{"O29 the grant of a password", ask("/base/acme/v2/oauth/token", acmeKey, acmeSecret, "grant_type", "password", "username", "ann"), 400, "unsupported_grant_type"},
+		{"O29 a grant in upper case", ask("/base/acme/v2/oauth/token", acmeKey, acmeSecret, "grant_type", "CLIENT_CREDENTIALS"), 400, "unsupported_grant_type"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := w.send(t, c.q)
@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("O26 beyond a limited client", func(t *testing.T) {
+	t.Run("O28 beyond a limited client", func(t *testing.T) {
 		w.change(acmeKey, func(c *signature.Credential) { c.Scope = []string{"object.read.c_note"} })
 		for _, scope := range []string{"*", "admin.read", "object.read", "object.read.c_note admin.read"} {
 			want(t, w.send(t, askToken("scope", scope)), 400, "invalid_scope")
@@ -204,29 +204,29 @@ func TestRefusedClients(t *testing.T) {
 	}
 	replies := map[string]bool{}
 	for name, q := range map[string]question{
-		"O24 a wrong secret":                   client(acmeKey, otherSecret),
-		"O24 an empty secret":                  client(acmeKey, ""),
-		"O24 the secret with a NUL after it":   client(acmeKey, acmeSecret+"\x00"),
-		"O24 a part of the secret":             client(acmeKey, acmeSecret[:63]),
-		"O24 the boundary shifted":             client(acmeKey+string(acmeSecret[:1]), acmeSecret[1:]),
-		"O24 an unknown client":                client(nobodyKey, acmeSecret),
-		"O24 an unknown client, long":          client(strings.Repeat("x", 4096), acmeSecret),
-		"O24 an unknown client, with a NUL":    client("acme\x00", acmeSecret),
-		"O24 an empty client":                  client(" ", acmeSecret),
-		"O24 a client of another org":          client(globexKey, globexSecret),
-		"O24 the client key in other letters":  client(strings.ToUpper(acmeKey), acmeSecret),
-		"O24 a secret that is encoded wrongly": {"POST", client("", "").path, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Authorization": {"Basic YTolenp6"}}, "grant_type=client_credentials"},
+		"O26 a wrong secret":                   client(acmeKey, otherSecret),
+		"O26 an empty secret":                  client(acmeKey, ""),
+		"O26 the secret with a NUL after it":   client(acmeKey, acmeSecret+"\x00"),
+		"O26 a part of the secret":             client(acmeKey, acmeSecret[:63]),
+		"O26 the boundary shifted":             client(acmeKey+string(acmeSecret[:1]), acmeSecret[1:]),
+		"O26 an unknown client":                client(nobodyKey, acmeSecret),
+		"O26 an unknown client, long":          client(strings.Repeat("x", 4096), acmeSecret),
+		"O26 an unknown client, with a NUL":    client("acme\x00", acmeSecret),
+		"O26 an empty client":                  client(" ", acmeSecret),
+		"O26 a client of another org":          client(globexKey, globexSecret),
+		"O26 the client key in other letters":  client(strings.ToUpper(acmeKey), acmeSecret),
+		"O26 a secret that is encoded wrongly": {"POST", client("", "").path, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Authorization": {"Basic YTolenp6"}}, "grant_type=client_credentials"},
 	} {
 		replies[refuse(name, q)] = true
 	}
 	honest := w.credentials[acmeKey]
 	for name, alter := range map[string]func(*signature.Credential){
-		"O25 a disabled credential":       func(c *signature.Credential) { c.Disabled = true },
-		"O25 an ended credential":         func(c *signature.Credential) { c.NotAfter = past() },
-		"O25 a credential not yet valid":  func(c *signature.Credential) { c.NotBefore = time.Now().Add(time.Minute) },
-		"O25 from another network":        func(c *signature.Credential) { c.Networks = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} },
-		"O25 the account of another org":  func(c *signature.Credential) { c.Account = "gus" },
-		"O25 an account that is disabled": func(c *signature.Credential) { c.Account = "off" },
+		"O27 a disabled credential":       func(c *signature.Credential) { c.Disabled = true },
+		"O27 an ended credential":         func(c *signature.Credential) { c.NotAfter = past() },
+		"O27 a credential not yet valid":  func(c *signature.Credential) { c.NotBefore = time.Now().Add(time.Minute) },
+		"O27 from another network":        func(c *signature.Credential) { c.Networks = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} },
+		"O27 the account of another org":  func(c *signature.Credential) { c.Account = "gus" },
+		"O27 an account that is disabled": func(c *signature.Credential) { c.Account = "off" },
 	} {
 		w.change(acmeKey, alter)
 		replies[refuse(name, client(acmeKey, acmeSecret))] = true
@@ -240,10 +240,10 @@ func TestRefusedClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.change(acmeKey, func(c *signature.Credential) { c.Key = former })
-	replies[refuse("O25 a former secret that has ended", client(acmeKey, acmeSecret))] = true
+	replies[refuse("O27 a former secret that has ended", client(acmeKey, acmeSecret))] = true
 	w.credentials[acmeKey] = honest
 	w.directory.PutApp(auth.App{ClientKey: acmeKey, Org: "acme", Disabled: true})
-	replies[refuse("O25 a disabled app", client(acmeKey, acmeSecret))] = true
+	replies[refuse("O27 a disabled app", client(acmeKey, acmeSecret))] = true
 	if len(replies) != 1 {
 		t.Errorf("%d different replies: %v", len(replies), replies)
 	}
