@@ -51,7 +51,7 @@ func attackNumbers() (numbers []string) {
 		{"P", 26, nil, 15},
 		{"M", 21, nil, 0},
 		{"K", 23, nil, 0},
-		{"O", 22, nil, 0},
+		{"O", 38, nil, 0},
 		{"A", 12, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {
