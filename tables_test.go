@@ -85,7 +85,7 @@ type label struct {
 var (
 	testName = regexp.MustCompile(`^([a-z][a-z/]*)\.((?:Test|Fuzz)\w+)(?:/([\w.-]+))?$`)
 	// The name of a case: its number, and then its sentence.
-	caseName = regexp.MustCompile("^[\"`]([SNTCFPMKOA]\\d\\d[a-z]?|\\d(?:\\.\\d)*-\\d+)(?:[\"` ,:]|$)")
+	caseName = regexp.MustCompile("^[\"`]([SVNTCFPMKOA]\\d\\d[a-z]?|\\d(?:\\.\\d)*-\\d+)(?:[\"` ,:]|$)")
 )
 
 // holds reports the entries of a cell that name no test, and returns all entries.

@@ -38,19 +38,20 @@ func TestThreats(t *testing.T) {
 // attack is removed, its number stays unused here, and a new attack gets the next number.
 func attackNumbers() (numbers []string) {
 	for _, group := range []struct {
-		letter string // signature, nonce, token, scope (chains), session and factor, paging, making, keys and stores, other issuers, mechanisms of an adopter
+		letter string // signature, version 2, nonce, token, scope (chains), session and factor, paging, making, keys and stores, other issuers and OAuth, mechanisms of an adopter
 		last   int
 		also   []string // variants of a number, after it
 		never  int      // the number that no attack has
 	}{
 		{"S", 22, []string{"S01b", "S10b", "S14b", "S15b"}, 0},
+		{"V", 16, nil, 0},
 		{"N", 15, []string{"N02b"}, 0},
 		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
 		{"F", 26, []string{"F06b"}, 0},
 		{"P", 26, nil, 15},
-		{"M", 21, nil, 0},
-		{"K", 23, nil, 0},
+		{"M", 22, nil, 0},
+		{"K", 25, nil, 0},
 		{"O", 38, nil, 0},
 		{"A", 12, nil, 0},
 	} {

@@ -52,4 +52,5 @@ type Scheme struct {
 	Headers       []string // all of them are required
 	Cookie        string   // {org} stands for the org's code
 	Description   string   // for clients; may use Markdown
+	Others        []Scheme // other ways of the same mechanism, without Others of their own
 }

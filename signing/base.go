@@ -65,13 +65,13 @@ func (b *base) isTooLong() bool {
 }
 
 // from sets the parts of a base that are those of a request.
-func (b *base) from(r *http.Request, names *prefixed) {
+func (b *base) from(r *http.Request, names *prefixed, covered component) {
 	b.names, b.method, b.query = names, r.Method, r.URL.RawQuery
-	if digests := r.Header[digestHeader]; len(digests) > 0 {
-		b.digest = digests[0]
+	if covered&coversDigest != 0 {
+		b.digest = r.Header[digestHeader][0]
 	}
-	if accounts := r.Header[names.Account]; len(accounts) > 0 {
-		b.account = accounts[0]
+	if covered&coversAccount != 0 {
+		b.account = r.Header[names.Account][0]
 	}
 }
 

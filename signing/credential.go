@@ -14,7 +14,8 @@ type credential struct {
 	timestamp string // of version 1
 	command   string // of version 1
 	method    string
-	second    *second // nil for version 1
+	isSecond  bool
+	second    second // of version 2
 }
 
 const (
@@ -59,7 +60,7 @@ func (c *credential) parse(h http.Header, names *Headers) error {
 
 // appendMessage appends what the signature covers.
 func (c *credential) appendMessage(dst []byte) []byte {
-	if c.second != nil {
+	if c.isSecond {
 		return c.second.base.append(dst)
 	}
 	return appendMessage(dst, c.command, c.method, c.timestamp)
@@ -67,14 +68,14 @@ func (c *credential) appendMessage(dst []byte) []byte {
 
 // mac returns the signature as an HMAC.
 func (c *credential) mac() []byte {
-	if c.second != nil {
+	if c.isSecond {
 		return c.second.input.signature[:sha256.Size]
 	}
 	return c.use.Signature[:]
 }
 
 // isEd25519 reports whether the signature is one of Ed25519.
-func (c *credential) isEd25519() bool { return c.second != nil && c.second.input.alg == algEd25519 }
+func (c *credential) isEd25519() bool { return c.isSecond && c.second.input.alg == algEd25519 }
 
 // class is a set of ASCII characters. A byte above 127 is in no class.
 type class uint8
@@ -86,6 +87,7 @@ const (
 	fieldKey   // of names in structured fields (RFC 8941)
 	fieldToken // of tokens there
 	fieldBytes // of byte sequences there
+	fieldText  // of strings there, without escapes
 )
 
 var classOf = func() (classes [256]class) {
@@ -102,6 +104,11 @@ var classOf = func() (classes [256]class) {
 	add(fieldKey, "0123456789abcdefghijklmnopqrstuvwxyz_-.*")
 	add(fieldToken, alphabet+"!#$%&'*+-.^_`|~:/")
 	add(fieldBytes, alphabet+"+/=")
+	for c := ' '; c <= '~'; c++ {
+		if c != '"' && c != '\\' {
+			classes[c] |= fieldText
+		}
+	}
 	return classes
 }()
 

@@ -59,7 +59,11 @@ func fits(lines []string) bool {
 	return size <= maxField
 }
 
-func (f *fieldReader) skip(blanks string) { f.rest = strings.TrimLeft(f.rest, blanks) }
+func (f *fieldReader) skip(blanks string) {
+	if c := f.peek(); c == ' ' || c == '\t' {
+		f.rest = strings.TrimLeft(f.rest, blanks)
+	}
+}
 
 // peek returns the next byte, or 0 at the end.
 func (f *fieldReader) peek() byte {
@@ -179,8 +183,10 @@ func (f *fieldReader) item() bool {
 
 // quoted takes a string.
 func (f *fieldReader) quoted() bool {
-	if !f.take('"') {
-		return false
+	f.take('"')
+	if end := strings.IndexByte(f.rest, '"'); end >= 0 && fieldText.holds(f.rest[:end], 0, end) {
+		f.rest = f.rest[end+1:] // as for most strings: no escapes
+		return true
 	}
 	for f.rest != "" {
 		c := f.rest[0]

@@ -65,13 +65,15 @@ func findInput(h http.Header, tag string) (ours member, found bool, err error) {
 		return member{}, true, fmt.Errorf("%w: Signature-Input is too long", ErrMalformed)
 	}
 	d := dictionary{lines: lines}
-	for {
+	for count := 0; ; count++ {
 		m, more, ok := d.next()
 		switch {
 		case !ok:
 			return member{}, true, fmt.Errorf("%w: Signature-Input is no dictionary", ErrMalformed)
+		case !more && found && count > 1:
+			return ours, true, soleLabel(lines, ours.key)
 		case !more:
-			return ours, found, soleLabel(lines, ours, found)
+			return ours, found, nil
 		case !m.tagged(tag):
 		case found:
 			return member{}, true, fmt.Errorf("%w: two signatures", ErrAmbiguous)
@@ -83,13 +85,10 @@ func findInput(h http.Header, tag string) (ours member, found bool, err error) {
 
 // soleLabel refuses a second member with the label of ours. Of two, some readers take
 // the first and others the last.
-func soleLabel(lines []string, ours member, found bool) error {
-	if !found {
-		return nil
-	}
+func soleLabel(lines []string, label string) error {
 	d, count := dictionary{lines: lines}, 0
 	for m, more, _ := d.next(); more; m, more, _ = d.next() {
-		if m.key == ours.key {
+		if m.key == label {
 			count++
 		}
 	}
@@ -102,8 +101,11 @@ func soleLabel(lines []string, ours member, found bool) error {
 // tagged reports whether a member has this tag, in any form that a careless reader
 // takes for it: as one of two tags, or without quotes.
 func (m member) tagged(tag string) bool {
+	if strings.Contains(m.params, `;tag="`+tag+`"`) {
+		return true // in a string, a quote could not stand here
+	}
 	f := fieldReader{m.params}
-	for f.rest != "" {
+	for f.rest != "" && strings.Contains(f.rest, tag) {
 		key, value, ok := f.param()
 		if !ok {
 			return false
@@ -134,22 +136,22 @@ func (in *input) parse(m member, h http.Header, names *prefixed) error {
 
 // fitsHeaders checks that a header is covered exactly if it is there.
 func (in *input) fitsHeaders(h http.Header, names *prefixed) error {
+	digest, account, key := h[digestHeader], h[names.Account], h[names.ClientKey]
 	want := coversAlways
-	if len(h[digestHeader]) > 0 {
+	if len(digest) > 0 {
 		want |= coversDigest
 	}
-	if len(h[names.Account]) > 0 {
+	if len(account) > 0 {
 		want |= coversAccount
 	}
-	key := h[names.ClientKey]
 	switch {
-	case max(len(h[digestHeader]), len(h[names.Account]), len(key)) > 1:
+	case max(len(digest), len(account), len(key)) > 1:
 		return fmt.Errorf("%w: a header is there twice", ErrAmbiguous)
 	case len(key) == 1 && key[0] != in.keyid:
 		return fmt.Errorf("%w: two client keys", ErrAmbiguous)
 	case in.components != want:
 		return fmt.Errorf("%w: components", ErrMalformed)
-	case want&coversAccount != 0 && !visible.holds(h[names.Account][0], 1, maxAccount):
+	case want&coversAccount != 0 && !visible.holds(account[0], 1, maxAccount):
 		return fmt.Errorf("%w: account", ErrMalformed)
 	}
 	return nil
@@ -264,6 +266,15 @@ var strictBase64 = base64.StdEncoding.Strict()
 // parseSignature finds the signature with the label of the input, and decodes it.
 func (in *input) parseSignature(h http.Header) bool {
 	lines := h[signatureHeader]
+	if in.size = 64; in.alg == algHMAC {
+		in.size = 32
+	}
+	if len(lines) == 1 { // the usual case: ours alone
+		label, value, _ := strings.Cut(lines[0], "=")
+		if label == in.key && parseBytes(in.signature[:in.size], value) {
+			return true
+		}
+	}
 	if !fits(lines) {
 		return false
 	}
@@ -275,14 +286,8 @@ func (in *input) parseSignature(h http.Header) bool {
 		switch {
 		case !ok:
 			return false
-		case !more && count != 1:
-			return false
-		case !more && in.alg == algHMAC:
-			in.size = 32
-			return ours.params == "" && parseBytes(in.signature[:32], ours.value)
 		case !more:
-			in.size = 64
-			return ours.params == "" && parseBytes(in.signature[:], ours.value)
+			return count == 1 && ours.params == "" && parseBytes(in.signature[:in.size], ours.value)
 		case m.key == in.key:
 			ours = m
 			count++
@@ -294,7 +299,7 @@ func (in *input) parseSignature(h http.Header) bool {
 func parseBytes(dst []byte, value string) bool {
 	var text [96]byte // the base64 of 64 bytes, and more than fits
 	size := strictBase64.EncodedLen(len(dst))
-	if len(value) != size+2 || value[0] != ':' || size > len(text) {
+	if len(value) != size+2 || value[0] != ':' || value[size+1] != ':' {
 		return false
 	}
 	var decoded [96]byte

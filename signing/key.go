@@ -181,7 +181,7 @@ func (k *Key) fits(c *credential) bool {
 // verified returns the Key whose secret made the signature: k for a live secret, or
 // the Key of a former secret. It returns nil if there is none.
 func (k *Key) verified(c *credential) *Key {
-	if by := k.matching(c); by != nil || c.second != nil {
+	if by := k.matching(c); by != nil || c.isSecond {
 		return by
 	}
 	bare, differs := alternative(c.command)

@@ -19,11 +19,12 @@ type second struct {
 
 // parseSecond reads a request of version 2. ours is the member of Signature-Input.
 func (v *Verifier) parseSecond(c *credential, r *http.Request, ours member, names *prefixed) error {
-	s := c.second
+	s := &c.second
 	if err := s.input.parse(ours, r.Header, names); err != nil {
 		return err
 	}
-	if err := v.setBase(&s.base, r, names); err != nil {
+	s.base.from(r, names, s.input.components)
+	if err := v.setBase(&s.base, r); err != nil {
 		return err
 	}
 	s.base.list, s.base.input = ours.value[1:len(ours.value)-1], ours.text
@@ -41,12 +42,11 @@ func (v *Verifier) parseSecond(c *credential, r *http.Request, ours member, name
 	return nil
 }
 
-// setBase sets the parts of the base that the client has no say in.
-func (v *Verifier) setBase(b *base, r *http.Request, names *prefixed) (err error) {
+// setBase sets the URL that the base names, as the server knows it.
+func (v *Verifier) setBase(b *base, r *http.Request) (err error) {
 	if b.authority, b.mount, err = splitBase(v.BaseURL); err != nil {
 		return err
 	}
-	b.from(r, names)
 	if b.path = v.Path; b.path != "" {
 		return nil
 	}

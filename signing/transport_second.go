@@ -36,16 +36,18 @@ func (t *Transport) signSecond(r *http.Request, to target, method string) error 
 	if delete(r.Header, digestHeader); to.digest != "" {
 		r.Header.Set(digestHeader, to.digest)
 	}
-	b := base{authority: to.authority, path: to.path}
-	b.from(r, names)
-	b.method = method
-	b.list = `"@method" "@authority" "@path" "@query"`
+	b := base{authority: to.authority, path: to.path, list: `"@method" "@authority" "@path" "@query"`}
+	covered := coversAlways
 	if to.digest != "" {
+		covered |= coversDigest
 		b.list += ` "content-digest"`
 	}
 	if len(r.Header[names.Account]) > 0 {
+		covered |= coversAccount
 		b.list += " " + names.account
 	}
+	b.from(r, names, covered)
+	b.method = method
 	alg := algHMAC
 	if t.Signer != nil {
 		alg = algEd25519

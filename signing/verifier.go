@@ -131,7 +131,7 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 		return nil, errLong
 	}
 	now := v.Policy.now()
-	if !v.Policy.covers(c.signed, now) || c.second != nil && c.second.isExpired(now) {
+	if !v.Policy.covers(c.signed, now) || c.isSecond && c.second.isExpired(now) {
 		return nil, ErrStale
 	}
 	v.complete(c, now)
@@ -164,7 +164,7 @@ func (v *Verifier) parse(r *http.Request, c *credential) error {
 	case v.Policy.Version == 1 || v.BaseURL == "":
 		return ErrVersion
 	}
-	c.second = new(second)
+	c.isSecond = true
 	return v.parseSecond(c, r, ours, names)
 }
 
@@ -174,14 +174,14 @@ func (v *Verifier) complete(c *credential, now time.Time) {
 	c.use.Seen = now
 	c.use.Keep = v.Policy.keep(c.signed)
 	c.use.Window = cmp.Or(v.Policy.SiblingWindow, defaultSiblingWindow)
-	if c.use.Siblings = 1; c.second == nil {
+	if c.use.Siblings = 1; !c.isSecond {
 		c.use.Siblings = v.Policy.siblings(c.method, c.account)
 	}
 }
 
 // checkBody checks the body of a request of version 2. Version 1 does not cover it.
 func (v *Verifier) checkBody(r *http.Request, c *credential) error {
-	if c.second == nil {
+	if !c.isSecond {
 		return nil
 	}
 	return v.Policy.checkBody(r, &c.second.digests)

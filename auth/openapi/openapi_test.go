@@ -153,7 +153,8 @@ func TestGoldenDocument(t *testing.T) {
 }
 
 func TestNeeds(t *testing.T) {
-	const signed = `{"signature_Client_Key":[],"signature_Client_Nonce":[],"signature_Client_Signature":[],"signature_Client_Timestamp":[]}`
+	const signed = `{"signature_Client_Key":[],"signature_Client_Nonce":[],"signature_Client_Signature":[],"signature_Client_Timestamp":[]},` +
+		`{"signature_Signature":[],"signature_Signature_Input":[]}`
 	all := signed + `,{"bearer":[]},{"session":[]}`
 	for name, test := range map[string]struct {
 		need            auth.Need

@@ -14,11 +14,13 @@ func (m *maker) readSchemes() error {
 		if !ok {
 			return fmt.Errorf("openapi: the mechanism %T is no auth.Describer", mechanism)
 		}
-		s := d.Scheme(m.guard.Settings())
-		if s.Mechanism == "" || s.Authorization == "" && len(s.Headers) == 0 && s.Cookie == "" {
-			return fmt.Errorf("openapi: the scheme of %T needs a name, and one of Authorization, Headers and Cookie", mechanism)
+		first := d.Scheme(m.guard.Settings())
+		for _, s := range append([]auth.Scheme{first}, first.Others...) {
+			if s.Mechanism == "" || s.Authorization == "" && len(s.Headers) == 0 && s.Cookie == "" {
+				return fmt.Errorf("openapi: the scheme of %T needs a name, and one of Authorization, Headers and Cookie", mechanism)
+			}
+			m.schemes = append(m.schemes, s)
 		}
-		m.schemes = append(m.schemes, s)
 	}
 	return nil
 }

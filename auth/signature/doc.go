@@ -15,10 +15,14 @@
 //
 // # What is not checked
 //
-// The signature covers the path, the method and the timestamp. It does not cover the query, the
-// body, the org, the version and the account header. Whoever intercepts a request before it
-// arrives can change those. So transport must be TLS, and security must not depend on the query
-// alone.
+// A signature of version 1 covers the path, the method and the timestamp. It does not cover the
+// query, the body, the org, the version and the account header. Whoever intercepts a request before
+// it arrives can change those. So transport must be TLS, and security must not depend on the query
+// alone. Version 2 covers all of these. Credential.MinVersion and Mechanism.Policy.Version refuse
+// version 1.
+//
+// Version 2 covers the host too. It must be that of the Guard's BaseURL, or the Authority of
+// Guard.Resolve.
 //
 // # Compatibility
 //

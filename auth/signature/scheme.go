@@ -1,17 +1,45 @@
 package signature
 
-import "github.com/tenantkit/tenantkit/auth"
+import (
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/signing"
+)
 
-// Scheme implements auth.Describer.
+// Scheme implements auth.Describer. It describes the versions that the Policy accepts.
 func (m *Mechanism) Scheme(s *auth.Settings) auth.Scheme {
-	client := s.Brand.Header + "Client-"
+	first, second := firstScheme(s.Brand.Header), secondScheme(s.Brand.Header)
+	switch m.Policy.Version {
+	case 1:
+		return first
+	case 2:
+		return second
+	}
+	first.Others = []auth.Scheme{second}
+	return first
+}
+
+func firstScheme(prefix string) auth.Scheme {
+	client := prefix + "Client-"
 	return auth.Scheme{
 		Mechanism: Name,
 		Headers:   []string{client + "Key", client + "Timestamp", client + "Nonce", client + "Signature"},
-		Description: "One of the four headers of a signed request. The timestamp is Unix milliseconds. The nonce is " +
-			"16 random letters or digits, new for each request. The signature is the HMAC-SHA256, in lower-case " +
-			"hexadecimal digits, of `<command>;<METHOD>;<timestamp>`. Its key is the client key followed by the client " +
-			"secret. The command is the escaped path below org and version, without the query. The optional header `" +
-			client + "Account` names the account to act as.",
+		Description: "One of the four headers of a request that is signed by version 1. The timestamp is Unix " +
+			"milliseconds. The nonce is 16 random letters or digits, new for each request. The signature is the " +
+			"HMAC-SHA256, in lower-case hexadecimal digits, of `<command>;<METHOD>;<timestamp>`. Its key is the client " +
+			"key followed by the client secret. The command is the escaped path below org and version, without the " +
+			"query. The optional header `" + client + "Account` names the account to act as.",
+	}
+}
+
+func secondScheme(prefix string) auth.Scheme {
+	names := signing.HeadersFor(prefix)
+	return auth.Scheme{
+		Mechanism: Name,
+		Headers:   []string{"Signature-Input", "Signature"},
+		Description: "One of the two headers of a request that is signed by version 2, an HTTP Message Signature (RFC " +
+			"9421). It covers `@method`, `@authority`, `@path` and `@query`, `content-digest` (RFC 9530) if there is a " +
+			"body, and the header `" + names.Account + "` if there is one. Its parameters are `created`, `nonce` (16 to 128 " +
+			"characters, new for each request), `keyid` (the client key), `alg` (`hmac-sha256`, whose key is the client key " +
+			"followed by the client secret, or `ed25519`) and `tag` (`" + names.Tag + "`).",
 	}
 }

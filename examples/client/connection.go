@@ -20,6 +20,7 @@ type connection struct {
 	secret   signing.Secret
 	account  string
 	header   string
+	version  string // of signatures
 	demoJSON string
 }
 
@@ -32,6 +33,7 @@ func (c cli) flags(name string, to *connection) *flag.FlagSet {
 	flags.StringVar((*string)(&to.secret), "secret", "", "client `secret`")
 	flags.StringVar(&to.account, "account", "", "`id` of the account to act as, instead of the credential's own")
 	flags.StringVar(&to.header, "header-prefix", "", "`prefix` of the header names (default Service-)")
+	flags.StringVar(&to.version, "signature", "", "`version` of the signatures: 1, or 2, which covers query, body and account (default 1)")
 	flags.StringVar(&to.demoJSON, "demo-json", "", "`file` that the reference server wrote")
 	return flags
 }
@@ -57,6 +59,9 @@ func (to *connection) complete(getenv func(string) string) error {
 	if to.url == "" || to.key == "" || to.secret == "" {
 		return usageError("the server's URL, a client key and its secret are needed; client -help says where from")
 	}
+	if to.version != "1" && to.version != "2" {
+		return usageError(fmt.Sprintf("there is no version %q of signatures: it is 1 or 2", to.version))
+	}
 	return nil
 }
 
@@ -67,6 +72,7 @@ func (to *connection) fill(getenv func(string) string) error {
 	to.secret = cmp.Or(to.secret, signing.Secret(getenv("TENANTKIT_SECRET")))
 	to.account = cmp.Or(to.account, getenv("TENANTKIT_ACCOUNT"))
 	to.header = cmp.Or(to.header, getenv("TENANTKIT_HEADER_PREFIX"), signing.DefaultPrefix)
+	to.version = cmp.Or(to.version, getenv("TENANTKIT_SIGNATURE"), "1")
 	if file := cmp.Or(to.demoJSON, getenv("TENANTKIT_DEMO_JSON")); file != "" {
 		if err := to.completeFrom(file); err != nil {
 			return err
@@ -99,15 +105,17 @@ func (to *connection) completeFrom(file string) error {
 
 // client returns an http.Client that signs its requests.
 func (to *connection) client() *http.Client {
-	return &http.Client{
-		Timeout: 30 * time.Second,
-		Transport: &signing.Transport{
-			BaseURL:   to.url,
-			ClientKey: to.key,
-			Secret:    to.secret,
-			Account:   to.account,
-			Header:    to.header,
-		},
+	return &http.Client{Timeout: 30 * time.Second, Transport: to.transport()}
+}
+
+func (to *connection) transport() *signing.Transport {
+	return &signing.Transport{
+		BaseURL:   to.url,
+		ClientKey: to.key,
+		Secret:    to.secret,
+		Version:   map[string]int{"1": 1, "2": 2}[to.version],
+		Account:   to.account,
+		Header:    to.header,
 	}
 }
 

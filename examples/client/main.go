@@ -35,9 +35,10 @@ const help = `client sends signed requests to a multi-tenant platform, and check
 To send or sign, it needs to know the server and a credential. Each is taken
 from the first of these that has it:
 
-    flags              -url -key -secret -account -header-prefix
+    flags              -url -key -secret -account -header-prefix -signature
     the environment    TENANTKIT_URL, TENANTKIT_KEY, TENANTKIT_SECRET,
-                       TENANTKIT_ACCOUNT, TENANTKIT_HEADER_PREFIX
+                       TENANTKIT_ACCOUNT, TENANTKIT_HEADER_PREFIX,
+                       TENANTKIT_SIGNATURE
     a demo file        -demo-json FILE or TENANTKIT_DEMO_JSON: what the
                        reference server writes with its flag of that name
 

@@ -46,10 +46,11 @@ client list -all -paths c_text -rest c_messages /c_conversations/ID`,
 		purpose:   "Prints the headers that make a request a signed one, for another program to send.",
 		arguments: "[flags] METHOD PATH",
 		more: `They are valid once, and only within the server's tolerance: usually five
-minutes. The query and the body are not part of the signature.
+minutes. Version 1 covers neither the query nor the body; -signature 2 covers
+both, and the host and the account too.
 `,
 		examples: `client sign -curl GET /schemas
-client sign -curl -data '{"c_text":"hello"}' POST /c_messages`,
+client sign -curl -signature 2 -data '{"c_text":"hello"}' POST /c_messages`,
 	},
 	"mint": {
 		purpose:   "Asks the server for a token that acts as an account, and prints it.",

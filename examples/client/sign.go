@@ -2,32 +2,29 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
+	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tenantkit/tenantkit/signing"
 )
 
 // sign prints the headers that sign a request, for another program to send. They
 // are valid once, and only within the server's tolerance.
-func (c cli) sign(_ context.Context, args []string) error {
+func (c cli) sign(ctx context.Context, args []string) error {
 	var to connection
 	flags := c.flags("sign", &to)
 	curl := flags.Bool("curl", false, "print a curl command")
-	data := flags.String("data", "", "`JSON` for the curl command to send")
+	data := flags.String("data", "", "`JSON` to send, which version 2 signs and the curl command has")
 	if err := c.parse(flags, args, 2, &to); err != nil {
 		return err
 	}
-	r, err := http.NewRequest(strings.ToUpper(flags.Arg(0)), to.at(flags.Arg(1)), nil)
+	r, err := http.NewRequestWithContext(ctx, strings.ToUpper(flags.Arg(0)), to.at(flags.Arg(1)), bodyOf(*data))
 	if err != nil {
 		return err
 	}
-	headers, err := to.signed(r, time.Now())
+	headers, err := to.signed(r)
 	if err != nil {
 		return err
 	}
@@ -39,28 +36,40 @@ func (c cli) sign(_ context.Context, args []string) error {
 	return err
 }
 
-// signed returns the headers that sign a request, in the form "Name: value".
-func (to *connection) signed(r *http.Request, at time.Time) ([]string, error) {
-	base, err := url.Parse(to.url)
-	if err != nil {
-		return nil, err
+// bodyOf returns no reader for no data: version 2 signs a digest of each body.
+func bodyOf(data string) io.Reader {
+	if data == "" {
+		return nil
 	}
-	command, err := signing.Command(r, base.EscapedPath())
-	if err != nil {
+	return strings.NewReader(data)
+}
+
+// signed returns the headers that sign a request, in the form "Name: value".
+func (to *connection) signed(r *http.Request) (headers []string, err error) {
+	var sent kept
+	transport := to.transport()
+	transport.Base = &sent
+	if _, err := transport.RoundTrip(r); err != nil {
 		return nil, err
 	}
 	names := signing.HeadersFor(to.header)
-	timestamp := strconv.FormatInt(at.UnixMilli(), 10)
-	headers := []string{
-		names.ClientKey + ": " + to.key,
-		names.Timestamp + ": " + timestamp,
-		names.Nonce + ": " + rand.Text()[:16],
-		names.Signature + ": " + signing.Sign(to.key, to.secret, command, r.Method, timestamp),
-	}
-	if to.account != "" {
-		headers = append(headers, names.Account+": "+to.account)
+	for _, name := range []string{
+		names.ClientKey, names.Timestamp, names.Nonce, names.Signature, names.Account,
+		"Content-Digest", "Signature-Input", "Signature",
+	} {
+		if value := sent.header.Get(name); value != "" {
+			headers = append(headers, name+": "+value)
+		}
 	}
 	return headers, nil
+}
+
+// kept is an http.RoundTripper that keeps the headers of a request, and sends nothing.
+type kept struct{ header http.Header }
+
+func (k *kept) RoundTrip(r *http.Request) (*http.Response, error) {
+	k.header = r.Header
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
 }
 
 // curlLine returns a curl command for a POSIX shell. With -g, curl does not read
@@ -74,7 +83,7 @@ func curlLine(r *http.Request, headers []string, data string) string {
 		line += " -H " + quoted(header)
 	}
 	if data != "" {
-		line += " -H 'Content-Type: application/json' --data " + quoted(data)
+		line += " -H 'Content-Type: application/json' --data-raw " + quoted(data)
 	}
 	return line + " " + quoted(r.URL.String())
 }

@@ -48,7 +48,7 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 		return nil, err
 	}
 	l := &load{o: o, turns: o.mix.turns(), to: to, began: time.Now()}
-	l.signed = client(&signing.Transport{BaseURL: o.urls[0], ClientKey: o.key, Secret: o.secret, Header: o.header, Base: to})
+	l.signed = client(&signing.Transport{BaseURL: o.urls[0], ClientKey: o.key, Secret: o.secret, Version: o.version, Header: o.header, Base: to})
 	l.bearer = client(&token.Transport{BaseURL: o.urls[0], Source: o.token, Base: to})
 	if o.mix[session] > 0 {
 		if err := l.logIn(ctx); err != nil {

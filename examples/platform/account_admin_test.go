@@ -95,7 +95,7 @@ func TestDeployments(t *testing.T) {
 	s := start(t)
 	one := s.mint(t, "", fmt.Sprintf(`{"sub":%q,"scope":["deployment.execute.count_apps"]}`, s.AccountID))["token"].(string)
 	other := s.mint(t, "", fmt.Sprintf(`{"sub":%q,"scope":["deployment.execute.another"]}`, s.AccountID))["token"].(string)
-	want := value{"object": "result", "data": value{"apps": float64(2)}}
+	want := value{"object": "result", "data": value{"apps": float64(3)}}
 	if diff := cmp.Diff(want, s.bearing(t, one, "POST", "/deployments/count_apps/execute", "").ok(t)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

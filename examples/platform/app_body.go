@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -11,6 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/signing"
 )
 
 // appBody is the form of an app and its signing key (section 5.3 of the interface).
@@ -23,6 +26,8 @@ var appBody = envelope.Form{
 	{Path: "credential.notBefore", Kind: readInstant, Null: true},
 	{Path: "credential.notAfter", Kind: readInstant, Null: true},
 	{Path: "credential.networks", Kind: envelope.Strings, Null: true},
+	{Path: "credential.minVersion", Kind: envelope.Integer, Null: true},
+	{Path: "credential.publicKey", Kind: envelope.String},
 }
 
 // appPatch is appBody with the fields that a new app does not have. disabled must
@@ -37,8 +42,9 @@ const (
 // appChanges is a valid body of an app. What it does not name stays as it is. null
 // removes a restriction.
 type appChanges struct {
-	values   map[string]any
-	networks []netip.Prefix
+	values    map[string]any
+	networks  []netip.Prefix
+	publicKey ed25519.PublicKey // nil if the body has none
 }
 
 // readApp reads and checks a body. current is the credential that it changes, nil
@@ -57,6 +63,8 @@ func readApp(r *http.Request, current *signature.Credential) (*appChanges, error
 	c.checkName(isNew, &wrong)
 	c.readNetworks(&wrong)
 	c.checkTimes(&wrong)
+	c.readPublicKey(&wrong)
+	c.checkVersion(current, &wrong)
 	if err := c.checkAccounts(r, current, &wrong); err != nil {
 		return nil, err
 	}
@@ -97,6 +105,45 @@ func (c *appChanges) readNetworks(wrong *invalid) {
 		}
 		c.networks = append(c.networks, network)
 	}
+}
+
+// readPublicKey reads an Ed25519 public key. It refuses what signing refuses, such as
+// a key of small order, and a second spelling of a key.
+func (c *appChanges) readPublicKey(wrong *invalid) {
+	const path = "credential.publicKey"
+	text, given := c.values[path].(string)
+	if !given {
+		return
+	}
+	key, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err == nil {
+		_, err = signing.NewPublicKey("any", key)
+	}
+	if err != nil || len(text) != base64.RawURLEncoding.EncodedLen(len(key)) { // the decoder ignores line ends
+		wrong.add(path, "must be an Ed25519 public key: 43 characters of base64url")
+		return
+	}
+	c.publicKey = key
+}
+
+// checkVersion refuses version 1 for a public key, because only version 2 has
+// signatures of such keys.
+func (c *appChanges) checkVersion(current *signature.Credential, wrong *invalid) {
+	version, given := c.values["credential.minVersion"].(int64)
+	switch {
+	case given && version != 1 && version != 2:
+		wrong.add("credential.minVersion", "must be 1 or 2, or null for 1")
+	case given && version == 1 && (c.publicKey != nil || publicKey(current) != nil):
+		wrong.add("credential.minVersion", "must be 2 for a public key")
+	}
+}
+
+// publicKey returns the public key of a credential, nil if it has secrets.
+func publicKey(c *signature.Credential) ed25519.PublicKey {
+	if c.Key == nil || len(c.Key.PublicKeys()) == 0 {
+		return nil
+	}
+	return c.Key.PublicKeys()[0]
 }
 
 // checkTimes compares the times of the body only. If one of them passes an earlier
@@ -171,5 +218,14 @@ func (c *appChanges) restrict(to *signature.Credential) {
 	setIfGiven(&to.NotAfter, c.values, "credential.notAfter")
 	if _, given := c.values["credential.networks"]; given {
 		to.Networks = c.networks
+	}
+	if version, given := c.values["credential.minVersion"]; given {
+		to.MinVersion = 1
+		if version == int64(2) {
+			to.MinVersion = 2
+		}
+	}
+	if c.publicKey != nil || publicKey(to) != nil {
+		to.MinVersion = 2
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"hash/maphash"
 	"net/http"
 	"net/netip"
@@ -74,7 +75,10 @@ type credentialReply struct {
 	NotBefore *string        `json:"notBefore"`
 	NotAfter  *string        `json:"notAfter"`
 	Networks  []netip.Prefix `json:"networks"`
-	Secrets   int            `json:"secrets"` // the number of secrets that verify
+
+	MinVersion int     `json:"minVersion"`
+	PublicKey  *string `json:"publicKey"` // null: it has secrets
+	Secrets    int     `json:"secrets"`   // the number of secrets that verify
 }
 
 func replyOfCredential(c *signature.Credential) *credentialReply {
@@ -85,7 +89,10 @@ func replyOfCredential(c *signature.Credential) *credentialReply {
 		NotBefore: orNull(date(c.NotBefore)),
 		NotAfter:  orNull(date(c.NotAfter)),
 		Networks:  c.Networks,
-		Secrets:   c.Key.Secrets(),
+
+		MinVersion: max(1, c.MinVersion),
+		PublicKey:  orNull(base64.RawURLEncoding.EncodeToString(publicKey(c))),
+		Secrets:    c.Key.Secrets(),
 	}
 }
 
@@ -127,7 +134,13 @@ func (h apps) create(r *http.Request) (appReply, error) {
 	if err := mayGive(r.Context(), clientKey, nil, credential); err != nil {
 		return appReply{}, inFields(err, credentialFields)
 	}
-	if err := h.credentials.Put(r.Context(), org, clientKey, secret, credential); err != nil {
+	if changes.publicKey != nil {
+		secret = "" // the server keeps none
+		err = h.credentials.PutPublicKey(r.Context(), org, clientKey, credential, changes.publicKey)
+	} else {
+		err = h.credentials.Put(r.Context(), org, clientKey, secret, credential)
+	}
+	if err != nil {
 		return appReply{}, storeFailed(err)
 	}
 	a := &app{App: auth.App{ClientKey: clientKey, Org: org}}
@@ -231,9 +244,15 @@ func (h apps) rotate(r *http.Request) (envelope.Result[secretReply], error) {
 	}
 	var secret signing.Secret
 	_, err = h.change(r, func(ctx context.Context, a *app) error {
-		err := h.mayActAs(ctx, a)
+		current, err := h.credentials.Credential(ctx, a.ClientKey)
 		if err != nil {
+			return storeFailed(err)
+		}
+		if err := mayGive(ctx, a.ClientKey, nil, *current); err != nil {
 			return err
+		}
+		if publicKey(current) != nil {
+			return &auth.Error{Detail: auth.DetailConflict, Reason: "the app has a public key: change that"}
 		}
 		secret, err = h.credentials.Rotate(ctx, a.Org, a.ClientKey, grace)
 		return storeFailed(err)
@@ -276,6 +295,9 @@ func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 	if !changes.restricts() {
 		return nil
 	}
+	if changes.publicKey != nil {
+		return h.replaceKey(ctx, a, changes)
+	}
 	var refused error
 	err := h.credentials.Restrict(ctx, a.Org, a.ClientKey, func(c *signature.Credential) error {
 		before := new(*c)
@@ -289,6 +311,21 @@ func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 	return storeFailed(err)
 }
 
+// replaceKey gives an app a public key in place of its secrets or its former public
+// key, which end at once. The caller can then sign as the app.
+func (h apps) replaceKey(ctx context.Context, a *app, changes *appChanges) error {
+	current, err := h.credentials.Credential(ctx, a.ClientKey)
+	if err != nil {
+		return storeFailed(err)
+	}
+	after := *current
+	changes.restrict(&after)
+	if err := mayGive(ctx, a.ClientKey, nil, after); err != nil {
+		return inFields(err, credentialFields)
+	}
+	return storeFailed(h.credentials.PutPublicKey(ctx, a.Org, a.ClientKey, after, changes.publicKey))
+}
+
 // mayEnable decides whether the caller may enable an app, if the changes do that.
 // All tokens of the app's key become valid again, whoever they are for.
 func mayEnable(ctx context.Context, a *app, changes *appChanges) error {
@@ -296,16 +333,6 @@ func mayEnable(ctx context.Context, a *app, changes *appChanges) error {
 		return nil
 	}
 	return mayMake(auth.From(ctx), auth.Everything("")) // no account: only administrators may make this
-}
-
-// mayActAs decides whether the caller may get a secret of an app, and so act as the
-// app.
-func (h apps) mayActAs(ctx context.Context, a *app) error {
-	current, err := h.credentials.Credential(ctx, a.ClientKey)
-	if err != nil {
-		return storeFailed(err)
-	}
-	return mayGive(ctx, a.ClientKey, nil, *current)
 }
 
 // mayGive decides whether the caller may give an app the credential after in place

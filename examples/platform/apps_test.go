@@ -46,7 +46,8 @@ func TestApps(t *testing.T) {
 		want := value{
 			"_id": app["_id"], "object": "app", "name": "Acting", "disabled": false, "exposeKeys": false, "kid": "",
 			"credential": value{
-				"account": s.AccountID, "accounts": []any{}, "scope": nil, "networks": nil, "notBefore": nil, "notAfter": nil, "secrets": 1.0,
+				"account": s.AccountID, "accounts": []any{}, "scope": nil, "networks": nil, "notBefore": nil, "notAfter": nil,
+				"minVersion": 1.0, "publicKey": nil, "secrets": 1.0,
 			},
 		}
 		if diff := cmp.Diff(want, app); diff != "" {
@@ -75,10 +76,10 @@ func TestApps(t *testing.T) {
 	})
 	t.Run("a list of the org's own", func(t *testing.T) {
 		names := make(map[any]any)
-		for _, item := range items(t, s.as(t, "", "GET", "/apps?limit=2", "").ok(t), false) {
+		for _, item := range items(t, s.as(t, "", "GET", "/apps?limit=3", "").ok(t), false) {
 			names[item.(value)["_id"]] = item.(value)["name"]
 		}
-		if diff := cmp.Diff(map[any]any{s.ClientKey: "Integration", s.NarrowClientKey: "Partner, reads messages"}, names); diff != "" {
+		if diff := cmp.Diff(map[any]any{s.ClientKey: "Integration", s.NarrowClientKey: "Partner, reads messages", s.V2ClientKey: "Partner, signs bodies"}, names); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -109,14 +110,21 @@ func TestApps(t *testing.T) {
 			`{"name":"x","secret":"s"}`:    "secret",
 			`{"name":"x","disabled":true}`: "disabled",
 			`{"name":"x","exposeKeys":1}`:  "exposeKeys",
-			`{"name":"x","credential":{"account":"nobody"}}`:                           "credential.account",
-			`{"name":"x","credential":{"accounts":["` + s.OtherAccountID + `"]}}`:      "credential.accounts",
-			`{"name":"x","credential":{"networks":["192.0.2.1/24"]}}`:                  "credential.networks",
-			`{"name":"x","credential":{"networks":[]}}`:                                "credential.networks",
-			`{"name":"x","credential":{"networks":["anywhere"]}}`:                      "credential.networks",
-			`{"name":"x","credential":{"notBefore":"tomorrow"}}`:                       "credential.notBefore",
-			`{"name":"x","credential":{"notBefore":2000000001,"notAfter":2000000000}}`: "credential.notAfter",
-			`{"name":"x","credential":{"key":"k"}}`:                                    "credential.key",
+			`{"name":"x","credential":{"account":"nobody"}}`:                              "credential.account",
+			`{"name":"x","credential":{"accounts":["` + s.OtherAccountID + `"]}}`:         "credential.accounts",
+			`{"name":"x","credential":{"networks":["192.0.2.1/24"]}}`:                     "credential.networks",
+			`{"name":"x","credential":{"networks":[]}}`:                                   "credential.networks",
+			`{"name":"x","credential":{"networks":["anywhere"]}}`:                         "credential.networks",
+			`{"name":"x","credential":{"notBefore":"tomorrow"}}`:                          "credential.notBefore",
+			`{"name":"x","credential":{"notBefore":2000000001,"notAfter":2000000000}}`:    "credential.notAfter",
+			`{"name":"x","credential":{"key":"k"}}`:                                       "credential.key",
+			`{"name":"x","credential":{"minVersion":3}}`:                                  "credential.minVersion",
+			`{"name":"x","credential":{"minVersion":0}}`:                                  "credential.minVersion",
+			`{"name":"x","credential":{"publicKey":null}}`:                                "credential.publicKey",
+			`{"name":"x","credential":{"publicKey":"k"}}`:                                 "credential.publicKey",
+			`{"name":"x","credential":{"publicKey":"` + strings.Repeat("A", 43) + `"}}`:   "credential.publicKey", // small order
+			`{"name":"x","credential":{"publicKey":"` + aPublicKey + `","minVersion":1}}`: "credential.minVersion",
+			`{"name":"x","credential":{"publicKey":"` + aPublicKey + `\n"}}`:              "credential.publicKey",
 		} {
 			fault := s.refused(t, s.as(t, "", "POST", "/apps", body), 400, "invalidArgument.body")
 			if children(fault)[path] == "" {

@@ -121,7 +121,14 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 	if err := p.seedReader(ctx, d.rita); err != nil {
 		return nil, err
 	}
-	if f.NarrowClientKey, err = p.partner(ctx, d.mia.ID); err != nil {
+	f.NarrowClientKey, err = p.partner(ctx, "Partner, reads messages", signature.Credential{
+		Account: d.mia.ID, Scope: []string{"object.read." + messages.Object},
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.V2ClientKey, err = p.partner(ctx, "Partner, signs bodies", signature.Credential{Account: d.mia.ID, MinVersion: 2})
+	if err != nil {
 		return nil, err
 	}
 	for _, to := range []struct {
@@ -138,7 +145,7 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 	for _, to := range []struct {
 		secret         *string
 		org, clientKey string
-	}{{&f.ClientSecret, f.Org, f.ClientKey}, {&f.OtherClientSecret, f.OtherOrg, f.OtherClientKey}, {&f.NarrowClientSecret, f.Org, f.NarrowClientKey}} {
+	}{{&f.ClientSecret, f.Org, f.ClientKey}, {&f.OtherClientSecret, f.OtherOrg, f.OtherClientKey}, {&f.NarrowClientSecret, f.Org, f.NarrowClientKey}, {&f.V2ClientSecret, f.Org, f.V2ClientKey}} {
 		secret, err := p.stores.credentials.Rotate(ctx, to.org, to.clientKey, rotationGrace)
 		if err != nil {
 			return nil, err
@@ -148,10 +155,9 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 	return f, p.seedTokens(ctx, f)
 }
 
-// partner returns the client key of an app of acme that acts as an account and may
-// only read messages. It makes the app if there is none.
-func (p *platform) partner(ctx context.Context, account string) (clientKey string, err error) {
-	const name = "Partner, reads messages"
+// partner returns the client key of an app of acme with a name and a credential. It
+// makes the app if there is none.
+func (p *platform) partner(ctx context.Context, name string, c signature.Credential) (clientKey string, err error) {
 	all, err := p.store.listApps(ctx, acme)
 	for _, a := range all {
 		if a.Name == name {
@@ -161,9 +167,7 @@ func (p *platform) partner(ctx context.Context, account string) (clientKey strin
 	if err != nil {
 		return "", err
 	}
-	clientKey, _, err = p.stores.credentials.Create(ctx, acme, signature.Credential{
-		Account: account, Scope: []string{"object.read." + messages.Object},
-	})
+	clientKey, _, err = p.stores.credentials.Create(ctx, acme, c)
 	if err != nil {
 		return "", err
 	}

@@ -21,6 +21,8 @@ type facts struct {
 	AdminAccountID     string `json:"admin_account_id"`
 	NarrowClientKey    string `json:"narrow_client_key"` // its scope is object.read.c_message
 	NarrowClientSecret string `json:"narrow_client_secret"`
+	V2ClientKey        string `json:"v2_client_key"` // it must sign by version 2
+	V2ClientSecret     string `json:"v2_client_secret"`
 	AdminEmail         string `json:"admin_email"`
 	AdminPassword      string `json:"admin_password"`
 	ReaderAccountID    string `json:"reader_account_id"` // its role has the scope object.read.c_message

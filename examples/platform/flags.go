@@ -76,6 +76,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session is over this long after login")
 	flags.BoolVar(&o.session.SecondFactor, "require-second-factor", false, "demo org: accounts must have a second factor")
 	flags.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is refused with 503")
+	versions := flags.String("signature-versions", "1,2", "`versions` of signatures to accept: 1, 2 or both; version 2 covers query and body too")
 	header := flags.String("client-addr-header", "", "`name` of the header in which a trusted proxy says where a request comes from, such as X-Forwarded-For")
 	networks := flags.String("trusted-proxies", "", "`networks` of the proxies that set -client-addr-header, with commas between them")
 	flags.BoolVar(&o.plaintextDB, "unsafe-plaintext-database", false, "talk to a PostgreSQL on another host without TLS, or without verifying its certificate")
@@ -95,12 +96,28 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	})
 	var err error
 	if o.proxies, err = newProxies(*header, *networks); err == nil {
+		o.policy.Version, err = signatureVersion(*versions)
+	}
+	if err == nil {
 		err = o.validate(flags.Args())
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "platform:", err)
 	}
 	return o, err
+}
+
+// signatureVersion returns the Policy.Version for a list of versions.
+func signatureVersion(versions string) (int, error) {
+	switch versions {
+	case "1,2":
+		return 0, nil
+	case "1":
+		return 1, nil
+	case "2":
+		return 2, nil
+	}
+	return 0, errors.New("-signature-versions is 1, 2 or 1,2")
 }
 
 // The beginnings of -db. Any other address is of PostgreSQL.

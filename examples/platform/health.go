@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/tenantkit/tenantkit/signing"
 )
 
 // healthz answers that the process runs.
@@ -138,4 +140,22 @@ func (s *stores) takesWrites(ctx context.Context) error {
 		return nil
 	}
 	return s.redis.Set(ctx, "platform:readiness", "", 10*time.Second).Err()
+}
+
+// secondsFrom returns a check that waits for the next full second after the stores
+// were opened. Version 2 of signatures counts whole seconds. What was signed in the
+// second in which a new store of replays began is stale.
+func secondsFrom(opened time.Time, policy signing.Policy) func(context.Context) error {
+	begins := opened.Truncate(time.Second).Add(time.Second)
+	if policy.Version == 1 {
+		begins = opened
+	}
+	return func(ctx context.Context) error {
+		select {
+		case <-time.After(time.Until(begins)):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

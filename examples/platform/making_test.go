@@ -430,7 +430,8 @@ func TestNullUnsets(t *testing.T) {
 	t.Run("by one that is bound by nothing", func(t *testing.T) {
 		s.as(t, "", "PATCH", one, `{"exposeKeys":true}`).ok(t)
 		got := s.as(t, "", "PATCH", one, `{"exposeKeys":null,"credential":{"notBefore":null,"notAfter":null,"networks":null,"scope":null,"accounts":null}}`).ok(t)
-		want := value{"account": s.AdminAccountID, "accounts": []any{}, "scope": nil, "notBefore": nil, "notAfter": nil, "networks": nil, "secrets": 1.0}
+		want := value{"account": s.AdminAccountID, "accounts": []any{}, "scope": nil, "notBefore": nil, "notAfter": nil, "networks": nil,
+			"minVersion": 1.0, "publicKey": nil, "secrets": 1.0}
 		if diff := cmp.Diff(want, got["credential"]); diff != "" || got["exposeKeys"] != false {
 			t.Errorf("exposeKeys %v (-want +got):\n%s", got["exposeKeys"], diff)
 		}

@@ -44,7 +44,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
 	}
-	p.ready = newReadiness(store.takesWrites, p.stores.takesWrites)
+	p.ready = newReadiness(store.takesWrites, p.stores.takesWrites, secondsFrom(time.Now(), o.policy))
 	p.keys = newKeyPairs(p.stores.keys)
 	p.tokens = newTokens(p.store, p.keys, p.stores.ledger)
 	p.sessions = &session.Manager{

@@ -48,8 +48,8 @@ fail() {
 	exit 1
 }
 
-# install_module NAME@VERSION... installs Node packages where scripts in $scratch find them. It runs no
-# install script of the packages. A package in npm's cache needs no network.
-install_module() {
+# install_modules NAME@VERSION... installs Node packages where scripts in $scratch find them, and
+# removes others. It runs no install script of the packages. A package in npm's cache needs no network.
+install_modules() {
 	npm install --prefix "$scratch" --no-save --no-package-lock --no-audit --no-fund --ignore-scripts --fetch-retries=5 --prefer-offline "$@"
 }
