@@ -3,7 +3,7 @@
 import { acting, site } from './console_api.js';
 import { duration } from './console_claims.js';
 import { byID, element, fill, onClick, onCopy, onSubmit } from './console_page.js';
-import { commandOf, curlOf, newNonce, sign } from './console_signature.js';
+import { curlOf, sign } from './console_signature.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
 
@@ -18,14 +18,8 @@ async function prepare(form, timestamp) {
   const method = form.get('method');
   const body = method === 'GET' ? '' : form.get('body').trim();
   const [clientKey, secret] = [form.get('key').trim(), form.get('secret').trim()];
-  const signed = await sign({ clientKey, secret, method, command: commandOf(url, mount), timestamp });
-  const headers = {
-    [`${prefix}Client-Key`]: clientKey,
-    [`${prefix}Client-Timestamp`]: String(timestamp),
-    [`${prefix}Client-Nonce`]: newNonce(),
-    [`${prefix}Client-Signature`]: signed.signature,
-    ...(body && { 'Content-Type': 'application/json' }),
-  };
+  const signed = await sign(form.get('version'), { prefix, mount, clientKey, secret, method, url, body, timestamp });
+  const headers = { ...signed.headers, ...(body && { 'Content-Type': 'application/json' }) };
   return { ...signed, clientKey, timestamp, method, url, headers, body, serverTime: `${prefix}Server-Time` };
 }
 
@@ -50,7 +44,7 @@ async function shown(form, timestamp) {
 
 function show(request) {
   fill(byID('lab-parts'), [
-    ['Message', element('code', {}, request.message)],
+    ['Message', element('code', { className: 'wraps' }, request.message)],
     ['Key', element('code', {}, keyShown(request))],
     ['HMAC-SHA256', element('code', { id: 'lab-signature' }, request.signature)],
   ]);
@@ -78,10 +72,11 @@ async function deliver(request) {
   });
   const text = await reply.text();
   const serverTime = reply.headers.get(request.serverTime);
-  showReply(request, { status: reply.status, text, serverTime, again });
+  const challenge = reply.headers.get('WWW-Authenticate') ?? '';
+  showReply(request, { status: reply.status, text, serverTime, challenge, again });
 }
 
-function showReply(request, { status, text, serverTime, again }) {
+function showReply(request, { status, text, serverTime, challenge, again }) {
   const value = JSON.parse(text);
   const accepted = value.object !== 'fault';
   const facts = element('dl');
@@ -92,7 +87,7 @@ function showReply(request, { status, text, serverTime, again }) {
   ]);
   byID('lab-reply').replaceChildren(
     element('p', { className: accepted ? 'verdict' : 'verdict no' },
-      element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', sentence(value, request.timestamp - serverTime, again)),
+      element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', sentence(value, request.timestamp - serverTime, challenge, again)),
     facts,
     element('pre', { className: 'wraps', tabIndex: 0, ariaLabel: 'The reply' }, JSON.stringify(value, null, 2)));
 }
@@ -100,9 +95,12 @@ function showReply(request, { status, text, serverTime, again }) {
 const timeShown = (milliseconds) => `${milliseconds} (${new Date(Number(milliseconds)).toLocaleTimeString()})`;
 
 // sentence says in one sentence what has happened.
-function sentence(value, ahead, again) {
+function sentence(value, ahead, challenge, again) {
   if (value.object !== 'fault') {
     return 'The server computed the same signature, and had not seen the nonce before.';
+  }
+  if (challenge.includes('error="version"')) {
+    return 'The signature is right, but this client key or this server takes another version of signatures.';
   }
   switch (value.errCode.split('.').at(-1)) {
     case 'replayedRequest':

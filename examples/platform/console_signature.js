@@ -4,7 +4,7 @@ const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 // newNonce returns 16 letters and digits. It drops a byte that would make the first
 // letters more frequent.
-export function newNonce() {
+function newNonce() {
   let nonce = '';
   while (nonce.length < 16) {
     const [byte] = crypto.getRandomValues(new Uint8Array(1));
@@ -15,24 +15,68 @@ export function newNonce() {
 
 // commandOf returns the signed part of a path. It has no mount, no query and no
 // slash at the end, and is escaped as the browser will send it.
-export function commandOf(url, mount) {
+function commandOf(url, mount) {
   if (url.origin !== location.origin || !`${url.pathname}/`.startsWith(`${mount}/`)) {
     throw new Error(`The path leads out of ${mount}.`);
   }
   return url.pathname.slice(mount.length).replace(/\/$/, '') || '/';
 }
 
-// sign returns the message, its key and the signature.
-export async function sign({ clientKey, secret, method, command, timestamp }) {
+const bytes = (text) => new TextEncoder().encode(text);
+const base64 = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)));
+const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+async function hmac(key, message) {
+  const imported = await crypto.subtle.importKey('raw', bytes(key), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  return crypto.subtle.sign('HMAC', imported, bytes(message));
+}
+
+// sign signs a request by one of the versions. It returns the message, its key, the
+// signature and the headers.
+export async function sign(version, request) {
   if (!crypto.subtle) {
     throw new Error('A browser computes signatures on https and on this machine only.');
   }
-  const bytes = (text) => new TextEncoder().encode(text);
-  const message = `${command};${method};${timestamp}`;
+  return version === '2' ? signSecond(request) : signFirst(request);
+}
+
+async function signFirst({ prefix, mount, clientKey, secret, method, url, timestamp }) {
+  const message = `${commandOf(url, mount)};${method};${timestamp}`;
   const key = clientKey + secret;
-  const hmac = await crypto.subtle.importKey('raw', bytes(key), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
-  const mac = new Uint8Array(await crypto.subtle.sign('HMAC', hmac, bytes(message)));
-  return { message, key, signature: [...mac].map((byte) => byte.toString(16).padStart(2, '0')).join('') };
+  const signature = hex(await hmac(key, message));
+  return {
+    message, key, signature,
+    headers: {
+      [`${prefix}Client-Key`]: clientKey,
+      [`${prefix}Client-Timestamp`]: String(timestamp),
+      [`${prefix}Client-Nonce`]: newNonce(),
+      [`${prefix}Client-Signature`]: signature,
+    },
+  };
+}
+
+// signSecond makes an HTTP Message Signature (RFC 9421) with a Content-Digest (RFC
+// 9530) if there is a body.
+async function signSecond({ prefix, mount, clientKey, secret, method, url, body, timestamp }) {
+  commandOf(url, mount); // it throws if the path leads out
+  const digest = body && `sha-256=:${base64(await crypto.subtle.digest('SHA-256', bytes(body)))}:`;
+  const components = [
+    ['@method', method], ['@authority', url.host], ['@path', url.pathname], ['@query', url.search || '?'],
+    ...(body ? [['content-digest', digest]] : []),
+  ];
+  const input = `(${components.map(([name]) => `"${name}"`).join(' ')});created=${Math.floor(timestamp / 1000)}` +
+    `;nonce="${newNonce()}";keyid="${clientKey}";alg="hmac-sha256";tag="${prefix.toLowerCase()}v2"`;
+  const message = [...components, ['@signature-params', input]].map(([name, value]) => `"${name}": ${value}`).join('\n');
+  const key = clientKey + secret;
+  const signature = base64(await hmac(key, message));
+  return {
+    message, key, signature,
+    headers: {
+      ...(body && { 'Content-Digest': digest }),
+      'Signature-Input': `sig=${input}`,
+      Signature: `sig=:${signature}:`,
+    },
+  };
 }
 
 // curlOf returns a command line for the same request, without a secret.

@@ -704,6 +704,38 @@ const sections = {
     await close();
   },
 
+  'the signature lab signs by version 2': async () => {
+    const { page, problems, close } = await open({ base: tried.base_url, path: '/#acme/lab' });
+    await page.getByLabel('Client key to sign with').fill(tried.v2_client_key);
+    await page.getByLabel('Client secret').fill(tried.v2_client_secret);
+    const verdict = page.locator('#lab-reply .verdict');
+    const send = page.getByRole('button', { name: 'Sign and send' });
+    await send.click();
+    await verdict.getByText('takes another version').waitFor();
+    await page.getByLabel('Version of the signature').selectOption('2');
+    await send.click();
+    await verdict.getByText('Accepted').waitFor();
+    await page.getByRole('button', { name: 'Send the same again' }).click();
+    await verdict.getByText('It is the same request once more.').waitFor();
+
+    await page.getByLabel('Method').selectOption('POST');
+    await page.getByLabel('Path, with its query').fill("/c_messages?x=a'b&y=é");
+    await page.getByText('A body', { exact: true }).click();
+    await page.getByLabel('JSON, which version 2 covers').fill('{"c_text":"é"}');
+    await send.click();
+    await verdict.getByText('Accepted').waitFor();
+    await shoot(page, 'lab-second');
+
+    // Compare with another implementation.
+    const message = await page.locator('#lab-parts code').first().textContent();
+    assert.match(message, /^"@method": POST\n"@authority": 127\.0\.0\.1:\d+\n"@path": \/acme\/v2\/c_messages\n"@query": \?x=a%27b&y=%C3%A9\n"content-digest": sha-256=:/);
+    const expected = createHmac('sha256', tried.v2_client_key + tried.v2_client_secret).update(message).digest('base64');
+    await page.locator('#lab-signature').getByText(expected).waitFor();
+    assert.ok((await page.locator('#lab-curl').textContent()).includes(`-H 'Signature: sig=:${expected}:'`));
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
   'the paging explorer fetches a page, and walks both ways': async () => {
     const { page, problems, close } = await openAsMia();
     await go(page, 'Paging');
