@@ -42,9 +42,8 @@ const challenged = (error) =>
 const challengedWith = (code) => (error) =>
   error instanceof oauth.WWWAuthenticateChallengeError && error.cause.some((one) => one.scheme === 'bearer' && one.parameters.error === code);
 
-// permanent mints a token with a jti by a signed request: OAuth has none.
-async function permanent(options) {
-  const command = `/apps/${facts.client_key}/tokens`;
+// admin sends a signed request of the demo's administrator, for what OAuth does not have.
+async function admin(command, body) {
   const at = String(Date.now());
   const mac = createHmac('sha256', facts.client_key + facts.client_secret).update(`${command};POST;${at}`);
   const reply = await fetch(issuer + command, {
@@ -56,11 +55,26 @@ async function permanent(options) {
       [`${prefix}Client-Timestamp`]: at,
       [`${prefix}Client-Nonce`]: randomBytes(8).toString('hex'),
     },
-    body: JSON.stringify({ sub: facts.admin_account_id, scope: [''], ...options }),
+    body: body && JSON.stringify(body),
   });
   const text = await reply.text();
   assert.equal(reply.status, 200, text);
-  return JSON.parse(text).data.token;
+  return JSON.parse(text);
+}
+
+// permanent mints a token with a jti.
+async function permanent(options) {
+  const body = { sub: facts.admin_account_id, scope: [''], ...options };
+  return (await admin(`/apps/${facts.client_key}/tokens`, body)).data.token;
+}
+
+// newSigner makes an app with a public key and without a secret.
+async function newSigner() {
+  const pair = await oauth.generateKeyPair('Ed25519', { extractable: true });
+  const publicKey = Buffer.from(await crypto.subtle.exportKey('raw', pair.publicKey)).toString('base64url');
+  const app = await admin('/apps', { name: 'signer', credential: { account: facts.account_id, publicKey, scope: ['object.read.c_message'] } });
+  await admin(`/apps/${app._id}/keypair`);
+  return { client_id: app._id, key: pair.privateKey };
 }
 
 const checks = {
@@ -125,6 +139,25 @@ const checks = {
     await assert.rejects(use(token, '/accounts/me'), challengedWith('invalid_token'));
     await revoke('no token');
     await assert.rejects(revoke((await grant()).access_token), refused('unsupported_token_type'));
+  },
+
+  'oauth4webapi and openid-client sign assertions': async () => {
+    const { key, ...signer } = await newSigner();
+    const { access_token, scope } = await grant({}, signer, oauth.PrivateKeyJwt({ key, kid: 'any' }));
+    assert.equal(scope, 'object.read.c_message');
+    assert.equal((await use(access_token, '/c_messages')).status, 200);
+    assert.equal((await introspect(access_token, signer, oauth.PrivateKeyJwt(key))).active, true);
+    const options = { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] };
+    const config = await openid.discovery(new URL(issuer), signer.client_id, undefined, openid.PrivateKeyJwt(key), options);
+    assert.equal((await openid.clientCredentialsGrant(config)).scope, 'object.read.c_message');
+    const old = { [oauth.modifyAssertion]: (_header, payload) => (payload.exp -= 600) };
+    const refusal = (error) => error.error === 'invalid_client' && error.status === 401;
+    await assert.rejects(grant({}, signer, oauth.PrivateKeyJwt(key, old)), refusal);
+    const array = { [oauth.modifyAssertion]: (_header, payload) => (payload.aud = [payload.aud]) };
+    await assert.rejects(grant({}, signer, oauth.PrivateKeyJwt(key, array)), refusal);
+    await assert.rejects(grant({}, signer, secret()), refused('unauthorized_client'));
+    const wrong = (await oauth.generateKeyPair('Ed25519')).privateKey;
+    await assert.rejects(grant({}, signer, oauth.PrivateKeyJwt(wrong)), refusal);
   },
 
   'openid-client gets, uses, inspects and revokes tokens': async () => {
