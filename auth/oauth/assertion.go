@@ -55,7 +55,7 @@ func (s *Server) byAssertion(ctx context.Context, r *http.Request, t *auth.Tenan
 		return auth.Principal{}, err
 	}
 	// Claimed last, so that a forged or refused assertion costs no storage.
-	return client, claimFault(s.Signature.Replays.Claim(ctx, a.use(now)))
+	return client, s.Signature.Claim(ctx, a.use(now))
 }
 
 // signer returns the Key whose public key verifies the assertion, or nil. If there is no public
@@ -173,19 +173,4 @@ func (a *assertion) use(now time.Time) signing.Use {
 		Seen:      now,
 		Keep:      time.Unix(a.expires, 0).Add(leeway), // the clocks of several servers differ
 	}
-}
-
-// claimFault returns the error for the client of one of signing.Replays.
-func claimFault(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, signing.ErrReplayed):
-		return invalidClient(err)
-	case errors.Is(err, signing.ErrStale):
-		return refuse(auth.DetailStaleSignature, codeClient, "the assertion is older than the server's memory: sign another", err)
-	case errors.Is(err, signing.ErrFull):
-		return &auth.Error{Detail: auth.DetailStoreFull, Err: err}
-	}
-	return auth.Unavailable(err)
 }

@@ -282,11 +282,7 @@ func TestRecordsOfAssertions(t *testing.T) {
 	w.signature.Replays = answers{context.DeadlineExceeded}
 	want(t, w.send(t, askBy(asserted(t, payload()))), 503, "temporarily_unavailable")
 	w.signature.Replays = signing.NewMemory(10)
-	a := w.send(t, askBy(asserted(t, payload("iat", time.Now().Unix()-60))))
-	want(t, a, 401, "invalid_client")
-	if !strings.Contains(a.text, "sign another") {
-		t.Errorf("got %s", a.text)
-	}
+	want(t, w.send(t, askBy(asserted(t, payload("iat", time.Now().Unix()-60)))), 401, "invalid_client")
 }
 
 func TestSecretOrAssertion(t *testing.T) {

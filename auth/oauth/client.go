@@ -48,9 +48,13 @@ func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, 
 		signs = k != nil && k.PublicKeys() != nil
 		return k.Holds(secret, now)
 	})
+	if signs {
+		// Its own org may know that it has a public key.
+		if _, err := t.App(ctx, clientKey); err == nil {
+			return auth.Principal{}, mustSign("the client has a public key and must sign an assertion")
+		}
+	}
 	switch {
-	case signs && isOf(ctx, t, clientKey):
-		return auth.Principal{}, mustSign("the client has a public key and must sign an assertion")
 	case err != nil:
 		return auth.Principal{}, err
 	case credential.MinVersion > 1:
@@ -58,12 +62,6 @@ func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, 
 		return auth.Principal{}, mustSign("the client may not send its secret")
 	}
 	return client, nil
-}
-
-// isOf reports whether a client is one of the tenant. Its org may know that it has a public key.
-func isOf(ctx context.Context, t *auth.Tenant, clientKey string) bool {
-	_, err := t.App(ctx, clientKey)
-	return err == nil
 }
 
 func mustSign(description string) error {

@@ -77,5 +77,5 @@ func ExampleMetadata() {
 	reply := httptest.NewRecorder()
 	site.ServeHTTP(reply, httptest.NewRequest("GET", "/.well-known/oauth-protected-resource/acme/v2", nil))
 	fmt.Println(reply.Code, reply.Body)
-	// Output: 200 {"resource":"https://api.example.com/acme/v2","authorization_servers":["https://api.example.com/acme/v2"],"bearer_methods_supported":["header"]}
+	// Output: 200 {"authorization_servers":["https://api.example.com/acme/v2"],"bearer_methods_supported":["header"],"resource":"https://api.example.com/acme/v2"}
 }

@@ -16,53 +16,29 @@ const (
 	resourceDocument = "oauth-protected-resource"   // RFC 9728
 )
 
-// serverMetadata is the document of RFC 8414, section 2.
-type serverMetadata struct {
-	Issuer         string   `json:"issuer"`
-	Token          string   `json:"token_endpoint"`
-	Introspection  string   `json:"introspection_endpoint"`
-	Revocation     string   `json:"revocation_endpoint"`
-	Keys           string   `json:"jwks_uri"`
-	Grants         []string `json:"grant_types_supported"`
-	Responses      []string `json:"response_types_supported"` // required, and none
-	TokenAuth      []string `json:"token_endpoint_auth_methods_supported"`
-	IntrospectAuth []string `json:"introspection_endpoint_auth_methods_supported"`
-	RevokeAuth     []string `json:"revocation_endpoint_auth_methods_supported"`
-
-	TokenAlgorithms      []string `json:"token_endpoint_auth_signing_alg_values_supported"`
-	IntrospectAlgorithms []string `json:"introspection_endpoint_auth_signing_alg_values_supported"`
-	RevokeAlgorithms     []string `json:"revocation_endpoint_auth_signing_alg_values_supported"`
-}
-
-// resourceMetadata is the document of RFC 9728, section 2.
-type resourceMetadata struct {
-	Resource string   `json:"resource"`
-	Servers  []string `json:"authorization_servers"`
-	Methods  []string `json:"bearer_methods_supported"`
-}
-
-func serverMetadataOf(issuer string) any {
-	methods := []string{"client_secret_basic", "private_key_jwt"}
-	return serverMetadata{
-		Issuer:         issuer,
-		Token:          issuer + tokenPath,
-		Introspection:  issuer + introspectPath,
-		Revocation:     issuer + revokePath,
-		Keys:           issuer + "/auth/certs/jwk",
-		Grants:         []string{"client_credentials"},
-		Responses:      []string{},
-		TokenAuth:      methods,
-		IntrospectAuth: methods,
-		RevokeAuth:     methods,
-
-		TokenAlgorithms:      algorithms,
-		IntrospectAlgorithms: algorithms,
-		RevokeAlgorithms:     algorithms,
+// serverMetadata returns the document of RFC 8414, section 2.
+func serverMetadata(issuer string) any {
+	m := map[string]any{
+		"issuer":                   issuer,
+		"jwks_uri":                 issuer + "/auth/certs/jwk",
+		"grant_types_supported":    []string{"client_credentials"},
+		"response_types_supported": []string{}, // required, and there are none
 	}
+	for name, path := range map[string]string{"token": tokenPath, "introspection": introspectPath, "revocation": revokePath} {
+		m[name+"_endpoint"] = issuer + path
+		m[name+"_endpoint_auth_methods_supported"] = []string{"client_secret_basic", "private_key_jwt"}
+		m[name+"_endpoint_auth_signing_alg_values_supported"] = algorithms
+	}
+	return m
 }
 
-func resourceMetadataOf(issuer string) any {
-	return resourceMetadata{Resource: issuer, Servers: []string{issuer}, Methods: []string{"header"}}
+// resourceMetadata returns the document of RFC 9728, section 2.
+func resourceMetadata(issuer string) any {
+	return map[string]any{
+		"resource":                 issuer,
+		"authorization_servers":    []string{issuer},
+		"bearer_methods_supported": []string{"header"},
+	}
 }
 
 // Metadata serves the documents about the tenants of a Guard. Put it beside the Guard's Mux, at
@@ -73,8 +49,8 @@ func resourceMetadataOf(issuer string) any {
 //
 // The jwks_uri is where section 4 of the interface has the keys: see bearer.Certs.
 func Metadata(g *auth.Guard) http.Handler {
-	server := document{g, serverDocument, serverMetadataOf}.handler()
-	resource := document{g, resourceDocument, resourceMetadataOf}.handler()
+	server := document{g, serverDocument, serverMetadata}.handler()
+	resource := document{g, resourceDocument, resourceMetadata}.handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/.well-known/"+serverDocument+"/") {
 			server.ServeHTTP(w, r)

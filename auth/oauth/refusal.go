@@ -72,7 +72,7 @@ func knownOf(e *auth.Error) *refusal {
 		return known
 	}
 	switch f := e.Fault(); {
-	case e.Detail == auth.DetailInvalidCredentials:
+	case f.Status == http.StatusUnauthorized:
 		return &refusal{code: codeClient, description: "client authentication failed"}
 	case f.Status == http.StatusServiceUnavailable, f.Status == http.StatusTooManyRequests:
 		return &refusal{code: codeUnavailable, description: strings.TrimSuffix(f.Message, ".")}

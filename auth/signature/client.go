@@ -39,6 +39,16 @@ func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant,
 	return a.principal(by), a.credential, nil
 }
 
+// Claim records that the proof of a Client is accepted, so that no endpoint and no process that
+// shares the Replays accepts it again. The error has auth.DetailReplayed, DetailStaleSignature (the
+// Replays began later than the proof was made) or DetailStoreFull, or wraps auth.ErrUnavailable.
+func (m *Mechanism) Claim(ctx context.Context, proof signing.Use) error {
+	if err := m.Replays.Claim(ctx, proof); err != nil {
+		return fault(err)
+	}
+	return nil
+}
+
 func notProven(cause error) error {
 	return &auth.Error{Detail: auth.DetailInvalidCredentials, Err: cause}
 }
