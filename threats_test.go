@@ -52,7 +52,7 @@ func attackNumbers() (numbers []string) {
 		{"P", 26, nil, 15},
 		{"M", 22, nil, 0},
 		{"K", 25, nil, 0},
-		{"O", 38, nil, 0},
+		{"O", 39, nil, 0},
 		{"A", 12, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {
