@@ -192,7 +192,7 @@ func (i *boundIssuer) grant(ctx context.Context, t *auth.Tenant, f *Foreign) (Gr
 	case err == nil && grant.Account != "":
 		return grant, nil
 	case err == nil:
-		return Grant{}, refused(errors.New("Map named no account"))
+		return Grant{}, refused(errors.New("no account is named by Map"))
 	case errors.Is(err, auth.ErrForbidden) && !errors.Is(err, auth.ErrUnavailable):
 		return Grant{}, refused(err)
 	}

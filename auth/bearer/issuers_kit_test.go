@@ -83,12 +83,6 @@ func respond(status int, body string, header ...string) func(*http.Request) (*ht
 	}
 }
 
-// hangs answers when the request gives up.
-func hangs(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, r.Context().Err()
-}
-
 // jwk returns a key as a JWK, written by hand.
 func jwk(kid string, public crypto.PublicKey, pairs ...any) map[string]any {
 	b := func(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }

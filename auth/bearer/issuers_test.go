@@ -145,7 +145,7 @@ func TestForeignTokensThatAreRefused(t *testing.T) {
 		"O07 exp is a fraction":            ofOther("exp", float64(ahead)+0.5),
 		"O07 exp with an exponent":         raw(`{"iss":"` + otherURL + `","sub":"ann","aud":"notes","exp":9e11}`),
 		"O07 exp is negative":              ofOther("exp", -ahead),
-		"O07 exp after the year 9999":      ofOther("exp", 253402300800),
+		"O07 exp after the year 9999":      ofOther("exp", int64(253402300800)),
 		"O15 an own app's, of an issuer":   signWith(t, 1, claims("iss", appB)),
 		"O15 an own key, iss of an issuer": signWith(t, 0, foreign()),
 		"O17 crit":                         by(edKey, header("EdDSA", "ed", "crit", []string{"exp"}, "exp", 1), foreign()),
@@ -186,6 +186,13 @@ func TestForeignTokensThatAreRefused(t *testing.T) {
 		got := w.ask(t, "GET", "/acme/v2/me", "Authorization", "Bearer "+ofOther(), "Service-Client-Key", appA)
 		want(t, got, 401, auth.DetailKeyMismatch)
 	})
+}
+
+func TestO01OnlyTheAlgorithmsOfTheIssuer(t *testing.T) {
+	w, _, _ := newOther(t, func(_ *world, i *bearer.Issuer) { i.Algorithms = []string{"RS256", "ES256"} })
+	want(t, w.me(t, by(keys[3](), header("RS256", "rsa"), foreign())), 200, "")
+	want(t, w.me(t, by(ecKey(), header("ES256", "ec"), foreign())), 200, "")
+	want(t, w.me(t, ofOther()), 401, auth.DetailInvalidToken)
 }
 
 func TestO14AnIssuerIsOfOneOrg(t *testing.T) {
@@ -516,6 +523,19 @@ func TestBudgetOfRefusedForeignTokens(t *testing.T) {
 
 // A key that the issuer withdraws, or replaces under its kid, ends the tokens that were seen before.
 func TestO19AKeyThatIsGone(t *testing.T) {
+	// Within the time that a token is remembered, another token's kid makes the server ask.
+	t.Run("O19 replaced a moment ago", func(t *testing.T) {
+		w, web, clock := newOther(t)
+		raw, own := ofOther(), honest(t)
+		want(t, w.me(t, raw), 200, "")
+		want(t, w.me(t, own), 200, "")
+		web.put(setURL, respond(200, keySet(jwk("ed", keys[2]().Public(), "alg", "RS256"))))
+		clock.advance(10 * time.Second)
+		want(t, w.me(t, by(edKey, header("EdDSA", "other"), foreign())), 401, auth.DetailInvalidToken)
+		want(t, w.me(t, raw), 401, auth.DetailInvalidToken)
+		want(t, w.me(t, own), 200, "")
+		want(t, w.me(t, by(keys[2](), header("RS256", "ed"), foreign())), 200, "")
+	})
 	for name, set := range map[string]string{
 		"withdrawn": keySet(jwk("rsa", &keys[3]().PublicKey)),
 		"replaced":  keySet(jwk("ed", &ecKey().PublicKey)),
