@@ -101,8 +101,8 @@ func soleLabel(lines []string, label string) error {
 // tagged reports whether a member has this tag, in any form that a careless reader
 // takes for it: as one of two tags, or without quotes.
 func (m member) tagged(tag string) bool {
-	if strings.Contains(m.params, `;tag="`+tag+`"`) {
-		return true // in a string, a quote could not stand here
+	if strings.HasSuffix(m.params, `;tag="`+tag+`"`) {
+		return true // the usual case; in a string, the first quote could not stand here
 	}
 	f := fieldReader{m.params}
 	for f.rest != "" && strings.Contains(f.rest, tag) {
@@ -117,21 +117,49 @@ func (m member) tagged(tag string) bool {
 	return false
 }
 
-// parse reads a member strictly, so that it has only one spelling: that of a
-// serializer (RFC 8941, section 4.1).
-func (in *input) parse(m member, h http.Header, names *prefixed) error {
+// find finds and reads the member that is ours. found is as that of findInput.
+func (in *input) find(h http.Header, names *prefixed) (found bool, err error) {
+	switch lines := h[inputHeader]; len(lines) {
+	case 0:
+		return false, nil
+	case 1:
+		// The usual case: what reads strictly from end to end is the only member.
+		if in.read(soleMember(lines[0]), names) == "" {
+			return true, nil
+		}
+		*in = input{}
+	}
+	ours, found, err := findInput(h, names.Tag)
+	if err != nil || !found {
+		return found, err
+	}
+	if wrong := in.read(ours, names); wrong != "" {
+		return true, fmt.Errorf("%w: %s", ErrMalformed, wrong)
+	}
+	return true, nil
+}
+
+// soleMember takes a line for one member, whose value is a list of what has no
+// brackets.
+func soleMember(line string) member {
+	key, text, _ := strings.Cut(line, "=")
+	end := strings.IndexByte(text, ')') + 1
+	return member{key, text, text[:end], text[end:]}
+}
+
+// read reads a member strictly, so that it has only one spelling: that of a serializer
+// (RFC 8941, section 4.1). It returns what is wrong with it, or "".
+func (in *input) read(m member, names *prefixed) (wrong string) {
 	in.member = m
 	switch {
 	case !isLabel(m.key):
-		return fmt.Errorf("%w: label", ErrMalformed)
+		return "label"
 	case !in.parseComponents(names):
-		return fmt.Errorf("%w: components", ErrMalformed)
+		return "components"
 	case !in.parseParams(names):
-		return fmt.Errorf("%w: parameters", ErrMalformed)
-	case !in.parseSignature(h):
-		return fmt.Errorf("%w: signature", ErrMalformed)
+		return "parameters"
 	}
-	return in.fitsHeaders(h, names)
+	return ""
 }
 
 // fitsHeaders checks that a header is covered exactly if it is there.
@@ -158,16 +186,14 @@ func (in *input) fitsHeaders(h http.Header, names *prefixed) error {
 }
 
 func isLabel(s string) bool {
-	if s == "" || len(s) > maxLabel || s[0] < 'a' || s[0] > 'z' {
-		return false
-	}
-	return !strings.ContainsAny(s, "*.") // all else that a key may hold
+	return fieldKey.holds(s, 1, maxLabel) && 'a' <= s[0] && s[0] <= 'z' && !strings.ContainsAny(s, "*.")
 }
 
 // parseComponents reads the inner list: known names between single spaces, each once.
 func (in *input) parseComponents(names *prefixed) bool {
-	list, ok := strings.CutPrefix(in.value, "(")
-	if list, ok = strings.CutSuffix(list, ")"); !ok {
+	list, opened := strings.CutPrefix(in.value, "(")
+	list, closed := strings.CutSuffix(list, ")")
+	if !opened || !closed {
 		return false
 	}
 	for name := range strings.SplitSeq(list, " ") {

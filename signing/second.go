@@ -17,17 +17,20 @@ type second struct {
 	digests digests
 }
 
-// parseSecond reads a request of version 2. ours is the member of Signature-Input.
-func (v *Verifier) parseSecond(c *credential, r *http.Request, ours member, names *prefixed) error {
+// parseSecond reads a request of version 2, whose member of Signature-Input was read.
+func (v *Verifier) parseSecond(c *credential, r *http.Request, names *prefixed) error {
 	s := &c.second
-	if err := s.input.parse(ours, r.Header, names); err != nil {
+	if !s.input.parseSignature(r.Header) {
+		return fmt.Errorf("%w: signature", ErrMalformed)
+	}
+	if err := s.input.fitsHeaders(r.Header, names); err != nil {
 		return err
 	}
 	s.base.from(r, names, s.input.components)
 	if err := v.setBase(&s.base, r); err != nil {
 		return err
 	}
-	s.base.list, s.base.input = ours.value[1:len(ours.value)-1], ours.text
+	s.base.list, s.base.input = s.input.value[1:len(s.input.value)-1], s.input.text
 	if err := s.base.check(); err != nil {
 		return err
 	}
@@ -60,19 +63,20 @@ func (v *Verifier) setBase(b *base, r *http.Request) (err error) {
 // splitBase returns the authority of a base URL as signatures cover it, and its path
 // without a trailing slash. It does not parse the URL, which would allocate.
 func splitBase(text string) (authority, mount string, err error) {
-	scheme, rest, ok := strings.Cut(text, "://")
-	host, path, _ := strings.Cut(rest, "/")
-	if !ok || host == "" || scheme != "https" && scheme != "http" || strings.ContainsAny(rest, "@?#") {
-		return "", "", errBaseURL
-	}
+	rest, ok := strings.CutPrefix(text, "https://")
 	port := ":443"
-	if scheme == "http" {
+	if !ok {
+		rest, ok = strings.CutPrefix(text, "http://")
 		port = ":80"
 	}
-	if path != "" {
-		mount = strings.TrimSuffix(rest[len(host):], "/")
+	host, _, _ := strings.Cut(rest, "/")
+	for i := range len(rest) {
+		ok = ok && rest[i] != '@' && rest[i] != '?' && rest[i] != '#'
 	}
-	return strings.TrimSuffix(strings.ToLower(host), port), mount, nil
+	if !ok || host == "" {
+		return "", "", errBaseURL
+	}
+	return strings.TrimSuffix(strings.ToLower(host), port), strings.TrimSuffix(rest[len(host):], "/"), nil
 }
 
 // isExpired reports whether the client itself has set an end that has passed.

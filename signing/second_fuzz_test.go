@@ -31,6 +31,7 @@ func FuzzVerifySecond(f *testing.F) {
 	add("a=1;tag=\"x\", sig=("+four+")"+params+"\n b=(\"@path\";sf)", "a=:aGk=:,"+sig, "", "", "", "")
 	add("sig=("+four+` "content-digest" "service-client-account")`+params, sig, "?", sha256Digest("x")+", "+sha512Digest("x"), "me", "x")
 	add("sig=("+four+")"+params+`;expires=1790000009`, sig+"\nb=?0", "%2f", "", "", "")
+	add("sig="+four+")"+params, sig, "a=1", "", "", "")
 	add(`sig=("@method");tag="service-v2", sig=2`, sig, "", "", "", "")
 	add("sig;tag=service-v2", "", "", "", "", "")
 	add(`sig=("x\"\\y" "z";q);tag="other";d=-1.5`, "", "", "", "", "")

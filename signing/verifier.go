@@ -150,11 +150,12 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 // parse reads the headers of the one version that the request has.
 func (v *Verifier) parse(r *http.Request, c *credential) error {
 	names := headersFor(v.Policy.Header)
-	ours, isSecond, err := findInput(r.Header, names.Tag)
+	var err error
+	c.isSecond, err = c.second.input.find(r.Header, names)
 	switch {
 	case err != nil:
 		return err
-	case !isSecond:
+	case !c.isSecond:
 		if err := c.parse(r.Header, &names.Headers); err != nil || v.Policy.Version != 2 {
 			return err
 		}
@@ -164,8 +165,7 @@ func (v *Verifier) parse(r *http.Request, c *credential) error {
 	case v.Policy.Version == 1 || v.BaseURL == "":
 		return ErrVersion
 	}
-	c.isSecond = true
-	return v.parseSecond(c, r, ours, names)
+	return v.parseSecond(c, r, names)
 }
 
 // complete adds to a use the values of the clock and the policy.

@@ -48,7 +48,7 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 // admit runs after the MAC was verified. It decides whether the credential may be used for this
 // request, and as which account.
 func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) error {
-	// First, as the answer for a key that must sign more tells nothing else about it.
+	// Before the state of the credential, so that the answer tells nothing of that.
 	if signing.HeadersFor(a.tenant.Brand().Header).Version(r.Header) < a.credential.MinVersion {
 		return signing.ErrVersion
 	}

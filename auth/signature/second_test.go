@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -406,5 +408,35 @@ func TestNarrowingKeepsTheVersion(t *testing.T) {
 	})
 	if public.Key == nil || public.Narrows(&strict, tenant, acmeKey) {
 		t.Error("M22 another public key narrows")
+	}
+}
+
+// The handler of a route reads the body that the signature covers, also behind a middleware that
+// replaces the request's context.
+func TestTheHandlerReadsTheSignedBody(t *testing.T) {
+	w := newWorld(t)
+	mux := w.guard.Mux()
+	var read string
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Body.Close() != nil {
+			t.Error(err)
+		}
+		read = string(body)
+	})
+	mux.Handle("POST /connections", auth.Authenticated, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), struct{}{}, 1)))
+	}))
+	q := w.second()
+	q.method, q.body = "POST", `{"c_text":"hi"}`
+	r := httptest.NewRequest(q.method, q.path+q.query, strings.NewReader(q.body))
+	for _, l := range q.header() {
+		name, value, _ := strings.Cut(l, ": ")
+		r.Header.Set(name, value)
+	}
+	rw := httptest.NewRecorder()
+	mux.ServeHTTP(rw, r)
+	if rw.Code != 200 || read != q.body {
+		t.Errorf("%d, and the handler read %q", rw.Code, read)
 	}
 }
