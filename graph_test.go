@@ -30,10 +30,12 @@ var arrows = map[string]string{
 	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath",
 	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson scope " + jwt + " " + jose,
 
-	"paging":         "envelope internal/strictjson",
-	"paging/mempage": "paging",
-	"paging/sqlpage": "internal/prepared internal/sqldialect paging",
-	"paging/walk":    "envelope internal/strictjson paging",
+	"paging":          "envelope internal/strictjson",
+	"paging/mempage":  "envelope paging",
+	"paging/sqlpage":  "envelope internal/prepared internal/sqldialect paging",
+	"paging/sqlcheck": "paging paging/sqlpage",
+	"paging/sqllist":  "envelope paging paging/sqlpage scope",
+	"paging/walk":     "envelope internal/strictjson paging",
 
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",

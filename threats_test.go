@@ -49,7 +49,7 @@ func attackNumbers() (numbers []string) {
 		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
 		{"F", 26, []string{"F06b"}, 0},
-		{"P", 26, nil, 15},
+		{"P", 29, []string{"P25b", "P26b"}, 15},
 		{"M", 22, nil, 0},
 		{"K", 25, nil, 0},
 		{"O", 39, nil, 0},

@@ -14,6 +14,14 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
+func ExampleVerbatim() {
+	items := []envelope.Verbatim{[]byte(`{"_id":"m1","object":"message"}`)}
+	body, err := envelope.Encode(envelope.List[envelope.Verbatim]{Data: items, HasMore: true})
+	fmt.Println(string(body), err)
+	// Output:
+	// {"object":"list","data":[{"_id":"m1","object":"message"}],"hasMore":true} <nil>
+}
+
 func ExampleDecode() {
 	type connection struct {
 		envelope.Item

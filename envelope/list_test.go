@@ -34,6 +34,14 @@ func TestListOnTheWire(t *testing.T) {
 			}{},
 			`{"c_notes":{"object":"list","data":[],"hasMore":false}}`,
 		},
+		"a total": {
+			envelope.List[int]{Total: &envelope.Total{}},
+			`{"object":"list","data":[],"hasMore":false,"total":0}`,
+		},
+		"a total that is one of many": {
+			envelope.List[int]{HasMore: true, Total: &envelope.Total{Items: 10_000, AtLeast: true}},
+			`{"object":"list","data":[],"hasMore":true,"totalIsAtLeast":10000}`,
+		},
 		"a result": {
 			envelope.Result[bool]{Data: true},
 			`{"object":"result","data":true}`,
@@ -72,6 +80,30 @@ func TestItemsAreIdentified(t *testing.T) {
 	var walked interface{ ItemID() string } = note{Item: envelope.Item{ID: "5f1"}}
 	if got := walked.ItemID(); got != "5f1" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestTotalsAreRead(t *testing.T) {
+	for text, want := range map[string]*envelope.Total{
+		``:                              nil,
+		`,"total":0`:                    {},
+		`,"total":7`:                    {Items: 7},
+		`,"totalIsAtLeast":10000`:       {Items: 10_000, AtLeast: true},
+		`,"total":7,"totalIsAtLeast":5`: {Items: 7},
+		`,"total":"7"`:                  nil,
+		`,"total":null`:                 nil,
+		`,"total":-1`:                   nil,
+		`,"total":7.5`:                  nil,
+		`,"total":{"value":7}`:          nil,
+		`,"total":99999999999999999999`: nil,
+	} {
+		var l envelope.List[int]
+		if err := json.Unmarshal([]byte(`{"object":"list","data":[1]`+text+`}`), &l); err != nil {
+			t.Fatal(text, err)
+		}
+		if diff := cmp.Diff(want, l.Total); diff != "" {
+			t.Errorf("%s:\n%s", text, diff)
+		}
 	}
 }
 

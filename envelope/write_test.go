@@ -16,9 +16,12 @@ func TestWrite(t *testing.T) {
 		status int
 		body   string
 	}{
-		"P20 an empty list": {envelope.List[note]{}, 200, `{"object":"list","data":[],"hasMore":false}`},
-		"a pointer":         {&envelope.Result[int]{Data: 1}, 200, `{"object":"result","data":1}`},
-		"an object":         {note{Text: "<a>"}, 200, `{"_id":"","object":"","c_text":"\u003ca\u003e"}`},
+		"P20 an empty list":              {envelope.List[note]{}, 200, `{"object":"list","data":[],"hasMore":false}`},
+		"items that were encoded":        {envelope.List[envelope.Verbatim]{Data: []envelope.Verbatim{[]byte(`{"data":[1]}`), nil}, HasMore: true}, 200, `{"object":"list","data":[{"data":[1]},null],"hasMore":true}`},
+		"no items that were encoded":     {envelope.List[envelope.Verbatim]{}, 200, `{"object":"list","data":[],"hasMore":false}`},
+		"encoded items behind a pointer": {&envelope.List[envelope.Verbatim]{Data: []envelope.Verbatim{[]byte("1"), nil}}, 200, `{"object":"list","data":[1,null],"hasMore":false}`},
+		"a pointer":                      {&envelope.Result[int]{Data: 1}, 200, `{"object":"result","data":1}`},
+		"an object":                      {note{Text: "<a>"}, 200, `{"_id":"","object":"","c_text":"\u003ca\u003e"}`},
 		"what does not encode": {
 			envelope.List[any]{Data: []any{"first", func() {}}}, 500,
 			`{"object":"fault","name":"error","code":"kError","errCode":"service.error.unspecified",` +

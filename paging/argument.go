@@ -12,7 +12,7 @@ type arguments map[string]string
 
 // argumentNames are the arguments that may be given once. paths[] may be repeated and
 // is kept apart.
-var argumentNames = []string{"where", "sort", "skip", "limit"}
+var argumentNames = []string{"where", "sort", "skip", "limit", "count"}
 
 func isArgument(name string) bool { return slices.Contains(argumentNames, name) }
 

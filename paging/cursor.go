@@ -38,8 +38,9 @@ func (q Query) Cursor() (values []any, rest Filter, ok bool) {
 	if !ok {
 		return nil, q.Where, false // Sort was changed since
 	}
-	for _, v := range c.values {
-		values = append(values, v.any())
+	values = make([]any, len(c.values))
+	for i, v := range c.values {
+		values[i] = v.any()
 	}
 	return values, rest, true
 }
@@ -130,12 +131,12 @@ func cursorOf(order []Key, f Filter) (c cursor, ok bool) {
 	if len(conditions) != len(order) {
 		return cursor{}, false
 	}
-	c.order = order
+	c.order, c.values = order, make([]operand, 0, len(order))
 	for _, condition := range conditions {
 		c.values = append(c.values, condition.value)
 	}
 	// The _id of a cursor is a string, as in After.
-	if c.values[len(order)-1].kind != '"' || !c.filter().equals(f) {
+	if c.values[len(order)-1].kind != '"' || !c.has(f) {
 		return cursor{}, false
 	}
 	return c, true
@@ -152,6 +153,34 @@ func (c cursor) filter() Filter {
 		equal = append(equal, Filter{op: OpEq, path: key.Path, value: c.values[i]})
 	}
 	return anyOf(alternatives)
+}
+
+// has reports whether f is the filter of the cursor, without making that filter.
+func (c cursor) has(f Filter) bool {
+	alternatives := []Filter{f}
+	if f.op == OpOr {
+		alternatives = f.filters
+	}
+	for i := range c.order {
+		beyond, ok := c.beyond(i)
+		if !ok {
+			continue
+		}
+		if len(alternatives) == 0 {
+			return false
+		}
+		conditions := alternatives[0].conjuncts()
+		if len(conditions) != i+1 || !conditions[i].equals(beyond) {
+			return false
+		}
+		for j, condition := range conditions[:i] {
+			if !condition.equals(Filter{op: OpEq, path: c.order[j].Path, value: c.values[j]}) {
+				return false
+			}
+		}
+		alternatives = alternatives[1:]
+	}
+	return len(alternatives) == 0
 }
 
 // beyond matches the items whose key comes after the cursor's value. ok is false if

@@ -24,9 +24,16 @@
 // Logic has two values: a negation matches every item that its filter does not
 // match. So $ne, $nin, $nor and $not match items without the property.
 //
+// $prefix is no operator of MongoDB. Parse replaces it by the range of $gte and $lt that
+// Prefix returns, so no back end meets it and an index serves it.
+//
 // A property may have values of several types, whatever the Schema says: a string in
 // one item, a number in another. A sort orders such values by type: null, booleans,
 // numbers, strings, then arrays and objects. Compare implements this order.
+//
+// A path that ends with [], such as c_tags[], names the elements of an array. A
+// condition matches if it holds for one of them, and a negation if it holds for none.
+// MongoDB means the same by the path without []. No item can be sorted by such a path.
 //
 // # Cursors
 //
@@ -43,6 +50,17 @@
 // condition. This holds for conditions that the server adds with Query.And. It also
 // holds for a filter of the caller that ends with such a condition: Query.Encode
 // then adds an empty condition after it.
+//
+// Schema.NextLink makes a Link header with the cursor of the last item, for clients that
+// follow links.
+//
+// # Counting
+//
+// With count=true a caller asks how many items match where, if Schema.Count allows it. A
+// cursor in where is a condition like others: the total of a later page is that of the
+// rest. So clients ask on the first page, like package walk. A back end counts up to
+// Query.Count+1 items among those that the caller may see, within a time. It makes the
+// reply's total with Query.Total, and returns ErrSlowCount at the end of its time.
 //
 // # Limits
 //

@@ -56,6 +56,10 @@ func (e *Error) Fault() *envelope.Fault {
 	return fault
 }
 
+// ErrSlowCount reports that counting took too long. It is a 400, not a 503, because a
+// client that repeats the request has the items counted again.
+var ErrSlowCount error = &Error{Problems: []Problem{{Argument: "count", Text: "takes too long; leave it out, or narrow where"}}}
+
 func invalidQuery() *envelope.Fault {
 	return &envelope.Fault{
 		Detail: "invalidArgument.query", Code: "kInvalidArgument",

@@ -65,6 +65,12 @@ func ExampleIn() {
 	// {"org":{"$in":[]}}
 }
 
+func ExamplePrefix() {
+	fmt.Println(paging.Prefix("c_text", "abc"))
+	// Output:
+	// {"$and":[{"c_text":{"$gte":"abc"}},{"c_text":{"$lt":"abd"}}]}
+}
+
 func ExampleAnd() {
 	fmt.Println(paging.And(paging.Eq("org", "acme"), paging.Gt("c_likes", 5)))
 	fmt.Println(paging.And()) // everything

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
@@ -154,6 +156,39 @@ func ExampleParseFilter() {
 	fmt.Println(paging.Not(f))
 	// Output:
 	// {"$nor":[{"$and":[{"name.last":{"$in":["King","Byron"]}},{"c_left":null}]}]}
+}
+
+func ExampleQuery_Total() {
+	schema := paging.Schema{Object: "c_note", Count: true, MaxTotal: 100}
+	q, err := schema.Parse("count=true&limit=2", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// A back end counts up to q.Count+1 items that match q.Where.
+	page, _ := json.Marshal(envelope.List[string]{Total: q.Total(7)})
+	more, _ := json.Marshal(envelope.List[string]{Total: q.Total(101)})
+	fmt.Printf("%s\n%s\n", page, more)
+	// Output:
+	// {"object":"list","data":[],"hasMore":false,"total":7}
+	// {"object":"list","data":[],"hasMore":false,"totalIsAtLeast":100}
+}
+
+func ExampleSchema_NextLink() {
+	request := `limit=2&sort=c_likes` // r.URL.RawQuery
+	last := map[string]any{"_id": "n2", "c_likes": 7}
+
+	header := http.Header{} // of a page with hasMore true
+	if link := notes.NextLink("https://api.example.com/acme/v2/c_notes", request, func(path string) (any, bool) {
+		value, ok := last[path]
+		return value, ok
+	}); link != "" {
+		header.Set("Link", link)
+	}
+	text, _ := url.QueryUnescape(header.Get("Link"))
+	fmt.Println(text)
+	// Output:
+	// <https://api.example.com/acme/v2/c_notes?limit=2&sort=c_likes&where={"$or":[{"c_likes":{"$gt":7}},{"$and":[{"c_likes":7},{"_id":{"$gt":"n2"}}]}]}>; rel="next"
 }
 
 func ExampleTrim() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // Filter is a condition on the items of a list. The zero Filter matches all items. A
@@ -46,7 +47,7 @@ func (o operand) any() any {
 type Op uint8
 
 // These are the operators. Other operators of the interface become one of them: $ne,
-// $nin and $nor are OpNot of OpEq, OpIn and OpOr.
+// $nin and $nor are OpNot of OpEq, OpIn and OpOr. $prefix is OpAnd of OpGte and OpLt.
 const (
 	OpAll    Op = iota // matches every item; has no Filters, Path or Values
 	OpAnd              // all Filters match; there are two or more
@@ -143,6 +144,45 @@ func In[V Value](path string, v ...V) Filter {
 	}
 	return f
 }
+
+// Prefix matches items whose property is a string that begins with p, byte by byte. It is
+// the range of these strings, so that an index serves it: at least p, and less than the
+// next string that does not begin with p. Every string begins with "". A p that is not
+// UTF-8 matches nothing. Do not use Prefix for elements of an array (c_tags[]): the two
+// ends of the range could match two of them.
+func Prefix(path, p string) Filter {
+	if !utf8.ValidString(p) {
+		return nothing
+	}
+	if next, ok := afterPrefix(p); ok {
+		return And(Gte(path, p), Lt(path, next))
+	}
+	return Gte(path, p)
+}
+
+// afterPrefix returns the least string that is greater than every string that begins
+// with p. In UTF-8 the order of bytes is the order of code points. ok is false if no
+// string is greater.
+func afterPrefix(p string) (next string, ok bool) {
+	for p != "" {
+		last, size := utf8.DecodeLastRuneInString(p)
+		p = p[:len(p)-size]
+		switch last {
+		case utf8.MaxRune:
+			continue
+		case beforeSurrogates:
+			last = afterSurrogates - 1
+		}
+		return p + string(last+1), true
+	}
+	return "", false
+}
+
+// Between these are the surrogates, which are in no string.
+const (
+	beforeSurrogates = '\uD7FF'
+	afterSurrogates  = '\uE000'
+)
 
 // And matches items that all filters match. Without filters it matches every item.
 func And(f ...Filter) Filter { return allOf(slices.Clone(f)) }

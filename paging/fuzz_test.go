@@ -19,6 +19,7 @@ func FuzzParse(f *testing.F) {
 		`connections.where={"access":4}&connections.limit=2&paths[]=connections.access`,
 		`where[]=1`, `where%5ba%5d=1`, `Where={}`, `.where={}`, `a.a.a.a.limit=1`, `limit=%zz`, `sort=c_likes&sort=`,
 		`where={"$or":[{"c_likes":null},{"c_sent":"2026-01-02T03:04:05Z"}]}`, `q=1&page=2`,
+		`sort={"_id":-1}&where={"_id":{"$prefix":"n"},"c_text":{"$prefix":"a"}}`,
 		`sort=c_likes&where={"$and":[{"c_text":"a"},{"$or":[{"c_likes":{"$gt":"x"}},{"$and":[{"c_likes":"x"},{"_id":{"$gt":"n"}}]}]}]}`,
 		`sort={"c_likes":-1}&where={"$and":[{"c_text":"a"},{"c_likes":null},{"_id":{"$gt":"n"}}]}`,
 	} {
@@ -67,7 +68,7 @@ func FuzzParse(f *testing.F) {
 
 // hostileQueries are those of the attacks P01 to P10.
 var hostileQueries = []string{
-	`limit=0`, `limit=-1`, `limit=9223372036854775808`, `limit=1.0`, `limit=`, `limit=%2B5`, `limit=%D9%A5`, `limit=2000`,
+	`count=true`, `count=1`, `connections.count=true`, `Count=true`, `limit=0`, `limit=-1`, `limit=9223372036854775808`, `limit=1.0`, `limit=`, `limit=%2B5`, `limit=%D9%A5`, `limit=2000`,
 	`limit=1&limit=2`, `where={}&where={}`, `where[a]=1`, `where{=1`, `Where={}`, `connections[where]={}`, `paths=c_text`,
 	`skip=-1`, `skip=1000000000`, `where=%zz`, `where={};limit=1`, `where={"$and":[]}`, `where={"c_text":"\u0000"}`, `where=null`,
 	`where={"c_secret":{"$gt":""}}`, `sort=c_secret`, `sort=__proto__`, `sort={"a.$b":1}`, `sort={"c_sent":0}`, `sort={"c_sent":"1"}`,
@@ -88,20 +89,20 @@ func FuzzParseObject(f *testing.F) {
 			}
 			return
 		}
-		if q.Where.Op() != paging.OpAll || q.Sort != nil || q.Skip != 0 || q.Limit != 0 {
+		if q.Where.Op() != paging.OpAll || q.Sort != nil || q.Skip != 0 || q.Limit != 0 || q.Count != 0 {
 			t.Fatalf("%q became %+v", raw, q)
 		}
 		sent, err := url.ParseQuery(raw)
 		if err != nil {
 			t.Fatalf("%q was accepted: %v", raw, err)
 		}
-		for _, name := range []string{"where", "sort", "skip", "limit"} {
+		for _, name := range []string{"where", "sort", "skip", "limit", "count"} {
 			if sent.Has(name) {
 				t.Fatalf("%s of %q was passed over", name, raw)
 			}
 		}
 		for property, list := range q.Lists {
-			if list.Limit < 1 || list.Limit > 1000 || len(list.Sort) == 0 || !readable(property) {
+			if list.Count != 0 || list.Limit < 1 || list.Limit > 1000 || len(list.Sort) == 0 || !readable(property) {
 				t.Fatalf("%q asks for %+v of %s", raw, list, property)
 			}
 		}
@@ -149,6 +150,8 @@ func argumentKept(name string, values []string, read url.Values) bool {
 		return len(values) == 1 && err == nil && (f.String() == "{}" || read.Has(name))
 	case "sort", "limit":
 		return len(values) == 1 && read.Has(name)
+	case "count":
+		return len(values) == 1 && (values[0] == "false" || values[0] == "true" && read.Has(name))
 	case "skip":
 		return len(values) == 1 && (values[0] == "0" || read.Has(name))
 	case "paths[]":
@@ -175,7 +178,7 @@ func beyondBounds(err error) bool {
 func FuzzParseFilter(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":{"$gt":1,"$not":{"$in":[null,"x",1e5,-0.0]}},"$nor":[{"b":true},{}]}`,
-		`{"\u0061":"\ud83d\ude00"}`, `{"a":[1]}`, ` {} x`,
+		`{"\u0061":"\ud83d\ude00"}`, `{"a":[1]}`, ` {} x`, `{"a":{"$prefix":"\ud7ff"},"b":{"$not":{"$prefix":""}}}`,
 	} {
 		f.Add(seed)
 	}

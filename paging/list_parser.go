@@ -1,6 +1,7 @@
 package paging
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -121,7 +122,7 @@ func (l listParser) sortKey(keys []Key, pointer string, key Key) []Key {
 	switch property := l.property(key.Path); {
 	case property == nil:
 		l.wrong("sort", pointer, unknownProperty)
-	case !property.Sort || property.Type == Any:
+	case !property.Sort || property.Type == Any || strings.HasSuffix(key.Path, "[]"):
 		l.wrong("sort", pointer, "cannot be sorted by")
 	default:
 		return append(keys, key)
@@ -156,6 +157,22 @@ func (l listParser) skip() int {
 			`; sort by _id and ask for {"_id":{"$gt":…}} with the last _id of the page before`)
 	}
 	return int(min(skip, maxSkip))
+}
+
+// count reads whether the caller asks for the total. A list property has none, because it
+// would be counted once for each item of the list around it.
+func (l listParser) count() int {
+	text, ok := l.sent["count"]
+	switch {
+	case !ok || text == "false":
+	case text != "true":
+		l.wrong("count", "", "must be true or false")
+	case !l.schema.Count || l.prefix != "":
+		l.wrong("count", "", "cannot be counted")
+	default:
+		return cmp.Or(max(l.schema.MaxTotal, 0), maxTotal)
+	}
+	return 0
 }
 
 // parseInteger reads decimal digits only: no sign, blank, fraction or leading zero.

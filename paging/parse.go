@@ -31,10 +31,10 @@ func (s *Schema) Parse(rawQuery string, readable func(path string) bool) (Query,
 
 // ParseObject reads the query arguments of a call that answers one object: paths[],
 // and the arguments of list properties under their names. It refuses the arguments of
-// a list itself: limit, where, sort and skip. The handler sends the object whether or
+// a list itself: limit, where, sort, skip and count. The handler sends the object whether or
 // not it matches a where.
 //
-// Where, Sort, Skip and Limit of the Query are zero. The queries in Lists are as
+// Where, Sort, Skip, Limit and Count of the Query are zero. The queries in Lists are as
 // after Parse. If the caller named no paths, Paths is nil: send everything that the
 // caller may read, except list properties.
 //
@@ -141,6 +141,7 @@ func (p *parser) query(s *Schema, prefix string) Query {
 		Sort:  sort,
 		Skip:  list.skip(),
 		Limit: list.limit(),
+		Count: list.count(),
 		Lists: list.lists(),
 	}
 }

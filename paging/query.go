@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+
+	"github.com/tenantkit/tenantkit/envelope"
 )
 
 // Query is a request for one page of a list. Parse reads one from a URL query, and
@@ -20,6 +22,9 @@ type Query struct {
 	Sort  []Key
 	Skip  int
 	Limit int // the most items on a page
+	// Count is how many items to count at most, if the caller asks for the total. It is 0
+	// if the caller does not ask. A client sets any positive number.
+	Count int
 	// Lists has the arguments of list properties, by property. After Parse it has the
 	// list properties that paths[] or another argument names. At most 8 are allowed,
 	// including lists in lists. A back end is asked for each of them once for every
@@ -41,6 +46,16 @@ type Key struct {
 func (q Query) And(f Filter) Query {
 	q.Where = And(q.Where, f.marked(false))
 	return q
+}
+
+// Total returns the total to send, or nil if the caller did not ask for it. counted is
+// how many items match Where, whatever Skip and Limit are. A back end need not count
+// further than to Count+1.
+func (q Query) Total(counted int) *envelope.Total {
+	if q.Count < 1 {
+		return nil
+	}
+	return &envelope.Total{Items: min(counted, q.Count), AtLeast: counted > q.Count}
 }
 
 // Sub returns the query of a list property. A back end pages with it the items that
@@ -91,6 +106,9 @@ func (q Query) encode(values url.Values, prefix string) {
 	}
 	if q.Limit != 0 {
 		values.Set(prefix+"limit", strconv.Itoa(q.Limit))
+	}
+	if q.Count > 0 {
+		values.Set(prefix+"count", "true")
 	}
 	for property, sub := range q.Lists {
 		sub.encode(values, prefix+property+".")

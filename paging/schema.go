@@ -13,6 +13,12 @@ type Schema struct {
 	Default    int // limit if the caller gives none; 0: 100
 	Max        int // the largest limit; larger ones are lowered to it; 0: 1000
 
+	// Count allows count=true, which asks for the total of a list. As a list property its
+	// items are never counted. A filter that no index serves makes the back end look at
+	// every row that the caller may see, so the back end limits the time.
+	Count    bool
+	MaxTotal int // counting stops after so many items; 0: 10,000
+
 	// RefuseUnknown refuses unknown arguments, such as ?status=, also those with a list
 	// property before them. It is for a server without arguments of its own. The schema
 	// that parses a request decides. That of a list property has no say.
@@ -64,6 +70,7 @@ func (t Type) String() string {
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
+	maxTotal     = 10_000
 	maxSkip      = 10_000
 	maxPaths     = 100
 	maxSortKeys  = 8

@@ -4,7 +4,8 @@ import "strings"
 
 // ParseFilter reads a filter in the form of where in section 4.1 of the interface:
 // {"c_likes":{"$gte":5},"name.last":"King"}. The operators below a property are $eq
-// $ne $gt $gte $lt $lte $in $nin $exists $not. $and $or $nor stand beside properties.
+// $ne $gt $gte $lt $lte $in $nin $prefix $exists $not. $and $or $nor stand beside
+// properties.
 //
 // ParseFilter does not check which properties exist and which types they have. Use
 // Schema.Parse for what a caller sends. The error is an *Error that lists everything
@@ -181,6 +182,8 @@ func (s subject) operator(i int) Filter {
 		return s.in(i)
 	case "$nin":
 		return Not(s.in(i))
+	case "$prefix":
+		return s.prefix(i)
 	case "$exists":
 		return s.exists(i)
 	case "$not":
@@ -211,6 +214,23 @@ func (s subject) in(i int) Filter {
 		f.values = append(f.values, s.value(part))
 	}
 	return f
+}
+
+func (s subject) prefix(i int) Filter {
+	s.nodes, s.values = s.nodes+2, s.values+2 // of the range that it becomes
+	switch {
+	case strings.Contains(s.path, "[]"):
+		// One element could be above the lower end of the range and another below the upper.
+		s.wrong(i, "is not for elements of an array")
+		return Filter{}
+	case s.property.Type != String && s.property.Type != Any:
+		s.wrong(i, "only a string has a prefix")
+		return Filter{}
+	case s.document[i].kind != '"':
+		s.wrong(i, "must be of type string")
+		return Filter{}
+	}
+	return Prefix(s.path, s.document[i].text)
 }
 
 func (s subject) exists(i int) Filter {

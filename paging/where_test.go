@@ -24,6 +24,9 @@ func TestParseFilter(t *testing.T) {
 		`{"a":{"$in":[]}}`:                              `{"a":{"$in":[]}}`,
 		`{"a":{"$in":[1,"x",null,true]}}`:               `{"a":{"$in":[1,"x",null,true]}}`,
 		`{"a":{"$nin":["x"]}}`:                          `{"a":{"$nin":["x"]}}`,
+		`{"a":{"$prefix":"ab"}}`:                        `{"$and":[{"a":{"$gte":"ab"}},{"a":{"$lt":"ac"}}]}`,
+		`{"a":{"$prefix":""}}`:                          `{"a":{"$gte":""}}`,
+		`{"a":{"$not":{"$prefix":"ab"}}}`:               `{"$nor":[{"$and":[{"a":{"$gte":"ab"}},{"a":{"$lt":"ac"}}]}]}`,
 		`{"a":{"$exists":true}}`:                        `{"a":{"$exists":true}}`,
 		`{"a":{"$exists":false}}`:                       `{"a":{"$exists":false}}`,
 		`{"a":{"$not":{"$gt":5}}}`:                      `{"$nor":[{"a":{"$gt":5}}]}`,
@@ -91,6 +94,8 @@ var refusedFilters = map[string]struct{ where, want string }{
 	"P04 201 values in 201 conditions": {`{"$or":[` + repeated(201, `{"c_likes":1}`) + `]}`, " more than 200 values"},
 	"P04 values without end":           {`{"c_likes":{"$in":[` + repeated(2000, "1") + `]}}`, " too many values at byte 2061"},
 
+	"P04 129 prefixes": {`{"$or":[` + repeated(129, `{"c_text":{"$prefix":"a"}}`) + `]}`, " more than 256 conditions"},
+
 	"P05 null":                       {`null`, " must be a JSON object"},
 	"P05 an array":                   {`[]`, " must be a JSON object"},
 	"P05 a string":                   {`"x"`, " must be a JSON object"},
@@ -138,17 +143,18 @@ var refusedFilters = map[string]struct{ where, want string }{
 	"an exponent without end":        {`{"c_likes":1e999999999}`, " a number out of range at byte 22"},
 	"digits without end":             {`{"c_likes":` + strings.Repeat("9", 65) + `}`, " a number out of range at byte 76"},
 
-	"P06 $where":                  {`{"$where":"sleep(1000)"}`, "/$where unknown operator"},
-	"P06 $function":               {`{"c_text":{"$function":{}}}`, "/c_text/$function unknown operator"},
-	"P06 $expr":                   {`{"$expr":{"$gt":["$a","$b"]}}`, "/$expr unknown operator"},
-	"P06 $lookup":                 {`{"$lookup":{}}`, "/$lookup unknown operator"},
-	"P06 $regex":                  {`{"c_text":{"$regex":"(a+)+$"}}`, "/c_text/$regex unknown operator"},
-	"P06 $text":                   {`{"$text":{"$search":"x"}}`, "/$text unknown operator"},
-	"P06 $GT":                     {`{"c_likes":{"$GT":1}}`, "/c_likes/$GT unknown operator"},
-	"P06 $not beside properties":  {`{"$not":{"c_text":"a"}}`, "/$not $not belongs below a property; $nor can stand here"},
-	"P06 $not of a value":         {`{"c_text":{"$not":"a"}}`, "/c_text/$not must be an object of operators"},
-	"P06 $and below a property":   {`{"c_text":{"$and":[{}]}}`, "/c_text/$and unknown operator"},
-	"a property below a property": {`{"c_meta.lang":{"x":1}}`, "/c_meta.lang/x unknown operator"},
+	"P06 $where":                    {`{"$where":"sleep(1000)"}`, "/$where unknown operator"},
+	"P06 $function":                 {`{"c_text":{"$function":{}}}`, "/c_text/$function unknown operator"},
+	"P06 $expr":                     {`{"$expr":{"$gt":["$a","$b"]}}`, "/$expr unknown operator"},
+	"P06 $lookup":                   {`{"$lookup":{}}`, "/$lookup unknown operator"},
+	"P06 $regex":                    {`{"c_text":{"$regex":"(a+)+$"}}`, "/c_text/$regex unknown operator"},
+	"P06 $text":                     {`{"$text":{"$search":"x"}}`, "/$text unknown operator"},
+	"P06 $prefix beside properties": {`{"$prefix":"a"}`, "/$prefix unknown operator"},
+	"P06 $GT":                       {`{"c_likes":{"$GT":1}}`, "/c_likes/$GT unknown operator"},
+	"P06 $not beside properties":    {`{"$not":{"c_text":"a"}}`, "/$not $not belongs below a property; $nor can stand here"},
+	"P06 $not of a value":           {`{"c_text":{"$not":"a"}}`, "/c_text/$not must be an object of operators"},
+	"P06 $and below a property":     {`{"c_text":{"$and":[{}]}}`, "/c_text/$and unknown operator"},
+	"a property below a property":   {`{"c_meta.lang":{"x":1}}`, "/c_meta.lang/x unknown operator"},
 
 	"P08 an operator for a value": {`{"_id":{"$gt":{"$ne":1}}}`, "/_id/$gt must be a string, number, boolean or null"},
 	"P08 an operator in $in":      {`{"_id":{"$in":["a",{"$ne":1}]}}`, "/_id/$in/1 must be a string, number, boolean or null"},
@@ -164,6 +170,12 @@ var refusedFilters = map[string]struct{ where, want string }{
 	"P08 a date too fine":         {`{"c_sent":"2026-01-02T03:04:05.0001Z"}`, "/c_sent must be a date like 2026-01-02T03:04:05.000Z"},
 	"P08 a date beyond year 9999": {`{"c_sent":"9999-12-31T23:59:59-01:00"}`, "/c_sent must be a date like 2026-01-02T03:04:05.000Z"},
 	"P08 a date before year 0":    {`{"c_sent":"0000-01-01T00:00:00+01:00"}`, "/c_sent must be a date like 2026-01-02T03:04:05.000Z"},
+	"P08 a prefix of a number":    {`{"c_likes":{"$prefix":"5"}}`, "/c_likes/$prefix only a string has a prefix"},
+	"P08 a prefix of a date":      {`{"c_sent":{"$prefix":"2026-01"}}`, "/c_sent/$prefix only a string has a prefix"},
+	"P08 a number for a prefix":   {`{"c_text":{"$prefix":5}}`, "/c_text/$prefix must be of type string"},
+	"P08 null for a prefix":       {`{"c_text":{"$prefix":null}}`, "/c_text/$prefix must be of type string"},
+	"P08 an object for a prefix":  {`{"c_text":{"$prefix":{"$ne":""}}}`, "/c_text/$prefix must be of type string"},
+	"P08 an array of prefixes":    {`{"c_text":{"$prefix":["a"]}}`, "/c_text/$prefix must be of type string"},
 	"null for what is never null": {`{"c_text":null}`, "/c_text is never null"},
 	"null in $in of such":         {`{"c_text":{"$in":["a",null]}}`, "/c_text/$in/1 is never null"},
 	"greater than null":           {`{"c_likes":{"$gt":null}}`, "/c_likes/$gt null is neither greater nor less than anything"},
@@ -234,6 +246,14 @@ func TestWhereReportsInOneGo(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestElementsHaveNoPrefix(t *testing.T) {
+	for _, path := range []string{"c_tags[]", "c_set[]#c_foo.c_text"} {
+		if f, err := paging.ParseFilter(`{"` + path + `":{"$prefix":"a"}}`); err == nil {
+			t.Errorf("%s became %s", path, f)
+		}
 	}
 }
 

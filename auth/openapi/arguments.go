@@ -1,8 +1,8 @@
 package openapi
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -22,6 +22,9 @@ func (m *maker) arguments(own Route) []object {
 	switch {
 	case own.List != nil:
 		page := append([]object{pathsArgument(own.List)}, m.pageArguments(own.List, "")...)
+		if own.List.Count {
+			page = append(page, query("count", "Whether to count the items of all pages. Ask for it on the first page only.", object{"type": "boolean"}))
+		}
 		return append(page, m.nestedArguments(own.List, "", 1)...)
 	case own.Object != nil:
 		return append([]object{pathsArgument(own.Object)}, m.nestedArguments(own.Object, "", 1)...)
@@ -40,13 +43,8 @@ func (m *maker) nestedArguments(s *paging.Schema, prefix string, depth int) (all
 	return all
 }
 
-func visible(s *paging.Schema) (all []paging.Property) {
-	for _, p := range s.Properties {
-		if !p.Hidden && s.Visible(p.Path) {
-			all = append(all, p)
-		}
-	}
-	return all
+func visible(s *paging.Schema) []paging.Property {
+	return slices.DeleteFunc(slices.Clone(s.Properties), func(p paging.Property) bool { return p.Hidden || !s.Visible(p.Path) })
 }
 
 func query(name, description string, schema object) object {
@@ -88,14 +86,14 @@ func (m *maker) pageArguments(s *paging.Schema, prefix string) []object {
 	sortable = append(sortable, "_id", "object")
 	sort := query(prefix+"sort", "A property, or a JSON object with 1 for ascending and -1 for descending. `_id` is added. "+
 		"Sortable are "+quoted(sortable)+".", object{"type": "string"})
-	sort["example"] = text(object{sortable[0]: -1})
+	sort["example"] = fmt.Sprintf("{%q:-1}", sortable[0])
 
 	// The value is a text for clients: not every generator knows a parameter with a content, and
 	// some take a text with a contentMediaType for a file.
 	where := query(prefix+"where", "A JSON object: only items that match. To continue after a page, add "+
 		"`{\"_id\":{\"$gt\":<_id of its last item>}}` as the last member of `$and`.",
 		object{"type": "string", "contentSchema": m.schemas.where(s)})
-	where["example"] = text(object{"_id": object{"$gt": "5f2b6c1d9e8a7f3042d1c0b9"}})
+	where["example"] = `{"_id":{"$gt":"5f2b6c1d9e8a7f3042d1c0b9"}}`
 	return []object{
 		query(prefix+"limit", fmt.Sprintf("Items on a page; reduced to %d.", most), limit),
 		query(prefix+"skip", "Items to leave out at the beginning.",
@@ -104,22 +102,17 @@ func (m *maker) pageArguments(s *paging.Schema, prefix string) []object {
 	}
 }
 
-func text(o object) string {
-	body, _ := json.Marshal(o) // texts and numbers always marshal
-	return string(body)
-}
-
 // whereOf is the key of the schema of a where.
 type whereOf struct{ *paging.Schema }
 
 // where describes the filters of a list.
 func (s schemas) where(of *paging.Schema) object {
 	return s.named(whereOf{of}, of.Object+"Where", func() object {
-		id := condition(paging.String, false)
+		id := condition(paging.Property{Type: paging.String})
 		properties := object{"_id": id, "object": id}
 		for _, p := range visible(of) {
 			if p.Filter && p.Type != paging.Any && p.List == nil {
-				properties[p.Path] = condition(p.Type, p.Null)
+				properties[p.Path] = condition(p)
 			}
 		}
 		for _, operator := range []string{"$and", "$or", "$nor"} {
@@ -130,15 +123,19 @@ func (s schemas) where(of *paging.Schema) object {
 }
 
 // condition describes what stands below a property: a value, or operators.
-func condition(t paging.Type, null bool) object {
-	value, bound := typeSchemas[t], typeSchemas[t]
-	if null {
+func condition(p paging.Property) object {
+	value, bound := typeSchemas[p.Type], typeSchemas[p.Type]
+	if p.Null {
 		value = nullable(value)
 	}
 	some := object{"type": "array", "items": value}
-	return object{"anyOf": []object{value, {"type": "object", "additionalProperties": false, "properties": object{
+	operators := object{
 		"$eq": value, "$ne": value, "$in": some, "$nin": some,
 		"$gt": bound, "$gte": bound, "$lt": bound, "$lte": bound,
 		"$exists": object{"type": "boolean"}, "$not": object{"type": "object"},
-	}}}}
+	}
+	if p.Type == paging.String && !strings.Contains(p.Path, "[]") {
+		operators["$prefix"] = bound
+	}
+	return object{"anyOf": []object{value, {"type": "object", "additionalProperties": false, "properties": operators}}}
 }

@@ -31,6 +31,9 @@ type Document struct {
 	// Description is about the whole document; may use Markdown.
 	Description string
 
+	// Contact is the URL of a page for those who have questions about the interface; may be empty.
+	Contact string
+
 	// Org is the org that tools try first; "": acme.
 	Org string
 
@@ -48,8 +51,8 @@ type Document struct {
 }
 
 // Route describes a route further. Request and Reply are a value whose Go type describes the
-// body, an envelope.Form, or a *paging.Schema. A value that is not zero is the example, too: it
-// must hold nothing secret. nil leaves a body open.
+// body, an envelope.Form, a *paging.Schema, a ListOf or an AnyOf. A value that is not zero is the
+// example, too: it must hold nothing secret. nil leaves a body open.
 type Route struct {
 	Summary     string // one line; "": the pattern
 	Description string // may use Markdown
@@ -57,6 +60,10 @@ type Route struct {
 	Reply       any    // the body of a success
 	MediaType   string // of the reply; "": application/json
 	RequestType string // the media type of the request; "": application/json
+
+	// BodyOptional says that a request without a body is accepted. envelope.Read and a Form
+	// refuse it.
+	BodyOptional bool
 
 	// List has the arguments of a list. Without a Reply, the reply is a list of its items.
 	List *paging.Schema
@@ -113,7 +120,7 @@ func (d *Document) make() ([]byte, error) {
 	if d.Mux == nil || d.Title == "" || d.Version == "" {
 		return nil, errors.New("openapi: Document.Mux, Title and Version are required")
 	}
-	m := &maker{Document: d, guard: d.Mux.Guard(), schemas: newSchemas(),
+	m := &maker{Document: d, guard: d.Mux.Guard(), schemas: schemas{object{"Fault": faultSchema()}, make(map[any]string)},
 		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool), tags: []object{}}
 	servers, err := m.servers()
 	if err := errors.Join(err, m.readSchemes(), m.checkRoutes()); err != nil {
@@ -126,6 +133,9 @@ func (d *Document) make() ([]byte, error) {
 	}
 	info := object{"title": d.Title, "version": d.Version}
 	setText(info, "description", d.Description)
+	if d.Contact != "" {
+		info["contact"] = object{"url": d.Contact}
+	}
 	text, err := json.Marshal(object{"openapi": "3.1.0", "info": info, "servers": servers,
 		"tags": m.tags, "paths": m.paths, "components": m.components()})
 	if err != nil {
@@ -167,7 +177,6 @@ func (m *maker) servers() (servers []object, err error) {
 
 func (m *maker) components() object {
 	components := faultComponents(m.guard.Settings().Brand.Faults)
-	m.schemas.set["Fault"] = faultSchema()
 	components["schemas"] = m.schemas.set
 	components["securitySchemes"] = m.securitySchemes()
 	return components

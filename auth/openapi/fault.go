@@ -60,19 +60,15 @@ func header(kind, description string) object {
 
 // faultSchema is section 6 of the interface.
 func faultSchema() object {
-	return object{
-		"type":     "object",
-		"required": []string{"object", "name", "code", "errCode", "status", "message", "faults"},
-		"properties": object{
-			"object":  object{"const": "fault", "type": "string"},
-			"name":    object{"const": "error", "type": "string"},
-			"code":    object{"type": "string", "description": "A short form of errCode."},
-			"errCode": object{"type": "string", "description": "Stable: branch on it."},
-			"status":  object{"type": "integer"},
-			"message": object{"type": "string", "description": "A fixed text."},
-			"reason":  object{"type": "string"},
-			"path":    object{"type": "string", "description": "The argument or property that the fault is about."},
-			"faults":  object{"type": "array", "items": ref("schemas", "Fault")},
-		},
-	}
+	return membersOf(object{
+		"object":  constant("fault"),
+		"name":    constant("error"),
+		"code":    object{"type": "string", "description": "A short form of errCode."},
+		"errCode": object{"type": "string", "description": "Stable: branch on it."},
+		"status":  object{"type": "integer"},
+		"message": object{"type": "string", "description": "A fixed text."},
+		"reason":  object{"type": "string"},
+		"path":    object{"type": "string", "description": "The argument or property that the fault is about."},
+		"faults":  object{"type": "array", "items": ref("schemas", "Fault")},
+	}, []string{"object", "name", "code", "errCode", "status", "message", "faults"})
 }

@@ -11,10 +11,8 @@ import (
 func (s schemas) item(of *paging.Schema) object {
 	return s.named(of, of.Object, func() object {
 		tree := node{}
-		for _, p := range of.Properties {
-			if of.Visible(p.Path) && !p.Hidden {
-				tree.add(strings.Split(p.Path, "."), s.property(p))
-			}
+		for _, p := range visible(of) {
+			tree.add(strings.Split(p.Path, "."), s.property(p))
 		}
 		name := object{"type": "string"}
 		setText(name, "const", of.Object)
@@ -28,7 +26,7 @@ func (s schemas) item(of *paging.Schema) object {
 
 func (s schemas) property(p paging.Property) object {
 	if p.List != nil {
-		return listSchema(s.item(p.List))
+		return listSchema(s.item(p.List), false)
 	}
 	if p.Null {
 		return nullable(typeSchemas[p.Type])

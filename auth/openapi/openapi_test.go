@@ -108,7 +108,7 @@ func TestGoldenDocument(t *testing.T) {
 		{Path: "secret", Type: paging.String, Filter: true, Sort: true, Hidden: true},
 	}}
 	document := &openapi.Document{
-		Mux: mux, Title: "Notes", Version: "1.0.0", Description: "A server of notes.", Org: "demo",
+		Mux: mux, Title: "Notes", Version: "1.0.0", Description: "A server of notes.", Contact: "https://example.net/help", Org: "demo",
 		Routes: map[string]openapi.Route{
 			"GET /notes":      {Summary: "List notes", List: list},
 			"GET /notes/{id}": {Summary: "Read a note", Object: list},
@@ -259,6 +259,23 @@ func TestGoTypes(t *testing.T) {
 			"inner":{"type":["object","null"],"additionalProperties":false,"required":["n"],"properties":{
 				"n":` + int64s + `,"flags":{"type":["array","null"],"items":{"type":"string"}}}},
 			"any":{"anyOf":[{"type":"string"},{"type":"number"},{"type":"boolean"},{"type":"array","items":{"type":"string"}},{"type":"object"}]}}}`},
+		"a Kind that takes one form of dates is a text of this form": {request: envelope.Form{{Path: "at", Kind: func(text string) (any, string) {
+			if _, err := time.Parse(`"`+paging.DateLayout+`"`, text); err != nil {
+				return nil, "must be a date"
+			}
+			return text, ""
+		}}}, want: `{"type":"object","additionalProperties":false,"properties":{"at":{"type":"string",
+			"pattern":"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$"}}}`},
+		"a Kind that takes dates in any zone is a date": {request: envelope.Form{{Path: "at", Kind: func(text string) (any, string) {
+			if _, err := time.Parse(`"`+time.RFC3339+`"`, text); err != nil {
+				return nil, "must be a date"
+			}
+			return text, ""
+		}}}, want: `{"type":"object","additionalProperties":false,"properties":{"at":{"type":"string","format":"date-time"}}}`},
+		"one of several bodies": {reply: openapi.AnyOf{openapi.ListOf{Schema: notes}, envelope.Result[bool]{}}, want: `{"anyOf":[
+			{"type":"object","required":["object","data","hasMore"],"properties":{"object":{"type":"string","const":"list"},
+				"data":{"type":"array","items":{"$ref":"#/components/schemas/c_note"}},"hasMore":{"type":"boolean"}}},
+			{"type":"object","required":["object","data"],"properties":{"object":{"type":"string","const":"result"},"data":{"type":"boolean"}}}]}`},
 		"a form of the whole body": {request: envelope.Form{{Kind: envelope.Object}}, want: `{"type":"object"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -295,6 +312,18 @@ func TestExamples(t *testing.T) {
 	}
 	if content := at(t, post, "responses", "200", "content", "application/json").(value); content["example"] != nil {
 		t.Errorf("the zero value is an example: %v", content)
+	}
+}
+
+func TestABodyIsRequired(t *testing.T) {
+	mux := newMux()
+	handle(mux, "POST /notes", auth.Public)
+	form := envelope.Form{{Path: "text", Kind: envelope.String}}
+	for optional, route := range map[bool]openapi.Route{false: {Request: form}, true: {Request: form, BodyOptional: true}} {
+		d := described(t, mux, map[string]openapi.Route{"POST /notes": route})
+		if required := at(t, d, "paths", "/notes", "post", "requestBody", "required"); required != !optional {
+			t.Errorf("optional %t: required is %v", optional, required)
+		}
 	}
 }
 
@@ -374,7 +403,7 @@ func TestPatterns(t *testing.T) {
 }
 
 func TestListArguments(t *testing.T) {
-	s := &paging.Schema{Object: "c_note", Default: 5, Max: 50, Properties: []paging.Property{
+	s := &paging.Schema{Object: "c_note", Default: 5, Max: 50, Count: true, Properties: []paging.Property{
 		{Path: "likes", Type: paging.Integer, Filter: true, Sort: true, Null: true},
 		{Path: "secret", Type: paging.String, Filter: true, Sort: true, Hidden: true},
 		{Path: "raw", Filter: true, Sort: true},
@@ -391,7 +420,7 @@ func TestListArguments(t *testing.T) {
 		return all
 	}
 	list := names("/notes")
-	if got, want := strings.Join(list[:9], " "), "paths[] limit skip sort where replies.limit replies.skip replies.sort replies.where"; got != want {
+	if got, want := strings.Join(list[:10], " "), "paths[] limit skip sort where count replies.limit replies.skip replies.sort replies.where"; got != want {
 		t.Errorf("a list has %s", got)
 	}
 	if one := names("/notes/{id}"); !slices.Equal(one[:3], []string{"id", "paths[]", "replies.limit"}) {
@@ -399,11 +428,24 @@ func TestListArguments(t *testing.T) {
 	}
 	all := func(string) bool { return true }
 	for _, name := range list {
-		sent := map[string]string{"limit": "1", "skip": "10000", "sort": `{"likes":-1}`, "where": `{"likes":{"$gte":5}}`, "paths[]": "likes"}
+		sent := map[string]string{"count": "true", "limit": "1", "skip": "10000", "sort": `{"likes":-1}`, "where": `{"likes":{"$gte":5}}`, "paths[]": "likes"}
 		last := name[strings.LastIndex(name, ".")+1:]
 		if _, err := s.Parse(url.Values{name: {sent[last]}}.Encode(), all); err != nil {
 			t.Errorf("%s is described, and refused: %v", name, err)
 		}
+	}
+	reply := func(s *paging.Schema) string {
+		mux := newMux()
+		handle(mux, "GET /notes", auth.Public)
+		d := described(t, mux, map[string]openapi.Route{"GET /notes": {List: s}})
+		properties := at(t, d, "paths", "/notes", "get", "responses", "200", "content", "application/json", "schema", "properties")
+		return strings.Join(slices.Sorted(maps.Keys(properties.(value))), " ")
+	}
+	if got := reply(s); got != "data hasMore object total totalIsAtLeast" {
+		t.Errorf("a list that is counted has %s", got)
+	}
+	if got := reply(&paging.Schema{}); got != "data hasMore object" {
+		t.Errorf("a list that is not counted has %s", got)
 	}
 	if _, err := s.Parse("skip=10001", all); err == nil {
 		t.Error("a larger skip than described is accepted")
@@ -422,6 +464,9 @@ func TestListArguments(t *testing.T) {
 		if _, err := s.Parse(query, all); err != nil {
 			t.Errorf("%s is described, and refused: %v", operator, err)
 		}
+	}
+	if _, described := at(t, where["_id"].(value)["anyOf"].([]any)[1], "properties").(value)["$prefix"]; !described || operators["$prefix"] != nil {
+		t.Error("strings have no prefix, or numbers have one")
 	}
 	if text, _ := json.Marshal(d); strings.Contains(string(text), "secret`") || strings.Contains(string(text), `"secret"`) {
 		t.Error("a hidden property is described")

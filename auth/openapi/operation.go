@@ -64,7 +64,7 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 		o["parameters"] = parameters
 	}
 	if own.Request != nil {
-		o["requestBody"] = object{"content": m.content(cmp.Or(own.RequestType, "application/json"), own.Request, true), "required": requiresBody(own.Request)}
+		o["requestBody"] = object{"content": m.content(cmp.Or(own.RequestType, "application/json"), own.Request, true), "required": !own.BodyOptional}
 	}
 	m.paths[path][strings.ToLower(method)] = o
 	return nil
@@ -124,7 +124,7 @@ func (m *maker) responses(method string, own Route) object {
 	switch {
 	case reply != nil:
 	case own.List != nil:
-		reply = listOf{own.List}
+		reply = ListOf{own.List}
 	case own.Object != nil:
 		reply = own.Object
 	}

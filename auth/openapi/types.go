@@ -21,18 +21,18 @@ type schemas struct {
 	names map[any]string // by goType or *paging.Schema, for example
 }
 
-func newSchemas() schemas {
-	return schemas{set: object{"Fault": nil}, names: make(map[any]string)}
-}
-
 // goType is a Go type, as it is written or as it is read.
 type goType struct {
 	reflect.Type
 	request bool
 }
 
-// listOf stands for a list of the items of a schema.
-type listOf struct{ *paging.Schema }
+// ListOf is a body: a list of the items of a schema.
+type ListOf struct{ Schema *paging.Schema }
+
+// AnyOf is a body that has one of several forms, each described as a Route's Reply is. Their
+// values are no examples.
+type AnyOf []any
 
 // named returns a reference to the schema of a key. It makes the schema at the first call. A
 // schema may refer to itself.
@@ -57,7 +57,7 @@ func (s schemas) named(key any, wanted string, make func() object) object {
 func (m *maker) content(mediaType string, body any, request bool) object {
 	content := object{"schema": m.schemas.of(body, request)}
 	switch body.(type) {
-	case nil, envelope.Form, *paging.Schema, listOf:
+	case nil, envelope.Form, *paging.Schema, ListOf, AnyOf:
 	default:
 		if !reflect.ValueOf(body).IsZero() {
 			content["example"] = body
@@ -74,25 +74,35 @@ func (s schemas) of(body any, request bool) object {
 		return formSchema(body)
 	case *paging.Schema:
 		return s.item(body)
-	case listOf:
-		return listSchema(s.item(body.Schema))
+	case ListOf:
+		return listSchema(s.item(body.Schema), body.Schema.Count)
+	case AnyOf:
+		var forms []object
+		for _, form := range body {
+			forms = append(forms, s.of(form, request))
+		}
+		return object{"anyOf": forms}
 	}
 	return s.goType(goType{reflect.TypeOf(body), request})
 }
 
 // listSchema is section 2.1 of the interface.
-func listSchema(item object) object {
-	return object{"type": "object", "required": []string{"object", "data", "hasMore"}, "properties": object{
+func listSchema(item object, counted bool) object {
+	properties := object{
 		"object":  object{"type": "string", "const": "list"},
 		"data":    object{"type": "array", "items": item},
 		"hasMore": object{"type": "boolean"},
-	}}
+	}
+	if counted {
+		properties["total"] = object{"type": "integer", "description": "Items on all pages."}
+		properties["totalIsAtLeast"] = object{"type": "integer", "description": "Instead of total, if counting stopped there."}
+	}
+	return membersOf(properties, []string{"object", "data", "hasMore"})
 }
 
 // resultSchema is section 2.2 of the interface.
 func resultSchema(data object) object {
-	properties := object{"object": object{"type": "string", "const": "result"}, "data": data}
-	return object{"type": "object", "required": []string{"object", "data"}, "properties": properties}
+	return membersOf(object{"object": constant("result"), "data": data}, []string{"object", "data"})
 }
 
 var (
@@ -109,7 +119,7 @@ func (s schemas) goType(t goType) object {
 		return object{"type": "string", "format": "date-time"}
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "List["):
 		data, _ := t.FieldByName("Data")
-		return listSchema(s.goType(goType{data.Type.Elem(), t.request}))
+		return listSchema(s.goType(goType{data.Type.Elem(), t.request}), false)
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "Result["):
 		data, _ := t.FieldByName("Data")
 		return resultSchema(s.value(goType{data.Type, t.request}, false))
@@ -224,6 +234,9 @@ func (s schemas) structure(t goType) object {
 	slices.Sort(required)
 	return membersOf(properties, required)
 }
+
+// constant is a text that has one value.
+func constant(text string) object { return object{"type": "string", "const": text} }
 
 func membersOf(properties object, required []string) object {
 	schema := object{"type": "object", "properties": properties}

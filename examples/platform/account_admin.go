@@ -47,7 +47,12 @@ func (h provisioning) get(r *http.Request) (managedReply, error) {
 	return managed(a), nil
 }
 
-var provisioningForm = append(envelope.Form{{Path: "roles", Kind: envelope.Strings}}, registrationForm...)
+var provisioningForm = envelope.Form{
+	{Path: "email", Kind: envelope.String, Required: true},
+	{Path: "password", Kind: envelope.String},
+	{Path: "name", Kind: envelope.String},
+	{Path: "roles", Kind: envelope.Strings},
+}
 
 // create makes an account, and signs nobody in. An account without a password
 // cannot sign in: it is for keys and tokens.

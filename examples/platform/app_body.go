@@ -16,9 +16,17 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// appBody is the form of an app and its signing key (section 5.3 of the interface).
-var appBody = envelope.Form{
+// appBody is the form of a new app and its signing key (section 5.3 of the interface).
+var appBody = append(envelope.Form{{Path: "name", Kind: envelope.String, Required: true}}, appOptions...)
+
+// appPatch is the form of a change. disabled must not be null: a client must say that
+// it enables an app.
+var appPatch = append(envelope.Form{
 	{Path: "name", Kind: envelope.String},
+	{Path: "disabled", Kind: envelope.Boolean},
+}, appOptions...)
+
+var appOptions = envelope.Form{
 	{Path: "exposeKeys", Kind: envelope.Boolean, Null: true},
 	{Path: "credential.account", Kind: envelope.String, Null: true},
 	{Path: "credential.accounts", Kind: envelope.Strings, Null: true},
@@ -29,10 +37,6 @@ var appBody = envelope.Form{
 	{Path: "credential.minVersion", Kind: envelope.Integer, Null: true},
 	{Path: "credential.publicKey", Kind: envelope.String},
 }
-
-// appPatch is appBody with the fields that a new app does not have. disabled must
-// not be null: a client must say that it enables an app.
-var appPatch = append(slices.Clone(appBody), envelope.Field{Path: "disabled", Kind: envelope.Boolean})
 
 const (
 	maxName         = 200 // bytes
@@ -50,8 +54,8 @@ type appChanges struct {
 // readApp reads and checks a body. current is the credential that it changes, nil
 // for a new app.
 func readApp(r *http.Request, current *signature.Credential) (*appChanges, error) {
-	fields, isNew := appPatch, current == nil
-	if isNew {
+	fields := appPatch
+	if current == nil {
 		fields, current = appBody, new(signature.Credential)
 	}
 	values, err := readValues(r, fields)
@@ -60,7 +64,7 @@ func readApp(r *http.Request, current *signature.Credential) (*appChanges, error
 	}
 	c := &appChanges{values: values}
 	wrong := invalid{detail: auth.DetailBody}
-	c.checkName(isNew, &wrong)
+	c.checkName(&wrong)
 	c.readNetworks(&wrong)
 	c.checkTimes(&wrong)
 	c.readPublicKey(&wrong)
@@ -75,12 +79,9 @@ func readApp(r *http.Request, current *signature.Credential) (*appChanges, error
 	return c, auth.TenantFrom(r.Context()).Vet("credential.scope", chains)
 }
 
-func (c *appChanges) checkName(isNew bool, wrong *invalid) {
+func (c *appChanges) checkName(wrong *invalid) {
 	name, given := c.values["name"].(string)
-	switch {
-	case !given && isNew:
-		wrong.add("name", "is required")
-	case given && (!isVisible(name) || len(name) > maxName || !isLine(name)):
+	if given && (!isVisible(name) || len(name) > maxName || !isLine(name)) {
 		wrong.add("name", fmt.Sprintf("must be a line of 1 to %d bytes", maxName))
 	}
 }

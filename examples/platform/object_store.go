@@ -78,6 +78,23 @@ func (s *store) page(ctx context.Context, visible sqlpage.Visible, of *paging.Sc
 	return page, more, nil
 }
 
+// total returns the total that a client asked for, or nil.
+func (s *store) total(ctx context.Context, visible sqlpage.Visible, of *paging.Schema, q paging.Query) (*envelope.Total, error) {
+	if q.Count == 0 {
+		return nil, nil
+	}
+	leave, err := s.queries.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	total, err := s.pages.Count(ctx, q.And(paging.Eq("object", of.Object)), objectTable(of), visible)
+	if errors.Is(err, paging.ErrSlowCount) {
+		return nil, err // the client's to mend
+	}
+	return total, storeFailed(err)
+}
+
 // object returns one object of a type with decoded values, for a caller that writes
 // it, or auth.ErrNotFound.
 func (s *store) object(ctx context.Context, org string, of *paging.Schema, id string) (*object, error) {

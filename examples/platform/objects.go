@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
@@ -35,6 +36,24 @@ func (o *object) at(path string) (value any, ok bool) {
 		return o.doc.at(path)
 	}
 	value, ok = o.Values[path]
+	return value, ok
+}
+
+// sortKey is at for a property that is no object or array. It decodes the value.
+func (o *object) sortKey(path string) (value any, ok bool) {
+	switch path {
+	case "_id":
+		return o.ID, true
+	case "object":
+		return o.Type, true
+	}
+	value, ok = o.at(path)
+	if text, encoded := value.(json.RawMessage); encoded {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber() // exact
+		value = nil
+		ok = ok && decoder.Decode(&value) == nil
+	}
 	return value, ok
 }
 
@@ -79,16 +98,35 @@ type objects struct {
 	store  *store
 }
 
-func (h objects) list(r *http.Request) (envelope.List[objectReply], error) {
+// list sends a Link header to the next page, too.
+func (h objects) list(w http.ResponseWriter, r *http.Request) (envelope.List[objectReply], error) {
+	page, last, err := h.page(r)
+	if err != nil || !page.HasMore {
+		return page, err
+	}
+	tenant := auth.TenantFrom(r.Context())
+	if link := h.schema.NextLink(tenant.URL()+tenant.Command, r.URL.RawQuery, last.sortKey); link != "" {
+		w.Header().Set("Link", link)
+	}
+	return page, nil
+}
+
+// page returns the page that a request asks for, and its last object.
+func (h objects) page(r *http.Request) (page envelope.List[objectReply], last *object, err error) {
 	within, err := h.readable(r)
 	if err != nil {
-		return envelope.List[objectReply]{}, err
+		return page, nil, err
 	}
 	q, err := h.schema.Parse(r.URL.RawQuery, h.everywhere(r))
 	if err != nil {
-		return envelope.List[objectReply]{}, err
+		return page, nil, err
 	}
-	return h.replies(r, q, within, h.views(r))
+	views := h.views(r)
+	page, err = h.replies(r, q, within, func(o *object) view {
+		last = o
+		return views(o)
+	})
+	return page, last, err
 }
 
 func (h objects) get(r *http.Request) (objectReply, error) {
@@ -273,7 +311,7 @@ func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Q
 	in := objects{schema: p.List, store: h.store}
 	ids, err := o.items(p.Path)
 	if err != nil || len(ids) == 0 {
-		return envelope.List[objectReply]{}, err
+		return envelope.List[objectReply]{Total: q.Total(0)}, err
 	}
 	return in.replies(r, q, sqlpage.Visible{Tenant: auth.From(r.Context()).Org, IDs: ids}, func(*object) view { return v })
 }
@@ -282,6 +320,9 @@ func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Q
 func (h objects) replies(r *http.Request, q paging.Query, visible sqlpage.Visible, views func(*object) view) (to envelope.List[objectReply], err error) {
 	page, more, err := h.store.page(r.Context(), visible, h.schema, q)
 	if err != nil {
+		return to, err
+	}
+	if to.Total, err = h.store.total(r.Context(), visible, h.schema, q); err != nil {
 		return to, err
 	}
 	to.HasMore = more

@@ -23,6 +23,7 @@ func describe(mux *auth.Mux) *openapi.Document {
 		Mux:     mux,
 		Title:   "tenantkit reference server",
 		Version: "2",
+		Contact: "https://github.com/tenantkit/tenantkit",
 		Description: "A small complete tenant platform. Administrative routes need the role `administrator` beside their scope. " +
 			"Unknown fields of bodies are refused.",
 		Routes: routes,
@@ -37,12 +38,23 @@ func (s schema) describe() map[string]openapi.Route {
 		"POST " + all:   {Summary: "Create a " + s.Object, Object: s.Schema, Request: formOf(s.Schema)},
 		"GET " + one:    {Summary: "Read a " + s.Object, Object: s.Schema},
 		"PATCH " + one:  {Summary: "Change a " + s.Object, Object: s.Schema, Request: changesOf(s.Schema)},
-		"DELETE " + one: {Summary: "Delete a " + s.Object, Reply: envelope.Result[bool]{}},
-		"GET " + one + "/{path...}": {
-			Summary:     "Read one property of a " + s.Object,
-			Description: "A list property is a list with the arguments of its items. Any other property is a result.",
-		},
+		"DELETE " + one: {Summary: "Delete a " + s.Object, Object: s.Schema, Reply: envelope.Result[bool]{}},
+
+		"GET " + one + "/{path...}": s.describeProperty(),
 	}
+}
+
+// describeProperty describes the route of one property. A list property has the
+// arguments of a list.
+func (s schema) describeProperty() openapi.Route {
+	route := openapi.Route{Summary: "Read one property of a " + s.Object, Object: s.Schema, Reply: envelope.Result[any]{}}
+	for _, p := range s.Properties {
+		if p.List != nil {
+			route.Description = "A list property is a list with the arguments of its items. Any other property is a result."
+			route.List, route.Reply = p.List, openapi.AnyOf{openapi.ListOf{Schema: p.List}, route.Reply}
+		}
+	}
+	return route
 }
 
 // ownList describes a list of the platform's own records: see ownPage.
@@ -107,8 +119,8 @@ var (
 		"GET /apps/{key}":                          {Summary: "Read an app", Reply: appReply{}},
 		"PATCH /apps/{key}":                        {Summary: "Change an app", Request: appPatch, Reply: appReply{}},
 		"DELETE /apps/{key}":                       {Summary: "Delete an app", Reply: envelope.Result[bool]{}},
-		"POST /apps/{key}/keypair":                 {Summary: "Replace the key pair", Request: keyPairForm, Reply: appReply{}},
-		"POST /apps/{key}/secret":                  {Summary: "Replace the client secret", Request: rotationForm, Reply: envelope.Result[secretReply]{}},
+		"POST /apps/{key}/keypair":                 {Summary: "Replace the key pair", Request: keyPairForm, BodyOptional: true, Reply: appReply{}},
+		"POST /apps/{key}/secret":                  {Summary: "Replace the client secret", Request: rotationForm, BodyOptional: true, Reply: envelope.Result[secretReply]{}},
 		"POST /apps/{key}/tokens":                  {Summary: "Mint a token", Request: tokenBody, Reply: envelope.Result[mintReply]{}},
 		"DELETE /apps/{key}/tokens/{jti}":          {Summary: "Revoke a token", Reply: envelope.Result[bool]{}},
 		"GET /apps/{key}/subjects/{sub}/tokens":    ownList[tokenReply]("List the tokens of a subject", "token"),
@@ -131,11 +143,16 @@ var (
 	}
 
 	scriptRoutes = map[string]openapi.Route{
-		"GET /routes":                    ownList[builtinReply]("List the scripts", "script"),
-		"POST /routes/{identifier}":      {Summary: "Run a script", Request: anyArguments, Reply: envelope.Result[any]{}},
-		"POST /sys/script_runner":        {Summary: "Run the script that the body names", Request: runnerBody, Reply: envelope.Result[any]{}},
-		"GET /views":                     ownList[builtinReply]("List the views", "view"),
-		"GET /views/{name}":              {Summary: "Run a view", Description: "The reply is what the view returns."},
+		"GET /routes":               ownList[builtinReply]("List the scripts", "script"),
+		"POST /routes/{identifier}": {Summary: "Run a script", Request: anyArguments, BodyOptional: true, Reply: envelope.Result[any]{}},
+		"POST /sys/script_runner":   {Summary: "Run the script that the body names", Request: runnerBody, Reply: envelope.Result[any]{}},
+		"GET /views":                ownList[builtinReply]("List the views", "view"),
+		"GET /views/{name}": {
+			Summary:     "Run a view",
+			Description: "The view `messages` takes the arguments of a list and replies with one. `message_token` takes none.",
+			List:        messages,
+			Reply:       openapi.AnyOf{openapi.ListOf{Schema: messages}, envelope.Result[mintReply]{}},
+		},
 		"POST /deployments/{id}/execute": {Summary: "Run a deployment", Reply: envelope.Result[any]{}},
 	}
 

@@ -25,7 +25,7 @@ func (p *platform) routes() *auth.Mux {
 	for _, s := range schemas {
 		objects := objects{schema: s.Schema, store: p.store}
 		all, one := "/"+s.plural, "/"+s.plural+"/{id}"
-		mux.HandleFunc("GET "+all, auth.Some("object.read."+s.Object), reply(objects.list))
+		mux.HandleFunc("GET "+all, auth.Some("object.read."+s.Object), replyAs(objects.list))
 		mux.HandleFunc("POST "+all, auth.Some("object.create."+s.Object), reply(objects.create))
 		mux.HandleFunc("GET "+one, auth.Some("object.read."+s.Object+".{id}"), reply(objects.get))
 		mux.HandleFunc("PATCH "+one, auth.Some("object.update."+s.Object+".{id}"), reply(objects.update))

@@ -20,6 +20,7 @@ const dateLayout = paging.DateLayout
 var (
 	messages = &paging.Schema{
 		Object: "c_message",
+		Count:  true,
 		Properties: []paging.Property{
 			{Path: "c_text", Type: paging.String, Filter: true, Null: true},
 			{Path: authorPath, Type: paging.String, Filter: true, Sort: true},
@@ -32,6 +33,7 @@ var (
 	}
 	conversations = &paging.Schema{
 		Object: "c_conversation",
+		Count:  true,
 		Properties: []paging.Property{
 			{Path: "c_title", Type: paging.String, Filter: true, Sort: true, Null: true},
 			{Path: "c_messages", List: messages}, // stored as ids
@@ -39,6 +41,7 @@ var (
 	}
 	connections = &paging.Schema{
 		Object: "connection",
+		Count:  true,
 		Properties: []paging.Property{
 			{Path: "target", Type: paging.String, Filter: true, Sort: true, Null: true},
 			{Path: "access", Type: paging.Integer, Filter: true, Sort: true, Null: true},

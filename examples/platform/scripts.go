@@ -119,6 +119,8 @@ func (h scripts) whoami(r *http.Request, _ map[string]any) (any, error) {
 var createArguments = append(envelope.Form{
 	{Path: "clientKey", Kind: envelope.String, Required: true},
 	{Path: "accountId", Kind: envelope.String, Required: true},
+	{Path: "options", Required: true},
+	{Path: "options.scope", Kind: envelope.Strings, Required: true},
 }, under("options", tokenOptions)...)
 
 // createAuthToken mints a token of an app for an account, as POST
@@ -135,7 +137,7 @@ func (h scripts) createAuthToken(r *http.Request, values map[string]any) (any, e
 // createFields maps the fields of a token's body to the arguments of
 // createAuthToken.
 var createFields = func() map[string]string {
-	fields := map[string]string{"sub": "accountId", "app": "clientKey"}
+	fields := map[string]string{"sub": "accountId", "app": "clientKey", "scope": "options.scope"}
 	for _, i := range tokenOptions {
 		fields[i.Path] = "options." + i.Path
 	}
@@ -163,7 +165,11 @@ func (h scripts) revokeSubjectTokens(r *http.Request, values map[string]any) (an
 	return h.tokens.revokeSubject(r.Context(), values["clientKey"].(string), values["accountId"].(string))
 }
 
-var mintArguments = append(envelope.Form{{Path: "app", Kind: envelope.String}}, tokenBody...)
+var mintArguments = append(envelope.Form{
+	{Path: "app", Kind: envelope.String},
+	{Path: "sub", Kind: envelope.String},
+	{Path: "scope", Kind: envelope.Strings},
+}, tokenOptions...)
 
 // mintAndRevoke mints a token and revokes it. Its arguments are the options, the
 // subject and the app, by default the caller's. It returns the id of the revoked

@@ -179,7 +179,8 @@ func TestTokensOfScripts(t *testing.T) {
 	t.Run("arguments that are refused", func(t *testing.T) {
 		for _, c := range [][3]string{
 			{create, ``, "clientKey"},
-			{create, `{"clientKey":"` + s.ClientKey + `","accountId":"` + s.AccountID + `"}`, "options.scope"},
+			{create, `{"clientKey":"` + s.ClientKey + `","accountId":"` + s.AccountID + `"}`, "options"},
+			{create, arguments(s.AccountID, `"roles":[]`), "options.scope"},
 			{create, `{"clientKey":"` + s.ClientKey + `","accountId":"` + s.AccountID + `","options":null}`, "options"},
 			{create, arguments(s.AccountID, `"scope":[],"sub":"x"`), "options.sub"},
 			{create, arguments(s.AccountID, `"scope":null`), "options.scope"},
@@ -218,7 +219,7 @@ func TestListsOfScriptsAndViews(t *testing.T) {
 		},
 		"/views": {
 			value{"_id": "message_token", "object": "view", "arguments": []any{}},
-			value{"_id": "messages", "object": "view", "arguments": []any{"paths[]", "limit", "where", "sort", "skip"}},
+			value{"_id": "messages", "object": "view", "arguments": []any{"paths[]", "limit", "where", "sort", "skip", "count"}},
 		},
 	} {
 		t.Run(path, func(t *testing.T) {

@@ -41,8 +41,8 @@ func ownPages(sessions *session.Manager, next http.HandlerFunc) http.HandlerFunc
 }
 
 var registrationForm = envelope.Form{
-	{Path: "email", Kind: envelope.String},
-	{Path: "password", Kind: envelope.String},
+	{Path: "email", Kind: envelope.String, Required: true},
+	{Path: "password", Kind: envelope.String, Required: true},
 	{Path: "name", Kind: envelope.String},
 }
 

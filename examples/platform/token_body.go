@@ -10,13 +10,16 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// tokenBody is the body of a request for a token: its subject and its options.
-var tokenBody = append(envelope.Form{{Path: "sub", Kind: envelope.String}}, tokenOptions...)
+// tokenBody is the body of a request for a token. The scope is required: a missing
+// one could mean everything or nothing.
+var tokenBody = append(envelope.Form{
+	{Path: "sub", Kind: envelope.String, Required: true},
+	{Path: "scope", Kind: envelope.Strings, Required: true},
+}, tokenOptions...)
 
-// tokenOptions are the options of a token, by the names that scripts use (section
-// 5.4 of the interface).
+// tokenOptions are the other options of a token, by the names that scripts use
+// (section 5.4 of the interface).
 var tokenOptions = envelope.Form{
-	{Path: "scope", Kind: envelope.Strings},
 	{Path: "roles", Kind: envelope.Strings},
 	{Path: "skipAcl", Kind: envelope.Boolean},
 	{Path: "bypassCreateAcl", Kind: envelope.Boolean},
@@ -47,9 +50,6 @@ const (
 // readToken reads a body of tokenBody.
 func readToken(r *http.Request) (tokenWish, error) {
 	values, err := readValues(r, tokenBody)
-	if err == nil {
-		err = required(values, "sub", "scope")
-	}
 	if err != nil {
 		return tokenWish{}, err
 	}
@@ -57,12 +57,8 @@ func readToken(r *http.Request) (tokenWish, error) {
 }
 
 // wishOf reads values of tokenOptions from a body or from a script's arguments.
-// Their paths begin with at. The scope is required: a missing one could mean
-// everything or nothing.
+// Their paths begin with at.
 func wishOf(subject string, values map[string]any, at string) (tokenWish, error) {
-	if err := required(values, at+"scope"); err != nil {
-		return tokenWish{}, err
-	}
 	w := tokenWish{claims: token.Claims{Subject: subject}}
 	c := &w.claims
 	setIfGiven(&c.Scope, values, at+"scope")

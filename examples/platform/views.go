@@ -23,7 +23,7 @@ type builtinView struct {
 }
 
 var viewTable = map[string]builtinView{
-	"messages":      {views.messages, []string{"paths[]", "limit", "where", "sort", "skip"}},
+	"messages":      {views.messages, []string{"paths[]", "limit", "where", "sort", "skip", "count"}},
 	"message_token": {views.messageToken, nil},
 }
 
@@ -51,7 +51,8 @@ func (h views) execute(r *http.Request) (any, error) {
 
 // messages lists messages. It takes the arguments of a list.
 func (h views) messages(r *http.Request) (any, error) {
-	return objects{schema: messages, store: h.store}.list(r)
+	page, _, err := objects{schema: messages, store: h.store}.page(r)
+	return page, err
 }
 
 // messageToken mints a token that reads messages, which the caller can hand to a

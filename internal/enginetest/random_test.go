@@ -12,7 +12,7 @@ import (
 // Values of items and filters: few, so that they often match.
 var (
 	texts = []any{"", " ", "a", "A", "b", "B", "Z", "z", "a%", "a_", `a\`, `'`, `"`, "10", "9", "é", "e\u0301", "ß",
-		"\uE000", "\uFFFD", "😀", "null", "true", "2026-01-02T03:04:05.000Z"}
+		"a%b", "aa", "\uD7FF", "\uE000", "\uFFFD", "\U0010FFFFa", "😀", "null", "true", "2026-01-02T03:04:05.000Z"}
 	counts   = numbers("-5", "0", "1", "2", "7")
 	integers = numbers("-9223372036854775808", "-1", "0", "5", "6", "9007199254740992", "9007199254740993", "9223372036854775807")
 	decimals = numbers("-1.5", "0", "0.1", "0.30000000000000004", "5", "5.5", "1e-9", "1e20")
@@ -135,7 +135,9 @@ func (r random) longFilter() paging.Filter {
 
 func (r random) condition() paging.Filter {
 	path := one(r, paths)
-	switch r.IntN(12) {
+	switch r.IntN(13) {
+	case 12:
+		return r.prefix(path)
 	case 0:
 		return paging.Gt("_id", one(r, []string{"", "B", "a05", "c"}))
 	case 1:
@@ -154,6 +156,17 @@ func (r random) condition() paging.Filter {
 		return parsed(path, "$ne", nil)
 	}
 	return parsed(path, one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"}), operand)
+}
+
+// prefix returns a filter for the beginning of a text that items may have, or for one that is
+// longer. A column of dates or uuids has no prefix.
+func (r random) prefix(path string) paging.Filter {
+	switch path {
+	case "at", "moment", "day", "uuid":
+		path = "text"
+	}
+	text := []rune(one(r, append(texts[:len(texts):len(texts)], "\U0010FFFF", "\uD7FF")).(string) + one(r, []string{"", "b"}))
+	return parsed(path, "$prefix", string(text[:r.IntN(len(text)+1)]))
 }
 
 // operand returns a value to compare with the property, mostly of its type.

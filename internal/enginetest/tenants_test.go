@@ -34,13 +34,24 @@ func TestNoQueryReachesAnotherTenant(t *testing.T) {
 	}
 }
 
-// asksWithin compares a random page of random visible items.
-func (r random) asksWithin(t *testing.T, e *engine, items []item) {
-	t.Helper()
+func (r random) visible(items []item) sqlpage.Visible {
 	visible := sqlpage.Visible{Tenant: one(r, []string{"acme", "ACME", "globex"}), AllIDs: r.IntN(3) > 0}
 	for range r.IntN(20) {
 		visible.IDs = append(visible.IDs, one(r, items).id())
 	}
+	return visible
+}
+
+func seenBy(visible sqlpage.Visible, items []item) []item {
+	return slices.DeleteFunc(slices.Clone(items), func(i item) bool {
+		return i["name"] != visible.Tenant || !visible.AllIDs && !slices.Contains(visible.IDs, i.id())
+	})
+}
+
+// asksWithin compares a random page of random visible items.
+func (r random) asksWithin(t *testing.T, e *engine, items []item) {
+	t.Helper()
+	visible := r.visible(items)
 	q := paging.Query{Sort: r.sort(paths), Limit: 1 + r.IntN(60), Skip: max(r.IntN(20)-10, 0)}
 	if r.IntN(3) > 0 {
 		q.Where = r.filter(3)
@@ -51,15 +62,12 @@ func (r random) asksWithin(t *testing.T, e *engine, items []item) {
 	case 1:
 		q = r.resume(q)
 	}
-	own := slices.DeleteFunc(slices.Clone(items), func(i item) bool {
-		return i["name"] != visible.Tenant || !visible.AllIDs && !slices.Contains(visible.IDs, i.id())
-	})
 	rows, err := e.pages.Query(t.Context(), q, e.table, visible)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, more := paging.Trim(readIDs(t, rows), q.Limit)
-	want, wantMore := inMemory(own, q)
+	want, wantMore := inMemory(seenBy(visible, items), q)
 	if diff := cmp.Diff(want, got); diff != "" || more != wantMore {
 		t.Fatalf("%+v: where %s sort %v skip %d limit %d: more %t\n%s", visible, q.Where, q.Sort, q.Skip, q.Limit, more, diff)
 	}

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,20 +35,49 @@ var adopted = sqlpage.Table{
 		"size":   {Name: "size", Type: paging.Integer},
 		"price":  {Name: "price", Type: paging.Number},
 		"state":  {Name: "state", Type: paging.String, Storage: sqlpage.Enum},
+		"tags[]": {Name: "tags", Type: paging.String, Storage: sqlpage.Array},
+
+		"meta.po":   {Name: "meta", Base: "meta"},
+		"meta.n.er": {Name: "meta", Base: "meta"},
+
+		"label": {UnsafeExpression: "lower(title)", Type: paging.String, NotNull: true},
+		"phase": {UnsafeExpression: "CASE state WHEN 'Closed' THEN 'Closed' WHEN 'a' THEN 'a' WHEN 'open' THEN 'open' END", Type: paging.String},
+		"er":    {UnsafeExpression: "(meta -> 'n' ->> 'er')::numeric", Type: paging.Number},
 	},
 	Object: "item",
 	Tenant: "tenant",
 }
 
+// adoptedBy returns adopted with the SQL of a dialect.
+func adoptedBy(d sqlpage.Dialect) sqlpage.Table {
+	table := adopted
+	if d == sqlpage.SQLite {
+		table.Properties = maps.Clone(adopted.Properties)
+		table.Properties["er"] = sqlpage.Column{UnsafeExpression: "json_extract(meta, '$.n.er')", Type: paging.Number}
+	}
+	return table
+}
+
 var adoptedSchema = func() paging.Schema {
 	s := paging.Schema{Object: "item"}
 	for _, path := range adoptedPaths {
-		s.Properties = append(s.Properties, paging.Property{Path: path, Type: adopted.Properties[path].Type, Filter: true, Sort: path != "state", Null: true})
+		p := paging.Property{Path: path, Type: adopted.Properties[path].Type, Filter: true, Sort: path != "state", Null: true}
+		switch path {
+		case "meta.po":
+			p.Type = paging.String
+		case "meta.n.er":
+			p.Type = paging.Number
+		}
+		s.Properties = append(s.Properties, p)
 	}
+	s.Properties = append(s.Properties, paging.Property{Path: "tags[]", Type: paging.String, Filter: true, Null: true})
 	return s
 }()
 
-var adoptedPaths = []string{"made", "ended", "due", "by", "title", "size", "price", "state"}
+// adoptedPaths are the paths that items are sorted by. The last have no column of their own.
+var adoptedPaths = []string{"made", "ended", "due", "by", "title", "size", "price", "state", "meta.po", "meta.n.er", "label", "phase", "er"}
+
+const adoptedColumns = 8 // of adoptedPaths
 
 // adoptedEngines returns all databases with an adopted table and its indexes. In PostgreSQL its
 // texts are in an order that is not bytewise.
@@ -55,17 +86,18 @@ func adoptedEngines(t testing.TB) []*engine {
 	all := []*engine{{name: "SQLite", db: sqlite(t), dialect: sqlpage.SQLite}, {name: "PostgreSQL", db: postgres(t), dialect: sqlpage.PostgreSQL}}
 	for _, e := range all {
 		create := `CREATE TABLE adopted (id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, made TEXT NOT NULL, ended TEXT, due TEXT, by_id TEXT,
-			title TEXT NOT NULL COLLATE NOCASE, size INTEGER, price ANY, state TEXT) STRICT`
+			title TEXT NOT NULL COLLATE NOCASE, size INTEGER, price ANY, state TEXT, tags TEXT, meta TEXT NOT NULL) STRICT`
 		if e.dialect == sqlpage.PostgreSQL {
 			// It stays, because statements of the pool that are prepared know it. Its labels are in no order.
 			e.exec(t, "DO $$ BEGIN CREATE TYPE adopted_state AS ENUM ('open', 'Closed', 'a', ''); EXCEPTION WHEN duplicate_object THEN NULL; END $$")
 			create = `CREATE TABLE adopted (id uuid PRIMARY KEY, tenant_id uuid NOT NULL, made timestamptz NOT NULL, ended timestamptz(6), due date, by_id uuid,
-				title varchar(80) NOT NULL COLLATE "en-x-icu", size bigint, price numeric(30, 10), state adopted_state)`
+				title varchar(80) NOT NULL COLLATE "en-x-icu", size bigint, price numeric(30, 10), state adopted_state,
+				tags text[], meta jsonb NOT NULL)`
 		}
 		e.exec(t, create)
 		t.Cleanup(func() { e.exec(t, "DROP TABLE adopted") })
-		e.table, e.pages = adopted, &sqlpage.Pages{DB: e.db, Dialect: e.dialect}
-		indexes, err := sqlpage.Indexes(adoptedSchema, adopted, e.dialect)
+		e.table, e.pages = adoptedBy(e.dialect), &sqlpage.Pages{DB: e.db, Dialect: e.dialect}
+		indexes, err := sqlpage.Indexes(adoptedSchema, e.table, e.dialect)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,10 +114,50 @@ func (e *engine) adopt(t testing.TB, items []item) {
 	e.exec(t, "DELETE FROM adopted")
 	for _, i := range items {
 		args := []any{i["_id"], i["tenant"]}
-		for _, path := range adoptedPaths {
+		for _, path := range adoptedPaths[:adoptedColumns] {
 			args = append(args, e.value(adopted.Properties[path], i[path]))
 		}
-		e.exec(t, "INSERT INTO adopted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", args...)
+		tags := "$11"
+		if e.dialect == sqlpage.PostgreSQL {
+			tags = "CASE WHEN $11::jsonb IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text($11::jsonb)) END"
+		}
+		args = append(args, asJSON(t, i["tags[]"]), asJSON(t, i.meta()))
+		e.exec(t, "INSERT INTO adopted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "+tags+", $12)", args...)
+	}
+}
+
+// asJSON returns the JSON of a value, or nil of nil.
+func asJSON(t testing.TB, v any) any {
+	t.Helper()
+	if v == nil {
+		return nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// meta is the document of the column meta.
+func (i item) meta() map[string]any {
+	meta := map[string]any{}
+	if po, ok := i["meta.po"]; ok {
+		meta["po"] = po
+	}
+	if er, ok := i["meta.n.er"]; ok {
+		meta["n"] = map[string]any{"er": er}
+	}
+	return meta
+}
+
+// derive sets the properties that are expressions over others.
+func (i item) derive() {
+	i["label"] = strings.ToLower(i["title"].(string))
+	for of, from := range map[string]string{"phase": "state", "er": "meta.n.er"} {
+		if v, ok := i[from]; ok && v != "" {
+			i[of] = v
+		}
 	}
 }
 
@@ -114,12 +186,14 @@ func (r random) adoptedValue(path string) any {
 		return one(r, days)
 	case "size":
 		return one(r, integers)
-	case "price":
+	case "price", "meta.n.er", "er":
 		return one(r, numbers("-1.5", "0", "0.1", "5", "12345678901"))
-	case "state":
+	case "state", "phase":
 		return one(r, []any{"open", "Closed", "a", ""})
-	case "title":
+	case "title", "meta.po", "label":
 		return one(r, texts)
+	case "tags[]":
+		return one(r, []any{"a", "A", "b", "", "é", `a"b`, "{}", "null"})
 	}
 	return r.uuid(true)
 }
@@ -128,10 +202,18 @@ func (r random) adoptedItems(n int) (items []item) {
 	for range n {
 		i := item{"_id": r.uuid(false), "object": "item", "tenant": one(r, tenants)}
 		for _, path := range adoptedPaths {
-			if v := adopted.Properties[path]; v.NotNull || r.IntN(4) > 0 {
+			if v := adopted.Properties[path]; v.UnsafeExpression == "" && (v.NotNull || r.IntN(4) > 0) {
 				i[path] = r.adoptedValue(path)
 			}
 		}
+		if r.IntN(4) > 0 {
+			tags := []any{}
+			for range r.IntN(4) {
+				tags = append(tags, one(r, []any{r.adoptedValue("tags[]"), r.adoptedValue("tags[]"), nil}))
+			}
+			i["tags[]"] = tags
+		}
+		i.derive()
 		items = append(items, i)
 	}
 	return items
@@ -141,14 +223,21 @@ func (r random) adoptedItems(n int) (items []item) {
 func (r random) adoptedQuery(items []item) paging.Query {
 	q := paging.Query{Sort: r.sort(append(adoptedPaths, "object")), Limit: 1 + r.IntN(40), Skip: max(r.IntN(9)-5, 0)}
 	for range r.IntN(3) {
-		path := one(r, append(adoptedPaths, "_id", "object"))
+		path := one(r, append(adoptedPaths, "_id", "object", "tags[]", "tags[]"))
 		operand := one(r, items)[path]
-		if path == "object" {
+		switch {
+		case path == "object":
 			operand = one(r, []any{"item", "items", "a"})
-		} else if path != "_id" && r.IntN(2) == 0 {
+		case path == "tags[]" && r.IntN(3) == 0:
+			q.Where = paging.And(q.Where, r.ofTags())
+			continue
+		case path == "tags[]", path != "_id" && r.IntN(2) == 0:
 			operand = r.adoptedValue(path)
 		}
 		operator := one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"})
+		if path == "title" || path == "state" {
+			operator = one(r, []string{operator, "$prefix"})
+		}
 		if operand == nil {
 			operator = "$ne"
 		}
@@ -161,6 +250,13 @@ func (r random) adoptedQuery(items []item) paging.Query {
 		q = goOn(q, one(r, items))
 	}
 	return q
+}
+
+// ofTags returns a condition on the array that no single text makes.
+func (r random) ofTags() paging.Filter {
+	values := []any{r.adoptedValue("tags[]"), r.adoptedValue("tags[]"), one(r, []any{nil, json.Number("1"), true, "x"})}
+	return one(r, []paging.Filter{parsed("tags[]", "$in", values), parsed("tags[]", "$nin", values), parsed("tags[]", "$eq", nil), parsed("tags[]", "$ne", nil),
+		parsed("tags[]", "$exists", true), parsed("tags[]", "$exists", false), parsed("tags[]", "$in", values[2:]), parsed("tags[]", "$gt", json.Number("1"))})
 }
 
 func (e *engine) visiblePage(t testing.TB, q paging.Query, visible sqlpage.Visible) (ids []string, more bool) {
@@ -325,7 +421,7 @@ func TestNoValueFails(t *testing.T) {
 			for asked := 0; asked < 2000; {
 				where, sort := map[string]any{}, one(r, adoptedPaths)
 				for range 1 + r.IntN(3) {
-					where[one(r, append(adoptedPaths, "_id", "object"))] = map[string]any{one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"}): one(r, hostile)}
+					where[one(r, append(adoptedPaths, "_id", "object", "tags[]"))] = map[string]any{one(r, []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$prefix"}): one(r, hostile)}
 				}
 				text, err := json.Marshal(where)
 				if err != nil {
@@ -352,7 +448,8 @@ func TestNoValueFails(t *testing.T) {
 // adopter has without them.
 func TestAdoptedIndexes(t *testing.T) {
 	visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
-	last := item{"_id": tenants[1], "made": adoptedTimes[0], "by": tenants[0], "due": days[1], "title": "a", "size": integers[1], "price": integers[1]}
+	last := item{"_id": tenants[1], "made": adoptedTimes[0], "by": tenants[0], "due": days[1], "title": "a", "size": integers[1], "price": integers[1],
+		"label": "a", "phase": "a", "er": integers[1]}
 	for _, e := range adoptedEngines(t) {
 		t.Run(e.name, func(t *testing.T) {
 			for path := range last {
@@ -364,10 +461,67 @@ func TestAdoptedIndexes(t *testing.T) {
 					e.readsIndex(t, goOn(paging.Query{Sort: []paging.Key{{Path: path, Desc: desc}}, Limit: 9}, last), visible, index)
 				}
 			}
+			e.sortsNoPart(t, goOn(paging.Query{Sort: []paging.Key{{Path: "ended"}}, Limit: 9}, last), visible)
+			e.sortsNoPart(t, goOn(paging.Query{Sort: []paging.Key{{Path: "meta.po", Desc: true}}, Limit: 9}, item{"_id": last["_id"], "meta.po": "a"}), visible)
 			e.exec(t, "DROP INDEX adopted_tenant__id")
 			e.exec(t, "CREATE INDEX plain ON adopted (tenant_id, id)")
 			e.readsIndex(t, goOn(paging.Query{Limit: 9}, last), visible, "plain")
 		})
+	}
+}
+
+// TestPrefixIndexes has a prefix read the range of an index on the text.
+func TestPrefixIndexes(t *testing.T) {
+	visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+	for _, e := range adoptedEngines(t) {
+		q := paging.Query{Where: paging.Prefix("title", "ab"), Sort: []paging.Key{{Path: "title"}}, Limit: 9}
+		e.readsIndex(t, q, visible, "adopted_tenant_title__id")
+		text, args, err := sqlpage.Statement(q, e.table, visible, e.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "title>? AND title<?"
+		if e.dialect == sqlpage.PostgreSQL {
+			want = "(title >= 'ab'::text) AND (title < 'ac'::text)"
+		}
+		if plan := e.explain(t, text, args); !strings.Contains(plan, want) {
+			t.Errorf("%s: no %s in\n%s", e.name, want, plan)
+		}
+	}
+}
+
+// TestPrefixIndexesOfDocuments is TestPrefixIndexes for a text in a document.
+func TestPrefixIndexesOfDocuments(t *testing.T) {
+	for _, e := range engines(t, "prefixed") {
+		q := paging.Query{Where: paging.Prefix("c_text", "ab"), Sort: []paging.Key{{Path: "c_text"}}, Limit: 9}
+		text, args, err := sqlpage.Statement(q, e.table, everyRow, e.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, want := e.explain(t, text, args), "prefixed_c_text_desc__id (<expr>=? AND <expr>=? AND <expr>>? AND <expr><?)"
+		if e.dialect == sqlpage.PostgreSQL {
+			_, plan, _ = strings.Cut(plan, "Index Cond: ")
+			want = "< 'ac'::text)"
+		}
+		if !strings.Contains(plan, want) {
+			t.Errorf("%s: no %s in\n%s", e.name, want, plan)
+		}
+	}
+}
+
+// sortsNoPart checks that an index has the order of each part of a page in PostgreSQL.
+func (e *engine) sortsNoPart(t *testing.T, q paging.Query, visible sqlpage.Visible) {
+	t.Helper()
+	if e.dialect != sqlpage.PostgreSQL {
+		return
+	}
+	text, args, err := sqlpage.Statement(q, e.table, visible, e.dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := e.explain(t, text, args)
+	if part := regexp.MustCompile(`Sort  .*\n *Sort Key.*\n *->  Index`).FindString(plan); part != "" {
+		t.Errorf("a part is sorted:\n%s\n%s", text, plan)
 	}
 }
 
@@ -377,14 +531,23 @@ func BenchmarkUUIDBesideHand(b *testing.B) {
 		b.Skip("without -rows")
 	}
 	for _, e := range adoptedEngines(b) {
+		for _, path := range adoptedPaths[1:] { // only those of the sorts, so that rows are inserted faster
+			unused, err := sqlpage.Indexes(paging.Schema{Properties: []paging.Property{{Path: path, Type: paging.String, Sort: path != "state"}}}, e.table, e.dialect)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, index := range unused[1:] {
+				e.exec(b, "DROP INDEX "+strings.Split(index, `"`)[1])
+			}
+		}
 		if e.dialect == sqlpage.PostgreSQL {
-			e.exec(b, `INSERT INTO adopted SELECT gen_random_uuid(), lpad((i % 4)::text, 32, '0')::uuid, now() - i * interval '1 s', NULL, NULL, NULL, 't', i, NULL, NULL
+			e.exec(b, `INSERT INTO adopted SELECT gen_random_uuid(), lpad((i % 4)::text, 32, '0')::uuid, now() - i * interval '1 s', NULL, NULL, NULL, 't', i, NULL, NULL, NULL, '{}'
 				FROM generate_series(1, $1::int) AS i`, *rows)
 			e.exec(b, "VACUUM ANALYZE adopted")
 		} else {
 			e.exec(b, `WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < $1), u AS (SELECT i, lower(hex(randomblob(16))) AS h FROM s)
 				INSERT INTO adopted SELECT substr(h,1,8)||'-'||substr(h,9,4)||'-'||substr(h,13,4)||'-'||substr(h,17,4)||'-'||substr(h,21), '00000000-0000-0000-0000-00000000000'||(i%4),
-				strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 - i, 'unixepoch'), NULL, NULL, NULL, 't', i, NULL, NULL FROM u`, *rows)
+				strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 - i, 'unixepoch'), NULL, NULL, NULL, 't', i, NULL, NULL, NULL, '{}' FROM u`, *rows)
 			e.exec(b, "ANALYZE")
 		}
 		const tenant = "00000000-0000-0000-0000-000000000001"

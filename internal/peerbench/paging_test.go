@@ -12,6 +12,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"gorm.io/gorm"
+	"gorm.io/gorm/utils/tests"
 	_ "modernc.org/sqlite"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -121,10 +125,15 @@ func (p position) read(rows *sql.Rows, err error) error {
 		}
 		got = append(got, id)
 	}
-	if got, _ = paging.Trim(got, pageLimit); !slices.Equal(got, p.want) {
+	return p.compare(got, rows.Err())
+}
+
+// compare compares identifiers with the expected rows.
+func (p position) compare(got []string, err error) error {
+	if got, _ = paging.Trim(got, pageLimit); err == nil && !slices.Equal(got, p.want) {
 		return errRefused
 	}
-	return rows.Err()
+	return err
 }
 
 // byHand runs a statement that was written by hand and prepared once.
@@ -144,6 +153,8 @@ func pagers(t testing.TB, d depth) []contender {
 		{name: ours, good: p.ours(t)},
 		{name: "OFFSET", good: p.byHand(t, "SELECT id FROM notes ORDER BY likes, id LIMIT $1 OFFSET $2", pageLimit+1, p.skip)},
 		{name: "OR expansion", good: p.expansion(t)},
+		{name: "bun", good: p.bun()},
+		{name: "gorm", good: p.gorm(t)},
 	}
 }
 
@@ -163,6 +174,38 @@ func (p position) expansion(t testing.TB) func() error {
 	}
 	return p.byHand(t, "SELECT id FROM notes WHERE likes > $1 OR (likes = $1 AND id > $2) ORDER BY likes, id LIMIT $3",
 		p.last.likes, p.last.id, pageLimit+1)
+}
+
+// bun writes the statement anew, with the values in its text, and compares rows.
+func (p position) bun() func() error {
+	db := bun.NewDB(p.db, sqlitedialect.New())
+	return func() error {
+		got := make([]string, 0, pageLimit+1)
+		q := db.NewSelect().Table("notes").Column("id").Order("likes", "id").Limit(pageLimit + 1)
+		if p.skip > 0 {
+			q = q.Where("(likes, id) > (?, ?)", p.last.likes, p.last.id)
+		}
+		err := q.Scan(context.Background(), &got)
+		return p.compare(got, err)
+	}
+}
+
+// gorm sends the condition of gorm-cursor-paginator. The dialect of gorm's own tests writes what
+// SQLite reads.
+func (p position) gorm(t testing.TB) func() error {
+	db, err := gorm.Open(tests.DummyDialector{}, &gorm.Config{ConnPool: p.db, PrepareStmt: true, SkipDefaultTransaction: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() error {
+		got := make([]string, 0, pageLimit+1)
+		q := db.Table("notes").Order("likes").Order("id").Limit(pageLimit + 1)
+		if p.skip > 0 {
+			q = q.Where("likes > ? OR (likes = ? AND id > ?)", p.last.likes, p.last.likes, p.last.id)
+		}
+		err := q.Pluck("id", &got).Error
+		return p.compare(got, err)
+	}
 }
 
 // ours writes the statement anew for each page, as a server does, and runs it by Pages.

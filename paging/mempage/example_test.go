@@ -1,8 +1,10 @@
 package mempage_test
 
 import (
+	"encoding/json"
 	"fmt"
 
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/mempage"
 )
@@ -38,4 +40,21 @@ func ExamplePage() {
 	fmt.Println(page, more)
 	// Output:
 	// [{n2 acme 9} {n4 acme 5}] true
+}
+
+func ExampleCount() {
+	schema := paging.Schema{Object: "c_note", Count: true}
+	q, err := schema.Parse(`count=true&limit=2&where={"_id":{"$prefix":"n"}}`, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ids := []string{"n1", "n2", "n3", "x1"}
+	get := func(id, path string) (any, bool) { return id, path == "_id" }
+	page := envelope.List[string]{Total: mempage.Count(ids, q, get)}
+	page.Data, page.HasMore = mempage.Page(ids, q, get)
+	reply, _ := json.Marshal(page)
+	fmt.Printf("%s\n", reply)
+	// Output:
+	// {"object":"list","data":["n1","n2"],"hasMore":true,"total":3}
 }

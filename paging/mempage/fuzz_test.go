@@ -21,6 +21,10 @@ func FuzzFilter(f *testing.F) {
 	f.Add(`{"$nor":[{"a":true},{"$and":[{"b":{"$not":{"$lt":"é"}}}]}]}`, `{"a":false,"b":"e"}`)
 	f.Add(`{"a":{"$nin":[9007199254740993,-0.0]}}`, `{"a":9007199254740992}`)
 	f.Add(`{"a":{"$gte":1e5}}`, `{"a":123456}`)
+	f.Add(`{"a":{"$prefix":"é"},"b":{"$not":{"$prefix":""}}}`, `{"a":"ée","b":5}`)
+	f.Add(`{"a":{"$prefix":"x\ud7ff"}}`, `{"a":"x"}`)
+	f.Add(`{"a":{"$prefix":"x\udbff\udfff"}}`, `{"a":"y"}`)
+	f.Add(`{"a[]":{"$gt":1,"$nin":["b"]},"b[]":null}`, `{"a[]":[0,"a",2],"b[]":["x",null]}`)
 	f.Fuzz(func(t *testing.T, filter, properties string) {
 		parsed, err := paging.ParseFilter(filter)
 		if err != nil {
@@ -113,28 +117,44 @@ func member(name string, operand any, r row) bool {
 		return !slices.ContainsFunc(operand.([]any), one)
 	}
 	value, there := r[name]
-	if operators, ok := operand.(map[string]any); ok {
-		return operatorsHold(operators, value, there)
+	values := []any{value}
+	if elements, ok := value.([]any); ok && strings.HasSuffix(name, "[]") {
+		values = elements
 	}
-	return equal(value, operand)
+	if operators, ok := operand.(map[string]any); ok {
+		return operatorsHold(operators, values, there)
+	}
+	return operatorHolds("$eq", operand, values, there)
 }
 
-func operatorsHold(operators map[string]any, value any, there bool) bool {
+func operatorsHold(operators map[string]any, values []any, there bool) bool {
 	for operator := range maps.Keys(operators) {
-		if !operatorHolds(operator, operators[operator], value, there) {
+		if !operatorHolds(operator, operators[operator], values, there) {
 			return false
 		}
 	}
 	return true
 }
 
-func operatorHolds(operator string, operand, value any, there bool) bool {
+func operatorHolds(operator string, operand any, values []any, there bool) bool {
+	switch operator {
+	case "$ne":
+		return !operatorHolds("$eq", operand, values, there)
+	case "$nin":
+		return !operatorHolds("$in", operand, values, there)
+	case "$exists":
+		return there == operand.(bool)
+	case "$not":
+		return !operatorsHold(operand.(map[string]any), values, there)
+	}
+	return slices.ContainsFunc(values, func(value any) bool { return valueHolds(operator, operand, value) })
+}
+
+func valueHolds(operator string, operand, value any) bool {
 	order, comparable := ordered(value, operand)
 	switch operator {
 	case "$eq":
 		return equal(value, operand)
-	case "$ne":
-		return !equal(value, operand)
 	case "$gt":
 		return comparable && order > 0
 	case "$gte":
@@ -143,13 +163,11 @@ func operatorHolds(operator string, operand, value any, there bool) bool {
 		return comparable && order < 0
 	case "$lte":
 		return comparable && order <= 0
-	case "$in", "$nin":
-		in := slices.ContainsFunc(operand.([]any), func(v any) bool { return equal(value, v) })
-		return in == (operator == "$in")
-	case "$exists":
-		return there == operand.(bool)
-	case "$not":
-		return !operatorsHold(operand.(map[string]any), value, there)
+	case "$prefix":
+		s, ok := value.(string)
+		return ok && strings.HasPrefix(s, operand.(string))
+	case "$in":
+		return slices.ContainsFunc(operand.([]any), func(v any) bool { return equal(value, v) })
 	}
 	panic(operator)
 }

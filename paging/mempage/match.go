@@ -2,6 +2,7 @@ package mempage
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tenantkit/tenantkit/paging"
 )
@@ -38,16 +39,30 @@ func compile(f paging.Filter) matcher {
 }
 
 func in(path string, values []any) matcher {
-	return func(get getter) bool {
-		v, _ := get(path)
+	return of(path, func(v any) bool {
 		return slices.ContainsFunc(values, func(value any) bool { return holds(paging.OpEq, v, value) })
-	}
+	})
 }
 
 func compared(op paging.Op, path string, value any) matcher {
+	return of(path, func(v any) bool { return holds(op, v, value) })
+}
+
+// of returns a matcher for a condition on the property at path, or on any of its
+// elements if the path ends with [].
+func of(path string, condition func(value any) bool) matcher {
+	elements := strings.HasSuffix(path, "[]")
 	return func(get getter) bool {
 		v, _ := get(path)
-		return holds(op, v, value)
+		if elements {
+			switch v := v.(type) {
+			case []any:
+				return slices.ContainsFunc(v, condition)
+			case []string:
+				return slices.ContainsFunc(v, func(text string) bool { return condition(text) })
+			}
+		}
+		return condition(v)
 	}
 }
 

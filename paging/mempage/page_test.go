@@ -6,12 +6,15 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/mempage"
 )
@@ -83,6 +86,9 @@ func TestMatching(t *testing.T) {
 		`{"a":{"$gt":false}}`:            {"true"},
 		`{"a":{"$lte":true}}`:            {"false", "true"},
 		`{"a":{"$not":{"$gt":1}}}`:       except("big", "ten", "two"),
+		`{"a":{"$prefix":"1"}}`:          {"text 10"},
+		`{"a":{"$prefix":""}}`:           {"A", "a", "empty", "text 10", "é"},
+		`{"a":{"$not":{"$prefix":"a"}}}`: except("a"),
 		`{"a":{"$in":[1,"a",true]}}`:     {"a", "one", "true"},
 		`{"a":{"$in":[null]}}`:           {"missing", "null"},
 		`{"a":{"$in":[]}}`:               nil,
@@ -101,6 +107,66 @@ func TestMatching(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestCount(t *testing.T) {
+	rows := []row{{"_id": "1", "a": 1}, {"_id": "2", "a": 2}, {"_id": "3", "a": 3}, {"_id": "4"}}
+	atLeastOne := paging.Query{Where: paging.Gte("a", 1)}
+	for name, tc := range map[string]struct {
+		query paging.Query
+		most  int
+		want  *envelope.Total
+	}{
+		"not asked for":             {atLeastOne, 0, nil},
+		"everything":                {paging.Query{}, 9, &envelope.Total{Items: 4}},
+		"what matches":              {atLeastOne, 9, &envelope.Total{Items: 3}},
+		"without skip and limit":    {paging.Query{Skip: 2, Limit: 1}, 9, &envelope.Total{Items: 4}},
+		"just as many as allowed":   {atLeastOne, 3, &envelope.Total{Items: 3}},
+		"one more than allowed":     {atLeastOne, 2, &envelope.Total{Items: 2, AtLeast: true}},
+		"nothing":                   {paging.Query{Where: paging.Or()}, 9, &envelope.Total{}},
+		"the rest behind a cursor":  {after(t, paging.Query{}, "2"), 9, &envelope.Total{Items: 2}},
+		"behind a cursor of a sort": {after(t, paging.Query{Sort: []paging.Key{{Path: "a", Desc: true}}}, json.Number("2"), "2"), 9, &envelope.Total{Items: 2}},
+	} {
+		tc.query.Count = tc.most
+		if diff := cmp.Diff(tc.want, mempage.Count(rows, tc.query, get)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// TestElements is about paths that end with [].
+func TestElements(t *testing.T) {
+	rows := []row{{"_id": "missing"}, {"_id": "null", "a[]": nil}, {"_id": "empty", "a[]": []any{}}, {"_id": "texts", "a[]": []string{"a", "c"}},
+		{"_id": "mixed", "a[]": []any{json.Number("2"), "b", nil}}, {"_id": "one text", "a[]": "a"}}
+	for filter, want := range map[string][]string{
+		`{"a[]":"a"}`:                     {"one text", "texts"},
+		`{"a[]":{"$ne":"a"}}`:             {"empty", "missing", "mixed", "null"},
+		`{"a[]":{"$in":["b","c",5]}}`:     {"mixed", "texts"},
+		`{"a[]":{"$nin":["b","c",null]}}`: {"empty", "one text"},
+		`{"a[]":null}`:                    {"missing", "mixed", "null"},
+		`{"a[]":{"$gt":"b"}}`:             {"texts"},
+		`{"a[]":{"$gt":"b","$lt":"b"}}`:   {"texts"}, // each for an element of its own
+		`{"a[]":{"$lte":2}}`:              {"mixed"},
+		`{"a[]":{"$exists":true}}`:        {"empty", "mixed", "null", "one text", "texts"},
+	} {
+		f, err := paging.ParseFilter(filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _ := mempage.Page(rows, paging.Query{Where: f, Limit: 9}, get)
+		if diff := cmp.Diff(want, ids(page)); diff != "" {
+			t.Errorf("%s:\n%s", filter, diff)
+		}
+	}
+}
+
+func after(t *testing.T, q paging.Query, values ...any) paging.Query {
+	t.Helper()
+	q, err := q.After(values...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
 }
 
 func TestOrder(t *testing.T) {
@@ -346,6 +412,53 @@ func TestWhatAServerAdds(t *testing.T) {
 		page, _ := mempage.Page(rows, paging.Query{Sort: sort, Limit: 10}.And(looks), get)
 		if len(page) != 1 || page[0].id != "b" {
 			t.Errorf("sorted by %v: %v", sort, page)
+		}
+	}
+}
+
+// TestLinksAreTheFullSort follows the links of pages to the end. Rows have values of several types.
+func TestLinksAreTheFullSort(t *testing.T) {
+	values := []any{nil, true, 5, 5.5, "5", `a"<b>&c=d`, "é", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	schema := paging.Schema{Properties: []paging.Property{{Path: "a", Type: paging.String, Filter: true, Sort: true}, {Path: "b", Type: paging.Integer, Filter: true, Sort: true}}}
+	r := rand.New(rand.NewPCG(1, 2))
+	var rows []row
+	for i := range 60 {
+		one := row{"_id": fmt.Sprintf("%02d+%%", i), "a": values[r.IntN(len(values))]}
+		if r.IntN(4) > 0 {
+			one["b"] = values[r.IntN(len(values))]
+		}
+		rows = append(rows, one)
+	}
+	for _, sort := range []string{`{}`, `{"_id":-1}`, `{"a":1}`, `{"a":-1,"b":1}`, `{"b":1,"a":-1,"_id":-1}`} {
+		for _, where := range []string{`{}`, `{"a":{"$not":{"$prefix":"a"}}}`} {
+			raw := url.Values{"sort": {sort}, "where": {where}, "limit": {"7"}}.Encode()
+			whole, err := schema.Parse(raw, func(string) bool { return true })
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole.Limit = len(rows)
+			want, _ := mempage.Page(rows, whole, get)
+			var got []row
+			for raw != "" {
+				q, err := schema.Parse(raw, func(string) bool { return true })
+				if err != nil {
+					t.Fatal(err)
+				}
+				page, more := mempage.Page(rows, q, get)
+				if got = append(got, page...); !more {
+					break
+				}
+				last := page[len(page)-1]
+				link := schema.NextLink("https://example.com/rows", raw, func(path string) (any, bool) { return get(last, path) })
+				u, err := url.Parse(strings.Trim(strings.TrimSuffix(link, `; rel="next"`), "<>"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw = u.RawQuery
+			}
+			if diff := cmp.Diff(ids(want), ids(got)); diff != "" {
+				t.Errorf("sort %s where %s:\n%s", sort, where, diff)
+			}
 		}
 	}
 }

@@ -18,7 +18,7 @@ type cursor struct {
 // be columns, have the same direction and be able to hold the values. No NULL may be
 // equal to the cursor or follow it.
 func (c *cursor) rowComparison(s *statement) (condition string, ok bool) {
-	var values []argument
+	values := make([]argument, 0, len(c.keys))
 	for i, p := range c.properties {
 		col, plain := p.(column)
 		value, had := col.argument(c.values[i])
@@ -28,13 +28,16 @@ func (c *cursor) rowComparison(s *statement) (condition string, ok bool) {
 		}
 		values = append(values, value)
 	}
-	var left, right []string
+	left, right := make([]string, 0, len(values)), make([]string, 0, len(values))
 	for i, p := range c.properties {
 		key, value := p.keys()[0], s.bindOnce(values[i])
+		if i == 0 {
+			value = s.hideFromPlanner(value)
+		}
 		if s.dialect == SQLite {
 			// SQLite uses an index only for columns without COLLATE. It
 			// compares with the collation that is written for the value.
-			key.bytewise, value = "", hideFromPlanner(value, i)+key.bytewise
+			key.bytewise, value = "", value+key.bytewise
 		}
 		left, right = append(left, key.String()), append(right, value)
 	}
@@ -45,12 +48,13 @@ func (c *cursor) rowComparison(s *statement) (condition string, ok bool) {
 	return row(left) + symbol + row(right), true
 }
 
-// hideFromPlanner hides the first value of a row from SQLite's planner. For the
-// greatest value the planner expects no rows. It ignores the rows that are equal,
-// which may be all rows, and chooses to sort.
-func hideFromPlanner(placeholder string, i int) string {
-	if i > 0 {
-		return placeholder
+// hideFromPlanner hides the first value of a row from the planner. For the greatest
+// value SQLite expects no rows. It ignores the rows that are equal, which may be all
+// rows, and chooses to sort. PostgreSQL would expect a page to cost less or more than
+// one of unknown depth, and so plan a prepared statement again for each page.
+func (s *statement) hideFromPlanner(placeholder string) string {
+	if s.dialect == PostgreSQL {
+		return "(SELECT " + placeholder + ")"
 	}
 	return "(+" + placeholder + ")"
 }

@@ -34,6 +34,17 @@
 // Each range repeats the filter. If the statement would exceed 64 KiB, it gets one OR
 // condition instead. It then reads all rows that the rest of the filter matches.
 //
+// # Counting
+//
+// A handler that sends a total adds one line. It does nothing unless the caller asks, and
+// the schema must allow that:
+//
+//	page.Total, err = pages.Count(ctx, q, table, visible)
+//
+// A count reads every visible row that the filter looks at, up to 10,001 that match. For
+// filters that match few rows of many, it takes as long as reading them all. So it ends
+// after CountTime. pgx closes the connection of a statement whose context has ended.
+//
 // # Prepared statements
 //
 // In SQLite, Pages keeps the statements prepared that were run last. It keeps up to
@@ -54,7 +65,7 @@
 //
 // The columns in PostgreSQL, by Type, and those that need a Storage:
 //
-//   - String: text or varchar of any collation; uuid (UUID); an enum (Enum)
+//   - String: text or varchar of any collation; uuid (UUID); an enum (Enum); text[] (Array)
 //   - Integer: smallint, integer or bigint
 //   - Number: numeric without NaN; double precision (Double)
 //   - Boolean: boolean
@@ -72,13 +83,18 @@
 // the item that it got. Cut a time before it is written to a client:
 // time.Time.Truncate(time.Millisecond).
 //
-// Columns of citext and of arrays are not supported: citext compares and sorts without
-// case, and a client with it. Give the list a view that casts citext to text.
+// Columns of citext are not supported: citext compares and sorts without case, and a
+// client with it. Cast it in an UnsafeExpression, email::text, or in a view.
+//
+// A list can be sorted by an enum in the order of its texts, through an expression that
+// PostgreSQL can index:
+//
+//	CASE state WHEN 'open' THEN 'open' WHEN 'closed' THEN 'closed' END
 //
 // The tables in SQLite are STRICT, so that a column has values of one type. The
 // encoding is UTF-8. The columns, by Type:
 //
-//   - String: TEXT of any collation, also for UUID and Enum
+//   - String: TEXT of any collation, also for UUID and Enum; TEXT of a JSON array (Array)
 //   - Integer: INTEGER
 //   - Number: INTEGER, REAL, or ANY that holds only numbers
 //   - Boolean: INTEGER that is 0 or 1
@@ -108,7 +124,8 @@
 // # What is not checked
 //
 // The package believes what a Table says of columns, types and NOT NULL. If rows hold
-// something else, pages may lack them, or the database refuses the statement.
+// something else, pages may lack them, or the database refuses the statement. Package
+// sqlcheck compares a Table with the database when a program starts.
 //
 // The package believes the tenant and the ids of a Visible, too. Take them from the
 // principal that the Guard admitted, never from an argument of the request.

@@ -70,10 +70,15 @@ func (d documentProperty) compare(s *statement, op paging.Op, value any) string 
 	return d.ranked(rankOf(value), symbols[op]+s.bind(d.argument(value)))
 }
 
-// ranked returns a condition on the number key or the text key. The condition on the
-// rank is redundant, but the rank is the first of the keys in the index.
+// ranked returns a condition on the number key or the text key. The conditions on other
+// keys are redundant, but these keys are before it in the index. The last one comes last,
+// because a scan then seldom reads it.
 func (d documentProperty) ranked(rank int, condition string) string {
-	return "(" + d.ranks(" = ", rank) + " AND " + d.keys()[keyIndex(rank)].String() + condition + ")"
+	text := d.ranks(" = ", rank) + " AND " + d.keys()[keyIndex(rank)].String() + condition
+	if rank == rankText {
+		text += " AND " + d.number.String() + " IS NULL"
+	}
+	return "(" + text + ")"
 }
 
 // keyIndex returns the index of the key for values of a rank: the number key or the
@@ -86,17 +91,16 @@ func (d documentProperty) ranks(symbol string, rank int) string {
 }
 
 func (d documentProperty) compareBoolean(op paging.Op, value bool) string {
-	ofFalse, _ := paging.Compare(false, value)
-	ofTrue, _ := paging.Compare(true, value)
-	switch isFalse, isTrue := op.Holds(ofFalse), op.Holds(ofTrue); {
-	case isFalse && isTrue:
-		return d.rank.expression + " IN (1, 2)"
-	case isFalse:
-		return d.ranks(" = ", rankFalse)
-	case isTrue:
-		return d.ranks(" = ", rankTrue)
+	var ranks []string
+	for _, b := range []bool{false, true} {
+		if order, _ := paging.Compare(b, value); op.Holds(order) {
+			ranks = append(ranks, strconv.Itoa(rankOf(b)))
+		}
 	}
-	return "FALSE"
+	if ranks == nil {
+		return "FALSE"
+	}
+	return d.rank.expression + " IN " + row(ranks)
 }
 
 func (d documentProperty) in(s *statement, values []any) string {

@@ -32,13 +32,14 @@ func (s *statement) filter(f paging.Filter) string {
 
 // values compiles an operator that takes values.
 func (s *statement) values(p propertySQL, f paging.Filter) string {
-	all := f.Values()
-	values := slices.DeleteFunc(slices.Clone(all), func(v any) bool { return v == nil })
+	values := f.Values()
+	n := len(values)
+	values = slices.DeleteFunc(values, func(v any) bool { return v == nil })
 	if f.Op() != paging.OpIn && len(values) > 0 {
 		return p.compare(s, f.Op(), values[0])
 	}
 	var conditions []string
-	if len(values) < len(all) {
+	if len(values) < n {
 		conditions = append(conditions, p.isNull())
 	}
 	if len(values) > 0 {

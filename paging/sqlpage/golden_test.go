@@ -35,6 +35,10 @@ var golden = []struct{ name, where, sort string }{
 	{"not in", `{"likes":{"$nin":[1,2.0,2.5]}}`, ``},
 	{"exists", `{"title":{"$exists":true}}`, ``},
 	{"exists not", `{"title":{"$exists":false}}`, ``},
+	{"prefix", `{"title":{"$prefix":"a_%"}}`, ``},
+	{"not a prefix", `{"title":{"$not":{"$prefix":"\udbff\udfff"}}}`, ``},
+	{"prefix of an enum", `{"state":{"$prefix":"op"}}`, ``},
+	{"prefix of a uuid", `{"by":{"$prefix":"0e98"}}`, ``},
 	{"not", `{"likes":{"$not":{"$gt":5,"$lt":9}}}`, ``},
 	{"and, or, nor", `{"title":"a","$or":[{"likes":1},{"likes":2,"rank":3}],"$nor":[{"rank":1},{"rank":2}]}`, ``},
 	{"boolean", `{"open":{"$gte":true}}`, ``},
@@ -60,9 +64,17 @@ var golden = []struct{ name, where, sort string }{
 	{"document boolean above one", `{"c_a":{"$gt":false}}`, ``},
 	{"document boolean of both", `{"c_a":{"$gte":false}}`, ``},
 	{"document greater", `{"c_a":{"$gt":5}}`, ``},
+	{"document prefix", `{"c_a":{"$prefix":"x"}}`, ``},
 	{"document not less", `{"c_a":{"$not":{"$lt":"x"}}}`, ``},
 	{"document in", `{"c_a":{"$in":[1,"x",true,null,2]}}`, ``},
 	{"document exists", `{"c_b.c-d":{"$exists":true}}`, ``},
+	{"element", `{"tags[]":"a"}`, ``},
+	{"no element", `{"tags[]":{"$nin":["a",5,"b",null]}}`, ``},
+	{"element above", `{"tags[]":{"$gt":"a"},"$nor":[{"tags[]":{"$lte":5}}]}`, ``},
+	{"array exists", `{"tags[]":{"$exists":true,"$ne":null}}`, ``},
+	{"document with a base", `{"meta.po":"x"}`, ``},
+	{"expression", `{"email":{"$ne":"a"}}`, `{"email":-1}`},
+	{"keyset of an expression", `{"$or":[{"email":{"$gt":"a"}},{"email":"a","_id":{"$gt":"n7"}}]}`, `{"email":1}`},
 	{"sort", `{}`, `{"title":-1,"likes":1}`},
 	{"sort by a document", `{}`, `{"c_a":-1}`},
 	{"sort by _id first", `{}`, `{"_id":-1,"title":1}`},
@@ -109,6 +121,27 @@ func TestGolden(t *testing.T) {
 			}
 			compareGolden(t, name+".sql", got.String())
 		})
+	}
+}
+
+// TestGoldenCounts has the statements that count, which have the conditions of pages.
+func TestGoldenCounts(t *testing.T) {
+	some := sqlpage.Visible{Tenant: "acme", IDs: []string{"n1", "n2"}}
+	for name, dialect := range dialects {
+		var got strings.Builder
+		for _, where := range []string{`{}`, `{"title":{"$prefix":"a"},"likes":5}`, `{"_id":{"$gt":"n7"}}`} {
+			for _, visible := range []sqlpage.Visible{acme, some} {
+				q := query(t, where, `{"likes":-1}`)
+				q.Count, q.Skip = 10_000, 7
+				text, args, err := sqlpage.CountStatement(q, notes, visible, dialect)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkPlaceholders(t, text, args, dialect)
+				fmt.Fprintf(&got, "-- %s\n%s;\n-- %#v\n\n", where, text, args)
+			}
+		}
+		compareGolden(t, name+"_counts.sql", got.String())
 	}
 }
 

@@ -26,6 +26,11 @@ func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...strin
 	if err := table.validate(); err != nil {
 		return nil, err
 	}
+	for path, column := range table.Properties {
+		if err := column.validate(path); err != nil {
+			return nil, err
+		}
+	}
 	sorts := [][]paging.Key{{{Path: "_id"}}}
 	for _, p := range schema.Properties {
 		if p.Sort && !p.Hidden && p.Type != paging.Any && p.Path != "_id" {
@@ -57,7 +62,7 @@ func byProperty(path string, desc bool) []paging.Key {
 func (t *Table) index(sort []paging.Key, d Dialect) (string, error) {
 	var elements []string
 	for _, k := range sort {
-		p, err := t.property(k.Path, "", d)
+		p, err := t.sortProperty(k.Path, "", d)
 		if err != nil {
 			return "", err
 		}

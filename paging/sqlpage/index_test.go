@@ -17,6 +17,8 @@ func TestIndexes(t *testing.T) {
 		{Path: "moment", Type: paging.Date, Sort: true, Null: true},
 		{Path: "day", Type: paging.Date, Sort: true},
 		{Path: "by", Type: paging.String, Sort: true},
+		{Path: "meta.po", Type: paging.String, Sort: true},
+		{Path: "email", Type: paging.String, Sort: true},
 		{Path: "price", Type: paging.Number, Sort: true, Hidden: true},
 	}}
 	for name, dialect := range dialects {

@@ -1,11 +1,14 @@
 package sqlpage
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"sync"
+	"time"
 
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/internal/prepared"
 	"github.com/tenantkit/tenantkit/paging"
 )
@@ -19,6 +22,8 @@ type Pages struct {
 	DB      *sql.DB // required
 	Dialect Dialect // required
 
+	CountTime time.Duration // how long a Count may take; 0: 1 second
+
 	once sync.Once
 	kept *prepared.DB // for SQLite
 }
@@ -26,10 +31,51 @@ type Pages struct {
 // Query runs the Statement for the page of q among the visible rows. It returns the error of Statement or of
 // the driver. The caller must close the rows.
 func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible Visible) (*sql.Rows, error) {
+	return p.run(ctx, q, table, visible, Statement)
+}
+
+// Count returns the total that a caller asked for, or nil. It is how many of the visible
+// rows match the filter of q, whatever its Skip and Limit. It reads at most q.Count+1 of
+// them, in one statement.
+//
+// After CountTime the error is paging.ErrSlowCount. The context of the statement has then
+// ended, and the driver must make the database stop, as pgx and modernc.org/sqlite do.
+// Other errors are those of CountStatement or of the driver.
+func (p *Pages) Count(ctx context.Context, q paging.Query, table Table, visible Visible) (*envelope.Total, error) {
+	if q.Count < 1 {
+		return nil, nil
+	}
+	limited, stop := context.WithTimeout(ctx, cmp.Or(p.CountTime, time.Second))
+	defer stop()
+	counted, err := p.count(limited, q, table, visible)
+	switch {
+	case err == nil:
+		return q.Total(counted), nil
+	case limited.Err() != nil && ctx.Err() == nil:
+		return nil, paging.ErrSlowCount
+	}
+	return nil, err
+}
+
+func (p *Pages) count(ctx context.Context, q paging.Query, table Table, visible Visible) (counted int, err error) {
+	rows, err := p.run(ctx, q, table, visible, CountStatement)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		err = rows.Scan(&counted)
+	}
+	return counted, errors.Join(err, rows.Err())
+}
+
+type compiler func(paging.Query, Table, Visible, Dialect) (text string, args []any, err error)
+
+func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible Visible, compile compiler) (*sql.Rows, error) {
 	if p.DB == nil {
 		return nil, errors.New("sqlpage: no database")
 	}
-	text, args, err := Statement(q, table, visible, p.Dialect)
+	text, args, err := compile(q, table, visible, p.Dialect)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package sqlpage_test
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 
@@ -46,5 +48,30 @@ func TestPagesThatCannotBe(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, not %q", err, want)
 		}
+		if total, err := c.pages.Count(t.Context(), paging.Query{Count: 2}, c.table, acme); total != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error of a count is %v, not %q", err, want)
+		}
+	}
+}
+
+// TestCountsThatAreRefused is P27: no tenant, no count. Nobody asked, no statement.
+func TestCountsThatAreRefused(t *testing.T) {
+	d := &database{}
+	db := sql.OpenDB(d)
+	defer db.Close()
+	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.PostgreSQL}
+	if total, err := pages.Count(t.Context(), paging.Query{Count: 5}, messages, sqlpage.Visible{AllIDs: true}); total != nil || err == nil {
+		t.Errorf("P27 %v without a tenant", total)
+	}
+	if total, err := pages.Count(t.Context(), paging.Query{Limit: 5}, messages, acme); total != nil || err != nil {
+		t.Errorf("%v, %v, which nobody asked for", total, err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := pages.Count(ended, paging.Query{Count: 5}, messages, acme); !errors.Is(err, context.Canceled) {
+		t.Errorf("a request that has ended: %v", err)
+	}
+	if d.run != 0 {
+		t.Errorf("%d statements", d.run)
 	}
 }

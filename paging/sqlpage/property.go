@@ -49,9 +49,27 @@ func (t *Table) property(path, row string, d Dialect) (propertySQL, error) {
 	if !ok {
 		return nil, fmt.Errorf("sqlpage: table %s has no property %q", t.Name, path)
 	}
+	if err := c.validate(path); err != nil {
+		return nil, err
+	}
 	name := row + quote(c.Name)
-	if c.Type == paging.Any {
-		return newDocumentProperty(name, path, d), nil
+	if c.UnsafeExpression != "" {
+		name = "(" + c.UnsafeExpression + ")"
+	}
+	switch {
+	case c.Type == paging.Any:
+		return newDocumentProperty(name, c.inDocument(path), d), nil
+	case c.Storage == Array:
+		return array{name, d}, nil
 	}
 	return column{Column: c, name: name, path: path, dialect: d}, nil
+}
+
+// sortProperty is property for a key of a sort.
+func (t *Table) sortProperty(path, row string, d Dialect) (propertySQL, error) {
+	p, err := t.property(path, row, d)
+	if err == nil && len(p.keys()) == 0 {
+		err = fmt.Errorf("sqlpage: table %s: nothing is sorted by %q, an array", t.Name, path)
+	}
+	return p, err
 }

@@ -19,27 +19,46 @@ import (
 //
 // No query reaches a row outside of visible, whatever its filter, cursor and skip.
 //
-// Statement returns an error if the table is not valid or lacks a property, or if
-// visible has no tenant for a table of several. It also
+// Statement returns an error if the table or a column that it uses is not valid, if the
+// table lacks a property, or if visible has no tenant for a table of several. It also
 // returns an error for a text that no database accepts, because it is not UTF-8 or
 // contains NUL. The same holds for a text that is no date and is compared with a
 // date. If all properties of the schema are in the table, a query from Schema.Parse
 // fails only with ErrTooLong. Its filter then names hundreds of long document paths.
 func Statement(q paging.Query, table Table, visible Visible, dialect Dialect) (text string, args []any, err error) {
+	return compile(q, &table, visible, dialect, (*statement).page)
+}
+
+// CountStatement returns a SELECT of how many visible rows match the filter of q, and its
+// arguments in order. It counts to q.Count+1 at most. A cursor is a condition like others
+// here, so a page after the first counts the rest. The errors are those of Statement.
+func CountStatement(q paging.Query, table Table, visible Visible, dialect Dialect) (text string, args []any, err error) {
+	q.Sort = nil
+	return compile(q, &table, visible, dialect, (*statement).count)
+}
+
+func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
+	write func(s *statement, q paging.Query, visible string) string) (text string, args []any, err error) {
 	if !sqldialect.Known(dialect) {
 		return "", nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
 	}
 	if err := table.validate(); err != nil {
 		return "", nil, err
 	}
-	s := &statement{table: &table, dialect: dialect, sort: q.Order(), placeholders: map[argument]string{}}
+	s := &statement{table: table, dialect: dialect, sort: q.Order(), args: make([]any, 0, 8)}
+	s.sortProperties, s.keys = make([]propertySQL, 0, len(s.sort)), make([]sortKey, 0, 2*len(s.sort))
 	for _, key := range s.sort {
-		s.sortProperties = append(s.sortProperties, s.property(key.Path))
+		p, err := s.table.sortProperty(key.Path, rowName+".", s.dialect)
+		s.check(err)
+		if s.err != nil {
+			return "", nil, s.err
+		}
+		s.sortProperties = append(s.sortProperties, p)
+		for _, k := range p.keys() {
+			s.keys = append(s.keys, sortKey{k.String(), direction(dialect, k, key.Desc)})
+		}
 	}
-	if s.err != nil {
-		return "", nil, s.err
-	}
-	text = s.page(q, s.visible(visible))
+	text = write(s, q, s.visible(visible))
 	if s.err != nil {
 		return "", nil, s.err
 	}
@@ -65,10 +84,20 @@ type statement struct {
 	dialect        Dialect
 	sort           []paging.Key
 	sortProperties []propertySQL // one for each key of sort
+	keys           []sortKey     // of all sortProperties
 
-	args         []any
-	placeholders map[argument]string // of the arguments of bindOnce
-	err          error
+	args []any
+	once []bound // the arguments of bindOnce
+	err  error
+}
+
+// sortKey is an expression that rows are sorted by, and its direction.
+type sortKey struct{ expression, direction string }
+
+// bound is an argument with its placeholder.
+type bound struct {
+	argument
+	placeholder string
 }
 
 // rowName is the alias of the table in a statement.
@@ -98,10 +127,13 @@ func (s *statement) bind(a argument) string {
 
 // bindOnce is bind for an argument that the statement may use several times.
 func (s *statement) bindOnce(a argument) string {
-	if _, ok := s.placeholders[a]; !ok {
-		s.placeholders[a] = s.bind(a)
+	for _, b := range s.once {
+		if b.argument == a {
+			return b.placeholder
+		}
 	}
-	return s.placeholders[a]
+	s.once = append(s.once, bound{a, s.bind(a)})
+	return s.once[len(s.once)-1].placeholder
 }
 
 func (s *statement) page(q paging.Query, visible string) string {
@@ -120,6 +152,12 @@ func (s *statement) page(q paging.Query, visible string) string {
 		return s.single(and(where, anyOf(ranges))) + s.limit(limit, skip)
 	}
 	return s.union(where, ranges, limit, skip)
+}
+
+func (s *statement) count(q paging.Query, visible string) string {
+	from := s.from(and(visible, s.filter(q.Where)))
+	most, _ := limitAndSkip(paging.Query{Limit: q.Count})
+	return "SELECT count(*) FROM (SELECT 1" + from + s.limit(most, 0) + ") AS counted"
 }
 
 func and(where, condition string) string {
@@ -160,12 +198,12 @@ func (s *statement) most(rows int64) string {
 
 // single returns a SELECT of all rows that match, in order.
 func (s *statement) single(where string) string {
-	return "SELECT " + s.columns() + s.from(where) + s.orderBy(s.expressions(), 0)
+	return "SELECT " + s.columns() + s.from(where) + s.orderBy(nil, 0)
 }
 
 // unionLength returns the approximate length of the text of union.
 func (s *statement) unionLength(where string, ranges []indexRange) int {
-	order := s.orderBy(s.expressions(), 0)
+	order := s.orderBy(nil, 0)
 	each := len(s.columns()) + 2*len(order) + len(where) + 100
 	return len(ranges)*each + len(anyOf(ranges))
 }
@@ -173,12 +211,11 @@ func (s *statement) unionLength(where string, ranges []indexRange) int {
 // union returns a SELECT of the first rows of each range, and then of the first of
 // these rows. The database reads an index from the start of each range.
 func (s *statement) union(where string, ranges []indexRange, limit, skip int64) string {
-	expressions := s.expressions()
-	columns, names := s.columns(), make([]string, len(expressions))
-	for i, e := range expressions {
+	columns, names := s.columns(), make([]string, len(s.keys))
+	for i, k := range s.keys {
 		// No column has such a name: validName allows no blank.
 		names[i] = quote("key " + strconv.Itoa(i+1))
-		columns += ", " + e + " AS " + names[i]
+		columns += ", " + k.expression + " AS " + names[i]
 	}
 	most := s.most(limit + min(skip, math.MaxInt32))
 	var text strings.Builder
@@ -187,19 +224,24 @@ func (s *statement) union(where string, ranges []indexRange, limit, skip int64) 
 		if i > 0 {
 			text.WriteString(" UNION ALL ")
 		}
-		// Keys that are equal in the range are left out of ORDER BY. SQLite
-		// would sort by them if they are expressions.
+		// Keys that are equal in the range are left out of ORDER BY in SQLite. It
+		// would sort by them if they are expressions. PostgreSQL would sort without
+		// them if they are NULL: it does not see that the index has that order.
+		omit := len(r.equal)
+		if s.dialect == PostgreSQL {
+			omit = 0
+		}
 		text.WriteString("SELECT * FROM (SELECT " + columns + s.from(and(where, r.String())) +
-			s.orderBy(expressions, len(r.equal)) + " LIMIT " + most + ") AS part")
+			s.orderBy(nil, omit) + " LIMIT " + most + ") AS part")
 	}
 	text.WriteString(") AS " + rowName + s.orderBy(names, 0) + s.limit(limit, skip))
 	return text.String()
 }
 
 func (s *statement) columns() string {
-	var columns []string
-	for _, name := range s.table.Select {
-		columns = append(columns, rowName+"."+quote(name))
+	columns := make([]string, len(s.table.Select))
+	for i, name := range s.table.Select {
+		columns[i] = rowName + "." + quote(name)
 	}
 	return strings.Join(columns, ", ")
 }
@@ -212,27 +254,17 @@ func (s *statement) from(where string) string {
 	return from + " WHERE " + where
 }
 
-// expressions returns the expressions that rows are sorted by.
-func (s *statement) expressions() []string {
-	var expressions []string
-	for _, p := range s.sortProperties {
-		for _, k := range p.keys() {
-			expressions = append(expressions, k.String())
+// orderBy returns an ORDER BY over all keys except the first omit, or over their names
+// if there are any.
+func (s *statement) orderBy(names []string, omit int) string {
+	order := make([]string, 0, 8)
+	for i, k := range s.keys[omit:] {
+		if names != nil {
+			k.expression = names[omit+i]
 		}
+		order = append(order, k.expression+k.direction)
 	}
-	return expressions
-}
-
-// orderBy returns an ORDER BY over expressions, or over their names, without the
-// first omit of them.
-func (s *statement) orderBy(expressions []string, omit int) string {
-	var order []string
-	for i, p := range s.sortProperties {
-		for _, k := range p.keys() {
-			order = append(order, expressions[len(order)]+direction(s.dialect, k, s.sort[i].Desc))
-		}
-	}
-	return " ORDER BY " + strings.Join(order[omit:], ", ")
+	return " ORDER BY " + strings.Join(order, ", ")
 }
 
 // row returns a list of values in parentheses.

@@ -37,6 +37,9 @@ var notes = sqlpage.Table{
 		"by":      {Name: "author", Type: paging.String, Storage: sqlpage.UUID},
 		"c_a":     {Name: "doc"},
 		"c_b.c-d": {Name: "doc"},
+		"tags[]":  {Name: "tags", Type: paging.String, Storage: sqlpage.Array},
+		"meta.po": {Name: "meta", Base: "meta"},
+		"email":   {UnsafeExpression: "lower(email)", Type: paging.String},
 	},
 	Tenant: "org",
 }
@@ -260,7 +263,17 @@ func TestRefused(t *testing.T) {
 		"a storage of another type":     property("b", sqlpage.Column{Name: "b", Type: paging.Integer, Storage: sqlpage.UUID}),
 		"a storage that is none":        property("b", sqlpage.Column{Name: "b", Type: paging.Date, Storage: 99}),
 		"an empty segment":              property("b..c", sqlpage.Column{Name: "b"}),
-		"an object with a quote":        with(func(t *sqlpage.Table) { t.Object = "a'" }),
+		"a name and an expression":      property("b", sqlpage.Column{Name: "b", UnsafeExpression: "lower(b)", Type: paging.String}),
+		"a base of no document":         property("b.c", sqlpage.Column{Name: "b", Base: "b", Type: paging.String}),
+		"a base that is not above":      property("bc.d", sqlpage.Column{Name: "b", Base: "b"}),
+		"a base that is the property":   property("b", sqlpage.Column{Name: "b", Base: "b"}),
+		"an array without []":           property("b", sqlpage.Column{Name: "b", Type: paging.String, Storage: sqlpage.Array}),
+		"a [] without an array":         property("b[]", sqlpage.Column{Name: "b", Type: paging.String}),
+		"a tenant in an array": with(func(t *sqlpage.Table) {
+			t.Tenant, t.SharedByAllTenants = "org[]", false
+			t.Properties["org[]"] = sqlpage.Column{Name: "orgs", Type: paging.String, Storage: sqlpage.Array}
+		}),
+		"an object with a quote": with(func(t *sqlpage.Table) { t.Object = "a'" }),
 		"an object that has a column": with(func(t *sqlpage.Table) {
 			t.Object, t.Properties["object"] = "a", sqlpage.Column{Name: "object", Type: paging.String}
 		}),
@@ -273,7 +286,11 @@ func TestRefused(t *testing.T) {
 	}
 	for name, table := range tables {
 		t.Run(name, func(t *testing.T) {
-			if text, _, err := sqlpage.Statement(paging.Query{}, table, acme, sqlpage.SQLite); err == nil {
+			var named []paging.Filter
+			for path := range table.Properties {
+				named = append(named, paging.Null(path))
+			}
+			if text, _, err := sqlpage.Statement(paging.Query{Where: paging.And(named...)}, table, acme, sqlpage.SQLite); err == nil {
 				t.Error("Statement accepted it: ", text)
 			}
 			if indexes, err := sqlpage.Indexes(paging.Schema{}, table, sqlpage.SQLite); err == nil {
@@ -286,7 +303,17 @@ func TestRefused(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("a sort by an array", func(t *testing.T) {
+		if text, _, err := sqlpage.Statement(paging.Query{Sort: []paging.Key{{Path: "tags[]"}}}, notes, acme, sqlpage.SQLite); err == nil {
+			t.Error("Statement accepted it: ", text)
+		}
+		schema := paging.Schema{Properties: []paging.Property{{Path: "tags[]", Type: paging.String, Sort: true}}}
+		if indexes, err := sqlpage.Indexes(schema, notes, sqlpage.SQLite); err == nil {
+			t.Error("Indexes accepted it: ", indexes)
+		}
+	})
 	filters := map[string]paging.Filter{
+		"a text in an array with NUL":   paging.Eq("tags[]", "a\x00"),
 		"a text with NUL":               paging.Eq("title", "a\x00"),
 		"a text that is not UTF-8":      paging.Eq("c_a", "a\xff"),
 		"one among others":              paging.In("title", "a", "b\x00"),

@@ -12,8 +12,8 @@ const (
 	Double Storage = iota + 1
 	// UUID is a String stored as uuid, in SQLite as TEXT. Its texts have one form: 36
 	// characters in lower case. A text of another form matches nothing, whatever the
-	// operator, and never reaches the database. The order is that of the texts, byte by
-	// byte.
+	// operator, and never reaches the database. So $prefix finds nothing by a part of a
+	// uuid. The order is that of the texts, byte by byte.
 	UUID
 	// Milliseconds is a Date stored without parts of a millisecond: timestamp(3) with
 	// time zone. An index on the column alone then serves a sort. Rows with parts of a
@@ -24,12 +24,19 @@ const (
 	Day
 	// Enum is a String stored as a type of CREATE TYPE … AS ENUM, in SQLite as TEXT. Its
 	// order is that of the texts, byte by byte. PostgreSQL makes no index of this order.
-	// So Indexes refuses a schema that sorts by such a column.
+	// So Indexes refuses a schema that sorts by such a column. The package comment has
+	// an expression that can be sorted by.
 	Enum
+	// Array is a String property whose path ends with [], such as tags[]. It is stored as
+	// text[], in SQLite as TEXT of a JSON array. A condition is true if it holds for one
+	// of the texts. $eq and $in read a GIN index on the column. A sort by an Array is
+	// refused.
+	Array
 )
 
 var storedType = [...]paging.Type{
 	Double: paging.Number, UUID: paging.String, Milliseconds: paging.Date, Day: paging.Date, Enum: paging.String,
+	Array: paging.String,
 }
 
 // isUUID reports whether text is a UUID in the form that PostgreSQL writes. All such

@@ -2,6 +2,7 @@ package sqlpage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -28,53 +29,41 @@ type Table struct {
 // JSON document, and the path of the property leads into it. The package comment says
 // which type of the database each Type needs.
 type Column struct {
-	Name    string // required
+	Name    string // required, unless there is an UnsafeExpression
 	Type    paging.Type
 	NotNull bool // declared NOT NULL; without NotNull it may be NULL
 	Storage Storage
+
+	// Base is the path of the property that a document is. With the Base meta, the
+	// property meta.po is po in the document. Without a Base the document is the item.
+	Base string
+
+	// UnsafeExpression is SQL over columns of the row, such as lower(email), that stands
+	// for the column Name. It is copied into statements and indexes as it is. So the
+	// program writes it, and no part of it is from a request. It must be immutable, and
+	// must not fail for any row.
+	UnsafeExpression string
 }
 
-// validate returns an error if the table is not valid.
+// validate returns an error if the table is not valid, apart from its columns. A
+// statement validates the columns that it uses.
 func (t *Table) validate() error {
-	for name := range strings.SplitSeq(t.Name, ".") {
-		if !validName(name) {
-			return fmt.Errorf("sqlpage: %q is no table name", t.Name)
-		}
-	}
-	if strings.Count(t.Name, ".") > 1 {
-		return fmt.Errorf("sqlpage: %q is no table name", t.Name)
-	}
-	if len(t.Select) == 0 {
-		return fmt.Errorf("sqlpage: table %s: no columns to select", t.Name)
-	}
-	for _, name := range t.Select {
-		if !validName(name) {
-			return fmt.Errorf("sqlpage: table %s: %q is no column name", t.Name, name)
-		}
-	}
-	if _, ok := t.Properties["_id"]; !ok {
-		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
-	}
-	if _, ok := t.Properties["object"]; t.Object != "" && (ok || strings.Trim(t.Object, nameCharacters) != "") {
-		return fmt.Errorf("sqlpage: table %s: Object is no name, or object has a column", t.Name)
-	}
-	if err := t.validateTenant(); err != nil {
-		return err
-	}
-	for path, column := range t.Properties {
-		if err := column.validate(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *Table) validateTenant() error {
-	tenant, ok := t.Properties[t.Tenant]
+	schema, name, qualified := strings.Cut(t.Name, ".")
+	_, id := t.Properties["_id"]
+	_, object := t.Properties["object"]
+	tenant := t.Properties[t.Tenant]
 	switch {
+	case !validName(schema) || qualified && !validName(name):
+		return fmt.Errorf("sqlpage: %q is no table name", t.Name)
+	case len(t.Select) == 0 || slices.ContainsFunc(t.Select, invalidName):
+		return fmt.Errorf("sqlpage: table %s: Select must be names of columns", t.Name)
+	case !id:
+		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
+	case t.Object != "" && (object || strings.Trim(t.Object, nameCharacters) != ""):
+		return fmt.Errorf("sqlpage: table %s: Object is no name, or object has a column", t.Name)
 	case t.SharedByAllTenants == (t.Tenant != ""):
 		return fmt.Errorf("sqlpage: table %s: set either Tenant or SharedByAllTenants", t.Name)
-	case t.Tenant != "" && (!ok || tenant.Type != paging.String):
+	case t.Tenant != "" && (tenant.Type != paging.String || tenant.Storage == Array):
 		return fmt.Errorf("sqlpage: table %s: the tenant is no property of type String", t.Name)
 	}
 	return nil
@@ -82,17 +71,26 @@ func (t *Table) validateTenant() error {
 
 func (c Column) validate(path string) error {
 	switch {
-	case !validName(c.Name):
+	case c.UnsafeExpression != "" && c.Name != "":
+		return fmt.Errorf("sqlpage: %q: set either Name or UnsafeExpression", path)
+	case c.UnsafeExpression == "" && !validName(c.Name):
 		return fmt.Errorf("sqlpage: %q: %q is no column name", path, c.Name)
 	case c.Type > paging.Date:
 		return fmt.Errorf("sqlpage: %q is of an unknown type", path)
-	case c.Storage != 0 && (c.Storage > Enum || c.Type != storedType[c.Storage]):
+	case c.Storage != 0 && (int(c.Storage) >= len(storedType) || c.Type != storedType[c.Storage]):
 		return fmt.Errorf("sqlpage: %q has a storage that its type has not", path)
-	case c.Type == paging.Any && !validPath(path):
+	case c.Type == paging.Any && !validPath(c.inDocument(path)):
 		return fmt.Errorf("sqlpage: %q is no path into a document", path)
+	case c.Base != "" && (c.Type != paging.Any || !strings.HasPrefix(path, c.Base+".")):
+		return fmt.Errorf("sqlpage: %q is not below the base %q of a document", path, c.Base)
+	case c.Type != paging.Any && strings.HasSuffix(path, "[]") != (c.Storage == Array):
+		return fmt.Errorf("sqlpage: %q: the path of an Array ends with [], and no other does", path)
 	}
 	return nil
 }
+
+// inDocument returns the path within the column's document.
+func (c Column) inDocument(path string) string { return strings.TrimPrefix(path, c.Base+".") }
 
 // validName reports whether name can be quoted without escapes.
 func validName(name string) bool {
@@ -104,6 +102,8 @@ func validName(name string) bool {
 	}
 	return name != "" && len(name) <= maxName
 }
+
+func invalidName(name string) bool { return !validName(name) }
 
 const maxName = 63 // bytes; PostgreSQL cuts longer names
 
@@ -120,7 +120,6 @@ func validPath(path string) bool {
 
 const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-func (t *Table) quotedName() string { return quote(strings.Split(t.Name, ".")...) }
+func (t *Table) quotedName() string { return quote(strings.ReplaceAll(t.Name, ".", `"."`)) }
 
-// quote returns a name of one or more parts in quotes.
-func quote(parts ...string) string { return `"` + strings.Join(parts, `"."`) + `"` }
+func quote(name string) string { return `"` + name + `"` }

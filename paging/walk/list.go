@@ -18,7 +18,7 @@ type Item interface{ ItemID() string }
 type List[T Item] struct {
 	Client *http.Client // nil: http.DefaultClient
 	URL    string       // required; its query parameters are kept
-	Query  paging.Query // Limit is used if PageSize is 0; Skip leaves out items at the start of the list
+	Query  paging.Query // Limit is used if PageSize is 0; Skip leaves out items at the start of the list; Count is for the Total of the first page
 
 	PageSize int // items to request at once; 0: Query.Limit, or else the server's default
 	Max      int // the most items to return in all; 0: no maximum

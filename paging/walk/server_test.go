@@ -50,6 +50,7 @@ func known[T any](v *T) (any, bool) {
 
 var schema = &paging.Schema{
 	Object: "record",
+	Count:  true,
 	Properties: []paging.Property{
 		{Path: "group", Type: paging.String, Filter: true, Sort: true, Null: true},
 		{Path: "rank", Type: paging.Integer, Filter: true, Sort: true, Null: true},
@@ -111,7 +112,7 @@ func (s *server) page(q paging.Query) (list envelope.List[json.RawMessage]) {
 		}
 		list.Data = append(list.Data, item)
 	}
-	list.HasMore = more
+	list.HasMore, list.Total = more, mempage.Count(s.records, q, get)
 	return list
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -159,6 +160,31 @@ func TestPages(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, sizes); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// TestTheFirstPageIsCounted has the total of a list, which later pages do not ask for again.
+func TestTheFirstPageIsCounted(t *testing.T) {
+	s := numbered(25)
+	list := walk.List[record]{Client: s.client(), URL: listURL, PageSize: 10, Query: paging.Query{Count: 1}}
+	var totals []*envelope.Total
+	for page, err := range list.Pages(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		totals = append(totals, page.Total)
+	}
+	if diff := cmp.Diff([]*envelope.Total{{Items: 25}, nil, nil}, totals); diff != "" {
+		t.Error(diff)
+	}
+	list.After = "010"
+	if ids, err := collect(list.All(t.Context())); err != nil || len(ids) != 14 { // 011 to 024
+		t.Errorf("resumed: %d, %v", len(ids), err)
+	}
+	for i, q := range s.queries {
+		if strings.Contains(q, "count=true") != (i == 0) {
+			t.Errorf("query %d is %s", i, q)
 		}
 	}
 }

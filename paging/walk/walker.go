@@ -187,6 +187,9 @@ func (w *walker[T]) target() (string, error) {
 	}
 	query := w.list.Query
 	query.Limit = w.limit()
+	if w.given > 0 || w.first != nil || w.list.After != "" {
+		query.Count = 0 // it would count what is left
+	}
 	query, err = w.position.pageQuery(query)
 	if err != nil {
 		return "", err

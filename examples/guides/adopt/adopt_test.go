@@ -336,7 +336,7 @@ func TestPages(t *testing.T) {
 func TestPagesUseTheIndex(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		q := paging.Query{Where: paging.Gt("_id", anvils), Limit: 2}
-		text, args, err := sqlpage.Statement(q, noteTable, sqlpage.Visible{Tenant: acmeID, AllIDs: true}, w.dialect)
+		text, args, err := sqlpage.Statement(q, notes.Table(), sqlpage.Visible{Tenant: acmeID, AllIDs: true}, w.dialect)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +366,7 @@ func TestPagesUseTheIndex(t *testing.T) {
 			}
 			plan += detail + "\n"
 		}
-		if !strings.Contains(plan, "notes_tenant__id") || strings.Contains(plan, "Sort") || strings.Contains(plan, "TEMP B-TREE") {
+		if !strings.Contains(plan, "notes_tenant_id__id") || strings.Contains(plan, "Sort") || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s", plan)
 		}
 	})

@@ -10,7 +10,6 @@ import (
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
-	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
 //go:embed tables.sql
@@ -38,7 +37,7 @@ func createDemo(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect) error
 	if dialect == sqlstore.SQLite {
 		create = forSQLite.Replace(create)
 	}
-	indexes, err := sqlpage.Indexes(schema, noteTable, dialect)
+	indexes, err := notes.Indexes(dialect)
 	if err != nil {
 		return err
 	}

@@ -70,6 +70,22 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY =
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND NOT (r."title" IS NOT NULL) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{"acme", 11}
 
+-- prefix
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (r."title" COLLATE BINARY >= ?2 AND r."title" COLLATE BINARY < ?3) ORDER BY r."id" COLLATE BINARY LIMIT ?4;
+-- []interface {}{"acme", "a_%", "a_&", 11}
+
+-- not a prefix
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND NOT COALESCE(r."title" COLLATE BINARY >= ?2, FALSE) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
+-- []interface {}{"acme", "\U0010ffff", 11}
+
+-- prefix of an enum
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (r."state" COLLATE BINARY >= ?2 AND r."state" COLLATE BINARY < ?3) ORDER BY r."id" COLLATE BINARY LIMIT ?4;
+-- []interface {}{"acme", "op", "oq", 11}
+
+-- prefix of a uuid
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (FALSE AND FALSE) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+-- []interface {}{"acme", 11}
+
 -- not
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND NOT COALESCE((r."likes" > ?2 AND r."likes" < ?3), FALSE) ORDER BY r."id" COLLATE BINARY LIMIT ?4;
 -- []interface {}{"acme", 5, 9, 11}
@@ -139,7 +155,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY =
 -- []interface {}{"acme", 11}
 
 -- document equal text
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY = ?2) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY = ?2 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IS NULL) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
 -- []interface {}{"acme", "x", 11}
 
 -- document equal number
@@ -159,7 +175,7 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY =
 -- []interface {}{"acme", 11}
 
 -- document boolean above one
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (2) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{"acme", 11}
 
 -- document boolean of both
@@ -170,17 +186,49 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY =
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) > ?2) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
 -- []interface {}{"acme", 5, 11}
 
+-- document prefix
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY >= ?2 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IS NULL) AND ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY < ?3 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IS NULL)) ORDER BY r."id" COLLATE BINARY LIMIT ?4;
+-- []interface {}{"acme", "x", "y", 11}
+
 -- document not less
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND NOT COALESCE(((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY < ?2), FALSE) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND NOT COALESCE(((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY < ?2 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IS NULL), FALSE) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
 -- []interface {}{"acme", "x", 11}
 
 -- document in
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 2 OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IN (?2, ?4)) OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY IN (?3)))) ORDER BY r."id" COLLATE BINARY LIMIT ?5;
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 0 OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) IN (2) OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 3 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IN (?2, ?4)) OR ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY IN (?3) AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IS NULL))) ORDER BY r."id" COLLATE BINARY LIMIT ?5;
 -- []interface {}{"acme", 1, "x", 2, 11}
 
 -- document exists
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND json_type(r."doc", '$."c_b"."c-d"') IS NOT NULL ORDER BY r."id" COLLATE BINARY LIMIT ?2;
 -- []interface {}{"acme", 11}
+
+-- element
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND EXISTS (SELECT 1 FROM json_each(r."tags") AS e WHERE CASE e.type WHEN 'text' THEN e.value END IN (?2)) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
+-- []interface {}{"acme", "a", 11}
+
+-- no element
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND NOT COALESCE(((r."tags" IS NULL OR EXISTS (SELECT 1 FROM json_each(r."tags") AS e WHERE e.type = 'null')) OR EXISTS (SELECT 1 FROM json_each(r."tags") AS e WHERE CASE e.type WHEN 'text' THEN e.value END IN (?2, ?3))), FALSE) ORDER BY r."id" COLLATE BINARY LIMIT ?4;
+-- []interface {}{"acme", "a", "b", 11}
+
+-- element above
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (EXISTS (SELECT 1 FROM json_each(r."tags") AS e WHERE CASE e.type WHEN 'text' THEN e.value END > ?2) AND NOT COALESCE(FALSE, FALSE)) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
+-- []interface {}{"acme", "a", 11}
+
+-- array exists
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (r."tags" IS NOT NULL AND NOT ((r."tags" IS NULL OR EXISTS (SELECT 1 FROM json_each(r."tags") AS e WHERE e.type = 'null')))) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
+-- []interface {}{"acme", 11}
+
+-- document with a base
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((CASE json_type(r."meta", '$."po"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."meta", '$."po"') WHEN 'text' THEN json_extract(r."meta", '$."po"') END) COLLATE BINARY = ?2 AND (CASE WHEN json_type(r."meta", '$."po"') IN ('integer', 'real') THEN json_extract(r."meta", '$."po"') END) IS NULL) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
+-- []interface {}{"acme", "x", 11}
+
+-- expression
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND NOT COALESCE((lower(email)) COLLATE BINARY = ?2, FALSE) ORDER BY (lower(email)) COLLATE BINARY DESC, r."id" COLLATE BINARY LIMIT ?3;
+-- []interface {}{"acme", "a", 11}
+
+-- keyset of an expression
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((lower(email)), r."id") > ((+?2) COLLATE BINARY, ?3 COLLATE BINARY) ORDER BY (lower(email)) COLLATE BINARY, r."id" COLLATE BINARY LIMIT ?4;
+-- []interface {}{"acme", "a", "n7", 11}
 
 -- sort
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 ORDER BY r."title" COLLATE BINARY DESC, r."likes", r."id" COLLATE BINARY LIMIT ?2;

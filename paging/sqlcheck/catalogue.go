@@ -1,0 +1,98 @@
+package sqlcheck
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+var errNoTable = errors.New("there is no such table or view, or it is not in the search path")
+
+// describe reads columns by their oid, through domains to their base types. The first
+// query of the recursion follows WITH.
+const describe = ` UNION ALL
+	SELECT name, typbasetype, typtypmod, not_null OR typnotnull, collated FROM d JOIN pg_catalog.pg_type t ON t.oid = d.type WHERE typtype = 'd')
+	SELECT name, CASE WHEN typname = 'citext' THEN 'citext' WHEN typtype = 'e' THEN 'enum' ELSE pg_catalog.format_type(t.oid, NULL) END,
+		modifier, not_null, NOT COALESCE(collisdeterministic, TRUE)
+	FROM d JOIN pg_catalog.pg_type t ON t.oid = d.type LEFT JOIN pg_catalog.pg_collation c ON c.oid = d.collated WHERE typtype <> 'd'`
+
+const withColumns = `WITH RECURSIVE d (name, type, modifier, not_null, collated) AS (`
+
+func (c *check) postgreSQL() ([]column, error) {
+	var kind, encoding string
+	err := c.db.QueryRowContext(c.ctx, `SELECT relkind::text, pg_catalog.current_setting('server_encoding') FROM pg_catalog.pg_class
+		WHERE oid = pg_catalog.to_regclass($1::text)`, c.quotedName()).Scan(&kind, &encoding)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errNoTable
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.view = kind == "v"
+	c.encoded(encoding == "UTF8", encoding)
+	return c.described(withColumns+`SELECT attname::text, atttypid, atttypmod, attnotnull, attcollation FROM pg_catalog.pg_attribute
+		WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0 AND NOT attisdropped`+describe, c.quotedName())
+}
+
+func (c *check) sqlite() ([]column, error) {
+	var kind, encoding string
+	var strict bool
+	schema, name, found := strings.Cut(c.table.Name, ".")
+	if !found {
+		schema, name = "", schema
+	}
+	err := c.db.QueryRowContext(c.ctx, `SELECT type, strict, encoding FROM pragma_table_list(?1), pragma_encoding
+		WHERE schema = lower(?2) OR ?2 = ''`, name, schema).Scan(&kind, &strict, &encoding)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errNoTable
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.view = kind == "view"
+	c.encoded(encoding == "UTF-8", encoding)
+	if !strict && !c.view {
+		c.problem("", "the table is not STRICT, so a column may have values of another type, which pages do not find")
+	}
+	return c.described(`SELECT lower(name), lower(iif(?3, '', type)), -1, "notnull" OR pk > 0, FALSE FROM pragma_table_xinfo(?1, NULLIF(?2, ''))`, name, schema, c.view)
+}
+
+func (c *check) encoded(utf8 bool, encoding string) {
+	if !utf8 {
+		c.problem("", "the encoding of the database is %s, and must be UTF-8", encoding)
+	}
+}
+
+// expression describes an UnsafeExpression.
+func (c *check) expression(text string) (column, error) {
+	one := "(SELECT (" + text + ") FROM " + c.quotedName() + " LIMIT 0)"
+	query := "SELECT '', '', -1, TRUE, FALSE WHERE " + one + " IS NULL"
+	if c.dialect == sqlpage.PostgreSQL {
+		query = withColumns + "SELECT '', pg_catalog.pg_typeof(" + one + ")::oid, 3, TRUE, 0::oid" + describe
+	}
+	found, err := c.described(query)
+	if err != nil {
+		return column{}, err
+	}
+	return found[0], nil
+}
+
+func (c *check) described(query string, args ...any) (found []column, err error) {
+	rows, err := c.db.QueryContext(c.ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var is column
+		if err := rows.Scan(&is.name, &is.typ, &is.precision, &is.notNull, &is.unordered); err != nil {
+			return nil, err
+		}
+		found = append(found, is)
+	}
+	return found, rows.Err()
+}
+
+func (c *check) quotedName() string { return `"` + strings.ReplaceAll(c.table.Name, ".", `"."`) + `"` }

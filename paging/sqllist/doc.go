@@ -1,0 +1,96 @@
+// Package sqllist answers list calls from a table of PostgreSQL or SQLite. The struct of an
+// item declares the list once, by tags:
+//
+//	type note struct {
+//		envelope.Item `page:"id,uuid"`
+//		_     string    `page:"tenant_id,uuid,tenant"`
+//		Title string    `json:"title" page:"title,filter,sort"`
+//		Body  string    `json:"body" page:"body"`
+//		Sent  time.Time `json:"sent" page:"sent_at,filter,sort"`
+//	}
+//
+//	var notes = sqllist.Must[note](sqllist.Declaration{Table: "notes", Object: "note"})
+//
+// A handler behind an auth.Guard then gives it the principal and the query:
+//
+//	p := auth.From(r.Context())
+//	page, err := notes.Page(r.Context(), pages, p.Org, p.Scope, r.URL.RawQuery)
+//
+// Page is paging.Schema.Parse, sqlpage.Pages and envelope.Select in one: use these where a
+// list needs more. Schema and Table return what the tags declare.
+//
+// # Tags
+//
+// The tag page has the name of the column and options. The tag json has the path of the
+// property. Each exported field needs a tag page; "-" leaves the field out.
+//
+//	filter        callers can filter by the property
+//	sort          callers can sort by it
+//	tenant        the column holds the tenant
+//	uuid          a column of type uuid: sqlpage.UUID
+//	day           a time.Time in a column of type date: sqlpage.Day
+//	milliseconds  a time.Time in timestamp(3): sqlpage.Milliseconds
+//	enum          a text in a column of an enum: sqlpage.Enum
+//
+// The tag of an embedded envelope.Item is that of _id, which must be the first field. The
+// fields of other embedded structs belong to the struct. A field with the name _ or the JSON
+// name "-" is for the server alone. It is never read, callers cannot name it, and its path is
+// the name of its column.
+//
+// The Go type says the rest. A pointer is a column that may be NULL, which is null in JSON;
+// any other field is NOT NULL. These are the columns in PostgreSQL; package sqlpage says
+// which SQLite needs:
+//
+//   - string, also with a name of its own: text
+//   - int, int64 and smaller integers: bigint or smaller
+//   - float64: double precision
+//   - json.Number: numeric
+//   - bool: boolean
+//   - time.Time: timestamptz; clients see milliseconds
+//   - []byte, and types that implement sql.Scanner: any column
+//   - json.RawMessage, and other structs, maps and slices: jsonb, or JSON in a text
+//
+// Callers can filter and sort by the first six, and by a type of another form with uuid. A
+// type that writes its JSON itself counts as the last two.
+//
+// # Why tags
+//
+// Nothing is looked up in the struct for a request or a row. A declaration keeps structs in
+// which the addresses of the fields were found before. Each row is scanned into such a
+// struct and written to the reply. Nothing of the row stays in the struct.
+//
+// # What a caller gets
+//
+// The rows of the tenant that the caller's scope has, with the properties that the caller
+// asks for and may read. Only the columns of these properties are read from the database.
+// Unknown arguments are refused.
+//
+// # Lists in lists
+//
+// A list property of the items is a list of its own, with a column for the _id of the object:
+//
+//	var tickets = sqllist.Must[ticket](sqllist.Declaration{
+//		Table: "tickets", Object: "ticket",
+//		Lists: map[string]sqllist.Items{"comments": {List: comments, Parent: "ticket_id"}},
+//	})
+//
+// Its items belong to the object, and so do the chains that show them:
+// object.read.ticket.*.comments.text. Chains on comment change nothing here. One statement
+// reads the list of all objects of a page, at most 10,000 items together. So on a page of 500
+// objects each list has at most 20 items, whatever its limit says; hasMore tells the caller.
+// A skip times the number of objects is at most 10,000.
+//
+// The index for it begins with the tenant and the column:
+//
+//	sqlpage.Indexes(*comments.Schema(), comments.Table(), sqlpage.PostgreSQL, "ticket_id")
+//
+// # What is not checked
+//
+// New checks the struct, not the database. The tenant and the scope must be those of the
+// principal that the Guard admitted, never arguments of the request.
+//
+// # Compatibility
+//
+// Structs only gain fields: write their literals with field names. Options of tags keep
+// their meaning. The texts of errors may change.
+package sqllist

@@ -1,0 +1,213 @@
+package sqllist
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// Page answers a list call. rawQuery is url.URL.RawQuery. tenant and may are those of the
+// principal that the Guard admitted, its Org and its Scope. Without a tenant Page returns an
+// error, and with the zero Set no items.
+//
+// Items are in the reply if may permits to read any part of them. They have the properties
+// that the caller asks for by paths[] and may read on this object. The caller can filter and
+// sort by what it may read on every object.
+//
+// The error is a *paging.Error, which is 400, or an *Error, which is 503. A value that has no
+// JSON, such as NaN, is another error, which is 500. auth.Fail answers with each.
+func (l *List) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, rawQuery string) (envelope.List[envelope.Verbatim], error) {
+	grant := may.On(scope.Read, l.schema.Object)
+	q, err := l.schema.Parse(rawQuery, func(path string) bool {
+		if l.hasList(path) { // its arguments compare nothing themselves
+			return may.Overlaps(scope.Object(scope.Read, l.schema.Object, "", path))
+		}
+		return grant.Property(path)
+	})
+	if err != nil {
+		return envelope.List[envelope.Verbatim]{}, err
+	}
+	items, more, err := l.view(q, grant, "").answer(ctx, pages, tenant)
+	return envelope.List[envelope.Verbatim]{Data: items, HasMore: more}, err
+}
+
+// Get answers a call for one object. Without paths[] it has all that the caller may read,
+// except list properties. The rest is as for Page. If there is no such object in the tenant,
+// or may permits to read no part of it, the error is ErrNotFound.
+func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id, rawQuery string) (envelope.Verbatim, error) {
+	grant := may.On(scope.Read, l.schema.Object)
+	q, err := l.schema.ParseObject(rawQuery, grant.Of(id))
+	if err != nil {
+		return nil, err
+	}
+	if q.Paths == nil {
+		for _, c := range l.columns {
+			q.Paths = append(q.Paths, c.path)
+		}
+		for path := range q.Lists {
+			q.Paths = append(q.Paths, path)
+		}
+	}
+	q.Where, q.Limit = paging.Eq("_id", id), 1
+	items, _, err := l.view(q, grant, "").answer(ctx, pages, tenant)
+	if err != nil {
+		return nil, err
+	}
+	if len(items) == 0 {
+		return nil, ErrNotFound
+	}
+	return items[0], nil
+}
+
+// view is what one request shows of the items of a list.
+type view struct {
+	list   *List
+	query  paging.Query
+	grant  scope.Grant
+	prefix string // path of the list property with a dot, or empty
+	shown  []shown
+	narrow bool // something is not shown on every object
+}
+
+// shown is a column that the reply may have.
+type shown struct {
+	*column
+	at     int    // in List.columns
+	path   string // with the prefix
+	always bool   // on every object
+}
+
+func (l *List) view(q paging.Query, grant scope.Grant, prefix string) *view {
+	v := &view{list: l, query: q, grant: grant, prefix: prefix, shown: make([]shown, 0, len(l.columns))}
+	for i := range l.columns {
+		c := &l.columns[i]
+		if i == 0 || !q.Wants(c.path) {
+			continue
+		}
+		s := shown{column: c, at: i, path: prefix + c.path}
+		s.always = (!c.document || slices.Contains(q.Paths, c.path)) && grant.Property(s.path)
+		v.narrow = v.narrow || !s.always
+		v.shown = append(v.shown, s)
+	}
+	return v
+}
+
+// item is a row as JSON.
+type item struct {
+	text   envelope.Verbatim
+	id     string
+	parent string // the object that has it in a list property
+	root   string // the object of whose scope it is part: itself, or that of its parent
+}
+
+// answer reads the page of a list that is no property.
+func (v *view) answer(ctx context.Context, pages *sqlpage.Pages, tenant string) (texts []envelope.Verbatim, more bool, err error) {
+	ids, all := v.grant.IDs()
+	items, err := v.items(nil, func(table sqlpage.Table) (*sql.Rows, error) {
+		return pages.Query(ctx, v.query, table, sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all})
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	items, more = paging.Trim(items, v.query.Limit)
+	if err := v.addLists(ctx, pages, tenant, items); err != nil {
+		return nil, false, err
+	}
+	texts = make([]envelope.Verbatim, len(items))
+	for i := range items {
+		texts[i] = items[i].text
+	}
+	return texts, more, nil
+}
+
+// items reads all rows of a query. roots has the root of each parent. Without roots the rows
+// have no parent.
+func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Rows, error)) (items []item, err error) {
+	s := v.list.scanner.get()
+	defer v.list.scanner.put(s)
+	var parent string
+	table, into := v.list.table, []any{&parent, s.id}
+	table.Select = append(make([]string, 0, len(v.shown)+1), table.Select[0])
+	for _, c := range v.shown {
+		table.Select, into = append(table.Select, v.list.table.Select[c.at]), append(into, s.into[c.at])
+	}
+	if roots == nil {
+		into = into[1:]
+	}
+	rows, err := query(table)
+	if err != nil {
+		return nil, v.list.failed(err)
+	}
+	defer rows.Close()
+	var text []byte
+	for rows.Next() {
+		s.reset() // a document is decoded into what is there
+		if err := rows.Scan(into...); err != nil {
+			return nil, v.list.failed(err)
+		}
+		i := item{id: *s.id, parent: parent, root: *s.id}
+		if roots != nil {
+			i.root = roots[parent]
+		}
+		start := len(text)
+		if text, err = v.append(text, s, i.root); err != nil {
+			return nil, err
+		}
+		i.text = text[start:len(text):len(text)] // an older array stays as it is when text grows
+		if items = append(items, i); len(items) == 1 {
+			most := min(v.query.Limit, 100)
+			text, items = slices.Grow(text, min(len(text)*most, 64<<10)), slices.Grow(items, most)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, v.list.failed(err)
+	}
+	return items, nil
+}
+
+func (l *List) failed(err error) error { return &Error{l.table.Name, err} }
+
+// append appends the JSON of the row that s has read.
+func (v *view) append(text []byte, s *scanner, root string) (_ []byte, err error) {
+	reads := func(string) bool { return true }
+	if v.narrow {
+		reads = v.grant.Of(root)
+	}
+	text = appendText(append(text, `{"_id":`...), *s.id)
+	text = append(text, v.list.object...)
+	for _, c := range v.shown {
+		switch {
+		case c.always || !c.document && reads(c.path):
+			text, err = s.write[c.at](append(text, c.member...))
+		case c.document:
+			text, err = v.appendDocument(text, c, s.write[c.at], reads)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(text, '}'), nil
+}
+
+// appendDocument appends the part of a document that is asked for and may be read.
+func (v *view) appendDocument(text []byte, c shown, write writer, reads func(path string) bool) ([]byte, error) {
+	whole, err := write(append([]byte{'{'}, c.member[1:]...))
+	if err != nil {
+		return nil, err
+	}
+	part, err := envelope.Select(envelope.Verbatim(append(whole, '}')), func(path string) bool {
+		return v.query.Wants(path) && reads(v.prefix+path)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if part = part[1 : len(part)-1]; len(part) > 0 {
+		text = append(append(text, ','), part...)
+	}
+	return text, nil
+}

@@ -1,0 +1,253 @@
+package sqllist_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqllist"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+type thing struct {
+	envelope.Item `page:"id"`
+	_             string         `page:"tenant,tenant"`
+	Text          *string        `json:"text" page:"text,filter"`
+	At            *time.Time     `json:"at" page:"at"`
+	Meta          map[string]any `json:"meta" page:"meta"`
+	Size          int            `json:"size" page:"size"`
+}
+
+var things = sqllist.Must[thing](sqllist.Declaration{Table: "things", Object: "thing"})
+
+const allPaths = "paths[]=text&paths[]=at&paths[]=meta&paths[]=size"
+
+func page(t *testing.T, rows fakeRows, may scope.Set, raw string) (string, error) {
+	t.Helper()
+	list, err := things.Page(t.Context(), pagesOf(rows), "acme", may, raw)
+	if err != nil {
+		return "", err
+	}
+	text, err := envelope.Encode(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text), nil
+}
+
+func TestRowsAsJSON(t *testing.T) {
+	at := time.Date(2026, 1, 2, 4, 4, 5, 6_007_008, time.FixedZone("", 3600))
+	rows := fakeRows{
+		columns: []string{"id", "text", "at", "meta", "size"},
+		rows: [][]driver.Value{
+			{"a", "é<\u2028\"\x00", at, []byte(`{"one": 1, "deep": {"x": [1, 2]}}`), int64(-5)},
+			{"b", nil, nil, nil, int64(0)},
+			{"c", "plain", "2026-01-02", `{"two":2}`, int64(7)},
+		},
+	}
+	for raw, want := range map[string]string{
+		allPaths: `{"object":"list","data":[` +
+			`{"_id":"a","object":"thing","text":"é\u003c\u2028\"\u0000","at":"2026-01-02T03:04:05.006Z","meta":{"deep":{"x":[1,2]},"one":1},"size":-5},` +
+			`{"_id":"b","object":"thing","text":null,"at":null,"meta":null,"size":0},` +
+			`{"_id":"c","object":"thing","text":"plain","at":"2026-01-02T00:00:00.000Z","meta":{"two":2},"size":7}],"hasMore":false}`,
+	} {
+		got, err := page(t, rows, scope.Unscoped(), raw)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Error(raw, err, diff)
+		}
+	}
+	for _, into := range sqllist.Kept(things) {
+		if text, ok := into.(*string); ok && *text != "" {
+			t.Errorf("%q of the last row is kept", *text)
+		}
+	}
+}
+
+// TestPartsOfDocuments has a caller who may read one part of each document, and all of one.
+func TestPartsOfDocuments(t *testing.T) {
+	const a, b, c = "5b000000000000000000000a", "5b000000000000000000000b", "5b000000000000000000000c"
+	rows := fakeRows{columns: []string{"id", "meta"}, rows: [][]driver.Value{
+		{a, `{"one":1,"deep":{"x":[1,2],"y":1}}`}, {b, nil}, {c, `{"two":2,"deep":{"y":1}}`},
+	}}
+	may := chains(t, "object.read.thing.*.meta.deep", "object.read.thing."+c+".meta")
+	for raw, want := range map[string][3]string{
+		"paths[]=meta.deep.x&paths[]=meta.two": {`,"meta":{"deep":{"x":[1,2]}}`, ``, `,"meta":{"two":2}`},
+		"paths[]=meta":                         {`,"meta":{"deep":{"x":[1,2],"y":1}}`, ``, `,"meta":{"deep":{"y":1},"two":2}`},
+		"paths[]=meta.one":                     {},
+	} {
+		got, err := page(t, rows, may, raw)
+		want := `{"object":"list","data":[{"_id":"` + a + `","object":"thing"` + want[0] + `},{"_id":"` + b + `","object":"thing"` + want[1] +
+			`},{"_id":"` + c + `","object":"thing"` + want[2] + `}],"hasMore":false}`
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Error(raw, err, diff)
+		}
+	}
+}
+
+func chains(t *testing.T, chains ...string) scope.Set {
+	t.Helper()
+	set, err := scope.Compile("test", chains...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// A list that forgets its tenant or its scope gives away nothing.
+func TestForgotten(t *testing.T) {
+	rows := fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}}}
+	if list, err := things.Page(t.Context(), pagesOf(rows), "", scope.Unscoped(), ""); err == nil || list.Data != nil {
+		t.Error("without a tenant:", list, err)
+	}
+	if item, err := things.Get(t.Context(), pagesOf(rows), "", scope.Unscoped(), "a", ""); err == nil || item != nil {
+		t.Error("without a tenant:", item, err)
+	}
+	var asked string
+	rows.asked = &asked
+	if _, err := page(t, rows, scope.Set{}, ""); err != nil || !strings.Contains(asked, "FALSE") {
+		t.Errorf("without a scope: %s %v", asked, err)
+	}
+}
+
+// Structs are kept for the next request. No value of one gets into another, also at once and
+// where a column is NULL or not read.
+func TestRequestsShareNothing(t *testing.T) {
+	may := scope.Unscoped()
+	var all sync.WaitGroup
+	for _, own := range []string{"acme", "globex", "initech", "umbrella"} {
+		full := fakeRows{columns: []string{"id", "text", "meta"}, rows: [][]driver.Value{{"a", own, `{"` + own + `":1}`}, {"b", nil, nil}}}
+		bare := fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}}}
+		all.Go(func() {
+			for range 200 {
+				want := `{"object":"list","data":[{"_id":"a","object":"thing","text":"` + own + `","meta":{"` + own + `":1}},{"_id":"b","object":"thing","text":null,"meta":null}],"hasMore":false}`
+				if got, err := page(t, full, may, "paths[]=text&paths[]=meta"); got != want || err != nil {
+					t.Errorf("%s %v", got, err)
+				}
+				if got, err := page(t, bare, may, ""); got != `{"object":"list","data":[{"_id":"a","object":"thing"}],"hasMore":false}` || err != nil {
+					t.Errorf("%s %v", got, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Only the columns of the reply are read.
+func TestColumnsOfTheReply(t *testing.T) {
+	var asked string
+	rows := fakeRows{columns: []string{"id", "size"}, asked: &asked}
+	if _, err := page(t, rows, scope.Unscoped(), "paths[]=size&paths[]=tenant"); err != nil || !strings.HasPrefix(asked, `SELECT r."id", r."size" FROM`) {
+		t.Error(asked, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	broken := errors.New("connection reset")
+	for _, test := range []struct {
+		name   string
+		rows   fakeRows
+		raw    string
+		status int
+		want   any // for errors.As
+	}{
+		{"a property that cannot be filtered by", fakeRows{}, `where={"size":1}`, 400, new(*paging.Error)},
+		{"the tenant is no property", fakeRows{}, `where={"tenant":"globex"}`, 400, new(*paging.Error)},
+		{"an unknown argument", fakeRows{}, `status=open`, 400, new(*paging.Error)},
+		{"the database refuses", fakeRows{err: broken}, "", 503, new(*sqllist.Error)},
+		{"the database ends", fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}}, end: broken}, "", 503, new(*sqllist.Error)},
+		{"NULL in a column that is NOT NULL", fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{nil}}}, "", 503, new(*sqllist.Error)},
+	} {
+		raw := strings.Replace(test.raw, test.raw[strings.Index(test.raw, "=")+1:], url.QueryEscape(test.raw[strings.Index(test.raw, "=")+1:]), 1)
+		_, err := page(t, test.rows, scope.Unscoped(), raw)
+		w := httptest.NewRecorder()
+		auth.Fail(w, httptest.NewRequest("GET", "/", nil), err)
+		if !errors.As(err, test.want) || w.Code != test.status {
+			t.Errorf("%s: %d %v", test.name, w.Code, err)
+		}
+		if test.status == 503 && (w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "reset")) {
+			t.Errorf("%s: %v %s", test.name, w.Header(), w.Body)
+		}
+	}
+}
+
+func TestFaultsAreThoseOfAuth(t *testing.T) {
+	for _, pair := range [][2]error{{&sqllist.Error{Err: errors.New("x")}, auth.ErrUnavailable}, {sqllist.ErrNotFound, auth.ErrNotFound}} {
+		ours, theirs := httptest.NewRecorder(), httptest.NewRecorder()
+		auth.Fail(ours, httptest.NewRequest("GET", "/", nil), pair[0])
+		auth.Fail(theirs, httptest.NewRequest("GET", "/", nil), pair[1])
+		if diff := cmp.Diff(theirs.Body.String(), ours.Body.String()); diff != "" || ours.Code != theirs.Code {
+			t.Error(ours.Code, diff)
+		}
+	}
+}
+
+func FuzzTexts(f *testing.F) {
+	for _, seed := range []string{"", "plain", "é", "<&>", "\u2028", "\xff", "\x7f\x00\\\""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want, err := json.Marshal(text)
+		if got := sqllist.AppendText([]byte("["), text); err != nil || string(got) != "["+string(want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// fakeRows is a database that answers each query with the same rows.
+type fakeRows struct {
+	columns  []string
+	rows     [][]driver.Value
+	err, end error
+	asked    *string
+}
+
+func pagesOf(rows fakeRows) *sqlpage.Pages {
+	return &sqlpage.Pages{DB: sql.OpenDB(rows), Dialect: sqlpage.PostgreSQL}
+}
+
+func (f fakeRows) Driver() driver.Driver                        { return nil }
+func (f fakeRows) Connect(context.Context) (driver.Conn, error) { return f, nil }
+func (f fakeRows) Begin() (driver.Tx, error)                    { return nil, driver.ErrSkip }
+func (f fakeRows) Prepare(string) (driver.Stmt, error)          { return nil, driver.ErrSkip }
+func (f fakeRows) Close() error                                 { return nil }
+
+func (f fakeRows) QueryContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
+	if f.asked != nil {
+		*f.asked = text
+	}
+	return &cursor{fakeRows: f}, f.err
+}
+
+type cursor struct {
+	fakeRows
+	at int
+}
+
+func (c *cursor) Columns() []string { return c.columns }
+
+func (c *cursor) Next(values []driver.Value) error {
+	if c.at == len(c.rows) {
+		if c.end != nil {
+			return c.end
+		}
+		return io.EOF
+	}
+	copy(values, c.rows[c.at])
+	c.at++
+	return nil
+}

@@ -1,0 +1,74 @@
+package sqlpage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
+
+// QueryEach runs one statement for a page of each parent: the rows that have its id in
+// the property parent, a String with its own column. The limit, skip, cursor and sort of q
+// are for each parent alone. A row has the id of its parent and then the columns of
+// table.Select. The rows of a parent are together, in the order of ids, and at most
+// q.Limit+1: paging.Trim makes a page of them. There are up to len(ids) times as many in
+// all, so limit both.
+//
+// Each page reads a range of an index that begins with the tenant and the parent: Indexes
+// writes it with the parent in within. The rest is as for Query.
+func (p *Pages) QueryEach(ctx context.Context, q paging.Query, table Table, visible Visible, parent string, ids []string) (*sql.Rows, error) {
+	return p.run(ctx, q, table, visible, func(q paging.Query, table Table, visible Visible, d Dialect) (string, []any, error) {
+		return compile(q, &table, visible, d, func(s *statement, q paging.Query, visible string) string {
+			return s.each(q, visible, parent, ids)
+		})
+	})
+}
+
+// each returns a SELECT that joins the parents with the first rows of each.
+func (s *statement) each(q paging.Query, visible, parent string, ids []string) string {
+	of, ok := s.property(parent).(column)
+	id, plain := s.property("_id").(column)
+	if !ok || !plain || of.Type != paging.String {
+		s.check(fmt.Errorf("sqlpage: table %s: %q holds no parent", s.table.Name, parent))
+		return ""
+	}
+	for _, k := range s.sort {
+		if s.table.Properties[k.Path].UnsafeExpression != "" {
+			s.check(fmt.Errorf("sqlpage: table %s: rows of parents are not sorted by %q, an expression", s.table.Name, k.Path))
+		}
+	}
+	list, _ := json.Marshal(ids) // texts have no error
+	in := s.bind(argument{string(list), "json"})
+	columns, order := s.columns(), strings.Replace(s.orderBy(nil, 0), " ORDER BY ", ", ", 1)
+	if s.dialect == SQLite {
+		// SQLite has no LATERAL. A CROSS JOIN keeps its planner from reading the rows first.
+		where := and(visible, of.key().String()+" = parents.value")
+		return "SELECT parents.value, " + columns + " FROM json_each(" + in + ") AS parents CROSS JOIN " + s.table.quotedName() + " AS " + rowName +
+			" WHERE " + where + " AND " + id.name + " IN (" + s.selecting(s.table.Properties["_id"].Name).page(q, where) + ") ORDER BY parents.key" + order
+	}
+	value := "parents.id"
+	if of.Storage == UUID {
+		value += "::uuid"
+	}
+	all := slices.Clone(s.table.Select) // and those of the order
+	for _, c := range s.table.Properties {
+		if c.Name != "" {
+			all = append(all, c.Name)
+		}
+	}
+	slices.Sort(all)
+	return "SELECT parents.id, " + columns + " FROM json_array_elements_text(" + in + ") WITH ORDINALITY AS parents (id, n) CROSS JOIN LATERAL (" +
+		s.selecting(slices.Compact(all)...).page(q, and(visible, of.key().String()+" = "+value)) + ") AS " + rowName + " ORDER BY parents.n" + order
+}
+
+// selecting makes what s compiles next select other columns.
+func (s *statement) selecting(columns ...string) *statement {
+	table := *s.table
+	table.Select = columns
+	s.table = &table
+	return s
+}
