@@ -17,7 +17,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-func TestAPartnerWithX_OAuth2(t *testing.T) {
+func TestAPartner(t *testing.T) {
 	clientKey, secret := signing.Generate()
 	key, err := signing.NewKey(clientKey, secret)
 	if err != nil {
