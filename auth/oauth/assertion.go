@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -61,9 +62,12 @@ func (s *Server) byAssertion(ctx context.Context, r *http.Request, t *auth.Tenan
 // signer returns the Key whose public key verifies the assertion, or nil. If there is no public
 // key, it verifies with that of nobody, so that all take the same time.
 func (a *assertion) signer(k *signing.Key) *signing.Key {
-	public := []ed25519.PublicKey{nobody}
-	if k != nil && k.PublicKeys() != nil {
+	var public []ed25519.PublicKey
+	if k != nil {
 		public = k.PublicKeys()
+	}
+	if public == nil {
+		public = append(public, nobody())
 	}
 	verifies := func(p ed25519.PublicKey) bool { return ed25519.Verify(p, []byte(a.Signed), a.Signature) }
 	if slices.ContainsFunc(public, verifies) {
@@ -72,8 +76,11 @@ func (a *assertion) signer(k *signing.Key) *signing.Key {
 	return nil
 }
 
-// nobody is a public key whose private key nobody knows.
-var nobody, _, _ = ed25519.GenerateKey(nil)
+// nobody returns a public key whose private key nobody knows. A Client refuses what it verifies.
+var nobody = sync.OnceValue(func() ed25519.PublicKey {
+	public, _, _ := ed25519.GenerateKey(nil) // the system's random numbers never fail
+	return public
+})
 
 var (
 	errHeader   = errors.New("the header is not that of an Ed25519 signature")
