@@ -73,7 +73,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 			Ledger: p.tokens.ledger,
 			Cache:  new(token.Cache),
 		},
-		Issuers: o.issuers.with(p.store),
+		Issuers: o.issuers,
 	}
 	p.guard = &auth.Guard{
 		BaseURL:    baseURL,
