@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -83,6 +84,54 @@ func TestCheckOfAGoodTable(t *testing.T) {
 	}
 }
 
+// TestCheckOfOtherTables has partitions and views with the indexes of Indexes, or with partial ones.
+func TestCheckOfOtherTables(t *testing.T) {
+	e := adoptedEngines(t)[1]
+	const one = "'5ca1ab1e-0000-4000-8000-000000000001'"
+	for name, test := range map[string]struct {
+		create  string
+		drop    string
+		indexes func([]string) []string
+	}{
+		"partitioned by time": {create: `CREATE TABLE other (LIKE adopted) PARTITION BY RANGE (made);
+			CREATE TABLE other_old PARTITION OF other FOR VALUES FROM ('2020-01-01') TO ('2026-01-01'); CREATE TABLE other_rest PARTITION OF other DEFAULT`},
+		"partitioned by the tenant": {create: `CREATE TABLE other (LIKE adopted) PARTITION BY HASH (tenant_id);
+			CREATE TABLE other_0 PARTITION OF other FOR VALUES WITH (MODULUS 2, REMAINDER 0); CREATE TABLE other_1 PARTITION OF other FOR VALUES WITH (MODULUS 2, REMAINDER 1)`},
+		"one partition for each tenant": {create: `CREATE TABLE other (LIKE adopted) PARTITION BY LIST (tenant_id); CREATE TABLE other_1 PARTITION OF other FOR VALUES IN (` + one + `)`},
+		"a materialized view":           {create: "CREATE MATERIALIZED VIEW other AS SELECT * FROM adopted", drop: "DROP MATERIALIZED VIEW other"},
+		"a view over partial indexes": {
+			create: "CREATE TABLE others (LIKE adopted); CREATE VIEW other AS SELECT * FROM others WHERE title <> 'deleted'",
+			drop:   "DROP TABLE others CASCADE",
+			indexes: func(indexes []string) (partial []string) {
+				for _, index := range indexes {
+					partial = append(partial, strings.Replace(index, ` ON "other"`, ` ON "others"`, 1)+" WHERE title <> 'deleted'")
+				}
+				return partial
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.exec(t, test.create)
+			defer e.exec(t, cmp.Or(test.drop, "DROP TABLE other"))
+			table := adoptedBy(e.dialect)
+			table.Name = "other"
+			indexes, err := sqlpage.Indexes(adoptedSchema, table, e.dialect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.indexes != nil {
+				indexes = test.indexes(indexes)
+			}
+			for _, index := range indexes {
+				e.exec(t, index)
+			}
+			if err := sqlcheck.Check(t.Context(), e.db, e.dialect, adoptedSchema, table); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestCheckFinds makes each mistake, and looks for a text that says what to change.
 func TestCheckFinds(t *testing.T) {
 	const both, onlyPostgres, onlySQLite = sqlpage.Dialect(0), sqlpage.PostgreSQL, sqlpage.SQLite
@@ -130,6 +179,8 @@ func TestCheckFinds(t *testing.T) {
 				[]string{"_id: a sort by it", `CREATE INDEX IF NOT EXISTS "adopted_tenant__id" ON "adopted"`}},
 			{"no index for one direction", both, "DROP INDEX adopted_tenant_ended_desc__id", "", nil,
 				[]string{`ended: a sort by it sorts all rows: create` + "\n\t" + `CREATE INDEX IF NOT EXISTS "adopted_tenant_ended_desc__id"`}},
+			{"an index with the tenant after the ids", onlyPostgres, "DROP INDEX adopted_tenant__id; CREATE INDEX adopted_late ON adopted (id, tenant_id)", "", nil,
+				[]string{"_id: a sort by it reads rows that are not on the page"}},
 			{"an index without the tenant", both, "CREATE INDEX alone ON adopted (size, id)", "", func(c *checked) {
 				c.schema.Properties[4].Sort = false
 			}, nil},

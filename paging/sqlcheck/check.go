@@ -92,8 +92,8 @@ type column struct {
 	name      string // without case in SQLite
 	typ       string // lower case; a domain is its base type, and an enum "enum"; empty if it is not known
 	precision int    // of a time in PostgreSQL, or negative
-	notNull   bool
-	unordered bool // texts that differ may be equal: a nondeterministic collation
+	notNull   bool   // or a column of a view, of which nothing says it
+	unordered bool   // texts that differ may be equal: a nondeterministic collation
 }
 
 // columns compares the table with the database.
@@ -153,7 +153,7 @@ func (c *check) compare(path string, says sqlpage.Column, is column) {
 	case says.Storage == sqlpage.Array && is.unordered:
 		c.problem(path, "has a nondeterministic collation, in which texts that differ are equal: give it another one")
 	}
-	if says.NotNull && !is.notNull && !c.view {
+	if says.NotNull && !is.notNull {
 		c.problem(path, "NotNull is set, but the column may be NULL: declare it NOT NULL, or leave NotNull out")
 	}
 }

@@ -30,6 +30,7 @@
 // them, such as CHECK (price <> 'NaN').
 //
 // In a view nothing says what is NOT NULL. SQLite does not say the types of expressions
-// and of a view.
-// The indexes of a sort by several properties are not checked.
+// and of a view. Of a table that is partitioned by its tenant, Check sees one partition,
+// or none if there is no default. The indexes of a sort by several properties are not
+// checked.
 package sqlcheck
