@@ -194,6 +194,13 @@ func TestCheckFinds(t *testing.T) {
 			{"an enum without Storage", onlyPostgres, "", "", func(c *checked) {
 				c.column("state", func(c *sqlpage.Column) { c.Storage = 0 })
 			}, []string{"state: is enum in the database, and the Table needs text or character varying: set Storage: sqlpage.Enum"}},
+			{"a number for the _id", onlyPostgres, "", "", func(c *checked) {
+				c.column("_id", func(c *sqlpage.Column) { c.Name, c.Storage, c.NotNull = "size", 0, false })
+			}, []string{"_id: is bigint in the database", "set UnsafeExpression to the cast, such as id::text"}},
+			{"a number cast for the _id", onlyPostgres, "CREATE INDEX adopted_size_text ON adopted (tenant_id, (size::text) COLLATE \"C\")", "", func(c *checked) {
+				c.schema.Properties = nil
+				c.column("_id", func(c *sqlpage.Column) { *c = sqlpage.Column{UnsafeExpression: "size::text", Type: paging.String, NotNull: true} })
+			}, nil},
 			{"a sort by an enum", onlyPostgres, "", "", func(c *checked) { c.schema.Properties[7].Sort = true },
 				[]string{`state: callers may sort by it: sqlpage: PostgreSQL cannot index the order of "state", an enum`}},
 			{"Milliseconds for microseconds", onlyPostgres, "", "", func(c *checked) {

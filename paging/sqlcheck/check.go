@@ -57,7 +57,7 @@ func (c *check) problem(path, format string, args ...any) {
 // properties compares the schema with the table.
 func (c *check) properties() {
 	if c.table.Properties["_id"].Type != paging.String {
-		c.problem("_id", "must be of the type String")
+		c.problem("_id", "must be of the type String: for a number, set UnsafeExpression to the cast, such as id::text")
 	}
 	if object := c.table.Properties["object"]; c.table.Object == "" && object.Type != paging.String {
 		c.problem("object", "every caller may filter by it: set Object in the Table, or give it a column of texts")
@@ -207,6 +207,8 @@ func (c *check) instead(typ string) string {
 	return ""
 }
 
+const asNumber = "set Type: paging.Integer, or set UnsafeExpression to the cast, such as id::text"
+
 var advice = map[string]string{
 	"citext":           "citext compares and sorts without case; make it text, or set UnsafeExpression to the cast, such as email::text",
 	"uuid":             "set Storage: sqlpage.UUID",
@@ -216,6 +218,8 @@ var advice = map[string]string{
 	"real":             "make it double precision",
 	"date":             "set Storage: sqlpage.Day",
 	"numeric":          "set Type: paging.Number",
+	"bigint":           asNumber,
+	"integer":          asNumber,
 	"json":             "make it jsonb",
 	"character":        "it is compared without its last blanks; make it text",
 

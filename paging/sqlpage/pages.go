@@ -28,8 +28,8 @@ type Pages struct {
 	kept *prepared.DB // for SQLite
 }
 
-// Query runs the Statement for the page of q among the visible rows. It returns the error of Statement or of
-// the driver. The caller must close the rows.
+// Query runs the Statement for the page of q among the visible rows. It returns the
+// error of Statement or of the driver. The caller must close the rows.
 func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible Visible) (*sql.Rows, error) {
 	return p.run(ctx, q, table, visible, Statement)
 }
