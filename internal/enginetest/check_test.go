@@ -234,6 +234,12 @@ func TestCheckFinds(t *testing.T) {
 			{"an array of integers", onlyPostgres, "", "", func(c *checked) {
 				c.column("tags[]", func(c *sqlpage.Column) { c.Name = "integers" })
 			}, []string{"tags[]: is integer[] in the database, and the Table needs text[]"}},
+			{"an array of varchar", onlyPostgres, "", "", func(c *checked) {
+				c.column("tags[]", func(c *sqlpage.Column) { c.Name = "varchars" })
+			}, []string{"tags[]: is character varying[] in the database, and the Table needs text[]: make it text[], or set UnsafeExpression to the cast"}},
+			{"an array of varchar with a cast", onlyPostgres, "", "", func(c *checked) {
+				c.column("tags[]", func(c *sqlpage.Column) { c.Name, c.UnsafeExpression = "", "varchars::text[]" })
+			}, nil},
 			{"an expression of another type", onlyPostgres, "", "", func(c *checked) {
 				c.column("er", func(c *sqlpage.Column) { c.UnsafeExpression = "meta ->> 'er'" })
 			}, []string{"er: is text in the database, and the Table needs numeric"}},
@@ -283,7 +289,8 @@ func (e *engine) moreColumns(t *testing.T) {
 		CREATE COLLATION adopted_loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false); EXCEPTION WHEN duplicate_object THEN NULL; END $$`)
 	e.exec(t, `ALTER TABLE adopted ADD COLUMN IF NOT EXISTS insensitive citext, ADD COLUMN IF NOT EXISTS local timestamp, ADD COLUMN IF NOT EXISTS plain json,
 		ADD COLUMN IF NOT EXISTS blanks char(9), ADD COLUMN IF NOT EXISTS float double precision, ADD COLUMN IF NOT EXISTS named adopted_title,
-		ADD COLUMN IF NOT EXISTS loose text[] COLLATE adopted_loose, ADD COLUMN IF NOT EXISTS integers integer[]`)
+		ADD COLUMN IF NOT EXISTS loose text[] COLLATE adopted_loose, ADD COLUMN IF NOT EXISTS integers integer[],
+		ADD COLUMN IF NOT EXISTS varchars varchar(9)[]`)
 }
 
 // indexed makes the indexes of Indexes again.

@@ -210,18 +210,19 @@ func (c *check) instead(typ string) string {
 const asNumber = "set Type: paging.Integer, or set UnsafeExpression to the cast, such as id::text"
 
 var advice = map[string]string{
-	"citext":           "citext compares and sorts without case; make it text, or set UnsafeExpression to the cast, such as email::text",
-	"uuid":             "set Storage: sqlpage.UUID",
-	"enum":             "set Storage: sqlpage.Enum",
-	"text[]":           "set Storage: sqlpage.Array, with a path that ends with []",
-	"double precision": "set Storage: sqlpage.Double",
-	"real":             "make it double precision",
-	"date":             "set Storage: sqlpage.Day",
-	"numeric":          "set Type: paging.Number",
-	"bigint":           asNumber,
-	"integer":          asNumber,
-	"json":             "make it jsonb",
-	"character":        "it is compared without its last blanks; make it text",
+	"citext":              "citext compares and sorts without case; make it text, or set UnsafeExpression to the cast, such as email::text",
+	"uuid":                "set Storage: sqlpage.UUID",
+	"enum":                "set Storage: sqlpage.Enum",
+	"text[]":              "set Storage: sqlpage.Array, with a path that ends with []",
+	"double precision":    "set Storage: sqlpage.Double",
+	"real":                "make it double precision",
+	"date":                "set Storage: sqlpage.Day",
+	"numeric":             "set Type: paging.Number",
+	"bigint":              asNumber,
+	"integer":             asNumber,
+	"json":                "make it jsonb",
+	"character varying[]": "make it text[], or set UnsafeExpression to the cast, such as tags::text[]",
+	"character":           "it is compared without its last blanks; make it text",
 
 	"timestamp without time zone": "make it timestamp with time zone, or set UnsafeExpression to made AT TIME ZONE 'UTC'",
 }
