@@ -173,13 +173,17 @@ func (c *check) planOfPostgreSQL(deep bool, text string, args []any) (trouble st
 }
 
 // lateColumns reports whether an index of a plan has another column before those of the
-// tenant and within. PostgreSQL then compares them, but reads the whole index.
+// tenant and within. PostgreSQL then compares them, but reads the whole index. In a small
+// table it may prefer that to the right index of the same columns.
 const lateColumns = `SELECT EXISTS (SELECT 1
-	FROM pg_catalog.jsonb_path_query($1::jsonb, '$.** ? (exists (@."Index Name"))') n
-	JOIN pg_catalog.pg_index ON indexrelid = pg_catalog.to_regclass(pg_catalog.format('%I.%I', n ->> 'Schema', n ->> 'Index Name'))
-	CROSS JOIN pg_catalog.generate_series(1, $2::integer) place
-	JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = indkey[place - 1]
-	WHERE attname !~ '\W' AND attname <> ALL (pg_catalog.regexp_split_to_array(COALESCE(n ->> 'Index Cond', ''), '\W+')))`
+	FROM pg_catalog.jsonb_path_query($1::jsonb, '$.** ? (exists (@."Index Cond"))') n
+	JOIN pg_catalog.pg_index used ON used.indexrelid = pg_catalog.to_regclass(pg_catalog.format('%I.%I', n ->> 'Schema', n ->> 'Index Name'))
+	WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_index i
+		WHERE i.indrelid = used.indrelid AND i.indisvalid
+		AND i.indkey::int2[] @> used.indkey::int2[] AND i.indkey::int2[] <@ used.indkey::int2[]
+		AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_attribute
+			WHERE attrelid = i.indrelid AND attnum = ANY ((i.indkey::int2[])[0:$2::integer - 1])
+			AND attname !~ '\W' AND attname <> ALL (pg_catalog.regexp_split_to_array(n ->> 'Index Cond', '\W+')))))`
 
 // leading returns how many columns an index begins with, before those of the sort.
 func (c *check) leading() int {
