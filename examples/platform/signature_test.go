@@ -36,7 +36,7 @@ func (s *server) ready(t *testing.T) {
 }
 
 // signed sends a request that signing.Transport signs, and edit has changed.
-func (s *server) signed(t *testing.T, by signing.Transport, edit func(*http.Request), method, path, body string) answer {
+func (s *server) signed(t *testing.T, by *signing.Transport, edit func(*http.Request), method, path, body string) answer {
 	t.Helper()
 	by.BaseURL, by.Header = s.BaseURL+"/"+s.Org+"/v2", s.brand
 	by.ClientKey = cmp.Or(by.ClientKey, s.ClientKey)
@@ -77,7 +77,7 @@ func TestSignatureVersions(t *testing.T) {
 			s := start(t, "-signature-versions", versions)
 			s.ready(t)
 			for i, accepted := range accepted {
-				got := s.signed(t, signing.Transport{Version: i + 1}, nil, "GET", "/accounts/me", "")
+				got := s.signed(t, &signing.Transport{Version: i + 1}, nil, "GET", "/accounts/me", "")
 				if accepted {
 					got.ok(t)
 					continue
@@ -102,7 +102,7 @@ func TestSignatureVersions(t *testing.T) {
 func TestSignedBodies(t *testing.T) {
 	s := start(t)
 	s.ready(t)
-	two := signing.Transport{Version: 2}
+	two := &signing.Transport{Version: 2}
 	const body = `{"c_text":"hello"}`
 	if got := s.signed(t, two, nil, "POST", "/c_messages?draft=1", body); got.ok(t)["c_text"] != "hello" {
 		t.Error(got.text)
@@ -130,7 +130,7 @@ func TestSignedBodies(t *testing.T) {
 		s.refused(t, s.signed(t, two, nil, "POST", "/c_messages", long), 413, "invalidArgument.bodyTooLarge")
 	})
 	t.Run("a credential that refuses version 1", func(t *testing.T) {
-		by := signing.Transport{ClientKey: s.V2ClientKey, Secret: signing.Secret(s.V2ClientSecret)}
+		by := &signing.Transport{ClientKey: s.V2ClientKey, Secret: signing.Secret(s.V2ClientSecret)}
 		got := s.signed(t, by, nil, "GET", "/accounts/me", "")
 		s.refused(t, got, 401, "accessDenied.invalidRequestSignature")
 		if challenge := got.header.Get("WWW-Authenticate"); !strings.Contains(challenge, `Signature error="version", versions="2"`) {
@@ -155,7 +155,7 @@ func TestPublicKeys(t *testing.T) {
 		return base64.RawURLEncoding.EncodeToString(public), private
 	}
 	me := func(key string, private ed25519.PrivateKey) answer {
-		return s.signed(t, signing.Transport{ClientKey: key, Signer: private}, nil, "GET", "/accounts/me", "")
+		return s.signed(t, &signing.Transport{ClientKey: key, Signer: private}, nil, "GET", "/accounts/me", "")
 	}
 	public, private := pair()
 	app := s.as(t, "", "POST", "/apps", `{"name":"x","credential":{"account":"`+s.AccountID+`","publicKey":"`+public+`"}}`).ok(t)
