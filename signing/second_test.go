@@ -954,6 +954,40 @@ func (s slowReader) Read(p []byte) (int, error) {
 	return s.Reader.Read(p)
 }
 
+// A captured request could be sent again with a body so slow that a store has forgotten
+// the first one meanwhile.
+func TestASlowBodyOutlivesNoStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		s := secondServer(t)
+		s.Policy.Now = nil
+		s.Replays = new(keyValues).replays()
+		r := second("POST", "/x", "body", param("created", fmt.Sprintf("created=%d", now.Unix())))
+		if _, err := s.Verify(t.Context(), r, "/x"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Minute)
+		r.Body = io.NopCloser(readerFunc(func(p []byte) (int, error) {
+			time.Sleep(time.Minute)
+			return copy(p, "body"), io.EOF
+		}))
+		if _, err := s.Verify(t.Context(), r, "/x"); !errors.Is(err, signing.ErrReplayed) {
+			t.Errorf("within retention: %v", err)
+		}
+		r.Body = io.NopCloser(readerFunc(func(p []byte) (int, error) {
+			time.Sleep(time.Hour)
+			return copy(p, "body"), io.EOF
+		}))
+		if _, err := s.Verify(t.Context(), r, "/x"); !errors.Is(err, signing.ErrStale) {
+			t.Errorf("after retention: %v", err)
+		}
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 func TestHandlerAnswersSecond(t *testing.T) {
 	s := secondServer(t)
 	for want, r := range map[int]*http.Request{
