@@ -731,7 +731,7 @@ func TestBaseURLOfAVerifier(t *testing.T) {
 	for base, authority := range map[string]string{
 		"https://api.example.com": "api.example.com", "https://API.Example.com:443": "api.example.com",
 		"http://api.example.com:80": "api.example.com", "https://api.example.com:80": "api.example.com:80",
-		"http://[::1]:8080": "[::1]:8080",
+		"http://[::1]:8080": "[::1]:8080", "HTTPS://api.example.com": "api.example.com", "http://[::1]:80": "[::1]",
 	} {
 		s := newServer(t)
 		s.BaseURL = base
@@ -740,7 +740,7 @@ func TestBaseURLOfAVerifier(t *testing.T) {
 			t.Errorf("V09 %s: %v", base, err)
 		}
 	}
-	for _, base := range []string{"api.example.com", "https://", "ftp://a", "https://a@b", "https://a?b"} {
+	for _, base := range []string{"api.example.com", "https://", "ftp://a", "https://a@b", "https://a?b", "https://:443", "http://a#b", ""} {
 		s := newServer(t)
 		s.BaseURL = base
 		if _, err := s.Verify(t.Context(), second("GET", "/x", ""), "/x"); err == nil || errors.Is(err, signing.ErrMismatch) {
@@ -755,6 +755,13 @@ func TestBaseURLOfAVerifier(t *testing.T) {
 	if _, err := s.Verify(t.Context(), r, "/x"); err != nil {
 		t.Error(err)
 	}
+	r = second("GET", "/@acme/x", "")
+	r.URL.Path = "/x"
+	s.BaseURL = demoBase + "/@acme"
+	if _, err := s.Verify(t.Context(), r, "/x"); err != nil {
+		t.Error(err)
+	}
+	s.BaseURL = demoBase + "/acme/v2/"
 	r = second("GET", "/acme/v2/x/", "")
 	r.URL.Path = "/other"
 	s.Path = "/x/"
