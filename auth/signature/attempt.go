@@ -49,7 +49,7 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 // request, and as which account.
 func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) error {
 	// Before the state of the credential, so that the answer tells nothing of that.
-	if signing.HeadersFor(a.tenant.Brand().Header).Version(r.Header) < a.credential.MinVersion {
+	if a.credential.MinVersion > 1 && signing.HeadersFor(a.tenant.Brand().Header).Version(r.Header) < a.credential.MinVersion {
 		return signing.ErrVersion
 	}
 	if err := a.admitCredential(ctx, r, key); err != nil {
