@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -10,17 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenantkit/tenantkit/examples/internal/onedash"
 	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
 
 // run runs a command line.
 func (c cli) run(ctx context.Context, args []string) error {
-	if len(args) > 1 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		return c.complete(ctx, args)
-	}
-	root := c.root()
-	root.SetArgs(twoDashes(root, args))
-	return root.ExecuteContext(ctx)
+	return onedash.Execute(ctx, c.root(), args)
 }
 
 // root returns the tree of all commands.
@@ -113,67 +108,4 @@ func (c cli) version() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// twoDashes spells the flags of a command line with two dashes, which cobra requires:
-// -grant becomes --grant. The word after a flag that takes a value stays as it is.
-func twoDashes(cmd *cobra.Command, args []string) []string {
-	spelled := make([]string, 0, len(args))
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		if word == "--" {
-			return append(spelled, args[i:]...)
-		}
-		if !strings.HasPrefix(word, "-") || word == "-" {
-			cmd = childOf(cmd, word)
-			spelled = append(spelled, word)
-			continue
-		}
-		name, _, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if len(name) > 1 {
-			word = "--" + strings.TrimLeft(word, "-")
-		}
-		spelled = append(spelled, word)
-		if f := cmd.Flags().Lookup(name); f != nil && f.NoOptDefVal == "" && !hasValue && i+1 < len(args) {
-			i++
-			spelled = append(spelled, args[i])
-		}
-	}
-	return spelled
-}
-
-// childOf returns the command of a command, or the command itself if it has none of that
-// name.
-func childOf(cmd *cobra.Command, name string) *cobra.Command {
-	for _, child := range cmd.Commands() {
-		if child.Name() == name {
-			return child
-		}
-	}
-	return cmd
-}
-
-// complete answers the script of a shell, which asks for the words that may follow. It
-// offers flags with one dash if one dash was typed.
-func (c cli) complete(ctx context.Context, args []string) error {
-	last := args[len(args)-1]
-	oneDash := strings.HasPrefix(last, "-") && !strings.HasPrefix(last, "--")
-	if oneDash {
-		last = "-" + last
-	}
-	var offered strings.Builder
-	root := c.root()
-	root.SetOut(&offered)
-	root.SetErr(io.Discard) // for a debugger
-	words := twoDashes(root, args[1:len(args)-1])
-	root.SetArgs(append(append([]string{args[0]}, words...), last))
-	err := root.ExecuteContext(ctx)
-	for line := range strings.Lines(offered.String()) {
-		if oneDash && strings.HasPrefix(line, "--") {
-			line = line[1:]
-		}
-		_, failed := io.WriteString(c.out, line)
-		err = errors.Join(err, failed)
-	}
-	return err
 }

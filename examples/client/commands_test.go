@@ -20,53 +20,6 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestTwoDashes(t *testing.T) {
-	root := cli{getenv: lookup("")}.root()
-	for line, want := range map[string]string{
-		"get -demo-json f /p":         "get --demo-json f /p",
-		"get -demo-json=f /p":         "get --demo-json=f /p",
-		"get --demo-json f -v /p":     "get --demo-json f -v /p",
-		"list -all -max -1 /p":        "list --all --max -1 /p",
-		"scope check -batch":          "scope check --batch",
-		"scope check -grant -need a":  "scope check --grant -need a",
-		"post /p -":                   "post /p -",
-		"post -- -url -key":           "post -- -url -key",
-		"post -url u -- -url":         "post --url u -- -url",
-		"get -nope x":                 "get --nope x",
-		"sign -curl -data {} GET /-p": "sign --curl --data {} GET /-p",
-		"get -url":                    "get --url",
-		"-version":                    "--version",
-		"-h":                          "-h",
-	} {
-		got := strings.Join(twoDashes(root, strings.Fields(line)), " ")
-		if got != want {
-			t.Errorf("%s\n becomes %s\n want    %s", line, got, want)
-		}
-	}
-}
-
-func FuzzTwoDashes(f *testing.F) {
-	for _, line := range []string{"get -url u /p", "scope check -grant -a -- b", "- -- ---x=", "-"} {
-		f.Add(line)
-	}
-	root := cli{getenv: lookup("")}.root()
-	f.Fuzz(func(t *testing.T, line string) {
-		args := strings.Split(line, " ")
-		once := twoDashes(root, args)
-		if len(once) != len(args) {
-			t.Fatalf("%q becomes %q", args, once)
-		}
-		if twice := twoDashes(root, once); !slices.Equal(once, twice) {
-			t.Fatalf("%q, then %q", once, twice)
-		}
-		for i, word := range once {
-			if strings.TrimLeft(word, "-") != strings.TrimLeft(args[i], "-") {
-				t.Fatalf("%q becomes %q", args, once)
-			}
-		}
-	})
-}
-
 func TestCompletion(t *testing.T) {
 	h := newHome(t)
 	for _, name := range []string{"acme", "globex"} {
