@@ -76,8 +76,13 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, shown, _ := strings.Cut(help, "Try it") // the part before it describes the commands
-	want := map[string]int{"help": 5}
-	lines := map[string][]string{"help": commandsIn(shown)}
+	want := map[string]int{"help": 5, "guide": 6}
+	guide, err := os.ReadFile("../guides/client.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(guide), "## On the command line")
+	lines := map[string][]string{"help": commandsIn(shown), "guide": commandsIn(section)}
 	for command, page := range manual {
 		lines[command] = commandsIn(page.examples)
 		want[command] = 1
@@ -92,7 +97,7 @@ func TestExamples(t *testing.T) {
 			if errors.As(err, new(usageError)) {
 				t.Errorf("%s: client %s: %v", name, line, err)
 			}
-			if name != "help" && !strings.HasPrefix(line, name+" ") && !strings.Contains(manual[name].examples, "|") && name != "login" {
+			if name != "help" && name != "guide" && !strings.HasPrefix(line, name+" ") && !strings.Contains(manual[name].examples, "|") && name != "login" {
 				t.Errorf("the page of %s shows client %s", name, line)
 			}
 		}
@@ -103,6 +108,7 @@ func TestExamples(t *testing.T) {
 func commandsIn(text string) (commands []string) {
 	text = strings.ReplaceAll(text, "|\n", "| ")
 	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "  #") // a comment of the shell
 		for part := range strings.SplitSeq(line, " | ") {
 			part = strings.ReplaceAll(strings.TrimSpace(part), "go run ./examples/client", "client")
 			if command, ok := strings.CutPrefix(part, "client "); ok {
