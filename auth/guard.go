@@ -277,7 +277,8 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 		rest = "/"
 	}
 	c.tenant.Org, c.tenant.Version, c.tenant.Command = found, to.Version, rest
-	if authority := to.Authority; authority != "" {
+	if to.Authority != "" {
+		authority := to.Authority // here, so that most requests do not allocate it
 		c.tenant.authority = &authority
 	}
 	return rest, nil

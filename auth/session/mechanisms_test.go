@@ -166,7 +166,7 @@ func TestThreeMechanisms(t *testing.T) {
 	t.Run("none: a challenge of each", func(t *testing.T) {
 		got := w.browser().get("/me")
 		check(t, got, 401, auth.DetailNoCredentials)
-		if all := got.header.Values("WWW-Authenticate"); strings.Join(all, ", ") != "Session, Signature, Bearer" {
+		if all := got.header.Values("WWW-Authenticate"); strings.Join(all, ", ") != `Session, Signature versions="1 2", Bearer` {
 			t.Errorf("challenges %q", all)
 		}
 	})

@@ -416,6 +416,7 @@ func TestNarrowingKeepsTheVersion(t *testing.T) {
 func TestTheHandlerReadsTheSignedBody(t *testing.T) {
 	w := newWorld(t)
 	mux := w.guard.Mux()
+	type ownKey struct{}
 	var read string
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -425,7 +426,7 @@ func TestTheHandlerReadsTheSignedBody(t *testing.T) {
 		read = string(body)
 	})
 	mux.Handle("POST /connections", auth.Authenticated, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), struct{}{}, 1)))
+		handler.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), ownKey{}, 1)))
 	}))
 	q := w.second()
 	q.method, q.body = "POST", `{"c_text":"hi"}`

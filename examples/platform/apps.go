@@ -312,7 +312,9 @@ func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 }
 
 // replaceKey gives an app a public key in place of its secrets or its former public
-// key, which end at once. The caller can then sign as the app.
+// key, which end at once. The caller can then sign as the app. A change that another
+// instance makes to the restrictions at the same moment is lost; what the app gets is
+// in any case what the caller may give.
 func (h apps) replaceKey(ctx context.Context, a *app, changes *appChanges) error {
 	current, err := h.credentials.Credential(ctx, a.ClientKey)
 	if err != nil {

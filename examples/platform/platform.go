@@ -74,7 +74,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 					Ledger: p.tokens.ledger,
 					Cache:  new(token.Cache),
 				},
-				Issuers: o.issuers.with(p.store),
+				Issuers: o.issuers,
 			},
 			p.sessions,
 		},

@@ -37,7 +37,10 @@ async function verify(request) {
     fields.push({ name: request.rawHeaders[i], value: request.rawHeaders[i + 1] });
   }
   // The host is that of the configuration, and never that of the request.
-  const message = { kind: 'request', method: request.method, targetUri: new URL(baseURL).origin + request.url, fields };
+  const targetUri = new URL(baseURL).origin + request.url;
+  // The library covers what URL makes of it, such as /b of /a/../b. Only one spelling may pass.
+  if (new URL(targetUri).href !== targetUri) throw new Error('not the spelling of a URL');
+  const message = { kind: 'request', method: request.method, targetUri, fields };
   const { parameters } = await verifySignature(message, {
     policy,
     resolveVerifier({ parameters: { keyid } }) {
