@@ -59,6 +59,9 @@ func (c cli) mint() *cobra.Command {
 		if err := json.Unmarshal(minted.Data, &data); err != nil {
 			return err
 		}
+		if c.screen {
+			data.Token = printable(data.Token)
+		}
 		_, err = fmt.Fprintln(c.out, data.Token)
 		return err
 	})

@@ -50,7 +50,7 @@ func fetch(ctx context.Context, client *http.Client, method, url, body string, v
 	case errors.As(err, new(*envelope.Fault)): // it says the status itself
 		return fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
 	}
-	return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, reply.Status, err)
+	return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, printable(reply.Status), err)
 }
 
 // printJSON prints JSON on several lines. On a terminal it is safe to look at, and has

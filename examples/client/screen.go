@@ -62,6 +62,7 @@ func hidden(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 // paintedJSON makes indented JSON safe for a terminal, and colours it.
 func (c cli) paintedJSON(text string) string {
 	var out strings.Builder
+	text = strings.Trim(text, " \t\r\n") // json.Indent keeps what follows the value
 	for line := range strings.Lines(text) {
 		body := strings.TrimLeft(strings.TrimSuffix(line, "\n"), " ")
 		out.WriteString(line[:strings.Index(line, body)])

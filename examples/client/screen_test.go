@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -72,6 +74,7 @@ func TestTextsThatDeceive(t *testing.T) {
 
 func FuzzPaintedJSON(f *testing.F) {
 	f.Add(`{"a":{"b":[1,true,null,"x\"y\\",{}]},"c":""}`)
+	f.Add("0\t")
 	f.Add("\"a: \\u202e\u202e\"")
 	f.Fuzz(func(t *testing.T, text string) {
 		if !json.Valid([]byte(text)) {
@@ -199,6 +202,37 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%d %v %s", status, decoded, errs.String())
 		}
 	})
+}
+
+// TestServersThatDeceive gets control characters from a server where a command expects none.
+func TestServersThatDeceive(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = http.ReadRequest(bufio.NewReader(conn))
+			io.WriteString(conn, "HTTP/1.1 502 \x1b[2JFine\r\nRequest-Id: \u202ex\r\nConnection: close\r\n\r\nno JSON")
+			conn.Close()
+		}
+	}()
+	_, errs, err := client(t, "", environment("http://"+listener.Addr().String()), "get", "-v", "/a")
+	if text := errs + fmt.Sprint(err); err == nil || !strings.Contains(text, "502") || strings.ContainsAny(text, "\x1b\u202e") {
+		t.Errorf("%q", text)
+	}
+	token := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"object":"result","data":{"token":"a\u001b[2Jb"}}`)
+	}))
+	defer token.Close()
+	if out := onScreen(t, environment(token.URL), "mint", "ann"); out != "a\\u001b[2Jb\n" {
+		t.Errorf("%q", out)
+	}
 }
 
 func TestJSONOfOtherCommands(t *testing.T) {
