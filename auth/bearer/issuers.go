@@ -51,6 +51,9 @@ func newIssuers(all []*Issuer) (*issuers, error) {
 	return s, nil
 }
 
+// has reports whether an issuer of the org has this iss.
+func (s *issuers) has(org, iss string) bool { return s != nil && s.by[sender{org, iss}] != nil }
+
 // ours stands for a token of this server's own apps that was accepted before.
 var ours = new(Foreign)
 

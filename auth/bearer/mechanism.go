@@ -31,6 +31,10 @@ type Mechanism struct {
 	// the interface).
 	Ceiling bool
 
+	// ResourceMetadata adds the URL of the tenant's metadata to each challenge (RFC 9728, section
+	// 5.1). Set it if the server serves that document, as package oauth does.
+	ResourceMetadata bool
+
 	// Issuers are others whose tokens are accepted beside those of the server's own apps. The
 	// one whose Org is that of the request and whose URL equals iss decides alone. A token of
 	// an app whose client key is that URL is refused there. Principals have the mechanism
@@ -187,6 +191,19 @@ func (m *Mechanism) Challenge(err error) string {
 		return `Bearer error="insufficient_scope", scope="` + e.Reason + `"`
 	}
 	return `Bearer error="invalid_token"`
+}
+
+// ChallengeAt implements auth.TenantChallenger.
+func (m *Mechanism) ChallengeAt(t *auth.Tenant, err error) string {
+	challenge := m.Challenge(err)
+	if !m.ResourceMetadata {
+		return challenge
+	}
+	separator := ", "
+	if challenge == "Bearer" {
+		separator = " "
+	}
+	return challenge + separator + `resource_metadata="` + t.WellKnown("oauth-protected-resource") + `"`
 }
 
 // fault returns the *auth.Error for an error of package token.

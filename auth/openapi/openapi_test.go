@@ -103,7 +103,7 @@ func TestGoldenDocument(t *testing.T) {
 	list := &paging.Schema{Object: "c_note", Properties: []paging.Property{
 		{Path: "text", Type: paging.String, Filter: true, Sort: true, Null: true},
 		{Path: "meta.po", Type: paging.Integer, Filter: true},
-		{Path: "tags[]", Type: paging.String},
+		{Path: "tags[]", Type: paging.String, Filter: true, Sort: true},
 		{Path: "comments", List: comments},
 		{Path: "secret", Type: paging.String, Filter: true, Sort: true, Hidden: true},
 	}}

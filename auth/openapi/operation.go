@@ -68,7 +68,7 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 		o["parameters"] = parameters
 	}
 	if own.Request != nil {
-		o["requestBody"] = object{"content": m.content("application/json", own.Request, true), "required": !own.BodyOptional}
+		o["requestBody"] = object{"content": m.content(cmp.Or(own.RequestType, "application/json"), own.Request, true), "required": !own.BodyOptional}
 	}
 	m.paths[path][strings.ToLower(method)] = o
 	return nil

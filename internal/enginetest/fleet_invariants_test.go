@@ -30,6 +30,7 @@ func TestFleet(t *testing.T) {
 			f := newFleet(t, 3, args(t))
 			t.Run("N02 one request, many times", f.testReplay)
 			t.Run("V14 one request of version 2, many times", f.testReplaySecond)
+			t.Run("O36 an assertion of an OAuth client, many times", f.testAssertions)
 			t.Run("V14 both versions under load", f.testVersionsUnderLoad)
 			t.Run("V15 a key that begins to refuse version 1", f.testVersionIsRaised)
 			t.Run("T19 a token of 25 uses, 100 times", f.testUses)

@@ -58,13 +58,15 @@ function isDigest(field, body) {
   return got.length === want.length && timingSafeEqual(got, want);
 }
 
-// isReplay records a nonce. It forgets those that are too old for another use.
+// isReplay records a nonce. It forgets those that are too old for another use. A body may come so slowly that the
+// nonce of its request is forgotten by now: such a request counts as a replay.
 function isReplay({ nonce, created }) {
+  const forgotten = Date.now() / 1000 - maxAge - 90;
   for (const [old, signed] of nonces) {
-    if (signed > Date.now() / 1000 - maxAge - 90) break;
+    if (signed > forgotten) break;
     nonces.delete(old);
   }
-  return nonces.has(nonce) || !nonces.set(nonce, created);
+  return created <= forgotten || nonces.has(nonce) || !nonces.set(nonce, created);
 }
 
 async function readBody(request) {
