@@ -7,6 +7,7 @@ import { forgetApps, openApps } from './console_apps.js';
 import { onCredential, showCredential } from './console_credential.js';
 import { forgetLab } from './console_lab.js';
 import { closeLive, forgetLive, openLive } from './console_live.js';
+import { showNumbers } from './console_numbers.js';
 import { forgetPages, openPaging } from './console_paging.js';
 import { addressed, linkSections, showAccountSection, showSection } from './console_sections.js';
 import { forgetTokens, openTokens } from './console_tokens.js';
@@ -151,7 +152,7 @@ function forget() {
     byID(form).reset();
   }
   byID('password').value = '';
-  for (const id of ['enrol-secret', 'enrol-uri', 'recovery-codes', 'account-facts', 'sessions']) {
+  for (const id of ['enrol-secret', 'enrol-uri', 'recovery-codes', 'account-facts', 'numbers', 'sessions']) {
     byID(id).replaceChildren();
   }
   byID('enrol-link').removeAttribute('href');
@@ -162,6 +163,7 @@ async function enter(who) {
   forget();
   showAccount(api.org, account);
   show('account');
+  showNumbers(api, account);
   await refresh();
 }
 

@@ -103,6 +103,7 @@ export function newAPI(org) {
     enrol: async () => (await call('POST', '/accounts/me/second-factor')).data,
     confirm: async (code) => (await call('POST', '/accounts/me/second-factor/confirm', { code })).data.recoveryCodes,
     removeFactor: (code) => call('DELETE', '/accounts/me/second-factor', { code }),
+    list: (path) => call('GET', path),
     sessions: () => call('GET', '/accounts/me/sessions?limit=1000'),
     revoke: (id) => call('DELETE', `/accounts/me/sessions/${encodeURIComponent(id)}`),
     revokeOthers: async () => (await call('DELETE', '/accounts/me/sessions')).data,

@@ -1,7 +1,7 @@
 // The decisions of the org as they happen.
 
 import { acting, Refused, request, watch } from './console_api.js';
-import { byID, complain, element, onClick, table } from './console_page.js';
+import { breakable, byID, complain, element, onClick, table } from './console_page.js';
 import { askWhy } from './console_scope.js';
 
 const kept = 500; // decisions in memory
@@ -135,9 +135,9 @@ function row(d) {
   return [
     element('time', { dateTime: d.at, title: d.requestId }, new Date(d.at).toLocaleTimeString()),
     d.route ?? 'no route',
-    d.fault ? element('code', { className: 'bad' }, d.fault) : 'allowed',
+    d.fault ? element('code', { className: 'bad' }, ...breakable(d.fault)) : 'allowed',
     who(d),
-    `${(d.took / 1000).toFixed(2)} ms`,
+    `${(d.took / 1000).toFixed(2)}\u00A0ms`,
     d.need ? whyButton(d) : '',
   ];
 }
@@ -153,7 +153,7 @@ function who(d) {
 }
 
 function whyButton(d) {
-  const button = element('button', { type: 'button', className: 'link' }, d.chain || 'no chain');
+  const button = element('button', { type: 'button', className: 'link' }, ...breakable(d.chain || 'no chain'));
   button.ariaLabel = `Why: ${d.route}, ${d.chain || 'no chain'}`;
   button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
   onClick(button, () => {

@@ -42,3 +42,4 @@ export function askWhy(chain, need) {
 }
 
 onSubmit('scope-form', test);
+document.querySelector('[data-try=scope]').addEventListener('click', () => byID('scope-form').requestSubmit());

@@ -39,6 +39,9 @@ export function showAccountSection() {
 // linkSections makes the links lead to the org.
 export function linkSections() {
   const { section } = addressed();
+  for (const link of document.querySelectorAll('[data-try]')) {
+    link.href = `#${acting.org}/${link.dataset.try}`;
+  }
   for (const link of document.querySelectorAll('nav a')) {
     const { section: name } = link.dataset;
     link.href = name === 'account' ? `#${acting.org}` : `#${acting.org}/${name}`;

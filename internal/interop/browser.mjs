@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import { named, report, run } from './checks.mjs';
 import { Authenticator } from './totp.mjs';
@@ -73,11 +74,12 @@ const asMia = (page) => signIn(page, facts.account_email, facts.account_password
 const asTheo = (page) => signIn(page, facts.totp_account_email, facts.totp_account_password);
 const ownSession = (page) => page.getByRole('listitem').filter({ hasText: 'this one' });
 
-// inside waits until somebody is signed in and sees the sessions. A request for the sessions may
+// inside waits until somebody is signed in and sees the sessions and the numbers. Their requests may
 // still be running. A step that ends the session would make the server refuse it.
 async function inside(page, name) {
   await heading(page, name).waitFor();
   await ownSession(page).waitFor();
+  await settled(page);
 }
 
 // cookiesOf returns the cookies of a browser profile, by name.
@@ -108,7 +110,15 @@ const faces = [
   ['phone-dark', phone, 'dark'],
 ].filter(([, , scheme]) => shots || scheme === 'light');
 
-// shoot takes screenshots of a page in its present state, and checks that it fits each width.
+// accessible checks the page by the rules of WCAG 2.2 AA that a program can check.
+async function accessible(page, name) {
+  await page.evaluate(`${axe.source}; 0`); // the policy holds for scripts of the page, and not for a debugger
+  const { violations } = await page.evaluate((tags) => globalThis.axe.run({ runOnly: tags }), ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']);
+  assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]), [], name);
+}
+
+// shoot takes screenshots of a page in its present state, and checks that it fits each width and is
+// accessible.
 async function shoot(page, name) {
   const before = page.viewportSize();
   for (const [face, viewport, colorScheme] of faces) {
@@ -116,6 +126,7 @@ async function shoot(page, name) {
     await page.emulateMedia({ colorScheme });
     const [wide, seen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(wide <= seen, `${name} is ${wide} wide on a ${face} of ${seen}`);
+    await accessible(page, `${name}, ${face}`);
     if (shots) {
       await page.screenshot({ path: `${shots}/${name}-${face}.png`, fullPage: true });
     }
@@ -758,6 +769,31 @@ const sections = {
     await page.getByLabel('where').fill('{"c_secret":1}');
     await page.getByRole('button', { name: 'Fetch a page' }).click();
     await page.getByRole('alert').getByText('service.invalidArgument.query').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a first visit says what this is, and leads to three tries': async () => {
+    const { page, problems, close } = await open({ base: tried.base_url });
+    await heading(page, 'What this is').waitFor();
+    assert.match(await page.title(), /^Account · acme/);
+    await shoot(page, 'visitor');
+    await page.getByRole('link', { name: 'Ask the scope tester' }).click();
+    await page.locator('#scope-verdict').getByText('Denied').waitFor();
+    assert.match(await page.title(), /^Scope tester · acme/);
+    await page.goBack();
+    await page.getByRole('link', { name: 'Open the tokens' }).click();
+    await page.getByText('nobody: sign in, or paste a token').waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'Open the signature lab' }).click();
+    await focus(page, 'lab-title');
+    await page.goBack();
+    await signIn(page, tried.admin_email, tried.admin_password);
+    await inside(page, 'Ada Admin');
+    assert.equal(await heading(page, 'What this is').count(), 0);
+    assert.match(await page.locator('#numbers').innerText(), /c_messages[^]*2,5\d\d[^]*connections[^]*60[^]*Accounts[^]*\d[^]*Apps[^]*\d[^]*Roles[^]*3/);
+    assert.equal(await page.locator('#who').innerText(), 'Ada Admin of acme');
+    await shoot(page, 'numbers');
     assert.deepEqual(problems, []);
     await close();
   },
