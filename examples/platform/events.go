@@ -23,6 +23,11 @@ const (
 	readerPatience = 10 * time.Second
 )
 
+// The recheck decides by the same need.
+const eventsRoute = "GET /events"
+
+var eventsNeed = auth.Allow("admin.read")
+
 // events serves the decisions of an org as they happen, as server-sent events (HTML
 // standard, section 9.2):
 //

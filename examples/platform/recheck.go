@@ -51,7 +51,9 @@ func (p *platform) newRecheck(o options) (recheck, error) {
 	if err := guard.Validate(); err != nil {
 		return recheck{}, err
 	}
-	return recheck{guard.Mux()}, nil
+	mux := guard.Mux()
+	mux.HandleFunc(eventsRoute, eventsNeed, reply(administrators(stillAdmitted)))
+	return recheck{mux}, nil
 }
 
 // again reports whether the request would be admitted again. If not, it returns the
@@ -69,7 +71,7 @@ func (c recheck) again(r *http.Request) (fault []byte, ok bool) {
 	return bytes.TrimSpace(reply.body.Bytes()), reply.status == http.StatusOK
 }
 
-// stillAdmitted is the handler of a route of the recheck.
+// stillAdmitted is the handler of the recheck.
 func stillAdmitted(*http.Request) (envelope.Result[bool], error) { return done(nil) }
 
 // recorded is the reply of a recheck.

@@ -59,8 +59,7 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	mux.HandleFunc("GET /admin/settings", read, reply(administrators(settings.get)))
 	mux.HandleFunc("PATCH /admin/settings", update, reply(administrators(settings.update)))
 
-	mux.HandleFunc("GET /events", read, events{p.feed, p.recheck}.serve)
-	p.recheck.mux.HandleFunc("GET /events", read, reply(administrators(stillAdmitted)))
+	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.recheck}.serve)
 
 	accounts := provisioning{p.store, p.sessions, p.tokens.ledger}
 	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)))
