@@ -137,6 +137,33 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
+// TestInterfaceByHand runs INTERFACE.md's shell blocks. A comment in a block is the end of the line
+// that the command above it prints.
+func TestInterfaceByHand(t *testing.T) {
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip(err)
+	}
+	made := 0
+	for _, b := range blocks(t, "INTERFACE.md") {
+		if b.language != "sh" || !strings.Contains(b.text, "\n# ") {
+			continue
+		}
+		made++
+		printed := strings.Split(strings.TrimSpace(shell(t, b.text)), "\n")
+		for line := range strings.Lines(b.text) {
+			if want, ok := strings.CutPrefix(strings.TrimSpace(line), "# "); ok {
+				if len(printed) == 0 || !strings.HasSuffix(printed[0], want) {
+					t.Fatalf("INTERFACE.md promises %s, printed was %q", want, printed)
+				}
+				printed = printed[1:]
+			}
+		}
+	}
+	if made < 2 {
+		t.Errorf("%d blocks were found, want 2: have they moved?", made)
+	}
+}
+
 // shell runs a script in the workspace, as a new user would, and returns its output. It stops
 // what the script started in the background.
 func shell(t *testing.T, script string) string {

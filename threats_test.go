@@ -38,7 +38,7 @@ func TestThreats(t *testing.T) {
 // attack is removed, its number stays unused here, and a new attack gets the next number.
 func attackNumbers() (numbers []string) {
 	for _, group := range []struct {
-		letter string // signature, version 2, nonce, token, scope (chains), session and factor, paging, making, keys and stores, other issuers, mechanisms of an adopter
+		letter string // signature, version 2, nonce, token, scope (chains), session and factor, paging, making, keys and stores, other issuers and OAuth, mechanisms of an adopter
 		last   int
 		also   []string // variants of a number, after it
 		never  int      // the number that no attack has
@@ -52,7 +52,7 @@ func attackNumbers() (numbers []string) {
 		{"P", 29, []string{"P25b", "P26b"}, 15},
 		{"M", 22, nil, 0},
 		{"K", 26, nil, 0},
-		{"O", 22, nil, 0},
+		{"O", 39, nil, 0},
 		{"A", 12, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {

@@ -230,10 +230,17 @@ func (c *call) challenge(h http.Header, e *Error) {
 		if !unauthorized && cause == nil {
 			continue
 		}
-		if challenge := m.Challenge(cause); challenge != "" {
+		if challenge := c.challengeOf(m, cause); challenge != "" {
 			h.Add("WWW-Authenticate", challenge)
 		}
 	}
+}
+
+func (c *call) challengeOf(m Mechanism, cause error) string {
+	if m, ok := m.(TenantChallenger); ok {
+		return m.ChallengeAt(&c.tenant, cause)
+	}
+	return m.Challenge(cause)
 }
 
 // dropped returns an error for the chains that were left out of the request's scope, or

@@ -47,6 +47,7 @@ type Describer interface {
 // Cookie are alternatives: set one.
 type Scheme struct {
 	Mechanism     string   // its name, as in Principal.Mechanism and Need.By
+	Also          []string // other names there, of principals that send it in the same way
 	Authorization string   // the scheme in the Authorization header, like bearer
 	Format        string   // of what follows the scheme, like JWT; may be empty
 	Headers       []string // all of them are required

@@ -50,6 +50,18 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	deny(w, r, nil, toError(err))
 }
 
+// FailAs is Fail for a protocol with errors of its own form, such as OAuth. It informs the
+// Guard's observer, forbids to cache the reply and sets Retry-After. Then write must write
+// the status and the body, with a challenge if it needs one. Deny is not called.
+func FailAs(w http.ResponseWriter, r *http.Request, err error, write func(*Error)) {
+	e := toError(err)
+	if c, ok := r.Context().Value(callKey{}).(*call); ok {
+		c.observe(r, e, decision{handler: c.isAdmitted()})
+	}
+	setRefused(w.Header(), e)
+	write(e)
+}
+
 // Fail does the same as the function Fail for handlers outside the Guard's mount, and uses
 // the Guard's Brand. Such a handler is a middleware that recovers from panics, or a page
 // beside the orgs.
@@ -70,13 +82,7 @@ const resourcePolicy = "Cross-Origin-Resource-Policy"
 func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	f := e.Fault()
 	h := w.Header()
-	setNoStore(h)
-	if h.Get(resourcePolicy) == "" { // keep what a handler outside has set for its replies
-		h.Set(resourcePolicy, "same-origin")
-	}
-	if f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", strconv.FormatInt(retryAfter(e.RetryAfter), 10))
-	}
+	setRefused(h, e)
 	if e.Cookie != nil {
 		http.SetCookie(w, e.Cookie)
 	}
@@ -91,6 +97,17 @@ func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	h.Set("Content-Type", jsonType)
 	w.WriteHeader(f.Status)
 	w.Write(f.Encode(brand.Faults)) // a failed write is the client's loss
+}
+
+// setRefused sets the headers that every refusal has.
+func setRefused(h http.Header, e *Error) {
+	setNoStore(h)
+	if h.Get(resourcePolicy) == "" { // keep what a handler outside has set for its replies
+		h.Set(resourcePolicy, "same-origin")
+	}
+	if status := e.Fault().Status; status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", strconv.FormatInt(retryAfter(e.RetryAfter), 10))
+	}
 }
 
 // retryAfter returns whole seconds. It rounds up, because an early retry is refused again.

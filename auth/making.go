@@ -48,8 +48,9 @@ func Everything(account string) Making {
 //     scope.
 //   - A making must end no later than p's credential. It must not be usable from a network
 //     that p's credential excludes.
-//   - If p has an app, a making must act through that app. Only an administrator makes
-//     something for another app, and only by a signature.
+//   - If p has an app, a making must act through that app. A token without an app makes
+//     nothing for an app. Only an administrator makes something for another app, and only by
+//     a signature.
 //   - A token makes nothing with a level, a skip flag or a role that the token itself lacks.
 //     A token with a jti makes only what ends with it. A limited-use token makes nothing.
 //   - Only an administrator makes something for another account, with a level, with a skip
@@ -122,10 +123,11 @@ func (b *BeyondError) beyondOrdinary(p *Principal, m *Making) {
 }
 
 // beyondApp checks m against the app of p's credential, so that ending that app ends what its
-// credentials make.
+// credentials make. A token without an app, such as one of another issuer, makes nothing for one.
 func (b *BeyondError) beyondApp(p *Principal, m *Making, admin bool) {
 	proven := !p.Authenticated.IsZero()
-	b.add(p.App != "" && m.App != p.App && !(admin && proven), "app", "")
+	bound := p.App != "" || !proven
+	b.add(bound && m.App != p.App && !(admin && proven), "app", "")
 }
 
 // within reports whether each network is inside one of the bounds. Nil networks are anywhere.

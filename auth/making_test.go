@@ -97,6 +97,7 @@ func TestNothingMadeReachesBeyondItsCredential(t *testing.T) {
 	ends := func(at time.Time) func(*auth.Making) { return func(m *auth.Making) { m.Expires = at } }
 	until := func(at time.Time) func(*auth.Principal) { return func(p *auth.Principal) { p.Expires = at } }
 	narrow := granted("object.read.c_note", "view")
+	noApp := func(p *auth.Principal) { p.App = "" }
 	runMakings(t, []makingCase{
 		{"a session makes its own account's", session, false, auth.Everything("ann"), nil},
 		{"a signature makes what is of its own app", signed, false, own, nil},
@@ -127,6 +128,9 @@ func TestNothingMadeReachesBeyondItsCredential(t *testing.T) {
 		{"M03 a signature makes what is of any app", signed, false,
 			changed(own, func(m *auth.Making) { m.App = "" }), []string{"app"}},
 		{"a session makes what is of any app", session, false, own, nil},
+		{"O21 a token without an app makes what is of an app", changed(ephemeral, noApp), true, changed(own, ends(soon)), []string{"app"}},
+		{"a token without an app makes what is of none", changed(ephemeral, noApp), false,
+			changed(own, func(m *auth.Making) { m.App, m.Expires = "", soon }), nil},
 		{"M02 a token with an id makes a secret", permanent, false, own, []string{"expires"}},
 		{"M02 a token with an id makes a secret that ends", permanent, false, changed(own, ends(soon)), []string{"expires"}},
 		{"a token with an id makes what ends with it", permanent, false, changed(own, func(m *auth.Making) { m.EndsWithMaker = true }), nil},

@@ -40,6 +40,12 @@ type Binder interface {
 	Bind(s *Settings) error
 }
 
+// TenantChallenger is a Mechanism whose challenge depends on the tenant. The Guard then calls
+// ChallengeAt instead of Challenge.
+type TenantChallenger interface {
+	ChallengeAt(t *Tenant, err error) string
+}
+
 // Settings are what a Guard says once for all its mechanisms. They do not change.
 type Settings struct {
 	Brand  Brand

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/baseurl"
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
@@ -52,6 +53,14 @@ func (t *Tenant) BaseURL() string {
 
 // URL returns BaseURL/org/version, which is the audience of tokens.
 func (t *Tenant) URL() string { return t.guard.BaseURL + "/" + t.Org.Code + "/" + t.Version }
+
+// WellKnown returns the URL of a document about URL, as RFC 8414 (section 3.1) and RFC 9728
+// (section 3) place it: /.well-known/NAME comes between the host and the path of URL.
+func (t *Tenant) WellKnown(name string) string {
+	u, _ := baseurl.Parse(t.URL()) // the Guard has checked its BaseURL
+	u.Path = "/.well-known/" + name + u.Path
+	return u.String()
+}
 
 // Takes reports whether tokens of this audience are valid here: those for URL, those for one
 // of the Guard's Audiences, and those for a former code of the org. The key that signed the

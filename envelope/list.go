@@ -72,7 +72,8 @@ func (w *wireList[T]) total() *Total {
 func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.wire()) }
 
 // UnmarshalJSON reads a list. Only true and "true", which some servers send, set
-// HasMore. A total that is no number of items counts as none. If the object is not "list", the error wraps ErrShape.
+// HasMore. A total that is no number of items counts as none. If the object is not "list",
+// the error wraps ErrShape.
 func (l *List[T]) UnmarshalJSON(body []byte) error {
 	w, err := listIn(body, room[T](body))
 	if err == nil && len(w.Data) == 0 {

@@ -31,8 +31,8 @@ func (s *Schema) Parse(rawQuery string, readable func(path string) bool) (Query,
 
 // ParseObject reads the query arguments of a call that answers one object: paths[],
 // and the arguments of list properties under their names. It refuses the arguments of
-// a list itself: limit, where, sort, skip and count. The handler sends the object whether or
-// not it matches a where.
+// a list itself: limit, where, sort, skip and count. The handler sends the object
+// whether or not it matches a where.
 //
 // Where, Sort, Skip, Limit and Count of the Query are zero. The queries in Lists are as
 // after Parse. If the caller named no paths, Paths is nil: send everything that the

@@ -88,6 +88,7 @@ const (
 	fieldToken // of tokens there
 	fieldBytes // of byte sequences there
 	fieldText  // of strings there, without escapes
+	unquoted   // visible, but neither quote nor backslash
 )
 
 var classOf = func() (classes [256]class) {
@@ -106,9 +107,10 @@ var classOf = func() (classes [256]class) {
 	add(fieldBytes, alphabet+"+/=")
 	for c := ' '; c <= '~'; c++ {
 		if c != '"' && c != '\\' {
-			classes[c] |= fieldText
+			classes[c] |= fieldText | unquoted
 		}
 	}
+	classes[' '] &^= unquoted
 	return classes
 }()
 

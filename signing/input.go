@@ -225,7 +225,7 @@ func (n *prefixed) component(quoted string) component {
 	return 0
 }
 
-// parseParams reads the parameters: known ones, each once.
+// parseParams reads the parameters: known ones, each once, without escapes.
 func (in *input) parseParams(names *prefixed) bool {
 	var tag string
 	f := fieldReader{in.params}
@@ -255,13 +255,13 @@ func (in *input) parseParams(names *prefixed) bool {
 		}
 	}
 	return tag == names.Tag && in.created != 0 && (in.alg == algHMAC || in.alg == algEd25519) &&
-		visible.holds(in.nonce, leastNonce, mostNonce) && visible.holds(in.keyid, 1, maxClientKey)
+		unquoted.holds(in.nonce, leastNonce, mostNonce) && unquoted.holds(in.keyid, 1, maxClientKey)
 }
 
-// setText sets dst to a string without escapes. It refuses the empty string, and to
-// set dst again.
+// setText sets dst to what stands between the quotes of a string, with its escapes. It
+// refuses the empty string, and to set dst again.
 func setText(dst *string, quoted string) bool {
-	if *dst != "" || len(quoted) < 3 || quoted[0] != '"' || strings.Contains(quoted, `\`) {
+	if *dst != "" || len(quoted) < 3 || quoted[0] != '"' {
 		return false
 	}
 	*dst = quoted[1 : len(quoted)-1]

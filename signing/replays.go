@@ -10,10 +10,10 @@ import (
 type Use struct {
 	ClientKey string
 	Nonce     string   // 16 letters and digits; case matters
-	Signature [32]byte // the decoded HMAC
+	Signature [32]byte // the decoded HMAC; of version 2 the SHA-256 of the signature
 
 	Signed time.Time // the signed timestamp
-	Seen   time.Time // by the verifier's clock; a store may use its own clock instead
+	Seen   time.Time // when all of it had arrived, by the verifier's clock; a store may use its own clock instead
 	Keep   time.Time // until when nonce and signature must be remembered
 
 	// Siblings is how often the signature may be accepted in all. Each acceptance

@@ -63,20 +63,19 @@ func (v *Verifier) setBase(b *base, r *http.Request) (err error) {
 // splitBase returns the authority of a base URL as signatures cover it, and its path
 // without a trailing slash. It does not parse the URL, which would allocate.
 func splitBase(text string) (authority, mount string, err error) {
-	rest, ok := strings.CutPrefix(text, "https://")
-	port := ":443"
-	if !ok {
-		rest, ok = strings.CutPrefix(text, "http://")
-		port = ":80"
-	}
+	scheme, rest, _ := strings.Cut(text, "://")
 	host, _, _ := strings.Cut(rest, "/")
-	for i := range len(rest) {
-		ok = ok && rest[i] != '@' && rest[i] != '?' && rest[i] != '#'
-	}
-	if !ok || host == "" {
+	port := ":443"
+	if strings.EqualFold(scheme, "http") {
+		port = ":80"
+	} else if !strings.EqualFold(scheme, "https") {
 		return "", "", errBaseURL
 	}
-	return strings.TrimSuffix(strings.ToLower(host), port), strings.TrimSuffix(rest[len(host):], "/"), nil
+	authority = strings.TrimSuffix(strings.ToLower(host), port)
+	if authority == "" || strings.Contains(host, "@") || strings.ContainsAny(rest, "?#") {
+		return "", "", errBaseURL
+	}
+	return authority, strings.TrimSuffix(rest[len(host):], "/"), nil
 }
 
 // isExpired reports whether the client itself has set an end that has passed.

@@ -731,7 +731,7 @@ func TestBaseURLOfAVerifier(t *testing.T) {
 	for base, authority := range map[string]string{
 		"https://api.example.com": "api.example.com", "https://API.Example.com:443": "api.example.com",
 		"http://api.example.com:80": "api.example.com", "https://api.example.com:80": "api.example.com:80",
-		"http://[::1]:8080": "[::1]:8080",
+		"http://[::1]:8080": "[::1]:8080", "HTTPS://api.example.com": "api.example.com", "http://[::1]:80": "[::1]",
 	} {
 		s := newServer(t)
 		s.BaseURL = base
@@ -740,7 +740,7 @@ func TestBaseURLOfAVerifier(t *testing.T) {
 			t.Errorf("V09 %s: %v", base, err)
 		}
 	}
-	for _, base := range []string{"api.example.com", "https://", "ftp://a", "https://a@b", "https://a?b"} {
+	for _, base := range []string{"api.example.com", "https://", "ftp://a", "https://a@b", "https://a?b", "https://:443", "http://a#b", ""} {
 		s := newServer(t)
 		s.BaseURL = base
 		if _, err := s.Verify(t.Context(), second("GET", "/x", ""), "/x"); err == nil || errors.Is(err, signing.ErrMismatch) {
@@ -755,6 +755,13 @@ func TestBaseURLOfAVerifier(t *testing.T) {
 	if _, err := s.Verify(t.Context(), r, "/x"); err != nil {
 		t.Error(err)
 	}
+	r = second("GET", "/@acme/x", "")
+	r.URL.Path = "/x"
+	s.BaseURL = demoBase + "/@acme"
+	if _, err := s.Verify(t.Context(), r, "/x"); err != nil {
+		t.Error(err)
+	}
+	s.BaseURL = demoBase + "/acme/v2/"
 	r = second("GET", "/acme/v2/x/", "")
 	r.URL.Path = "/other"
 	s.Path = "/x/"
@@ -953,6 +960,40 @@ func (s slowReader) Read(p []byte) (int, error) {
 	time.Sleep(2 * time.Second)
 	return s.Reader.Read(p)
 }
+
+// A captured request could be sent again with a body so slow that a store has forgotten
+// the first one meanwhile.
+func TestASlowBodyOutlivesNoStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		s := secondServer(t)
+		s.Policy.Now = nil
+		s.Replays = new(keyValues).replays()
+		r := second("POST", "/x", "body", param("created", fmt.Sprintf("created=%d", now.Unix())))
+		if _, err := s.Verify(t.Context(), r, "/x"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Minute)
+		r.Body = io.NopCloser(readerFunc(func(p []byte) (int, error) {
+			time.Sleep(time.Minute)
+			return copy(p, "body"), io.EOF
+		}))
+		if _, err := s.Verify(t.Context(), r, "/x"); !errors.Is(err, signing.ErrReplayed) {
+			t.Errorf("within retention: %v", err)
+		}
+		r.Body = io.NopCloser(readerFunc(func(p []byte) (int, error) {
+			time.Sleep(time.Hour)
+			return copy(p, "body"), io.EOF
+		}))
+		if _, err := s.Verify(t.Context(), r, "/x"); !errors.Is(err, signing.ErrStale) {
+			t.Errorf("after retention: %v", err)
+		}
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestHandlerAnswersSecond(t *testing.T) {
 	s := secondServer(t)

@@ -147,7 +147,7 @@ func (t *Transport) target(r *http.Request) (target, error) {
 		return target{}, errors.New("signing: Transport.BaseURL must be an http or https URL of host and path alone")
 	case !visible.holds(t.ClientKey, 1, maxClientKey):
 		return target{}, errors.New("signing: Transport.ClientKey must be 1 to 128 visible ASCII characters")
-	case t.version() == 2 && strings.ContainsAny(t.ClientKey, `"\`):
+	case t.version() == 2 && !unquoted.holds(t.ClientKey, 1, maxClientKey):
 		return target{}, errors.New("signing: Transport.ClientKey must not have a quote or a backslash in version 2")
 	case (t.Secret == "") == (t.Signer == nil):
 		return target{}, errors.New("signing: Transport.Secret or Transport.Signer is missing, or both are there")

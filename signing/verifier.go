@@ -80,7 +80,8 @@ var (
 // signed it; see Key.Ends. The command is what version 1 covers: what [Command]
 // returns, or what the caller's router has cut from the same escaped path. Keys, Admit
 // and Replays get ctx. The body of a request of version 2 is read first, however long
-// that takes. It is then read again from r.Body.
+// that takes. It is then read again from r.Body. If it comes too late for Replays to
+// know the request, the error is ErrStale.
 //
 // Verify checks in this order and stops at the first refusal: method, shape of the
 // headers, length of the command, timestamp, key, MAC or signature, Admit, digest of
@@ -179,12 +180,16 @@ func (v *Verifier) complete(c *credential, now time.Time) {
 	}
 }
 
-// checkBody checks the body of a request of version 2. Version 1 does not cover it.
+// checkBody checks the body of a request of version 2. Version 1 does not cover it. The
+// request then counts as seen when its body has arrived. A client decides how long that
+// takes, and a store may have forgotten the first use of the nonce by then.
 func (v *Verifier) checkBody(r *http.Request, c *credential) error {
 	if !c.isSecond {
 		return nil
 	}
-	return v.Policy.checkBody(r, &c.second.digests)
+	err := v.Policy.checkBody(r, &c.second.digests)
+	c.use.Seen = v.Policy.now()
+	return err
 }
 
 // authenticate finds the key and compares the MAC or the signature.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/scope"
@@ -15,7 +16,7 @@ import (
 // disabled or another org's. Clients cannot tell such a token from a forged one.
 var errRefused = errors.New("bearer: token refused")
 
-// attempt is the state of one request during token.Verifier.Verify.
+// attempt is the state of one request with a token whose signature is right.
 type attempt struct {
 	tenant  *auth.Tenant
 	ceiling bool // Mechanism.Ceiling
@@ -31,17 +32,30 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) error {
 	if _, err := a.tenant.App(ctx, v.Issuer()); err != nil {
 		return refuse(err)
 	}
-	account, err := a.tenant.Account(ctx, v.Subject())
+	if err := a.enter(ctx, v.Subject(), v.IssuedAt(), v.Roles()); err != nil {
+		return err
+	}
+	claim, claimed := v.Scope()
+	return a.limit(ctx, claim, claimed)
+}
+
+// enter checks the account of a token, and sets the roles.
+func (a *attempt) enter(ctx context.Context, id string, issued time.Time, added []string) error {
+	account, err := a.tenant.Account(ctx, id)
 	if err != nil {
 		return refuse(err)
 	}
-	if v.IssuedAt().Before(account.TokensFrom) {
+	if issued.Before(account.TokensFrom) {
 		return fmt.Errorf("%w: signed before the account's tokens begin", errRefused)
 	}
-	if a.roles, err = mergeRoles(ctx, a.tenant, account.Roles, v.Roles()); err != nil {
+	if a.roles, err = mergeRoles(ctx, a.tenant, account.Roles, added); err != nil {
 		return refuse(err)
 	}
-	claim, claimed := v.Scope()
+	return nil
+}
+
+// limit sets the scope to the chains of the claim and those of the roles.
+func (a *attempt) limit(ctx context.Context, claim scope.Set, claimed bool) (err error) {
 	if claimed && a.ceiling {
 		a.scope = claim
 		return nil

@@ -74,9 +74,6 @@ func inside(object, name string) (raw string) {
 	return raw
 }
 
-// expires returns the end of what the token may make.
-func (f *Foreign) expires() time.Time { return time.Unix(f.ends, 0).UTC() }
-
 // foreignLimits are those of the headers and payloads of others, who have more claims than we.
 var foreignLimits = strictjson.Limits{Depth: 16, Members: 256}
 

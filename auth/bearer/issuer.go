@@ -24,8 +24,9 @@ const NameIssuer = "issuer"
 // Exactly one of Keys, JWKS and Discover says where its keys are. A key that is fetched is used
 // for 5 minutes without a question, and for 24 hours if the issuer does not answer. A token with
 // an unknown kid asks the issuer again, once in 10 seconds. Sets have at most 256 KiB and 64 keys,
-// redirects are not followed, and a fetch ends after 5 seconds. A key is not used if its private
-// part is in the set, or if another key of the set has the same kid.
+// redirects are not followed, and a fetch ends after 5 seconds. A request waits for it until the
+// Guard's Timeout, and with a key that is known for 200 ms. A key is not used if its private part
+// is in the set, or if another key of the set has the same kid.
 type Issuer struct {
 	Org      string // Org.Key of the only org that accepts its tokens; required
 	URL      string // iss of its tokens, compared byte by byte; required
@@ -50,10 +51,13 @@ type Issuer struct {
 	Until time.Time
 
 	// Base sends the requests for keys, for instance with the CA and the credential that a
-	// cluster asks for; nil: http.DefaultTransport.
+	// cluster asks for; nil: http.DefaultTransport. With Discover the host of the set is the
+	// issuer's choice: a credential must go to known hosts only. A panic of Base counts as a
+	// failure to answer.
 	Base http.RoundTripper
 
-	// UnsafePlaintext also fetches keys over http, from a loopback host only.
+	// UnsafePlaintext also fetches keys over http, from a loopback host only. With Discover,
+	// URL must be such a host, too.
 	UnsafePlaintext bool
 }
 

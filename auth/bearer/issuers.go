@@ -51,6 +51,9 @@ func newIssuers(all []*Issuer) (*issuers, error) {
 	return s, nil
 }
 
+// has reports whether an issuer of the org has this iss.
+func (s *issuers) has(org, iss string) bool { return s != nil && s.by[sender{org, iss}] != nil }
+
 // ours stands for a token of this server's own apps that was accepted before.
 var ours = new(Foreign)
 
@@ -116,67 +119,44 @@ func (s *issuers) rememberOurs(org, raw string, now time.Time) {
 	s.remember(org, raw, now, func() (*Foreign, error) { return ours, nil })
 }
 
-// principalOf returns the principal of a token of another issuer.
-func (m *Mechanism) principalOf(ctx context.Context, t *auth.Tenant, f *Foreign, clientKey string) (auth.Principal, error) {
-	if clientKey != "" { // no app of ours has issued it
-		return auth.Principal{}, &auth.Error{Detail: auth.DetailKeyMismatch}
+// principal returns the principal of a token of another issuer.
+func (f *Foreign) principal(ctx context.Context, a attempt) (auth.Principal, error) {
+	grant, err := f.issuer.grant(ctx, a.tenant, f)
+	if err == nil {
+		err = a.admitGrant(ctx, f, &grant)
 	}
-	p, err := m.authenticateForeign(ctx, t, f)
 	if err != nil {
 		return auth.Principal{}, fault(err)
 	}
-	return p, nil
-}
-
-func (m *Mechanism) authenticateForeign(ctx context.Context, t *auth.Tenant, f *Foreign) (auth.Principal, error) {
-	grant, err := f.issuer.grant(ctx, t, f)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	if grant.App != "" {
-		if _, err := t.App(ctx, grant.App); err != nil {
-			return auth.Principal{}, refuse(err)
-		}
-	}
-	account, err := t.Account(ctx, grant.Account)
-	if err != nil {
-		return auth.Principal{}, refuse(err)
-	}
-	if f.issued.Before(account.TokensFrom) {
-		return auth.Principal{}, refused(errors.New("signed before the account's tokens begin"))
-	}
-	roles, err := mergeRoles(ctx, t, account.Roles, grant.Roles)
-	if err != nil {
-		return auth.Principal{}, refuse(err)
-	}
-	granted, err := m.scopeOf(ctx, t, f.issuer, grant, roles)
-	if err != nil {
-		return auth.Principal{}, err
-	}
 	return auth.Principal{
-		Org:       t.Org.Key(),
+		Org:       a.tenant.Org.Key(),
 		App:       grant.App,
 		Account:   grant.Account,
 		Caller:    grant.Account,
 		Mechanism: NameIssuer,
-		Roles:     roles,
-		Scope:     granted,
-		Granted:   granted,
+		Roles:     a.roles,
+		Scope:     a.scope,
+		Granted:   a.scope,
 		Access:    grant.Access,
-		Expires:   f.expires(),
+		Expires:   time.Unix(f.ends, 0).UTC(),
 	}, nil
 }
 
-// scopeOf returns the scope of a grant, with the chains of the roles.
-func (m *Mechanism) scopeOf(ctx context.Context, t *auth.Tenant, i *boundIssuer, grant Grant, roles []string) (scope.Set, error) {
+// admitGrant does for a grant what admit does for the claims of an own token.
+func (a *attempt) admitGrant(ctx context.Context, f *Foreign, grant *Grant) error {
+	if grant.App != "" {
+		if _, err := a.tenant.App(ctx, grant.App); err != nil {
+			return refuse(err)
+		}
+	}
+	if err := a.enter(ctx, grant.Account, f.issued, grant.Roles); err != nil {
+		return err
+	}
 	var claim scope.Set
 	if len(grant.Scope) > 0 {
-		claim = t.CompileRecord(i.source, grant.Account, grant.Scope)
+		claim = a.tenant.CompileRecord(f.issuer.source, grant.Account, grant.Scope)
 	}
-	if grant.Scope != nil && m.Ceiling {
-		return claim, nil
-	}
-	return withRoles(ctx, t, claim, roles)
+	return a.limit(ctx, claim, grant.Scope != nil)
 }
 
 // grant asks Map, and refuses what names nobody.

@@ -31,10 +31,15 @@ type Mechanism struct {
 	// the interface).
 	Ceiling bool
 
+	// ResourceMetadata adds the URL of the tenant's metadata to each challenge (RFC 9728, section
+	// 5.1). Set it if the server serves that document, as package oauth does.
+	ResourceMetadata bool
+
 	// Issuers are others whose tokens are accepted beside those of the server's own apps. The
 	// one whose Org is that of the request and whose URL equals iss decides alone. A token of
 	// an app whose client key is that URL is refused there. Principals have the mechanism
-	// NameIssuer.
+	// NameIssuer. The Verifier's Admit and Spent do not run for them: Map decides. Up to 4,096
+	// tokens are remembered for 5 minutes, own and others'.
 	Issuers []*Issuer
 
 	binding sync.Mutex
@@ -133,8 +138,10 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	switch {
 	case err != nil:
 		return auth.Principal{}, fault(err)
+	case foreign != nil && foreign != ours && clientKey != "": // no app of ours has issued it
+		return auth.Principal{}, &auth.Error{Detail: auth.DetailKeyMismatch}
 	case foreign != nil && foreign != ours:
-		return m.principalOf(ctx, t, foreign, clientKey)
+		return foreign.principal(ctx, attempt{tenant: t, ceiling: m.Ceiling})
 	}
 	a := attempt{tenant: t, ceiling: m.Ceiling}
 	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
@@ -184,6 +191,19 @@ func (m *Mechanism) Challenge(err error) string {
 		return `Bearer error="insufficient_scope", scope="` + e.Reason + `"`
 	}
 	return `Bearer error="invalid_token"`
+}
+
+// ChallengeAt implements auth.TenantChallenger.
+func (m *Mechanism) ChallengeAt(t *auth.Tenant, err error) string {
+	challenge := m.Challenge(err)
+	if !m.ResourceMetadata {
+		return challenge
+	}
+	separator := ", "
+	if challenge == "Bearer" {
+		separator = " "
+	}
+	return challenge + separator + `resource_metadata="` + t.WellKnown("oauth-protected-resource") + `"`
 }
 
 // fault returns the *auth.Error for an error of package token.

@@ -79,7 +79,7 @@ func (m *maker) pageArguments(s *paging.Schema, prefix string) []object {
 	limit := object{"type": "integer", "minimum": 1, "default": initial}
 	var sortable []string
 	for _, p := range visible(s) {
-		if p.Sort && p.Type != paging.Any && p.List == nil {
+		if p.Sort && p.Type != paging.Any && p.List == nil && !strings.HasSuffix(p.Path, "[]") {
 			sortable = append(sortable, p.Path)
 		}
 	}
@@ -124,7 +124,11 @@ func (s schemas) where(of *paging.Schema) object {
 
 // condition describes what stands below a property: a value, or operators.
 func condition(p paging.Property) object {
-	value, bound := typeSchemas[p.Type], typeSchemas[p.Type]
+	value := typeSchemas[p.Type]
+	if p.Type == paging.Integer {
+		value = typeSchemas[paging.Number] // an integer can be compared with a fraction
+	}
+	bound := value
 	if p.Null {
 		value = nullable(value)
 	}
@@ -137,5 +141,5 @@ func condition(p paging.Property) object {
 	if p.Type == paging.String && !strings.Contains(p.Path, "[]") {
 		operators["$prefix"] = bound
 	}
-	return object{"anyOf": []object{value, {"type": "object", "additionalProperties": false, "properties": operators}}}
+	return object{"anyOf": []object{value, {"type": "object", "additionalProperties": false, "minProperties": 1, "properties": operators}}}
 }

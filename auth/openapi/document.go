@@ -56,9 +56,10 @@ type Document struct {
 type Route struct {
 	Summary     string // one line; "": the pattern
 	Description string // may use Markdown
-	Request     any    // a JSON body; nil: none is described
+	Request     any    // the body; nil: none is described
 	Reply       any    // the body of a success
 	MediaType   string // of the reply; "": application/json
+	RequestType string // the media type of the request; "": application/json
 
 	// BodyOptional says that a request without a body is accepted. envelope.Read and a Form
 	// refuse it.

@@ -103,7 +103,7 @@ func TestGoldenDocument(t *testing.T) {
 	list := &paging.Schema{Object: "c_note", Properties: []paging.Property{
 		{Path: "text", Type: paging.String, Filter: true, Sort: true, Null: true},
 		{Path: "meta.po", Type: paging.Integer, Filter: true},
-		{Path: "tags[]", Type: paging.String},
+		{Path: "tags[]", Type: paging.String, Filter: true, Sort: true},
 		{Path: "comments", List: comments},
 		{Path: "secret", Type: paging.String, Filter: true, Sort: true, Hidden: true},
 	}}
@@ -166,11 +166,17 @@ func TestNeeds(t *testing.T) {
 		"a scope chain":                       {auth.Allow("admin.read"), `[` + all + `]`, `{"scope":"admin.read"}`},
 		"a part of a scope chain":             {auth.Some("object.read.c_note"), `[` + all + `]`, `{"scope":"object.read.c_note","part":true}`},
 		"certain mechanisms":                  {auth.Authenticated.By(session.Name), `[{"session":[]}]`, `null`},
+		"the tokens of another issuer":        {auth.Authenticated.By(bearer.NameIssuer), `[{"bearer":[]}]`, `null`},
 		"a fresh credential":                  {auth.Authenticated.Fresh(time.Minute), `[` + all + `]`, `{"fresh":60}`},
 		"a fresh credential of one mechanism": {auth.Authenticated.Fresh(time.Minute, session.Name), `[` + all + `]`, `{"fresh":60,"freshFor":["session"]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mux := newMux()
+			mux := newMux(func(g *auth.Guard) {
+				g.Mechanisms[1].(*bearer.Mechanism).Issuers = []*bearer.Issuer{{
+					Org: "acme", URL: "https://id.example.net", Audience: "notes", Discover: true,
+					Map: func(context.Context, *auth.Tenant, *bearer.Foreign) (g bearer.Grant, err error) { return },
+				}}
+			})
 			handle(mux, "GET /notes", test.need)
 			get := at(t, described(t, mux, nil), "paths", "/notes", "get").(value)
 			if diff := cmp.Diff(decoded(t, test.security), get["security"]); diff != "" {
@@ -495,6 +501,8 @@ func TestRefusedDocuments(t *testing.T) {
 	clash := newMux()
 	handle(clash, "GET /notes/{id}", auth.Public)
 	handle(clash, "GET /notes/{path...}", auth.Public)
+	unknown := newMux()
+	handle(unknown, "GET /notes", auth.Authenticated.By("none"))
 	for name, d := range map[string]*openapi.Document{
 		"no Mux":                               {Title: "x", Version: "1"},
 		"no title":                             {Mux: newMux(), Version: "1"},
@@ -505,6 +513,7 @@ func TestRefusedDocuments(t *testing.T) {
 		"a scheme without a place":             {Mux: other(describer{scheme: auth.Scheme{Mechanism: "x"}}), Title: "x", Version: "1"},
 		"a Resolve of the server's own":        {Mux: own, Title: "x", Version: "1"},
 		"two patterns that OpenAPI has as one": {Mux: clash, Title: "x", Version: "1"},
+		"a need of an unknown mechanism":       {Mux: unknown, Title: "x", Version: "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := d.Validate(); err == nil {

@@ -38,6 +38,10 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 	if _, taken := m.paths[path][strings.ToLower(method)]; taken {
 		return fmt.Errorf("openapi: %q and another pattern are one path in OpenAPI", pattern)
 	}
+	security := m.security(r)
+	if len(security) == 0 && !r.Public { // OpenAPI would take it for a public route
+		return fmt.Errorf("openapi: %q needs a mechanism that the Guard does not have", pattern)
+	}
 	own := m.Routes[pattern]
 	extension, text := need(r)
 	if own.Description != "" {
@@ -47,7 +51,7 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 		"operationId": m.id(method, path),
 		"summary":     cmp.Or(own.Summary, method+" "+path),
 		"description": text,
-		"security":    m.security(r),
+		"security":    security,
 		"responses":   m.responses(method, own),
 	}
 	if tag, _, _ := strings.Cut(path[1:], "/"); tag != "" {
@@ -64,7 +68,7 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 		o["parameters"] = parameters
 	}
 	if own.Request != nil {
-		o["requestBody"] = object{"content": m.content("application/json", own.Request, true), "required": !own.BodyOptional}
+		o["requestBody"] = object{"content": m.content(cmp.Or(own.RequestType, "application/json"), own.Request, true), "required": !own.BodyOptional}
 	}
 	m.paths[path][strings.ToLower(method)] = o
 	return nil

@@ -68,7 +68,8 @@ func (m *maker) security(r auth.Requirement) []object {
 		alternatives = append(alternatives, object{})
 	}
 	for _, s := range m.schemes {
-		if r.Mechanisms != nil && !slices.Contains(r.Mechanisms, s.Mechanism) {
+		accepts := func(name string) bool { return slices.Contains(r.Mechanisms, name) }
+		if r.Mechanisms != nil && !accepts(s.Mechanism) && !slices.ContainsFunc(s.Also, accepts) {
 			continue
 		}
 		together := object{}

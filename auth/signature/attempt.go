@@ -49,9 +49,23 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 // request, and as which account.
 func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) error {
 	// Before the state of the credential, so that the answer tells nothing of that.
-	if signing.HeadersFor(a.tenant.Brand().Header).Version(r.Header) < a.credential.MinVersion {
+	if a.credential.MinVersion > 1 && signing.HeadersFor(a.tenant.Brand().Header).Version(r.Header) < a.credential.MinVersion {
 		return signing.ErrVersion
 	}
+	if err := a.admitCredential(ctx, r, key); err != nil {
+		return err
+	}
+	err := a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand().Header).Account))
+	if err != nil || a.overrideErr != nil {
+		return err
+	}
+	a.scope, err = a.limit(ctx, key.ClientKey())
+	return err
+}
+
+// admitCredential decides whether the credential may be used here and now, and sets its own
+// account.
+func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *signing.Key) error {
 	// Version 1 does not cover the org. Only this look-up, bound to the org of the URL, keeps a request for
 	// one org out of another.
 	if _, err := a.tenant.App(ctx, key.ClientKey()); err != nil {
@@ -71,12 +85,7 @@ func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) 
 		}
 		a.account = account
 	}
-	err := a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand().Header).Account))
-	if err != nil || a.overrideErr != nil {
-		return err
-	}
-	a.scope, err = a.limit(ctx, key.ClientKey())
-	return err
+	return nil
 }
 
 // limit returns what the request may do: what its credential permits, and with RoleScoped
@@ -118,6 +127,9 @@ func (a *attempt) decideOverride(ctx context.Context, name string) error {
 }
 
 func (a *attempt) principal(key *signing.Key) auth.Principal {
+	if a.account == nil {
+		return auth.Principal{Org: a.tenant.Org.Key(), App: key.ClientKey(), Mechanism: Name} // of Client
+	}
 	caller := a.credential.Account
 	if caller == "" {
 		caller = a.account.ID

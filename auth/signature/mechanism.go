@@ -90,9 +90,11 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit}
 	settings := t.Settings()
 	v.Policy.Header, v.Policy.Now = settings.Brand.Header, settings.Now
-	v.BaseURL, v.Path = t.BaseURL(), t.Path()
-	if m.Policy.Version != 1 && r.Header["Signature-Input"] != nil && r.Body != nil && r.Body != http.NoBody {
-		v.Replays = afterBody{m.Replays, t, r.Context()}
+	if m.Policy.Version != 1 && r.Header["Signature-Input"] != nil {
+		v.BaseURL, v.Path = t.BaseURL(), t.Path()
+		if r.Body != nil && r.Body != http.NoBody {
+			v.Replays = afterBody{m.Replays, t, r.Context()}
+		}
 	}
 	key, err := v.Verify(ctx, r, t.Command)
 	switch {

@@ -187,6 +187,12 @@ func TestSecondIsAccepted(t *testing.T) {
 		"V10 escapes and a plus":      with(func(q *second) { q.query = "?a=%2f&a=%2F&b=1+2" }),
 		"V11 a folded one of a proxy": line(`Signature-Input: proxy=("@method" `, ` "@path");tag="proxy"`),
 		"V03 beside one of a proxy":   line(`Signature-Input: proxy=("@method");tag="proxy"`, "Signature: proxy=:aGk=:"),
+		"V09 in absolute form, of another host": func(q second) second {
+			sent := q
+			sent.path = "http://evil.example" + q.path
+			q.sent, q.lines = &sent, []string{"X-Forwarded-Host: evil.example"}
+			return q
+		},
 		"V12 the same client key too": line("Service-Client-Key: " + acmeKey),
 	} {
 		t.Run(name, func(t *testing.T) { want(t, w.sendSecond(t, change(w.second())), 200, "ann") })
@@ -416,6 +422,7 @@ func TestNarrowingKeepsTheVersion(t *testing.T) {
 func TestTheHandlerReadsTheSignedBody(t *testing.T) {
 	w := newWorld(t)
 	mux := w.guard.Mux()
+	type ownKey struct{}
 	var read string
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -425,7 +432,7 @@ func TestTheHandlerReadsTheSignedBody(t *testing.T) {
 		read = string(body)
 	})
 	mux.Handle("POST /connections", auth.Authenticated, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), struct{}{}, 1)))
+		handler.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), ownKey{}, 1)))
 	}))
 	q := w.second()
 	q.method, q.body = "POST", `{"c_text":"hi"}`

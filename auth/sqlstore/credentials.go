@@ -72,7 +72,8 @@ func (c *Credentials) Put(ctx context.Context, org, clientKey string, secret sig
 
 // PutPublicKey stores a credential whose client signs with Ed25519 keys, and of which
 // the store keeps no secret. Make the client key with signing.Generate. There is more
-// than one public key during a rotation. Otherwise it does what Put does.
+// than one public key during a rotation, which Restrict begins and ends without a change
+// of the restrictions. Otherwise PutPublicKey does what Put does.
 func (c *Credentials) PutPublicKey(ctx context.Context, org, clientKey string, restrictions signature.Credential, keys ...ed25519.PublicKey) error {
 	_, any := signing.Generate()
 	if _, err := signing.NewKey(clientKey, any); err != nil { // the shape of the client key
@@ -118,7 +119,7 @@ const maxFormers = 8
 //
 // A client key keeps at most 8 former secrets; beyond that, the former secret with the
 // earliest end is dropped. Rotate returns auth.ErrNotFound if the org has no such client
-// key, and an error for one with public keys: PutPublicKey replaces those.
+// key, and an error for one with public keys: Restrict replaces those.
 func (c *Credentials) Rotate(ctx context.Context, org, clientKey string, grace time.Duration) (signing.Secret, error) {
 	_, secret := signing.Generate()
 	formers := maxFormers
@@ -171,10 +172,11 @@ func (c *Credentials) keepFormers(ctx context.Context, q conn, clientKey string,
 }
 
 // Restrict changes the restrictions of a client key in one atomic step. alter changes a
-// copy of the present credential and must leave its Key as it is. Restrict calls alter
-// again if another call has changed the row meanwhile. If alter fails, Restrict returns
-// its error unchanged and changes nothing. Restrict returns auth.ErrNotFound if the org
-// has no such client key.
+// copy of the present credential. It leaves the Key as it is, or replaces it by one of
+// signing.NewPublicKey. No earlier secret or public key then verifies any more. Restrict
+// calls alter again if another call has changed the row meanwhile. If alter fails,
+// Restrict returns its error unchanged and changes nothing. Restrict returns
+// auth.ErrNotFound if the org has no such client key.
 func (c *Credentials) Restrict(ctx context.Context, org, clientKey string, alter func(*signature.Credential) error) error {
 	for {
 		row, credential, err := c.find(ctx, clientKey)
@@ -188,23 +190,42 @@ func (c *Credentials) Restrict(ctx context.Context, org, clientKey string, alter
 		if err := alter(&altered); err != nil {
 			return err
 		}
-		done, err := c.restrict(ctx, clientKey, row.version, altered)
-		if err != nil || done {
+		if altered.Key == credential.Key {
+			altered.Key = nil
+		}
+		err = c.restrict(ctx, row, altered)
+		if !errors.Is(err, errChanged) {
 			return failed("restrict a credential", err)
 		}
 	}
 }
 
-// restrict updates the row only if it still has the version, and so the same org. It
-// reports whether it did.
-func (c *Credentials) restrict(ctx context.Context, clientKey, version string, restrictions signature.Credential) (done bool, err error) {
-	rules, err := rulesText(restrictions)
+var errChanged = errors.New("another call has changed the row")
+
+// restrict updates the row only if it still has its version, and so the same org.
+// Otherwise it returns errChanged. A nil Key stays what it is.
+func (c *Credentials) restrict(ctx context.Context, row credentialRow, after signature.Credential) error {
+	const text = `UPDATE {credentials} SET version = $3, restrictions = $4 WHERE client_key = $1 AND version = $2`
+	rules, err := rulesText(after)
 	if err != nil {
-		return false, err
+		return err
 	}
-	n, err := c.store.exec(ctx, `UPDATE {credentials} SET version = $3, restrictions = $4 WHERE client_key = $1 AND version = $2`,
-		clientKey, version, rand.Text(), rules)
-	return n > 0, err
+	if after.Key == nil {
+		n, err := c.store.exec(ctx, text, row.clientKey, row.version, rand.Text(), rules)
+		return changed(n, err, errChanged)
+	}
+	keys := after.Key.PublicKeys()
+	if len(keys) == 0 || after.Key.ClientKey() != row.clientKey {
+		return errors.New("a Key may only be replaced by public keys of the same client key")
+	}
+	sealed := c.store.seal(secretLocation(row.org, row.clientKey), []byte(publicKeysText(keys)))
+	return c.change(ctx, "replace a key", row.org, row.clientKey, func(q conn) error {
+		n, err := q.exec(ctx, strings.Replace(text, "SET ", "SET sealed = $5, ", 1), row.clientKey, row.version, rand.Text(), rules, sealed)
+		if err := changed(n, err, errChanged); err != nil {
+			return err
+		}
+		return c.keepFormers(ctx, q, row.clientKey, 0)
+	})
 }
 
 // Delete deletes a client key with its secrets. It returns auth.ErrNotFound if the org

@@ -210,7 +210,8 @@ func (c *appChanges) apply(a *app) {
 	setIfGiven(&a.Disabled, c.values, "disabled")
 }
 
-// restrict makes the changes to a credential.
+// restrict makes the changes to a credential. A public key replaces its secrets or its
+// former public key, which end at once.
 func (c *appChanges) restrict(to *signature.Credential) {
 	setIfGiven(&to.Account, c.values, "credential.account")
 	setIfGiven(&to.Accounts, c.values, "credential.accounts")
@@ -225,6 +226,9 @@ func (c *appChanges) restrict(to *signature.Credential) {
 		if version == int64(2) {
 			to.MinVersion = 2
 		}
+	}
+	if c.publicKey != nil && to.Key != nil {
+		to.Key, _ = signing.NewPublicKey(to.Key.ClientKey(), c.publicKey) // readPublicKey has checked it
 	}
 	if c.publicKey != nil || publicKey(to) != nil {
 		to.MinVersion = 2

@@ -290,13 +290,11 @@ func readGrace(r *http.Request) (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-// restrict changes the restrictions of a credential, and never its secrets.
+// restrict changes the restrictions of a credential, and its public key. Whoever gives it
+// a public key can then sign as the app: that counts as making it.
 func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 	if !changes.restricts() {
 		return nil
-	}
-	if changes.publicKey != nil {
-		return h.replaceKey(ctx, a, changes)
 	}
 	var refused error
 	err := h.credentials.Restrict(ctx, a.Org, a.ClientKey, func(c *signature.Credential) error {
@@ -309,21 +307,6 @@ func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 		return refused
 	}
 	return storeFailed(err)
-}
-
-// replaceKey gives an app a public key in place of its secrets or its former public
-// key, which end at once. The caller can then sign as the app.
-func (h apps) replaceKey(ctx context.Context, a *app, changes *appChanges) error {
-	current, err := h.credentials.Credential(ctx, a.ClientKey)
-	if err != nil {
-		return storeFailed(err)
-	}
-	after := *current
-	changes.restrict(&after)
-	if err := mayGive(ctx, a.ClientKey, nil, after); err != nil {
-		return inFields(err, credentialFields)
-	}
-	return storeFailed(h.credentials.PutPublicKey(ctx, a.Org, a.ClientKey, after, changes.publicKey))
 }
 
 // mayEnable decides whether the caller may enable an app, if the changes do that.

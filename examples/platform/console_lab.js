@@ -100,7 +100,7 @@ function sentence(value, ahead, challenge, again) {
     return 'The server computed the same signature, and had not seen the nonce before.';
   }
   if (challenge.includes('error="version"')) {
-    return 'The signature is right, but this client key or this server takes another version of signatures.';
+    return 'This client key, or this server, takes another version of signatures.';
   }
   switch (value.errCode.split('.').at(-1)) {
     case 'replayedRequest':

@@ -171,7 +171,10 @@ func (p *platform) partner(ctx context.Context, name string, c signature.Credent
 	if err != nil {
 		return "", err
 	}
-	return clientKey, p.store.putApp(ctx, app{App: auth.App{ClientKey: clientKey, Org: acme, Name: name}})
+	if err := p.store.putApp(ctx, app{App: auth.App{ClientKey: clientKey, Org: acme, Name: name}}); err != nil {
+		return "", err
+	}
+	return clientKey, p.seedKeyPair(ctx, clientKey)
 }
 
 // demoApp returns the app of a demo org. It is the same at each start.

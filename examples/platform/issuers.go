@@ -23,7 +23,7 @@ func (f *issuerFlags) Set(text string) error {
 	if !found || !named || org == "" || label == "" || len(parts) < 2 || len(parts) > 3 {
 		return errors.New("must be ORG:NAME=URL,AUDIENCE,JWKS")
 	}
-	issuer := &bearer.Issuer{Org: org, URL: parts[0], Audience: parts[1]}
+	issuer := &bearer.Issuer{Org: org, URL: parts[0], Audience: parts[1], Map: foreignAccount}
 	if len(parts) == 3 && parts[2] != "" {
 		issuer.JWKS = parts[2]
 	} else {
@@ -34,32 +34,12 @@ func (f *issuerFlags) Set(text string) error {
 	return nil
 }
 
-// with gives the issuers their Map.
-func (f issuerFlags) with(s *store) []*bearer.Issuer {
-	for _, issuer := range f {
-		issuer.Map = s.foreignAccount
-	}
-	return f
-}
-
-// foreignAccount maps a token of another issuer. Its account is the one with the e-mail
-// address of the token, if the issuer says that it has verified the address. Otherwise it
-// is the one whose id or address is the sub. The token may do what the chains in its claim
-// scope permit; other words there, such as openid, mean nothing here. It has no app, so it
-// mints nothing.
-func (s *store) foreignAccount(ctx context.Context, t *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
-	name := f.Text("sub")
-	if email := f.Text("email"); email != "" && string(f.Claim("email_verified")) == "true" {
-		name = email
-	}
-	grant := bearer.Grant{Account: name}
-	if strings.Contains(name, "@") {
-		id, _, err := s.Password(ctx, t.Org.Key(), name)
-		if err != nil {
-			return bearer.Grant{}, err
-		}
-		grant.Account = id
-	}
+// foreignAccount maps a token of another issuer to the account whose id is its sub. An
+// e-mail address must not choose the account: anybody can register here with an address
+// that is not theirs. The token may do what the chains in its claim scope permit; other
+// words there, such as openid, mean nothing here. It has no app, so it mints nothing.
+func foreignAccount(_ context.Context, t *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
+	grant := bearer.Grant{Account: f.Text("sub")}
 	for _, word := range strings.Fields(f.Text("scope")) {
 		if t.Vet("scope", []string{word}) == nil {
 			grant.Scope = append(grant.Scope, word)

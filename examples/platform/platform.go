@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/oauth"
 	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
@@ -25,6 +26,8 @@ type platform struct {
 	tokens   *tokens
 	sessions *session.Manager
 	guard    *auth.Guard
+	oauth    *oauth.Server
+	metadata http.Handler      // of OAuth
 	document *openapi.Document // of routes
 	proxies  proxies
 	ready    *readiness
@@ -60,29 +63,27 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 
 		ClientAddr: p.proxies.addr,
 	}
-	p.guard = &auth.Guard{
-		BaseURL:   baseURL,
-		Directory: store.found,
-		Mechanisms: []auth.Mechanism{
-			&signature.Mechanism{
-				Credentials: p.stores.credentials,
-				Replays:     p.stores.replays,
-				Policy:      o.policy,
-				ClientAddr:  p.proxies.addr,
-			},
-			&bearer.Mechanism{
-				Verifier: &token.Verifier{
-					Keys:   p.keys.cached,
-					Ledger: p.tokens.ledger,
-					Cache:  new(token.Cache),
-				},
-				Issuers: o.issuers.with(p.store),
-			},
-			p.sessions,
+	signatures := &signature.Mechanism{
+		Credentials: p.stores.credentials,
+		Replays:     p.stores.replays,
+		Policy:      o.policy,
+		ClientAddr:  p.proxies.addr,
+	}
+	tokens := &bearer.Mechanism{
+		Verifier: &token.Verifier{
+			Keys:   p.keys.cached,
+			Ledger: p.tokens.ledger,
+			Cache:  new(token.Cache),
 		},
-		Brand:   o.brand,
-		Observe: p.observe,
-		Timeout: o.storeTimeout,
+		Issuers: o.issuers,
+	}
+	p.guard = &auth.Guard{
+		BaseURL:    baseURL,
+		Directory:  store.found,
+		Mechanisms: []auth.Mechanism{signatures, tokens, p.sessions},
+		Brand:      o.brand,
+		Observe:    p.observe,
+		Timeout:    o.storeTimeout,
 	}
 	if err := p.guard.Validate(); err != nil {
 		return nil, errors.Join(err, p.close())
@@ -91,6 +92,8 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		return nil, errors.Join(err, p.close())
 	}
 	p.tokens.minter = bearer.Minter(p.guard, p.keys, p.stores.ledger)
+	p.oauth = &oauth.Server{Signature: signatures, Bearer: tokens, Minter: p.tokens.minter, Admit: p.tokens.withinQuota}
+	p.metadata = oauth.Metadata(p.guard)
 	return p, nil
 }
 
@@ -126,6 +129,10 @@ func (p *platform) site(routes http.Handler) http.Handler {
 		path := r.URL.EscapedPath()
 		if file, ok := console[path]; ok {
 			p.reading(file.serve)(w, r)
+			return
+		}
+		if strings.HasPrefix(path, "/.well-known/") {
+			p.metadata.ServeHTTP(w, r)
 			return
 		}
 		switch path {

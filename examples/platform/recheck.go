@@ -41,7 +41,7 @@ func (p *platform) newRecheck(o options) (recheck, error) {
 			},
 			&bearer.Mechanism{
 				Verifier: &token.Verifier{Keys: p.keys.cached, Ledger: unspent{p.tokens.ledger}},
-				Issuers:  o.issuers.with(p.store),
+				Issuers:  o.issuers,
 			},
 			untouched{p.sessions},
 		},

@@ -20,6 +20,7 @@ func (p *platform) routes() *auth.Mux {
 	p.adminRoutes(mux)
 	p.tokenRoutes(mux)
 	p.scriptRoutes(mux)
+	p.oauth.Register(mux)
 
 	for _, s := range schemas {
 		objects := objects{schema: s.Schema, store: p.store}

@@ -35,15 +35,25 @@ func (s *server) ready(t *testing.T) {
 	}
 }
 
+// signer is who signs a request, and how. Without a key it is the demo app.
+type signer struct {
+	version     int
+	key, secret string
+	private     ed25519.PrivateKey // instead of the secret
+}
+
 // signed sends a request that signing.Transport signs, and edit has changed.
-func (s *server) signed(t *testing.T, by signing.Transport, edit func(*http.Request), method, path, body string) answer {
+func (s *server) signed(t *testing.T, by signer, edit func(*http.Request), method, path, body string) answer {
 	t.Helper()
-	by.BaseURL, by.Header = s.BaseURL+"/"+s.Org+"/v2", s.brand
-	by.ClientKey = cmp.Or(by.ClientKey, s.ClientKey)
-	if by.Signer == nil {
-		by.Secret = cmp.Or(by.Secret, signing.Secret(s.ClientSecret))
+	client := &signing.Transport{
+		BaseURL: s.BaseURL + "/" + s.Org + "/v2", Header: s.brand, Version: by.version, ClientKey: cmp.Or(by.key, s.ClientKey),
 	}
-	r, err := http.NewRequest(method, by.BaseURL+path, nil)
+	if by.private != nil {
+		client.Signer = by.private
+	} else {
+		client.Secret = signing.Secret(cmp.Or(by.secret, s.ClientSecret))
+	}
+	r, err := http.NewRequest(method, client.BaseURL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +64,11 @@ func (s *server) signed(t *testing.T, by signing.Transport, edit func(*http.Requ
 		r.ContentLength = int64(len(body))
 	}
 	var sent *http.Request
-	by.Base = roundTripper(func(r *http.Request) (*http.Response, error) {
+	client.Base = roundTripper(func(r *http.Request) (*http.Response, error) {
 		sent = r
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	})
-	if _, err := by.RoundTrip(r); err != nil {
+	if _, err := client.RoundTrip(r); err != nil {
 		t.Fatal(err)
 	}
 	if edit != nil {
@@ -77,7 +87,7 @@ func TestSignatureVersions(t *testing.T) {
 			s := start(t, "-signature-versions", versions)
 			s.ready(t)
 			for i, accepted := range accepted {
-				got := s.signed(t, signing.Transport{Version: i + 1}, nil, "GET", "/accounts/me", "")
+				got := s.signed(t, signer{version: i + 1}, nil, "GET", "/accounts/me", "")
 				if accepted {
 					got.ok(t)
 					continue
@@ -102,7 +112,7 @@ func TestSignatureVersions(t *testing.T) {
 func TestSignedBodies(t *testing.T) {
 	s := start(t)
 	s.ready(t)
-	two := signing.Transport{Version: 2}
+	two := signer{version: 2}
 	const body = `{"c_text":"hello"}`
 	if got := s.signed(t, two, nil, "POST", "/c_messages?draft=1", body); got.ok(t)["c_text"] != "hello" {
 		t.Error(got.text)
@@ -130,13 +140,13 @@ func TestSignedBodies(t *testing.T) {
 		s.refused(t, s.signed(t, two, nil, "POST", "/c_messages", long), 413, "invalidArgument.bodyTooLarge")
 	})
 	t.Run("a credential that refuses version 1", func(t *testing.T) {
-		by := signing.Transport{ClientKey: s.V2ClientKey, Secret: signing.Secret(s.V2ClientSecret)}
+		by := signer{key: s.V2ClientKey, secret: s.V2ClientSecret}
 		got := s.signed(t, by, nil, "GET", "/accounts/me", "")
 		s.refused(t, got, 401, "accessDenied.invalidRequestSignature")
 		if challenge := got.header.Get("WWW-Authenticate"); !strings.Contains(challenge, `Signature error="version", versions="2"`) {
 			t.Error(challenge)
 		}
-		by.Version = 2
+		by.version = 2
 		if got := s.signed(t, by, nil, "GET", "/accounts/me", ""); got.ok(t)["_id"] != s.AccountID {
 			t.Error(got.text)
 		}
@@ -155,7 +165,7 @@ func TestPublicKeys(t *testing.T) {
 		return base64.RawURLEncoding.EncodeToString(public), private
 	}
 	me := func(key string, private ed25519.PrivateKey) answer {
-		return s.signed(t, signing.Transport{ClientKey: key, Signer: private}, nil, "GET", "/accounts/me", "")
+		return s.signed(t, signer{key: key, private: private}, nil, "GET", "/accounts/me", "")
 	}
 	public, private := pair()
 	app := s.as(t, "", "POST", "/apps", `{"name":"x","credential":{"account":"`+s.AccountID+`","publicKey":"`+public+`"}}`).ok(t)

@@ -38,5 +38,10 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 	return minted{t, claims.ID, claims.Expires}, inFields(err, tokenFields)
 }
 
+// withinQuota counts a token for an OAuth client.
+func (h *tokens) withinQuota(_ context.Context, client auth.Principal) error {
+	return h.quota.take(inOrg{client.Org, client.Account})
+}
+
 // tokenFields maps the library's names to the fields of a request for a token.
 var tokenFields = map[string]string{"expires": "expiresIn"}

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -83,6 +84,59 @@ func TestCheckOfAGoodTable(t *testing.T) {
 	}
 }
 
+// TestCheckOfOtherTables has partitions and views with the indexes of Indexes, or with partial ones.
+func TestCheckOfOtherTables(t *testing.T) {
+	e := adoptedEngines(t)[1]
+	const one = "'5ca1ab1e-0000-4000-8000-000000000001'"
+	for name, test := range map[string]struct {
+		create  string
+		drop    string
+		indexes func([]string) []string
+	}{
+		"partitioned by time": {create: `CREATE TABLE other (LIKE adopted) PARTITION BY RANGE (made);
+			CREATE TABLE other_old PARTITION OF other FOR VALUES FROM ('2020-01-01') TO ('2026-01-01'); CREATE TABLE other_rest PARTITION OF other DEFAULT`},
+		"partitioned by the tenant": {create: `CREATE TABLE other (LIKE adopted) PARTITION BY HASH (tenant_id);
+			CREATE TABLE other_0 PARTITION OF other FOR VALUES WITH (MODULUS 2, REMAINDER 0); CREATE TABLE other_1 PARTITION OF other FOR VALUES WITH (MODULUS 2, REMAINDER 1)`},
+		"one partition for each tenant": {create: `CREATE TABLE other (LIKE adopted) PARTITION BY LIST (tenant_id); CREATE TABLE other_1 PARTITION OF other FOR VALUES IN (` + one + `)`},
+		"a materialized view":           {create: "CREATE MATERIALIZED VIEW other AS SELECT * FROM adopted", drop: "DROP MATERIALIZED VIEW other"},
+		"a view that joins": {
+			create:  "CREATE TABLE others (id uuid PRIMARY KEY, kind text); CREATE VIEW other AS SELECT adopted.* FROM adopted LEFT JOIN others ON others.id = by_id WHERE kind IS DISTINCT FROM 'bot'",
+			drop:    "DROP TABLE others CASCADE",
+			indexes: func([]string) []string { return nil },
+		},
+		"a view over partial indexes": {
+			create: "CREATE TABLE others (LIKE adopted); CREATE VIEW other AS SELECT * FROM others WHERE title <> 'deleted'",
+			drop:   "DROP TABLE others CASCADE",
+			indexes: func(indexes []string) (partial []string) {
+				for _, index := range indexes {
+					partial = append(partial, strings.Replace(index, ` ON "other"`, ` ON "others"`, 1)+" WHERE title <> 'deleted'")
+				}
+				return partial
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.exec(t, test.create)
+			defer e.exec(t, cmp.Or(test.drop, "DROP TABLE other"))
+			table := adoptedBy(e.dialect)
+			table.Name = "other"
+			indexes, err := sqlpage.Indexes(adoptedSchema, table, e.dialect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.indexes != nil {
+				indexes = test.indexes(indexes)
+			}
+			for _, index := range indexes {
+				e.exec(t, index)
+			}
+			if err := sqlcheck.Check(t.Context(), e.db, e.dialect, adoptedSchema, table); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestCheckFinds makes each mistake, and looks for a text that says what to change.
 func TestCheckFinds(t *testing.T) {
 	const both, onlyPostgres, onlySQLite = sqlpage.Dialect(0), sqlpage.PostgreSQL, sqlpage.SQLite
@@ -130,6 +184,9 @@ func TestCheckFinds(t *testing.T) {
 				[]string{"_id: a sort by it", `CREATE INDEX IF NOT EXISTS "adopted_tenant__id" ON "adopted"`}},
 			{"no index for one direction", both, "DROP INDEX adopted_tenant_ended_desc__id", "", nil,
 				[]string{`ended: a sort by it sorts all rows: create` + "\n\t" + `CREATE INDEX IF NOT EXISTS "adopted_tenant_ended_desc__id"`}},
+			{"an index with the tenant after the ids", onlyPostgres, "DROP INDEX adopted_tenant__id; DELETE FROM adopted; ANALYZE adopted; CREATE INDEX adopted_late ON adopted (id, tenant_id)", "", nil,
+				[]string{"_id: a sort by it reads rows that are not on the page"}},
+			{"that index beside the right one", onlyPostgres, "CREATE INDEX adopted_later ON adopted (id, tenant_id)", "", nil, nil},
 			{"an index without the tenant", both, "CREATE INDEX alone ON adopted (size, id)", "", func(c *checked) {
 				c.schema.Properties[4].Sort = false
 			}, nil},
@@ -143,6 +200,15 @@ func TestCheckFinds(t *testing.T) {
 			{"an enum without Storage", onlyPostgres, "", "", func(c *checked) {
 				c.column("state", func(c *sqlpage.Column) { c.Storage = 0 })
 			}, []string{"state: is enum in the database, and the Table needs text or character varying: set Storage: sqlpage.Enum"}},
+			{"a number for the _id", onlyPostgres, "", "", func(c *checked) {
+				c.column("_id", func(c *sqlpage.Column) { c.Name, c.Storage, c.NotNull = "size", 0, false })
+			}, []string{"_id: is bigint in the database", "set UnsafeExpression to the cast, such as id::text"}},
+			{"a number cast for the _id", onlyPostgres, "CREATE INDEX adopted_size_text ON adopted (tenant_id, (size::text) COLLATE \"C\")", "", func(c *checked) {
+				c.schema.Properties = nil
+				c.column("_id", func(c *sqlpage.Column) {
+					*c = sqlpage.Column{UnsafeExpression: "size::text", Type: paging.String, NotNull: true}
+				})
+			}, nil},
 			{"a sort by an enum", onlyPostgres, "", "", func(c *checked) { c.schema.Properties[7].Sort = true },
 				[]string{`state: callers may sort by it: sqlpage: PostgreSQL cannot index the order of "state", an enum`}},
 			{"Milliseconds for microseconds", onlyPostgres, "", "", func(c *checked) {
@@ -176,6 +242,12 @@ func TestCheckFinds(t *testing.T) {
 			{"an array of integers", onlyPostgres, "", "", func(c *checked) {
 				c.column("tags[]", func(c *sqlpage.Column) { c.Name = "integers" })
 			}, []string{"tags[]: is integer[] in the database, and the Table needs text[]"}},
+			{"an array of varchar", onlyPostgres, "", "", func(c *checked) {
+				c.column("tags[]", func(c *sqlpage.Column) { c.Name = "varchars" })
+			}, []string{"tags[]: is character varying[] in the database, and the Table needs text[]: make it text[], or set UnsafeExpression to the cast"}},
+			{"an array of varchar with a cast", onlyPostgres, "", "", func(c *checked) {
+				c.column("tags[]", func(c *sqlpage.Column) { c.Name, c.UnsafeExpression = "", "varchars::text[]" })
+			}, nil},
 			{"an expression of another type", onlyPostgres, "", "", func(c *checked) {
 				c.column("er", func(c *sqlpage.Column) { c.UnsafeExpression = "meta ->> 'er'" })
 			}, []string{"er: is text in the database, and the Table needs numeric"}},
@@ -225,7 +297,8 @@ func (e *engine) moreColumns(t *testing.T) {
 		CREATE COLLATION adopted_loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false); EXCEPTION WHEN duplicate_object THEN NULL; END $$`)
 	e.exec(t, `ALTER TABLE adopted ADD COLUMN IF NOT EXISTS insensitive citext, ADD COLUMN IF NOT EXISTS local timestamp, ADD COLUMN IF NOT EXISTS plain json,
 		ADD COLUMN IF NOT EXISTS blanks char(9), ADD COLUMN IF NOT EXISTS float double precision, ADD COLUMN IF NOT EXISTS named adopted_title,
-		ADD COLUMN IF NOT EXISTS loose text[] COLLATE adopted_loose, ADD COLUMN IF NOT EXISTS integers integer[]`)
+		ADD COLUMN IF NOT EXISTS loose text[] COLLATE adopted_loose, ADD COLUMN IF NOT EXISTS integers integer[],
+		ADD COLUMN IF NOT EXISTS varchars varchar(9)[]`)
 }
 
 // indexed makes the indexes of Indexes again.

@@ -343,6 +343,44 @@ func TestListsInListsAreBounded(t *testing.T) {
 	}
 }
 
+// TestParentsThatCannotBe is P25b: ids that the database cannot compare have no rows and cause no
+// error. A table whose ids have no bytewise collation has the rows of the page alone.
+func TestParentsThatCannotBe(t *testing.T) {
+	for _, e := range ticketEngines(t) {
+		t.Run("P25b "+e.name, func(t *testing.T) {
+			parent := uuids[0].(string)
+			if e.dialect == sqlpage.SQLite {
+				e.exec(t, "DROP TABLE replies; CREATE TABLE replies (id TEXT COLLATE NOCASE, tenant_id TEXT, comment_id TEXT, text TEXT) STRICT")
+			}
+			few := []string{"5b000000-0000-4000-8000-00000000000a", "5b000000-0000-4000-8000-00000000000b"}
+			if e.dialect == sqlpage.SQLite {
+				few[1] = strings.ToUpper(few[0])
+			}
+			for i, id := range few {
+				e.exec(t, "INSERT INTO replies VALUES ($1, $2, $3, $4)", id, tenants[0], parent, fmt.Sprint(i))
+			}
+			q := paging.Query{Where: paging.Eq("text", "0"), Limit: 5}
+			rows, err := e.pages.QueryEach(t.Context(), q, replies.Table(), sqlpage.Visible{Tenant: tenants[0], AllIDs: true}, "comment_id",
+				[]string{"", "x", "\xff", "a\x00", strings.ToUpper(parent) + "x", parent})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			var got []string
+			for rows.Next() {
+				var of, id, text string
+				if err := rows.Scan(&of, &id, &text); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, id)
+			}
+			if diff := godiff.Diff(few[:1], got); diff != "" || rows.Err() != nil {
+				t.Error(diff, rows.Err())
+			}
+		})
+	}
+}
+
 // captured is a database that keeps the statement that it is asked to run, and fails.
 type captured struct {
 	driver.Conn

@@ -23,6 +23,52 @@ func publicKey(t *testing.T) ed25519.PublicKey {
 	return key
 }
 
+// TestSQLRestrictReplacesAKey gives a client key with secrets a public key.
+func TestSQLRestrictReplacesAKey(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			h := homeLike(t, h)
+			here, there, ctx := must(h.store(t).Credentials())(t), must(h.store(t).Credentials())(t), t.Context()
+			clientKey, _, err := here.Create(ctx, "acme", signature.Credential{Account: "ann"})
+			expect(t, "Create", err, nil)
+			_, err = here.Rotate(ctx, "acme", clientKey, time.Hour)
+			expect(t, "Rotate", err, nil)
+			to := func(key *signing.Key, err error) func(*signature.Credential) error {
+				expect(t, "a key", err, nil)
+				return func(c *signature.Credential) error { c.Key = key; return nil }
+			}
+			other, secret := signing.Generate()
+			for name, alter := range map[string]func(*signature.Credential) error{
+				"a secret":                           to(signing.NewKey(clientKey, secret)),
+				"a public key of another client key": to(signing.NewPublicKey(other, publicKey(t))),
+			} {
+				if here.Restrict(ctx, "acme", clientKey, alter) == nil {
+					t.Errorf("%s was taken", name)
+				}
+			}
+			public := publicKey(t)
+			replace := to(signing.NewPublicKey(clientKey, public))
+			calls := 0
+			expect(t, "Restrict", here.Restrict(ctx, "acme", clientKey, func(c *signature.Credential) error {
+				if calls++; calls == 1 { // meanwhile, another instance narrows the credential
+					expect(t, "narrowing", there.Restrict(ctx, "acme", clientKey, func(c *signature.Credential) error {
+						c.Scope = []string{}
+						return nil
+					}), nil)
+				}
+				return replace(c)
+			}), nil)
+			got := must(there.Credential(ctx, clientKey))(t)
+			if keys := got.Key.PublicKeys(); calls != 2 || len(keys) != 1 || !keys[0].Equal(public) || got.Key.Secrets() != 0 {
+				t.Errorf("after %d calls: %d keys, %d secrets", calls, len(keys), got.Key.Secrets())
+			}
+			if got.Scope == nil || got.Account != "ann" {
+				t.Errorf("the restrictions are lost: %+v", got)
+			}
+		})
+	}
+}
+
 func TestSQLPublicKeys(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {

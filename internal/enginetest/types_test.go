@@ -444,6 +444,31 @@ func TestNoValueFails(t *testing.T) {
 	}
 }
 
+// TestExpressionsOfArrays has columns with the names that json_each of SQLite has.
+func TestExpressionsOfArrays(t *testing.T) {
+	for _, e := range adoptedEngines(t) {
+		create, texts := `CREATE TABLE arrays (id TEXT NOT NULL, value TEXT NOT NULL, e TEXT NOT NULL) STRICT`, `["x"]`
+		if e.dialect == sqlpage.PostgreSQL {
+			create, texts = `CREATE TABLE arrays (id text NOT NULL, value text[] NOT NULL, e text[] NOT NULL)`, "{x}"
+		}
+		e.exec(t, create)
+		defer e.exec(t, "DROP TABLE arrays")
+		e.exec(t, "INSERT INTO arrays VALUES ('a', $1, $2)", texts, texts)
+		e.table = sqlpage.Table{Name: "arrays", Select: []string{"id"}, SharedByAllTenants: true, Properties: map[string]sqlpage.Column{
+			"_id":     {Name: "id", Type: paging.String, NotNull: true},
+			"value[]": {UnsafeExpression: "value", Type: paging.String, Storage: sqlpage.Array},
+			"e[]":     {UnsafeExpression: "e", Type: paging.String, Storage: sqlpage.Array},
+		}}
+		for _, path := range []string{"value[]", "e[]"} {
+			for _, where := range []paging.Filter{paging.Eq(path, "x"), paging.Gt(path, "w"), paging.Not(paging.Null(path)), paging.Ne(path, "y")} {
+				if ids, _ := e.page(t, paging.Query{Where: where, Limit: 2}); len(ids) != 1 {
+					t.Errorf("%s: %s: %q", e.name, where, ids)
+				}
+			}
+		}
+	}
+}
+
 // TestAdoptedIndexes has deep pages read the indexes of Indexes, and those on uuid an index that an
 // adopter has without them.
 func TestAdoptedIndexes(t *testing.T) {

@@ -1,6 +1,7 @@
 package jwks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,13 +24,20 @@ const (
 	pause   = 10 * time.Second // between the beginnings of two fetches
 	timeout = 5 * time.Second  // of one fetch
 	maxBody = 256 << 10        // of a set, and of a discovery document
+
+	// patience is how long a request waits to learn whether a known key is still one. It is
+	// less than the time that a Guard has for a whole authentication.
+	patience = 200 * time.Millisecond
 )
 
 // ErrUnknown: the issuer has no such key. Any other error of Set.Key says nothing about
 // the key.
 var ErrUnknown = errors.New("the issuer has no usable key of this kid")
 
-var errNeverFetched = errors.New("the keys of the issuer were not fetched yet")
+var (
+	errEnded    = errors.New("the fetch of the issuer's keys did not return")
+	errNotHTTPS = errors.New("the issuer's keys are not at an https URL")
+)
 
 // Set is the JWK set of one issuer. A dead issuer delays nobody but those who ask for
 // its keys. A Set must not be changed once used. It is safe for concurrent use.
@@ -56,14 +64,19 @@ type known struct {
 }
 
 func (k *known) key(kid string, now time.Time, within time.Duration) *Key {
-	if k == nil || now.Sub(k.fetched) >= within {
+	if k == nil || age(k.fetched, now) >= within {
 		return nil
 	}
 	return k.keys[kid]
 }
 
+// age is positive also if the clock was set back. Otherwise keys would last until it has
+// caught up.
+func age(since, now time.Time) time.Duration { return now.Sub(since).Abs() }
+
 // Key returns the key of a kid. For an unknown kid it asks the issuer, once in 10
-// seconds, and waits for the answer until ctx ends. Concurrent calls share one fetch.
+// seconds, and waits for the answer until ctx ends. For a key that it has not asked about
+// for long, it waits at most 200 ms. Concurrent calls share one fetch.
 func (s *Set) Key(ctx context.Context, now time.Time, kid string) (*Key, error) {
 	if key := s.known.Load().key(kid, now, fresh); key != nil {
 		return key, nil
@@ -77,24 +90,23 @@ func (s *Set) Key(ctx context.Context, now time.Time, kid string) (*Key, error) 
 		return key, nil
 	}
 	if flight != nil {
+		var enough <-chan time.Time // nil: only the answer is
+		if s.known.Load().key(kid, now, keep) != nil {
+			enough = time.After(patience)
+		}
 		select {
 		case <-flight:
+		case <-enough:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	s.mu.Lock()
-	err = s.err
-	s.mu.Unlock()
-	switch key := s.known.Load().key(kid, now, keep); {
-	case key != nil:
+	if key := s.known.Load().key(kid, now, keep); key != nil {
 		return key, nil
-	case err != nil:
-		return nil, err
-	case s.known.Load() == nil:
-		return nil, errNeverFetched
 	}
-	return nil, ErrUnknown
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return nil, cmp.Or(s.err, ErrUnknown)
 }
 
 // begin returns the fetch under way, or begins one if the pause has passed. It also
@@ -102,7 +114,7 @@ func (s *Set) Key(ctx context.Context, now time.Time, kid string) (*Key, error) 
 func (s *Set) begin(now time.Time) (flight <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.flight == nil && (s.began.IsZero() || now.Sub(s.began) >= pause) {
+	if s.flight == nil && (s.began.IsZero() || age(s.began, now) >= pause) {
 		s.began, s.flight = now, make(chan struct{})
 		go s.fetch(now)
 	}
@@ -111,18 +123,27 @@ func (s *Set) begin(now time.Time) (flight <-chan struct{}, err error) {
 
 // fetch belongs to no request, so that none that gives up ends it for the others.
 func (s *Set) fetch(now time.Time) {
+	err := errEnded
+	// Deferred, because a panic of Base must not end the program, nor runtime.Goexit the
+	// fetches.
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic while the issuer's keys were fetched: %v", cause)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.err = err
+		close(s.flight)
+		s.flight = nil
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	found, err := s.get(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err == nil {
+	found, failure := s.get(ctx)
+	if failure == nil {
 		found.fetched = now
 		s.known.Store(found)
 	}
-	s.err = err
-	close(s.flight)
-	s.flight = nil
+	err = failure
 }
 
 func (s *Set) get(ctx context.Context) (*known, error) {
@@ -144,6 +165,11 @@ func (s *Set) get(ctx context.Context) (*known, error) {
 	keys, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("the issuer's key set: %w", err)
+	}
+	for kid, key := range keys {
+		if same := old.keys[kid]; same != nil && same.Equal(key) {
+			keys[kid] = same // later comparisons are of pointers
+		}
 	}
 	return &known{keys: keys, url: from, etag: etag}, nil
 }
@@ -175,6 +201,9 @@ func (s *Set) locate(ctx context.Context) (string, error) {
 	if issuer != s.Issuer {
 		return "", errors.New("the OpenID configuration is another issuer's")
 	}
+	if !Fetchable(from, strings.HasPrefix(s.Issuer, "http:")) {
+		return "", errNotHTTPS // nor may an issuer elsewhere name a loopback host
+	}
 	return from, nil
 }
 
@@ -182,7 +211,7 @@ func (s *Set) locate(ctx context.Context) (string, error) {
 // the document still has the tag.
 func (s *Set) read(ctx context.Context, from, tag string) (text, etag string, err error) {
 	if !Fetchable(from, s.UnsafePlaintext) {
-		return "", "", errors.New("the issuer's keys are not at an https URL")
+		return "", "", errNotHTTPS
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -466,4 +467,89 @@ func FuzzSet(f *testing.F) {
 			t.Errorf("used: %v", used)
 		}
 	})
+}
+
+// A transport that panics or ends its goroutine is an issuer that does not answer.
+func TestO12ATransportThatPanics(t *testing.T) {
+	for name, fail := range map[string]func(){
+		"panics":             func() { panic("of the transport") },
+		"ends its goroutine": runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, i := newSet()
+			i.serve(func(*http.Request) (*http.Response, error) { fail(); return nil, nil })
+			if got := state(t, s, start, "a"); got != "unavailable" {
+				t.Error(got)
+			}
+			i.text(200, setOf(ed("a", 1)))
+			if got := state(t, s, start.Add(10*time.Second), "a"); got != "key" {
+				t.Errorf("recovered: %s", got)
+			}
+		})
+	}
+}
+
+// A slow issuer delays a key that is known by 200 ms, also after a quiet night.
+func TestO12ASlowIssuer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, i := newSet()
+		state(t, s, time.Now(), "a")
+		i.serve(func(*http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return reply(200, setOf(ed("b", 2))), nil
+		})
+		time.Sleep(8 * time.Hour)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		if key, err := s.Key(ctx, began, "a"); key == nil || time.Since(began) != 200*time.Millisecond {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		time.Sleep(time.Second)
+		if got := state(t, s, time.Now(), "a"); got != "unknown" {
+			t.Errorf("withdrawn, and the issuer has answered: %s", got)
+		}
+	})
+}
+
+// A clock that is set back must make neither keys last longer nor the pause.
+func TestO19AClockThatIsSetBack(t *testing.T) {
+	s, i := newSet()
+	if got := state(t, s, start, "a"); got != "key" {
+		t.Fatal(got)
+	}
+	i.text(200, setOf(ed("b", 2)))
+	back := start.Add(-72 * time.Hour)
+	if got := state(t, s, back, "b"); got != "key" {
+		t.Errorf("a new kid: %s", got)
+	}
+	if got := state(t, s, back, "a"); got != "unknown" {
+		t.Errorf("a withdrawn kid: %s", got)
+	}
+}
+
+// UnsafePlaintext is for an issuer on this host. One elsewhere must not point to this host.
+func TestO18NoWayBackToLoopback(t *testing.T) {
+	const url = "https://id.example"
+	s, i := newSet()
+	s.URL, s.Issuer, s.UnsafePlaintext = "", url, true
+	i.serve(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Scheme == "http" {
+			return reply(200, setOf(ed("a", 1))), nil
+		}
+		return reply(200, `{"issuer":"`+url+`","jwks_uri":"http://127.0.0.1/keys"}`), nil
+	})
+	if got := state(t, s, start, "a"); got != "unavailable" || i.asked.Load() != 1 {
+		t.Errorf("%s after %d requests", got, i.asked.Load())
+	}
+}
+
+// A key that has not changed stays the same object, so that a token seen before is compared
+// without work.
+func TestAnUnchangedKeyIsKept(t *testing.T) {
+	s, _ := newSet()
+	first, _ := s.Key(t.Context(), start, "a")
+	if again, err := s.Key(t.Context(), start.Add(11*time.Minute), "a"); err != nil || again != first {
+		t.Error(again, err)
+	}
 }

@@ -14,6 +14,8 @@ const (
 	modGorm    = "gorm.io/gorm"
 	modGorilla = "github.com/gorilla/sessions"
 	modJose    = "github.com/go-jose/go-jose/v4"
+	modHTTPSig = "github.com/remitly-oss/httpsig-go"
+	modHTTPSgn = "github.com/yaronf/httpsign"
 	modJWT     = "github.com/golang-jwt/jwt/v5"
 	modJWX     = "github.com/lestrrat-go/jwx/v3"
 	modKataras = "github.com/kataras/jwt"
@@ -46,6 +48,18 @@ var rows = slices.Concat([]row{
 			{name: "standard-webhooks", module: modStd, accepts: []string{"a nonce of another shape"}},
 			{name: "aws v4", module: modAWS, accepts: []string{"signed an hour ago", "a nonce of another shape"},
 				note: "has no verifier: signs the request again and compares the signatures; these cover the headers, too"},
+		},
+	},
+	{
+		name: "MessageSignature", title: "HTTP Message Signature (RFC 9421), verified without a store",
+		text: "One POST with a body of 30 bytes and its Content-Digest, signed by HMAC-SHA256. All peers get the same headers, " +
+			"and are set to require the same components, parameters and times, as far as they can.",
+		peers: []peer{
+			{name: "HMAC and SHA-256", floor: true, note: "one HMAC-SHA256 of the base, with pooled state, and one SHA-256 of the body"},
+			{name: ours, note: "Verifier.Verify, which reads the body and puts it back"},
+			{name: "httpsign", module: modHTTPSgn, accepts: []string{"a digest of md5 beside", "a nonce of another shape"},
+				note: "VerifyRequest and ValidateContentDigestHeader"},
+			{name: "httpsig-go", module: modHTTPSig, accepts: []string{"a digest of md5 beside", "a nonce of another shape", "another tag"}},
 		},
 	},
 	{

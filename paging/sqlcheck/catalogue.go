@@ -32,8 +32,8 @@ func (c *check) postgreSQL() ([]column, error) {
 	}
 	c.view = kind == "v"
 	c.encoded(encoding == "UTF8", encoding)
-	return c.described(withColumns+`SELECT attname::text, atttypid, atttypmod, attnotnull, attcollation FROM pg_catalog.pg_attribute
-		WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0 AND NOT attisdropped`+describe, c.quotedName())
+	return c.described(withColumns+`SELECT attname::text, atttypid, atttypmod, attnotnull OR $2::boolean, attcollation FROM pg_catalog.pg_attribute
+		WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0 AND NOT attisdropped`+describe, c.quotedName(), c.view || kind == "m")
 }
 
 func (c *check) sqlite() ([]column, error) {
@@ -56,7 +56,7 @@ func (c *check) sqlite() ([]column, error) {
 	if !strict && !c.view {
 		c.problem("", "the table is not STRICT, so a column may have values of another type, which pages do not find")
 	}
-	return c.described(`SELECT lower(name), lower(iif(?3, '', type)), -1, "notnull" OR pk > 0, FALSE FROM pragma_table_xinfo(?1, NULLIF(?2, ''))`, name, schema, c.view)
+	return c.described(`SELECT lower(name), lower(iif(?3, '', type)), -1, "notnull" OR pk > 0 OR ?3, FALSE FROM pragma_table_xinfo(?1, NULLIF(?2, ''))`, name, schema, c.view)
 }
 
 func (c *check) encoded(utf8 bool, encoding string) {

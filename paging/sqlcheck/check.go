@@ -57,7 +57,7 @@ func (c *check) problem(path, format string, args ...any) {
 // properties compares the schema with the table.
 func (c *check) properties() {
 	if c.table.Properties["_id"].Type != paging.String {
-		c.problem("_id", "must be of the type String")
+		c.problem("_id", "must be of the type String: for a number, set UnsafeExpression to the cast, such as id::text")
 	}
 	if object := c.table.Properties["object"]; c.table.Object == "" && object.Type != paging.String {
 		c.problem("object", "every caller may filter by it: set Object in the Table, or give it a column of texts")
@@ -92,8 +92,8 @@ type column struct {
 	name      string // without case in SQLite
 	typ       string // lower case; a domain is its base type, and an enum "enum"; empty if it is not known
 	precision int    // of a time in PostgreSQL, or negative
-	notNull   bool
-	unordered bool // texts that differ may be equal: a nondeterministic collation
+	notNull   bool   // or a column of a view, of which nothing says it
+	unordered bool   // texts that differ may be equal: a nondeterministic collation
 }
 
 // columns compares the table with the database.
@@ -153,7 +153,7 @@ func (c *check) compare(path string, says sqlpage.Column, is column) {
 	case says.Storage == sqlpage.Array && is.unordered:
 		c.problem(path, "has a nondeterministic collation, in which texts that differ are equal: give it another one")
 	}
-	if says.NotNull && !is.notNull && !c.view {
+	if says.NotNull && !is.notNull {
 		c.problem(path, "NotNull is set, but the column may be NULL: declare it NOT NULL, or leave NotNull out")
 	}
 }
@@ -207,17 +207,22 @@ func (c *check) instead(typ string) string {
 	return ""
 }
 
+const asNumber = "set Type: paging.Integer, or set UnsafeExpression to the cast, such as id::text"
+
 var advice = map[string]string{
-	"citext":           "citext compares and sorts without case; make it text, or set UnsafeExpression to the cast, such as email::text",
-	"uuid":             "set Storage: sqlpage.UUID",
-	"enum":             "set Storage: sqlpage.Enum",
-	"text[]":           "set Storage: sqlpage.Array, with a path that ends with []",
-	"double precision": "set Storage: sqlpage.Double",
-	"real":             "make it double precision",
-	"date":             "set Storage: sqlpage.Day",
-	"numeric":          "set Type: paging.Number",
-	"json":             "make it jsonb",
-	"character":        "it is compared without its last blanks; make it text",
+	"citext":              "citext compares and sorts without case; make it text, or set UnsafeExpression to the cast, such as email::text",
+	"uuid":                "set Storage: sqlpage.UUID",
+	"enum":                "set Storage: sqlpage.Enum",
+	"text[]":              "set Storage: sqlpage.Array, with a path that ends with []",
+	"double precision":    "set Storage: sqlpage.Double",
+	"real":                "make it double precision",
+	"date":                "set Storage: sqlpage.Day",
+	"numeric":             "set Type: paging.Number",
+	"bigint":              asNumber,
+	"integer":             asNumber,
+	"json":                "make it jsonb",
+	"character varying[]": "make it text[], or set UnsafeExpression to the cast, such as tags::text[]",
+	"character":           "it is compared without its last blanks; make it text",
 
 	"timestamp without time zone": "make it timestamp with time zone, or set UnsafeExpression to made AT TIME ZONE 'UTC'",
 }

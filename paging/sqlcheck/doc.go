@@ -25,11 +25,12 @@
 //
 // # What is not checked
 //
-// Check looks at no row. NaN in a numeric column, infinity in a time, text that is no
-// JSON, and an expression that fails for some rows go unnoticed. Constraints prevent
-// them, such as CHECK (price <> 'NaN').
+// Check looks at no row. An _id that two rows of a tenant share, NaN in a numeric
+// column, infinity in a time, text that is no JSON, and an expression that fails for some
+// rows go unnoticed. Constraints prevent them, such as CHECK (price <> 'NaN').
 //
 // In a view nothing says what is NOT NULL. SQLite does not say the types of expressions
-// and of a view.
-// The indexes of a sort by several properties are not checked.
+// and of a view. Of a table that is partitioned by its tenant, Check sees one partition,
+// or none if there is no default. The indexes of a sort by several properties are not
+// checked.
 package sqlcheck

@@ -151,7 +151,7 @@ func (c *check) planOfPostgreSQL(deep bool, text string, args []any) (trouble st
 		return "", err
 	}
 	var plan []byte
-	if err := tx.QueryRowContext(c.ctx, "EXPLAIN (FORMAT JSON) "+text, args...).Scan(&plan); err != nil {
+	if err := tx.QueryRowContext(c.ctx, "EXPLAIN (FORMAT JSON, VERBOSE) "+text, args...).Scan(&plan); err != nil {
 		return "", err
 	}
 	var tree []struct{ Plan node }
@@ -159,9 +159,38 @@ func (c *check) planOfPostgreSQL(deep bool, text string, args []any) (trouble st
 		return "", fmt.Errorf("an EXPLAIN that is not understood: %s", plan)
 	}
 	if deep {
-		args = nil
+		return tree[0].Plan.trouble(true, nil), nil
 	}
-	return tree[0].Plan.trouble(deep, args), nil
+	if trouble = tree[0].Plan.trouble(false, args); trouble != "" {
+		return trouble, nil
+	}
+	var late bool
+	err = tx.QueryRowContext(c.ctx, lateColumns, string(plan), c.leading()).Scan(&late)
+	if late {
+		trouble = readsAll
+	}
+	return trouble, err
+}
+
+// lateColumns reports whether an index of a plan has another column before those of the
+// tenant and within. PostgreSQL then compares them, but reads the whole index. In a small
+// table it may prefer that to the right index of the same columns.
+const lateColumns = `SELECT EXISTS (SELECT 1
+	FROM pg_catalog.jsonb_path_query($1::jsonb, '$.** ? (exists (@."Index Cond"))') n
+	JOIN pg_catalog.pg_index used ON used.indexrelid = pg_catalog.to_regclass(pg_catalog.format('%I.%I', n ->> 'Schema', n ->> 'Index Name'))
+	WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_index i
+		WHERE i.indrelid = used.indrelid AND i.indisvalid
+		AND i.indkey::int2[] @> used.indkey::int2[] AND i.indkey::int2[] <@ used.indkey::int2[]
+		AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_attribute
+			WHERE attrelid = i.indrelid AND attnum = ANY ((i.indkey::int2[])[0:$2::integer - 1])
+			AND attname !~ '\W' AND attname <> ALL (pg_catalog.regexp_split_to_array(n ->> 'Index Cond', '\W+')))))`
+
+// leading returns how many columns an index begins with, before those of the sort.
+func (c *check) leading() int {
+	if c.table.Tenant == "" {
+		return len(c.within)
+	}
+	return len(c.within) + 1
 }
 
 // trouble returns what is wrong with a page. The first page has only the tenant and
@@ -172,7 +201,7 @@ func (n node) trouble(deep bool, args []any) string {
 	switch {
 	case n.Type == "Seq Scan", slices.ContainsFunc(args, filtered):
 		return readsAll
-	case !deep && strings.HasSuffix(n.Type, "Sort"):
+	case !deep && strings.HasSuffix(n.Type, "Sort") && !slices.ContainsFunc(n.Plans, node.isEmpty):
 		return sortsRows
 	}
 	for _, below := range n.Plans {
@@ -183,6 +212,9 @@ func (n node) trouble(deep bool, args []any) string {
 	return ""
 }
 
+// isEmpty reports whether a plan reads no table: no partition can have the rows.
+func (n node) isEmpty() bool { return n.Type == "Result" && n.Plans == nil }
+
 // planOfSQLite looks for an index that begins with the tenant and within, and for one
 // with the order of the page. SQLite does not say what it filters by.
 func (c *check) planOfSQLite(deep bool, text string, args []any) (trouble string, err error) {
@@ -191,10 +223,7 @@ func (c *check) planOfSQLite(deep bool, text string, args []any) (trouble string
 		return "", err
 	}
 	defer rows.Close()
-	union, leading, found := strings.Contains(text, " UNION ALL "), len(c.within), 0
-	if c.table.Tenant != "" {
-		leading++
-	}
+	union, found := strings.Contains(text, " UNION ALL "), 0
 	for rows.Next() {
 		var id, parent, unused int
 		var step string
@@ -209,7 +238,7 @@ func (c *check) planOfSQLite(deep bool, text string, args []any) (trouble string
 			trouble = sortsRows
 		}
 	}
-	if !deep && trouble == "" && found < leading {
+	if !deep && trouble == "" && found < c.leading() {
 		trouble = readsAll
 	}
 	return trouble, rows.Err()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -24,7 +25,7 @@ type Items struct {
 type listProperty struct {
 	Items
 	path   string
-	member []byte // its name in JSON and the beginning of the list
+	member []byte // as in column
 }
 
 func (l *List) declareLists(lists map[string]Items) error {
@@ -33,14 +34,13 @@ func (l *List) declareLists(lists map[string]Items) error {
 		switch {
 		case !isName(path) || l.schema.Visible(path):
 			return fmt.Errorf("list %q: no name, or declared twice", path)
-		case of.List == nil || of.List.table.Properties[of.Parent].Type != paging.String:
+		case of.List == nil || of.List.table.Properties[of.Parent].Type != paging.String || strings.HasSuffix(of.Parent, "[]"):
 			return fmt.Errorf("list %q: the items have no text %q that can hold their parent", path, of.Parent)
 		case of.List.table.SharedByAllTenants != l.table.SharedByAllTenants:
 			return errors.New("one of the tables is SharedByAllTenants")
 		}
 		l.schema.Properties = append(l.schema.Properties, paging.Property{Path: path, List: &of.List.schema})
-		member := append(appendText([]byte{','}, path), `:{"object":"list","data":[`...)
-		l.lists = append(l.lists, listProperty{of, path, member})
+		l.lists = append(l.lists, listProperty{of, path, memberText(path)})
 	}
 	return nil
 }
@@ -55,16 +55,14 @@ func (l *List) hasList(path string) bool {
 
 // isShown reports whether a list property, or anything of its items, may be read.
 func (l *List) isShown(prefix string, reads func(path string) bool) bool {
-	return reads(strings.TrimSuffix(prefix, ".")) || reads(prefix+"object") ||
-		slices.ContainsFunc(l.columns, func(c column) bool { return reads(prefix + c.path) }) ||
+	return reads(strings.TrimSuffix(prefix, ".")) || reads(prefix+"_id") || reads(prefix+"object") ||
+		slices.ContainsFunc(l.schema.Properties, func(p paging.Property) bool { return reads(prefix + p.Path) }) ||
 		slices.ContainsFunc(l.lists, func(p listProperty) bool { return p.List.isShown(prefix+p.path+".", reads) })
 }
 
-// These limit what the lists in lists of one request read, for each list property.
-const (
-	maxBelow = 10_000 // items of all objects together
-	maxSkips = 10_000 // items that are left out
-)
+// maxBelow limits what one list property of a request reads: the items of all objects
+// together, and those that are skipped.
+const maxBelow = 10_000
 
 // addLists adds the list properties to items, by one statement each.
 func (v *view) addLists(ctx context.Context, pages *sqlpage.Pages, tenant string, items []item) error {
@@ -83,11 +81,11 @@ func (v *view) addLists(ctx context.Context, pages *sqlpage.Pages, tenant string
 // addTo adds the list property p, whose items v shows, to the objects on which it may be
 // read.
 func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p listProperty, objects []item) error {
-	lists, roots := map[string]*page{}, map[string]string{}
+	roots := map[string]string{}
 	var ids []string
 	for _, o := range objects {
-		if p.List.isShown(v.prefix, v.grant.Of(o.root)) {
-			lists[o.id], roots[o.id], ids = &page{}, o.root, append(ids, o.id)
+		if _, twice := roots[o.id]; !twice && p.List.isShown(v.prefix, v.grant.Of(o.root)) {
+			roots[o.id], ids = o.root, append(ids, o.id)
 		}
 	}
 	if err := v.bound(len(ids)); err != nil || ids == nil {
@@ -99,53 +97,36 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 	if err != nil {
 		return err
 	}
-	items = slices.DeleteFunc(items, func(i item) bool { return !lists[i.parent].take(v.query.Limit) })
+	size, of := map[string]int{}, map[string][]item{}
+	items = slices.DeleteFunc(items, func(i item) bool {
+		size[i.parent]++
+		return size[i.parent] > v.query.Limit
+	})
 	if err := v.addLists(ctx, pages, tenant, items); err != nil {
 		return err
 	}
 	for _, i := range items {
-		lists[i.parent].add(i.text)
+		of[i.parent] = append(of[i.parent], i)
 	}
 	for i := range objects {
 		o := &objects[i]
-		if list, shown := lists[o.id]; shown {
-			o.text = slices.Concat(o.text[:len(o.text)-1], p.member, list.text, fmt.Appendf(nil, `],"hasMore":%t}}`, list.more))
+		if _, shown := roots[o.id]; !shown {
+			continue
 		}
+		list, err := envelope.Encode(listOf(of[o.id], size[o.id] > v.query.Limit))
+		if err != nil {
+			return err
+		}
+		o.text = slices.Concat(o.text[:len(o.text)-1], p.member, list, []byte{'}'})
 	}
 	return nil
 }
 
 // bound limits what is read for so many objects.
 func (v *view) bound(objects int) error {
-	if v.query.Skip*objects > maxSkips {
+	if v.query.Skip*objects > maxBelow {
 		return &paging.Error{Problems: []paging.Problem{{Argument: v.prefix + "skip", Text: "is too large for this many objects; ask for the list of one object"}}}
 	}
 	v.query.Limit = min(v.query.Limit, max(1, maxBelow/max(1, objects)))
 	return nil
-}
-
-// page is the list of one object.
-type page struct {
-	size int
-	more bool
-	text []byte
-}
-
-// take counts one more item. It reports whether the page has room for it.
-func (p *page) take(limit int) bool {
-	if p == nil { // a text that is not UTF-8 comes back as another one
-		return false
-	}
-	p.more = p.size == limit
-	if !p.more {
-		p.size++
-	}
-	return !p.more
-}
-
-func (p *page) add(item []byte) {
-	if len(p.text) > 0 {
-		p.text = append(p.text, ',')
-	}
-	p.text = append(p.text, item...)
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -23,18 +24,19 @@ type Declaration struct {
 
 	SharedByAllTenants bool // the struct has no tenant, and every tenant sees every row
 	Default, Max       int  // limits of a page, as in paging.Schema
+	Count              bool // callers may ask for the total, as in paging.Schema
 
 	Lists map[string]Items // list properties, by path
 }
 
 // List is a list of the rows of one table. New makes it. It is safe for concurrent use.
 type List struct {
-	schema  paging.Schema
-	table   sqlpage.Table
-	columns []column // of table.Select; the first is _id
-	lists   []listProperty
-	object  []byte // the member object of an item, with the comma before it
-	scanner scanners
+	schema   paging.Schema
+	table    sqlpage.Table
+	columns  []column // of table.Select; the first is _id
+	lists    []listProperty
+	object   []byte    // the member object of an item, with the comma before it
+	scanners sync.Pool // of *scanner
 }
 
 // column is a property in the reply.
@@ -43,22 +45,23 @@ type column struct {
 	member   []byte // its name in JSON, with the comma before it and the colon after it
 	index    []int  // of the field
 	document bool   // its value may have properties of its own
+	array    bool
 }
 
 // New declares the list of a table by the tags of the struct T. The package comment says
 // what the tags mean. The error says what is wrong with them.
 func New[T any](d Declaration) (*List, error) {
 	l := &List{
-		schema: paging.Schema{Object: d.Object, RefuseUnknown: true, Default: d.Default, Max: d.Max},
+		schema: paging.Schema{Object: d.Object, RefuseUnknown: true, Default: d.Default, Max: d.Max, Count: d.Count},
 		table: sqlpage.Table{
 			Name: d.Table, Object: d.Object, SharedByAllTenants: d.SharedByAllTenants, Properties: map[string]sqlpage.Column{},
 		},
 		object: appendText([]byte(`,"object":`), d.Object),
 	}
-	if err := l.declare(d, reflect.TypeFor[T]()); err != nil {
+	if err := l.declare(reflect.TypeFor[T](), d.Lists); err != nil {
 		return nil, fmt.Errorf("sqllist: table %s, %v: %w", d.Table, reflect.TypeFor[T](), err)
 	}
-	l.scanner.New = func() any {
+	l.scanners.New = func() any {
 		row := new(T)
 		return newScanner(l, reflect.ValueOf(row).Elem(), func() { *row = *new(T) })
 	}
@@ -85,12 +88,9 @@ func (l *List) Indexes(dialect sqlpage.Dialect) ([]string, error) {
 	return sqlpage.Indexes(l.schema, l.table, dialect)
 }
 
-func (l *List) declare(d Declaration, typ reflect.Type) error {
-	if typ.Kind() != reflect.Struct {
-		return errors.New("it is no struct")
-	}
-	if !isName(d.Object) {
-		return fmt.Errorf("%q is no object name", d.Object)
+func (l *List) declare(typ reflect.Type, lists map[string]Items) error {
+	if typ.Kind() != reflect.Struct || !isName(l.table.Object) {
+		return errors.New("no struct, or no object name")
 	}
 	if err := l.fields(typ, nil); err != nil {
 		return err
@@ -98,10 +98,10 @@ func (l *List) declare(d Declaration, typ reflect.Type) error {
 	if len(l.columns) == 0 || l.columns[0].path != "_id" {
 		return errors.New("_id is not the first field: embed envelope.Item with a tag")
 	}
-	if err := l.declareLists(d.Lists); err != nil {
+	if err := l.declareLists(lists); err != nil {
 		return err
 	}
-	_, err := l.Indexes(sqlpage.SQLite) // checks the names and the tenant
+	_, err := l.Indexes(sqlpage.SQLite) // checks the columns and the tenant
 	return err
 }
 
@@ -111,8 +111,8 @@ var itemType = reflect.TypeFor[envelope.Item]()
 func (l *List) fields(typ reflect.Type, within []int) error {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
-		index := append(slices.Clone(within), i)
 		tag, tagged := f.Tag.Lookup("page")
+		index := append(slices.Clone(within), i)
 		var err error
 		switch {
 		case f.Anonymous && f.Type == itemType:
@@ -134,47 +134,74 @@ func (l *List) fields(typ reflect.Type, within []int) error {
 }
 
 func (l *List) field(f reflect.StructField, tag string, index []int) error {
-	name, options, _ := strings.Cut(tag, ",")
-	p, c, tenant, err := parseOptions(f.Type, options)
-	if err != nil {
-		return err
+	p, c, tenant, tagErr := parseTag(f.Type, tag)
+	member, memberErr := memberOf(f)
+	p.Path = cmp.Or(member, c.Name)
+	array, document := c.Storage == sqlpage.Array, p.Type == paging.Any
+	if array {
+		p.Path += "[]"
 	}
-	p.Path, err = pathOf(f)
-	public := p.Path != ""
-	p.Path, c.Name = cmp.Or(p.Path, name), name
 	_, twice := l.table.Properties[p.Path]
-	switch {
+	switch err := cmp.Or(tagErr, memberErr); {
 	case err != nil:
 		return err
-	case twice || p.Path == "object":
+	case twice || p.Path != "_id" && l.schema.Visible(p.Path):
 		return fmt.Errorf("%q is declared twice", p.Path)
-	case (p.Filter || p.Sort) && (p.Type == paging.Any || !public):
+	case (p.Filter || p.Sort) && (document || member == ""):
 		return errors.New("callers cannot filter or sort by it")
-	case p.Path == "_id" && (f.Type.Kind() != reflect.String || !c.NotNull):
+	case p.Path == "_id" && f.Type != reflect.TypeFor[string]():
 		return errors.New("_id is no string")
 	case tenant && l.table.Tenant != "":
 		return errors.New("a second tenant")
 	case tenant:
 		l.table.Tenant = p.Path
 	}
-	if p.Type != paging.Any {
+	if !document {
 		l.table.Properties[p.Path] = c
 	}
-	if !public {
+	if member == "" {
 		return nil
 	}
 	if p.Path != "_id" {
 		l.schema.Properties = append(l.schema.Properties, p)
 	}
-	l.table.Select = append(l.table.Select, name)
-	member := append(appendText([]byte{','}, p.Path), ':')
-	l.columns = append(l.columns, column{p.Path, member, index, p.Type == paging.Any})
+	l.table.Select = append(l.table.Select, c.Name)
+	l.columns = append(l.columns, column{p.Path, memberText(member), index, document, array})
+	return l.inDocument(f.Type, sqlpage.Column{Name: c.Name, Base: member}, member)
+}
+
+// inDocument declares the properties below path by which callers can filter or sort.
+func (l *List) inDocument(typ reflect.Type, c sqlpage.Column, path string) error {
+	if typ.Kind() == reflect.Pointer && path == c.Base {
+		typ = typ.Elem()
+	}
+	if typ.Kind() != reflect.Struct || writesItself(typ) {
+		return nil
+	}
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		tag, tagged := f.Tag.Lookup("page")
+		p, of, tenant, err := parseTag(f.Type, tag)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p.Path = path + "." + cmp.Or(name, f.Name)
+		switch {
+		case !tagged && !f.Anonymous:
+			err = l.inDocument(f.Type, c, p.Path)
+		case tagged && (err != nil || tenant || of.Name != "" || of.Storage > sqlpage.Double || p.Type == paging.Any || p.Type == paging.Date ||
+			!f.IsExported() || f.Anonymous || name == "-" || strings.Contains(options, "string")):
+			err = errors.New("in a document only filter and sort are options, for texts, numbers and booleans")
+		case tagged:
+			l.schema.Properties, l.table.Properties[p.Path] = append(l.schema.Properties, p), c
+		}
+		if err != nil {
+			return fmt.Errorf("field %s: %w", f.Name, err)
+		}
+	}
 	return nil
 }
 
-// pathOf returns the path of a field, which is its name in JSON. It returns "" for a
-// field that is not in the JSON.
-func pathOf(f reflect.StructField) (string, error) {
+// memberOf returns the name of a field in the JSON, or "" if it is not there.
+func memberOf(f reflect.StructField) (string, error) {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	switch {
 	case name == "-" || f.Name == "_":
@@ -191,27 +218,30 @@ func pathOf(f reflect.StructField) (string, error) {
 	return name, nil
 }
 
+func memberText(name string) []byte { return append(appendText([]byte{','}, name), ':') }
+
 func isName(name string) bool {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 	return name != "" && len(name) <= 40 && strings.Trim(name, allowed) == ""
 }
 
 var storages = map[string]sqlpage.Storage{
-	"uuid": sqlpage.UUID, "milliseconds": sqlpage.Milliseconds, "day": sqlpage.Day, "enum": sqlpage.Enum,
+	"uuid": sqlpage.UUID, "milliseconds": sqlpage.Milliseconds, "day": sqlpage.Day, "enum": sqlpage.Enum, "array": sqlpage.Array,
 }
 
-// parseOptions reads what follows the name of the column in a tag.
-func parseOptions(typ reflect.Type, options string) (p paging.Property, c sqlpage.Column, tenant bool, err error) {
+// parseTag reads a tag: the name of the column and options.
+func parseTag(typ reflect.Type, tag string) (p paging.Property, c sqlpage.Column, tenant bool, err error) {
 	if typ.Kind() == reflect.Pointer {
 		typ, p.Null = typ.Elem(), true
 	}
-	p.Type, c.Storage = typeOf(typ)
+	if p.Type = typeOf(typ); p.Type == paging.Number && typ.Kind() != reflect.String {
+		c.Storage = sqlpage.Double
+	}
+	name, options, _ := strings.Cut(tag, ",")
 	for option := range strings.SplitSeq(options, ",") {
 		storage, known := storages[option]
 		switch {
-		case known && c.Storage != 0:
-			return p, c, false, fmt.Errorf("option %q beside another storage", option)
-		case known:
+		case known && c.Storage == 0:
 			c.Storage = storage
 		case option == "filter":
 			p.Filter = true
@@ -220,37 +250,39 @@ func parseOptions(typ reflect.Type, options string) (p paging.Property, c sqlpag
 		case option == "tenant":
 			tenant = true
 		case option != "":
-			return p, c, false, fmt.Errorf("unknown option %q", option)
+			return p, c, false, fmt.Errorf("unknown option %q, or a second storage", option)
 		}
 	}
-	if c.Storage == sqlpage.UUID && p.Type == paging.Any {
+	switch texts := typ == reflect.TypeFor[[]string]() || typ == reflect.TypeFor[[]*string](); {
+	case c.Storage == sqlpage.Array && texts, c.Storage == sqlpage.UUID && p.Type == paging.Any:
 		p.Type = paging.String // such as an array of 16 bytes that writes itself as a text
+	case c.Storage == sqlpage.Array, c.Storage != 0 && p.Type == paging.Any:
+		err = errors.New("it has a storage that its type has not")
 	}
-	c.Type, c.NotNull = p.Type, !p.Null
-	return p, c, tenant, nil
+	c.Name, c.Type, c.NotNull = name, p.Type, !p.Null
+	return p, c, tenant, err
 }
 
-// typeOf returns the type of the JSON of a Go type, and how its column stores it. It is Any
-// if the JSON is not that of a plain value.
-func typeOf(typ reflect.Type) (paging.Type, sqlpage.Storage) {
-	switch typ {
-	case reflect.TypeFor[time.Time]():
-		return paging.Date, 0
-	case reflect.TypeFor[json.Number]():
-		return paging.Number, 0
+var kinds = map[reflect.Kind]paging.Type{
+	reflect.String: paging.String, reflect.Bool: paging.Boolean, reflect.Float32: paging.Number, reflect.Float64: paging.Number,
+	reflect.Int: paging.Integer, reflect.Int8: paging.Integer, reflect.Int16: paging.Integer, reflect.Int32: paging.Integer,
+	reflect.Int64: paging.Integer, reflect.Uint8: paging.Integer, reflect.Uint16: paging.Integer, reflect.Uint32: paging.Integer,
+}
+
+// typeOf returns the type of the JSON of a Go type. It is Any if that is no plain value.
+func typeOf(typ reflect.Type) paging.Type {
+	switch {
+	case typ == reflect.TypeFor[time.Time]():
+		return paging.Date
+	case typ == reflect.TypeFor[json.Number]():
+		return paging.Number
+	case writesItself(typ):
+		return paging.Any
 	}
-	if pointer := reflect.PointerTo(typ); pointer.Implements(reflect.TypeFor[json.Marshaler]()) || pointer.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
-		return paging.Any, 0
-	}
-	switch typ.Kind() {
-	case reflect.String:
-		return paging.String, 0
-	case reflect.Bool:
-		return paging.Boolean, 0
-	case reflect.Float32, reflect.Float64:
-		return paging.Number, sqlpage.Double
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32:
-		return paging.Integer, 0
-	}
-	return paging.Any, 0
+	return kinds[typ.Kind()]
+}
+
+func writesItself(typ reflect.Type) bool {
+	pointer := reflect.PointerTo(typ)
+	return pointer.Implements(reflect.TypeFor[json.Marshaler]()) || pointer.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }

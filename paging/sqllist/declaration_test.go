@@ -24,6 +24,17 @@ func (key) MarshalText() ([]byte, error) { return []byte("a key"), nil }
 
 type state string
 
+// extra is a document. Callers can filter and sort by some of its properties.
+type extra struct {
+	PO    string  `json:"po" page:",filter,sort"`
+	Size  *int    `json:"size,omitempty" page:",filter"`
+	Other float64 `json:"other"`
+	Deep  struct {
+		Ratio float64 `json:"ratio" page:",filter"`
+	} `json:"deep"`
+	Again *extra `json:"again"`
+}
+
 type everything struct {
 	envelope.Item `page:"id,uuid"`
 	stamps
@@ -39,6 +50,9 @@ type everything struct {
 	Due      *time.Time      `json:"due" page:"due,day"`
 	Seen     time.Time       `json:"seen" page:"seen,milliseconds"`
 	Meta     json.RawMessage `json:"meta" page:"meta"`
+	Tags     []string        `json:"tags" page:"tags,array,filter"`
+	Labels   *[]*string      `json:"labels" page:"label_texts,array"`
+	Extra    extra           `json:"extra" page:"extra_doc"`
 	Computed string          `json:"computed" page:"-"`
 	note     string
 }
@@ -57,11 +71,17 @@ func TestDeclared(t *testing.T) {
 		{Path: "due", Type: paging.Date, Null: true},
 		{Path: "seen", Type: paging.Date},
 		{Path: "meta"},
+		{Path: "tags[]", Type: paging.String, Filter: true},
+		{Path: "labels[]", Type: paging.String, Null: true},
+		{Path: "extra"},
+		{Path: "extra.po", Type: paging.String, Filter: true, Sort: true},
+		{Path: "extra.size", Type: paging.Integer, Filter: true, Null: true},
+		{Path: "extra.deep.ratio", Type: paging.Number, Filter: true},
 	}}, l.Schema()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(sqlpage.Table{Name: "public.things", Object: "thing", Tenant: "tenant_id",
-		Select: strings.Fields("id made_at title by_id state bytes ratio price open due seen meta"),
+		Select: strings.Fields("id made_at title by_id state bytes ratio price open due seen meta tags label_texts extra_doc"),
 		Properties: map[string]sqlpage.Column{
 			"_id":       {Name: "id", Type: paging.String, NotNull: true, Storage: sqlpage.UUID},
 			"tenant_id": {Name: "tenant_id", Type: paging.String, NotNull: true, Storage: sqlpage.UUID},
@@ -76,12 +96,18 @@ func TestDeclared(t *testing.T) {
 			"open":      {Name: "open", Type: paging.Boolean, NotNull: true},
 			"due":       {Name: "due", Type: paging.Date, Storage: sqlpage.Day},
 			"seen":      {Name: "seen", Type: paging.Date, NotNull: true, Storage: sqlpage.Milliseconds},
+			"tags[]":    {Name: "tags", Type: paging.String, NotNull: true, Storage: sqlpage.Array},
+			"labels[]":  {Name: "label_texts", Type: paging.String, Storage: sqlpage.Array},
+
+			"extra.po":         {Name: "extra_doc", Base: "extra"},
+			"extra.size":       {Name: "extra_doc", Base: "extra"},
+			"extra.deep.ratio": {Name: "extra_doc", Base: "extra"},
 		},
 	}, l.Table()); diff != "" {
 		t.Error(diff)
 	}
 	indexes, err := l.Indexes(sqlpage.PostgreSQL)
-	if err != nil || len(indexes) != 5 || !strings.Contains(indexes[0], `"tenant_id", "id"`) {
+	if err != nil || len(indexes) != 7 || !strings.Contains(indexes[0], `"tenant_id", "id"`) {
 		t.Error(indexes, err)
 	}
 }
@@ -180,7 +206,67 @@ func TestWrongDeclarations(t *testing.T) {
 		envelope.Item `page:"id"`
 		Due           string `json:"due" page:"due,day"`
 	}], shared)
-	fail("two storages", "beside another storage", sqllist.New[struct {
+	fail("an array that is a text", "a storage that its type has not", sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Tags          string `json:"tags" page:"tags,array"`
+	}], shared)
+	fail("a sort by an array", "nothing is sorted by", sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Tags          []string `json:"tags" page:"tags,array,sort"`
+	}], shared)
+	fail("an array and its element", `"tags" is declared twice`, sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Tags          []string `json:"tags" page:"tags,array"`
+		_             string   `page:"tags"`
+	}], shared)
+	fail("a document and a column of its name", `"meta" is declared twice`, sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Meta          map[string]any `json:"meta" page:"doc"`
+		_             string         `page:"meta"`
+	}], shared)
+	fail("an expression", "no column name", sqllist.New[struct {
+		envelope.Item `page:"id"`
+		_             string `page:"lower(title)"`
+	}], shared)
+	fail("a document that is a day", "a storage that its type has not", sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Meta          map[string]any `json:"meta" page:"meta,day"`
+	}], shared)
+	fail("an _id of a type with a name", "_id is no string", sqllist.New[struct {
+		ID state `json:"_id" page:"id"`
+	}], shared)
+	const inDocument = "in a document only filter and sort"
+	fail("a column in a document", inDocument, sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Meta          struct {
+			PO string `json:"po" page:"po,filter"`
+		} `json:"meta" page:"meta"`
+	}], shared)
+	fail("a date in a document", inDocument, sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Meta          struct {
+			At time.Time `json:"at" page:",filter"`
+		} `json:"meta" page:"meta"`
+	}], shared)
+	fail("an array in a document", inDocument, sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Meta          struct {
+			Tags []string `json:"tags" page:",array,filter"`
+		} `json:"meta" page:"meta"`
+	}], shared)
+	fail("a tenant in a document", inDocument, sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Meta          struct {
+			Org string `json:"org" page:",tenant"`
+		} `json:"meta" page:"meta"`
+	}], shared)
+	fail("a number that is a text in a document", inDocument, sqllist.New[struct {
+		envelope.Item `page:"id"`
+		Meta          struct {
+			Size int `json:"size,string" page:",filter"`
+		} `json:"meta" page:"meta"`
+	}], shared)
+	fail("two storages", "a second storage", sqllist.New[struct {
 		envelope.Item `page:"id"`
 		Due           time.Time `json:"due" page:"due,day,milliseconds"`
 	}], shared)
@@ -189,9 +275,10 @@ func TestWrongDeclarations(t *testing.T) {
 func TestWrongLists(t *testing.T) {
 	type item struct {
 		envelope.Item `page:"id"`
-		_             string `page:"tenant,tenant"`
-		_             int    `page:"number"`
-		Parent        string `json:"parent" page:"parent"`
+		_             string   `page:"tenant,tenant"`
+		_             int      `page:"number"`
+		Parent        string   `json:"parent" page:"parent"`
+		Parents       []string `json:"parents" page:"parents,array"`
 	}
 	type shared struct {
 		envelope.Item `page:"id"`
@@ -207,6 +294,7 @@ func TestWrongLists(t *testing.T) {
 		"nothing": {Parent: "parent"},
 		"unknown": {List: items, Parent: "none"},
 		"numbers": {List: items, Parent: "number"},
+		"arrays":  {List: items, Parent: "parents[]"},
 		"shared":  {List: of, Parent: "parent"},
 	} {
 		d := sqllist.Declaration{Table: "objects", Object: "object", Lists: map[string]sqllist.Items{path: wrong}}

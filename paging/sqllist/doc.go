@@ -31,6 +31,7 @@
 //	day           a time.Time in a column of type date: sqlpage.Day
 //	milliseconds  a time.Time in timestamp(3): sqlpage.Milliseconds
 //	enum          a text in a column of an enum: sqlpage.Enum
+//	array         []string in text[]: sqlpage.Array; a filter names tags[]
 //
 // The tag of an embedded envelope.Item is that of _id, which must be the first field. The
 // fields of other embedded structs belong to the struct. A field with the name _ or the JSON
@@ -50,8 +51,21 @@
 //   - []byte, and types that implement sql.Scanner: any column
 //   - json.RawMessage, and other structs, maps and slices: jsonb, or JSON in a text
 //
-// Callers can filter and sort by the first six, and by a type of another form with uuid. A
-// type that writes its JSON itself counts as the last two.
+// Callers can filter and sort by the first six, by a type of another form with uuid, and by
+// texts, numbers and booleans in a document. The fields of its struct, not below a pointer or
+// an embedded struct, then have tags without a column:
+//
+//	Meta struct {
+//		PO *string `json:"po" page:",filter,sort"` // meta.po
+//	} `json:"meta" page:"meta"`
+//
+// A type that writes its JSON itself counts as the last two. With array, NULL among the texts
+// is "", or nil in []*string.
+//
+// There is no tag for sqlpage.Column.UnsafeExpression. Make the expression a column of the table,
+// or of a view with an index on the expression. An _id is a text, so a key of bigint needs one:
+//
+//	ALTER TABLE notes ADD COLUMN key text GENERATED ALWAYS AS (id::text) STORED;
 //
 // # Why tags
 //
@@ -63,7 +77,11 @@
 //
 // The rows of the tenant that the caller's scope has, with the properties that the caller
 // asks for and may read. Only the columns of these properties are read from the database.
-// Unknown arguments are refused.
+// Unknown arguments are refused. With Declaration.Count, count=true adds the total of what the
+// caller can see.
+//
+// Page makes no Link header, because the reply need not have the properties that the link needs.
+// Use paging.Schema.NextLink with items that have the keys of the sort.
 //
 // # Lists in lists
 //
@@ -86,8 +104,9 @@
 //
 // # What is not checked
 //
-// New checks the struct, not the database. The tenant and the scope must be those of the
-// principal that the Guard admitted, never arguments of the request.
+// New checks the struct, not the database: package sqlcheck compares it with Schema and Table.
+// The tenant and the scope must be those of the principal that the Guard admitted, never
+// arguments of the request.
 //
 // # Compatibility
 //

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging/sqllist"
@@ -77,6 +79,34 @@ func ExampleMust() {
 	fmt.Println(indexes[0], err)
 	// Output:
 	// CREATE INDEX IF NOT EXISTS "countries__id" ON "countries" ("code" COLLATE BINARY) <nil>
+}
+
+func ExampleDeclaration() {
+	type order struct {
+		envelope.Item `page:"id,uuid"`
+		_             string      `page:"tenant_id,uuid,tenant"`
+		Made          time.Time   `json:"made" page:"made_at,filter,sort"`
+		Due           *time.Time  `json:"due" page:"due,day,filter"`
+		State         string      `json:"state" page:"state,enum,filter"`
+		Price         json.Number `json:"price" page:"price,filter,sort"`
+		Tags          []string    `json:"tags" page:"tags,array,filter"`
+		Meta          struct {
+			PO *string `json:"po" page:",filter"`
+		} `json:"meta" page:"meta"`
+	}
+	orders := sqllist.Must[order](sqllist.Declaration{Table: "orders", Object: "order", Count: true, Max: 200})
+	// GET /orders?paths[]=price&where={"tags[]":"urgent","meta.po":{"$prefix":"A-"}}&count=true
+	for _, p := range orders.Schema().Properties {
+		fmt.Println(p.Path, p.Type)
+	}
+	// Output:
+	// made date
+	// due date
+	// state string
+	// price number
+	// tags[] string
+	// meta any
+	// meta.po string
 }
 
 func ExampleItems() {

@@ -5,7 +5,7 @@ var AppendText = appendText
 
 // Kept returns a struct that was kept for the next request, and puts it back.
 func Kept(l *List) []any {
-	s := l.scanner.get()
-	defer l.scanner.Put(s)
+	s := l.scanners.Get().(*scanner)
+	defer l.scanners.Put(s)
 	return s.into
 }

@@ -3,7 +3,10 @@ package sqllist
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
@@ -32,8 +35,7 @@ func (l *List) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, ma
 	if err != nil {
 		return envelope.List[envelope.Verbatim]{}, err
 	}
-	items, more, err := l.view(q, grant, "").answer(ctx, pages, tenant)
-	return envelope.List[envelope.Verbatim]{Data: items, HasMore: more}, err
+	return l.view(q, grant, "").answer(ctx, pages, tenant)
 }
 
 // Get answers a call for one object. Without paths[] it has all that the caller may read,
@@ -45,23 +47,25 @@ func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 	if err != nil {
 		return nil, err
 	}
+	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return nil, ErrNotFound // no database has such a text
+	}
 	if q.Paths == nil {
-		for _, c := range l.columns {
-			q.Paths = append(q.Paths, c.path)
-		}
-		for path := range q.Lists {
-			q.Paths = append(q.Paths, path)
+		for _, p := range l.schema.Properties {
+			if _, asked := q.Lists[p.Path]; p.List == nil || asked {
+				q.Paths = append(q.Paths, p.Path)
+			}
 		}
 	}
 	q.Where, q.Limit = paging.Eq("_id", id), 1
-	items, _, err := l.view(q, grant, "").answer(ctx, pages, tenant)
+	page, err := l.view(q, grant, "").answer(ctx, pages, tenant)
 	if err != nil {
 		return nil, err
 	}
-	if len(items) == 0 {
+	if len(page.Data) == 0 {
 		return nil, ErrNotFound
 	}
-	return items[0], nil
+	return page.Data[0], nil
 }
 
 // view is what one request shows of the items of a list.
@@ -106,30 +110,42 @@ type item struct {
 }
 
 // answer reads the page of a list that is no property.
-func (v *view) answer(ctx context.Context, pages *sqlpage.Pages, tenant string) (texts []envelope.Verbatim, more bool, err error) {
+func (v *view) answer(ctx context.Context, pages *sqlpage.Pages, tenant string) (page envelope.List[envelope.Verbatim], err error) {
 	ids, all := v.grant.IDs()
+	visible := sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all}
 	items, err := v.items(nil, func(table sqlpage.Table) (*sql.Rows, error) {
-		return pages.Query(ctx, v.query, table, sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all})
+		return pages.Query(ctx, v.query, table, visible)
 	})
 	if err != nil {
-		return nil, false, err
+		return page, err
 	}
-	items, more = paging.Trim(items, v.query.Limit)
+	items, more := paging.Trim(items, v.query.Limit)
 	if err := v.addLists(ctx, pages, tenant, items); err != nil {
-		return nil, false, err
+		return page, err
 	}
-	texts = make([]envelope.Verbatim, len(items))
+	total, err := pages.Count(ctx, v.query, v.list.table, visible)
+	if err != nil {
+		return page, v.list.failed(err)
+	}
+	page = listOf(items, more)
+	page.Total = total
+	return page, nil
+}
+
+func listOf(items []item, more bool) envelope.List[envelope.Verbatim] {
+	texts := make([]envelope.Verbatim, len(items))
 	for i := range items {
 		texts[i] = items[i].text
 	}
-	return texts, more, nil
+	return envelope.List[envelope.Verbatim]{Data: texts, HasMore: more}
 }
 
 // items reads all rows of a query. roots has the root of each parent. Without roots the rows
 // have no parent.
 func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Rows, error)) (items []item, err error) {
-	s := v.list.scanner.get()
-	defer v.list.scanner.put(s)
+	s := v.list.scanners.Get().(*scanner)
+	defer v.list.scanners.Put(s)
+	defer s.reset() // first, so that it keeps no value
 	var parent string
 	table, into := v.list.table, []any{&parent, s.id}
 	table.Select = append(make([]string, 0, len(v.shown)+1), table.Select[0])
@@ -150,16 +166,16 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Ro
 		if err := rows.Scan(into...); err != nil {
 			return nil, v.list.failed(err)
 		}
-		i := item{id: *s.id, parent: parent, root: *s.id}
+		root, start := *s.id, len(text)
 		if roots != nil {
-			i.root = roots[parent]
+			root = roots[parent]
 		}
-		start := len(text)
-		if text, err = v.append(text, s, i.root); err != nil {
+		if text, err = v.append(text, s, root); err != nil {
 			return nil, err
 		}
-		i.text = text[start:len(text):len(text)] // an older array stays as it is when text grows
-		if items = append(items, i); len(items) == 1 {
+		// When text grows, the older items stay as they are in an older array.
+		items = append(items, item{text[start:len(text):len(text)], *s.id, parent, root})
+		if len(items) == 1 {
 			most := min(v.query.Limit, 100)
 			text, items = slices.Grow(text, min(len(text)*most, 64<<10)), slices.Grow(items, most)
 		}
@@ -170,7 +186,12 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Ro
 	return items, nil
 }
 
-func (l *List) failed(err error) error { return &Error{l.table.Name, err} }
+func (l *List) failed(err error) error {
+	if errors.Is(err, paging.ErrSlowCount) {
+		return err // 400, because of the filter
+	}
+	return &Error{l.table.Name, err}
+}
 
 // append appends the JSON of the row that s has read.
 func (v *view) append(text []byte, s *scanner, root string) (_ []byte, err error) {

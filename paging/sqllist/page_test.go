@@ -78,6 +78,53 @@ func TestRowsAsJSON(t *testing.T) {
 	}
 }
 
+// Arrays are those of PostgreSQL, or JSON in SQLite.
+func TestArraysAsJSON(t *testing.T) {
+	type row struct {
+		envelope.Item `page:"id"`
+		Tags          *[]*string `json:"tags" page:"tags,array"`
+	}
+	list := sqllist.Must[row](sqllist.Declaration{Table: "rows", Object: "row", SharedByAllTenants: true})
+	for value, want := range map[any]string{
+		nil: `null`, `{}`: `[]`, `[]`: `[]`, `{a,b}`: `["a","b"]`, `{{a,b},{c,d}}`: `["a","b","c","d"]`, `[2:3]={a,b}`: `["a","b"]`,
+		`{NULL,"NULL",null}`:              `[null,"NULL","null"]`,
+		`{"","a,b","{}"," \\ \" \\\"",é}`: `["","a,b","{}"," \\ \" \\\"","é"]`,
+		"{\"a\nb\"}":                      `["a\nb"]`,
+		` ["{a}", null,"\u00e9"] `:        `["{a}",null,"é"]`,
+	} {
+		rows := fakeRows{columns: []string{"id", "tags"}, rows: [][]driver.Value{{"a", value}}}
+		page, err := list.Page(t.Context(), pagesOf(rows), "", scope.Unscoped(), "paths[]=tags")
+		if err != nil || string(page.Data[0]) != `{"_id":"a","object":"row","tags":`+want+`}` {
+			t.Errorf("%v: %s %v", value, page.Data, err)
+		}
+	}
+	for _, value := range []string{``, `{a`, `[1]`, `x`} {
+		rows := fakeRows{columns: []string{"id", "tags"}, rows: [][]driver.Value{{"a", value}}}
+		if page, err := list.Page(t.Context(), pagesOf(rows), "", scope.Unscoped(), "paths[]=tags"); err == nil {
+			t.Errorf("%s is an array: %s", value, page.Data)
+		}
+	}
+}
+
+// A total is that of the rows that the caller may see, and a count that takes too long is a fault
+// of the filter.
+func TestTotals(t *testing.T) {
+	list := sqllist.Must[thing](sqllist.Declaration{Table: "things", Object: "thing", Count: true})
+	rows := fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{int64(7)}}}
+	got, err := list.Page(t.Context(), pagesOf(rows), "acme", scope.Unscoped(), "count=true")
+	if err != nil || got.Total == nil || got.Total.Items != 7 {
+		t.Errorf("%+v %v", got, err)
+	}
+	pages := pagesOf(rows)
+	pages.CountTime = -1 // it has ended before it begins
+	if _, err := list.Page(t.Context(), pages, "acme", scope.Unscoped(), "count=true"); err != paging.ErrSlowCount {
+		t.Error(err)
+	}
+	if _, err := things.Page(t.Context(), pagesOf(rows), "acme", scope.Unscoped(), "count=true"); err == nil {
+		t.Error("a list without Count is counted")
+	}
+}
+
 // TestPartsOfDocuments has a caller who may read one part of each document, and all of one.
 func TestPartsOfDocuments(t *testing.T) {
 	const a, b, c = "5b000000000000000000000a", "5b000000000000000000000b", "5b000000000000000000000c"
@@ -108,6 +155,37 @@ func chains(t *testing.T, chains ...string) scope.Set {
 	return set
 }
 
+// TestPartsOfDocumentsInLists has a caller who may read one part of the documents of a list property.
+func TestPartsOfDocumentsInLists(t *testing.T) {
+	type comment struct {
+		envelope.Item `page:"id"`
+		_             string `page:"tenant,tenant"`
+		_             string `page:"of"`
+		Text          string `json:"text" page:"text"`
+		Meta          struct {
+			PO     string `json:"po" page:",filter"`
+			Secret string `json:"secret"`
+		} `json:"meta" page:"meta"`
+	}
+	type ticket struct {
+		envelope.Item `page:"id"`
+		_             string `page:"tenant,tenant"`
+	}
+	tickets := sqllist.Must[ticket](sqllist.Declaration{Table: "tickets", Object: "ticket", Lists: map[string]sqllist.Items{
+		"comments": {List: sqllist.Must[comment](sqllist.Declaration{Table: "comments", Object: "comment"}), Parent: "of"},
+	}})
+	rows := fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"5b000000000000000000000a"}}, below: &fakeRows{
+		columns: []string{"an id", "id", "meta"},
+		rows:    [][]driver.Value{{"5b000000000000000000000a", "c", `{"po":"A-7","secret":"x"}`}},
+	}}
+	page, err := tickets.Page(t.Context(), pagesOf(rows), "acme", chains(t, "object.read.ticket.*.comments.meta.po"), "paths[]=comments.meta")
+	const want = `{"_id":"5b000000000000000000000a","object":"ticket","comments":` +
+		`{"object":"list","data":[{"_id":"c","object":"comment","meta":{"po":"A-7"}}],"hasMore":false}}`
+	if err != nil || len(page.Data) != 1 || string(page.Data[0]) != want {
+		t.Errorf("%s %v", page.Data, err)
+	}
+}
+
 // A list that forgets its tenant or its scope gives away nothing.
 func TestForgotten(t *testing.T) {
 	rows := fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}}}
@@ -116,6 +194,11 @@ func TestForgotten(t *testing.T) {
 	}
 	if item, err := things.Get(t.Context(), pagesOf(rows), "", scope.Unscoped(), "a", ""); err == nil || item != nil {
 		t.Error("without a tenant:", item, err)
+	}
+	for _, id := range []string{"a\x00", "\xff"} {
+		if item, err := things.Get(t.Context(), pagesOf(rows), "acme", scope.Unscoped(), id, ""); err != sqllist.ErrNotFound || item != nil {
+			t.Errorf("%q: %s %v", id, item, err)
+		}
 	}
 	var asked string
 	rows.asked = &asked
@@ -214,6 +297,7 @@ type fakeRows struct {
 	rows     [][]driver.Value
 	err, end error
 	asked    *string
+	below    *fakeRows // what the statement of a list property gets
 }
 
 func pagesOf(rows fakeRows) *sqlpage.Pages {
@@ -229,6 +313,9 @@ func (f fakeRows) Close() error                                 { return nil }
 func (f fakeRows) QueryContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
 	if f.asked != nil {
 		*f.asked = text
+	}
+	if f.below != nil && strings.Contains(text, "parents") {
+		f = *f.below
 	}
 	return &cursor{fakeRows: f}, f.err
 }

@@ -3,10 +3,10 @@ package sqllist
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
-	"sync"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -24,49 +24,30 @@ type scanner struct {
 // writer appends the JSON of a field.
 type writer func(text []byte) ([]byte, error)
 
-// scanners keeps scanners for the next requests.
-type scanners struct{ sync.Pool }
-
-func (s *scanners) get() *scanner { return s.Get().(*scanner) }
-
-// put takes a scanner back, without the values of its last row.
-func (s *scanners) put(used *scanner) {
-	used.reset()
-	s.Put(used)
-}
-
 func newScanner(l *List, row reflect.Value, reset func()) *scanner {
 	s := &scanner{reset: reset}
 	for _, c := range l.columns {
-		into, write := access(row.FieldByIndex(c.index).Addr())
+		into, write := access(row.FieldByIndex(c.index).Addr().Interface(), c.array)
 		s.into, s.write = append(s.into, into), append(s.write, write)
 	}
-	s.id = row.FieldByIndex(l.columns[0].index).Addr().Interface().(*string)
+	s.id = s.into[0].(*string)
 	return s
 }
 
-// access returns what sql.Rows.Scan fills a field by, and what writes the field.
-func access(field reflect.Value) (into any, write writer) {
-	switch p := field.Interface().(type) {
-	case *string:
-		return p, value(p, appendText)
-	case **string:
-		return p, orNull(p, appendText)
-	case *time.Time:
-		return dateInto(func(t *time.Time) error {
-			if t == nil {
-				return errors.New("the date is NULL")
-			}
-			*p = *t
-			return nil
-		}), value(p, appendDate)
-	case **time.Time:
-		return dateInto(func(t *time.Time) error { *p = t; return nil }), orNull(p, appendDate)
+// access returns what sql.Rows.Scan fills the field at p by, and what writes the field.
+func access(p any, array bool) (into any, write writer) {
+	if write := fast(p, appendText); write != nil {
+		return p, write
 	}
-	p := field.Interface()
+	if write := fast(p, appendDate); write != nil {
+		return dateInto{p}, write
+	}
 	into = p
-	if isDocument(field.Type().Elem()) {
-		into = documentInto{p}
+	switch {
+	case array:
+		into = documentInto{p, decodeArray}
+	case isDocument(reflect.TypeOf(p).Elem()):
+		into = documentInto{p, json.Unmarshal}
 	}
 	return into, func(text []byte) ([]byte, error) {
 		encoded, err := json.Marshal(p)
@@ -74,17 +55,20 @@ func access(field reflect.Value) (into any, write writer) {
 	}
 }
 
-func value[V any](p *V, add func([]byte, V) []byte) writer {
-	return func(text []byte) ([]byte, error) { return add(text, *p), nil }
-}
-
-func orNull[V any](p **V, add func([]byte, V) []byte) writer {
-	return func(text []byte) ([]byte, error) {
-		if *p == nil {
-			return append(text, "null"...), nil
+// fast returns a writer for a field of type V or *V, or nil.
+func fast[V any](p any, add func([]byte, V) []byte) writer {
+	switch p := p.(type) {
+	case *V:
+		return func(text []byte) ([]byte, error) { return add(text, *p), nil }
+	case **V:
+		return func(text []byte) ([]byte, error) {
+			if *p == nil {
+				return append(text, "null"...), nil
+			}
+			return add(text, **p), nil
 		}
-		return add(text, **p), nil
 	}
+	return nil
 }
 
 // appendText appends what json.Marshal returns for s.
@@ -104,31 +88,39 @@ func appendDate(text []byte, t time.Time) []byte {
 	return append(t.UTC().AppendFormat(append(text, '"'), paging.DateLayout), '"')
 }
 
-// dateInto reads a date, which is a text in SQLite. It gets nil for NULL.
-type dateInto func(*time.Time) error
+// dateInto reads a date, which is a text in SQLite, into a time or a pointer to one.
+type dateInto struct{ p any }
 
 // Scan implements sql.Scanner.
-func (set dateInto) Scan(value any) error {
-	switch v := value.(type) {
-	case nil:
-		return set(nil)
-	case time.Time:
-		return set(&v)
-	case string:
-		t, err := time.Parse(paging.DateLayout, v)
-		if err != nil {
-			t, err = time.Parse(time.DateOnly, v)
+func (d dateInto) Scan(value any) error {
+	t, ok := value.(time.Time)
+	if text, isText := value.(string); isText {
+		var err error
+		if t, err = time.Parse(paging.DateLayout, text); err != nil {
+			t, err = time.Parse(time.DateOnly, text)
 		}
-		if err != nil {
-			return errors.New("the text is no date") // without the text
-		}
-		return set(&t)
+		ok = err == nil
 	}
-	return fmt.Errorf("a date of type %T", value)
+	switch p := d.p.(type) {
+	case *time.Time:
+		*p = t
+	case **time.Time:
+		if ok {
+			*p = new(t)
+		}
+		ok = ok || value == nil
+	}
+	if !ok {
+		return fmt.Errorf("a %T is no date", value) // without the text
+	}
+	return nil
 }
 
-// documentInto decodes a JSON document. NULL leaves the zero value.
-type documentInto struct{ p any }
+// documentInto decodes the text of a document. NULL leaves the zero value.
+type documentInto struct {
+	p      any
+	decode func(text []byte, p any) error
+}
 
 // Scan implements sql.Scanner.
 func (d documentInto) Scan(value any) error {
@@ -136,12 +128,39 @@ func (d documentInto) Scan(value any) error {
 	case nil:
 		return nil
 	case []byte:
-		return json.Unmarshal(v, d.p)
+		return d.decode(v, d.p)
 	case string:
-		return json.Unmarshal([]byte(v), d.p)
+		return d.decode([]byte(v), d.p)
 	}
 	return fmt.Errorf("a document of type %T", value)
 }
+
+// decodeArray decodes a JSON array, or a text[] of PostgreSQL like {a,"b c",NULL}. A
+// condition looks at the texts of all dimensions, and so {{a},{b}} is the same as {a,b}.
+func decodeArray(text []byte, p any) error {
+	_, literal, _ := strings.Cut(string(text), "{") // [2:3]= before it is of no interest
+	if !strings.HasSuffix(literal, "}") {
+		return json.Unmarshal(text, p)
+	}
+	elements := []*string{}
+	for _, e := range arrayElement.FindAllString(literal, -1) {
+		switch {
+		case e == "NULL":
+			elements = append(elements, nil)
+			continue
+		case e[0] == '"':
+			e = unescapeElement.Replace(e[1 : len(e)-1])
+		}
+		elements = append(elements, &e)
+	}
+	encoded, _ := json.Marshal(elements) // texts have no error
+	return json.Unmarshal(encoded, p)
+}
+
+var (
+	arrayElement    = regexp.MustCompile(`"(?:[^"\\]|\\["\\])*"|[^{},]+`)
+	unescapeElement = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
+)
 
 // isDocument reports whether a type cannot be scanned and so is the JSON of a column.
 func isDocument(typ reflect.Type) bool {

@@ -9,8 +9,9 @@ import (
 // array is a column of texts in an array. A condition is true if it holds for one of
 // them. An array has no place in a sort.
 type array struct {
-	name    string
-	dialect Dialect
+	name       string
+	expression bool // the name is an UnsafeExpression
+	dialect    Dialect
 }
 
 func (a array) compare(s *statement, op paging.Op, value any) string {
@@ -50,8 +51,12 @@ func (a array) text() string {
 // some returns a condition that is true if an element e has the condition.
 func (a array) some(condition string) string {
 	elements := "json_each(" + a.name + ")"
-	if a.dialect == PostgreSQL {
+	switch {
+	case a.dialect == PostgreSQL:
 		elements = "unnest(" + a.name + ")"
+	case a.expression:
+		// In json_each itself, a name such as value would be that of its own column.
+		elements = "(SELECT " + a.name + " AS texts) AS a CROSS JOIN json_each(a.texts)"
 	}
 	return "EXISTS (SELECT 1 FROM " + elements + " AS e WHERE " + condition + ")"
 }

@@ -78,7 +78,7 @@ func (c *cursor) ranges(s *statement) []indexRange {
 		}
 		equal = append(equal, same...)
 	}
-	return merge(ranges)
+	return ranges
 }
 
 // indexRange is a set of rows that are equal in the leading keys and after the cursor
@@ -101,33 +101,3 @@ func anyOf(ranges []indexRange) string {
 }
 
 func allOf(conditions []string) string { return join(conditions, " AND ", "TRUE") }
-
-// maxRanges limits the length of a statement, in which each range repeats the filter.
-const maxRanges = 12
-
-// merge joins the innermost ranges into one if there are more than maxRanges.
-// Conditions that they share come first.
-func merge(ranges []indexRange) []indexRange {
-	if len(ranges) <= maxRanges {
-		return ranges
-	}
-	inner := ranges[maxRanges-1:]
-	n := common(inner)
-	rest := make([]indexRange, len(inner))
-	for i, r := range inner {
-		rest[i] = indexRange{r.equal[n:], r.beyond}
-	}
-	merged := indexRange{inner[0].equal[:n], anyOf(rest)}
-	return append(ranges[:maxRanges-1:maxRanges-1], merged)
-}
-
-// common returns how many leading conditions are the same in all ranges.
-func common(ranges []indexRange) int {
-	first := ranges[0].equal
-	for i, condition := range first {
-		if slices.ContainsFunc(ranges, func(r indexRange) bool { return i >= len(r.equal) || r.equal[i] != condition }) {
-			return i
-		}
-	}
-	return len(first)
-}

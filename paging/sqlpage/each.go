@@ -16,7 +16,7 @@ import (
 // are for each parent alone. A row has the id of its parent and then the columns of
 // table.Select. The rows of a parent are together, in the order of ids, and at most
 // q.Limit+1: paging.Trim makes a page of them. There are up to len(ids) times as many in
-// all, so limit both.
+// all, so limit both. The ids must differ. One that the property cannot hold has no rows.
 //
 // Each page reads a range of an index that begins with the tenant and the parent: Indexes
 // writes it with the parent in within. The rest is as for Query.
@@ -28,7 +28,8 @@ func (p *Pages) QueryEach(ctx context.Context, q paging.Query, table Table, visi
 	})
 }
 
-// each returns a SELECT that joins the parents with the first rows of each.
+// each returns a SELECT that joins the parents with the first rows of each. No expression
+// can mean a column of parents: validName allows no blank.
 func (s *statement) each(q paging.Query, visible, parent string, ids []string) string {
 	of, ok := s.property(parent).(column)
 	id, plain := s.property("_id").(column)
@@ -41,16 +42,20 @@ func (s *statement) each(q paging.Query, visible, parent string, ids []string) s
 			s.check(fmt.Errorf("sqlpage: table %s: rows of parents are not sorted by %q, an expression", s.table.Name, k.Path))
 		}
 	}
-	list, _ := json.Marshal(ids) // texts have no error
+	list, _ := json.Marshal(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { // texts have no error
+		_, ok := of.argument(id)
+		return !ok || !isText(id) // such as a text that is no UUID, for which PostgreSQL has an error
+	}))
 	in := s.bind(argument{string(list), "json"})
 	columns, order := s.columns(), strings.Replace(s.orderBy(nil, 0), " ORDER BY ", ", ", 1)
 	if s.dialect == SQLite {
 		// SQLite has no LATERAL. A CROSS JOIN keeps its planner from reading the rows first.
-		where := and(visible, of.key().String()+" = parents.value")
-		return "SELECT parents.value, " + columns + " FROM json_each(" + in + ") AS parents CROSS JOIN " + s.table.quotedName() + " AS " + rowName +
-			" WHERE " + where + " AND " + id.name + " IN (" + s.selecting(s.table.Properties["_id"].Name).page(q, where) + ") ORDER BY parents.key" + order
+		where := and(visible, of.key().String()+` = parents."an id"`)
+		return `SELECT parents."an id", ` + columns + ` FROM (SELECT value AS "an id", key AS "a key" FROM json_each(` + in + ")) AS parents CROSS JOIN " +
+			s.table.quotedName() + " AS " + rowName + " WHERE " + where + " AND " + id.key().String() +
+			" IN (" + s.selecting(s.table.Properties["_id"].Name).page(q, where) + `) ORDER BY parents."a key"` + order
 	}
-	value := "parents.id"
+	value := `parents."an id"`
 	if of.Storage == UUID {
 		value += "::uuid"
 	}
@@ -61,8 +66,8 @@ func (s *statement) each(q paging.Query, visible, parent string, ids []string) s
 		}
 	}
 	slices.Sort(all)
-	return "SELECT parents.id, " + columns + " FROM json_array_elements_text(" + in + ") WITH ORDINALITY AS parents (id, n) CROSS JOIN LATERAL (" +
-		s.selecting(slices.Compact(all)...).page(q, and(visible, of.key().String()+" = "+value)) + ") AS " + rowName + " ORDER BY parents.n" + order
+	return `SELECT parents."an id", ` + columns + " FROM json_array_elements_text(" + in + `) WITH ORDINALITY AS parents ("an id", "a key") CROSS JOIN LATERAL (` +
+		s.selecting(slices.Compact(all)...).page(q, and(visible, of.key().String()+" = "+value)) + ") AS " + rowName + ` ORDER BY parents."a key"` + order
 }
 
 // selecting makes what s compiles next select other columns.

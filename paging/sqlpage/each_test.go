@@ -2,6 +2,8 @@ package sqlpage_test
 
 import (
 	"database/sql"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -49,5 +51,31 @@ func TestPagesOfParentsThatCannotBe(t *testing.T) {
 				t.Errorf("%s: %v, not %q", test.name, err, test.want)
 			}
 		}
+	}
+}
+
+// TestGoldenPagesOfParents has expressions in the filter, which no column of the parents can meet.
+func TestGoldenPagesOfParents(t *testing.T) {
+	table := answers
+	table.Properties = maps.Clone(answers.Properties)
+	table.Properties["question"] = sqlpage.Column{Name: "question", Type: paging.String, NotNull: true, Storage: sqlpage.UUID}
+	table.Properties["value"] = sqlpage.Column{UnsafeExpression: "lower(value)", Type: paging.String}
+	table.Properties["tags[]"] = sqlpage.Column{Name: "tags", Type: paging.String, Storage: sqlpage.Array}
+	const id, none = "0e984725-c51c-4bf4-9960-e1c80e27aba0", "0E984725"
+	for name, dialect := range dialects {
+		var got strings.Builder
+		for _, g := range []struct{ where, sort string }{
+			{`{}`, ``},
+			{`{"value":"a","tags[]":"x","c_text":5}`, `{"likes":1}`},
+			{`{"$or":[{"$nor":[{"likes":{"$gte":5}}]},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":-1}`},
+		} {
+			text, args, err := sqlpage.EachStatement(query(t, g.where, g.sort), table, acme, dialect, "question", []string{id, none, id + "\x00"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPlaceholders(t, text, args, dialect)
+			fmt.Fprintf(&got, "-- %s\n%s;\n-- %#v\n\n", g.where, text, args)
+		}
+		compareGolden(t, name+"_each.sql", got.String())
 	}
 }

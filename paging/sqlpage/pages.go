@@ -28,8 +28,8 @@ type Pages struct {
 	kept *prepared.DB // for SQLite
 }
 
-// Query runs the Statement for the page of q among the visible rows. It returns the error of Statement or of
-// the driver. The caller must close the rows.
+// Query runs the Statement for the page of q among the visible rows. It returns the
+// error of Statement or of the driver. The caller must close the rows.
 func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible Visible) (*sql.Rows, error) {
 	return p.run(ctx, q, table, visible, Statement)
 }
@@ -38,8 +38,9 @@ func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible 
 // rows match the filter of q, whatever its Skip and Limit. It reads at most q.Count+1 of
 // them, in one statement.
 //
-// After CountTime the error is paging.ErrSlowCount. The context of the statement has then
-// ended, and the driver must make the database stop, as pgx and modernc.org/sqlite do.
+// After CountTime the error is paging.ErrSlowCount, so ctx should have more time than that.
+// The context of the statement has then ended, and the driver must make the database stop,
+// as pgx and modernc.org/sqlite do.
 // Other errors are those of CountStatement or of the driver.
 func (p *Pages) Count(ctx context.Context, q paging.Query, table Table, visible Visible) (*envelope.Total, error) {
 	if q.Count < 1 {

@@ -60,7 +60,7 @@ func (t *Table) property(path, row string, d Dialect) (propertySQL, error) {
 	case c.Type == paging.Any:
 		return newDocumentProperty(name, c.inDocument(path), d), nil
 	case c.Storage == Array:
-		return array{name, d}, nil
+		return array{name, c.UnsafeExpression != "", d}, nil
 	}
 	return column{Column: c, name: name, path: path, dialect: d}, nil
 }

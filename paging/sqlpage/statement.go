@@ -118,12 +118,15 @@ func (s *statement) check(err error) {
 
 // bind adds an argument and returns its placeholder.
 func (s *statement) bind(a argument) string {
-	if text, ok := a.value.(string); ok && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {
+	if text, ok := a.value.(string); ok && !isText(text) {
 		s.check(fmt.Errorf("sqlpage: %q is no text", text))
 	}
 	s.args = append(s.args, a.value)
 	return placeholder(s.dialect, len(s.args), a.cast)
 }
+
+// isText reports whether the databases have such a text.
+func isText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // bindOnce is bind for an argument that the statement may use several times.
 func (s *statement) bindOnce(a argument) string {

@@ -37,7 +37,10 @@ async function verify(request) {
     fields.push({ name: request.rawHeaders[i], value: request.rawHeaders[i + 1] });
   }
   // The host is that of the configuration, and never that of the request.
-  const message = { kind: 'request', method: request.method, targetUri: new URL(baseURL).origin + request.url, fields };
+  const targetUri = new URL(baseURL).origin + request.url;
+  // The library covers what URL makes of it, such as /b of /a/../b. Only one spelling may pass.
+  if (new URL(targetUri).href !== targetUri) throw new Error('not the spelling of a URL');
+  const message = { kind: 'request', method: request.method, targetUri, fields };
   const { parameters } = await verifySignature(message, {
     policy,
     resolveVerifier({ parameters: { keyid } }) {
@@ -55,13 +58,15 @@ function isDigest(field, body) {
   return got.length === want.length && timingSafeEqual(got, want);
 }
 
-// isReplay records a nonce. It forgets those that are too old for another use.
+// isReplay records a nonce. It forgets those that are too old for another use. A body may come so slowly that the
+// nonce of its request is forgotten by now: such a request counts as a replay.
 function isReplay({ nonce, created }) {
+  const forgotten = Date.now() / 1000 - maxAge - 90;
   for (const [old, signed] of nonces) {
-    if (signed > Date.now() / 1000 - maxAge - 90) break;
+    if (signed > forgotten) break;
     nonces.delete(old);
   }
-  return nonces.has(nonce) || !nonces.set(nonce, created);
+  return created <= forgotten || nonces.has(nonce) || !nonces.set(nonce, created);
 }
 
 async function readBody(request) {

@@ -141,11 +141,12 @@ func TestDelivery(t *testing.T) {
 		edit func(*http.Request)
 		want int
 	}{
-		"the same again": {func(*http.Request) {}, 401},
-		"another query":  {func(r *http.Request) { r.URL.RawQuery = "customer=8" }, 401},
-		"another path":   {func(r *http.Request) { r.URL.Path = "/others" }, 401},
-		"another method": {func(r *http.Request) { r.Method = "PUT" }, 401},
-		"no signature":   {func(r *http.Request) { r.Header.Del("Signature-Input") }, 401},
+		"the same again":               {func(*http.Request) {}, 401},
+		"another query":                {func(r *http.Request) { r.URL.RawQuery = "customer=8" }, 401},
+		"another path":                 {func(r *http.Request) { r.URL.Path = "/others" }, 401},
+		"another spelling of the path": {func(r *http.Request) { r.URL.Path = "/others/../hooks" }, 400},
+		"another method":               {func(r *http.Request) { r.Method = "PUT" }, 401},
+		"no signature":                 {func(r *http.Request) { r.Header.Del("Signature-Input") }, 401},
 		"another body": {func(r *http.Request) {
 			r.Body = io.NopCloser(strings.NewReader(`{"id":"evt-2"}`))
 			r.ContentLength = 14
@@ -247,11 +248,12 @@ func TestNodeReceiver(t *testing.T) {
 		edit func(*http.Request)
 		want int
 	}{
-		"the same again": {func(*http.Request) {}, 401},
-		"another query":  {func(r *http.Request) { r.URL.RawQuery = "customer=8" }, 401},
-		"another path":   {func(r *http.Request) { r.URL.Path = "/others" }, 401},
-		"another method": {func(r *http.Request) { r.Method = "PUT" }, 401},
-		"no signature":   {func(r *http.Request) { r.Header.Del("Signature-Input") }, 401},
+		"the same again":               {func(*http.Request) {}, 401},
+		"another query":                {func(r *http.Request) { r.URL.RawQuery = "customer=8" }, 401},
+		"another path":                 {func(r *http.Request) { r.URL.Path = "/others" }, 401},
+		"another spelling of the path": {func(r *http.Request) { r.URL.Path = "/others/../hooks" }, 400},
+		"another method":               {func(r *http.Request) { r.Method = "PUT" }, 401},
+		"no signature":                 {func(r *http.Request) { r.Header.Del("Signature-Input") }, 401},
 		"another body": {func(r *http.Request) {
 			r.Body = io.NopCloser(strings.NewReader(`{"id":"evt-2"}`))
 			r.ContentLength = 14

@@ -1,0 +1,76 @@
+package bearer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// Inspected is a token that Authenticate would accept now.
+type Inspected struct {
+	*token.Verified
+	Effective scope.Set // what it may do, the chains of its roles included
+}
+
+// Inspect decides about a token as Authenticate does, and spends no use of it. It is for
+// telling others about a token (RFC 7662), never for admitting a request: a limited-use token
+// would have no limit. It finds the record of a token with a jti in the ledger. Without a ledger
+// such a token is refused.
+//
+// Inspect refuses the tokens of other issuers. The errors are those of Authenticate.
+func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant, ledger token.Ledger) (Inspected, error) {
+	b, err := m.boundTo(t.Settings())
+	if err != nil {
+		return Inspected{}, err
+	}
+	a := attempt{tenant: t, ceiling: m.Ceiling}
+	v := b.verifier
+	v.Cache, v.Ledger = nil, nil // the cache remembers only what its own Verifier has accepted
+	if ledger != nil {
+		v.Ledger = unspent{ledger, t.Org.Key()}
+	}
+	verified, err := v.Verify(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key(), Admit: a.admit, Spent: a.checkMakers})
+	if err == nil && b.issuers.has(t.Org.Key(), verified.Issuer()) {
+		err = fmt.Errorf("%w: another issuer has this iss", errRefused)
+	}
+	if err != nil {
+		return Inspected{}, fault(err)
+	}
+	return Inspected{verified, a.scope}, nil
+}
+
+// Record returns the record that a ledger has of a token of this tenant, to revoke it by. The
+// token need not be valid now: see token.Verifier.Record. The errors are those of Authenticate.
+func (m *Mechanism) Record(ctx context.Context, raw string, t *auth.Tenant) (token.Record, error) {
+	b, err := m.boundTo(t.Settings())
+	if err != nil {
+		return token.Record{}, err
+	}
+	r, err := b.verifier.Record(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key()})
+	if err != nil {
+		return token.Record{}, fault(err)
+	}
+	return r, nil
+}
+
+// unspent is a Spender that only looks whether a record is live.
+type unspent struct {
+	ledger token.Ledger
+	org    string
+}
+
+func (u unspent) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
+	live, err := u.ledger.List(ctx, token.Holder{Org: u.org, ClientKey: r.ClientKey, Subject: r.Subject})
+	for _, record := range live {
+		if record.ID == r.ID && record.KeyID == r.KeyID && record.MaxUses == r.MaxUses {
+			return record.Lineage, nil
+		}
+	}
+	if err == nil {
+		err = token.ErrRevoked
+	}
+	return token.Lineage{}, err
+}

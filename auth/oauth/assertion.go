@@ -1,0 +1,183 @@
+package oauth
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/strictjson"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+const (
+	assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" // RFC 7523, section 2.2
+
+	maxLife   = 5 * time.Minute // of an assertion
+	leeway    = time.Minute     // for iat and nbf, as with tokens
+	maxHeader = 1 << 10         // bytes
+	maxText   = 512             // bytes of a claim
+	maxSecond = 1<<53 - 1       // the largest integer that every JSON reader reads exactly
+)
+
+// algorithms are the names of Ed25519. RFC 9864 adds the second.
+var algorithms = []string{"EdDSA", "Ed25519"}
+
+// assertion is a JWT by which a client authenticates (RFC 7523, section 3).
+type assertion struct {
+	compact.Parts
+	issuer, subject, audience, id string
+	expires, issued, notBefore    int64 // Unix seconds; 0: none
+}
+
+// byAssertion authenticates by private_key_jwt (OpenID Connect Core, section 9).
+func (s *Server) byAssertion(ctx context.Context, r *http.Request, t *auth.Tenant, f form) (auth.Principal, error) {
+	a, err := readAssertion(f["client_assertion"])
+	now := t.Now()
+	if err == nil {
+		err = a.check(t.URL(), now)
+	}
+	if err == nil && (f["client_assertion_type"] != assertionType || !f.isOf(a.issuer)) {
+		err = errOtherID
+	}
+	if err != nil {
+		return auth.Principal{}, invalidClient(err)
+	}
+	client, _, err := s.Signature.Client(ctx, r, t, a.issuer, a.signer)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	// Claimed last, so that a forged or refused assertion costs no storage.
+	return client, s.Signature.Claim(ctx, a.use(now))
+}
+
+// signer returns the Key whose public key verifies the assertion, or nil. If there is no public
+// key, it verifies with that of nobody, so that all take the same time.
+func (a *assertion) signer(k *signing.Key) *signing.Key {
+	var public []ed25519.PublicKey
+	if k != nil {
+		public = k.PublicKeys()
+	}
+	if public == nil {
+		public = append(public, nobody())
+	}
+	verifies := func(p ed25519.PublicKey) bool { return ed25519.Verify(p, []byte(a.Signed), a.Signature) }
+	if slices.ContainsFunc(public, verifies) {
+		return k
+	}
+	return nil
+}
+
+// nobody returns a public key whose private key nobody knows. A Client refuses what it verifies.
+var nobody = sync.OnceValue(func() ed25519.PublicKey {
+	public, _, _ := ed25519.GenerateKey(nil) // the system's random numbers never fail
+	return public
+})
+
+var (
+	errHeader   = errors.New("the header is not that of an Ed25519 signature")
+	errClaims   = errors.New("iss and sub, aud, exp and jti are required")
+	errAudience = errors.New("aud is not the issuer")
+	errTimes    = errors.New("not valid now, or valid for more than 5 minutes")
+)
+
+// readAssertion reads a JWT whose signature is still to be verified: only iss tells by which key.
+func readAssertion(raw string) (a assertion, err error) {
+	if a.Parts, err = compact.Split(raw, maxHeader); err != nil {
+		return a, err
+	}
+	if err := checkHeader(a.Header); err != nil {
+		return a, err
+	}
+	r := strictjson.New(a.Payload, strictjson.Limits{Depth: 16, Members: 64})
+	for name := range r.Object {
+		switch name {
+		case "iss":
+			a.issuer = r.Text()
+		case "sub":
+			a.subject = r.Text()
+		case "aud":
+			a.audience = r.Text() // an array would make the assertion valid elsewhere, too
+		case "jti":
+			a.id = r.Text()
+		case "exp":
+			a.expires = readSeconds(&r)
+		case "iat":
+			a.issued = readSeconds(&r)
+		case "nbf":
+			a.notBefore = readSeconds(&r)
+		default:
+			r.Skip()
+		}
+	}
+	return a, r.End()
+}
+
+// checkHeader accepts alg, typ and kid. The credential has the key, so kid is not read.
+func checkHeader(text string) error {
+	r := strictjson.New(text, strictjson.Limits{Depth: 16, Members: 16})
+	algorithm := ""
+	for name := range r.Object {
+		value := r.Text()
+		switch {
+		case name == "alg":
+			algorithm = value
+		case name == "typ" && (value == "JWT" || value == "client-authentication+jwt"), name == "kid":
+		default:
+			r.Fail(errHeader)
+		}
+	}
+	if err := r.End(); err != nil || !slices.Contains(algorithms, algorithm) {
+		return errors.Join(errHeader, err)
+	}
+	return nil
+}
+
+func readSeconds(r *strictjson.Reader) int64 {
+	n, err := strconv.ParseInt(r.Number(), 10, 64)
+	if err != nil || n < 1 || n > maxSecond {
+		r.Fail(errTimes)
+	}
+	return n
+}
+
+func (a *assertion) check(issuer string, now time.Time) error {
+	longest := int64(maxLife / time.Second)
+	ahead := now.Add(leeway).Unix()
+	switch {
+	case a.issuer == "" || a.issuer != a.subject || a.id == "" || len(a.id) > maxText || a.expires == 0:
+		return errClaims
+	case a.audience != issuer:
+		return errAudience
+	case now.Unix() >= a.expires, a.expires > now.Add(maxLife).Unix(), a.issued > ahead, a.notBefore > ahead,
+		a.issued != 0 && a.expires-a.issued > longest:
+		return errTimes
+	}
+	return nil
+}
+
+// use returns the assertion as a request that is accepted once. Whoever has captured it may send
+// it until exp.
+func (a *assertion) use(now time.Time) signing.Use {
+	id := sha256.Sum256([]byte("assertion " + a.id))
+	signed := time.Unix(a.issued, 0)
+	if a.issued == 0 {
+		signed = time.Unix(a.expires, 0).Add(-maxLife) // it may be that old
+	}
+	return signing.Use{
+		ClientKey: a.issuer,
+		Nonce:     base32.StdEncoding.EncodeToString(id[:10]),
+		Signature: sha256.Sum256(a.Signature),
+		Signed:    signed,
+		Seen:      now,
+		Keep:      time.Unix(a.expires, 0).Add(leeway), // the clocks of several servers differ
+	}
+}

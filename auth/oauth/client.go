@@ -1,0 +1,91 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// authenticate finds out which client asks. There is one error for all that can be wrong with its
+// credential.
+func (s *Server) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, f form) (auth.Principal, error) {
+	ways := 0
+	for _, tried := range []bool{
+		len(r.Header["Authorization"]) > 0,
+		f.has("client_secret"),
+		f.has("client_assertion", "client_assertion_type"),
+		s.Signature.Presented(r) != auth.Absent,
+	} {
+		if tried {
+			ways++
+		}
+	}
+	if ways > 1 || len(r.Header["Authorization"]) > 1 {
+		return auth.Principal{}, refuse(auth.DetailAmbiguous, codeRequest, "more than one credential", nil)
+	}
+	if f.has("client_assertion", "client_assertion_type") {
+		return s.byAssertion(ctx, r, t, f)
+	}
+	clientKey, secret, ok := basic(r)
+	switch {
+	case !ok:
+		return auth.Principal{}, invalidClient(errors.New("oauth: no client authentication that is supported"))
+	case !f.isOf(clientKey):
+		return auth.Principal{}, invalidClient(errOtherID)
+	}
+	return s.bySecret(ctx, r, t, clientKey, secret)
+}
+
+// bySecret authenticates by client_secret_basic (RFC 6749, section 2.3.1).
+func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, secret signing.Secret) (auth.Principal, error) {
+	now, signs := t.Now(), false
+	client, credential, err := s.Signature.Client(ctx, r, t, clientKey, func(k *signing.Key) *signing.Key {
+		signs = k != nil && k.PublicKeys() != nil
+		return k.Holds(secret, now)
+	})
+	if signs {
+		// Its own org may know that it has a public key.
+		if _, err := t.App(ctx, clientKey); err == nil {
+			return auth.Principal{}, mustSign("the client has a public key and must sign an assertion")
+		}
+	}
+	switch {
+	case err != nil:
+		return auth.Principal{}, err
+	case credential.MinVersion > 1:
+		// A secret that is sent protects even less than a signature of version 1.
+		return auth.Principal{}, mustSign("the client may not send its secret")
+	}
+	return client, nil
+}
+
+func mustSign(description string) error {
+	return refuse(auth.DetailForbidden, codeUnauthorized, description, nil)
+}
+
+var errOtherID = errors.New("oauth: client_id is another client, or client_assertion_type another type")
+
+// invalidClient returns an error like those of signature.Mechanism.Client.
+func invalidClient(cause error) error {
+	return &auth.Error{Detail: auth.DetailInvalidCredentials, Err: cause}
+}
+
+// basic reads client key and secret. Both are encoded like a parameter of a form before they are
+// put together.
+func basic(r *http.Request) (clientKey string, secret signing.Secret, ok bool) {
+	user, password, ok := r.BasicAuth()
+	clientKey, badUser := url.QueryUnescape(user)
+	text, badPassword := url.QueryUnescape(password)
+	return clientKey, signing.Secret(text), ok && badUser == nil && badPassword == nil
+}
+
+// triesBasic reports whether the client has tried to authenticate by the scheme Basic.
+func triesBasic(r *http.Request) bool {
+	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Basic")
+}

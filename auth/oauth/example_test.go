@@ -1,0 +1,81 @@
+package oauth_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/oauth"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// A server with the endpoints, and a partner's request for a token.
+func ExampleServer() {
+	clientKey, secret := signing.Generate()
+	key, err := signing.NewKey(clientKey, secret)
+	if err != nil {
+		log.Fatal(err)
+	}
+	directory, keys, ledger := new(auth.Memory), new(token.MemoryKeys), new(token.MemoryLedger)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
+	directory.PutAccount(auth.Account{ID: "partner", Org: "acme"})
+	if _, err := keys.Generate(context.Background(), "acme", clientKey); err != nil {
+		log.Fatal(err)
+	}
+	signatures := &signature.Mechanism{
+		Credentials: signature.Memory{clientKey: {Key: key, Account: "partner", Scope: []string{"object.read.c_note"}}},
+		Replays:     signing.NewMemory(0),
+	}
+	tokens := &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys, Ledger: ledger}}
+	guard := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{signatures, tokens},
+	}
+	server := &oauth.Server{Signature: signatures, Bearer: tokens, Minter: bearer.Minter(guard, keys, ledger)}
+	mux := guard.Mux()
+	server.Register(mux)
+
+	r := httptest.NewRequest("POST", "/acme/v2/oauth/token", strings.NewReader("grant_type=client_credentials"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.SetBasicAuth(clientKey, string(secret))
+	reply := httptest.NewRecorder()
+	mux.ServeHTTP(reply, r)
+	var got struct {
+		Type  string `json:"token_type"`
+		Scope string `json:"scope"`
+	}
+	if err := json.Unmarshal(reply.Body.Bytes(), &got); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(reply.Code, got.Type, got.Scope)
+	// Output: 200 Bearer object.read.c_note
+}
+
+// The documents of the orgs, beside the Guard's own routes.
+func ExampleMetadata() {
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	guard := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
+	}
+	site := http.NewServeMux()
+	site.Handle("/.well-known/", oauth.Metadata(guard))
+	site.Handle("/", guard.Mux())
+
+	reply := httptest.NewRecorder()
+	site.ServeHTTP(reply, httptest.NewRequest("GET", "/.well-known/oauth-protected-resource/acme/v2", nil))
+	fmt.Println(reply.Code, reply.Body)
+	// Output: 200 {"authorization_servers":["https://api.example.com/acme/v2"],"bearer_methods_supported":["header"],"resource":"https://api.example.com/acme/v2"}
+}

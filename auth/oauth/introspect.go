@@ -1,0 +1,93 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// introspection is the reply of RFC 7662, section 2.2. Only an active token has more than Active.
+type introspection struct {
+	Active    bool   `json:"active"`
+	Scope     string `json:"scope,omitempty"`
+	Client    string `json:"client_id,omitempty"`
+	Type      string `json:"token_type,omitempty"`
+	Expires   int64  `json:"exp,omitempty"`
+	IssuedAt  int64  `json:"iat,omitempty"`
+	NotBefore int64  `json:"nbf,omitempty"`
+	Subject   string `json:"sub,omitempty"`
+	Audience  string `json:"aud,omitempty"`
+	Issuer    string `json:"iss,omitempty"`
+	ID        string `json:"jti,omitempty"`
+}
+
+// introspect says whether the Guard would accept a token now. It spends no use. Whatever is wrong
+// with the token, the reply is the same.
+func (s *Server) introspect(ctx context.Context, a asked) (any, error) {
+	if !a.form.has("token") {
+		return nil, invalidRequest("token is missing")
+	}
+	t, err := s.Bearer.Inspect(ctx, a.form["token"], a.tenant, s.Minter.Ledger)
+	if refused(err) {
+		return introspection{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := t.Claims()
+	return introspection{
+		Active:    true,
+		Scope:     scopeText(texts(t.Effective)),
+		Client:    c.Issuer,
+		Type:      "Bearer",
+		Expires:   seconds(t.Expires()),
+		IssuedAt:  seconds(c.IssuedAt),
+		NotBefore: seconds(c.NotBefore),
+		Subject:   c.Subject,
+		Audience:  c.Audience,
+		Issuer:    c.Issuer,
+		ID:        c.ID,
+	}, nil
+}
+
+// refused reports whether an error of the bearer mechanism is a decision about the token. Any
+// other error says that nobody knows.
+func refused(err error) bool {
+	_, ok := errors.AsType[*auth.Error](err)
+	return ok && !errors.Is(err, auth.ErrUnavailable)
+}
+
+func seconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0 // left out
+	}
+	return t.Unix()
+}
+
+// revoke ends a token of the asking client (RFC 7009). For the tokens of others and for what is no
+// token, the reply is the same as for a token that it ended.
+func (s *Server) revoke(ctx context.Context, a asked) (any, error) {
+	done := struct{}{}
+	if !a.form.has("token") {
+		return nil, invalidRequest("token is missing")
+	}
+	record, err := s.Bearer.Record(ctx, a.form["token"], a.tenant)
+	switch {
+	case err != nil && !refused(err):
+		return nil, err
+	case err != nil, record.ClientKey != a.client.App:
+		return done, nil
+	case record.ID == "":
+		return nil, refuse(auth.DetailOption, codeTokenType, "a token without jti ends by itself", nil)
+	case s.Minter.Ledger == nil:
+		return done, nil // no token with a jti is valid
+	}
+	err = s.Minter.Ledger.Revoke(ctx, record.Holder(), record.ID)
+	if err != nil && !errors.Is(err, token.ErrNotFound) {
+		return nil, auth.Unavailable(err)
+	}
+	return done, nil
+}

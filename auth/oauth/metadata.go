@@ -1,0 +1,98 @@
+package oauth
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/whole"
+)
+
+// The names of the documents below /.well-known/.
+const (
+	serverDocument   = "oauth-authorization-server" // RFC 8414
+	resourceDocument = "oauth-protected-resource"   // RFC 9728
+)
+
+// serverMetadata returns the document of RFC 8414, section 2.
+func serverMetadata(issuer string) any {
+	m := map[string]any{
+		"issuer":                   issuer,
+		"jwks_uri":                 issuer + "/auth/certs/jwk",
+		"grant_types_supported":    []string{"client_credentials"},
+		"response_types_supported": []string{}, // required, and there are none
+	}
+	for name, path := range map[string]string{"token": tokenPath, "introspection": introspectPath, "revocation": revokePath} {
+		m[name+"_endpoint"] = issuer + path
+		m[name+"_endpoint_auth_methods_supported"] = []string{"client_secret_basic", "private_key_jwt"}
+		m[name+"_endpoint_auth_signing_alg_values_supported"] = algorithms
+	}
+	return m
+}
+
+// resourceMetadata returns the document of RFC 9728, section 2.
+func resourceMetadata(issuer string) any {
+	return map[string]any{
+		"resource":                 issuer,
+		"authorization_servers":    []string{issuer},
+		"bearer_methods_supported": []string{"header"},
+	}
+}
+
+// Metadata serves the documents about the tenants of a Guard. Put it beside the Guard's Mux, at
+// /.well-known/oauth-authorization-server/ and /.well-known/oauth-protected-resource/ of the host:
+// these paths are outside of the mount. auth.Tenant.WellKnown has the URLs. The documents have an
+// ETag and may be cached for 5 minutes. A Guard with a Resolve of its own has them only if that
+// finds tenants by /{org}/{version}, too. Metadata panics if the Guard is not valid.
+//
+// The jwks_uri is where section 4 of the interface has the keys: see bearer.Certs.
+func Metadata(g *auth.Guard) http.Handler {
+	server := document{g, serverDocument, serverMetadata}.handler()
+	resource := document{g, resourceDocument, resourceMetadata}.handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/.well-known/"+serverDocument+"/") {
+			server.ServeHTTP(w, r)
+			return
+		}
+		resource.ServeHTTP(w, r)
+	})
+}
+
+type document struct {
+	guard *auth.Guard
+	name  string
+	about func(issuer string) any
+}
+
+// handler finds the tenant as the Guard does for the path that the document is about.
+func (d document) handler() http.Handler {
+	mounted := d.guard.Mount(http.HandlerFunc(d.serve))
+	base, _ := url.Parse(d.guard.BaseURL) // Mount has checked it
+	prefix := "/.well-known/" + d.name + strings.TrimSuffix(base.EscapedPath(), "/")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest, ok := strings.CutPrefix(r.URL.EscapedPath(), prefix)
+		switch {
+		case !ok || !strings.HasPrefix(rest, "/") || strings.Contains(rest, "%"):
+			d.guard.Fail(w, r, &auth.Error{Detail: auth.DetailNotFound})
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			d.guard.Fail(w, r, &auth.Error{Detail: auth.DetailMethod})
+		default:
+			about := *r
+			about.URL = &url.URL{Path: rest}
+			mounted.ServeHTTP(w, &about)
+		}
+	})
+}
+
+func (d document) serve(w http.ResponseWriter, r *http.Request) {
+	t := auth.TenantFrom(r.Context())
+	if t.Command != "/" {
+		auth.Fail(w, r, &auth.Error{Detail: auth.DetailNotFound}) // no issuer
+		return
+	}
+	body, _ := json.Marshal(d.about(t.URL())) // texts always marshal
+	whole.Serve(w, r, "application/json", whole.Tag(body), body)
+}

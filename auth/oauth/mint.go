@@ -1,0 +1,116 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// grant is the reply of the token endpoint (RFC 6749, section 5.1).
+type grant struct {
+	Token     string `json:"access_token"`
+	Type      string `json:"token_type"`
+	ExpiresIn int64  `json:"expires_in"` // seconds
+	Scope     string `json:"scope"`
+}
+
+// mint answers a request for a token by client credentials (RFC 6749, section 4.4).
+func (s *Server) mint(ctx context.Context, a asked) (any, error) {
+	switch resource := a.form["resource"]; {
+	case !a.form.has("grant_type"):
+		return nil, invalidRequest("grant_type is missing")
+	case a.form["grant_type"] != "client_credentials":
+		return nil, refuse(auth.DetailOption, codeGrant, "only client_credentials", nil)
+	case resource != "" && resource != a.tenant.URL():
+		return nil, refuse(auth.DetailOption, codeTarget, "the resource must be the issuer", nil)
+	case a.client.Account == "":
+		return nil, refuse(auth.DetailForbidden, codeUnauthorized, "the client has no account of its own", nil)
+	}
+	if s.Admit != nil {
+		if err := s.Admit(ctx, a.client); err != nil {
+			return nil, err
+		}
+	}
+	wanted, err := a.wanted()
+	if err != nil {
+		return nil, err
+	}
+	wish := bearer.Wish{Claims: token.Claims{Subject: a.client.Account, Scope: wanted}}
+	signed, claims, err := bearer.Mint(ctx, a.client, false, a.tenant, s.Minter, wish)
+	if err != nil {
+		return nil, unminted(err)
+	}
+	return grant{
+		Token:     string(signed),
+		Type:      "Bearer",
+		ExpiresIn: int64(claims.Expires.Sub(a.tenant.Now()).Seconds()),
+		Scope:     scopeText(claims.Scope),
+	}, nil
+}
+
+// wanted returns the chains that the client asks for. By default these are all it may grant.
+func (a asked) wanted() ([]string, error) {
+	if !a.form.has("scope") {
+		return texts(a.client.Granted), nil
+	}
+	chains := strings.Split(a.form["scope"], " ")
+	// Before or after a blank too many there is an empty text. As a chain it would be everything.
+	if slices.Contains(chains, "") {
+		return nil, refuse(auth.DetailInvalidScope, codeScope, "one blank between two chains, and no other", nil)
+	}
+	return chains, nil
+}
+
+// texts returns the chains of a Set, each once. The chain that grants everything is *.
+func texts(s scope.Set) []string {
+	all, seen := []string{}, map[scope.Chain]bool{}
+	for chain := range s.Chains() {
+		if !seen[chain] {
+			seen[chain] = true
+			all = append(all, chain.String())
+		}
+	}
+	return all
+}
+
+// scopeText returns chains as OAuth writes them (RFC 6749, section 3.3), where no scope is empty.
+func scopeText(chains []string) string {
+	chains = slices.Clone(chains)
+	for i, chain := range chains {
+		if chain == "" {
+			chains[i] = "*"
+		}
+	}
+	return strings.Join(chains, " ")
+}
+
+// unminted returns the error for the client of one of bearer.Mint.
+func unminted(err error) error {
+	if errors.Is(err, auth.ErrUnavailable) {
+		return err
+	}
+	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
+		if x := beyond.Excess[0]; x.Option == "scope" {
+			return refuse(auth.DetailInvalidScope, codeScope, "beyond the client: "+x.Value, err)
+		}
+		return refuse(auth.DetailDelegation, codeUnauthorized, "the client may not mint", err)
+	}
+	e, ok := errors.AsType[*auth.Error](err)
+	switch {
+	case ok && e.Detail == auth.DetailInvalidScope:
+		return refuse(e.Detail, codeScope, "a chain is malformed, or can match nothing", err)
+	case ok && e.Detail == auth.DetailNoKeyPair:
+		return refuse(e.Detail, codeUnauthorized, "the client has no key pair", err)
+	case ok && e.Detail == auth.DetailOption:
+		return refuse(e.Detail, codeRequest, "such a token cannot be signed", err)
+	case ok && e.Detail == auth.DetailUnknownApp, auth.IsNotFound(err):
+		return invalidClient(err) // it was ended meanwhile
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// Server serves the OAuth endpoints of all tenants of a Guard. Its fields must not be changed once
+// it is in use. Its methods are safe for concurrent use.
+type Server struct {
+	// Signature and Bearer are required: mechanisms of the Guard. Credentials of Signature
+	// authenticate clients. Bearer decides which tokens are active.
+	Signature *signature.Mechanism
+	Bearer    *bearer.Mechanism
+
+	// Minter is required. It signs the tokens. Introspection and revocation use its Ledger; nil:
+	// no token with a jti is active.
+	Minter *token.Minter
+
+	// Admit runs before a token is minted for a client, whose principal it gets. It is for quotas.
+	// It refuses with an *auth.Error: one with auth.DetailThrottled is answered with 429, and any
+	// other with unauthorized_client. nil: no quota.
+	Admit func(ctx context.Context, client auth.Principal) error
+}
+
+// The paths of the endpoints below {org}/{version}, as the metadata names them.
+const (
+	tokenPath      = "/oauth/token"
+	introspectPath = "/oauth/introspect"
+	revokePath     = "/oauth/revoke"
+)
+
+// Register adds the three endpoints to a Mux. Their routes are Public for the Guard, because they
+// authenticate clients themselves: Authorization: Basic is no credential of a mechanism there. It
+// panics if a required field is missing.
+func (s *Server) Register(m *auth.Mux) {
+	if s.Signature == nil || s.Bearer == nil || s.Minter == nil {
+		panic("oauth: Server needs Signature, Bearer and Minter")
+	}
+	m.HandleFunc("POST "+tokenPath, auth.Public, s.serve(s.mint))
+	m.HandleFunc("POST "+introspectPath, auth.Public, s.serve(s.introspect))
+	m.HandleFunc("POST "+revokePath, auth.Public, s.serve(s.revoke))
+}
+
+// asked is a request of a client that has authenticated.
+type asked struct {
+	tenant *auth.Tenant
+	client auth.Principal // without an account if the credential has none of its own
+	form   form
+}
+
+// serve returns the handler of an endpoint. Each reads the form first, then authenticates the
+// client, and only then looks at what the client asks for.
+func (s *Server) serve(endpoint func(context.Context, asked) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		reply, err := s.answer(r, endpoint)
+		w.Header().Set("Pragma", "no-cache") // RFC 6749, section 5.1
+		if err != nil {
+			fail(w, r, err)
+			return
+		}
+		auth.Reply(w, r, reply)
+	}
+}
+
+func (s *Server) answer(r *http.Request, endpoint func(context.Context, asked) (any, error)) (any, error) {
+	t := auth.TenantFrom(r.Context())
+	if t == nil {
+		return nil, errors.New("oauth: the request did not come through a Guard's Mount")
+	}
+	f, err := readForm(r)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := t.Bound(r.Context()) // after the body, which arrives as slowly as the client likes
+	defer cancel()
+	client, err := s.authenticate(ctx, r, t, f)
+	if err != nil {
+		return nil, err
+	}
+	return endpoint(ctx, asked{t, client, f})
+}

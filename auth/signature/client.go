@@ -1,0 +1,80 @@
+package signature
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/signing"
+)
+
+// Client authenticates an app that proves its credential in another way than by signing the
+// request, as clients of OAuth do (package oauth). proves returns the Key that has made the
+// proof, or nil. It gets the Key of the credential, or nil for an unknown client key, and should
+// take the same time for both.
+//
+// A credential that proves passes the checks of a signed request: app and org, dates, networks,
+// its own account. The principal is that of a signed request without an account header. If the
+// credential has no account of its own, the principal has none. Client records nothing. The
+// caller records proofs that could be sent again.
+//
+// The error has auth.DetailInvalidCredentials, whatever the reason, or wraps auth.ErrUnavailable.
+func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, proves func(*signing.Key) *signing.Key) (auth.Principal, *Credential, error) {
+	a := attempt{mechanism: m, tenant: t}
+	key, err := a.known(ctx, clientKey)
+	if err != nil {
+		return auth.Principal{}, nil, auth.Unavailable(err)
+	}
+	by := proves(key)
+	if by == nil || key == nil {
+		return auth.Principal{}, nil, notProven(errors.New("signature: unknown client key or wrong proof"))
+	}
+	if err := a.admitClient(ctx, r, by); errors.Is(err, errRefused) {
+		return auth.Principal{}, nil, notProven(err)
+	} else if err != nil {
+		return auth.Principal{}, nil, auth.Unavailable(err)
+	}
+	return a.principal(by), a.credential, nil
+}
+
+// Claim records that the proof of a Client is accepted, so that no endpoint and no process that
+// shares the Replays accepts it again. The error has auth.DetailReplayed, DetailStaleSignature (the
+// Replays began later than the proof was made) or DetailStoreFull, or wraps auth.ErrUnavailable.
+func (m *Mechanism) Claim(ctx context.Context, proof signing.Use) error {
+	if err := m.Replays.Claim(ctx, proof); err != nil {
+		return fault(err)
+	}
+	return nil
+}
+
+func notProven(cause error) error {
+	return &auth.Error{Detail: auth.DetailInvalidCredentials, Err: cause}
+}
+
+// known returns the Key of a client key, or nil if there is none. It looks up only what can be a
+// client key, because not every store accepts any text.
+func (a *attempt) known(ctx context.Context, clientKey string) (*signing.Key, error) {
+	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
+	if clientKey == "" || len(clientKey) > 128 || strings.ContainsFunc(clientKey, invisible) {
+		return nil, nil
+	}
+	key, err := a.Key(ctx, clientKey)
+	if errors.Is(err, signing.ErrUnknownKey) {
+		return nil, nil
+	}
+	return key, err
+}
+
+// admitClient is admit for a request that names no account.
+func (a *attempt) admitClient(ctx context.Context, r *http.Request, key *signing.Key) (err error) {
+	if err := a.admitCredential(ctx, r, key); err != nil {
+		return err
+	}
+	if a.account == nil {
+		return nil // the principal may do nothing
+	}
+	a.scope, err = a.limit(ctx, key.ClientKey())
+	return err
+}

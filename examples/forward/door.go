@@ -1,0 +1,116 @@
+// Package forward lets a Guard decide for services behind another front door: nginx with
+// auth_request, Caddy or Traefik with forward_auth, HAProxy with a subrequest in Lua. The
+// front door asks a Door about each request, without the body. If the answer is 200, it
+// passes the request on, with the identity that the answer has in its headers.
+//
+// A signature of version 2 covers the body, which a Door never sees. So it accepts version
+// 2 for GET and HEAD only, and without a Content-Digest. See guides/forward.md.
+package forward
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// Headers are those in which a front door says what it was asked.
+type Headers struct{ Method, URI string }
+
+// A client could send the headers of the other kind, so a Door refuses them.
+var (
+	Nginx       = Headers{"X-Original-Method", "X-Original-Uri"}   // and HAProxy
+	ForwardAuth = Headers{"X-Forwarded-Method", "X-Forwarded-Uri"} // Caddy, Traefik
+)
+
+// The headers of the identity. Each value is escaped like a segment of a path, those of
+// roles with commas between them.
+const (
+	Org     = "X-Auth-Org"
+	App     = "X-Auth-App"
+	Account = "X-Auth-Account"
+	Roles   = "X-Auth-Roles"
+)
+
+// Door answers the subrequests of a front door. Only the front door may reach it.
+type Door struct {
+	Guard *auth.Guard
+	Need  auth.Need // of all requests behind the front door
+	From  Headers   // Nginx or ForwardAuth
+}
+
+// Handler returns the handler for the path that the front door asks. It panics if the
+// Guard or the Need is not valid.
+func (d Door) Handler() http.Handler {
+	checked := d.Guard.Mount(d.Guard.Require(d.Need)(http.HandlerFunc(admitted)))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		original, err := d.original(r)
+		if err != nil {
+			d.Guard.Fail(w, r, &auth.Error{Detail: auth.DetailAmbiguous, Err: err})
+			return
+		}
+		checked.ServeHTTP(w, original)
+	})
+}
+
+// admitted tells the front door who is asking. A header without a value replaces one that
+// the client has sent.
+func admitted(w http.ResponseWriter, r *http.Request) {
+	p := auth.From(r.Context())
+	var roles []string
+	for _, role := range p.Roles {
+		roles = append(roles, url.PathEscape(role))
+	}
+	h := w.Header()
+	h.Set(Org, url.PathEscape(p.Org))
+	h.Set(App, url.PathEscape(p.App))
+	h.Set(Account, url.PathEscape(p.Account))
+	h.Set(Roles, strings.Join(roles, ","))
+	auth.Reply(w, r, envelope.Result[bool]{Data: true})
+}
+
+// original returns the request that the front door was asked, without its body.
+func (d Door) original(r *http.Request) (*http.Request, error) {
+	if err := d.check(r.Header); err != nil {
+		return nil, err
+	}
+	method, uri := r.Header.Get(d.From.Method), r.Header.Get(d.From.URI)
+	target, err := url.ParseRequestURI(uri)
+	if err != nil || !strings.HasPrefix(uri, "/") {
+		return nil, errors.New("forward: the URI is not a path")
+	}
+	if r.Header["Signature-Input"] != nil && (method != http.MethodGet && method != http.MethodHead || r.Header["Content-Digest"] != nil) {
+		return nil, errors.New("forward: a signature covers a body that is not here")
+	}
+	o := r.Clone(r.Context())
+	o.Method, o.URL, o.RequestURI = method, target, uri
+	o.Body, o.ContentLength, o.TransferEncoding = http.NoBody, 0, nil
+	return o, nil
+}
+
+// check refuses headers that another reader behind the front door could take for those of
+// the front door or of a Door. CGI and WSGI read X_Auth_Account as X-Auth-Account.
+func (d Door) check(h http.Header) error {
+	own := []string{d.From.Method, d.From.URI}
+	foreign := []string{Org, App, Account, Roles, Nginx.Method, Nginx.URI, ForwardAuth.Method, ForwardAuth.URI}
+	for name, values := range h {
+		plain := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+		if name == plain && slices.Contains(own, name) {
+			if len(values) != 1 {
+				return errors.New("forward: a header of the front door is there twice")
+			}
+			continue
+		}
+		if slices.Contains(foreign, plain) {
+			return errors.New("forward: the client has sent a header of the front door")
+		}
+	}
+	if d.From.Method == "" || h[d.From.Method] == nil || h[d.From.URI] == nil {
+		return errors.New("forward: the front door does not say what it was asked")
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package forward_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/examples/forward"
+)
+
+// fronts are the front doors, each with its configuration. Their programs are those of the system.
+var fronts = []struct {
+	name, program, config string
+	from                  forward.Headers
+	args                  func(config string) []string
+	broken                int // the status for what the Door refuses with neither 401 nor 403
+}{
+	{"nginx", "nginx", "nginx.conf", forward.Nginx, func(config string) []string {
+		return []string{"-p", filepath.Dir(config), "-e", "stderr", "-c", config}
+	}, 500},
+	{"Caddy", "caddy", "Caddyfile", forward.ForwardAuth, func(config string) []string {
+		return []string{"run", "--adapter", "caddyfile", "--config", config}
+	}, 400},
+}
+
+// TestFrontDoors sends requests through real front doors.
+func TestFrontDoors(t *testing.T) {
+	for _, front := range fronts {
+		t.Run(front.name, func(t *testing.T) {
+			program, err := exec.LookPath(front.program)
+			if err != nil {
+				t.Skip(err) // CI installs it
+			}
+			w := newWorld(t)
+			door := httptest.NewServer(w.door(front.from))
+			defer door.Close()
+			service := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				identity := []string{r.Method, r.RequestURI, strings.Join(r.Header[forward.Account], "+"), r.Header.Get(forward.Roles), r.Header.Get("Authorization"), string(body)}
+				io.WriteString(rw, strings.Join(identity, "|"))
+			}))
+			defer service.Close()
+			at := launch(t, program, front.config, front.args, door, service)
+
+			bearer := http.Header{"Authorization": {"Bearer " + w.token}}
+			with := func(name, value string) http.Header {
+				h := bearer.Clone()
+				h[name] = []string{value}
+				return h
+			}
+			const path = "/acme/v2/notes?x=%20"
+			const seen = "|/acme/v2/notes?x=%20|ann|member,night%2C%20shift||"
+			signed := w.headers(t, 1, "GET", path, "")
+			for _, c := range []struct {
+				name, method, body string
+				header             http.Header
+				status             int
+				text               string
+			}{
+				{"a token", "GET", "", bearer, 200, "GET" + seen},
+				{"a token, and a body for the service", "POST", "hello", bearer, 200, "POST" + seen + "hello"},
+				{"a signature", "GET", "", signed, 200, "GET" + seen},
+				{"the same again", "GET", "", signed, 401, ""},
+				{"a signature of version 2", "GET", "", w.headers(t, 2, "GET", path, ""), 200, "GET" + seen},
+				{"a signature of version 2 that covers a body", "POST", "hello", w.headers(t, 2, "POST", path, "hello"), front.broken, ""},
+				{"a signature for another method", "POST", "", w.headers(t, 1, "GET", path, ""), 401, ""},
+				{"nothing", "GET", "", nil, 401, ""},
+				{"an identity of the client's own", "GET", "", with("X-Auth-Account", "root"), front.broken, ""},
+				{"another URI", "GET", "", with("X-Forwarded-Uri", "/acme/v2/other"), 0, ""},
+				{"another original URI", "GET", "", with("X-Original-Uri", "/acme/v2/other"), 0, ""},
+				{"an identity with underscores", "GET", "", with("X_Auth_Account", "root"), 0, ""},
+			} {
+				t.Run(c.name, func(t *testing.T) {
+					r, err := http.NewRequestWithContext(t.Context(), c.method, at+path, strings.NewReader(c.body))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if c.header != nil {
+						r.Header = c.header
+					}
+					reply, err := http.DefaultClient.Do(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer reply.Body.Close()
+					text, _ := io.ReadAll(reply.Body)
+					switch {
+					case c.status == 0 && reply.StatusCode == 200 && string(text) != "GET"+seen:
+						t.Errorf("the service takes it for %s", text)
+					case c.status != 0 && reply.StatusCode != c.status, c.status == 200 && string(text) != c.text:
+						t.Errorf("got %d %s, want %d %s", reply.StatusCode, text, c.status, c.text)
+					}
+					if reply.StatusCode == 401 && reply.Header.Get("WWW-Authenticate") == "" { // nginx passes on one of several
+						t.Error("no challenge")
+					}
+				})
+			}
+			door.Close()
+			t.Run("without a Door nobody is admitted", func(t *testing.T) {
+				r, err := http.NewRequestWithContext(t.Context(), "GET", at+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header = bearer
+				reply, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				reply.Body.Close()
+				if reply.StatusCode < 500 {
+					t.Errorf("got %d", reply.StatusCode)
+				}
+			})
+		})
+	}
+}
+
+// launch starts a front door with its configuration, on free ports, and returns its URL.
+func launch(t *testing.T, program, config string, args func(string) []string, door, service *httptest.Server) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := listener.Addr().String()
+	listener.Close()
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer("127.0.0.1:8080", at, "127.0.0.1:8081", door.Listener.Addr().String(),
+		"127.0.0.1:8082", service.Listener.Addr().String()).Replace(string(text))
+	file := filepath.Join(t.TempDir(), config)
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	front := exec.Command(program, args(file)...)
+	front.Stdout, front.Stderr, front.Dir = &log, &log, filepath.Dir(file)
+	front.Env = append(os.Environ(), "HOME="+filepath.Dir(file))
+	front.WaitDelay = 5 * time.Second
+	if err := front.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		front.Process.Signal(os.Interrupt) // so that nginx ends its workers, too
+		front.Wait()                       // returns only that it was interrupted
+		if t.Failed() {
+			t.Logf("%s", log.Bytes())
+		}
+	})
+	for range 200 {
+		if conn, err := net.Dial("tcp", at); err == nil {
+			conn.Close()
+			return "http://" + at
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s does not listen", program)
+	return ""
+}
