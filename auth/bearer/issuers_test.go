@@ -470,7 +470,7 @@ func TestO22AnOldServiceUntilADate(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, w.me(t, old), 200, "")
-	clock.advance(time.Hour)
+	clock.advance(time.Hour + time.Minute)
 	want(t, w.me(t, old), 401, auth.DetailTokenExpired)
 	if len(web.requests()) != 0 {
 		t.Error("the web was asked")
