@@ -86,10 +86,18 @@ func TestGet(t *testing.T) {
 			t.Errorf("get %s: %v\n%s", test.path, err, out)
 		}
 	}
-	out, _, err := client(t, "", env, "get", "-account", "ann", "/echo")
-	if err != nil || !strings.Contains(out, `"account": "ann"`) {
-		t.Errorf("as ann: %v\n%s", err, out)
+	for _, args := range []string{"-account ann /echo", "--account ann /echo", "-account=ann /echo", "/echo -account ann", "-account ann -- /echo"} {
+		out, _, err := client(t, "", env, append([]string{"get"}, strings.Fields(args)...)...)
+		if err != nil || !strings.Contains(out, `"account": "ann"`) {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
 	}
+	t.Run("a value that is spelled like a flag", func(t *testing.T) {
+		out, _, err := client(t, "", env, "get", "-account", "-json", "/echo")
+		if err != nil || !strings.Contains(out, `"account": "-json"`) {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 }
 
 func TestPost(t *testing.T) {
@@ -203,6 +211,9 @@ func TestRefusals(t *testing.T) {
 		if errors.As(err, new(usageError)) {
 			t.Error("taken for wrong usage")
 		}
+		if strings.Count(err.Error(), "401") != 1 {
+			t.Errorf("it says its status more than once: %v", err)
+		}
 	})
 	for _, test := range []struct {
 		name string
@@ -210,9 +221,12 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{"an unknown command", []string{"fetch"}, `no command "fetch"`},
-		{"no path", []string{"get"}, "get takes 1 arguments"},
-		{"a flag behind the path", []string{"get", "/echo", "-account", "ann"}, "flags first"},
-		{"no body", []string{"post", "/echo"}, "post takes 2 arguments"},
+		{"no path", []string{"get"}, "client get [flags] PATH"},
+		{"a misspelled command", []string{"gte"}, `no command "gte"; did you mean "get"?`},
+		{"a command with a letter less", []string{"lst"}, `did you mean "list"?`},
+		{"a misspelled command of scope", []string{"scope", "chek"}, `did you mean "check"?`},
+		{"no command of scope at all like it", []string{"scope", "audit"}, "client scope -help lists them"},
+		{"no body", []string{"post", "/echo"}, "client post [flags] PATH JSON"},
 		{"an unknown flag", []string{"sign", "-nope", "GET", "/echo"}, "-nope"},
 		{"no server", []string{"get", "/echo"}, "URL"},
 	} {

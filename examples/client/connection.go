@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -10,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -22,12 +27,17 @@ type connection struct {
 	header   string
 	version  string // of signatures
 	demoJSON string
+	profile  string
+
+	json    bool // print plain JSON, also on a terminal
+	verbose bool
+	trace   trace
 }
 
 // flags returns the flag set of a command that talks to a server. It has the flags
 // that all these commands share.
 func (c cli) flags(name string, to *connection) *flag.FlagSet {
-	flags := c.flagSet(name)
+	flags := flagSet(name)
 	flags.StringVar(&to.url, "url", "", "`URL` of the service with org and version")
 	flags.StringVar(&to.key, "key", "", "client `key`")
 	flags.StringVar((*string)(&to.secret), "secret", "", "client `secret`")
@@ -35,38 +45,117 @@ func (c cli) flags(name string, to *connection) *flag.FlagSet {
 	flags.StringVar(&to.header, "header-prefix", "", "`prefix` of the header names (default Service-)")
 	flags.StringVar(&to.version, "signature", "", "`version` of the signatures: 1, or 2, which covers query, body and account (default 1)")
 	flags.StringVar(&to.demoJSON, "demo-json", "", "`file` that the reference server wrote")
+	flags.StringVar(&to.profile, "profile", "", "`name` of a server and a credential that client login has kept (default default)")
+	flags.BoolVar(&to.json, "json", false, "print plain JSON, and a fault as JSON, also on a terminal")
+	flags.BoolVar(&to.verbose, "v", false, "print each request and reply with their headers on standard error; secrets and signatures are REDACTED")
 	return flags
 }
 
-// parse reads a command line that has the given number of arguments after its
-// flags. It then completes the connection.
-func (c cli) parse(flags *flag.FlagSet, args []string, arguments int, to *connection) error {
-	if err := c.parseFlags(flags, args); err != nil {
-		return err
+// sending returns a command that sends or signs requests, for which it needs a complete
+// connection. Define adds flags of its own; it may be nil.
+func (c cli) sending(name string, arguments int, define func(*flag.FlagSet), run func(context.Context, *connection, []string) error) *cobra.Command {
+	var to connection
+	flags := c.flags(name, &to)
+	if define != nil {
+		define(flags)
 	}
-	if err := checkArguments(flags, arguments); err != nil {
-		return err
+	return c.connecting(flags, arguments, &to, func(ctx context.Context, args []string) error {
+		if err := to.complete(c); err != nil {
+			return err
+		}
+		return run(ctx, &to, args)
+	})
+}
+
+// connecting returns a command that may talk to a server.
+func (c cli) connecting(flags *flag.FlagSet, arguments int, to *connection, run func(context.Context, []string) error) *cobra.Command {
+	cmd := c.command(flags, arguments, func(ctx context.Context, args []string) error {
+		to.trace = trace{to: c.errs, shows: to.verbose, secretHeader: func() string { return signing.HeadersFor(to.header).Signature }}
+		return to.refusal(run(ctx, args))
+	})
+	complete(cmd, "profile", c.profileNames()...)
+	complete(cmd, "signature", "1", "2")
+	for _, name := range []string{"url", "key", "secret", "account", "header-prefix"} {
+		complete(cmd, name) // no files
 	}
-	return to.complete(c.getenv)
+	return cmd
+}
+
+// complete makes a shell offer words as the value of a flag.
+func complete(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+// refusal adds the id of the request to a fault, for whoever reads the server's log.
+func (to *connection) refusal(err error) error {
+	fault, ok := errors.AsType[*envelope.Fault](err)
+	switch {
+	case ok && to.json:
+		return &refusedJSON{fault}
+	case ok && to.trace.requestID != "":
+		return fmt.Errorf("%w (request %s)", err, printable(to.trace.requestID))
+	}
+	return err
 }
 
 // complete adds what the flags left out. It returns an error if the URL, the client
 // key or the secret is still missing.
-func (to *connection) complete(getenv func(string) string) error {
-	if err := to.fill(getenv); err != nil {
+func (to *connection) complete(c cli) error {
+	if err := to.fill(c); err != nil {
 		return err
 	}
 	if to.url == "" || to.key == "" || to.secret == "" {
-		return usageError("the server's URL, a client key and its secret are needed; client -help says where from")
+		return usageError("the server's URL, a client key and its secret are needed; client help connection says where from")
 	}
+	return to.checkVersion()
+}
+
+func (to *connection) checkVersion() error {
 	if to.version != "1" && to.version != "2" {
 		return usageError(fmt.Sprintf("there is no version %q of signatures: it is 1 or 2", to.version))
 	}
 	return nil
 }
 
-// fill adds what the flags left out, from the environment and the demo file.
-func (to *connection) fill(getenv func(string) string) error {
+// fill adds what the flags left out, from the environment, the demo file and a profile.
+// A profile is used as a whole or not at all: a credential is never sent to the URL of
+// another source.
+func (to *connection) fill(c cli) error {
+	if to.profile != "" {
+		if to.url != "" || to.key != "" || to.secret != "" || to.demoJSON != "" {
+			return usageError("-profile has the URL, the key and the secret: give it without -url, -key, -secret and -demo-json")
+		}
+		return to.fillFrom(c, to.profile)
+	}
+	if err := to.fillWithoutProfile(c.getenv); err != nil {
+		return err
+	}
+	if to.url == "" && to.key == "" && to.secret == "" && c.hasProfile(defaultProfile) {
+		return to.fillFrom(c, defaultProfile)
+	}
+	return nil
+}
+
+// fillFrom takes the server and the credential of a profile. The other settings come
+// from the flags and the environment first.
+func (to *connection) fillFrom(c cli, name string) error {
+	p, err := c.readProfile(name)
+	if err != nil {
+		return err
+	}
+	to.url, to.key, to.secret = p.URL, p.Key, signing.Secret(p.Secret)
+	to.account = cmp.Or(to.account, c.getenv("TENANTKIT_ACCOUNT"), p.Account)
+	to.header = cmp.Or(to.header, c.getenv("TENANTKIT_HEADER_PREFIX"), p.Header)
+	to.version = cmp.Or(to.version, c.getenv("TENANTKIT_SIGNATURE"), p.Version)
+	return nil
+}
+
+// fillWithoutProfile adds what the flags left out, from the environment and the demo
+// file.
+func (to *connection) fillWithoutProfile(getenv func(string) string) error {
 	to.url = cmp.Or(to.url, getenv("TENANTKIT_URL"))
 	to.key = cmp.Or(to.key, getenv("TENANTKIT_KEY"))
 	to.secret = cmp.Or(to.secret, signing.Secret(getenv("TENANTKIT_SECRET")))
@@ -103,9 +192,19 @@ func (to *connection) completeFrom(file string) error {
 	return nil
 }
 
+// patience is how long a request may take.
+const patience = 30 * time.Second
+
 // client returns an http.Client that signs its requests.
 func (to *connection) client() *http.Client {
-	return &http.Client{Timeout: 30 * time.Second, Transport: to.transport()}
+	transport := to.transport()
+	transport.Base = &to.trace
+	return &http.Client{Timeout: patience, Transport: transport}
+}
+
+// unsigned returns an http.Client for public routes.
+func (to *connection) unsigned() *http.Client {
+	return &http.Client{Timeout: patience, Transport: &to.trace}
 }
 
 func (to *connection) transport() *signing.Transport {

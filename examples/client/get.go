@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"net/http"
+
+	"github.com/spf13/cobra"
 )
 
 // get fetches a path.
-func (c cli) get(ctx context.Context, args []string) error {
-	var to connection
-	flags := c.flags("get", &to)
-	if err := c.parse(flags, args, 1, &to); err != nil {
-		return err
-	}
-	return c.send(ctx, &to, http.MethodGet, flags.Arg(0), "")
+func (c cli) get() *cobra.Command {
+	return c.sending("get", 1, nil, func(ctx context.Context, to *connection, args []string) error {
+		return c.send(ctx, to, http.MethodGet, args[0], "")
+	})
 }

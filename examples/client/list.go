@@ -10,27 +10,29 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
 // list prints the items of a list, page after page.
-func (c cli) list(ctx context.Context, args []string) error {
-	var to connection
+func (c cli) list() *cobra.Command {
 	var o listOptions
-	flags := c.flags("list", &to)
-	o.define(flags)
-	if err := c.parse(flags, args, 1, &to); err != nil {
-		return err
-	}
+	return c.sending("list", 1, o.define, func(ctx context.Context, to *connection, args []string) error {
+		return c.walk(ctx, to, &o, args[0])
+	})
+}
+
+func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path string) error {
 	query, err := o.query()
 	if err != nil {
 		return usageError(err.Error())
 	}
 	list := walk.List[item]{
 		Client:   to.client(),
-		URL:      to.at(flags.Arg(0)),
+		URL:      to.at(path),
 		Query:    query,
 		PageSize: int(o.limit),
 		Max:      o.most(),
@@ -41,7 +43,7 @@ func (c cli) list(ctx context.Context, args []string) error {
 	if o.rest != "" {
 		items = list.AllOf(ctx, o.rest)
 	}
-	n, err := c.print(items)
+	n, err := c.print(items, c.screen && !to.json)
 	if err == nil && o.unbounded() && n == list.Max {
 		fmt.Fprintf(c.errs, "client: these are the first %d items; -all prints all of them\n", n)
 	}

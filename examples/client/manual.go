@@ -1,12 +1,69 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
+
+const help = `client sends signed requests to a multi-tenant platform, and checks scope chains.
+
+    client COMMAND [flags] [arguments]
+    client COMMAND -help             what it does, examples, and its flags
+    client help connection           where the server and the credential come from
+    client help scopes               how chains and needs are written
+    client completion SHELL -help    how to make bash, zsh or fish complete words
+
+Try it, in two terminals:
+
+    go run ./examples/platform -demo-json /tmp/demo.json
+    go run ./examples/client get -demo-json /tmp/demo.json '/c_messages?limit=3&paths[]=c_text'
+
+    export TENANTKIT_DEMO_JSON=/tmp/demo.json
+    client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":40}}' /c_messages
+    client mint -scope object.read.c_message -life 5m ACCOUNT_ID | client verify
+    client scope explain -grant 'object.read.c_message.*.c_text' object.read.c_message
+
+A reply goes to standard output. On a terminal it has colours, and a list is a
+table; NO_COLOR=1 and -json turn that off, and a pipe gets plain JSON anyway. A
+refusal goes to standard error, and the exit status is 1, as it is for a need
+that is denied. Wrong usage is 2, and so is a chain that does not parse.
+
+Commands:
+
+`
+
+const aboutConnections = `To send or sign, a command must know the server and a credential. Each is taken
+from the first of these that has it:
+
+    flags              -url -key -secret -account -header-prefix -signature
+    the environment    TENANTKIT_URL, TENANTKIT_KEY, TENANTKIT_SECRET,
+                       TENANTKIT_ACCOUNT, TENANTKIT_HEADER_PREFIX,
+                       TENANTKIT_SIGNATURE
+    a demo file        -demo-json FILE or TENANTKIT_DEMO_JSON: what the
+                       reference server writes with its flag of that name
+
+If none of them has a URL, a key or a secret, all three are those of the profile
+"default", which client login has kept. With -profile NAME they are those of
+that profile, whatever the environment says. A profile is a file of the user's
+configuration, and is refused if other users can read or write it.
+
+The URL has the org and the version: https://api.example.com/acme/v2. Other
+users of the machine can read the flags of a process, so -secret is for demos.
+`
+
+const aboutScopes = `Scopes need no server. A need is a chain; without an identifier it means every
+instance.
+
+In a flag, * is everything, and an empty chain is an error. A batch follows the
+rules of tokens: "" is everything, too, and an empty or missing list grants
+nothing. Each line gets one line, in order: {"allowed":true},
+{"allowed":false}, or {"error":"…"} for what cannot be decided: a chain or a
+need that does not parse or has an unknown root, null, and a line that is not
+such an object.
+`
 
 // page is the help of a command, without the list of its flags.
 type page struct {
@@ -28,8 +85,9 @@ var manual = map[string]page{
 		arguments: "[flags] PATH",
 		more: `Pages follow each other by _id, or by the keys of -sort and then _id. So no
 item is printed twice or missed while others are added and deleted. A busy
-server is asked again. On a terminal, standard error shows how many items there
-were so far. A walk that fails for good prints the position for -resume.
+server is asked again. A terminal shows a table; -json gives it the lines that a
+pipe gets. Standard error shows how many items there were so far, if it is a
+terminal. A walk that fails for good prints the position for -resume.
 `,
 		examples: `client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":40}}' /c_messages
 client list -max 10 -sort '{"c_likes":-1}' -paths c_text /c_messages
@@ -75,6 +133,25 @@ it. Only the server knows whether a token with a jti was revoked or used up.
 `,
 		examples: `client mint -scope '*' ID | client verify`,
 	},
+	"login": {
+		purpose:   "Keeps a server and a credential as a profile, so that other commands need no flags.",
+		arguments: "[flags]",
+		more: `A secret that no flag, variable or file has is asked for, without showing it; if
+standard input is no terminal, it is read from there. The server is asked who
+the credential is, and only if it answers, the profile is kept: in a file of the
+user's configuration, which only the user can read. A file that others can read
+is not used. The profile named default is used when no flag, variable or file
+names a server.
+`,
+		examples: `client login -url https://api.example.com/acme/v2 -key KEY
+client login -profile demo -demo-json /tmp/demo.json
+client get -profile demo /accounts/me`,
+	},
+	"logout": {
+		purpose:   "Deletes a profile. Its credential stays valid: rotate its secret on the server.",
+		arguments: "[-profile NAME]",
+		examples:  `client logout -profile demo`,
+	},
 	"scope check": {
 		purpose:   "Says whether chains allow a need, without a server.",
 		arguments: "[-grant CHAIN]... NEED | -batch",
@@ -87,37 +164,41 @@ echo '{"grants":["object.read"],"need":"object.read.c_message"}' | client scope 
 	"scope explain": {
 		purpose:   "Says which chain decides about a need, and why, without a server.",
 		arguments: "[-grant CHAIN]... NEED",
-		more: `A denial shows the nearest chain, and the segment at which it fails.
+		more: `A denial shows the nearest chain, and the segment at which it fails. Segments and
+grants are counted from 1, as in the faults of a server.
 `,
 		examples: `client scope explain -grant 'object.read.c_message.*.c_text' object.read.c_message`,
 	},
 }
 
-// flagSet returns an empty flag set for a command. It prints nothing by itself:
-// parseFlags prints the help to standard output.
-func (c cli) flagSet(name string) *flag.FlagSet {
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	return flags
-}
-
-// parseFlags reads the flags of a command. If help is asked for, it prints the help
-// and returns flag.ErrHelp.
-func (c cli) parseFlags(flags *flag.FlagSet, args []string) error {
-	err := flags.Parse(args)
+// help prints the help of a command without a page.
+func (c cli) help(cmd *cobra.Command, _ []string) {
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		c.printPage(flags)
-		return err
-	case err != nil:
-		return usageError(fmt.Sprintf("%v; client %s -help lists the flags", err, flags.Name()))
+	case !cmd.HasParent():
+		fmt.Fprint(c.out, help)
+	case cmd.Long == "":
+		fmt.Fprintf(c.out, "%s\n\n", cmd.Short)
+	default:
+		fmt.Fprintln(c.out, strings.TrimSpace(cmd.Long))
 	}
-	return nil
+	c.printCommands(cmd)
 }
 
+// printCommands lists the commands of a command.
+func (c cli) printCommands(of *cobra.Command) {
+	for _, cmd := range of.Commands() {
+		if cmd.Runnable() && !cmd.Hidden {
+			fmt.Fprintf(c.out, "    %-12s %s\n", cmd.Name(), cmd.Short)
+		}
+	}
+}
+
+// printPage prints the help of a command with a page. Its flags have one dash, as in all
+// documents; two are accepted.
 func (c cli) printPage(flags *flag.FlagSet) {
-	p := manual[flags.Name()]
-	fmt.Fprintf(c.out, "%s\n\n    client %s %s\n\n", p.purpose, flags.Name(), p.arguments)
+	name := flags.Name()
+	p := manual[name]
+	fmt.Fprintf(c.out, "%s\n\n    client %s\n\n", p.purpose, strings.TrimSpace(name+" "+p.arguments))
 	if p.more != "" {
 		fmt.Fprintln(c.out, p.more)
 	}
@@ -129,16 +210,6 @@ func (c cli) printPage(flags *flag.FlagSet) {
 	flags.SetOutput(c.out)
 	flags.PrintDefaults()
 	if flags.Lookup("url") != nil {
-		fmt.Fprint(c.out, "\nWhere the server and the credential come from without flags: client -help\n")
+		fmt.Fprint(c.out, "\nWhere the server and the credential come from without flags: client help connection\n")
 	}
-}
-
-// checkArguments refuses a command line with another number of arguments after its
-// flags.
-func checkArguments(flags *flag.FlagSet, arguments int) error {
-	if flags.NArg() != arguments {
-		return usageError(fmt.Sprintf("%[1]s takes %[2]d arguments, flags first: client %[1]s %[3]s",
-			flags.Name(), arguments, manual[flags.Name()].arguments))
-	}
-	return nil
 }

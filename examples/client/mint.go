@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/tenantkit/tenantkit/envelope"
 )
@@ -23,36 +26,45 @@ type wish struct {
 }
 
 // mint prints a new token.
-func (c cli) mint(ctx context.Context, args []string) error {
-	var to connection
+func (c cli) mint() *cobra.Command {
 	w := wish{Scope: []string{}} // sent as [], never as null
-	flags := c.flags("mint", &to)
-	app := flags.String("app", "", "client `key` of the app that issues the token (default: the credential's own)")
-	life := flags.Duration("life", 0, "how long the token lasts, in whole seconds (default: the server's)")
-	flags.Var((*words)(&w.Scope), "scope", "`chain` of what the token may do; repeat it for more, * is everything")
-	flags.Var((*words)(&w.Roles), "role", "`name` of a role to add; repeat it for more")
-	flags.Int64Var(&w.MaxUses, "uses", 0, "`number` of times the token can be used")
-	flags.BoolVar(&w.Permanent, "permanent", false, "mint a token that lasts until it is revoked")
-	if err := c.parse(flags, args, 1, &to); err != nil {
+	var app string
+	var life time.Duration
+	define := func(flags *flag.FlagSet) {
+		flags.StringVar(&app, "app", "", "client `key` of the app that issues the token (default: the credential's own)")
+		flags.DurationVar(&life, "life", 0, "how long the token lasts, in whole seconds (default: the server's)")
+		flags.Var((*words)(&w.Scope), "scope", "`chain` of what the token may do; repeat it for more, * is everything")
+		flags.Var((*words)(&w.Roles), "role", "`name` of a role to add; repeat it for more")
+		flags.Int64Var(&w.MaxUses, "uses", 0, "`number` of times the token can be used")
+		flags.BoolVar(&w.Permanent, "permanent", false, "mint a token that lasts until it is revoked")
+	}
+	return c.sending("mint", 1, define, func(ctx context.Context, to *connection, args []string) error {
+		if life < 0 || life%time.Second != 0 {
+			return usageError("-life is a number of whole seconds, such as 90s or 1h")
+		}
+		w.Subject, w.ExpiresIn = args[0], int64(life/time.Second)
+		body, err := json.Marshal(w)
+		if err != nil {
+			return err
+		}
+		path := "/apps/" + url.PathEscape(cmp.Or(app, to.key)) + "/tokens"
+		var minted envelope.Result[json.RawMessage]
+		if err := to.fetch(ctx, http.MethodPost, to.at(path), string(body), &minted); err != nil {
+			return err
+		}
+		if to.json {
+			return c.printJSON(minted.Data, true)
+		}
+		var data struct{ Token string }
+		if err := json.Unmarshal(minted.Data, &data); err != nil {
+			return err
+		}
+		if c.screen {
+			data.Token = printable(data.Token)
+		}
+		_, err = fmt.Fprintln(c.out, data.Token)
 		return err
-	}
-	if *life < 0 || *life%time.Second != 0 {
-		return usageError("-life is a number of whole seconds, such as 90s or 1h")
-	}
-	w.Subject, w.ExpiresIn = flags.Arg(0), int64(*life/time.Second)
-	body, err := json.Marshal(w)
-	if err != nil {
-		return err
-	}
-	path := "/apps/" + url.PathEscape(cmp.Or(*app, to.key)) + "/tokens"
-	var minted envelope.Result[struct {
-		Token string `json:"token"`
-	}]
-	if err := fetch(ctx, to.client(), http.MethodPost, to.at(path), string(body), &minted); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(c.out, minted.Data.Token)
-	return err
+	})
 }
 
 // words is a flag that may be repeated.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"time"
 
 	"github.com/tenantkit/tenantkit/paging/walk"
@@ -15,21 +14,23 @@ import (
 // progressEvery is how often a terminal shows the number of items.
 const progressEvery = 100 * time.Millisecond
 
-// print writes one item per line, and returns how many it has written. On a
-// terminal it also shows that number on standard error.
-func (c cli) print(items iter.Seq2[item, error]) (n int, err error) {
-	shown := time.Now()
-	defer func() { c.progress(n, "\n") }()
+// print writes one item per line, or a table, and returns how many it has written. If
+// standard error is a terminal, it also shows that number there.
+func (c cli) print(items iter.Seq2[item, error], asTable bool) (n int, err error) {
+	shown, rows := time.Now(), table{c: c}
+	write := c.printLine
+	if asTable {
+		write = rows.add
+	}
+	defer func() {
+		err = errors.Join(err, rows.flush()) // what came before an error, too
+		c.progress(n, "\n")
+	}()
 	for i, err := range items {
 		if err != nil {
 			return n, resumable(err)
 		}
-		var line bytes.Buffer
-		if err := json.Compact(&line, i.text); err != nil {
-			return n, err
-		}
-		line.WriteByte('\n')
-		if _, err := c.out.Write(line.Bytes()); err != nil {
+		if err := write(i.text); err != nil {
 			return n, err
 		}
 		n++
@@ -40,6 +41,16 @@ func (c cli) print(items iter.Seq2[item, error]) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+func (c cli) printLine(text []byte) error {
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return err
+	}
+	line.WriteByte('\n')
+	_, err := c.out.Write(line.Bytes())
+	return err
 }
 
 func (c cli) progress(n int, end string) {
@@ -55,10 +66,4 @@ func resumable(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w\nto go on, add: -resume %s", err, quoted(stopped.After))
-}
-
-// isTerminal reports whether a file is a terminal or another character device.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,10 +19,14 @@ const maxReply = 64 << 20
 // JSON body.
 func (c cli) send(ctx context.Context, to *connection, method, path, body string) error {
 	var reply json.RawMessage
-	if err := fetch(ctx, to.client(), method, to.at(path), body, &reply); err != nil {
+	if err := to.fetch(ctx, method, to.at(path), body, &reply); err != nil {
 		return err
 	}
-	return c.printJSON(reply)
+	return c.printJSON(reply, to.json)
+}
+
+func (to *connection) fetch(ctx context.Context, method, url, body string, v any) error {
+	return fetch(ctx, to.client(), method, url, body, v)
 }
 
 // fetch decodes the reply to a request into v. It returns a fault as an error.
@@ -38,17 +43,35 @@ func fetch(ctx context.Context, client *http.Client, method, url, body string, v
 		return err
 	}
 	defer reply.Body.Close()
-	if err := envelope.Decode(reply.Body, maxReply, v); err != nil {
-		return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, reply.Status, err)
+	err = envelope.Decode(reply.Body, maxReply, v)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, new(*envelope.Fault)): // it says the status itself
+		return fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
 	}
-	return nil
+	return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, printable(reply.Status), err)
 }
 
-func (c cli) printJSON(text []byte) error {
+// printJSON prints JSON on several lines. On a terminal it is safe to look at, and has
+// colours unless it is to be plain.
+func (c cli) printJSON(text []byte, plain bool) error {
 	var indented bytes.Buffer
 	if err := json.Indent(&indented, text, "", "  "); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(c.out, indented.String())
+	shown := indented.String()
+	if c.screen && !plain {
+		shown = c.paintedJSON(shown)
+	}
+	_, err := fmt.Fprintln(c.out, shown)
 	return err
+}
+
+func (c cli) printJSONOf(v any, plain bool) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.printJSON(text, plain)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -15,59 +17,66 @@ import (
 var errDenied = errors.New("denied")
 
 // scope decides about chains without a server.
-func (c cli) scope(ctx context.Context, args []string) error {
-	name := ""
-	if len(args) > 0 {
-		name = args[0]
-	}
-	switch name {
-	case "check":
-		return c.scopeCheck(ctx, args[1:])
-	case "explain":
-		return c.scopeExplain(args[1:])
-	case "-h", "-help", "--help":
-		if err := c.scopeCheck(ctx, args[:1]); !errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		fmt.Fprintln(c.out)
-		return c.scopeExplain(args[:1])
-	}
-	return usageError("scope check or scope explain; client -help says what they do")
+func (c cli) scope() *cobra.Command {
+	cmd := &cobra.Command{Use: "scope", Short: "Decides about scope chains, without a server.", RunE: onlyCommands}
+	cmd.AddCommand(c.scopeCheck(), c.scopeExplain())
+	return cmd
 }
 
-func (c cli) scopeCheck(ctx context.Context, args []string) error {
-	var grants chains
-	flags := c.flagSet("scope check")
-	flags.Var(&grants, "grant", "a `chain` that is granted; may be repeated")
-	batch := flags.Bool("batch", false, `answer each line {"grants":["…"],"need":"…"} of standard input with a line`)
-	if err := c.parseFlags(flags, args); err != nil {
-		return err
-	}
-	if *batch {
-		if len(grants) > 0 || flags.NArg() > 0 {
+func (c cli) scopeCheck() *cobra.Command {
+	q := newScopeQuestion("scope check")
+	batch := q.flags.Bool("batch", false, `answer each line {"grants":["…"],"need":"…"} of standard input with a line`)
+	return c.command(q.flags, -1, func(ctx context.Context, args []string) error {
+		switch {
+		case *batch && (len(q.grants) > 0 || len(args) > 0):
 			return usageError("-batch takes chains and needs from standard input only")
+		case *batch:
+			return c.scopeBatch(ctx)
+		case len(args) != 1:
+			return wrongArguments("scope check")
 		}
-		return c.scopeBatch(ctx)
-	}
-	reason, _, err := c.decide(flags, grants)
-	if err != nil {
+		reason, _, err := q.decide(args)
+		if err != nil {
+			return err
+		}
+		if q.json {
+			return c.checkJSON(reason)
+		}
+		return c.decision(reason)
+	})
+}
+
+// checkJSON prints a decision as a line of -batch does.
+func (c cli) checkJSON(r scope.Reason) error {
+	if err := c.printJSONOf(verdict{Allowed: &r.Allowed}, true); err != nil || r.Allowed {
 		return err
 	}
-	return c.decision(reason)
+	return errDenied
+}
+
+// scopeQuestion is a command line that asks about chains.
+type scopeQuestion struct {
+	flags  *flag.FlagSet
+	grants chains
+	json   bool
+}
+
+func newScopeQuestion(name string) *scopeQuestion {
+	q := &scopeQuestion{flags: flagSet(name)}
+	q.flags.Var(&q.grants, "grant", "a `chain` that is granted; may be repeated")
+	q.flags.BoolVar(&q.json, "json", false, "print the decision as JSON")
+	return q
 }
 
 // decide decides about the need of a parsed command line.
-func (c cli) decide(flags *flag.FlagSet, grants chains) (r scope.Reason, n scope.Need, err error) {
-	if err := checkArguments(flags, 1); err != nil {
-		return r, n, err
-	}
-	set, err := compile(grants)
+func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err error) {
+	set, err := compile(q.grants)
 	if err != nil {
-		return r, n, unparsed("-grant", grants, err)
+		return r, n, unparsed("grant", q.grants, err)
 	}
-	n, err = scope.ParseNeed(flags.Arg(0))
+	n, err = scope.ParseNeed(args[0])
 	if err != nil {
-		return r, n, unparsed("the need", flags.Args(), err)
+		return r, n, unparsed("the need", args, err)
 	}
 	return set.Explain(n), n, nil
 }
@@ -109,13 +118,18 @@ func compile(grants []string) (scope.Set, error) {
 	return set, err
 }
 
-// unparsed returns a usage error that shows where chains do not parse.
+// unparsed returns a usage error that shows where chains do not parse. Like a server, it
+// counts grants and segments from 1.
 func unparsed(what string, chains []string, err error) error {
 	var text strings.Builder
 	problems := syntaxErrors(err)
 	slices.SortFunc(problems, func(a, b *scope.SyntaxError) int { return a.Index - b.Index })
 	for _, problem := range problems {
-		fmt.Fprintf(&text, "%s: %v\n", what, problem)
+		text.WriteString(what)
+		if what == "grant" {
+			fmt.Fprintf(&text, " %d", problem.Index+1)
+		}
+		fmt.Fprintf(&text, ": %s\n", problem.Reason())
 		if i := problem.Index; i < len(chains) {
 			text.WriteString(marked(chains[i], problem.Offset, len(problem.Got)))
 		}

@@ -69,37 +69,37 @@ This chain covers object.read.c_a.` + id1 + `.name:
     object.*.c_a.*.name
 `},
 		{"another property", "object.read.c_a.*.size", []string{"view", "object.read.c_a.*.name"}, `denied
-The nearest chain fails here:
+The nearest chain fails at segment 5:
     object.read.c_a.*.name
                       ^^^^
 The need has "size" there, and not "name".
 `},
 		{"the whole of an object", "object.read.c_a", []string{"object.read.c_a.*.name"}, `denied
-The nearest chain fails here:
+The nearest chain fails at segment 5:
     object.read.c_a.*.name
                       ^^^^
-The need, object.read.c_a, ends before: it asks for more than this part.
+The need ends before "name": it asks for more than this part.
 `},
 		{"all objects", "object.read.c_a.*.name", []string{"object.read.c_a." + id1}, `denied
-The nearest chain fails here:
+The nearest chain fails at segment 4:
     object.read.c_a.` + id1 + `
                     ^^^^^^^^^^^^^^^^^^^^^^^^
 The need asks for all there are, and not for "` + id1 + `" alone.
 `},
 		{"all types", "object.read.c_a", []string{"object.read.c_a#b"}, `denied
-The nearest chain fails here:
+The nearest chain fails at segment 3:
     object.read.c_a#b
                 ^^^^^
 The need asks for "c_a" of any type, and not for "c_a#b" alone.
 `},
 		{"another root", "view.execute.v", []string{"admin"}, `denied
-The nearest chain fails here:
+The nearest chain fails at segment 1:
     admin
     ^^^^^
 The need has "view" there, and not "admin".
 `},
-		{"nothing granted", "admin", nil, "denied\nThere is no chain that could match anything.\n"},
-		{"C02b a chain that can match nothing", "object.create.c_a", []string{"object.create.c_a." + id1}, "denied\nThere is no chain that could match anything.\n"},
+		{"nothing granted", "admin", nil, "denied\nNo chain could match anything.\n"},
+		{"C02b a chain that can match nothing", "object.create.c_a", []string{"object.create.c_a." + id1}, "denied\nNo chain could match anything.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, errs, status := scoped(t, "explain", test.need, test.grants...)
@@ -125,19 +125,19 @@ The need has "view" there, and not "admin".
 func TestScopeSyntax(t *testing.T) {
 	for _, command := range []string{"check", "explain"} {
 		_, errs, status := scoped(t, command, "admin", "object.read.account.name", "view.execute", "billing", "object.read.\x1b[2J")
-		want := `client: -grant: scope: chain 0, segment 4: got "name", expected an identifier or *; an identifier or * stands before a property: object.read.account.*.name
+		want := `client: grant 1: segment 4: got "name", expected an identifier or *; an identifier or * stands before a property: object.read.account.*.name
     object.read.account.name
                         ^^^^
--grant: scope: chain 2, segment 1: got "billing", expected a root of the grammar
+grant 3: segment 1: got "billing", expected a root of the grammar
     billing
     ^^^^^^^
--grant: scope: chain 3, segment 3: got "\x1b[2J", expected an object name or *; U+001B is a control character
+grant 4: segment 3: got "\x1b[2J", expected an object name or *; U+001B is a control character
 `
 		if errs != want || status != 2 {
 			t.Errorf("%s: status %d\n%s", command, status, errs)
 		}
 		_, errs, status = scoped(t, command, "view.", "*")
-		want = `client: the need: scope: chain 0, segment 2: got "", expected execute or *
+		want = `client: the need: segment 2: got "", expected execute or *
     view.
          ^
 `
@@ -153,9 +153,9 @@ func TestScopeUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"scope"}, "scope check or scope explain"},
-		{[]string{"scope", "chek"}, "scope check or scope explain"},
-		{[]string{"scope", "check"}, "scope check takes 1 arguments"},
-		{[]string{"scope", "explain", "admin", "view"}, "scope explain takes 1 arguments"},
+		{[]string{"scope", "chek"}, `did you mean "check"?`},
+		{[]string{"scope", "check"}, "client scope check [-grant CHAIN]... NEED"},
+		{[]string{"scope", "explain", "admin", "view"}, "client scope explain [-grant CHAIN]... NEED"},
 		{[]string{"scope", "check", "-grant", ""}, "everything is *"},
 		{[]string{"scope", "check", "-batch", "admin"}, "standard input only"},
 		{[]string{"scope", "check", "-batch", "-grant", "admin"}, "standard input only"},

@@ -2,38 +2,55 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/tenantkit/tenantkit/signing"
 )
 
 // sign prints the headers that sign a request, for another program to send. They
 // are valid once, and only within the server's tolerance.
-func (c cli) sign(ctx context.Context, args []string) error {
-	var to connection
-	flags := c.flags("sign", &to)
-	curl := flags.Bool("curl", false, "print a curl command")
-	data := flags.String("data", "", "`JSON` to send, which version 2 signs and the curl command has")
-	if err := c.parse(flags, args, 2, &to); err != nil {
-		return err
+func (c cli) sign() *cobra.Command {
+	var curl bool
+	var data string
+	define := func(flags *flag.FlagSet) {
+		flags.BoolVar(&curl, "curl", false, "print a curl command")
+		flags.StringVar(&data, "data", "", "`JSON` to send, which version 2 signs and the curl command has")
 	}
-	r, err := http.NewRequestWithContext(ctx, strings.ToUpper(flags.Arg(0)), to.at(flags.Arg(1)), bodyOf(*data))
-	if err != nil {
+	return c.sending("sign", 2, define, func(ctx context.Context, to *connection, args []string) error {
+		r, err := http.NewRequestWithContext(ctx, strings.ToUpper(args[0]), to.at(args[1]), bodyOf(data))
+		if err != nil {
+			return err
+		}
+		headers, err := to.signed(r)
+		if err != nil {
+			return err
+		}
+		lines := strings.Join(headers, "\n")
+		switch {
+		case curl:
+			lines = curlLine(r, headers, data)
+		case to.json:
+			return c.printJSONOf(headerObject(headers), true)
+		}
+		_, err = fmt.Fprintln(c.out, lines)
 		return err
+	})
+}
+
+// headerObject returns headers in the form "Name: value" as a map.
+func headerObject(headers []string) map[string]string {
+	object := make(map[string]string, len(headers))
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		object[name] = value
 	}
-	headers, err := to.signed(r)
-	if err != nil {
-		return err
-	}
-	if *curl {
-		_, err = fmt.Fprintln(c.out, curlLine(r, headers, *data))
-		return err
-	}
-	_, err = fmt.Fprintln(c.out, strings.Join(headers, "\n"))
-	return err
+	return object
 }
 
 // bodyOf returns no reader for no data: version 2 signs a digest of each body.

@@ -9,49 +9,49 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/tenantkit/tenantkit/token"
 )
 
 // verify prints the claims of a valid token.
-func (c cli) verify(ctx context.Context, args []string) error {
+func (c cli) verify() *cobra.Command {
 	var to connection
 	flags := c.flags("verify", &to)
 	namespace := flags.String("claim-namespace", "", "`prefix` of the claims that are not of RFC 7519 (default service/)")
-	if err := c.parseFlags(flags, args); err != nil {
-		return err
-	}
-	if err := to.fill(c.getenv); err != nil {
-		return err
-	}
-	if flags.NArg() > 1 || to.url == "" {
-		return usageError("verify takes one token at most, flags first, and needs -url or one of its kind")
-	}
-	raw, err := c.token(flags.Arg(0))
-	if err != nil {
-		return err
-	}
-	v := token.Verifier{
-		Keys:      &anyAppOfTheOrg{url: to.at("/auth/certs/jwk"), issuer: issuerOf(raw)},
-		Ledger:    neverRevoked{},
-		Namespace: *namespace,
-	}
-	verified, err := v.Verify(ctx, raw, token.Expect{Audience: to.url})
-	if err != nil {
-		return err
-	}
-	if verified.ID() != "" {
-		fmt.Fprintln(c.errs, "client: the signature is good; whether the token was revoked or used up only the server knows")
-	}
-	return c.printJSON(payloadOf(raw))
+	return c.connecting(flags, -1, &to, func(ctx context.Context, args []string) error {
+		if err := to.fill(c); err != nil {
+			return err
+		}
+		if len(args) > 1 || to.url == "" {
+			return usageError("verify takes one token at most, and needs -url or one of its kind")
+		}
+		raw, err := c.token(args)
+		if err != nil {
+			return err
+		}
+		v := token.Verifier{
+			Keys:      &anyAppOfTheOrg{to: &to, issuer: issuerOf(raw)},
+			Ledger:    neverRevoked{},
+			Namespace: *namespace,
+		}
+		verified, err := v.Verify(ctx, raw, token.Expect{Audience: to.url})
+		if err != nil {
+			return err
+		}
+		if verified.ID() != "" {
+			fmt.Fprintln(c.errs, "client: the signature is good; whether the token was revoked or used up only the server knows")
+		}
+		return c.printJSON(payloadOf(raw), to.json)
+	})
 }
 
 // token returns the argument, or reads the token from standard input if there is
 // none.
-func (c cli) token(argument string) (string, error) {
-	if argument != "" && argument != "-" {
-		return argument, nil
+func (c cli) token(args []string) (string, error) {
+	if len(args) > 0 && args[0] != "" && args[0] != "-" {
+		return args[0], nil
 	}
 	text, err := io.ReadAll(io.LimitReader(c.in, 64<<10))
 	return strings.TrimSpace(string(text)), err
@@ -88,7 +88,7 @@ func issuerOf(raw string) string {
 // token names. An app can therefore sign in the name of another app of the org. A
 // server knows the owner of each key.
 type anyAppOfTheOrg struct {
-	url    string
+	to     *connection
 	issuer string
 }
 
@@ -110,12 +110,12 @@ func (k *anyAppOfTheOrg) fetch(ctx context.Context) (map[string]*token.PublicKey
 	var document struct {
 		Keys []jwk `json:"keys"`
 	}
-	client := &http.Client{Timeout: 30 * time.Second}
-	if err := fetch(ctx, client, http.MethodGet, k.url, "", &document); err != nil {
+	url := k.to.at("/auth/certs/jwk")
+	if err := fetch(ctx, k.to.unsigned(), http.MethodGet, url, "", &document); err != nil {
 		return nil, err
 	}
 	if document.Keys == nil {
-		return nil, errors.New("GET " + k.url + ": not a JWK set")
+		return nil, errors.New("GET " + url + ": not a JWK set")
 	}
 	set := make(map[string]*token.PublicKey)
 	for _, key := range document.Keys {

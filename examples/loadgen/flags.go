@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
 
 // The limits of a load. They are enough to test a server of one's own, and too low
@@ -38,48 +42,89 @@ type options struct {
 	remote      bool
 	json        bool
 	pid         int
+	svg         string
+	compare     string
 }
 
-// parse reads the command line. It returns an error if the load cannot be run.
-func (p program) parse(args []string) (options, error) {
+// root returns the command. It calls run with the options of a command line, if the load
+// can be run.
+func (p program) root(run func(context.Context, options) error) *cobra.Command {
 	o := options{mix: mix{signed: 1, bearer: 1, session: 1}}
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	o.define(flags)
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
+	root := &cobra.Command{
+		Use:           "loadgen",
+		Short:         "Puts load on a server of the service interface.",
+		Version:       version.Line("loadgen"),
+		SilenceErrors: true, // status prints them
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError(fmt.Sprintf("unexpected argument %q", args[0]))
+			}
+			if err := o.complete(p.getenv); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	root.Flags().AddGoFlagSet(flags)
+	root.Flags().Bool("version", false, "print the version")
+	root.SetOut(p.out)
+	root.SetErr(p.errs)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return usageError(strings.Replace(err.Error(), "--", "-", 1) + "; loadgen -help lists the flags")
+	})
+	byCobra := root.HelpFunc() // of completion, say
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd.HasParent() {
+			byCobra(cmd, args)
+			return
+		}
 		fmt.Fprint(p.out, help)
 		flags.SetOutput(p.out)
 		flags.PrintDefaults()
-		return o, err
-	case err != nil:
-		return o, usageError(err.Error() + "; loadgen -help lists the flags")
-	}
-	if flags.NArg() > 0 {
-		return o, usageError(fmt.Sprintf("unexpected argument %q", flags.Arg(0)))
-	}
+	})
+	root.AddCommand(&cobra.Command{
+		Use:   "version",
+		Short: "Prints the version of this program.",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(p.out, version.Line("loadgen"))
+			return err
+		},
+	})
+	return root
+}
+
+// complete adds what the flags left out. It returns an error if the load cannot be run.
+func (o *options) complete(getenv func(string) string) error {
 	if len(o.paths) == 0 {
 		o.paths = defaultPaths
 	}
-	if err := o.credentials.fill(p.getenv); err != nil {
-		return o, err
+	if err := o.credentials.fill(getenv); err != nil {
+		return err
 	}
 	if err := o.validate(); err != nil {
-		return o, usageError(err.Error())
+		return usageError(err.Error())
 	}
-	return o, nil
+	return nil
 }
 
 func (o *options) define(flags *flag.FlagSet) {
 	o.credentials.define(flags)
 	flags.Float64Var(&o.rate, "rate", 0, "requests a `second` in all; 0 is as fast as possible")
 	flags.IntVar(&o.concurrency, "concurrency", 8, "`requests` in flight at most")
-	flags.DurationVar(&o.duration, "duration", 10*time.Second, "how long, 10m at most")
+	flags.DurationVar(&o.duration, "duration", 10*time.Second, "how long, with a unit: 30s, 1m30s; 10m at most")
 	flags.Var(&o.mix, "mix", "`shares` of the kinds of credential")
 	flags.Var(&o.paths, "path", "`path` below the org to fetch, with its query; repeat it for more (default: four of the reference server)")
 	flags.Var(&o.expect, "expect", "expected fault `code`, without the namespace: throttled.unspecified; repeat it for more")
 	flags.BoolVar(&o.remote, "remote", false, "allow a URL of another machine; use it only for a server of your own")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
+	flags.StringVar(&o.svg, "svg", "", "`file` for a chart of the run, second by second, as SVG")
+	flags.StringVar(&o.compare, "compare", "", "`file` with what -json printed of an earlier run, to compare this one with")
 	flags.IntVar(&o.pid, "pid", 0, "`process` id on this machine, such as the server's, whose memory and CPU to watch")
 }
 

@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
-	"flag"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/examples/internal/onedash"
 )
 
 func TestRefusals(t *testing.T) {
@@ -65,7 +68,12 @@ func TestRefusals(t *testing.T) {
 func parsed(t *testing.T, environment map[string]string, args ...string) (options, error) {
 	t.Helper()
 	p := program{out: new(bytes.Buffer), errs: new(bytes.Buffer), getenv: lookup(environment)}
-	return p.parse(args)
+	var got options
+	err := onedash.Execute(t.Context(), p.root(func(_ context.Context, o options) error {
+		got = o
+		return nil
+	}), args)
+	return got, err
 }
 
 func TestLoopback(t *testing.T) {
@@ -176,7 +184,7 @@ func TestMix(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for _, name := range []string{"-h", "-help", "--help"} {
 		out, _, err := loadgen(t, t.Context(), name)
-		if !errors.Is(err, flag.ErrHelp) || !strings.HasPrefix(out, help) || !strings.Contains(out, "-concurrency requests") {
+		if err != nil || !strings.HasPrefix(out, help) || !strings.Contains(out, "-concurrency requests") {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
@@ -185,6 +193,7 @@ func TestHelp(t *testing.T) {
 		shown := 0
 		for line := range strings.Lines(help) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "  ")
+			line, _, _ = strings.Cut(line, " > ")
 			words := strings.Fields(strings.NewReplacer("go run ./examples/loadgen", "loadgen", "FILE", demo, "/tmp/demo.json", demo).Replace(line))
 			if len(words) < 2 || words[0] != "loadgen" || !strings.HasPrefix(words[1], "-") {
 				continue
@@ -194,17 +203,50 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: %v", line, err)
 			}
 		}
-		if shown != 5 {
+		if shown != 7 {
 			t.Errorf("%d lines", shown)
 		}
 	})
+}
+
+func TestVersionAndCompletion(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"-version"}} {
+		out, _, err := loadgen(t, t.Context(), args...)
+		if err != nil || !strings.HasPrefix(out, "loadgen ") || strings.Count(out, "\n") != 1 {
+			t.Errorf("%v: %v %q", args, err, out)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		out, _, err := loadgen(t, t.Context(), "completion", shell)
+		if err != nil || !strings.Contains(out, "__complete") {
+			t.Errorf("%s: %v", shell, err)
+		}
+	}
+	out, _, err := loadgen(t, t.Context(), "__completeNoDesc", "-url", "u", "-conc")
+	if err != nil || !strings.HasPrefix(out, "-concurrency\n") {
+		t.Errorf("%v %q", err, out)
+	}
+}
+
+// TestDurations parses a duration once: what -duration says is what the options have.
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]time.Duration{"30s": 30 * time.Second, "1m30s": 90 * time.Second, "500ms": 500 * time.Millisecond} {
+		o, err := parsed(t, allCredentials, "-url", "http://127.0.0.1:1/acme/v2", "-duration", text)
+		if err != nil || o.duration != want {
+			t.Errorf("%s: %v %v", text, o.duration, err)
+		}
+	}
+	_, err := parsed(t, allCredentials, "-url", "http://127.0.0.1:1/acme/v2", "-duration", "30")
+	if err == nil || strings.Count(err.Error(), "-duration") != 1 || strings.Contains(err.Error(), "\n") {
+		t.Errorf("without a unit: %v", err)
+	}
 }
 
 func TestStatus(t *testing.T) {
 	for _, test := range []struct {
 		err  error
 		want int
-	}{{nil, 0}, {flag.ErrHelp, 0}, {errFaults, 1}, {errors.New("another"), 1}, {usageError("so not"), 2}} {
+	}{{nil, 0}, {errFaults, 1}, {errors.New("another"), 1}, {usageError("so not"), 2}} {
 		p := program{errs: new(bytes.Buffer)}
 		if got := p.status(test.err); got != test.want {
 			t.Errorf("%v: %d", test.err, got)

@@ -4,67 +4,95 @@ import (
 	"math"
 	"math/bits"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Each power of two has sub buckets of equal width. So a value is known to 1/32 of
-// itself, over the whole range of a Duration.
 const (
-	subBits = 5
-	sub     = 1 << subBits
-	buckets = (64 - subBits) * sub // the last bucket holds MaxInt64
+	// longest is the greatest duration that is told apart. No run and no reply takes
+	// longer, not even one that waited for its turn.
+	longest = maxDuration + 2*patience
+
+	// digits is how many decimal digits of a duration are kept.
+	digits = 3
 )
 
 // histogram counts durations in buckets whose width grows with the duration. The
 // zero histogram is empty and ready to use.
 type histogram struct {
-	counts [buckets]uint64
-	n      uint64
+	counts *hdrhistogram.Histogram // in nanoseconds; nil if empty
 	max    time.Duration
 }
 
 func (h *histogram) add(d time.Duration) {
-	d = max(d, 0)
-	h.counts[bucketOf(d)]++
-	h.n++
+	d = min(max(d, 0), longest) // a clock can go back
+	h.fill()
+	_ = h.counts.RecordValue(int64(d)) // it fails beyond longest only
 	h.max = max(h.max, d)
+}
+
+func (h *histogram) fill() {
+	if h.counts == nil {
+		h.counts = hdrhistogram.New(1, int64(longest), digits)
+	}
 }
 
 // merge adds the counts of another histogram.
 func (h *histogram) merge(other *histogram) {
-	for i, count := range other.counts {
-		h.counts[i] += count
+	if other.counts == nil {
+		return
 	}
-	h.n += other.n
+	h.fill()
+	h.counts.Merge(other.counts)
 	h.max = max(h.max, other.max)
 }
 
-// bucketOf returns the bucket of a duration. Buckets below 2*sub are one nanosecond
-// wide. Above, each power of two has sub buckets.
-func bucketOf(d time.Duration) int {
-	shift := max(0, bits.Len64(uint64(d))-subBits-1)
-	return shift*sub + int(uint64(d)>>shift)
+// reset empties the histogram and keeps its memory.
+func (h *histogram) reset() {
+	if h.counts != nil {
+		h.counts.Reset()
+	}
+	h.max = 0
 }
 
-// top returns the longest duration of a bucket.
-func top(bucket int) time.Duration {
-	if bucket < 2*sub {
-		return time.Duration(bucket)
+// n returns how many durations there are.
+func (h *histogram) n() uint64 {
+	if h.counts == nil {
+		return 0
 	}
-	shift := bucket/sub - 1
-	low := uint64(bucket%sub+sub) << shift
-	return time.Duration(low + 1<<shift - 1)
+	return uint64(h.counts.TotalCount())
 }
 
 // quantile returns a duration that the share q of all durations does not exceed. It
-// is at most 1/32 above the duration of that rank, and never above the longest
-// duration.
+// has three digits, rounded up, and is never above the longest duration.
 func (h *histogram) quantile(q float64) time.Duration {
-	rank := max(1, uint64(math.Ceil(q*float64(h.n))))
-	var seen uint64
-	for i, count := range h.counts {
-		if seen += count; seen >= rank {
-			return min(top(i), h.max)
+	if h.n() == 0 {
+		return 0
+	}
+	n := float64(h.counts.TotalCount())
+	rank := max(1, math.Ceil(q*n)) // the library alone would take the nearest rank, which may be lower
+	return min(time.Duration(h.counts.ValueAtPercentile(100*rank/n)), h.max)
+}
+
+// bar is how many durations are below a power of two, and not below the one before.
+type bar struct {
+	below time.Duration
+	n     int64
+}
+
+// bars returns the bars that are not empty, the shortest durations first.
+func (h *histogram) bars() (bars []bar) {
+	if h.counts == nil {
+		return nil
+	}
+	var counts [65]int64
+	for _, b := range h.counts.Distribution() {
+		counts[bits.Len64(uint64(b.From))] += b.Count
+	}
+	for exponent, n := range counts {
+		if n > 0 {
+			bars = append(bars, bar{1 << exponent, n})
 		}
 	}
-	return h.max
+	return bars
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -234,12 +235,24 @@ func TestCPUIsOfTheRequestsThatOneInstanceGets(t *testing.T) {
 func TestProgress(t *testing.T) {
 	url := new(service).start(t).URL
 	var out, errs bytes.Buffer
-	p := program{out: &out, errs: &errs, terminal: true, getenv: lookup(allCredentials)}
+	p := program{out: &out, errs: &errs, terminal: true, columns: func() int { return 60 }, getenv: lookup(allCredentials)}
 	if err := p.run(t.Context(), []string{"-url", url + "/acme/v2", "-duration", "3s", "-rate", "100", "-pid", fmt.Sprint(os.Getpid())}); err != nil {
 		t.Fatal(err)
 	}
-	if text := errs.String(); !strings.HasPrefix(text, "\r\x1b[K  ") || !strings.Contains(text, " s ") || !strings.HasSuffix(text, "\r\x1b[K") {
-		t.Errorf("%q", text)
+	text := errs.String()
+	for _, want := range []string{"s of 3s  [#", "a second    ", "p99 in ms   ", "signed ", "failed      0", "\x1b[6A\x1b[J"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	if !strings.HasSuffix(text, "\x1b[6A\x1b[J") {
+		t.Errorf("the view is left on the screen: %q", text)
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "\x1b[6A\x1b[J")
+		if n := utf8.RuneCountInString(line); n > 59 {
+			t.Errorf("%d characters would wrap: %q", n, line)
+		}
 	}
 	if !strings.Contains(out.String(), "resident memory in MiB: first ") || !strings.Contains(out.String(), "CPU of the process for each request in ms: ") {
 		t.Errorf("%s", out.String())

@@ -9,12 +9,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/tenantkit/tenantkit/examples/internal/onedash"
 )
 
 const help = `loadgen sends GET requests to a server of the service interface for a while,
@@ -24,6 +27,9 @@ and prints how many were answered how fast.
     loadgen -demo-json FILE -rate 500 -duration 1m
     loadgen -demo-json FILE -mix signed=8,bearer=2 -concurrency 32
     loadgen -demo-json FILE -json -path /accounts/me
+    loadgen -demo-json FILE -json > before.json
+    loadgen -demo-json FILE -compare before.json -svg run.svg
+    loadgen completion SHELL -help            make bash, zsh or fish complete words
 
 Try it, in two terminals:
 
@@ -60,6 +66,10 @@ may share one, if the server's replay policy lets them. A server with
 -path. "Sent again" counts requests that the client library signed once more,
 after a stale or replayed signature.
 
+A terminal shows the rate and the latency of each second while they are measured;
+-svg keeps them as a chart, and -json as numbers. -compare says how much each
+figure changed. It also says so if the two loads were not the same.
+
 Exit status: 0, 1 if there was a fault that -expect does not name, or any other
 failure, 2 for wrong usage. Ctrl-C ends a run early, with its report.
 
@@ -69,6 +79,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // after a second interrupt, nothing waits for replies
 	p := program{out: os.Stdout, errs: os.Stderr, terminal: isTerminal(os.Stderr), getenv: os.Getenv}
+	p.columns = func() int { return widthOf(os.Stderr) }
 	status := p.status(p.run(ctx, os.Args[1:]))
 	stop()
 	os.Exit(status)
@@ -77,7 +88,8 @@ func main() {
 // program holds what a run needs from its environment.
 type program struct {
 	out, errs io.Writer
-	terminal  bool // errs is a terminal
+	terminal  bool       // errs is a terminal
+	columns   func() int // of that terminal
 	getenv    func(string) string
 }
 
@@ -91,7 +103,7 @@ var errFaults = errors.New("there were faults that were not expected")
 
 // status reports an error and returns the exit status for it.
 func (p program) status(err error) int {
-	if err == nil || errors.Is(err, flag.ErrHelp) {
+	if err == nil {
 		return 0
 	}
 	fmt.Fprintln(p.errs, "loadgen:", err)
@@ -101,25 +113,39 @@ func (p program) status(err error) int {
 	return 1
 }
 
-// run is one load from the command line to the report.
+// run runs a command line.
 func (p program) run(ctx context.Context, args []string) error {
-	o, err := p.parse(args)
+	return onedash.Execute(ctx, p.root(p.load), args)
+}
+
+// load is one load, from its options to the report. Files are opened before it, so that
+// no load is in vain.
+func (p program) load(ctx context.Context, o options) (err error) {
+	var earlier *report
+	if o.compare != "" {
+		if earlier, err = readReport(o.compare); err != nil {
+			return err
+		}
+	}
+	var chart *os.File
+	if o.svg != "" {
+		if chart, err = os.Create(o.svg); err != nil {
+			return fmt.Errorf("-svg: %w", err)
+		}
+		defer func() { err = errors.Join(err, chart.Close()) }()
+	}
+	r, err := p.measure(ctx, o)
 	if err != nil {
 		return err
 	}
-	l, err := newLoad(ctx, o)
-	if err != nil {
-		return err
+	if earlier != nil {
+		r.earlier, r.Change = earlier, r.changes(earlier)
 	}
-	defer l.close()
-	memory, err := watch(o.pid)
-	if err != nil {
-		return err
+	if chart != nil {
+		if err := writeChart(chart, r.Series); err != nil {
+			return err
+		}
 	}
-	stopped := p.follow(l, memory)
-	l.run(ctx)
-	stopped()
-	r := l.report(memory)
 	if err := p.print(r, o.json); err != nil {
 		return err
 	}
@@ -129,8 +155,33 @@ func (p program) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// isTerminal reports whether a file is a terminal or another character device.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+// measure puts the load on the server.
+func (p program) measure(ctx context.Context, o options) (*report, error) {
+	l, err := newLoad(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	memory, err := watch(o.pid)
+	if err != nil {
+		return nil, err
+	}
+	stop := p.follow(l, memory)
+	l.run(ctx)
+	samples := stop()
+	r := l.report(memory)
+	r.Series = samples
+	return r, nil
+}
+
+// isTerminal reports whether a file is a terminal.
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// widthOf returns how many characters a line of a terminal has, or 80 if it does not say.
+func widthOf(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,8 +25,14 @@ type report struct {
 	Kinds      map[string]kindReport `json:"kinds"`
 	RSS        *resident             `json:"rss,omitempty"`
 	CPU        float64               `json:"cpu_ms,omitempty"` // of the watched process, per request
+	Settings   *settings             `json:"settings"`
+	Series     []sample              `json:"series"`
 
-	all histogram
+	// Change is by kind and figure, if the run is compared with an earlier one.
+	Change map[string]map[string]float64 `json:"change,omitempty"`
+
+	all     histogram
+	earlier *report
 }
 
 // kindReport is the result of one kind of credential.
@@ -54,7 +61,10 @@ func (h *histogram) latency() latency {
 // report returns the result of a run that has ended.
 func (l *load) report(m *memory) *report {
 	m.sample()
-	r := &report{Seconds: l.took.Seconds(), Errors: map[string]uint64{}, Kinds: map[string]kindReport{}, RSS: m.resident()}
+	r := &report{
+		Seconds: l.took.Seconds(), Errors: map[string]uint64{}, Kinds: map[string]kindReport{}, RSS: m.resident(),
+		Settings: l.o.settings(),
+	}
 	for k := range kinds {
 		if l.o.mix[k] == 0 {
 			continue
@@ -125,6 +135,9 @@ func (r *report) write(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%9d  %s\n", r.Errors[code], code)
 	}
+	if r.earlier != nil {
+		r.writeChanges(w)
+	}
 	if r.RSS != nil {
 		const MiB = 1 << 20
 		fmt.Fprintf(w, "\nresident memory in MiB: first %.1f, last %.1f, max %.1f\n",
@@ -138,21 +151,15 @@ const barWidth = 40
 
 // write draws the histogram, with a line for each power of two.
 func (h *histogram) write(w io.Writer) {
-	var lines [buckets / sub]uint64
-	for i, count := range h.counts {
-		lines[i/sub] += count
-	}
-	most := slices.Max(lines[:])
-	if most == 0 {
+	bars := h.bars()
+	if len(bars) == 0 {
 		return
 	}
+	most := slices.MaxFunc(bars, func(a, b bar) int { return cmp.Compare(a.n, b.n) }).n
 	fmt.Fprintln(w)
-	for i, count := range lines {
-		if count == 0 {
-			continue
-		}
-		bar := strings.Repeat("#", int((count*barWidth+most-1)/most))
-		fmt.Fprintf(w, "  up to %10s %9d  %s\n", short(top(i*sub+sub-1)), count, bar)
+	for _, b := range bars {
+		drawn := strings.Repeat("#", int((b.n*barWidth+most-1)/most))
+		fmt.Fprintf(w, "  up to %10s %9d  %s\n", short(b.below), b.n, drawn)
 	}
 }
 

@@ -15,6 +15,10 @@ type tally struct {
 	mu     sync.Mutex
 	times  histogram         // of all replies, faults included
 	failed map[string]uint64 // by code
+
+	// Since takeRecent:
+	recent       histogram
+	recentFailed uint64
 }
 
 func (t *tally) add(took time.Duration, err error) {
@@ -25,9 +29,11 @@ func (t *tally) add(took time.Duration, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.times.add(took)
+	t.recent.add(took)
 	if code == "" {
 		return
 	}
+	t.recentFailed++
 	if t.failed == nil {
 		t.failed = make(map[string]uint64)
 	}
@@ -44,7 +50,18 @@ func (t *tally) counts() (n, failed uint64) {
 	for _, count := range t.failed {
 		failed += count
 	}
-	return t.times.n, failed
+	return t.times.n(), failed
+}
+
+// takeRecent adds the requests since the last call to a histogram, and returns how many
+// of them failed.
+func (t *tally) takeRecent(to *histogram) (failed uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	to.merge(&t.recent)
+	t.recent.reset()
+	failed, t.recentFailed = t.recentFailed, 0
+	return failed
 }
 
 // failures returns how many requests failed with each code. The map is never nil.

@@ -36,12 +36,17 @@ func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) e
 	if err != nil {
 		return fmt.Errorf("seeding: %w", err)
 	}
+	return p.tell(f, o, stdout)
+}
+
+// tell writes the facts to the file of -demo-json, and prints what to try.
+func (p *platform) tell(f *facts, o options, stdout io.Writer) error {
 	if o.demoJSON != "" {
 		if err := f.write(o.demoJSON); err != nil {
 			return err
 		}
 	}
-	f.printTips(stdout, p.guard.Brand.Header)
+	f.printTips(stdout, p.guard.Brand.Header, o.db != memoryDB)
 	return nil
 }
 
@@ -51,20 +56,26 @@ type demo struct {
 	own, foreign                auth.App // of acme and of globex
 }
 
-// seed fills an empty store, and returns what a user of the demo must know.
-func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts, error) {
-	d := demo{
+// demo returns the accounts and apps of the demo orgs.
+func (p *platform) demo(ctx context.Context) (d demo, err error) {
+	d = demo{
 		admin: demoAccount(acme, 1, "Ada Admin", administrator, member),
 		mia:   demoAccount(acme, 2, "Mia Member", member),
 		theo:  demoAccount(acme, 3, "Theo Second", member),
 		rita:  demoAccount(acme, 4, "Rita Reader", readerRole.Name),
 		gus:   demoAccount(globex, 1, "Gus Globex", member),
 	}
-	var err error
 	if d.own, err = p.demoApp(ctx, acme); err != nil {
-		return nil, err
+		return d, err
 	}
-	if d.foreign, err = p.demoApp(ctx, globex); err != nil {
+	d.foreign, err = p.demoApp(ctx, globex)
+	return d, err
+}
+
+// seed fills an empty store, and returns what a user of the demo must know.
+func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts, error) {
+	d, err := p.demo(ctx)
+	if err != nil {
 		return nil, err
 	}
 	seeded, err := p.store.seeded(ctx)

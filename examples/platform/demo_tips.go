@@ -14,7 +14,7 @@ import (
 )
 
 // tips are commands to try next.
-var tips = template.Must(template.New("tips").Parse(`The reference server listens on {{.BaseURL}} and holds two demo orgs, {{.Org}} and {{.OtherOrg}}.
+var tips = template.Must(template.New("tips").Parse(`The reference server at {{.BaseURL}} holds two demo orgs, {{.Org}} and {{.OtherOrg}}.
 
 Sign in at {{.BaseURL}}/ in a browser, with a password:
 
@@ -44,15 +44,18 @@ The next ones need a signature of their own:
   go run ./examples/client get -account {{.AccountID}} /accounts/me
   go run ./examples/client sign -curl GET /schemas
   go run ./examples/client mint -scope object.read.c_message {{.AccountID}} | go run ./examples/client verify
-
+{{if .Kept}}
+Credentials that have scrolled away: "platform demo", with the flags of this server, prints fresh ones.
+{{end}}
 `))
 
 // printTips ignores an error of the writer: the server runs without the tips.
-func (f *facts) printTips(w io.Writer, headerPrefix string) {
+func (f *facts) printTips(w io.Writer, headerPrefix string, kept bool) {
 	_ = tips.Execute(w, struct {
 		*facts
 		HeaderPrefix, Curl string
-	}{f, headerPrefix, f.curl(headerPrefix)})
+		Kept               bool // the database outlives the server
+	}{f, headerPrefix, f.curl(headerPrefix), kept})
 }
 
 // curl returns a command line that asks for a page of messages. With -g, curl does

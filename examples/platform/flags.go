@@ -43,17 +43,37 @@ type options struct {
 	sessionGiven   bool               // whether a flag of session was given
 	storeTimeout   time.Duration
 	log            string
+	logLevel       slog.Level
+	version        bool
+	demoOnly       bool // the command demo was given: print credentials, do not serve
 	proxies        proxies
 	issuers        issuerFlags
 	plaintextDB    bool // allow plaintext to a database on another host
 	plaintextRedis bool // allow plaintext to a Redis on another host
 }
 
-// parseFlags reads the command line. If it returns an error, it has printed it.
+const help = `platform is a small tenant platform, for whoever wants to see or test one.
+
+    platform                      serve at http://127.0.0.1:8080, with demo data in platform.db
+    platform -db memory: -demo-json demo.json
+                                  keep nothing but a file of credentials, for scripts
+    platform demo                 print fresh credentials of a database with demo data; give
+                                  it the flags of the server that serves it
+    platform -version             print the version
+
+Flags:
+
+`
+
+// parseFlags reads the command line. If it returns an error, it has printed it: the help,
+// or one line.
 func parseFlags(args []string, stderr io.Writer) (options, error) {
 	var o options
+	if len(args) > 0 && args[0] == "demo" {
+		o.demoOnly, args = true, args[1:]
+	}
 	flags := flag.NewFlagSet("platform", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags.SetOutput(io.Discard) // package flag would print the help for each wrong flag
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen `address`; port 0 picks one")
 	flags.StringVar(&o.db, "db", defaultDB, "`database`: memory:, which forgets everything at the end, sqlite:FILE or postgres://…")
 	flags.StringVar(&o.redis, "redis", "", "`address` of a Redis for replays, tokens, sessions and attempts: redis://…, or rediss://… on another host")
@@ -83,7 +103,16 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.plaintextRedis, "unsafe-plaintext-redis", false, "talk to a Redis on another host without TLS, or without verifying its certificate")
 	flags.Var(&o.issuers, "issuer", "`ORG:NAME=URL,AUDIENCE,JWKS` of another issuer whose tokens ORG accepts; without JWKS the URL has an OpenID configuration; may be repeated")
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
-	if err := flags.Parse(args); err != nil {
+	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of a line of the log: debug, info, warn or error; a request is info, and one that fails in the server is error")
+	flags.BoolVar(&o.version, "version", false, "print the version")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stderr, help)
+		flags.SetOutput(stderr)
+		flags.PrintDefaults()
+		return o, err
+	case err != nil:
+		fmt.Fprintf(stderr, "platform: %v; platform -help lists the flags\n", err)
 		return o, err
 	}
 	flags.Visit(func(f *flag.Flag) {
@@ -218,8 +247,19 @@ func (o options) baseURLAt(listening net.Addr) string {
 }
 
 func (o options) newLog(w io.Writer) *slog.Logger {
+	settings := &slog.HandlerOptions{Level: o.logLevel}
 	if o.log == "json" {
-		return slog.New(slog.NewJSONHandler(w, nil))
+		settings.ReplaceAttr = inMilliseconds
+		return slog.New(slog.NewJSONHandler(w, settings))
 	}
-	return slog.New(slog.NewTextHandler(w, nil))
+	return slog.New(slog.NewTextHandler(w, settings))
+}
+
+// inMilliseconds writes a duration as a number of milliseconds, and says so in its name:
+// took becomes took_ms. By itself slog writes nanoseconds, without a unit.
+func inMilliseconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindDuration {
+		return a
+	}
+	return slog.Float64(a.Key+"_ms", float64(a.Value.Duration())/float64(time.Millisecond))
 }

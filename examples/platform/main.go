@@ -20,7 +20,7 @@
 //   - client_addr.go: where requests come from, behind a proxy
 //   - request_log.go, line_log.go: a line for each request
 //   - console.go: the page in a browser
-//   - demo.go, demo_facts.go, demo_tips.go: the demo orgs
+//   - demo.go, demo_facts.go, demo_tips.go, demo_command.go: the demo orgs
 //
 // From the root of the repository:
 //
@@ -39,6 +39,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
 
 func main() {
@@ -49,9 +51,17 @@ func main() {
 	case err != nil:
 		os.Exit(2) // parseFlags has printed the error
 	}
+	if o.version {
+		fmt.Println(version.Line("platform"))
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the draining
-	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
+	command := run
+	if o.demoOnly {
+		command = printDemo
+	}
+	if err := command(ctx, o, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "platform:", err)
 		os.Exit(1)
 	}
@@ -104,7 +114,7 @@ func (o options) warnUnseeded(log *slog.Logger, empty bool) {
 	case empty:
 		log.Warn("the database is empty: -demo seeds the demo orgs")
 	case !o.demoGiven:
-		log.Warn("the database holds data already: -demo issues fresh credentials of the demo orgs, and prints what to try")
+		log.Warn("the database holds data already: \"platform demo\" prints fresh credentials of the demo orgs, if it has them")
 	}
 	if o.sessionGiven {
 		log.Warn("-idle, -max-session and -require-second-factor change nothing without -demo: the demo org stays as it is")

@@ -263,14 +263,21 @@ func TestFlags(t *testing.T) {
 		{"a log format", "-log xml", "text or json"},
 		{"no tolerance", "-tolerance 0s", "a millisecond or more"},
 		{"no future tolerance", "-future-tolerance -1s", "a millisecond or more"},
-		{"an argument", "demo", `unexpected argument "demo"`},
+		{"a log level", "-log-level loud", "-log-level"},
+		{"an argument", "now", `unexpected argument "now"`},
+		{"an argument behind a command", "demo now", `unexpected argument "now"`},
+		{"a command behind a flag", "-demo demo", `unexpected argument "demo"`},
 		{"an unknown flag", "-nope", "not defined: -nope"},
+		{"a time without a unit", "-tolerance 5", "-tolerance"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stderr bytes.Buffer
 			_, err := parseFlags(strings.Fields(test.args), &stderr)
 			if err == nil || !strings.Contains(stderr.String(), test.want) {
 				t.Errorf("%v, printed: %s", err, &stderr)
+			}
+			if text := stderr.String(); !strings.HasPrefix(text, "platform: ") || strings.Index(text, "\n") != len(text)-1 {
+				t.Errorf("not one line: %q", text)
 			}
 		})
 	}

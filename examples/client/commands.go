@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenantkit/tenantkit/examples/internal/onedash"
+	"github.com/tenantkit/tenantkit/examples/internal/version"
+)
+
+// run runs a command line.
+func (c cli) run(ctx context.Context, args []string) error {
+	return onedash.Execute(ctx, c.root(), args)
+}
+
+// root returns the tree of all commands.
+func (c cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "client",
+		Version:       version.Line("client"),
+		SilenceErrors: true, // status prints them
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs, // onlyCommands refuses them
+		RunE:          onlyCommands,
+	}
+	root.SetOut(c.out)
+	root.SetErr(c.errs)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetHelpFunc(c.help)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(fmt.Sprintf("%s; %s -help lists the flags", strings.Replace(err.Error(), "--", "-", 1), cmd.CommandPath()))
+	})
+	// Defined here, so that cobra does not add -v for it: that is -v of the commands.
+	root.Flags().Bool("version", false, "print the version")
+	root.AddCommand(
+		c.get(), c.list(), c.post(), c.sign(), c.mint(), c.verify(), c.scope(),
+		c.login(), c.logout(), c.version(),
+		&cobra.Command{Use: "connection", Short: "where the server and the credential come from", Long: aboutConnections},
+		&cobra.Command{Use: "scopes", Short: "how chains and needs are written", Long: aboutScopes},
+	)
+	return root
+}
+
+// onlyCommands is the RunE of a command that only has commands. It prints the help of
+// the program, or says which command was probably meant.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 && !cmd.HasParent() {
+		return cmd.Help()
+	}
+	if len(args) == 0 {
+		return usageError("scope check or scope explain; client scope -help says what they do")
+	}
+	hint := fmt.Sprintf("; %s -help lists them", cmd.CommandPath())
+	for distance := 2; distance > 0; distance-- { // the nearest comes last
+		cmd.SuggestionsMinimumDistance = distance
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("; did you mean %q?", near[0])
+		}
+	}
+	return usageError(fmt.Sprintf("no command %q%s", args[0], hint))
+}
+
+// command returns a command whose help is a page of the manual. The name of the flag set
+// is that of the page. Arguments is how many the command takes, or -1 if it counts them
+// itself.
+func (c cli) command(flags *flag.FlagSet, arguments int, run func(ctx context.Context, args []string) error) *cobra.Command {
+	name := flags.Name()
+	cmd := &cobra.Command{
+		Use:               name[strings.LastIndexByte(name, ' ')+1:],
+		Short:             manual[name].purpose,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if arguments >= 0 && len(args) != arguments {
+				return wrongArguments(name)
+			}
+			return run(cmd.Context(), args)
+		},
+	}
+	cmd.Flags().AddGoFlagSet(flags)
+	cmd.SetHelpFunc(func(*cobra.Command, []string) { c.printPage(flags) })
+	return cmd
+}
+
+func wrongArguments(name string) error {
+	return usageError(strings.TrimSpace(fmt.Sprintf("the arguments are: client %s %s", name, manual[name].arguments)))
+}
+
+// flagSet returns an empty flag set for a command.
+func flagSet(name string) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	return flags
+}
+
+// version prints the version.
+func (c cli) version() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Prints the version of this program.",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(c.out, version.Line("client"))
+			return err
+		},
+	}
+}

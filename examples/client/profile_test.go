@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// home is a folder of profiles.
+type home string
+
+func newHome(t *testing.T) home { return home(filepath.Join(t.TempDir(), "tenantkit", "profiles")) }
+
+func (h home) client(t *testing.T, stdin, environment string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c := cli{in: strings.NewReader(stdin), out: &out, errs: &errs, getenv: lookup(environment), profiles: string(h)}
+	err = c.run(t.Context(), args)
+	if text := out.String() + errs.String() + fmt.Sprint(err); strings.Contains(text, secret) {
+		t.Errorf("the secret is printed: %s", text)
+	}
+	return out.String(), errs.String(), err
+}
+
+func (h home) file(name string) string { return filepath.Join(string(h), name+".json") }
+
+func TestLogin(t *testing.T) {
+	h, url := newHome(t), service(t, "Service-")
+	out, _, err := h.client(t, secret+"\n", "", "login", "-url", url+"/acme/v2/", "-key", key)
+	if err != nil || !strings.Contains(out, "profile default: ") {
+		t.Fatalf("%v %s", err, out)
+	}
+	if runtime.GOOS != "windows" {
+		for path, want := range map[string]os.FileMode{h.file("default"): 0o600, string(h): 0o700} {
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s: %v, %v", path, info.Mode(), err)
+			}
+		}
+	}
+	if left, err := os.ReadDir(string(h)); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	t.Run("then no flags are needed", func(t *testing.T) {
+		if out, _, err := h.client(t, "", "", "get", "/echo"); err != nil || !strings.Contains(out, "/acme/v2/echo") {
+			t.Errorf("%v %s", err, out)
+		}
+	})
+	t.Run("the environment comes before the default profile", func(t *testing.T) {
+		_, _, err := h.client(t, "", "TENANTKIT_URL=http://127.0.0.1:1/acme/v2\nTENANTKIT_KEY=k\nTENANTKIT_SECRET=s", "get", "/echo")
+		if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("a named profile comes before the environment", func(t *testing.T) {
+		if _, _, err := h.client(t, "", "TENANTKIT_URL=http://127.0.0.1:1/acme/v2", "get", "-profile", "default", "/echo"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("its credential is not used at another URL", func(t *testing.T) {
+		for _, args := range [][]string{{"get", "-url", url + "/acme/v2", "/echo"}, {"get", "-profile", "default", "-url", url + "/acme/v2", "/echo"}} {
+			if _, _, err := h.client(t, "", "", args...); !errors.As(err, new(usageError)) {
+				t.Errorf("%v: %v", args, err)
+			}
+		}
+		if _, _, err := h.client(t, "", "TENANTKIT_URL="+url+"/acme/v2", "get", "/echo"); !errors.As(err, new(usageError)) {
+			t.Errorf("by the environment: %v", err)
+		}
+	})
+	t.Run("logout deletes it", func(t *testing.T) {
+		if _, _, err := h.client(t, "", "", "logout"); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.client(t, "", "", "get", "/echo"); !errors.As(err, new(usageError)) {
+			t.Errorf("still used: %v", err)
+		}
+		if _, _, err := h.client(t, "", "", "logout"); !errors.Is(err, errNoProfile) {
+			t.Errorf("again: %v", err)
+		}
+	})
+}
+
+func TestLoginThatFailsKeepsNothing(t *testing.T) {
+	url := service(t, "Service-")
+	for _, test := range []struct{ name, stdin, args, want string }{
+		{"a credential that the server refuses", "wrong", "-url " + url + "/acme/v2 -key " + key, "invalidRequestSignature"},
+		{"no server", secret, "-url http://127.0.0.1:1/acme/v2 -key " + key, "connect"},
+		{"no secret", "\n", "-url " + url + "/acme/v2 -key " + key, "no secret"},
+		{"no URL", secret, "-key " + key, "-url"},
+		{"a URL with a password", secret, "-url http://u:p@127.0.0.1/acme/v2 -key " + key, "without a password"},
+		{"a URL of another kind", secret, "-url file:///etc -key " + key, "-url is"},
+		{"a name that leaves the folder", secret, "-profile ../x -url " + url + "/acme/v2 -key " + key, "letters"},
+		{"an empty folder name", secret, "-profile . -url " + url + "/acme/v2 -key " + key, "letters"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := newHome(t)
+			_, _, err := h.client(t, test.stdin, "", append([]string{"login"}, strings.Fields(test.args)...)...)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v", err)
+			}
+			if _, err := os.Stat(string(h)); err == nil {
+				t.Error("something was written")
+			}
+		})
+	}
+}
+
+func TestProfilesThatAreRefused(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permissions are access lists")
+	}
+	h, url := newHome(t), service(t, "Service-")
+	p := profile{URL: url + "/acme/v2", Key: key, Secret: secret}
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o660, 0o644, 0o620, 0o601} {
+		if err := p.write(h.file("default")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(h.file("default"), mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"get", "/echo"}, {"get", "-profile", "default", "/echo"}, {"verify", "-"}} {
+			if _, _, err := h.client(t, "", "", args...); !errors.Is(err, errShared) {
+				t.Errorf("%v, %v: %v", mode, args, err)
+			}
+		}
+	}
+	t.Run("one that others could read is private after the next login", func(t *testing.T) {
+		if _, _, err := h.client(t, secret, "", "login", "-url", p.URL, "-key", key); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.client(t, "", "", "get", "/echo"); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, text := range map[string]string{"no JSON": "{", "no secret": `{"url":"http://127.0.0.1","key":"k"}`, "nothing": ""} {
+		if err := os.WriteFile(h.file("default"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.client(t, "", "", "get", "/echo"); err == nil || !strings.Contains(err.Error(), "is no profile") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Run("a folder", func(t *testing.T) {
+		if err := os.Mkdir(h.file("folder"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.client(t, "", "", "get", "-profile", "folder", "/echo"); err == nil || !strings.Contains(err.Error(), "regular") {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("a name that nobody has kept", func(t *testing.T) {
+		if _, _, err := h.client(t, "", "", "get", "-profile", "other", "/echo"); !errors.As(err, new(usageError)) {
+			t.Errorf("%v", err)
+		}
+	})
+}
