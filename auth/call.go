@@ -188,25 +188,27 @@ func (c *call) verify(p *Principal) error {
 	return nil
 }
 
-func (c *call) admit(p *Principal) {
+func (c *call) admit(r *http.Request, p *Principal, n rule) {
 	// With one Require inside another, nobody of the inner one must not replace the principal.
 	if p != &nobody || !c.isAdmitted() {
 		c.admitted.Store(p)
 	}
-	c.observe(nil, false)
+	c.observe(r, nil, decision{need: n.operation})
 }
 
 func (c *call) isAdmitted() bool { return c.admitted.Load() != nil }
 
-// refuse writes a refusal by the Guard.
-func (c *call) refuse(w http.ResponseWriter, r *http.Request, err error) { c.answer(w, r, err, false) }
+// decision is what an observer learns of a decision beside its result.
+type decision struct {
+	need    *template // nil: no operation
+	handler bool      // the fault is that of the handler of an admitted request
+}
 
-// answer writes a fault and informs the observer. handler is true if the fault is that of
-// the handler of an admitted request.
-func (c *call) answer(w http.ResponseWriter, r *http.Request, err error, handler bool) {
+// answer writes a fault and informs the observer.
+func (c *call) answer(w http.ResponseWriter, r *http.Request, err error, d decision) {
 	e := toError(err)
 	c.challenge(w.Header(), e)
-	c.observe(e, handler)
+	c.observe(r, e, d)
 	deny(w, r, c.tenant.guard, e)
 }
 
@@ -253,27 +255,31 @@ func (c *call) dropped(granted scope.Set) (err error) {
 	return err
 }
 
-func (c *call) observe(e *Error, handler bool) {
+func (c *call) observe(r *http.Request, e *Error, d decision) {
 	g := c.tenant.guard
 	if g.Observe == nil {
 		return
 	}
 	c.mu.Lock()
 	event := Event{
+		Route:     r.Pattern,
 		Mechanism: c.principal.Mechanism,
 		Org:       c.tenant.Org.Key(),
 		App:       c.principal.App,
 		Account:   c.principal.Account,
-		Allowed:   e == nil || handler,
-		Handler:   handler,
+		Allowed:   e == nil || d.handler,
+		Handler:   d.handler,
 		Took:      time.Since(epoch) - c.began,
+		Scope:     c.principal.Scope,
 	}
-	granted := c.principal.Scope
 	c.mu.Unlock()
+	if d.need != nil {
+		event.Need = d.need.fill(r)
+	}
 	if e != nil {
 		event.Detail, event.Err = e.Fault().Detail, e
 	}
-	if dropped := c.dropped(granted); dropped != nil {
+	if dropped := c.dropped(event.Scope); dropped != nil {
 		event.Err = errors.Join(event.Err, dropped)
 	}
 	g.Observe(c, event)

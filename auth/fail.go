@@ -44,7 +44,7 @@ func setNoStore(h http.Header) {
 // The handler must not have written anything before.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
-		c.answer(w, r, err, c.isAdmitted())
+		c.answer(w, r, err, decision{handler: c.isAdmitted()})
 		return
 	}
 	deny(w, r, nil, toError(err))
@@ -56,7 +56,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 func FailAs(w http.ResponseWriter, r *http.Request, err error, write func(*Error)) {
 	e := toError(err)
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
-		c.observe(e, c.isAdmitted())
+		c.observe(r, e, decision{handler: c.isAdmitted()})
 	}
 	setRefused(w.Header(), e)
 	write(e)

@@ -98,6 +98,7 @@ type Address struct {
 // and the second has Handler set. A failed login is such an event, because its route is
 // Public: find it by its Detail.
 type Event struct {
+	Route     string // Request.Pattern, as Mux and http.ServeMux set it; empty if no route matched
 	Mechanism string // empty if none authenticated the request
 	Detail    string // of the fault; empty if there is none
 	Org       string
@@ -107,6 +108,12 @@ type Event struct {
 	Handler   bool          // the handler called Fail with Detail: the fault is no refusal by the Guard
 	Took      time.Duration // from the Guard's start to the decision; with Handler also in the handler
 	Err       error         // the cause of the fault, and chains that were dropped from the scope
+
+	// Need is the operation that the route needs, and Scope is that of the principal.
+	// Scope.Explain(Need) names the chain that decided. Need is not valid if the route needs
+	// no operation, if the request names nothing that can exist, and with Handler.
+	Need  scope.Need
+	Scope scope.Set
 }
 
 // names holds what is derived from the configuration once.
@@ -222,7 +229,7 @@ func (g *Guard) Mount(next http.Handler) http.Handler {
 		}
 		rest, err := g.enter(w, r, c)
 		if err != nil {
-			c.refuse(w, r, err)
+			c.answer(w, r, err, decision{})
 			return
 		}
 		next.ServeHTTP(w, c.under(r, rest))
@@ -377,10 +384,10 @@ func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 			}
 			p, err := c.check(r, rule)
 			if err != nil {
-				c.refuse(w, r, err)
+				c.answer(w, r, err, decision{need: rule.operation})
 				return
 			}
-			c.admit(p)
+			c.admit(r, p, rule)
 			next.ServeHTTP(w, r)
 		})
 	}

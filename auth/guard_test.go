@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
@@ -514,6 +515,45 @@ func TestObserversOfRequestsWithoutAnOrg(t *testing.T) {
 	}
 }
 
+// TestAnEventExplainsItsDecision reads the chain that decided from the event alone.
+func TestAnEventExplainsItsDecision(t *testing.T) {
+	const other = "5b0000000000000000000002"
+	var last auth.Event
+	g := guard()
+	g.Mechanisms = []auth.Mechanism{authtest.As(auth.Principal{
+		Account: "ann", Scope: compiled("object.read.c_note."+id, "admin.read"),
+	})}
+	g.Observe = func(_ context.Context, e auth.Event) { last = e }
+	mux := g.Mux()
+	mux.Handle("GET /notes/{id}", auth.Allow("object.read.c_note.{id}"), whoami)
+	mux.Handle("GET /admin", auth.Allow("admin.read"), whoami)
+	mux.Handle("GET /me", auth.Authenticated, whoami)
+	for _, test := range []struct {
+		name, path, route, need, chain string
+		allowed                        bool
+	}{
+		{"a chain allows", "/notes/" + id, "GET /notes/{id}", "object.read.c_note." + id, "object.read.c_note." + id, true},
+		{"another chain allows", "/admin", "GET /admin", "admin.read", "admin.read", true},
+		{"a chain comes near", "/notes/" + other, "GET /notes/{id}", "object.read.c_note." + other, "object.read.c_note." + id, false},
+		{"the route needs no operation", "/me", "GET /me", "", "", true},
+		{"the path names nothing", "/notes/a.b", "GET /notes/{id}", "", "", false},
+		{"no route", "/nosuch", "", "", "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			do(mux, "GET", "/acme/v2"+test.path)
+			reason := last.Scope.Explain(last.Need)
+			need := ""
+			if last.Need.Valid() {
+				need = last.Need.String()
+			}
+			if last.Route != test.route || need != test.need || last.Allowed != test.allowed ||
+				reason.Chain.String() != test.chain || test.chain != "" && reason.Allowed != test.allowed {
+				t.Errorf("%+v because of %+v", last, reason)
+			}
+		})
+	}
+}
+
 func TestObserveSeesEachDecision(t *testing.T) {
 	var events []auth.Event
 	g := guard()
@@ -538,18 +578,18 @@ func TestObserveSeesEachDecision(t *testing.T) {
 	do(mux, "GET", "/acme/v2/twice")
 	do(mux, "GET", "/acme/v2/nosuch")
 	want := []auth.Event{
-		{Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
-		{Detail: "accessDenied.invalidCredentials", Org: "acme"},
+		{Route: "GET /mine", Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
+		{Route: "GET /mine", Detail: "accessDenied.invalidCredentials", Org: "acme"},
 		{Detail: "notFound.env"},
-		{Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
-		{Detail: "notFound.unspecified", Org: "acme", Account: "ann", Mechanism: "Wax", Allowed: true, Handler: true},
-		{Allowed: true, Org: "acme"},
-		{Detail: "accessDenied.unspecified", Org: "acme", Allowed: true, Handler: true},
-		{Allowed: true, Org: "acme"},
-		{Detail: "accessDenied.noCredentialsSupplied", Org: "acme"}, // by the inner Require
-		{Detail: "notFound.unspecified", Org: "acme"},               // no route, so no handler
+		{Route: "GET /gone", Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
+		{Route: "GET /gone", Detail: "notFound.unspecified", Org: "acme", Account: "ann", Mechanism: "Wax", Allowed: true, Handler: true},
+		{Route: "GET /open", Allowed: true, Org: "acme"},
+		{Route: "GET /open", Detail: "accessDenied.unspecified", Org: "acme", Allowed: true, Handler: true},
+		{Route: "GET /twice", Allowed: true, Org: "acme"},
+		{Route: "GET /twice", Detail: "accessDenied.noCredentialsSupplied", Org: "acme"}, // by the inner Require
+		{Detail: "notFound.unspecified", Org: "acme"},                                    // no route, so no handler
 	}
-	if diff := cmp.Diff(want, events, cmpopts.IgnoreFields(auth.Event{}, "Took", "Err")); diff != "" {
+	if diff := cmp.Diff(want, events, cmpopts.IgnoreFields(auth.Event{}, "Took", "Err", "Need", "Scope")); diff != "" {
 		t.Error(diff)
 	}
 	for _, e := range events {

@@ -64,11 +64,18 @@ func mayChangeAuthor(p auth.Principal, o *object, changes map[string]any) error 
 // route needs is checked before.
 func administrators[T any](answer func(*http.Request) (T, error)) func(*http.Request) (T, error) {
 	return func(r *http.Request) (none T, err error) {
-		if !auth.From(r.Context()).HasRole(administrator) {
-			return none, auth.ErrForbidden
+		if err := requireAdministrator(r); err != nil {
+			return none, err
 		}
 		return answer(r)
 	}
+}
+
+func requireAdministrator(r *http.Request) error {
+	if !auth.From(r.Context()).HasRole(administrator) {
+		return auth.ErrForbidden
+	}
+	return nil
 }
 
 // mayAdminister checks the scope and the role of an administrative route. It is for

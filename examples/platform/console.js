@@ -2,12 +2,14 @@
 // thing to try. It is the server's page at /, and uses only the interface that all
 // clients have.
 
-import { acting, newAPI, Refused } from './console_api.js';
+import { acting, isOver, newAPI, onSessionOver, Refused } from './console_api.js';
 import { forgetApps, openApps } from './console_apps.js';
 import { onCredential, showCredential } from './console_credential.js';
 import { forgetLab } from './console_lab.js';
+import { closeLive, forgetLive, openLive } from './console_live.js';
+import { showNumbers } from './console_numbers.js';
 import { forgetPages, openPaging } from './console_paging.js';
-import { addressed, linkSections, showSection } from './console_sections.js';
+import { addressed, linkSections, showAccountSection, showSection } from './console_sections.js';
 import { forgetTokens, openTokens } from './console_tokens.js';
 import './console_scope.js';
 import { showAccount, showSessions } from './console_account.js';
@@ -54,10 +56,11 @@ async function look() {
 }
 
 // What a section does when it is opened, and when another account uses the page.
-const opened = { apps: openApps, tokens: openTokens, paging: openPaging };
+const opened = { live: openLive, apps: openApps, tokens: openTokens, paging: openPaging };
 
 async function openSection() {
   const section = showSection();
+  closeLive(); // a browser has few connections to one server
   if (section !== 'account') {
     byID(`${section}-title`).focus();
   }
@@ -79,8 +82,49 @@ async function move() {
 function actAs(who) {
   account = who;
   acting.account = who;
+  byID('who').replaceChildren(...(who ? [element('bdi', {}, who.name || who.email), ` of ${api.org}`] : []));
   showCredential();
 }
+
+// The session of the page. All sections share it, and so do all tabs of a browser.
+
+const tabs = new BroadcastChannel('session');
+
+// endSession shows in every section and every tab that nobody is signed in any more.
+function endSession(error) {
+  if (!account) {
+    return;
+  }
+  leave();
+  showSignIn();
+  showAccountSection();
+  error && complain(error);
+  tabs.postMessage(api.org);
+}
+
+// lookAgain asks the server whether this page still shows the truth. A message of another tab
+// proves nothing by itself.
+async function lookAgain() {
+  let status;
+  try {
+    status = await api.status();
+  } catch {
+    return; // the next step tells
+  }
+  if (status.account?._id === account?._id) {
+    return;
+  }
+  if (status.loggedin) {
+    leave(); // another account must not find what this one did
+    return start();
+  }
+  endSession(status.fault && new Refused(status.fault, null));
+  status.fault || announce('You were signed out in another tab.');
+}
+
+onSessionOver(endSession);
+tabs.addEventListener('message', ({ data }) => data === api.org && lookAgain());
+document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && account && lookAgain());
 
 // leave removes what was entered and shown in the sections.
 function leave() {
@@ -88,6 +132,7 @@ function leave() {
   for (const form of document.querySelectorAll('.tool form, #credential-form')) {
     form.reset();
   }
+  forgetLive();
   forgetApps();
   forgetTokens();
   forgetLab();
@@ -107,7 +152,7 @@ function forget() {
     byID(form).reset();
   }
   byID('password').value = '';
-  for (const id of ['enrol-secret', 'enrol-uri', 'recovery-codes', 'account-facts', 'sessions']) {
+  for (const id of ['enrol-secret', 'enrol-uri', 'recovery-codes', 'account-facts', 'numbers', 'sessions']) {
     byID(id).replaceChildren();
   }
   byID('enrol-link').removeAttribute('href');
@@ -118,6 +163,7 @@ async function enter(who) {
   forget();
   showAccount(api.org, account);
   show('account');
+  showNumbers(api, account);
   await refresh();
 }
 
@@ -154,6 +200,7 @@ async function login(step, field) {
     return show('code', 'code-input');
   }
   await enter(who);
+  tabs.postMessage(api.org);
 }
 
 onSubmit('sign-in-form', signIn);
@@ -161,8 +208,6 @@ onSubmit('code-form', (form) => login(() => api.verify(form.get('code').trim()),
 onClick(byID('code-back'), showSignIn);
 
 // Being signed in.
-
-const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
 
 // signedIn runs a step that needs a session. If the step needs the password again,
 // it asks for it. If the session is over, it returns to the start. It returns
@@ -182,13 +227,11 @@ async function signedIn(step) {
 
 // mended returns whether a step may be tried again after this error.
 async function mended(error) {
-  const detail = error instanceof Refused ? error.detail : '';
-  if (over.has(detail)) {
-    showSignIn();
-    complain(error);
+  if (isOver(error)) {
+    endSession(error);
     return false;
   }
-  if (detail !== 'accessDenied.reauthenticationRequired') {
+  if (!(error instanceof Refused) || error.detail !== 'accessDenied.reauthenticationRequired') {
     throw error;
   }
   return reauthenticate();
@@ -200,15 +243,14 @@ async function reauthenticate() {
     try {
       await api.reauthenticate(password);
     } catch (error) {
-      if (!(error instanceof Refused) || !over.has(error.detail)) {
+      if (!isOver(error)) {
         throw error;
       }
       ended = error;
     }
   });
   if (ended) {
-    showSignIn();
-    complain(ended);
+    endSession(ended);
   }
   return passed && !ended;
 }
@@ -222,8 +264,7 @@ async function reauthenticateFirst() {
 async function signOut() {
   await signedIn(async () => {
     await api.logout();
-    leave();
-    showSignIn();
+    endSession();
     announce('You are signed out.');
   });
 }
@@ -322,6 +363,7 @@ onSubmit('remove-form', removeFactor);
 
 // A page from the browser's cache may show a session that is over.
 addEventListener('pageshow', (event) => event.persisted && start());
+addEventListener('pagehide', closeLive);
 addEventListener('hashchange', move);
 onCredential(openSection);
 start();

@@ -16,12 +16,70 @@ export class Refused extends Error {
   }
 }
 
+// over are the refusals by which a session has ended.
+const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
+
+export const isOver = (error) => error instanceof Refused && over.has(error.detail);
+
 // acting is the credential of the tools: the session's cookie, or a bearer token
 // that the user has pasted. It is kept in memory only.
 export const acting = { org: 'acme', account: null, bearer: '' };
 
+let sessionOver = () => {};
+
+// onSessionOver sets what to do when a section learns that the session has ended.
+export function onSessionOver(step) {
+  sessionOver = step;
+}
+
+// told runs a step of a section. If the session has ended, the whole page is told.
+async function told(step) {
+  const { bearer } = acting;
+  try {
+    return await step(bearer);
+  } catch (error) {
+    if (!bearer && isOver(error)) {
+      sessionOver(error);
+    }
+    throw error;
+  }
+}
+
 // request calls the org with the credential in acting.
-export const request = (method, path, body) => send(method, `/${acting.org}/v2${path}`, body, acting.bearer);
+export const request = (method, path, body) => told((bearer) => send(method, `/${acting.org}/v2${path}`, body, bearer));
+
+// watch calls step with the name and the data of each server-sent event of the org, until the
+// stream ends. A comment has the name ''. It throws the fault that has ended the stream.
+export const watch = (signal, step) => told(async (bearer) => {
+  const reply = await fetch(`/${acting.org}/v2/events`, { ...options(bearer), signal });
+  if (reply.headers.get('Content-Type') !== 'text/event-stream') {
+    await valueOf(reply);
+    return;
+  }
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ''; ;) {
+    const late = setTimeout(() => reader.cancel(), longestSilence);
+    const { value, done } = await reader.read();
+    clearTimeout(late);
+    if (done) {
+      return;
+    }
+    const parts = (rest + value).split('\n\n');
+    rest = parts.pop();
+    parts.forEach((part) => deliver(part, step));
+  }
+});
+
+const longestSilence = 10_000; // milliseconds; the server sends something every two seconds
+
+function deliver(part, step) {
+  const [, name = '', text = 'null'] = part.match(/^event: (.*)\ndata: (.*)$/) ?? [];
+  const data = JSON.parse(text);
+  if (name === 'end') {
+    throw new Refused(data, null);
+  }
+  step(name, data);
+}
 
 // site calls paths outside of the orgs, which need no credential.
 export const site = {
@@ -45,25 +103,33 @@ export function newAPI(org) {
     enrol: async () => (await call('POST', '/accounts/me/second-factor')).data,
     confirm: async (code) => (await call('POST', '/accounts/me/second-factor/confirm', { code })).data.recoveryCodes,
     removeFactor: (code) => call('DELETE', '/accounts/me/second-factor', { code }),
+    list: (path) => call('GET', path),
     sessions: () => call('GET', '/accounts/me/sessions?limit=1000'),
     revoke: (id) => call('DELETE', `/accounts/me/sessions/${encodeURIComponent(id)}`),
     revokeOthers: async () => (await call('DELETE', '/accounts/me/sessions')).data,
   };
 }
 
-async function send(method, path, body, bearer = '') {
-  const reply = await fetch(path, {
-    method,
+function options(bearer) {
+  return {
     credentials: bearer ? 'omit' : 'same-origin', // one credential, not two
     cache: 'no-store',
     redirect: 'error',
-    signal: AbortSignal.timeout(longest),
-    headers: {
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      ...(bearer && { Authorization: `Bearer ${bearer}` }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
+    headers: bearer ? { Authorization: `Bearer ${bearer}` } : {},
+  };
+}
+
+async function send(method, path, body, bearer = '') {
+  const sent = { ...options(bearer), method, signal: AbortSignal.timeout(longest) };
+  if (body !== undefined) {
+    sent.headers['Content-Type'] = 'application/json';
+    sent.body = JSON.stringify(body);
+  }
+  return valueOf(await fetch(path, sent));
+}
+
+// valueOf returns the JSON of a reply, or throws its fault.
+async function valueOf(reply) {
   const value = await reply.json();
   if (value.object === 'fault') { // whatever the status
     throw new Refused(value, secondsOf(reply.headers.get('Retry-After')));

@@ -13,6 +13,7 @@ export function show(view, field = `${view}-title`) {
   for (const name of views) {
     byID(name).hidden = name !== view;
   }
+  byID('welcome').hidden = view !== 'sign-in';
   byID(field).focus();
 }
 
@@ -80,11 +81,10 @@ function refusal({ fault, retryAfter }) {
   return parts;
 }
 
-// codeOf lets a code break its line only after a dot.
-function codeOf({ errCode }) {
-  const words = errCode.split(/(?<=\.)/);
-  return element('code', {}, ...words.flatMap((word) => [word, element('wbr')]));
-}
+// breakable lets a code or a chain break its line only after a dot.
+export const breakable = (text) => text.split(/(?<=\.)/).flatMap((word) => [word, element('wbr')]);
+
+const codeOf = ({ errCode }) => element('code', {}, ...breakable(errCode));
 
 const aboutOf = ({ path, reason }) => [path, reason].filter(Boolean).join(': ');
 

@@ -34,4 +34,12 @@ function marked({ chain, segment }) {
 
 const warning = ({ source, text }) => element('p', { className: 'hint' }, `${source} grants nothing: ${text}`);
 
+// askWhy shows the decision about a need by one chain, or by none.
+export function askWhy(chain, need) {
+  byID('scope-grants').value = chain;
+  byID('scope-need').value = need;
+  byID('scope-form').requestSubmit();
+}
+
 onSubmit('scope-form', test);
+document.querySelector('[data-try=scope]').addEventListener('click', () => byID('scope-form').requestSubmit());

@@ -4,8 +4,8 @@
 import { acting } from './console_api.js';
 import { byID } from './console_page.js';
 
-const sections = ['account', 'apps', 'tokens', 'scope', 'lab', 'paging'];
-const withCredential = new Set(['apps', 'tokens', 'paging']);
+const sections = ['account', 'live', 'apps', 'tokens', 'scope', 'lab', 'paging'];
+const withCredential = new Set(['live', 'apps', 'tokens', 'paging']);
 
 // Other characters would change the path.
 const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;
@@ -30,12 +30,24 @@ export function showSection() {
   return section;
 }
 
+// showAccountSection shows the section in which people sign in.
+export function showAccountSection() {
+  history.replaceState(null, '', `#${acting.org}`);
+  return showSection();
+}
+
 // linkSections makes the links lead to the org.
 export function linkSections() {
   const { section } = addressed();
+  for (const link of document.querySelectorAll('[data-try]')) {
+    link.href = `#${acting.org}/${link.dataset.try}`;
+  }
   for (const link of document.querySelectorAll('nav a')) {
     const { section: name } = link.dataset;
     link.href = name === 'account' ? `#${acting.org}` : `#${acting.org}/${name}`;
     link.ariaCurrent = name === section ? 'page' : null;
+    if (name === section) {
+      document.title = `${link.textContent} · ${acting.org} · tenantkit`;
+    }
   }
 }

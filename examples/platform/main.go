@@ -19,6 +19,7 @@
 //   - store.go, records.go, database_pool.go, connection_share.go, library_stores.go: the databases
 //   - client_addr.go: where requests come from, behind a proxy
 //   - request_log.go, line_log.go: a line for each request
+//   - events.go, feed.go, recheck.go: requests as they happen, for administrators
 //   - console.go: the page in a browser
 //   - demo.go, demo_facts.go, demo_tips.go, demo_command.go: the demo orgs
 //
@@ -100,6 +101,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if base, err := url.Parse(p.guard.BaseURL); err == nil && base.Scheme == "http" && !isLoopback(base.Hostname()) {
 		log.Warn("browsers keep no session cookie of this base URL: it takes https, or a loopback host", "base_url", p.guard.BaseURL)
 	}
+	defer context.AfterFunc(ctx, p.feed.close)()
 	routes := p.routes()
 	if err := p.document.Validate(); err != nil {
 		return err

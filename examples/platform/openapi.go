@@ -128,10 +128,16 @@ var (
 	}
 
 	adminRoutes = map[string]openapi.Route{
-		"GET /admin/roles":                     ownList[roleReply]("List the roles", "role"),
-		"POST /admin/roles":                    {Summary: "Create a role", Request: roleBody, Reply: roleReply{}},
-		"PATCH /admin/roles/{name}":            {Summary: "Change a role", Request: rolePatch, Reply: roleReply{}},
-		"DELETE /admin/roles/{name}":           {Summary: "Delete a role", Reply: envelope.Result[bool]{}},
+		"GET /admin/roles":           ownList[roleReply]("List the roles", "role"),
+		"POST /admin/roles":          {Summary: "Create a role", Request: roleBody, Reply: roleReply{}},
+		"PATCH /admin/roles/{name}":  {Summary: "Change a role", Request: rolePatch, Reply: roleReply{}},
+		"DELETE /admin/roles/{name}": {Summary: "Delete a role", Reply: envelope.Result[bool]{}},
+		"GET /events": {
+			Summary:     "Watch requests as they happen",
+			Description: "Server-sent events: `event` with a decision, `dropped` with a count, and `end` with the fault that ended the stream.",
+			MediaType:   "text/event-stream",
+			Reply:       "",
+		},
 		"GET /admin/settings":                  {Summary: "Read the org's settings", Reply: settingsReply{}},
 		"PATCH /admin/settings":                {Summary: "Change the org's settings", Request: settingsForm, Reply: settingsReply{}},
 		"GET /admin/accounts":                  ownList[managedReply]("List the accounts", "account"),

@@ -31,6 +31,8 @@ type platform struct {
 	document *openapi.Document // of routes
 	proxies  proxies
 	ready    *readiness
+	feed     *feed
+	recheck  recheck
 	log      *slog.Logger
 }
 
@@ -40,7 +42,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, proxies: o.proxies, log: log}
+	p := &platform{store: store, proxies: o.proxies, log: log, feed: new(feed)}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
 	}
@@ -80,10 +82,13 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Directory:  store.found,
 		Mechanisms: []auth.Mechanism{signatures, tokens, p.sessions},
 		Brand:      o.brand,
-		Observe:    observe,
+		Observe:    p.observe,
 		Timeout:    o.storeTimeout,
 	}
 	if err := p.guard.Validate(); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	if p.recheck, err = p.newRecheck(o); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	p.tokens.minter = bearer.Minter(p.guard, p.keys, p.stores.ledger)

@@ -29,9 +29,12 @@ func entryOf(ctx context.Context) *entry {
 	return new(entry)
 }
 
-// observe puts a decision of the Guard into the entry of its request.
-func observe(ctx context.Context, decision auth.Event) {
-	entryOf(ctx).decision = decision
+// observe puts a decision of the Guard into the entry of its request, and passes it on
+// to those who watch the org.
+func (p *platform) observe(ctx context.Context, decision auth.Event) {
+	e := entryOf(ctx)
+	e.decision = decision
+	p.feed.publish(decision.Org, func() eventReply { return p.event(e.id, decision) })
 }
 
 // logged writes one line for each request: ids and codes, but no credential, no

@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import { named, report, run } from './checks.mjs';
 import { Authenticator } from './totp.mjs';
@@ -73,11 +74,12 @@ const asMia = (page) => signIn(page, facts.account_email, facts.account_password
 const asTheo = (page) => signIn(page, facts.totp_account_email, facts.totp_account_password);
 const ownSession = (page) => page.getByRole('listitem').filter({ hasText: 'this one' });
 
-// inside waits until somebody is signed in and sees the sessions. A request for the sessions may
+// inside waits until somebody is signed in and sees the sessions and the numbers. Their requests may
 // still be running. A step that ends the session would make the server refuse it.
 async function inside(page, name) {
   await heading(page, name).waitFor();
   await ownSession(page).waitFor();
+  await settled(page);
 }
 
 // cookiesOf returns the cookies of a browser profile, by name.
@@ -108,7 +110,15 @@ const faces = [
   ['phone-dark', phone, 'dark'],
 ].filter(([, , scheme]) => shots || scheme === 'light');
 
-// shoot takes screenshots of a page in its present state, and checks that it fits each width.
+// accessible checks the page by the rules of WCAG 2.2 AA that a program can check.
+async function accessible(page, name) {
+  await page.evaluate(`${axe.source}; 0`); // the policy holds for scripts of the page, and not for a debugger
+  const { violations } = await page.evaluate((tags) => globalThis.axe.run({ runOnly: tags }), ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']);
+  assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]), [], name);
+}
+
+// shoot takes screenshots of a page in its present state, and checks that it fits each width and is
+// accessible.
 async function shoot(page, name) {
   const before = page.viewportSize();
   for (const [face, viewport, colorScheme] of faces) {
@@ -116,6 +126,7 @@ async function shoot(page, name) {
     await page.emulateMedia({ colorScheme });
     const [wide, seen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(wide <= seen, `${name} is ${wide} wide on a ${face} of ${seen}`);
+    await accessible(page, `${name}, ${face}`);
     if (shots) {
       await page.screenshot({ path: `${shots}/${name}-${face}.png`, fullPage: true });
     }
@@ -762,6 +773,117 @@ const sections = {
     await close();
   },
 
+  'a first visit says what this is, and leads to three tries': async () => {
+    const { page, problems, close } = await open({ base: tried.base_url });
+    await heading(page, 'What this is').waitFor();
+    assert.match(await page.title(), /^Account · acme/);
+    await shoot(page, 'visitor');
+    await page.getByRole('link', { name: 'Ask the scope tester' }).click();
+    await page.locator('#scope-verdict').getByText('Denied').waitFor();
+    assert.match(await page.title(), /^Scope tester · acme/);
+    await page.goBack();
+    await page.getByRole('link', { name: 'Open the tokens' }).click();
+    await page.getByText('nobody: sign in, or paste a token').waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'Open the signature lab' }).click();
+    await focus(page, 'lab-title');
+    await page.goBack();
+    await signIn(page, tried.admin_email, tried.admin_password);
+    await inside(page, 'Ada Admin');
+    assert.equal(await heading(page, 'What this is').count(), 0);
+    assert.match(await page.locator('#numbers').innerText(), /c_messages[^]*2,5\d\d[^]*connections[^]*60[^]*Accounts[^]*\d[^]*Apps[^]*\d[^]*Roles[^]*3/);
+    assert.equal(await page.locator('#who').innerText(), 'Ada Admin of acme');
+    await shoot(page, 'numbers');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'an administrator watches requests as they happen, asks why, and stops with the session': async () => {
+    await deceive();
+    const { page, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
+    await go(page, 'Live');
+    await page.getByText('Watching.').waitFor();
+    const rows = page.getByRole('table', { name: 'Decisions' }).getByRole('row');
+    const denied = rows.filter({ hasText: 'GET /connections' }).filter({ hasText: 'service.accessDenied.scope' });
+    const deny = () => call('/connections', { Authorization: `Bearer ${tried.narrow_token}` });
+    await deny();
+    await denied.waitFor();
+    assert.match(await denied.innerText(), /Mia Member by Integration, bearer[^]*ms/);
+    await rows.filter({ hasText: deceiver.slice(0, 20) }).first().waitFor();
+    assert.equal(await page.locator('main img, main script').count(), 0);
+    await shoot(page, 'live');
+
+    await page.getByLabel('Only with these words').fill('connections NARROW');
+    await page.getByText('Nothing matches.').waitFor();
+    await page.getByLabel('Only with these words').fill('connections mia');
+    await page.getByLabel('Only', { exact: true }).selectOption('refused');
+    assert.equal(await rows.count(), 2); // with the header
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await deny();
+    await page.waitForTimeout(1000); // nothing may come, so there is nothing to wait for
+    assert.equal(await rows.count(), 2);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await rows.nth(2).waitFor();
+
+    await denied.first().getByRole('button', { name: /^Why/ }).click();
+    await heading(page, 'Scope tester').waitFor();
+    await page.locator('#scope-verdict').getByText('Denied').waitFor();
+    assert.equal(await page.getByLabel('Need').inputValue(), 'object.read.connection');
+    await page.goBack();
+    await page.getByText('Watching.').waitFor();
+    const elsewhere = await cookieOf(tried.admin_email, tried.admin_password);
+    await call('/accounts/me/sessions', { Cookie: elsewhere }, 'DELETE');
+    await page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
+    await heading(page, 'Sign in').waitFor();
+    assert.equal(await page.locator('#live-decisions table').count(), 0, 'the decisions stay on the page');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'live requests come back when the connection does, and are for administrators': async () => {
+    const { page, context, problems, close } = await openAsMia();
+    await go(page, 'Live');
+    await page.getByRole('alert').getByText('service.accessDenied.unspecified').waitFor();
+    await page.getByText('Not watching.').waitFor();
+    await shoot(page, 'live-refused');
+    await context.route('**/events', (route) => route.abort());
+    await useToken(page, tried.admin_token);
+    await page.getByText('The connection is lost. Trying again').waitFor();
+    await context.unroute('**/events');
+    await page.getByText('Watching.').waitFor();
+    assert.deepEqual(problems.filter((text) => !text.includes('ERR_FAILED')), []);
+    await close();
+  },
+
+  'all tabs share one session': async () => {
+    const { page: one, context, problems, close } = await openAsMia();
+    const two = await context.newPage();
+    await two.goto(`${tried.base_url}/#acme/tokens`);
+    await two.getByText('the session of Mia Member').waitFor();
+    await two.getByLabel('Token to read').fill('typed');
+    await signOut(one);
+    await heading(two, 'Sign in').waitFor();
+    await two.getByText('You were signed out in another tab.').waitFor();
+    assert.equal(await two.locator('#decode-token').inputValue(), '', 'what was typed stays on the page');
+
+    await signIn(two, tried.account_email, tried.account_password);
+    await inside(two, 'Mia Member');
+    await inside(one, 'Mia Member');
+    await go(one, 'Paging');
+    await go(two, 'Apps and keys');
+    await settled(two);
+    const elsewhere = await cookieOf(tried.account_email, tried.account_password);
+    await call('/accounts/me/sessions', { Cookie: elsewhere }, 'DELETE');
+    await two.getByRole('button', { name: 'List again' }).click();
+    for (const page of [two, one]) {
+      await heading(page, 'Sign in').waitFor();
+      await page.locator('#who:empty').waitFor({ state: 'attached' });
+    }
+    await two.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
   'signing out forgets what was done in the sections': async () => {
     const { page, problems, close } = await openAsMia();
     await go(page, 'Signature lab');
@@ -782,6 +904,34 @@ const sections = {
     await close();
   },
 };
+
+// call sends a request outside of the browser, and returns the reply.
+const call = (path, headers = {}, method = 'GET', body = undefined) => fetch(`${tried.base_url}/acme/v2${path}`, {
+  method,
+  headers: { ...headers, ...(body && { 'Content-Type': 'application/json' }) },
+  body: body && JSON.stringify(body),
+});
+
+// cookieOf signs somebody in outside of the browser.
+async function cookieOf(email, password) {
+  const reply = await call('/accounts/login', {}, 'POST', { email, password });
+  return reply.headers.getSetCookie().map((cookie) => cookie.split(';')[0]).join('; ');
+}
+
+// deceiver is a name with markup, with letters that are written from right to left, and longer
+// than a line. The server refuses letters that turn the direction of others.
+const deceiver = `<img src=x onerror="document.title=1"> \u05D0\u05D3\u05D0 ${'long'.repeat(12)}`;
+
+// deceive makes an account of that name send requests, from now on.
+async function deceive() {
+  const [email, password] = ['deceiver@acme.example', 'a password of its own'];
+  const turned = await call('/accounts', {}, 'POST', { email, password, name: 'Ada \u202E\u200B' });
+  assert.equal(turned.status, 400);
+  const made = await call('/accounts', {}, 'POST', { email, password, name: deceiver });
+  assert.equal(made.status, 200, await made.text());
+  const cookie = await cookieOf(email, password);
+  setInterval(() => call('/accounts/me', { Cookie: cookie }), 1000).unref();
+}
 
 const openAsMia = () => openAs(tried.account_email, tried.account_password, 'Mia Member');
 

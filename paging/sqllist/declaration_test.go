@@ -57,6 +57,8 @@ type everything struct {
 	note     string
 }
 
+var _ = everything{}.note // not exported, so it needs no tag
+
 func TestDeclared(t *testing.T) {
 	l := sqllist.Must[everything](sqllist.Declaration{Table: "public.things", Object: "thing", Default: 5, Max: 10})
 	if diff := cmp.Diff(&paging.Schema{Object: "thing", Default: 5, Max: 10, RefuseUnknown: true, Properties: []paging.Property{

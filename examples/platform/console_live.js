@@ -1,0 +1,181 @@
+// The decisions of the org as they happen.
+
+import { acting, Refused, request, watch } from './console_api.js';
+import { breakable, byID, complain, element, onClick, table } from './console_page.js';
+import { askWhy } from './console_scope.js';
+
+const kept = 500; // decisions in memory
+const shown = 100; // rows of the table
+const redraw = 250; // milliseconds between two drawings
+
+let stop = null; // ends the stream, if there is one
+let decisions = []; // the newest first
+let seen = 0;
+let dropped = 0;
+let paused = false;
+let names = new Map(); // of accounts and apps, by id
+let drawing = 0;
+
+// openLive starts to watch, with the present credential.
+export function openLive() {
+  closeLive();
+  stop = new AbortController();
+  byID('live-fault').replaceChildren();
+  run(stop.signal);
+}
+
+export function closeLive() {
+  stop?.abort();
+  stop = null;
+}
+
+// forgetLive also removes what is shown.
+export function forgetLive() {
+  closeLive();
+  names = new Map();
+  pause(false);
+  clear();
+  state('');
+}
+
+// run watches, and connects again when the connection is lost. A refusal ends it, unless the
+// server says that it is too busy.
+async function run(signal) {
+  for (let attempt = 1; ; attempt++) {
+    state('Connecting …');
+    try {
+      await watch(signal, (name, data) => {
+        if (attempt) {
+          attempt = 0;
+          state('Watching.');
+          learnNames();
+        }
+        take(name, data);
+      });
+    } catch (error) {
+      if (signal.aborted) {
+        return;
+      }
+      if (error instanceof Refused && error.fault.status < 429) {
+        state('Not watching.');
+        return complain(error, byID('live-fault'));
+      }
+    }
+    const wait = Math.min(2 ** attempt, 15);
+    state(`The connection is lost. Trying again in ${wait} s.`);
+    await new Promise((resolve) => { setTimeout(resolve, wait * 1000); });
+    if (signal.aborted) {
+      return;
+    }
+  }
+}
+
+function state(text) {
+  if (byID('live-state').textContent !== text) {
+    byID('live-state').textContent = text;
+  }
+}
+
+function take(name, data) {
+  if (name === 'dropped') {
+    dropped += data.count;
+  } else if (name === 'event') {
+    seen++;
+    decisions.unshift(data);
+    decisions.length = Math.min(decisions.length, kept);
+  } else {
+    return;
+  }
+  later();
+}
+
+// learnNames asks for the names behind the ids. Without them, the ids are shown.
+async function learnNames() {
+  const lists = await Promise.allSettled(['/admin/accounts?limit=1000', '/apps?limit=1000'].map((path) => request('GET', path)));
+  for (const { value } of lists) {
+    for (const { _id, name, email } of value?.data ?? []) {
+      names.set(_id, name || email);
+    }
+  }
+  later();
+}
+
+// later draws soon, and once for all that has come until then.
+function later() {
+  drawing ||= setTimeout(() => {
+    drawing = 0;
+    paused || draw();
+  }, redraw);
+}
+
+function draw() {
+  const words = byID('live-words').value.toLowerCase().split(/\s+/).filter(Boolean);
+  const only = byID('live-only').value;
+  const wanted = decisions.filter((d) => (!only || (only === 'refused') === Boolean(d.fault)) && matches(d, words)).slice(0, shown);
+  const lost = dropped ? `, and ${dropped} more that this page was too slow for` : '';
+  byID('live-count').textContent = `${seen} seen${lost}. Shown are the latest ${wanted.length} that match.`;
+  const focused = document.activeElement?.dataset.decision;
+  byID('live-decisions').replaceChildren(wanted.length
+    ? table('Decisions', ['Time', 'Route', 'Decision', 'Who', 'Took', 'Why'], wanted.map(row))
+    : element('p', { className: 'hint' }, seen ? 'Nothing matches.' : 'Nothing has happened yet.'));
+  if (focused) {
+    document.querySelector(`[data-decision="${focused}"]`)?.focus();
+  }
+}
+
+const textOf = (d) => [d.route, d.mechanism, d.app, d.account, names.get(d.app), names.get(d.account), d.fault, d.need, d.chain, d.requestId]
+  .join(' ').toLowerCase();
+
+function matches(d, words) {
+  const text = textOf(d);
+  return words.every((word) => text.includes(word));
+}
+
+function row(d) {
+  return [
+    element('time', { dateTime: d.at, title: d.requestId }, new Date(d.at).toLocaleTimeString()),
+    d.route ?? 'no route',
+    d.fault ? element('code', { className: 'bad' }, ...breakable(d.fault)) : 'allowed',
+    who(d),
+    `${(d.took / 1000).toFixed(2)}\u00A0ms`,
+    d.need ? whyButton(d) : '',
+  ];
+}
+
+// who names the account and the app. A name may hold letters of both directions, so it stands
+// alone; the id is in its title.
+function who(d) {
+  if (!d.mechanism) {
+    return 'nobody';
+  }
+  const named = (id) => element('bdi', { title: id, className: 'name' }, names.get(id) ?? id);
+  return element('span', {}, named(d.account), d.app ? ' by ' : '', d.app ? named(d.app) : '', `, ${d.mechanism}`);
+}
+
+function whyButton(d) {
+  const button = element('button', { type: 'button', className: 'link' }, ...breakable(d.chain || 'no chain'));
+  button.ariaLabel = `Why: ${d.route}, ${d.chain || 'no chain'}`;
+  button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
+  onClick(button, () => {
+    location.hash = `#${acting.org}/scope`;
+    askWhy(d.chain ?? '', d.need);
+  });
+  return button;
+}
+
+function clear() {
+  decisions = [];
+  [seen, dropped] = [0, 0];
+  draw();
+}
+
+function pause(on) {
+  paused = on;
+  byID('live-pause').textContent = on ? 'Go on' : 'Pause';
+  draw();
+}
+
+onClick(byID('live-pause'), () => pause(!paused));
+onClick(byID('live-clear'), clear);
+byID('live-form').addEventListener('submit', (event) => event.preventDefault());
+byID('live-form').addEventListener('input', draw);

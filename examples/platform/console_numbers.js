@@ -1,0 +1,40 @@
+// The org of the signed-in account, in numbers.
+
+import { byID, element, fill } from './console_page.js';
+
+// Only these may ask for the numbers of administration.
+const administrator = 'administrator';
+
+// showNumbers counts what the account may read. A number that is not known is left out.
+export async function showNumbers(api, account) {
+  const list = byID('numbers');
+  list.replaceChildren();
+  list.ariaBusy = 'true';
+  const asked = [objectsOf(api)];
+  if (account.roles.includes(administrator)) {
+    asked.push(lengthOf(api, 'Accounts', '/admin/accounts', 'live'), lengthOf(api, 'Apps', '/apps', 'apps'),
+      lengthOf(api, 'Roles', '/admin/roles', 'scope'));
+  }
+  const answers = await Promise.allSettled(asked);
+  fill(list, answers.flatMap(({ value }) => value ?? []).map(([name, count, section]) => [
+    name,
+    element('strong', {}, count), ' ',
+    element('a', { href: `#${api.org}/${section}`, ariaLabel: `${linkOf[section]}: ${name}` }, linkOf[section]),
+  ]));
+  list.ariaBusy = 'false';
+}
+
+const linkOf = { live: 'watch their requests', apps: 'change them', scope: 'try their chains', paging: 'page through them' };
+
+async function objectsOf(api) {
+  const { data } = await api.list('/schemas?limit=1000');
+  const counts = await Promise.allSettled(data.map(({ plural }) => api.list(`/${plural}?count=true&limit=1`)));
+  return data.map(({ plural }, i) => [plural, counts[i].value?.total, 'paging'])
+    .filter(([, total]) => total !== undefined)
+    .map(([name, total, section]) => [name, total.toLocaleString(), section]);
+}
+
+async function lengthOf(api, name, path, section) {
+  const { data, hasMore } = await api.list(`${path}?limit=1000`);
+  return [[name, hasMore ? `more than ${data.length}` : String(data.length), section]];
+}

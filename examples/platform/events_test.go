@@ -1,0 +1,396 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// watcher is a client of GET /events. It reads the format with the standard library
+// only.
+type watcher struct {
+	t     *testing.T
+	reply *http.Response
+	lines *bufio.Scanner
+}
+
+// watch opens a stream. present adds the credential to the request.
+func (s *server) watch(t *testing.T, present func(*http.Request)) *watcher {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL+"/"+s.Org+"/v2/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	present(r)
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { reply.Body.Close() })
+	if got := reply.Header.Get("Content-Type"); reply.StatusCode != 200 || got != "text/event-stream" {
+		text, _ := io.ReadAll(reply.Body)
+		t.Fatalf("%d %s: %s", reply.StatusCode, got, text)
+	}
+	return &watcher{t, reply, bufio.NewScanner(reply.Body)}
+}
+
+// next returns the next event. A comment has the name ":". At the end of the stream the
+// name is "".
+func (w *watcher) next() (name string, data value) {
+	w.t.Helper()
+	for w.lines.Scan() {
+		switch field, text, _ := strings.Cut(w.lines.Text(), ": "); field {
+		case ":":
+			name = ":"
+		case "event":
+			name = text
+		case "data":
+			if err := json.Unmarshal([]byte(text), &data); err != nil {
+				w.t.Fatalf("%v: %s", err, text)
+			}
+		case "":
+			return name, data
+		}
+	}
+	return "", nil
+}
+
+// until returns the first event for which found is true. The test fails if the stream
+// ends before.
+func (w *watcher) until(found func(name string, data value) bool) value {
+	w.t.Helper()
+	for {
+		name, data := w.next()
+		if name == "" {
+			w.t.Fatal("the stream has ended")
+		}
+		if found(name, data) {
+			return data
+		}
+	}
+}
+
+// fault returns the errCode of the event that ends the stream.
+func (w *watcher) fault() any {
+	w.t.Helper()
+	end := w.until(func(name string, _ value) bool { return name == "end" })
+	if name, _ := w.next(); name != "" {
+		w.t.Errorf("%s after the end", name)
+	}
+	return end["errCode"]
+}
+
+func byToken(token string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
+}
+
+func (b *browser) byCookie(r *http.Request) {
+	for _, c := range b.jar.Cookies(r.URL) {
+		r.AddCookie(c)
+	}
+}
+
+// signedIn returns a browser with a session.
+func (s *server) signedIn(t *testing.T, email, password string) *browser {
+	t.Helper()
+	b := s.browser(t)
+	b.post(t, "/accounts/login", value{"email": email, "password": password}).ok(t)
+	return b
+}
+
+func TestOnlyAdministratorsWatch(t *testing.T) {
+	s := start(t)
+	s.refused(t, s.do(t, call{path: "/events", unsigned: true}), 401, "accessDenied.noCredentialsSupplied")
+	s.refused(t, s.do(t, call{path: "/events", account: s.AccountID}), 403, "accessDenied.unspecified")
+	s.refused(t, s.signedIn(t, s.AccountEmail, s.AccountPassword).get(t, "/events"), 403, "accessDenied.unspecified")
+	narrow := s.mint(t, s.AdminAccountID, `{"sub":"`+s.AdminAccountID+`","scope":["admin.update"]}`)["token"].(string)
+	s.scopeRefused(t, s.bearing(t, narrow, "GET", "/events", ""), "admin.read")
+	if head := s.do(t, call{method: "HEAD", path: "/events"}); head.status != 200 || head.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("HEAD: %d %v", head.status, head.header)
+	}
+}
+
+func TestEventsTellDecisions(t *testing.T) {
+	s := start(t)
+	w := s.watch(t, s.signedIn(t, s.AdminEmail, s.AdminPassword).byCookie)
+	const typed = "TypedByAClient"
+	calls := map[string]answer{
+		"allowed":   s.do(t, call{path: `/c_messages?limit=1&where={"c_text":"` + typed + `"}`}),
+		"an object": s.bearing(t, s.AdminToken, "GET", "/c_messages/"+message1, ""),
+		"denied":    s.bearing(t, s.NarrowToken, "GET", "/connections", ""),
+		"anonymous": s.do(t, call{path: "/apps", unsigned: true}),
+		"handler":   s.do(t, call{path: "/apps/" + typed}),
+		"forged":    s.bearing(t, s.AdminToken+typed, "GET", "/apps", ""),
+		"no route":  s.do(t, call{path: "/" + typed}),
+		"elsewhere": s.do(t, call{path: "/c_messages", other: true}),
+		"last":      s.do(t, call{path: "/views"}),
+	}
+	got := make(map[string]value)
+	for {
+		e := w.until(func(name string, _ value) bool { return name == "event" })
+		for name, reply := range calls {
+			if e["requestId"] == reply.header.Get("Request-Id") && (got[name] == nil || e["handler"] == true) {
+				got[name] = e
+			}
+		}
+		if strings.Contains(fmt.Sprint(e), typed) {
+			t.Errorf("shows what a client has typed: %v", e)
+		}
+		if got["last"] != nil {
+			break
+		}
+	}
+	for name, e := range got {
+		if _, err := time.Parse(dateLayout, e["at"].(string)); err != nil || e["took"].(float64) < 0 {
+			t.Errorf("%s: %v", name, e)
+		}
+		for _, own := range []string{"at", "took", "requestId"} {
+			delete(e, own)
+		}
+	}
+	const fault, sees = "service.", "object.read.c_message.*.c_text"
+	want := map[string]value{
+		"allowed": {"object": "event", "route": "GET /c_messages", "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
+			"allowed": true, "need": "object.read.c_message", "chain": "*", "source": "unscoped"},
+		"an object": {"object": "event", "route": "GET /c_messages/{id}", "mechanism": "bearer", "app": s.ClientKey, "account": s.AdminAccountID,
+			"allowed": true, "need": "object.read.c_message." + message1, "chain": "*", "source": "token"},
+		"denied": {"object": "event", "route": "GET /connections", "mechanism": "bearer", "app": s.ClientKey, "account": s.AccountID,
+			"allowed": false, "fault": fault + auth.DetailScope, "need": "object.read.connection", "chain": sees, "source": "token"},
+		"anonymous": {"object": "event", "route": "GET /apps", "allowed": false, "fault": fault + auth.DetailNoCredentials, "need": "admin.read"},
+		"handler": {"object": "event", "route": "GET /apps/{key}", "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
+			"allowed": true, "handler": true, "fault": fault + auth.DetailUnknownApp},
+		"forged":   {"object": "event", "route": "GET /apps", "allowed": false, "fault": fault + auth.DetailInvalidToken, "need": "admin.read"},
+		"no route": {"object": "event", "allowed": false, "fault": fault + auth.DetailNotFound},
+		"last": {"object": "event", "route": "GET /views", "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
+			"allowed": true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEventsEnd is F27: a stream looks at its credential again, and ends with it.
+func TestEventsEnd(t *testing.T) {
+	for _, test := range []struct {
+		name, fault string
+		open        func(t *testing.T, s *server) (present func(*http.Request), end func())
+	}{
+		{"a session that is revoked", auth.DetailSessionExpired, func(t *testing.T, s *server) (func(*http.Request), func()) {
+			here, there := s.signedIn(t, s.AdminEmail, s.AdminPassword), s.signedIn(t, s.AdminEmail, s.AdminPassword)
+			return here.byCookie, func() { there.send(t, "DELETE", "/accounts/me/sessions", "").ok(t) }
+		}},
+		{"a session that is signed out", auth.DetailSessionExpired, func(t *testing.T, s *server) (func(*http.Request), func()) {
+			b := s.signedIn(t, s.AdminEmail, s.AdminPassword)
+			return b.byCookie, func() {
+				kept := *b
+				kept.post(t, "/accounts/me/logout", nil).ok(t)
+			}
+		}},
+		{"an account that is no administrator any more", auth.DetailForbidden, func(t *testing.T, s *server) (func(*http.Request), func()) {
+			roles := func(names string) {
+				s.do(t, call{method: "PATCH", path: "/admin/accounts/" + s.AccountID, body: `{"roles":[` + names + `]}`}).ok(t)
+			}
+			roles(`"administrator"`)
+			return s.signedIn(t, s.AccountEmail, s.AccountPassword).byCookie, func() { roles(`"member"`) }
+		}},
+		{"a token that is revoked", auth.DetailInvalidToken, func(t *testing.T, s *server) (func(*http.Request), func()) {
+			minted := s.mint(t, s.AdminAccountID, wish(s.AdminAccountID, `,"permanent":true`))
+			return byToken(minted["token"].(string)), func() {
+				s.do(t, call{method: "DELETE", path: s.tokensPath() + "/" + minted["jti"].(string)}).ok(t)
+			}
+		}},
+		{"a token whose key is replaced", auth.DetailInvalidToken, func(t *testing.T, s *server) (func(*http.Request), func()) {
+			return byToken(s.AdminToken), func() { s.do(t, call{method: "POST", path: "/apps/" + s.ClientKey + "/keypair"}).ok(t) }
+		}},
+		{"a signature whose secret is replaced", auth.DetailInvalidSignature, func(t *testing.T, s *server) (func(*http.Request), func()) {
+			present := func(r *http.Request) { s.sign(r, "/events", s.ClientKey, s.ClientSecret) }
+			return present, func() {
+				admin := s.signedIn(t, s.AdminEmail, s.AdminPassword)
+				admin.post(t, "/apps/"+s.ClientKey+"/secret", value{"grace": 0}).ok(t)
+			}
+		}},
+	} {
+		t.Run("F27 "+test.name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			present, end := test.open(t, s)
+			w := s.watch(t, present)
+			for range 2 { // the first comment is the start, the second a recheck that has passed
+				w.until(func(name string, _ value) bool { return name == ":" })
+			}
+			end()
+			if got := w.fault(); got != "service."+test.fault {
+				t.Errorf("ended by %v", got)
+			}
+		})
+	}
+	t.Run("F27 a limited token loses one use by the request, and none by watching", func(t *testing.T) {
+		t.Parallel()
+		s := start(t)
+		minted := s.mint(t, s.AdminAccountID, wish(s.AdminAccountID, `,"maxUses":9`))
+		w := s.watch(t, byToken(minted["token"].(string)))
+		for range 3 {
+			w.until(func(name string, _ value) bool { return name == ":" })
+		}
+		listed := items(t, s.do(t, call{path: s.subjectPath(s.AdminAccountID)}).ok(t), false)
+		if uses := listed[0].(value)["uses"]; uses != 1. {
+			t.Errorf("%v uses", uses)
+		}
+	})
+	t.Run("F27 nobody waits longer than two seconds for the end", func(t *testing.T) {
+		if recheckInterval != 2*time.Second {
+			t.Error(recheckInterval)
+		}
+	})
+}
+
+// served returns a platform with its server, for tests that need both.
+func served(t *testing.T, configure func(*http.Server)) (*platform, *server) {
+	t.Helper()
+	p := parts(t, io.Discard)
+	web := httptest.NewUnstartedServer(p.handler(p.routes()))
+	configure(web.Config)
+	web.Start()
+	t.Cleanup(web.Close)
+	f, err := p.seed(t.Context(), auth.SessionPolicy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{facts: *f, brand: "Service-", faults: "service"}
+	s.BaseURL = web.URL
+	t.Cleanup(p.feed.close)
+	return p, s
+}
+
+// TestTheServersTimeoutsCutNoStream uses timeouts that are shorter than two rechecks.
+func TestTheServersTimeoutsCutNoStream(t *testing.T) {
+	t.Parallel()
+	_, s := served(t, func(server *http.Server) { server.ReadTimeout, server.WriteTimeout = time.Second, time.Second })
+	w := s.watch(t, byToken(s.AdminToken))
+	for range 3 {
+		w.until(func(name string, _ value) bool { return name == ":" })
+	}
+}
+
+// TestFlood is K26: no reader costs more than its bound, none delays a request, and no
+// decision is lost without being counted.
+func TestFlood(t *testing.T) {
+	t.Run("K26 a reader that does not read", func(t *testing.T) {
+		p, s := served(t, func(*http.Server) {})
+		w := s.watch(t, byToken(s.AdminToken))
+		const flood = 100_000
+		e := auth.Event{Route: "GET /flood", Org: acme, Allowed: true, Need: scope.Admin(scope.Read), Scope: scope.Unscoped()}
+		for range flood {
+			p.observe(t.Context(), e)
+		}
+		p.feed.mu.RLock()
+		for _, reader := range p.feed.orgs[acme] {
+			reader.mu.Lock()
+			if cap(reader.ring) > 2*feedSize {
+				t.Errorf("%d decisions wait", cap(reader.ring))
+			}
+			reader.mu.Unlock()
+		}
+		p.feed.mu.RUnlock()
+		seen, dropped := 0, 0
+		w.until(func(name string, data value) bool {
+			switch {
+			case name == "dropped":
+				dropped += int(data["count"].(float64))
+			case data["route"] == "GET /flood":
+				seen++
+			}
+			return seen+dropped >= flood
+		})
+		if dropped == 0 || seen < feedSize {
+			t.Errorf("%d seen, %d dropped", seen, dropped)
+		}
+	})
+	t.Run("K26 the latest stay, in order", func(t *testing.T) {
+		f := new(feed)
+		reader, err := f.open(acme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int64(0)
+		for _, count := range []int{3, feedSize, feedSize + 7, 5*feedSize + 1} {
+			for range count {
+				n++
+				f.publish(acme, func() eventReply { return eventReply{Took: n} })
+			}
+			waiting, dropped, _ := reader.take(nil)
+			if len(waiting) != min(count, feedSize) || dropped != count-len(waiting) {
+				t.Errorf("of %d: %d wait, %d dropped", count, len(waiting), dropped)
+			}
+			for i, e := range waiting {
+				if want := n - int64(len(waiting)) + 1 + int64(i); e.Took != want {
+					t.Fatalf("%d in place of %d", e.Took, want)
+				}
+			}
+		}
+	})
+	t.Run("K26 another org sees nothing, and only so many watch one", func(t *testing.T) {
+		f := new(feed)
+		other, err := f.open(globex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last *feedReader
+		for range feedReaders {
+			if last, err = f.open(acme); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err = f.open(acme); auth.DetailThrottled != err.(*auth.Error).Detail {
+			t.Errorf("one more: %v", err)
+		}
+		f.publish(acme, func() eventReply { return eventReply{} })
+		if waiting, _, _ := other.take(nil); len(waiting) != 0 {
+			t.Error("another org's")
+		}
+		f.leave(acme, last)
+		if _, err = f.open(acme); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("K26 nothing is made without a reader", func(t *testing.T) {
+		p := parts(t, io.Discard)
+		e := auth.Event{Route: "GET /flood", Org: acme, Allowed: true, Need: scope.Admin(scope.Read), Scope: scope.Unscoped()}
+		if n := testing.AllocsPerRun(100, func() { p.feed.publish(e.Org, func() eventReply { return p.event("", e) }) }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+// TestDrainingWaitsForNoStream: the server of this test ends with its cleanup, which
+// runs before the check.
+func TestDrainingWaitsForNoStream(t *testing.T) {
+	var s *server
+	t.Cleanup(func() {
+		if log := s.log.String(); strings.Contains(log, "still in flight") || !strings.Contains(log, "draining") {
+			t.Errorf("%s", log)
+		}
+	})
+	s = start(t)
+	r, err := http.NewRequest(http.MethodGet, s.BaseURL+"/"+s.Org+"/v2/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byToken(s.AdminToken)(r)
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil || reply.StatusCode != 200 {
+		t.Fatal(err, reply)
+	}
+	go io.Copy(io.Discard, reply.Body)
+}
