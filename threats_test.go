@@ -178,8 +178,8 @@ func TestSTRIDE(t *testing.T) {
 		tests.holds(t, r.part+", "+r.cells[0], r.cells[3])
 	}
 	for _, mechanism := range []string{
-		"STRIDE: signatures", "STRIDE: bearer tokens", "STRIDE: sessions and second factors",
-		"STRIDE: paging", "STRIDE: stores", "STRIDE: keys at rest",
+		"STRIDE: signatures", "STRIDE: bearer tokens", "STRIDE: tokens of other issuers", "STRIDE: OAuth endpoints",
+		"STRIDE: sessions and second factors", "STRIDE: paging", "STRIDE: stores", "STRIDE: keys at rest",
 	} {
 		if diff := godiff.Diff(questions, asked[mechanism]); diff != "" {
 			t.Errorf("%s (-asked +document):\n%s", mechanism, diff)

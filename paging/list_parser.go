@@ -121,13 +121,22 @@ func (l listParser) sortObject(text string) (keys []Key) {
 func (l listParser) sortKey(keys []Key, pointer string, key Key) []Key {
 	switch property := l.property(key.Path); {
 	case property == nil:
-		l.wrong("sort", pointer, unknownProperty)
+		l.wrong("sort", pointer, unknownSortKey(key.Path))
 	case !property.Sort || property.Type == Any || strings.HasSuffix(key.Path, "[]"):
 		l.wrong("sort", pointer, "cannot be sorted by")
 	default:
 		return append(keys, key)
 	}
 	return keys
+}
+
+// unknownSortKey has a hint for what cannot be the path of a property, such as -name and
+// name,age. It must not depend on which properties exist.
+func unknownSortKey(path string) string {
+	if strings.ContainsAny(path, `-+,: "[`) {
+		return unknownProperty + `: a sort is one property, or an object like {"name":-1}`
+	}
+	return unknownProperty
 }
 
 func (l listParser) limit() int {

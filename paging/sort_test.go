@@ -29,6 +29,7 @@ func TestParseSort(t *testing.T) {
 		}
 	}
 
+	const hint = `: a sort is one property, or an object like {"name":-1}`
 	wrong := map[string]string{
 		`{"c_sent":0}`:              "sort /c_sent must be 1 or -1",
 		`{"c_sent":"1"}`:            "sort /c_sent must be 1 or -1",
@@ -41,10 +42,13 @@ func TestParseSort(t *testing.T) {
 		`{"c_blob":1}`:              "sort /c_blob cannot be sorted by",
 		`{"connections":1}`:         "sort /connections cannot be sorted by",
 		`c_text`:                    "sort  cannot be sorted by",
-		`-c_sent`:                   "sort  unknown property",
+		`-c_sent`:                   "sort  unknown property" + hint,
+		`-c_secret`:                 "sort  unknown property" + hint,
+		`c_sent,c_likes`:            "sort  unknown property" + hint,
+		`c_sent desc`:               "sort  unknown property" + hint,
 		``:                          "sort  unknown property",
-		`["c_sent"]`:                "sort  unknown property",
-		`"c_sent"`:                  "sort  unknown property",
+		`["c_sent"]`:                "sort  unknown property" + hint,
+		`"c_sent"`:                  "sort  unknown property" + hint,
 		`null`:                      "sort  unknown property",
 		`{"c_sent":1`:               "sort  a comma is missing at byte 11",
 		`{"c_sent":1}{"c_likes":1}`: "sort  something follows the value at byte 12",
