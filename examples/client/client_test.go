@@ -22,17 +22,23 @@ const (
 	secret = "aSecretThatIsNeverPrinted"
 )
 
-// service is a server that echoes the request at /acme/v2/echo if its signature is
-// correct. It checks the signature of section 5.3 of the interface with the
+// correctlySigned checks the signature of section 5.3 of the interface with the
 // standard library only.
+func correctlySigned(r *http.Request, prefix string) bool {
+	header := func(name string) string { return r.Header.Get(prefix + "Client-" + name) }
+	command := strings.TrimPrefix(r.URL.EscapedPath(), "/acme/v2")
+	mac := hmac.New(sha256.New, []byte(key+secret))
+	fmt.Fprintf(mac, "%s;%s;%s", command, r.Method, header("Timestamp"))
+	return header("Signature") == hex.EncodeToString(mac.Sum(nil)) && header("Key") == key && len(header("Nonce")) == 16
+}
+
+// service is a server that echoes the request at /acme/v2/echo if its signature is
+// correct.
 func service(t *testing.T, prefix string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := func(name string) string { return r.Header.Get(prefix + "Client-" + name) }
-		command := strings.TrimPrefix(r.URL.EscapedPath(), "/acme/v2")
-		mac := hmac.New(sha256.New, []byte(key+secret))
-		fmt.Fprintf(mac, "%s;%s;%s", command, r.Method, header("Timestamp"))
-		if header("Signature") != hex.EncodeToString(mac.Sum(nil)) || header("Key") != key || len(header("Nonce")) != 16 {
+		if !correctlySigned(r, prefix) {
 			w.WriteHeader(http.StatusUnauthorized)
 			io.WriteString(w, `{"object":"fault","errCode":"service.accessDenied.invalidRequestSignature","status":401,"message":"No."}`)
 			return

@@ -38,7 +38,7 @@ func (c cli) root() *cobra.Command {
 	// Defined here, so that cobra does not add -v for it: that is -v of the commands.
 	root.Flags().Bool("version", false, "print the version")
 	root.AddCommand(
-		c.get(), c.list(), c.post(), c.sign(), c.mint(), c.verify(), c.scope(),
+		c.get(), c.list(), c.tail(), c.post(), c.sign(), c.mint(), c.verify(), c.scope(),
 		c.login(), c.logout(), c.version(),
 		&cobra.Command{Use: "connection", Short: "where the server and the credential come from", Long: aboutConnections},
 		&cobra.Command{Use: "scopes", Short: "how chains and needs are written", Long: aboutScopes},

@@ -93,6 +93,21 @@ terminal. A walk that fails for good prints the position for -resume.
 client list -max 10 -sort '{"c_likes":-1}' -paths c_text /c_messages
 client list -all -paths c_text -rest c_messages /c_conversations/ID`,
 	},
+	"tail": {
+		purpose:   "Follows the decisions of the org as they happen, one line for each.",
+		arguments: "[flags]",
+		more: `The server must have GET /events, and the account must be an administrator. A
+terminal shows the time, the decision or the code of the fault, the method and
+the route, what proved who it was, the account or the app, the time until the
+decision, and the id of the request. A pipe and -json get the decisions as the
+server sent them, one line of JSON each. Standard error says how many decisions
+the server has dropped. After a broken connection the client connects again,
+with growing waits. It ends with an error when the server refuses or ends the
+stream, and without one when you interrupt it.
+`,
+		examples: `client tail
+client tail -account ID | grep '"allowed":false'`,
+	},
 	"post": {
 		purpose:   "Sends JSON to a path below the org, and prints the reply.",
 		arguments: "[flags] PATH JSON",

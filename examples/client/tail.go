@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tmaxmax/go-sse"
+
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+const (
+	maxEvent  = 64 << 10 // bytes of one event
+	firstWait = 500 * time.Millisecond
+	maxWait   = 30 * time.Second // between two attempts to connect
+)
+
+// tail follows the decisions of an org. It is the only command that an interrupt ends
+// without an error, because nothing else ends it in a normal way.
+func (c cli) tail() *cobra.Command {
+	return c.sending("tail", 0, nil, func(ctx context.Context, to *connection, _ []string) error {
+		f := follower{c: c, client: to.client(), url: to.at("/events"), write: c.printLine}
+		f.client.Timeout = 0 // a stream has no end; patience is for its silence
+		if c.screen && !to.json {
+			f.write = (&decisionTable{table{c: c}}).add
+		}
+		err := f.run(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	})
+}
+
+// follower reads a stream of decisions, over as many connections as it takes.
+type follower struct {
+	c      cli
+	client *http.Client
+	url    string
+	write  func(decision []byte) error
+
+	connected bool          // at least once
+	wait      time.Duration // before the last attempt to connect again
+}
+
+// brokenError is an end of a connection after which another one may work.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }
+
+var errSilent = fmt.Errorf("nothing was heard for %v", patience)
+
+// run follows until ctx ends, or the stream ends for good. Only a stream that was open
+// is tried again: a wrong URL is an error at once.
+func (f *follower) run(ctx context.Context) error {
+	for {
+		err := f.connect(ctx)
+		if ctx.Err() != nil || !f.connected || !errors.As(err, new(*brokenError)) {
+			return err
+		}
+		f.wait = nextWait(f.wait)
+		pause := f.wait/2 + rand.N(f.wait/2) // so that all who lost a server do not return at once
+		fmt.Fprintf(f.c.errs, "client: %s; connecting again in %v, decisions until then are not shown\n",
+			printable(err.Error()), pause.Round(10*time.Millisecond))
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+func nextWait(last time.Duration) time.Duration { return min(max(2*last, firstWait), maxWait) }
+
+// connect opens the stream, with a signature of its own, and reads it to its end.
+func (f *follower) connect(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(patience, func() { cancel(errSilent) })
+	defer silence.Stop()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	reply, err := f.client.Do(r)
+	if err != nil {
+		return &brokenError{cmp.Or(context.Cause(ctx), err)}
+	}
+	defer reply.Body.Close()
+	if err := streamIn(reply); err != nil {
+		return err
+	}
+	f.connected = true
+	defer func(opened time.Time) {
+		if time.Since(opened) > maxWait {
+			f.wait = 0 // not for a server that takes connections and drops them
+		}
+	}(time.Now())
+	err = f.read(heardReader{reply.Body, func() { silence.Reset(patience) }})
+	if cause := context.Cause(ctx); cause != nil {
+		return &brokenError{cause}
+	}
+	return err
+}
+
+// heardReader tells of all that it reads, also of the comments that parsers skip.
+type heardReader struct {
+	io.Reader
+	heard func()
+}
+
+func (r heardReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.heard()
+	return n, err
+}
+
+// streamIn returns an error if a reply is no stream of events. What a server says with
+// a status of 500 or more may pass.
+func streamIn(reply *http.Response) error {
+	kind, _, _ := mime.ParseMediaType(reply.Header.Get("Content-Type"))
+	if reply.StatusCode == http.StatusOK && kind == "text/event-stream" {
+		return nil
+	}
+	err := faultIn(io.LimitReader(reply.Body, maxEvent))
+	if err == nil {
+		err = errors.New("the reply is no stream of events")
+	}
+	if !errors.As(err, new(*envelope.Fault)) { // which says the status itself
+		err = fmt.Errorf("%s: %w", printable(reply.Status), err)
+	}
+	err = fmt.Errorf("GET %s: %w", printable(reply.Request.URL.Path), err)
+	if reply.StatusCode >= 500 {
+		return &brokenError{err}
+	}
+	return err
+}
+
+// faultIn returns the fault that a text holds, or nil.
+func faultIn(text io.Reader) error {
+	var other json.RawMessage
+	err := envelope.Decode(text, maxEvent, &other)
+	if !errors.As(err, new(*envelope.Fault)) {
+		return nil
+	}
+	return err
+}
+
+// read prints the events of a connection until it ends, which is always an error.
+func (f *follower) read(stream io.Reader) error {
+	for event, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: maxEvent}) {
+		if errors.Is(err, bufio.ErrTooLong) {
+			return fmt.Errorf("an event of more than %d bytes", maxEvent)
+		}
+		if err != nil {
+			return &brokenError{err}
+		}
+		if err := f.take(event); err != nil {
+			return err
+		}
+	}
+	return &brokenError{errors.New("the server has closed the connection")}
+}
+
+func (f *follower) take(event sse.Event) error {
+	switch event.Type {
+	case "event":
+		return f.write([]byte(event.Data))
+	case "dropped":
+		var dropped struct{ Count uint64 }
+		if err := json.Unmarshal([]byte(event.Data), &dropped); err != nil {
+			return fmt.Errorf("a count of dropped decisions: %w", err)
+		}
+		fmt.Fprintf(f.c.errs, "client: %d decisions were dropped, because they came faster than they were read\n", dropped.Count)
+	case "end":
+		if err := faultIn(strings.NewReader(event.Data)); err != nil {
+			return fmt.Errorf("the server has ended the stream: %w", err)
+		}
+		return errors.New("the server has ended the stream")
+	}
+	return nil
+}
+
+// decisionTable prints each decision at once, as a row of a table that is never laid
+// out again: a column only becomes wider.
+type decisionTable struct{ rows table }
+
+func (t *decisionTable) add(text []byte) error {
+	var d struct {
+		At, RequestID, Route, Mechanism, App, Account, Fault string
+
+		Allowed bool
+		Took    int64 // microseconds
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		return fmt.Errorf("a decision: %w", err)
+	}
+	decided := "denied"
+	if d.Allowed {
+		decided = "allowed"
+	}
+	method, route, _ := strings.Cut(d.Route, " ")
+	row, err := json.Marshal(struct{ Time, Decision, Method, Route, By, Who, Took, Request string }{
+		Time:     d.At,
+		Decision: cmp.Or(d.Fault, decided),
+		Method:   cmp.Or(method, "-"),
+		Route:    cmp.Or(route, "-"),
+		By:       cmp.Or(d.Mechanism, "-"),
+		Who:      cmp.Or(d.Account, d.App, "-"),
+		Took:     (time.Duration(d.Took) * time.Microsecond).String(),
+		Request:  d.RequestID,
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.rows.add(row), t.rows.flush())
+}
