@@ -253,8 +253,8 @@ func TestTailWaits(t *testing.T) {
 						time.Sleep(time.Second)
 						_, _ = io.WriteString(server, ":\n\n")
 					}
-					ended = time.Now().Add(patience)
 				}()
+				ended = ended.Add(time.Minute + patience)
 				return stream(r, body)
 			case len(waits) == 11:
 				return stream(r, strings.NewReader(over))
