@@ -52,6 +52,8 @@ func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, 
 		// Its own org may know that it has a public key.
 		if _, err := t.App(ctx, clientKey); err == nil {
 			return auth.Principal{}, mustSign("the client has a public key and must sign an assertion")
+		} else if !auth.IsNotFound(err) {
+			return auth.Principal{}, auth.Unavailable(err)
 		}
 	}
 	switch {
