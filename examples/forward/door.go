@@ -110,7 +110,7 @@ func (d Door) check(h http.Header) error {
 			return errors.New("forward: the client has sent a header of the front door")
 		}
 	}
-	if d.From.Method == "" || h[d.From.Method] == nil || h[d.From.URI] == nil {
+	if h.Get(d.From.Method) == "" || h.Get(d.From.URI) == "" {
 		return errors.New("forward: the front door does not say what it was asked")
 	}
 	return nil

@@ -164,6 +164,42 @@ func TestSignaturesCoverWhatTheClientHasSent(t *testing.T) {
 	}
 }
 
+func TestOddQuestions(t *testing.T) {
+	w := newWorld(t)
+	door := w.door(forward.Nginx)
+	for _, c := range []struct {
+		method, uri string
+		status      int
+	}{
+		{"GET", "/acme/v2/notes", 200},
+		{"GET", "/acme/v2/notes/", 200},
+		{"GET", "/acme/v2/notes?x=%zz", 200}, // the query is the service's
+		{"", "/acme/v2/notes", 400},
+		{"GET ", "/acme/v2/notes", 405},
+		{"GET, GET", "/acme/v2/notes", 405},
+		{"GET", "", 400},
+		{"GET", "*", 400},
+		{"GET", "acme/v2/notes", 400},
+		{"GET", "/acme/v2/notes, /globex/v2/notes", 400},
+		{"GET", "/acme/v2/notes#/../../../globex/v2/notes", 400},
+		{"GET", "/acme/v2/a#b", 400},
+		{"GET", "/acme/v2/a%23b", 200},
+		{"GET", "/acme/v2/a%00b", 400},
+		{"GET", "/acme/v2/a\x00b", 400},
+		{"GET", "/acme/v2/..%2f..%2fglobex", 400},
+		{"GET", "/acme/v2/%2e%2e/globex", 400},
+		{"GET", "/acme/v2/a\\..\\b", 400},
+		{"GET", "/%61cme/v2/notes", 400},
+		{"GET", "/acme/v2/%zz", 400},
+		{"GET", "/globex/v2/notes", 404},
+	} {
+		r := subrequest(forward.Nginx, c.method, c.uri, http.Header{"Authorization": {"Bearer " + w.token}})
+		if got := answer(door, r); got.Code != c.status {
+			t.Errorf("%q %q: got %d %s, want %d", c.method, c.uri, got.Code, got.Body, c.status)
+		}
+	}
+}
+
 func TestBodiesOfVersion2(t *testing.T) {
 	w := newWorld(t)
 	const uri = "/acme/v2/notes"
