@@ -290,6 +290,12 @@ func TestSecretOrAssertion(t *testing.T) {
 	t.Run("O37 a secret of a client with a public key", func(t *testing.T) {
 		want(t, w.send(t, askToken()), 400, "unauthorized_client")
 	})
+	t.Run("O37 a secret of such a client, which is disabled", func(t *testing.T) {
+		w := newWorld(t)
+		w.givePublic(t, signer)
+		w.change(acmeKey, func(c *signature.Credential) { c.Disabled = true })
+		want(t, w.send(t, askToken()), 401, "invalid_client")
+	})
 	t.Run("O37 at another org nobody learns of that key", func(t *testing.T) {
 		q := askToken()
 		q.path = "/base/globex/v2/oauth/token"

@@ -45,18 +45,17 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request, t *auth.Tena
 func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, secret signing.Secret) (auth.Principal, error) {
 	now, signs := t.Now(), false
 	client, credential, err := s.Signature.Client(ctx, r, t, clientKey, func(k *signing.Key) *signing.Key {
-		signs = k != nil && k.PublicKeys() != nil
-		return k.Holds(secret, now)
-	})
-	if signs {
-		// Its own org may know that it has a public key.
-		if _, err := t.App(ctx, clientKey); err == nil {
-			return auth.Principal{}, mustSign("the client has a public key and must sign an assertion")
+		by := k.Holds(secret, now)
+		if signs = k != nil && k.PublicKeys() != nil; signs {
+			return k // proves nothing: refused below, after the checks of the credential
 		}
-	}
+		return by
+	})
 	switch {
 	case err != nil:
 		return auth.Principal{}, err
+	case signs:
+		return auth.Principal{}, mustSign("the client has a public key and must sign an assertion")
 	case credential.MinVersion > 1:
 		// A secret that is sent protects even less than a signature of version 1.
 		return auth.Principal{}, mustSign("the client may not send its secret")

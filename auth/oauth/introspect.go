@@ -80,10 +80,8 @@ func (s *Server) revoke(ctx context.Context, a asked) (any, error) {
 		return nil, err
 	case err != nil, record.ClientKey != a.client.App:
 		return done, nil
-	case record.ID == "":
-		return nil, refuse(auth.DetailOption, codeTokenType, "a token without jti ends by itself", nil)
-	case s.Minter.Ledger == nil:
-		return done, nil // no token with a jti is valid
+	case record.ID == "", s.Minter.Ledger == nil:
+		return nil, refuse(auth.DetailOption, codeTokenType, "the token cannot be revoked", nil)
 	}
 	err = s.Minter.Ledger.Revoke(ctx, record.Holder(), record.ID)
 	if err != nil && !errors.Is(err, token.ErrNotFound) {

@@ -176,7 +176,42 @@ func TestLedgers(t *testing.T) {
 	if a := w.send(t, askAbout(raw)); a.Active {
 		t.Error("without a ledger a token with a jti is active")
 	}
-	want(t, w.send(t, end), 200, "")
+	// The Guard may have a ledger. So nobody is told that the token has ended.
+	want(t, w.send(t, end), 400, "unsupported_token_type")
+	if status := w.me(t, "acme", raw); status != 200 {
+		t.Errorf("the token is answered with %d", status)
+	}
+}
+
+func TestWhatEndsEndsIntrospection(t *testing.T) {
+	for name, end := range map[string]func(*world){
+		"its subject is disabled": func(w *world) { w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true}) },
+		"the tokens of its subject end": func(w *world) {
+			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", TokensFrom: time.Now().Add(time.Minute)})
+		},
+		"its key pair is replaced": func(w *world) {
+			if _, err := w.keys.Generate(t.Context(), "acme", acmeKey); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.change(otherKey, func(c *signature.Credential) { c.Account = "bob" })
+			w.directory.PutAccount(auth.Account{ID: "bob", Org: "acme"})
+			for _, raw := range []string{w.token(t).Token, w.record(t, acmeKey, "acme", "ann", 0), w.record(t, acmeKey, "acme", "ann", 2)} {
+				if a := w.send(t, askAbout(raw)); !a.Active {
+					t.Fatalf("before: %d %s", a.status, a.text)
+				}
+				defer func() {
+					if a := w.send(t, askAbout(raw)); a.status != 200 || a.text != `{"active":false}` {
+						t.Errorf("got %d %s", a.status, a.text)
+					}
+				}()
+			}
+			end(w)
+		})
+	}
 }
 
 // TestNoMoreThanTheClient checks by many clients and wishes that a token never does more than its

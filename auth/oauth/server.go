@@ -20,7 +20,7 @@ type Server struct {
 	Bearer    *bearer.Mechanism
 
 	// Minter is required. It signs the tokens. Introspection and revocation use its Ledger; nil:
-	// no token with a jti is active.
+	// no token with a jti is active, and none can be revoked.
 	Minter *token.Minter
 
 	// Admit runs before a token is minted for a client, whose principal it gets. It is for quotas.

@@ -322,6 +322,10 @@ func (downDirectory) Account(context.Context, string, string) (*auth.Account, er
 	return nil, http.ErrServerClosed
 }
 
+func (downDirectory) App(context.Context, string) (*auth.App, error) {
+	return nil, http.ErrServerClosed
+}
+
 func TestOutages(t *testing.T) {
 	for name, alter := range map[string]func(*world){
 		"the credentials": func(w *world) { w.signature.Credentials = downCredentials{} },
@@ -334,6 +338,8 @@ func TestOutages(t *testing.T) {
 			if a.header.Get("Retry-After") == "" || a.header.Get("WWW-Authenticate") != "" {
 				t.Errorf("the header is %v", a.header)
 			}
+			w.givePublic(t, signer)
+			want(t, w.send(t, askToken()), 503, "temporarily_unavailable")
 		})
 	}
 }

@@ -4,7 +4,7 @@
 // passes the request on, with the identity that the answer has in its headers.
 //
 // A signature of version 2 covers the body, which a Door never sees. So it accepts version
-// 2 for GET and HEAD only, and without a Content-Digest. See guides/forward.md.
+// 2 only if the front door says that there is no body. See guides/forward.md.
 package forward
 
 import (
@@ -18,13 +18,14 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// Headers are those in which a front door says what it was asked.
-type Headers struct{ Method, URI string }
+// Headers are those in which a front door says what it was asked. The value of Body is none
+// for a request without a body. If Body is "", the Door accepts no version 2.
+type Headers struct{ Method, URI, Body string }
 
 // A client could send the headers of the other kind, so a Door refuses them.
 var (
-	Nginx       = Headers{"X-Original-Method", "X-Original-Uri"}   // and HAProxy
-	ForwardAuth = Headers{"X-Forwarded-Method", "X-Forwarded-Uri"} // Caddy, Traefik
+	Nginx       = Headers{"X-Original-Method", "X-Original-Uri", "X-Original-Body"} // and HAProxy
+	ForwardAuth = Headers{"X-Forwarded-Method", "X-Forwarded-Uri", ""}              // Caddy, Traefik
 )
 
 // The headers of the identity. Each value is escaped like a segment of a path, those of
@@ -83,8 +84,8 @@ func (d Door) original(r *http.Request) (*http.Request, error) {
 	if err != nil || !strings.HasPrefix(uri, "/") {
 		return nil, errors.New("forward: the URI is not a path")
 	}
-	if r.Header["Signature-Input"] != nil && (method != http.MethodGet && method != http.MethodHead || r.Header["Content-Digest"] != nil) {
-		return nil, errors.New("forward: a signature covers a body that is not here")
+	if r.Header["Signature-Input"] != nil && (d.From.Body == "" || r.Header.Get(d.From.Body) != "none") {
+		return nil, errors.New("forward: there may be a body, which a signature covers, and it is not here")
 	}
 	o := r.Clone(r.Context())
 	o.Method, o.URL, o.RequestURI = method, target, uri
@@ -95,8 +96,8 @@ func (d Door) original(r *http.Request) (*http.Request, error) {
 // check refuses headers that another reader behind the front door could take for those of
 // the front door or of a Door. CGI and WSGI read X_Auth_Account as X-Auth-Account.
 func (d Door) check(h http.Header) error {
-	own := []string{d.From.Method, d.From.URI}
-	foreign := []string{Org, App, Account, Roles, Nginx.Method, Nginx.URI, ForwardAuth.Method, ForwardAuth.URI}
+	own := []string{d.From.Method, d.From.URI, d.From.Body}
+	foreign := []string{Org, App, Account, Roles, Nginx.Method, Nginx.URI, Nginx.Body, ForwardAuth.Method, ForwardAuth.URI}
 	for name, values := range h {
 		plain := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 		if name == plain && slices.Contains(own, name) {
@@ -109,7 +110,7 @@ func (d Door) check(h http.Header) error {
 			return errors.New("forward: the client has sent a header of the front door")
 		}
 	}
-	if d.From.Method == "" || h[d.From.Method] == nil || h[d.From.URI] == nil {
+	if h.Get(d.From.Method) == "" || h.Get(d.From.URI) == "" {
 		return errors.New("forward: the front door does not say what it was asked")
 	}
 	return nil

@@ -99,6 +99,9 @@ func subrequest(from forward.Headers, method, uri string, client http.Header) *h
 		r.Header[name] = values
 	}
 	r.Header[from.Method], r.Header[from.URI] = []string{method}, []string{uri}
+	if from.Body != "" && r.Header[from.Body] == nil {
+		r.Header[from.Body] = []string{"none"}
+	}
 	return r
 }
 
@@ -140,8 +143,8 @@ func TestSignaturesCoverWhatTheClientHasSent(t *testing.T) {
 		{"another method", 1, "GET", uri, "", "DELETE", uri, 401},
 		{"another path", 1, "GET", uri, "", "GET", "/acme/v2/notes/b", 401},
 		{"another query in version 2", 2, "GET", uri, "", "GET", uri + "&y=2", 401},
-		{"version 2 with a body", 2, "POST", uri, "x", "POST", uri, 400},
-		{"version 2 without a body, but it could get one", 2, "POST", uri, "", "POST", uri, 400},
+		{"version 2 without a body", 2, "POST", uri, "", "POST", uri, 200},
+		{"version 2 with the digest of a body that is not there", 2, "POST", uri, "x", "POST", uri, 400},
 		{"a path that is not clean", 1, "GET", uri, "", "GET", "/acme/v2/x/../notes", 400},
 		{"a path of two slashes", 1, "GET", uri, "", "GET", "//acme/v2/notes", 400},
 		{"a URL", 1, "GET", uri, "", "GET", "https://elsewhere.example/acme/v2/notes", 400},
@@ -161,6 +164,68 @@ func TestSignaturesCoverWhatTheClientHasSent(t *testing.T) {
 	}
 }
 
+func TestOddQuestions(t *testing.T) {
+	w := newWorld(t)
+	door := w.door(forward.Nginx)
+	for _, c := range []struct {
+		method, uri string
+		status      int
+	}{
+		{"GET", "/acme/v2/notes", 200},
+		{"GET", "/acme/v2/notes/", 200},
+		{"GET", "/acme/v2/notes?x=%zz", 200}, // the query is the service's
+		{"", "/acme/v2/notes", 400},
+		{"GET ", "/acme/v2/notes", 405},
+		{"GET, GET", "/acme/v2/notes", 405},
+		{"GET", "", 400},
+		{"GET", "*", 400},
+		{"GET", "acme/v2/notes", 400},
+		{"GET", "/acme/v2/notes, /globex/v2/notes", 400},
+		{"GET", "/acme/v2/notes#/../../../globex/v2/notes", 400},
+		{"GET", "/acme/v2/a#b", 400},
+		{"GET", "/acme/v2/a%23b", 200},
+		{"GET", "/acme/v2/a%00b", 400},
+		{"GET", "/acme/v2/a\x00b", 400},
+		{"GET", "/acme/v2/..%2f..%2fglobex", 400},
+		{"GET", "/acme/v2/%2e%2e/globex", 400},
+		{"GET", "/acme/v2/a\\..\\b", 400},
+		{"GET", "/%61cme/v2/notes", 400},
+		{"GET", "/acme/v2/%zz", 400},
+		{"GET", "/globex/v2/notes", 404},
+	} {
+		r := subrequest(forward.Nginx, c.method, c.uri, http.Header{"Authorization": {"Bearer " + w.token}})
+		if got := answer(door, r); got.Code != c.status {
+			t.Errorf("%q %q: got %d %s, want %d", c.method, c.uri, got.Code, got.Body, c.status)
+		}
+	}
+}
+
+func TestBodiesOfVersion2(t *testing.T) {
+	w := newWorld(t)
+	const uri = "/acme/v2/notes"
+	for name, c := range map[string]struct {
+		from   forward.Headers
+		body   []string
+		status int
+	}{
+		"no body":                                 {forward.Nginx, []string{"none"}, 200},
+		"O40 a body":                              {forward.Nginx, []string{"some"}, 400},
+		"O40 the front door says it twice":        {forward.Nginx, []string{"none", "none"}, 400},
+		"O40 the front door does not say it":      {forward.Nginx, []string{}, 400},
+		"O40 the front door has no header for it": {forward.ForwardAuth, nil, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := subrequest(c.from, "GET", uri, w.headers(t, 2, "GET", uri, ""))
+			if c.body != nil {
+				r.Header[c.from.Body] = c.body
+			}
+			if got := answer(w.door(c.from), r); got.Code != c.status {
+				t.Errorf("got %d %s", got.Code, got.Body)
+			}
+		})
+	}
+}
+
 func TestSmuggledHeaders(t *testing.T) {
 	w := newWorld(t)
 	door := w.door(forward.ForwardAuth)
@@ -171,6 +236,7 @@ func TestSmuggledHeaders(t *testing.T) {
 		"O39 in upper case with underscores":     func(h http.Header) { h["X_FORWARDED_METHOD"] = []string{"GET"} },
 		"O39 in a raw case":                      func(h http.Header) { h["x-forwarded-uri"] = []string{"/acme/v2/other"} },
 		"O39 the headers of another front door":  func(h http.Header) { h.Set("X-Original-URI", "/acme/v2/other") },
+		"O39 a word that there is no body":       func(h http.Header) { h.Set("X-Original-Body", "none") },
 		"O39 only those of another":              func(h http.Header) { delete(h, "X-Forwarded-Uri"); h.Set("X-Original-URI", "/acme/v2/notes") },
 		"O39 no URI":                             func(h http.Header) { delete(h, "X-Forwarded-Uri") },
 		"O39 no method":                          func(h http.Header) { delete(h, "X-Forwarded-Method") },
