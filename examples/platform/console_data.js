@@ -173,7 +173,8 @@ async function showPage(asked) {
   const { data, hasMore } = reply;
   page = { ...asked, last: data.at(-1) };
   const more = hasMore === true || hasMore === 'true';
-  announce(`Page ${asked.number}: ${data.length} items; ${more ? 'there are more' : 'that is all'}.`, byID('data-said'));
+  const items = data.length === 1 ? '1 item' : `${data.length} items`;
+  announce(`Page ${asked.number}: ${items}; ${more ? 'there are more' : 'that is all'}.`, byID('data-said'));
   byID('data-table').replaceChildren(data.length ? tableOf(asked, data) : element('p', { className: 'hint' }, 'No items.'));
   byID('data-next').hidden = !more;
 }
@@ -253,7 +254,8 @@ function blame(error) {
   }
   controls.forEach((control, i) => {
     const id = `${control.id}-fault`;
-    const text = element('p', {}, `${children[i].reason} `, element('code', {}, ...breakable(error.fault.errCode)));
+    const reason = children[i].reason.replace(/^\/\S+: /, ''); // without the JSON pointer
+    const text = element('p', {}, `${reason} `, element('code', {}, ...breakable(error.fault.errCode)));
     if (byID(id)) {
       return byID(id).append(text);
     }

@@ -816,7 +816,7 @@ const sections = {
     await filter(1).getByLabel('Value').fill('many');
     await limit('none');
     await show();
-    await filter(1).getByText('must be of type integer').waitFor();
+    await filter(1).getByText(/^must be of type integer service/).waitFor();
     await page.locator('#data-value-1:focus').waitFor();
     const described = (id) => page.locator(id).evaluate((control) => document.getElementById(control.getAttribute('aria-describedby')).textContent);
     assert.match(await described('#data-limit'), /service\.invalidArgument\.query/);
