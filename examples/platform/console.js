@@ -5,6 +5,7 @@
 import { acting, isOver, newAPI, onSessionOver, Refused } from './console_api.js';
 import { forgetApps, openApps } from './console_apps.js';
 import { onCredential, showCredential } from './console_credential.js';
+import { forgetData, openData } from './console_data.js';
 import { forgetLab } from './console_lab.js';
 import { closeLive, forgetLive, openLive } from './console_live.js';
 import { showNumbers } from './console_numbers.js';
@@ -56,7 +57,7 @@ async function look() {
 }
 
 // What a section does when it is opened, and when another account uses the page.
-const opened = { live: openLive, apps: openApps, tokens: openTokens, paging: openPaging };
+const opened = { live: openLive, data: openData, apps: openApps, tokens: openTokens, paging: openPaging };
 
 async function openSection() {
   const section = showSection();
@@ -133,6 +134,7 @@ function leave() {
     form.reset();
   }
   forgetLive();
+  forgetData();
   forgetApps();
   forgetTokens();
   forgetLab();

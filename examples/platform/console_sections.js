@@ -4,8 +4,8 @@
 import { acting } from './console_api.js';
 import { byID } from './console_page.js';
 
-const sections = ['account', 'live', 'apps', 'tokens', 'scope', 'lab', 'paging'];
-const withCredential = new Set(['live', 'apps', 'tokens', 'paging']);
+const sections = ['account', 'live', 'data', 'apps', 'tokens', 'scope', 'lab', 'paging'];
+const withCredential = new Set(['live', 'data', 'apps', 'tokens', 'paging']);
 
 // Other characters would change the path.
 const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;

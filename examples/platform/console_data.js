@@ -1,0 +1,295 @@
+// Data: the objects of the org, and the lists within them, as tables. The fields of the form are built
+// from the schemas.
+
+import { acting, Refused, request } from './console_api.js';
+import { announce, breakable, byID, complain, element, onClick, onSubmit, table } from './console_page.js';
+
+const ordered = ['$eq', '$gt', '$lt', '$in'];
+const operators = { string: [...ordered, '$prefix'], integer: ordered, number: ordered, date: ordered, boolean: ['$eq'] };
+const hints = { date: '2026-01-02T03:04:05.000Z', boolean: 'true or false' };
+
+const longest = 1000; // characters of a value that are shown
+
+let lists = new Map(); // the schema of the items, by the path of the list
+let page = null; // the page that is shown
+let latest = 0; // number of the newest request for a page
+let made = 0; // filters, for their ids
+
+// openData asks for the schemas, and shows the first page of the chosen list.
+export async function openData() {
+  clearPage();
+  if (!acting.account && !acting.bearer) {
+    return;
+  }
+  try {
+    const { data } = await request('GET', '/schemas?limit=1000');
+    data.forEach((schema) => lists.set(schema.plural, schema));
+    const { value } = byID('data-list');
+    offerLists(value || data[0]?.plural);
+    if (!value) {
+      offerFields();
+    }
+    await showFirst(new FormData(byID('data-form')));
+  } catch (error) {
+    complain(error, byID('data-fault'));
+  }
+}
+
+// forgetData removes what is shown, and the fields.
+export function forgetData() {
+  lists = new Map();
+  for (const id of ['data-list', 'data-filters', 'data-sort']) {
+    byID(id).replaceChildren();
+  }
+  clearPage();
+}
+
+function clearPage() {
+  latest++; // a page that is under way comes too late
+  page = null;
+  byID('data-request').textContent = '';
+  byID('data-table').replaceChildren();
+  byID('data-next').hidden = true;
+}
+
+const chosen = () => lists.get(byID('data-list').value)?.properties ?? [];
+
+function offerLists(path) {
+  byID('data-list').replaceChildren(...[...lists.keys()].map((value) => element('option', { value }, value)));
+  byID('data-list').value = path;
+}
+
+// offerFields offers what the chosen list can be sorted and filtered by.
+function offerFields() {
+  const paths = ['_id', ...chosen().filter(({ sortable }) => sortable).map(({ fqpp }) => fqpp)];
+  byID('data-sort').replaceChildren(...paths.flatMap((path) => [[1, 'ascending'], [-1, 'descending']].map(([way, words]) =>
+    element('option', { value: JSON.stringify({ [path]: way }) }, `${path}, ${words}`))));
+  byID('data-filters').replaceChildren();
+  byID('data-add').hidden = !chosen().some(({ filterable }) => filterable);
+}
+
+// addFilter adds the fields of one condition.
+function addFilter() {
+  made++;
+  const options = (texts) => texts.map((text) => element('option', {}, text));
+  const property = element('select', { id: `data-property-${made}`, name: 'property' },
+    ...options(chosen().filter(({ filterable }) => filterable).map(({ fqpp }) => fqpp)));
+  const operator = element('select', { id: `data-operator-${made}`, name: 'operator' });
+  const value = element('input', { id: `data-value-${made}`, name: 'value', autocomplete: 'off', autocapitalize: 'none', spellcheck: false });
+  const remove = element('button', { type: 'button', className: 'quiet', ariaLabel: `Remove filter ${made}` }, 'Remove');
+  const hint = () => {
+    value.placeholder = operator.value === '$in' ? 'with commas between' : hints[typeOf(property.value)] ?? '';
+  };
+  const fit = () => {
+    operator.replaceChildren(...options(operators[typeOf(property.value)] ?? ordered));
+    hint();
+  };
+  property.addEventListener('change', fit);
+  operator.addEventListener('change', hint);
+  fit();
+  const filter = element('fieldset', { className: 'stack' }, element('legend', {}, `Filter ${made}`),
+    element('div', { className: 'pair' }, field('Property', property), field('Operator', operator), field('Value', value)), remove);
+  onClick(remove, () => {
+    filter.remove();
+    showRequest();
+    byID('data-add').focus();
+  });
+  byID('data-filters').append(filter);
+  showRequest();
+  property.focus();
+}
+
+const typeOf = (path) => chosen().find(({ fqpp }) => fqpp === path)?.type;
+const field = (text, control) => element('div', {}, element('label', { htmlFor: control.id }, text), control);
+
+// A number keeps its digits. A value that does not fit its type is sent as a text, and the server says
+// why it is refused.
+const literals = { integer: /^-?(0|[1-9]\d*)$/, number: /^-?(0|[1-9]\d*)(\.\d+)?$/, boolean: /^(true|false)$/ };
+const literal = (type, text) => (literals[type]?.test(text.trim()) ? text.trim() : JSON.stringify(text));
+
+function conditionOf(path, operator, text) {
+  const type = typeOf(path);
+  const value = operator === '$in' ? `[${text.split(',').map((one) => literal(type, one.trim())).join()}]` : literal(type, text);
+  return `{${JSON.stringify(path)}:{"${operator}":${value}}}`;
+}
+
+// askedBy returns the first page that the form asks for.
+function askedBy(form) {
+  const [paths, names, texts] = ['property', 'operator', 'value'].map((name) => form.getAll(name));
+  return {
+    list: form.get('list'),
+    schema: lists.get(form.get('list')),
+    sort: form.get('sort'),
+    limit: form.get('limit').trim(),
+    conditions: paths.map((path, i) => conditionOf(path, names[i], texts[i])),
+    cursor: [],
+    number: 1,
+  };
+}
+
+const plain = (schema) => schema.properties.filter(({ list }) => !list).map(({ fqpp }) => fqpp);
+
+function pathOf({ list, schema, sort, limit, conditions, cursor }) {
+  const all = [...conditions, ...cursor];
+  const pairs = plain(schema).map((path) => ['paths[]', path]);
+  if (all.length) {
+    pairs.push(['where', `{"$and":[${all.join()}]}`]);
+  }
+  pairs.push(['sort', sort]);
+  if (limit) {
+    pairs.push(['limit', limit]);
+  }
+  return `/${list}?${pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')}`;
+}
+
+function showRequest(asked = askedBy(new FormData(byID('data-form')))) {
+  byID('data-request').textContent = asked.schema ? `GET /${acting.org}/v2${pathOf(asked)}` : '';
+}
+
+async function showFirst(form) {
+  unblame();
+  clearPage();
+  try {
+    await showPage(askedBy(form));
+  } catch (error) {
+    blame(error);
+  }
+}
+
+async function showPage(asked) {
+  if (!asked.schema) {
+    return;
+  }
+  showRequest(asked);
+  const mine = ++latest;
+  const reply = await request('GET', pathOf(asked)).catch((error) => {
+    if (mine === latest) {
+      throw error;
+    }
+  });
+  if (mine !== latest) {
+    return; // the user has gone on
+  }
+  const { data, hasMore } = reply;
+  page = { ...asked, last: data.at(-1) };
+  const more = hasMore === true || hasMore === 'true';
+  const items = data.length === 1 ? '1 item' : `${data.length} items`;
+  announce(`Page ${asked.number}: ${items}; ${more ? 'there are more' : 'that is all'}.`, byID('data-said'));
+  byID('data-table').replaceChildren(data.length ? tableOf(asked, data) : element('p', { className: 'hint' }, 'No items.'));
+  byID('data-next').hidden = !more;
+}
+
+// showNext asks as the shown page was asked for, even if the form has changed since.
+async function showNext() {
+  unblame();
+  await showPage({ ...page, cursor: [cursorOf(page.sort, page.last)], number: page.number + 1 });
+  if (byID('data-next').hidden) {
+    byID('data-table').firstElementChild?.focus();
+  }
+}
+
+// cursorOf returns the condition for the items after one (section 4.2 of the interface). null is the
+// least value.
+function cursorOf(sort, item) {
+  const [[path, way]] = Object.entries(JSON.parse(sort));
+  const id = JSON.stringify(item._id);
+  if (path === '_id') {
+    return `{"_id":{"${way > 0 ? '$gt' : '$lt'}":${id}}}`;
+  }
+  const value = valueAt(item, path) ?? null;
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new Error('The page ends at a number with more digits than a browser keeps. Sort by another property.');
+  }
+  const [name, text] = [path, value].map((one) => JSON.stringify(one));
+  const equal = `{"$and":[{${name}:${text}},{"_id":{"$gt":${id}}}]}`;
+  if (value === null) {
+    return way > 0 ? `{"$or":[{${name}:{"$ne":null}},${equal}]}` : equal;
+  }
+  const beyond = way > 0 ? `{${name}:{"$gt":${text}}}` : `{"$nor":[{${name}:{"$gte":${text}}}]}`;
+  return `{"$or":[${beyond},${equal}]}`;
+}
+
+const valueAt = (item, path) => path.split('.').reduce((at, name) => at?.[name], item);
+
+function tableOf({ list, schema, number }, items) {
+  const paths = ['_id', ...plain(schema)];
+  const inner = schema.properties.filter((property) => property.list);
+  return table(`${list}, page ${number}`, [...paths, ...inner.map(({ fqpp }) => fqpp)], items.map((item) => [
+    ...paths.map((path) => element('bdi', { className: 'value' }, ...visible(valueAt(item, path)))),
+    ...inner.map((property) => openButton(schema, item, property)),
+  ]));
+}
+
+// visible returns a value as text. Characters that nobody sees, or that turn the direction of others,
+// are named instead.
+function visible(value) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value) ?? '';
+  const short = text.length > longest ? `${text.slice(0, longest)}…` : text;
+  return short.split(/((?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}])/u).map((part, i) => (i % 2
+    ? element('mark', {}, `U+${part.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`) : part));
+}
+
+// openButton opens a list property of an object as a table of its own.
+function openButton({ plural }, { _id }, { fqpp, list }) {
+  const button = element('button', { type: 'button', className: 'link', ariaLabel: `Open ${fqpp} of ${_id}` }, 'Open');
+  const path = `${plural}/${encodeURIComponent(_id)}/${fqpp.replaceAll('.', '/')}`;
+  onClick(button, async () => {
+    const schema = [...lists.values()].find((one) => one._id === list);
+    lists = new Map([...lists].filter(([other]) => !other.includes('/'))).set(path, schema); // one at a time
+    offerLists(path);
+    offerFields();
+    byID('data-list').focus(); // the button goes with its table
+    await showFirst(new FormData(byID('data-form')));
+  });
+  return button;
+}
+
+// blame shows each child of a fault at the control that it is about. It throws the error if there is a
+// child without a control.
+function blame(error) {
+  const children = error instanceof Refused ? error.fault.faults ?? [] : [];
+  const controls = children.map(controlOf);
+  if (!controls.length || !controls.every(Boolean)) {
+    throw error;
+  }
+  controls.forEach((control, i) => {
+    const id = `${control.id}-fault`;
+    const reason = children[i].reason.replace(/^\/\S+: /, ''); // without the JSON pointer
+    const text = element('p', {}, `${reason} `, element('code', {}, ...breakable(error.fault.errCode)));
+    if (byID(id)) {
+      return byID(id).append(text);
+    }
+    control.after(element('div', { id, className: 'fault' }, text));
+    control.ariaInvalid = 'true';
+    control.setAttribute('aria-describedby', id);
+  });
+  controls[0].focus();
+}
+
+// controlOf returns the control of an argument. The reason of a where begins with a JSON pointer into it.
+function controlOf({ path, reason = '' }) {
+  const [, filter] = (path === 'where' && reason.match(/^\/\$and\/(\d+)\//)) || [];
+  if (filter) {
+    return byID('data-filters').children[filter]?.querySelector('input');
+  }
+  return { sort: byID('data-sort'), limit: byID('data-limit') }[path];
+}
+
+function unblame() {
+  for (const control of byID('data-form').querySelectorAll('[aria-invalid]')) {
+    control.removeAttribute('aria-invalid');
+    control.removeAttribute('aria-describedby');
+    byID(`${control.id}-fault`).remove();
+  }
+}
+
+onSubmit('data-form', showFirst);
+onClick(byID('data-add'), addFilter);
+onClick(byID('data-next'), showNext);
+byID('data-form').addEventListener('input', () => showRequest());
+byID('data-list').addEventListener('change', () => {
+  unblame();
+  clearPage();
+  offerFields();
+  showRequest();
+});
