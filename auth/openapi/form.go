@@ -55,7 +55,7 @@ var samples = []struct {
 	{`"a"`, object{"type": "string"}},
 	{`"2026-01-02T04:04:05+01:00"`, object{"type": "string", "format": "date-time"}},
 	{`"2026-01-02T03:04:05.000Z"`, object{"type": "string", "pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`}}, // not what clients write for a date-time
-	{`1.5`, object{"type": "number"}},
+	{`1.5`, object{"type": "number", "format": "double"}},
 	{`1`, object{"type": "integer", "format": "int64"}},
 	{`true`, object{"type": "boolean"}},
 	{`["a"]`, object{"type": "array", "items": object{"type": "string"}}},

@@ -38,7 +38,7 @@ var typeSchemas = map[paging.Type]object{
 	paging.Any:     {},
 	paging.String:  {"type": "string"},
 	paging.Integer: {"type": "integer", "format": "int64"},
-	paging.Number:  {"type": "number"},
+	paging.Number:  {"type": "number", "format": "double"},
 	paging.Boolean: {"type": "boolean"},
 	paging.Date:    {"type": "string", "format": "date-time"},
 }

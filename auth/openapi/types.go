@@ -149,7 +149,7 @@ func (s schemas) shape(t goType) object {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return object{"type": "integer", "minimum": 0}
 	case reflect.Float32, reflect.Float64:
-		return object{"type": "number"}
+		return object{"type": "number", "format": "double"}
 	case reflect.String:
 		return object{"type": "string"}
 	case reflect.Slice:
