@@ -233,7 +233,7 @@ func TestGoTypes(t *testing.T) {
 			"required":["Plain","_id","any","array","count","labels","number","quoted","raw","shown","when"],"properties":{
 			"_id":{"type":"string"},"object":{"type":"string"},"text":{"type":"string"},"shown":` + int64s + `,
 			"when":{"type":"string","format":"date-time"},"raw":{},"bytes":{"type":"string","contentEncoding":"base64"},
-			"number":{"type":"number"},"count":{"type":"integer","minimum":0},"quoted":{"type":"string"},"any":{},
+			"number":{"type":"number","format":"double"},"count":{"type":"integer","minimum":0},"quoted":{"type":"string"},"any":{},
 			"labels":{"type":["object","null"],"additionalProperties":` + int64s + `},
 			"array":{"type":"array","items":{"type":"boolean"}},"Plain":{"type":"boolean"}}}`},
 		"a type that contains itself": {reply: tree{}, want: `{"$ref":"#/components/schemas/tree"}`, named: `{"type":"object",
@@ -264,7 +264,7 @@ func TestGoTypes(t *testing.T) {
 		}, want: `{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string"},
 			"inner":{"type":["object","null"],"additionalProperties":false,"required":["n"],"properties":{
 				"n":` + int64s + `,"flags":{"type":["array","null"],"items":{"type":"string"}}}},
-			"any":{"anyOf":[{"type":"string"},{"type":"number"},{"type":"boolean"},{"type":"array","items":{"type":"string"}},{"type":"object"}]}}}`},
+			"any":{"anyOf":[{"type":"string"},{"type":"number","format":"double"},{"type":"boolean"},{"type":"array","items":{"type":"string"}},{"type":"object"}]}}}`},
 		"a Kind that takes one form of dates is a text of this form": {request: envelope.Form{{Path: "at", Kind: func(text string) (any, string) {
 			if _, err := time.Parse(`"`+paging.DateLayout+`"`, text); err != nil {
 				return nil, "must be a date"

@@ -109,7 +109,9 @@ func (c checks) filters() {
 	must(likes.FromCMessageWhereCLikes1(CMessageWhereCLikes1{Gte: &least, Lt: &below}))
 	where, err := json.Marshal(CMessageWhere{CLikes: &likes})
 	must(err)
-	others := func(m CMessage) bool { return m.CLikes == nil || float64(*m.CLikes) < least || float64(*m.CLikes) >= below }
+	others := func(m CMessage) bool {
+		return m.CLikes == nil || float64(*m.CLikes) < least || float64(*m.CLikes) >= below
+	}
 	kept := slices.DeleteFunc(c.walk("{}"), others)
 	found := c.walk(string(where))
 	same := slices.EqualFunc(kept, found, func(a, b CMessage) bool { return a.UnderscoreId == b.UnderscoreId })
