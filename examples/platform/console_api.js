@@ -16,6 +16,12 @@ export class Refused extends Error {
   }
 }
 
+// Told is an error whose text helps its reader. Any other error is a mistake of the page.
+export class Told extends Error {}
+
+// Unreachable is an error of the network: there is no reply, or none that the server has made.
+export class Unreachable extends Told {}
+
 // over are the refusals by which a session has ended.
 const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
 
@@ -26,13 +32,26 @@ export const isOver = (error) => error instanceof Refused && over.has(error.deta
 export const acting = { org: 'acme', account: null, bearer: '' };
 
 let sessionOver = () => {};
+let stepUp = async () => false;
+let lost = () => {};
+
+// onLost sets what to do when the server cannot be reached.
+export function onLost(step) {
+  lost = step;
+}
+
+// onStepUp sets how to ask for the password again. It returns whether it was accepted.
+export function onStepUp(step) {
+  stepUp = step;
+}
 
 // onSessionOver sets what to do when a section learns that the session has ended.
 export function onSessionOver(step) {
   sessionOver = step;
 }
 
-// told runs a step of a section. If the session has ended, the whole page is told.
+// told runs a step of a section. If the session must prove itself, the step is tried again after
+// that. If the session has ended, the whole page is told.
 async function told(step) {
   const { bearer } = acting;
   try {
@@ -41,9 +60,14 @@ async function told(step) {
     if (!bearer && isOver(error)) {
       sessionOver(error);
     }
+    if (!bearer && wantsProof(error) && await stepUp()) {
+      return step(bearer);
+    }
     throw error;
   }
 }
+
+export const wantsProof = (error) => error instanceof Refused && error.detail === 'accessDenied.reauthenticationRequired';
 
 // request calls the org with the credential in acting.
 export const request = (method, path, body) => told((bearer) => send(method, `/${acting.org}/v2${path}`, body, bearer));
@@ -51,7 +75,7 @@ export const request = (method, path, body) => told((bearer) => send(method, `/$
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
 export const watch = (signal, step) => told(async (bearer) => {
-  const reply = await fetch(`/${acting.org}/v2/events`, { ...options(bearer), signal });
+  const reply = await reach(`/${acting.org}/v2/events`, { ...options(bearer), signal });
   if (reply.headers.get('Content-Type') !== 'text/event-stream') {
     await valueOf(reply);
     return;
@@ -125,12 +149,28 @@ async function send(method, path, body, bearer = '') {
     sent.headers['Content-Type'] = 'application/json';
     sent.body = JSON.stringify(body);
   }
-  return valueOf(await fetch(path, sent));
+  return valueOf(await reach(path, sent));
+}
+
+// reach fetches, and tells the kinds of silence apart.
+export async function reach(path, sent) {
+  try {
+    return await fetch(path, sent);
+  } catch (error) {
+    if (error.name === 'AbortError') {
+      throw error; // by the page itself
+    }
+    const late = error.name === 'TimeoutError';
+    late || lost();
+    throw new Unreachable(late ? 'The server does not answer in time.' : 'The server cannot be reached.');
+  }
 }
 
 // valueOf returns the JSON of a reply, or throws its fault.
 async function valueOf(reply) {
-  const value = await reply.json();
+  const value = await reply.json().catch(() => {
+    throw new Unreachable(`What came back (status ${reply.status}) is not JSON. Is something between this page and the server?`);
+  });
   if (value.object === 'fault') { // whatever the status
     throw new Refused(value, secondsOf(reply.headers.get('Retry-After')));
   }

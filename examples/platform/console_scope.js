@@ -2,7 +2,8 @@
 // second implementation could decide otherwise.
 
 import { site } from './console_api.js';
-import { byID, element, fill, lines, onSubmit } from './console_page.js';
+import { onSubmit } from './console_page.js';
+import { byID, element, fill, lines } from './console_render.js';
 
 async function test(form) {
   byID('scope-verdict').replaceChildren();
