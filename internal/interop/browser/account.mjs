@@ -1,0 +1,137 @@
+// Proves in a browser that people sign in and out, and prove themselves again.
+
+import assert from 'node:assert/strict';
+import { asMia, cookiesOf, facts, focus, heading, inside, open, ownSession, signIn, signOut } from './kit.mjs';
+import { shoot } from './look.mjs';
+
+export const checks = {
+  'somebody signs in, sees the session, and signs out': async () => {
+    const { page, context, problems, refusals, close } = await open();
+    await heading(page, 'Sign in').waitFor();
+    await focus(page, 'email');
+    assert.equal(await page.getByLabel('Org').inputValue(), 'acme');
+    await shoot(page, 'sign-in');
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    await focus(page, 'account-title');
+    await page.getByText(facts.account_email).waitFor();
+    await page.getByText(facts.account_id).waitFor();
+    assert.match(await ownSession(page).innerText(), /Chrome on Linux[^]*127\.0\.0\.1/);
+    assert.equal(await page.locator('#password').inputValue(), '', 'the password stays on the page');
+
+    await page.reload();
+    await inside(page, 'Mia Member');
+    const [known] = await cookiesOf(context);
+    await signOut(page);
+    assert.equal(known.name, 'device-acme');
+    assert.deepEqual(await cookiesOf(context), [known], 'the device stays known, and nothing else is kept');
+    await page.reload();
+    await heading(page, 'Sign in').waitFor();
+    assert.deepEqual(refusals, []);
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'the keyboard is enough': async () => {
+    const { page, problems, close } = await open();
+    await focus(page, 'email');
+    await page.keyboard.type(facts.account_email);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(facts.account_password);
+    await page.keyboard.press('Enter');
+    await inside(page, 'Mia Member');
+    await page.keyboard.press('Tab');
+    await focus(page, 'sign-out');
+    await page.keyboard.press('Enter');
+    await heading(page, 'Sign in').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a wrong password is refused in words, with its code': async () => {
+    const { page, problems, refusals, close } = await open();
+    await signIn(page, facts.account_email, 'not the password');
+    await page.getByRole('alert').getByText('service.accessDenied.invalidCredentials').waitFor();
+    await focus(page, 'password');
+    await shoot(page, 'refused');
+    assert.deepEqual(refusals, ['401 /acme/v2/accounts/login']);
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'an org that is not there is refused in words': async () => {
+    const { page, problems, close } = await open({ path: '/#nowhere' });
+    await page.getByRole('alert').getByText('service.notFound.env').waitFor();
+    assert.equal(await page.getByLabel('Org').inputValue(), 'nowhere');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'the cookies have their flags, and no script reads them': async () => {
+    const { page, context, close } = await open();
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    const [known, session, ...more] = await cookiesOf(context);
+    assert.deepEqual(more, []);
+    assert.match(session.value, /^[A-Za-z0-9_-]{43}$/);
+    assert.match(known.value, /^[A-Za-z0-9_-]{96}$/);
+    const flags = { domain: '127.0.0.1', path: '/', httpOnly: true, secure: false, sameSite: 'Lax' };
+    // A session ends with the browser.
+    assert.deepEqual({ ...session, value: '' }, { name: 'session-acme', value: '', expires: -1, ...flags });
+    assert.deepEqual({ ...known, value: '', expires: 0 }, { name: 'device-acme', value: '', expires: 0, ...flags });
+    const days = (known.expires - Date.now() / 1000) / (24 * 60 * 60);
+    assert.ok(days > 179.9 && days <= 180, `it is kept for ${days} days`);
+    assert.equal(await page.evaluate(() => document.cookie), '');
+    assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length]), [0, 0]);
+    await close();
+  },
+
+  'somebody proves itself again in a dialog': async () => {
+    const { page, context, problems, close } = await open();
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    const [knownBefore, { value: before }] = await cookiesOf(context);
+    await page.getByRole('button', { name: 'Re-authenticate' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+    await focus(page, 'again-password');
+    await page.keyboard.type('not the password');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').getByText('service.accessDenied.invalidCredentials').waitFor();
+    await shoot(page, 'dialog');
+    await dialog.getByLabel('Password').fill(facts.account_password);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('status').getByText('You have proved who you are.').waitFor();
+    await focus(page, 'reauthenticate');
+    const [knownAfter, { value: after }] = await cookiesOf(context);
+    assert.notEqual(after, before, 'the token is the old one');
+    assert.notEqual(knownAfter.value, knownBefore.value, 'the device is known by the old proof');
+
+    await page.keyboard.press('Enter');
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a route that wants a fresh proof gets one, and is tried again': async () => {
+    const { page, problems, close } = await open();
+    await asMia(page);
+    await inside(page, 'Mia Member');
+    // Ten minutes are too long to wait: the test gives the server's first reply to such a session.
+    await page.route('**/second-factor', (route) => route.fulfill({
+      status: 403,
+      json: { object: 'fault', status: 403, errCode: 'service.accessDenied.reauthenticationRequired', message: 'Again.', faults: [] },
+    }), { times: 1 });
+    await page.getByRole('button', { name: 'Set up' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+    await dialog.getByLabel('Password').fill(facts.account_password);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await heading(page, 'Set up a second factor').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await inside(page, 'Mia Member');
+    assert.equal(await page.locator('#enrol-secret').textContent(), '', 'the secret stays on the page');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+};

@@ -1,0 +1,46 @@
+// Proves in a browser that people see and revoke their sessions.
+
+import assert from 'node:assert/strict';
+import { asMia, focus, heading, inside, namesOf, open } from './kit.mjs';
+import { shoot } from './look.mjs';
+
+export const checks = {
+  'a session that is revoked elsewhere is over': async () => {
+    const here = await open();
+    const there = await open({ userAgent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Mobile/15E148 Safari/604.1' });
+    await asMia(there.page);
+    await inside(there.page, 'Mia Member');
+    await asMia(here.page);
+    await inside(here.page, 'Mia Member');
+    await shoot(here.page, 'account');
+    await here.page.getByRole('button', { name: 'Revoke Safari on iPhone' }).click();
+    await here.page.getByRole('status').getByText('The session is revoked.').waitFor();
+    await here.page.getByText('Safari on iPhone').waitFor({ state: 'detached' });
+    await focus(here.page, 'sessions-title');
+
+    await there.page.getByRole('button', { name: 'Revoke all others' }).click();
+    await there.page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
+    await heading(there.page, 'Sign in').waitFor();
+    assert.deepEqual(await namesOf(there.context), ['device-acme']);
+    assert.deepEqual([...here.problems, ...there.problems], []);
+    await Promise.all([here.close(), there.close()]);
+  },
+
+  'all others are revoked at once': async () => {
+    const here = await open();
+    const there = await open();
+    await asMia(there.page);
+    await inside(there.page, 'Mia Member');
+    await asMia(here.page);
+    await here.page.getByRole('button', { name: 'Revoke all others' }).click();
+    await here.page.getByRole('status').getByText(/revoked/).waitFor();
+    const listed = here.page.getByRole('list', { name: 'Sessions' }).getByRole('listitem');
+    await listed.nth(1).waitFor({ state: 'detached' });
+    assert.equal(await listed.count(), 1);
+    await focus(here.page, 'sessions-title');
+    await there.page.getByRole('button', { name: 'Set up' }).click();
+    await there.page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
+    await heading(there.page, 'Sign in').waitFor();
+    await Promise.all([here.close(), there.close()]);
+  },
+};

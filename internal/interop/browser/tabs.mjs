@@ -1,0 +1,55 @@
+// Proves in a browser that the tabs and the sections share one session, and forget it together.
+
+import assert from 'node:assert/strict';
+import { call, cookieOf, focus, go, heading, inside, openAsMia, settled, signIn, signOut, tried, useToken } from './kit.mjs';
+
+export const checks = {
+  'all tabs share one session': async () => {
+    const { page: one, context, problems, close } = await openAsMia();
+    const two = await context.newPage();
+    await two.goto(`${tried.base_url}/#acme/tokens`);
+    await two.getByText('the session of Mia Member').waitFor();
+    await two.getByLabel('Token to read').fill('typed');
+    await signOut(one);
+    await heading(two, 'Sign in').waitFor();
+    await two.getByText('You were signed out in another tab.').waitFor();
+    assert.equal(await two.locator('#decode-token').inputValue(), '', 'what was typed stays on the page');
+
+    await signIn(two, tried.account_email, tried.account_password);
+    await inside(two, 'Mia Member');
+    await inside(one, 'Mia Member');
+    await go(one, 'Paging');
+    await go(two, 'Apps and keys');
+    await settled(two);
+    const elsewhere = await cookieOf(tried.account_email, tried.account_password);
+    await call('/accounts/me/sessions', { Cookie: elsewhere }, 'DELETE');
+    await two.getByRole('button', { name: 'List again' }).click();
+    for (const page of [two, one]) {
+      await heading(page, 'Sign in').waitFor();
+      await page.locator('#who:empty').waitFor({ state: 'attached' });
+    }
+    await two.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'signing out forgets what was done in the sections': async () => {
+    const { page, problems, close } = await openAsMia();
+    await go(page, 'Signature lab');
+    await page.getByLabel('Client secret').fill(tried.client_secret);
+    await go(page, 'Apps and keys');
+    await useToken(page, tried.admin_token);
+    await page.getByRole('listitem').filter({ hasText: tried.client_key }).waitFor();
+    await page.goBack();
+    await heading(page, 'Signature lab').waitFor();
+    await go(page, 'Account');
+    await focus(page, 'account-title');
+    await signOut(page);
+    assert.equal(await page.locator('#lab-secret').inputValue(), '');
+    assert.equal(await page.locator('#apps li').count(), 0);
+    await go(page, 'Apps and keys');
+    await page.getByText('nobody: sign in, or paste a token').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+};
