@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"net/http"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -24,7 +26,8 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 type consoleFile struct {
 	mediaType string
 	body      []byte
-	tag       string
+	zipped    []byte // by gzip
+	tag       string // of the body
 }
 
 // console holds the files of the page at the root, by path. The page is for people
@@ -50,11 +53,30 @@ func readConsole() map[string]consoleFile {
 			panic(err)
 		}
 		sum := sha256.Sum256(body)
-		files["/"+entry.Name()] = consoleFile{consoleTypes[path.Ext(entry.Name())], body, `"` + hex.EncodeToString(sum[:16]) + `"`}
+		files["/"+entry.Name()] = consoleFile{consoleTypes[path.Ext(entry.Name())], body, zip(body), hex.EncodeToString(sum[:16])}
 	}
 	files["/"] = files["/console.html"]
 	delete(files, "/console.html") // one address for one page
 	return files
+}
+
+func zip(body []byte) []byte {
+	var zipped bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // this level exists, and a buffer takes everything
+	w.Write(body)
+	w.Close()
+	return zipped.Bytes()
+}
+
+// takesZipped reports whether a client accepts gzip. With a quality of 0, it refuses it.
+func takesZipped(r *http.Request) bool {
+	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, quality, _ := strings.Cut(coding, ";")
+		if strings.TrimSpace(name) == "gzip" {
+			return quality == "" || strings.Trim(quality, " q=0.") != ""
+		}
+	}
+	return false
 }
 
 // brandReply tells the page how this server names its headers and claims.
@@ -77,7 +99,13 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	// A browser asks again each time, so that a new server never runs with old
 	// scripts.
 	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", f.tag)
+	h.Set("Vary", "Accept-Encoding")
+	body, tag := f.body, f.tag
+	if takesZipped(r) {
+		h.Set("Content-Encoding", "gzip")
+		body, tag = f.zipped, tag+"-gzip" // other bytes
+	}
+	h.Set("ETag", `"`+tag+`"`)
 
 	// Send the whole file or 304, and never a range. net/http answers a range or a
 	// failed precondition without a body or with one that is no fault.
@@ -85,7 +113,7 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	if tags := r.Header["If-None-Match"]; tags != nil {
 		conditional.Header["If-None-Match"] = tags
 	}
-	http.ServeContent(unranged{w}, conditional, "", time.Time{}, bytes.NewReader(f.body))
+	http.ServeContent(unranged{w}, conditional, "", time.Time{}, bytes.NewReader(body))
 }
 
 // unranged removes the header by which http.ServeContent offers ranges.

@@ -17,7 +17,7 @@ import './console_scope.js';
 import { showAccount, showSessions } from './console_account.js';
 import { complain } from './console_fault.js';
 import { announce, ask, isShown, onClick, onSubmit, quiet, show } from './console_page.js';
-import { byID, element } from './console_render.js';
+import { byID, code, element } from './console_render.js';
 
 let api = newAPI('acme');
 let account = null; // who is signed in

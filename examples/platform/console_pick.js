@@ -16,11 +16,15 @@ const byHand = '\n'; // no id is a line end
 /** @param {{name?: string, email?: string}} item */
 const wordsOf = (item) => [item.name, item.email].filter(Boolean).join(' · ');
 
-/** nameOf returns the name behind an id, or the id. @param {'account' | 'app'} kind @param {string} id */
-export const nameOf = (kind, id) => wordsOf(known[kind].get(id) ?? {}) || id;
-
-/** knownOf returns what is known of a kind, by id. @param {'account' | 'app'} kind */
-export const knownOf = (kind) => known[kind];
+/**
+ * nameOf returns the name behind an id, or the id.
+ * @param {'account' | 'app'} kind
+ * @param {string} id
+ */
+export function nameOf(kind, id) {
+  const item = known[kind].get(id);
+  return item?.name || /** @type {Partial<Account>} */ (item)?.email || id;
+}
 
 /**
  * learn asks for all of a kind that can be picked. Without the right to ask, there is the own account.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"io"
 	"mime"
 	"net/http"
@@ -60,6 +61,14 @@ func TestConsole(t *testing.T) {
 			if again := s.consoleCall(t, http.MethodGet, path, known); again.status != http.StatusNotModified {
 				t.Errorf("asked for again: %d", again.status)
 			}
+			zipped := s.consoleCall(t, http.MethodGet, path, http.Header{"Accept-Encoding": {"br, gzip;q=0.8"}})
+			if zipped.header.Get("Content-Encoding") != "gzip" || unzipped(t, zipped.text) != file.text {
+				t.Errorf("zipped: %v", zipped.header)
+			}
+			plain := s.consoleCall(t, http.MethodGet, path, http.Header{"Accept-Encoding": {"gzip;q=0"}})
+			if plain.text != file.text || plain.header.Get("ETag") == zipped.header.Get("ETag") {
+				t.Errorf("for a client that refuses gzip: %v", plain.header)
+			}
 			parts := http.Header{"Range": {"bytes=99999999-"}, "If-Match": {`"x"`}}
 			if whole := s.consoleCall(t, http.MethodGet, path, parts); whole.status != 200 || whole.text != file.text {
 				t.Errorf("a range: %d %q", whole.status, whole.text)
@@ -72,6 +81,19 @@ func TestConsole(t *testing.T) {
 			}
 		})
 	}
+}
+
+func unzipped(t *testing.T, text string) string {
+	t.Helper()
+	r, err := gzip.NewReader(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(plain)
 }
 
 func TestConsoleIsWhole(t *testing.T) {
