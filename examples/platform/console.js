@@ -16,10 +16,11 @@ import { forgetTokens, openTokens } from './console_tokens.js';
 import './console_scope.js';
 import { showAccount, showSessions } from './console_account.js';
 import { complain } from './console_fault.js';
-import { announce, ask, isShown, onClick, onSubmit, quiet, show } from './console_page.js';
+import { announce, ask, isShown, keep, onClick, onSubmit, quiet, show } from './console_page.js';
 import { byID, code, element } from './console_render.js';
 
 let api = newAPI('acme');
+/** @type {Account | null} */
 let account = null; // who is signed in
 
 // start shows the section in the address, and who is signed in to its org:
@@ -34,6 +35,7 @@ async function start() {
   await openSection();
 }
 
+/** @param {string} org */
 function callOrg(org) {
   if (org !== acting.org) {
     leave(); // its keys and tokens are of no use in another
@@ -60,6 +62,7 @@ async function look() {
 }
 
 // What a section does when it is opened, and when another account uses the page.
+/** @type {Record<string, () => unknown>} */
 const opened = { live: openLive, data: openData, apps: openApps, tokens: openTokens, paging: openPaging };
 
 async function openSection() {
@@ -83,6 +86,7 @@ async function move() {
   }
 }
 
+/** @param {Account | null} who */
 function actAs(who) {
   account = who;
   acting.account = who;
@@ -95,6 +99,7 @@ function actAs(who) {
 const tabs = new BroadcastChannel('session');
 
 // endSession shows in every section and every tab that nobody is signed in any more.
+/** @param {Refused} [error] */
 function endSession(error) {
   if (!account) {
     return;
@@ -146,7 +151,7 @@ async function lost() {
 }
 
 onLost(lost);
-onStepUp(reauthenticate);
+onStepUp(async () => account !== null && reauthenticate(account.email));
 onSessionOver(endSession);
 tabs.addEventListener('message', ({ data }) => data === api.org && lookAgain());
 document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && account && lookAgain());
@@ -154,8 +159,8 @@ document.addEventListener('visibilitychange', () => document.visibilityState ===
 // leave removes what was entered and shown in the sections.
 function leave() {
   acting.bearer = '';
-  for (const form of document.querySelectorAll('.tool form, #credential-form')) {
-    form.reset();
+  for (const form of document.forms) {
+    form.closest('.tool, #credential') && form.reset();
   }
   forgetPicks();
   forgetLive();
@@ -175,8 +180,8 @@ function showSignIn() {
 
 // forget removes from the page what is shown only once.
 function forget() {
-  for (const form of ['code-form', 'enrol-form', 'remove-form']) {
-    byID(form).reset();
+  for (const form of [byID('code-form'), byID('enrol-form'), byID('remove-form')]) {
+    form.reset();
   }
   byID('password').value = '';
   for (const id of ['enrol-secret', 'enrol-uri', 'account-facts', 'numbers', 'sessions']) {
@@ -185,12 +190,13 @@ function forget() {
   byID('enrol-link').removeAttribute('href');
 }
 
+/** @param {Account} who */
 async function enter(who) {
   actAs(who);
   forget();
-  showAccount(api.org, account);
+  showAccount(api.org, who);
   show('account');
-  showNumbers(api, account);
+  showNumbers(api, who);
   await refresh();
 }
 
@@ -201,6 +207,7 @@ const refresh = () => signedIn(async () => {
 
 // Signing in.
 
+/** @param {FormData} form */
 async function signIn(form) {
   callOrg(form.get('org')); // of that form: the field has a pattern
   history.replaceState(null, '', `#${api.org}`);
@@ -210,6 +217,7 @@ async function signIn(form) {
 
 // login takes one step of signing in, and shows the next. After a refusal, the
 // focus is on the field to correct.
+/** @param {() => Promise<Account>} step @param {'password' | 'code-input'} field */
 async function login(step, field) {
   let who;
   try {
@@ -239,6 +247,7 @@ onClick(byID('code-back'), showSignIn);
 // signedIn runs a step that needs a session. If the step needs the password again,
 // it asks for it. If the session is over, it returns to the start. It returns
 // whether the step succeeded.
+/** @param {() => Promise<unknown>} step */
 async function signedIn(step) {
   for (;;) {
     try {
@@ -253,20 +262,23 @@ async function signedIn(step) {
 }
 
 // mended returns whether a step may be tried again after this error.
+/** @param {unknown} error */
 async function mended(error) {
   if (isOver(error)) {
     endSession(error);
     return false;
   }
-  if (!wantsProof(error)) {
+  if (!account || !wantsProof(error)) {
     throw error;
   }
-  return reauthenticate();
+  return reauthenticate(account.email);
 }
 
-async function reauthenticate() {
-  let ended = null;
-  const passed = await ask(account.email, async (password) => {
+/** @param {string} email */
+async function reauthenticate(email) {
+  /** @type {Refused | undefined} */
+  let ended;
+  const passed = await ask(email, async (password) => {
     try {
       await api.reauthenticate(password);
     } catch (error) {
@@ -283,7 +295,7 @@ async function reauthenticate() {
 }
 
 async function reauthenticateFirst() {
-  if (await reauthenticate()) {
+  if (account && await reauthenticate(account.email)) {
     announce('You have proved who you are. That counts for ten minutes.');
   }
 }
@@ -296,6 +308,7 @@ async function signOut() {
   });
 }
 
+/** @param {Session} session */
 async function revoke(session) {
   try {
     await signedIn(async () => {
@@ -348,7 +361,9 @@ async function enrolHere() {
   });
 }
 
+/** @param {FormData} form */
 async function confirm(form) {
+  /** @type {string[]} */
   let codes = [];
   try {
     if (!await signedIn(async () => { codes = await api.confirm(form.get('code')); })) {
@@ -365,6 +380,7 @@ async function confirm(form) {
   announce('The second factor is set up.');
 }
 
+/** @param {FormData} form */
 async function removeFactor(form) {
   const removed = await signedIn(() => api.removeFactor(form.get('code').trim()));
   if (!removed) {

@@ -3,6 +3,7 @@
 
 // Refused is a reply with a fault.
 export class Refused extends Error {
+  /** @param {Fault} fault @param {number | null} retryAfter */
   constructor(fault, retryAfter) {
     super(fault.message);
     this.name = 'Refused';
@@ -25,33 +26,41 @@ export class Unreachable extends Told {}
 // over are the refusals by which a session has ended.
 const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
 
+/** @type {(error: unknown) => error is Refused} */
 export const isOver = (error) => error instanceof Refused && over.has(error.detail);
 
 // acting is the credential of the tools: the session's cookie, or a bearer token
 // that the user has pasted. It is kept in memory only.
+/** @type {Acting} */
 export const acting = { org: 'acme', account: null, bearer: '' };
 
+/** @type {(error: Refused) => void} */
 let sessionOver = () => {};
+/** @type {() => Promise<boolean>} */
 let stepUp = async () => false;
 let lost = () => {};
 
 // onLost sets what to do when the server cannot be reached.
+/** @param {() => void} step */
 export function onLost(step) {
   lost = step;
 }
 
 // onStepUp sets how to ask for the password again. It returns whether it was accepted.
+/** @param {typeof stepUp} step */
 export function onStepUp(step) {
   stepUp = step;
 }
 
 // onSessionOver sets what to do when a section learns that the session has ended.
+/** @param {typeof sessionOver} step */
 export function onSessionOver(step) {
   sessionOver = step;
 }
 
 // told runs a step of a section. If the session must prove itself, the step is tried again after
 // that. If the session has ended, the whole page is told.
+/** @template T @param {(bearer: string) => Promise<T>} step @returns {Promise<T>} */
 async function told(step) {
   const { bearer } = acting;
   try {
@@ -67,20 +76,23 @@ async function told(step) {
   }
 }
 
+/** @param {unknown} error */
 export const wantsProof = (error) => error instanceof Refused && error.detail === 'accessDenied.reauthenticationRequired';
 
 // request calls the org with the credential in acting.
+/** @type {Call} */
 export const request = (method, path, body) => told((bearer) => send(method, `/${acting.org}/v2${path}`, body, bearer));
 
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
+/** @type {(signal: AbortSignal, step: Step) => Promise<void>} */
 export const watch = (signal, step) => told(async (bearer) => {
   const reply = await reach(`/${acting.org}/v2/events`, { ...options(bearer), signal });
   if (reply.headers.get('Content-Type') !== 'text/event-stream') {
     await valueOf(reply);
     return;
   }
-  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = /** @type {ReadableStream} */ (reply.body).pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ''; ;) {
     const late = setTimeout(() => reader.cancel(), longestSilence);
     const { value, done } = await reader.read();
@@ -89,13 +101,14 @@ export const watch = (signal, step) => told(async (bearer) => {
       return;
     }
     const parts = (rest + value).split('\n\n');
-    rest = parts.pop();
+    rest = parts.pop() ?? '';
     parts.forEach((part) => deliver(part, step));
   }
 });
 
 const longestSilence = 10_000; // milliseconds; the server sends something every two seconds
 
+/** @type {(part: string, step: Step) => void} */
 function deliver(part, step) {
   const [, name = '', text = 'null'] = part.match(/^event: (.*)\ndata: (.*)$/) ?? [];
   const data = JSON.parse(text);
@@ -106,6 +119,7 @@ function deliver(part, step) {
 }
 
 // site calls paths outside of the orgs, which need no credential.
+/** @type {Site} */
 export const site = {
   brand: async () => (await send('GET', '/console/brand')).data,
   scope: async (grants, need) => (await send('POST', '/console/scope', { grants, need })).data,
@@ -114,7 +128,9 @@ export const site = {
 const longest = 30_000; // milliseconds until a request is given up
 
 // newAPI returns the calls of one org, by its code.
+/** @type {(org: string) => API} */
 export function newAPI(org) {
+  /** @type {Call} */
   const call = (method, path, body) => send(method, `/${org}/v2${path}`, body);
   return {
     org,
@@ -134,6 +150,7 @@ export function newAPI(org) {
   };
 }
 
+/** @param {string} bearer @returns {Options} */
 function options(bearer) {
   return {
     credentials: bearer ? 'omit' : 'same-origin', // one credential, not two
@@ -143,6 +160,7 @@ function options(bearer) {
   };
 }
 
+/** @type {Send} */
 async function send(method, path, body, bearer = '') {
   const sent = { ...options(bearer), method, signal: AbortSignal.timeout(longest) };
   if (body !== undefined) {
@@ -153,20 +171,23 @@ async function send(method, path, body, bearer = '') {
 }
 
 // reach fetches, and tells the kinds of silence apart.
+/** @param {string | URL} path @param {RequestInit} sent */
 export async function reach(path, sent) {
   try {
     return await fetch(path, sent);
   } catch (error) {
-    if (error.name === 'AbortError') {
+    const { name } = /** @type {Error} */ (error);
+    if (name === 'AbortError') {
       throw error; // by the page itself
     }
-    const late = error.name === 'TimeoutError';
+    const late = name === 'TimeoutError';
     late || lost();
     throw new Unreachable(late ? 'The server does not answer in time.' : 'The server cannot be reached.');
   }
 }
 
 // valueOf returns the JSON of a reply, or throws its fault.
+/** @param {Response} reply */
 async function valueOf(reply) {
   const value = await reply.json().catch(() => {
     throw new Unreachable(`What came back (status ${reply.status}) is not JSON. Is something between this page and the server?`);
@@ -177,4 +198,5 @@ async function valueOf(reply) {
   return value;
 }
 
+/** @param {string | null} text */
 const secondsOf = (text) => (/^\d+$/.test(text ?? '') ? Number(text) : null);

@@ -5,6 +5,7 @@ import { complain } from './console_fault.js';
 import { announce, forgetKept, keep, onClick, onSubmit, sure } from './console_page.js';
 import { byID, code, element, fill } from './console_render.js';
 
+/** @param {App} app */
 const pathOf = (app) => `/apps/${encodeURIComponent(app._id)}`;
 const said = byID('apps-said');
 
@@ -23,6 +24,7 @@ export async function openApps() {
 }
 
 async function listApps() {
+  /** @type {List<App>} */
   const { data, hasMore } = await request('GET', '/apps?limit=1000');
   byID('apps').replaceChildren(...data.map(card));
   offer(data);
@@ -30,9 +32,11 @@ async function listApps() {
 }
 
 // offer lets other forms complete a client key.
+/** @param {App[]} apps */
 const offer = (apps) => byID('client-keys').replaceChildren(
   ...apps.map((app) => element('option', { value: app._id, label: app.name })));
 
+/** @param {App} app */
 function card(app) {
   const facts = element('dl');
   fill(facts, [
@@ -47,6 +51,7 @@ function card(app) {
 }
 
 // steps are the buttons of an app.
+/** @param {App} app */
 const steps = (app) => [
   step(app, 'Rotate secret', () => rotate(app)),
   step(app, app.kid ? 'Replace key pair' : 'Generate key pair', () => generate(app)),
@@ -55,6 +60,7 @@ const steps = (app) => [
   step(app, 'Delete', () => remove(app)),
 ];
 
+/** @param {App} app @param {string} text @param {() => unknown} act */
 function step(app, text, act) {
   const button = element('button', { type: 'button', className: 'quiet', ariaLabel: `${text}: ${app.name || app._id}` }, text);
   onClick(button, act);
@@ -63,12 +69,14 @@ function step(app, text, act) {
 
 // afterwards shows the result of a step. The step's button is gone with the old
 // list.
+/** @param {string} text */
 async function afterwards(text) {
   await listApps();
   announce(text, said);
   byID('apps-list-title').focus();
 }
 
+/** @param {FormData} form */
 async function create(form) {
   const account = form.get('account').trim();
   const app = await request('POST', '/apps', {
@@ -82,14 +90,17 @@ async function create(form) {
   byID('apps-list-title').focus();
 }
 
+/** @param {App} app */
 async function rotate(app) {
   const { data } = await request('POST', `${pathOf(app)}/secret`);
   await showSecret(app, data.secret);
 }
 
 // showSecret shows a secret that the server does not show again.
+/** @param {App} app @param {string} secret */
 const showSecret = (app, secret) => keep('The secret, shown this once', [['Client key', code(app._id)], ['Secret', code(secret)]], secret);
 
+/** @param {App} app */
 async function generate(app) {
   if (app.kid && !await sure(`Replace the key pair of ${app.name || app._id}? All its tokens end at once.`, 'Replace it')) {
     return;
@@ -98,11 +109,13 @@ async function generate(app) {
   await afterwards('The app has a new key pair.');
 }
 
+/** @param {App} app @param {Partial<App>} fields */
 async function change(app, fields) {
   await request('PATCH', pathOf(app), fields);
   await afterwards('The app is changed.');
 }
 
+/** @param {App} app */
 async function remove(app) {
   if (!await sure(`Delete ${app.name || app._id}, with its secret, key pair and tokens?`, 'Delete the app')) {
     return;

@@ -4,8 +4,6 @@ import { acting, Refused, Told } from './console_api.js';
 import { scopeOf } from './console_claims.js';
 import { breakable, byID, element, facts } from './console_render.js';
 
-/** @typedef {import('./console.d.ts').Fault} Fault */
-
 /**
  * complain shows an error.
  * @param {unknown} error
@@ -18,6 +16,7 @@ export function complain(error, place = byID('fault')) {
 
 /** @param {Refused} error */
 function refusal({ fault, retryAfter }) {
+  /** @type {HTMLElement[]} */
   const parts = [element('p', {}, sentence(fault), ' ', element('code', {}, ...breakable(fault.errCode)))];
   if (fault.faults?.length) {
     parts.push(element('ul', {}, ...fault.faults.map((child) => element('li', {}, childOf(fault, child)))));

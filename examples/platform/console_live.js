@@ -11,7 +11,9 @@ const kept = 500; // decisions in memory
 const shown = 100; // rows of the table
 const redraw = 250; // milliseconds between two drawings
 
+/** @type {AbortController | null} */
 let stop = null; // ends the stream, if there is one
+/** @type {Decision[]} */
 let decisions = []; // the newest first
 let seen = 0;
 let dropped = 0;
@@ -41,6 +43,7 @@ export function forgetLive() {
 
 // run watches, and connects again when the connection is lost. A refusal ends it, unless the
 // server says that it is too busy.
+/** @param {AbortSignal} signal */
 async function run(signal) {
   for (let attempt = 1; ; attempt++) {
     state('Connecting …');
@@ -71,12 +74,14 @@ async function run(signal) {
   }
 }
 
+/** @param {string} text */
 function state(text) {
   if (byID('live-state').textContent !== text) {
     byID('live-state').textContent = text;
   }
 }
 
+/** @type {Step} */
 function take(name, data) {
   if (name === 'dropped') {
     dropped += data.count;
@@ -104,7 +109,7 @@ function draw() {
   const wanted = decisions.filter((d) => (!only || (only === 'refused') === Boolean(d.fault)) && matches(d, words)).slice(0, shown);
   const lost = dropped ? `, and ${dropped} more that this page was too slow for` : '';
   byID('live-count').textContent = `${seen} seen${lost}. Shown are the latest ${wanted.length} that match.`;
-  const focused = document.activeElement?.dataset.decision;
+  const focused = document.activeElement?.closest('button')?.dataset.decision;
   byID('live-decisions').replaceChildren(wanted.length
     ? table('Decisions', ['Time', 'Route', 'Decision', 'Who', 'Took', 'Why'], wanted.map(row))
     : element('p', { className: 'hint' }, seen ? 'Nothing matches.' : 'Nothing has happened yet.'));
@@ -113,14 +118,17 @@ function draw() {
   }
 }
 
-const textOf = (d) => [d.route, d.mechanism, d.app, d.account, nameOf('app', d.app), nameOf('account', d.account), d.fault, d.need, d.chain, d.requestId]
+/** @param {Decision} d */
+const textOf = (d) => [d.route, d.mechanism, d.app, d.account, nameOf('app', d.app ?? ''), nameOf('account', d.account ?? ''), d.fault, d.need, d.chain, d.requestId]
   .join(' ').toLowerCase();
 
+/** @param {Decision} d @param {string[]} words */
 function matches(d, words) {
   const text = textOf(d);
   return words.every((word) => text.includes(word));
 }
 
+/** @param {Decision} d */
 function row(d) {
   return [
     element('time', { dateTime: d.at, title: d.requestId }, new Date(d.at).toLocaleTimeString()),
@@ -128,25 +136,28 @@ function row(d) {
     d.fault ? element('code', { className: 'bad' }, ...breakable(d.fault)) : 'allowed',
     who(d),
     `${(d.took / 1000).toFixed(2)}\u00A0ms`,
-    d.need ? whyButton(d) : '',
+    d.need ? whyButton(d, d.need) : '',
   ];
 }
 
 // who names the account and the app.
+/** @param {Decision} d */
 function who(d) {
   if (!d.mechanism) {
     return 'nobody';
   }
-  return element('span', {}, named(nameOf('account', d.account), d.account), d.app ? ' by ' : '', d.app ? named(nameOf('app', d.app), d.app) : '', `, ${d.mechanism}`);
+  const who = [d.account && named(nameOf('account', d.account), d.account), d.app && named(nameOf('app', d.app), d.app)].filter(Boolean);
+  return element('span', {}, ...who.flatMap((one, i) => [i ? ' by ' : '', one]), `, ${d.mechanism}`);
 }
 
-function whyButton(d) {
+/** @param {Decision} d @param {string} need */
+function whyButton(d, need) {
   const button = element('button', { type: 'button', className: 'link' }, ...breakable(d.chain || 'no chain'));
   button.ariaLabel = `Why: ${d.route}, ${d.chain || 'no chain'}`;
   button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
   onClick(button, () => {
     location.hash = `#${acting.org}/scope`;
-    askWhy(d.chain ?? '', d.need);
+    askWhy(d.chain ?? '', need);
   });
   return button;
 }
@@ -157,6 +168,7 @@ function clear() {
   draw();
 }
 
+/** @param {boolean} on */
 function pause(on) {
   paused = on;
   byID('live-pause').textContent = on ? 'Go on' : 'Pause';

@@ -38,16 +38,15 @@ export function quiet() {
 /**
  * onSubmit runs a step when its form is submitted. A step that runs does not start again. What the
  * form names in data-clears was the result of an earlier step, and goes.
- * @param {string} id
- * @param {(form: FormData, button: any) => unknown} step
+ * @type {(id: FormID, step: Submitted) => void}
  */
 export function onSubmit(id, step) {
   const form = byID(id);
   form.addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     run(form, () => {
-      form.dataset.clears?.split(' ').forEach((/** @type {string} */ result) => byID(result).replaceChildren());
-      return step(new FormData(form), event.submitter);
+      form.dataset.clears?.split(' ').forEach((result) => byID(result).replaceChildren());
+      return step(new FormData(form), /** @type {Button} */ (event.submitter));
     });
   });
 }
@@ -128,13 +127,13 @@ export async function copy(text) {
 export function onCopy(id, from) {
   onClick(byID(id), async () => {
     await copy(byID(from).textContent);
-    announce('Copied.', byID(id).closest('section').querySelector('.said') ?? undefined);
+    announce('Copied.', byID(id).closest('section')?.querySelector('.said') ?? undefined);
   });
 }
 
 /**
  * opened shows a dialog, and returns how it was closed. attach adds what listens while it is open.
- * @param {any} dialog
+ * @param {HTMLDialogElement} dialog
  * @param {HTMLElement} first gets the focus
  * @param {(signal: AbortSignal) => void} attach
  * @returns {Promise<string>}

@@ -4,9 +4,6 @@
 import { acting, request } from './console_api.js';
 import { element, plainly } from './console_render.js';
 
-/** @typedef {import('./console.d.ts').Account} Account */
-/** @typedef {import('./console.d.ts').App} App */
-
 /** @type {{account: Map<string, Account>, app: Map<string, App>}} */
 const known = { account: new Map(), app: new Map() };
 

@@ -1,16 +1,10 @@
 // Makes elements. Data becomes text and attributes, and never markup.
 
-/** @type {(id: string) => any} */
-export const byID = (id) => document.getElementById(id);
+export const byID = /** @type {ByID} */ ((/** @type {string} */ id) => document.getElementById(id));
 
-/**
- * element makes an element. A string becomes text, and other children are elements.
- * false, null and undefined are left out.
- * @param {string} name
- * @param {Record<string, unknown>} [properties]
- * @param {...(Node | string | false | null | undefined)} children
- * @returns {HTMLElement & Record<string, any>}
- */
+// element makes an element. A string becomes text, and other children are elements.
+// false, null and undefined are left out.
+/** @type {Make} */
 export function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children.filter((child) => child !== null && child !== false && child !== undefined));
@@ -87,7 +81,7 @@ const row = (cells) => element('tr', {}, ...cells.map((value) => element('td', {
 /**
  * fill replaces the descriptions in a list of terms. false stands for no pair.
  * @param {HTMLElement} list
- * @param {(false | [string, ...(Node | string)[]])[]} pairs
+ * @param {(false | Child[])[]} pairs
  * @returns {HTMLElement}
  */
 export function fill(list, pairs) {

@@ -5,21 +5,24 @@ import { site } from './console_api.js';
 import { onSubmit } from './console_page.js';
 import { byID, element, fill, lines } from './console_render.js';
 
+/** @param {FormData} form */
 async function test(form) {
   byID('scope-verdict').replaceChildren();
   const reply = await site.scope(lines(form.get('grants')), form.get('need').trim());
   byID('scope-verdict').replaceChildren(verdict(reply), reasons(reply), ...reply.warnings.map(warning));
 }
 
+/** @param {Verdict} reply */
 const verdict = ({ allowed, why }) => element('p', { className: allowed ? 'verdict' : 'verdict no' },
   element('strong', {}, allowed ? 'Allowed.' : 'Denied.'), ' ', why);
 
+/** @param {Verdict} reply */
 function reasons(reply) {
   const facts = element('dl');
   const nearest = reply.allowed ? 'Allowing chain' : 'Nearest chain';
   fill(facts, [
     ['Need', element('code', {}, reply.need)],
-    reply.chain && [nearest, marked(reply)],
+    reply.chain && [nearest, marked(reply.chain, reply.segment)],
     reply.source && ['Source', reply.source],
     reply.segment && ['Fails at', `segment ${reply.segment}`],
     !reply.allowed && ['In part', reply.part ? 'some of it is covered: a list is narrowed to that, and a write held to it' : 'no part of it is covered'],
@@ -28,14 +31,17 @@ function reasons(reply) {
 }
 
 // marked returns the chain with the failing segment marked.
-function marked({ chain, segment }) {
+/** @param {string} chain @param {number} [segment] */
+function marked(chain, segment) {
   const parts = chain.split('.').map((text, i) => (i + 1 === segment ? element('mark', {}, text) : text));
   return element('code', {}, ...parts.flatMap((part, i) => (i ? ['.', part] : [part])));
 }
 
+/** @param {Verdict['warnings'][0]} warning */
 const warning = ({ source, text }) => element('p', { className: 'hint' }, `${source} grants nothing: ${text}`);
 
 // askWhy shows the decision about a need by one chain, or by none.
+/** @param {string} chain @param {string} need */
 export function askWhy(chain, need) {
   byID('scope-grants').value = chain;
   byID('scope-need').value = need;
@@ -43,4 +49,4 @@ export function askWhy(chain, need) {
 }
 
 onSubmit('scope-form', test);
-document.querySelector('[data-try=scope]').addEventListener('click', () => byID('scope-form').requestSubmit());
+document.querySelector('[data-try=scope]')?.addEventListener('click', () => byID('scope-form').requestSubmit());

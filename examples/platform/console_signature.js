@@ -17,6 +17,7 @@ function newNonce() {
 
 // commandOf returns the signed part of a path. It has no mount, no query and no
 // slash at the end, and is escaped as the browser will send it.
+/** @type {(url: URL, mount: string) => string} */
 function commandOf(url, mount) {
   if (url.origin !== location.origin || !`${url.pathname}/`.startsWith(`${mount}/`)) {
     throw new Told(`The path leads out of ${mount}.`);
@@ -24,10 +25,14 @@ function commandOf(url, mount) {
   return url.pathname.slice(mount.length).replace(/\/$/, '') || '/';
 }
 
+/** @param {string} text */
 const bytes = (text) => new TextEncoder().encode(text);
+/** @param {ArrayBuffer} buffer */
 const base64 = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)));
+/** @param {ArrayBuffer} buffer */
 const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
+/** @type {(key: string, message: string) => Promise<ArrayBuffer>} */
 async function hmac(key, message) {
   const imported = await crypto.subtle.importKey('raw', bytes(key), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   return crypto.subtle.sign('HMAC', imported, bytes(message));
@@ -35,6 +40,7 @@ async function hmac(key, message) {
 
 // sign signs a request by one of the versions. It returns the message, its key, the
 // signature and the headers.
+/** @param {string} version @param {Unsigned} request */
 export async function sign(version, request) {
   if (!crypto.subtle) {
     throw new Told('A browser computes signatures on https and on this machine only.');
@@ -42,6 +48,7 @@ export async function sign(version, request) {
   return version === '2' ? signSecond(request) : signFirst(request);
 }
 
+/** @type {Sign} */
 async function signFirst({ prefix, mount, clientKey, secret, method, url, timestamp }) {
   const message = `${commandOf(url, mount)};${method};${timestamp}`;
   const key = clientKey + secret;
@@ -59,6 +66,7 @@ async function signFirst({ prefix, mount, clientKey, secret, method, url, timest
 
 // signSecond makes an HTTP Message Signature (RFC 9421) with a Content-Digest (RFC
 // 9530) if there is a body.
+/** @type {Sign} */
 async function signSecond({ prefix, mount, clientKey, secret, method, url, body, timestamp }) {
   commandOf(url, mount); // it throws if the path leads out
   const digest = body && `sha-256=:${base64(await crypto.subtle.digest('SHA-256', bytes(body)))}:`;
@@ -82,8 +90,9 @@ async function signSecond({ prefix, mount, clientKey, secret, method, url, body,
 }
 
 // curlOf returns a command line for the same request, without a secret.
+/** @param {Sent} request */
 export function curlOf({ method, url, headers, body }) {
-  const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+  const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)}'`;
   return [
     `curl -g -X ${method}`, // -g: paths[] is no pattern
     ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
