@@ -7,7 +7,6 @@ import { byID, element, fill, lines } from './console_render.js';
 
 /** @param {FormData} form */
 async function test(form) {
-  byID('scope-verdict').replaceChildren();
   const reply = await site.scope(lines(form.get('grants')), form.get('need').trim());
   byID('scope-verdict').replaceChildren(verdict(reply), reasons(reply), ...reply.warnings.map(warning));
 }
@@ -47,6 +46,8 @@ export function askWhy(chain, need) {
   byID('scope-need').value = need;
   byID('scope-form').requestSubmit();
 }
+
+export const forgetVerdict = () => byID('scope-verdict').replaceChildren();
 
 onSubmit('scope-form', test);
 document.querySelector('[data-try=scope]')?.addEventListener('click', () => byID('scope-form').requestSubmit());
