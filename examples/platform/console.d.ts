@@ -98,7 +98,10 @@ type Sign = (request: Unsigned) => Promise<Signed>;
 interface Answer { status: number; text: string; serverTime: string | null; challenge: string; again: boolean }
 
 // Asked is a page that the section for data asks for. Its cursor is empty, or the condition for the items after the page before.
-interface Asked { list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number }
+// A page that is shown has its last item, if it has any.
+interface Asked {
+  list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number; before?: Asked; last?: Stored;
+}
 
 // Claims are those of a token that nobody has verified.
 type Claims = Record<string, unknown>;

@@ -30,7 +30,7 @@ export async function useToken(token) {
   byID('credential-form').reset();
   byID('credential-more').open = false;
   showCredential();
-  announce(token ? 'Requests now carry the token.' : 'The token is forgotten.');
+  announce(token ? 'The token now makes the requests.' : 'The token is forgotten.');
   await changed();
 }
 

@@ -18,7 +18,7 @@ export const checks = {
     await shoot(here.page, 'session-sure');
     await sure(here.page, 'Revoke it');
     await here.page.getByRole('status').getByText('The session is revoked: Safari on iPhone, 127.0.0.1.').waitFor();
-    await here.page.getByText('Safari on iPhone').waitFor({ state: 'detached' });
+    await here.page.getByRole('listitem').filter({ hasText: 'Safari on iPhone' }).waitFor({ state: 'detached' });
     await focus(here.page, 'sessions-title');
 
     await there.page.getByRole('button', { name: 'Revoke all others' }).click();
