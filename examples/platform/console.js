@@ -12,7 +12,8 @@ import { showNumbers } from './console_numbers.js';
 import { forgetPages, openPaging } from './console_paging.js';
 import { addressed, linkSections, showAccountSection, showSection } from './console_sections.js';
 import { forgetTokens, openTokens } from './console_tokens.js';
-import './console_scope.js';
+import { openScope } from './console_scope.js';
+import { forgetShown } from './console_show.js';
 import { showAccount, showSessions } from './console_account.js';
 import { announce, ask, byID, complain, element, isShown, onClick, onSubmit, quiet, show } from './console_page.js';
 
@@ -57,10 +58,11 @@ async function look() {
 }
 
 // What a section does when it is opened, and when another account uses the page.
-const opened = { live: openLive, data: openData, apps: openApps, tokens: openTokens, paging: openPaging };
+const opened = { live: openLive, data: openData, apps: openApps, tokens: openTokens, scope: openScope, paging: openPaging };
 
 async function openSection() {
   const section = showSection();
+  forgetShown();
   closeLive(); // a browser has few connections to one server
   if (section !== 'account') {
     byID(`${section}-title`).focus();
@@ -139,6 +141,7 @@ function leave() {
   forgetTokens();
   forgetLab();
   forgetPages();
+  forgetShown();
   byID('scope-verdict').replaceChildren();
 }
 

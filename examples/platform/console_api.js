@@ -32,6 +32,15 @@ export function onSessionOver(step) {
   sessionOver = step;
 }
 
+/** @type {(request: { method: string, path: string, body?: unknown }) => void} */
+let heard = () => {};
+
+// onRequest sets what learns of each request before it is sent.
+/** @param {typeof heard} step */
+export function onRequest(step) {
+  heard = step;
+}
+
 // told runs a step of a section. If the session has ended, the whole page is told.
 async function told(step) {
   const { bearer } = acting;
@@ -51,7 +60,9 @@ export const request = (method, path, body) => told((bearer) => send(method, `/$
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
 export const watch = (signal, step) => told(async (bearer) => {
-  const reply = await fetch(`/${acting.org}/v2/events`, { ...options(bearer), signal });
+  const path = `/${acting.org}/v2/events`;
+  heard({ method: 'GET', path });
+  const reply = await fetch(path, { ...options(bearer), signal });
   if (reply.headers.get('Content-Type') !== 'text/event-stream') {
     await valueOf(reply);
     return;
@@ -120,6 +131,7 @@ function options(bearer) {
 }
 
 async function send(method, path, body, bearer = '') {
+  heard({ method, path, body });
   const sent = { ...options(bearer), method, signal: AbortSignal.timeout(longest) };
   if (body !== undefined) {
     sent.headers['Content-Type'] = 'application/json';

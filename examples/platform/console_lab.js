@@ -3,7 +3,8 @@
 import { acting, site } from './console_api.js';
 import { duration } from './console_claims.js';
 import { byID, element, fill, onClick, onCopy, onSubmit } from './console_page.js';
-import { curlOf, sign } from './console_signature.js';
+import { curlOf } from './console_code.js';
+import { sign } from './console_signature.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
 

@@ -1,6 +1,6 @@
 // The decisions of the org as they happen.
 
-import { acting, Refused, request, watch } from './console_api.js';
+import { Refused, request, watch } from './console_api.js';
 import { breakable, byID, complain, element, onClick, table } from './console_page.js';
 import { askWhy } from './console_scope.js';
 
@@ -156,10 +156,7 @@ function whyButton(d) {
   const button = element('button', { type: 'button', className: 'link' }, ...breakable(d.chain || 'no chain'));
   button.ariaLabel = `Why: ${d.route}, ${d.chain || 'no chain'}`;
   button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
-  onClick(button, () => {
-    location.hash = `#${acting.org}/scope`;
-    askWhy(d.chain ?? '', d.need);
-  });
+  onClick(button, () => askWhy(d.chain ?? '', d.need));
   return button;
 }
 

@@ -14,7 +14,7 @@ import { named, report, run } from './checks.mjs';
 // wait for the next code.
 const series = [
   ['account', 'factor', 'sessions', 'abuse'], // on the first two servers
-  ['apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'visitor', 'live', 'tabs'], // on the third
+  ['apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'show', 'visitor', 'live', 'tabs'], // on the third
 ];
 const shared = ['kit', 'look'];
 
