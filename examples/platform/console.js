@@ -18,6 +18,7 @@ import { showAccount, showSessions } from './console_account.js';
 import { announce, ask, byID, complain, element, isShown, onClick, onSubmit, quiet, show } from './console_page.js';
 
 let api = newAPI('acme');
+/** @type {Account | null} */
 let account = null; // who is signed in
 
 // start shows the section in the address, and who is signed in to its org:
@@ -32,6 +33,7 @@ async function start() {
   await openSection();
 }
 
+/** @param {string} org */
 function callOrg(org) {
   if (org !== acting.org) {
     leave(); // its keys and tokens are of no use in another
@@ -58,6 +60,7 @@ async function look() {
 }
 
 // What a section does when it is opened, and when another account uses the page.
+/** @type {Record<string, () => unknown>} */
 const opened = { live: openLive, data: openData, apps: openApps, tokens: openTokens, scope: openScope, paging: openPaging };
 
 async function openSection() {
@@ -82,6 +85,7 @@ async function move() {
   }
 }
 
+/** @param {Account | null} who */
 function actAs(who) {
   account = who;
   acting.account = who;
@@ -94,6 +98,7 @@ function actAs(who) {
 const tabs = new BroadcastChannel('session');
 
 // endSession shows in every section and every tab that nobody is signed in any more.
+/** @param {Refused} [error] */
 function endSession(error) {
   if (!account) {
     return;
@@ -132,8 +137,8 @@ document.addEventListener('visibilitychange', () => document.visibilityState ===
 // leave removes what was entered and shown in the sections.
 function leave() {
   acting.bearer = '';
-  for (const form of document.querySelectorAll('.tool form, #credential-form')) {
-    form.reset();
+  for (const form of document.forms) {
+    form.closest('.tool, #credential') && form.reset();
   }
   forgetLive();
   forgetData();
@@ -153,8 +158,8 @@ function showSignIn() {
 
 // forget removes from the page what is shown only once.
 function forget() {
-  for (const form of ['code-form', 'enrol-form', 'remove-form']) {
-    byID(form).reset();
+  for (const form of [byID('code-form'), byID('enrol-form'), byID('remove-form')]) {
+    form.reset();
   }
   byID('password').value = '';
   for (const id of ['enrol-secret', 'enrol-uri', 'recovery-codes', 'account-facts', 'numbers', 'sessions']) {
@@ -163,12 +168,13 @@ function forget() {
   byID('enrol-link').removeAttribute('href');
 }
 
+/** @param {Account} who */
 async function enter(who) {
   actAs(who);
   forget();
-  showAccount(api.org, account);
+  showAccount(api.org, who);
   show('account');
-  showNumbers(api, account);
+  showNumbers(api, who);
   await refresh();
 }
 
@@ -179,6 +185,7 @@ const refresh = () => signedIn(async () => {
 
 // Signing in.
 
+/** @param {FormData} form */
 async function signIn(form) {
   callOrg(form.get('org')); // of that form: the field has a pattern
   history.replaceState(null, '', `#${api.org}`);
@@ -188,6 +195,7 @@ async function signIn(form) {
 
 // login takes one step of signing in, and shows the next. After a refusal, the
 // focus is on the field to correct.
+/** @param {() => Promise<Account>} step @param {'password' | 'code-input'} field */
 async function login(step, field) {
   let who;
   try {
@@ -217,6 +225,7 @@ onClick(byID('code-back'), showSignIn);
 // signedIn runs a step that needs a session. If the step needs the password again,
 // it asks for it. If the session is over, it returns to the start. It returns
 // whether the step succeeded.
+/** @param {() => Promise<unknown>} step */
 async function signedIn(step) {
   for (;;) {
     try {
@@ -231,20 +240,23 @@ async function signedIn(step) {
 }
 
 // mended returns whether a step may be tried again after this error.
+/** @param {unknown} error */
 async function mended(error) {
   if (isOver(error)) {
     endSession(error);
     return false;
   }
-  if (!(error instanceof Refused) || error.detail !== 'accessDenied.reauthenticationRequired') {
+  if (!account || !(error instanceof Refused) || error.detail !== 'accessDenied.reauthenticationRequired') {
     throw error;
   }
-  return reauthenticate();
+  return reauthenticate(account.email);
 }
 
-async function reauthenticate() {
-  let ended = null;
-  const passed = await ask(account.email, async (password) => {
+/** @param {string} email */
+async function reauthenticate(email) {
+  /** @type {Refused | undefined} */
+  let ended;
+  const passed = await ask(email, async (password) => {
     try {
       await api.reauthenticate(password);
     } catch (error) {
@@ -261,7 +273,7 @@ async function reauthenticate() {
 }
 
 async function reauthenticateFirst() {
-  if (await reauthenticate()) {
+  if (account && await reauthenticate(account.email)) {
     announce('You have proved who you are. That counts for ten minutes.');
   }
 }
@@ -274,6 +286,7 @@ async function signOut() {
   });
 }
 
+/** @param {Session} session */
 async function revoke(session) {
   try {
     await signedIn(async () => {
@@ -326,7 +339,9 @@ async function enrolHere() {
   });
 }
 
+/** @param {FormData} form */
 async function confirm(form) {
+  /** @type {string[]} */
   let codes = [];
   try {
     if (!await signedIn(async () => { codes = await api.confirm(form.get('code')); })) {
@@ -348,6 +363,7 @@ async function copyCodes() {
   announce('The codes are copied.');
 }
 
+/** @param {FormData} form */
 async function removeFactor(form) {
   const removed = await signedIn(() => api.removeFactor(form.get('code').trim()));
   if (!removed) {

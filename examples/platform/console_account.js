@@ -2,6 +2,7 @@
 
 import { announce, byID, element, fill, onClick, when } from './console_page.js';
 
+/** @param {string} org @param {Account} account */
 export function showAccount(org, account) {
   byID('account-title').textContent = account.name || account.email;
   fill(byID('account-facts'), [
@@ -13,8 +14,9 @@ export function showAccount(org, account) {
 }
 
 // showSessions lists the sessions: first the one of this page, then the latest.
+/** @type {(sessions: Session[], hasMore: unknown, revoke: Revoke) => void} */
 export function showSessions(sessions, hasMore, revoke) {
-  const sorted = sessions.toSorted((a, b) => b.current - a.current || b.seen.localeCompare(a.seen));
+  const sorted = sessions.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen));
   byID('sessions').replaceChildren(...sorted.map((session) => card(session, revoke)));
   byID('revoke-others').hidden = sessions.length < 2;
   if (hasMore) {
@@ -22,6 +24,7 @@ export function showSessions(sessions, hasMore, revoke) {
   }
 }
 
+/** @param {Session} session @param {Revoke} revoke */
 function card(session, revoke) {
   const device = deviceOf(session.agent);
   const facts = element('dl');
@@ -36,6 +39,7 @@ function card(session, revoke) {
     !session.current && revokeButton(session, device, revoke));
 }
 
+/** @param {Session} session @param {string} device @param {Revoke} revoke */
 function revokeButton(session, device, revoke) {
   const button = element('button', { type: 'button', className: 'quiet' }, 'Revoke');
   button.ariaLabel = `Revoke ${device}, ${session.address}`;
@@ -49,8 +53,9 @@ const systems = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'],
 
 // deviceOf reads a User-Agent. The client chooses it, so it only helps people to
 // recognize their own devices.
+/** @param {string} agent */
 function deviceOf(agent) {
-  const named = (table) => table.find(([mark]) => agent.includes(mark))?.[1];
+  const named = (/** @type {string[][]} */ table) => table.find(([mark]) => agent.includes(mark))?.[1];
   const browser = named(browsers);
   if (!browser) {
     return agent.slice(0, 60) || 'Unknown program';

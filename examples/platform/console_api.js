@@ -3,6 +3,7 @@
 
 // Refused is a reply with a fault.
 export class Refused extends Error {
+  /** @param {Fault} fault @param {number | null} retryAfter */
   constructor(fault, retryAfter) {
     super(fault.message);
     this.name = 'Refused';
@@ -19,20 +20,24 @@ export class Refused extends Error {
 // over are the refusals by which a session has ended.
 const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
 
+/** @type {(error: unknown) => error is Refused} */
 export const isOver = (error) => error instanceof Refused && over.has(error.detail);
 
 // acting is the credential of the tools: the session's cookie, or a bearer token
 // that the user has pasted. It is kept in memory only.
+/** @type {Acting} */
 export const acting = { org: 'acme', account: null, bearer: '' };
 
+/** @type {(error: Refused) => void} */
 let sessionOver = () => {};
 
 // onSessionOver sets what to do when a section learns that the session has ended.
+/** @param {typeof sessionOver} step */
 export function onSessionOver(step) {
   sessionOver = step;
 }
 
-/** @type {(request: { method: string, path: string, body?: unknown }) => void} */
+/** @type {(request: Requested) => void} */
 let heard = () => {};
 
 // onRequest sets what learns of each request before it is sent.
@@ -42,6 +47,7 @@ export function onRequest(step) {
 }
 
 // told runs a step of a section. If the session has ended, the whole page is told.
+/** @template T @param {(bearer: string) => Promise<T>} step */
 async function told(step) {
   const { bearer } = acting;
   try {
@@ -55,10 +61,12 @@ async function told(step) {
 }
 
 // request calls the org with the credential in acting.
+/** @type {Call} */
 export const request = (method, path, body) => told((bearer) => send(method, `/${acting.org}/v2${path}`, body, bearer));
 
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
+/** @type {(signal: AbortSignal, step: Step) => Promise<void>} */
 export const watch = (signal, step) => told(async (bearer) => {
   const path = `/${acting.org}/v2/events`;
   heard({ method: 'GET', path });
@@ -67,7 +75,7 @@ export const watch = (signal, step) => told(async (bearer) => {
     await valueOf(reply);
     return;
   }
-  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = /** @type {ReadableStream} */ (reply.body).pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ''; ;) {
     const late = setTimeout(() => reader.cancel(), longestSilence);
     const { value, done } = await reader.read();
@@ -76,13 +84,14 @@ export const watch = (signal, step) => told(async (bearer) => {
       return;
     }
     const parts = (rest + value).split('\n\n');
-    rest = parts.pop();
+    rest = parts.pop() ?? '';
     parts.forEach((part) => deliver(part, step));
   }
 });
 
 const longestSilence = 10_000; // milliseconds; the server sends something every two seconds
 
+/** @type {(part: string, step: Step) => void} */
 function deliver(part, step) {
   const [, name = '', text = 'null'] = part.match(/^event: (.*)\ndata: (.*)$/) ?? [];
   const data = JSON.parse(text);
@@ -93,6 +102,7 @@ function deliver(part, step) {
 }
 
 // site calls paths outside of the orgs, which need no credential.
+/** @type {Site} */
 export const site = {
   brand: async () => (await send('GET', '/console/brand')).data,
   scope: async (grants, need) => (await send('POST', '/console/scope', { grants, need })).data,
@@ -101,7 +111,9 @@ export const site = {
 const longest = 30_000; // milliseconds until a request is given up
 
 // newAPI returns the calls of one org, by its code.
+/** @type {(org: string) => API} */
 export function newAPI(org) {
+  /** @type {Call} */
   const call = (method, path, body) => send(method, `/${org}/v2${path}`, body);
   return {
     org,
@@ -121,6 +133,7 @@ export function newAPI(org) {
   };
 }
 
+/** @param {string} bearer @returns {Options} */
 function options(bearer) {
   return {
     credentials: bearer ? 'omit' : 'same-origin', // one credential, not two
@@ -130,6 +143,7 @@ function options(bearer) {
   };
 }
 
+/** @type {Send} */
 async function send(method, path, body, bearer = '') {
   heard({ method, path, body });
   const sent = { ...options(bearer), method, signal: AbortSignal.timeout(longest) };
@@ -141,6 +155,7 @@ async function send(method, path, body, bearer = '') {
 }
 
 // valueOf returns the JSON of a reply, or throws its fault.
+/** @param {Response} reply */
 async function valueOf(reply) {
   const value = await reply.json();
   if (value.object === 'fault') { // whatever the status
@@ -149,4 +164,5 @@ async function valueOf(reply) {
   return value;
 }
 
+/** @param {string | null} text */
 const secondsOf = (text) => (/^\d+$/.test(text ?? '') ? Number(text) : null);

@@ -3,6 +3,7 @@
 import { acting, request } from './console_api.js';
 import { announce, byID, complain, element, fill, onClick, onCopy, onSubmit, sure } from './console_page.js';
 
+/** @param {App} app */
 const pathOf = (app) => `/apps/${encodeURIComponent(app._id)}`;
 const said = byID('apps-said');
 
@@ -21,6 +22,7 @@ export async function openApps() {
 }
 
 async function listApps() {
+  /** @type {List<App>} */
   const { data, hasMore } = await request('GET', '/apps?limit=1000');
   byID('apps').replaceChildren(...data.map(card));
   offer(data);
@@ -28,9 +30,11 @@ async function listApps() {
 }
 
 // offer lets other forms complete a client key.
+/** @param {App[]} apps */
 const offer = (apps) => byID('client-keys').replaceChildren(
   ...apps.map((app) => element('option', { value: app._id, label: app.name })));
 
+/** @param {App} app */
 function card(app) {
   const facts = element('dl');
   fill(facts, [
@@ -45,6 +49,7 @@ function card(app) {
 }
 
 // steps are the buttons of an app.
+/** @param {App} app */
 const steps = (app) => [
   step(app, 'Rotate secret', () => rotate(app)),
   step(app, app.kid ? 'Replace key pair' : 'Generate key pair', () => generate(app)),
@@ -53,6 +58,7 @@ const steps = (app) => [
   step(app, 'Delete', () => remove(app)),
 ];
 
+/** @param {App} app @param {string} text @param {() => unknown} act */
 function step(app, text, act) {
   const button = element('button', { type: 'button', className: 'quiet', ariaLabel: `${text}: ${app.name || app._id}` }, text);
   onClick(button, act);
@@ -61,12 +67,14 @@ function step(app, text, act) {
 
 // afterwards shows the result of a step. The step's button is gone with the old
 // list.
+/** @param {string} text */
 async function afterwards(text) {
   await listApps();
   announce(text, said);
   byID('apps-list-title').focus();
 }
 
+/** @param {FormData} form */
 async function create(form) {
   const account = form.get('account').trim();
   const app = await request('POST', '/apps', {
@@ -79,12 +87,14 @@ async function create(form) {
   await listApps();
 }
 
+/** @param {App} app */
 async function rotate(app) {
   const { data } = await request('POST', `${pathOf(app)}/secret`);
   showSecret(app, data.secret);
 }
 
 // showSecret shows a secret that the server does not show again.
+/** @param {App} app @param {string} secret */
 function showSecret(app, secret) {
   byID('secret-key').textContent = app._id;
   byID('secret-text').textContent = secret;
@@ -92,6 +102,7 @@ function showSecret(app, secret) {
   byID('secret-title').focus();
 }
 
+/** @param {App} app */
 async function generate(app) {
   if (app.kid && !await sure(`Replace the key pair of ${app.name || app._id}? All its tokens end at once.`)) {
     return;
@@ -100,11 +111,13 @@ async function generate(app) {
   await afterwards('The app has a new key pair.');
 }
 
+/** @param {App} app @param {Partial<App>} fields */
 async function change(app, fields) {
   await request('PATCH', pathOf(app), fields);
   await afterwards('The app is changed.');
 }
 
+/** @param {App} app */
 async function remove(app) {
   if (!await sure(`Delete ${app.name || app._id}, with its secret, key pair and tokens?`)) {
     return;

@@ -4,6 +4,7 @@
 const levels = ['public', 'connected', 'reserved', 'read', 'share', 'update', 'delete', 'script'];
 
 // Section 2.3 of the interface, in plain words.
+/** @type {Record<string, string>} */
 const meanings = {
   iss: 'The app that issued it, by client key.',
   sub: 'The account it acts as.',
@@ -24,6 +25,7 @@ const times = new Set(['iat', 'nbf', 'exp']);
 
 // decode splits a token. If the text is no token, it throws an Error with the
 // reason.
+/** @type {(token: string) => { header: Claims, claims: Claims }} */
 export function decode(token) {
   const parts = token.split('.');
   if (parts.length !== 3) {
@@ -32,6 +34,7 @@ export function decode(token) {
   return { header: read(parts[0], 'header'), claims: read(parts[1], 'claims') };
 }
 
+/** @type {(part: string, name: string) => Claims} */
 function read(part, name) {
   try {
     const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (letter) => letter.charCodeAt(0));
@@ -43,6 +46,7 @@ function read(part, name) {
 
 // rows returns name, value and meaning of each claim. The namespace is the prefix
 // of the server's own claims.
+/** @type {(claims: Claims, namespace: string) => string[][]} */
 export function rows(claims, namespace) {
   return Object.entries(claims).map(([name, value]) => {
     const own = name.startsWith(namespace) ? name.slice(namespace.length) : name;
@@ -50,12 +54,13 @@ export function rows(claims, namespace) {
   });
 }
 
+/** @type {(name: string, value: unknown) => string} */
 function readable(name, value) {
   if (times.has(name) && Number.isFinite(value)) {
-    return new Date(value * 1000).toLocaleString();
+    return new Date(Number(value) * 1000).toLocaleString();
   }
   if (name === 'gnt') {
-    return `${value}: ${levels[value - 1] ?? 'unknown'}`;
+    return `${value}: ${levels[Number(value) - 1] ?? 'unknown'}`;
   }
   if (name === 'scp' && Array.isArray(value)) {
     return value.map((chain) => chain || 'everything (the empty chain)').join('\n') || 'empty';
@@ -64,10 +69,12 @@ function readable(name, value) {
 }
 
 // summary returns the kind of a token and how long it lasts.
+/** @type {(claims: Claims, namespace: string) => string} */
 export function summary(claims, namespace) {
   return `${kind(claims, namespace)} ${expiry(claims.exp)}`;
 }
 
+/** @type {typeof summary} */
 function kind(claims, namespace) {
   if (!claims.jti) {
     return 'Ephemeral: it needs no record, and cannot be revoked.';
@@ -76,16 +83,19 @@ function kind(claims, namespace) {
   return uses ? `Limited to ${uses} uses, and revocable.` : 'Permanent: good until it is revoked or expires.';
 }
 
+/** @param {unknown} exp */
 function expiry(exp) {
   if (exp === undefined) {
     return 'It does not expire by itself.';
   }
-  const left = exp - Date.now() / 1000;
+  const left = Number(exp) - Date.now() / 1000;
   return left > 0 ? `It expires in ${duration(left)}.` : `It expired ${duration(-left)} ago.`;
 }
 
 // duration returns a number of seconds in words.
+/** @param {number} seconds */
 export function duration(seconds) {
+  /** @type {[string, number][]} */
   const units = [['d', 86_400], ['h', 3_600], ['min', 60], ['s', 1]];
   let left = Math.round(seconds);
   const words = units.map(([unit, size]) => {

@@ -10,7 +10,7 @@ const variable = (name) => name.replace(/[a-z\d](?=[A-Z])/g, '$&_').toUpperCase(
   .replace(/^(TOKEN|CLIENT_SECRET)$/, 'OTHER_$1'); // those two are of the code itself
 
 // withoutSecrets returns a request to be kept. Secrets become names of variables, between marks.
-/** @type {(request: { method: string, path: string, body?: unknown }) => Coded} */
+/** @type {(request: Requested) => Coded} */
 export function withoutSecrets({ method, path, body }) {
   const { pathname, search } = new URL(path.replace(secretText, 'SECRET'), location.origin); // as it is sent
   const [, mount = '', below = pathname] = pathname.match(/^(\/[^/]+\/v2)(\/.*)$/) ?? [];
@@ -50,10 +50,10 @@ const shellBody = ({ json }) => json && written(json, '', shell, (name) => `"$${
 const command = (method, ...lines) => present(`curl -g -X ${method}`, ...lines).join(' \\\n  '); // -g: paths[] is no pattern
 
 // curlOf returns a command for a request with all its headers.
-/** @param {{ method: string, url: URL, headers: Record<string, string>, body?: string }} request */
+/** @param {Sent} request */
 export const curlOf = ({ method, url, headers, body }) => command(method,
   ...Object.entries(headers).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`),
-  Boolean(body) && `--data-raw ${shell(body ?? '')}`,
+  body && `--data-raw ${shell(body)}`,
   shell(url.href));
 
 // A comment of a shell has no quotes, which would go on in a shell that takes no comments.

@@ -3,9 +3,11 @@
 import { acting } from './console_api.js';
 import { announce, byID, onClick, onSubmit } from './console_page.js';
 
+/** @type {() => void} */
 let changed = () => {};
 
 // onCredential sets what to do when the credential has changed.
+/** @param {typeof changed} step */
 export function onCredential(step) {
   changed = step;
 }
@@ -23,6 +25,7 @@ function describe() {
 }
 
 // useToken makes a bearer token the credential. '' is the session again.
+/** @param {string} token */
 export async function useToken(token) {
   acting.bearer = token;
   byID('credential-form').reset();

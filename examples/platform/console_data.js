@@ -5,12 +5,16 @@ import { acting, Refused, request } from './console_api.js';
 import { announce, breakable, byID, complain, element, onClick, onSubmit, table } from './console_page.js';
 
 const ordered = ['$eq', '$gt', '$lt', '$in'];
+/** @type {Record<string, string[]>} */
 const operators = { string: [...ordered, '$prefix'], integer: ordered, number: ordered, date: ordered, boolean: ['$eq'] };
+/** @type {Record<string, string>} */
 const hints = { date: '2026-01-02T03:04:05.000Z', boolean: 'true or false' };
 
 const longest = 1000; // characters of a value that are shown
 
+/** @type {Map<string, Schema>} */
 let lists = new Map(); // the schema of the items, by the path of the list
+/** @type {(Asked & { last: Stored }) | null} */
 let page = null; // the page that is shown
 let latest = 0; // number of the newest request for a page
 let made = 0; // filters, for their ids
@@ -22,10 +26,11 @@ export async function openData() {
     return;
   }
   try {
+    /** @type {List<Schema>} */
     const { data } = await request('GET', '/schemas?limit=1000');
     data.forEach((schema) => lists.set(schema.plural, schema));
     const { value } = byID('data-list');
-    offerLists(value || data[0]?.plural);
+    offerLists(value || (data[0]?.plural ?? ''));
     if (!value) {
       offerFields();
     }
@@ -54,6 +59,7 @@ function clearPage() {
 
 const chosen = () => lists.get(byID('data-list').value)?.properties ?? [];
 
+/** @param {string} path */
 function offerLists(path) {
   byID('data-list').replaceChildren(...[...lists.keys()].map((value) => element('option', { value }, value)));
   byID('data-list').value = path;
@@ -71,7 +77,7 @@ function offerFields() {
 // addFilter adds the fields of one condition.
 function addFilter() {
   made++;
-  const options = (texts) => texts.map((text) => element('option', {}, text));
+  const options = (/** @type {string[]} */ texts) => texts.map((text) => element('option', {}, text));
   const property = element('select', { id: `data-property-${made}`, name: 'property' },
     ...options(chosen().filter(({ filterable }) => filterable).map(({ fqpp }) => fqpp)));
   const operator = element('select', { id: `data-operator-${made}`, name: 'operator' });
@@ -99,26 +105,37 @@ function addFilter() {
   property.focus();
 }
 
-const typeOf = (path) => chosen().find(({ fqpp }) => fqpp === path)?.type;
+/** @param {string} path */
+const typeOf = (path) => chosen().find(({ fqpp }) => fqpp === path)?.type ?? '';
+/** @param {string} text @param {HTMLElement} control */
 const field = (text, control) => element('div', {}, element('label', { htmlFor: control.id }, text), control);
 
 // A number keeps its digits. A value that does not fit its type is sent as a text, and the server says
 // why it is refused.
+/** @type {Record<string, RegExp>} */
 const literals = { integer: /^-?(0|[1-9]\d*)$/, number: /^-?(0|[1-9]\d*)(\.\d+)?$/, boolean: /^(true|false)$/ };
+/** @param {string} type @param {string} text */
 const literal = (type, text) => (literals[type]?.test(text.trim()) ? text.trim() : JSON.stringify(text));
 
+/** @param {string} path @param {string} operator @param {string} text */
 function conditionOf(path, operator, text) {
   const type = typeOf(path);
   const value = operator === '$in' ? `[${text.split(',').map((one) => literal(type, one.trim())).join()}]` : literal(type, text);
   return `{${JSON.stringify(path)}:{"${operator}":${value}}}`;
 }
 
-// askedBy returns the first page that the form asks for.
+// askedBy returns the first page that the form asks for, or null before a list is chosen.
+/** @type {(form: FormData) => Asked | null} */
 function askedBy(form) {
+  const list = form.get('list');
+  const schema = lists.get(list);
+  if (!schema) {
+    return null;
+  }
   const [paths, names, texts] = ['property', 'operator', 'value'].map((name) => form.getAll(name));
   return {
-    list: form.get('list'),
-    schema: lists.get(form.get('list')),
+    list,
+    schema,
     sort: form.get('sort'),
     limit: form.get('limit').trim(),
     conditions: paths.map((path, i) => conditionOf(path, names[i], texts[i])),
@@ -127,8 +144,10 @@ function askedBy(form) {
   };
 }
 
+/** @param {Schema} schema */
 const plain = (schema) => schema.properties.filter(({ list }) => !list).map(({ fqpp }) => fqpp);
 
+/** @param {Asked} asked */
 function pathOf({ list, schema, sort, limit, conditions, cursor }) {
   const all = [...conditions, ...cursor];
   const pairs = plain(schema).map((path) => ['paths[]', path]);
@@ -143,9 +162,10 @@ function pathOf({ list, schema, sort, limit, conditions, cursor }) {
 }
 
 function showRequest(asked = askedBy(new FormData(byID('data-form')))) {
-  byID('data-request').textContent = asked.schema ? `GET /${acting.org}/v2${pathOf(asked)}` : '';
+  byID('data-request').textContent = asked ? `GET /${acting.org}/v2${pathOf(asked)}` : '';
 }
 
+/** @param {FormData} form */
 async function showFirst(form) {
   unblame();
   clearPage();
@@ -156,8 +176,9 @@ async function showFirst(form) {
   }
 }
 
+/** @param {Asked | null} asked */
 async function showPage(asked) {
-  if (!asked.schema) {
+  if (!asked) {
     return;
   }
   showRequest(asked);
@@ -170,8 +191,10 @@ async function showPage(asked) {
   if (mine !== latest) {
     return; // the user has gone on
   }
+  /** @type {List<Stored>} */
   const { data, hasMore } = reply;
-  page = { ...asked, last: data.at(-1) };
+  const last = data.at(-1);
+  page = last ? { ...asked, last } : null;
   const more = hasMore === true || hasMore === 'true';
   const items = data.length === 1 ? '1 item' : `${data.length} items`;
   announce(`Page ${asked.number}: ${items}; ${more ? 'there are more' : 'that is all'}.`, byID('data-said'));
@@ -182,16 +205,17 @@ async function showPage(asked) {
 // showNext asks as the shown page was asked for, even if the form has changed since.
 async function showNext() {
   unblame();
-  await showPage({ ...page, cursor: [cursorOf(page.sort, page.last)], number: page.number + 1 });
+  await showPage(page && { ...page, cursor: [cursorOf(page.sort, page.last)], number: page.number + 1 });
   if (byID('data-next').hidden) {
-    byID('data-table').firstElementChild?.focus();
+    byID('data-table').querySelector('div')?.focus();
   }
 }
 
 // cursorOf returns the condition for the items after one (section 4.2 of the interface). null is the
 // least value.
+/** @param {string} sort @param {Stored} item */
 function cursorOf(sort, item) {
-  const [[path, way]] = Object.entries(JSON.parse(sort));
+  const [[path, way]] = Object.entries(/** @type {Record<string, number>} */ (JSON.parse(sort)));
   const id = JSON.stringify(item._id);
   if (path === '_id') {
     return `{"_id":{"${way > 0 ? '$gt' : '$lt'}":${id}}}`;
@@ -209,8 +233,10 @@ function cursorOf(sort, item) {
   return `{"$or":[${beyond},${equal}]}`;
 }
 
+/** @type {(item: any, path: string) => unknown} */
 const valueAt = (item, path) => path.split('.').reduce((at, name) => at?.[name], item);
 
+/** @param {Asked} asked @param {Stored[]} items */
 function tableOf({ list, schema, number }, items) {
   const paths = ['_id', ...plain(schema)];
   const inner = schema.properties.filter((property) => property.list);
@@ -222,19 +248,24 @@ function tableOf({ list, schema, number }, items) {
 
 // visible returns a value as text. Characters that nobody sees, or that turn the direction of others,
 // are named instead.
+/** @param {unknown} value */
 function visible(value) {
   const text = typeof value === 'string' ? value : JSON.stringify(value) ?? '';
   const short = text.length > longest ? `${text.slice(0, longest)}…` : text;
   return short.split(/((?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}])/u).map((part, i) => (i % 2
-    ? element('mark', {}, `U+${part.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`) : part));
+    ? element('mark', {}, `U+${part.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`) : part));
 }
 
 // openButton opens a list property of an object as a table of its own.
+/** @param {Schema} schema @param {Stored} item @param {Property} property */
 function openButton({ plural }, { _id }, { fqpp, list }) {
   const button = element('button', { type: 'button', className: 'link', ariaLabel: `Open ${fqpp} of ${_id}` }, 'Open');
   const path = `${plural}/${encodeURIComponent(_id)}/${fqpp.replaceAll('.', '/')}`;
   onClick(button, async () => {
     const schema = [...lists.values()].find((one) => one._id === list);
+    if (!schema) {
+      throw new Error(`There is no schema of ${list}.`);
+    }
     lists = new Map([...lists].filter(([other]) => !other.includes('/'))).set(path, schema); // one at a time
     offerLists(path);
     offerFields();
@@ -246,16 +277,17 @@ function openButton({ plural }, { _id }, { fqpp, list }) {
 
 // blame shows each child of a fault at the control that it is about. It throws the error if there is a
 // child without a control.
+/** @param {unknown} error */
 function blame(error) {
-  const children = error instanceof Refused ? error.fault.faults ?? [] : [];
-  const controls = children.map(controlOf);
-  if (!controls.length || !controls.every(Boolean)) {
+  const { errCode = '', faults = [] } = error instanceof Refused ? error.fault : {};
+  const controls = faults.map(controlOf).filter(Boolean);
+  if (!controls.length || controls.length < faults.length) {
     throw error;
   }
   controls.forEach((control, i) => {
     const id = `${control.id}-fault`;
-    const reason = children[i].reason.replace(/^\/\S+: /, ''); // without the JSON pointer
-    const text = element('p', {}, `${reason} `, element('code', {}, ...breakable(error.fault.errCode)));
+    const reason = faults[i].reason?.replace(/^\/\S+: /, ''); // without the JSON pointer
+    const text = element('p', {}, `${reason ?? faults[i].message} `, element('code', {}, ...breakable(errCode)));
     if (byID(id)) {
       return byID(id).append(text);
     }
@@ -267,12 +299,13 @@ function blame(error) {
 }
 
 // controlOf returns the control of an argument. The reason of a where begins with a JSON pointer into it.
+/** @type {(fault: Fault) => HTMLElement | null | undefined} */
 function controlOf({ path, reason = '' }) {
   const [, filter] = (path === 'where' && reason.match(/^\/\$and\/(\d+)\//)) || [];
   if (filter) {
-    return byID('data-filters').children[filter]?.querySelector('input');
+    return byID('data-filters').children[Number(filter)]?.querySelector('input');
   }
-  return { sort: byID('data-sort'), limit: byID('data-limit') }[path];
+  return path === 'sort' || path === 'limit' ? byID(`data-${path}`) : null;
 }
 
 function unblame() {

@@ -8,9 +8,11 @@ import { sign } from './console_signature.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
 
+/** @type {Sent | null} */
 let sent = null; // the latest request, to be sent again as it was
 
 // prepare signs the request in the form, with a timestamp.
+/** @type {(form: FormData, timestamp: number) => Promise<Sent>} */
 async function prepare(form, timestamp) {
   const { header: prefix } = await site.brand();
   const mount = `/${acting.org}/v2`;
@@ -25,11 +27,15 @@ async function prepare(form, timestamp) {
 }
 
 // timeOf returns the timestamp in the form, or the present time.
+/** @param {FormData} form */
 const timeOf = (form) => Number(form.get('timestamp').trim()) || Date.now();
 
+/** @param {FormData} form @param {Button} button */
 async function send(form, button) {
   switch (button?.value) {
-    case 'sign': return forget(await shown(form, timeOf(form)));
+    case 'sign':
+      await shown(form, timeOf(form));
+      return forget();
     case 'skewed': return deliver(await shown(form, Date.now() - skew));
   }
   return deliver(await shown(form, timeOf(form)));
@@ -37,12 +43,14 @@ async function send(form, button) {
 
 const forget = () => byID('lab-reply').replaceChildren();
 
+/** @type {typeof prepare} */
 async function shown(form, timestamp) {
   const request = await prepare(form, timestamp);
   show(request);
   return request;
 }
 
+/** @param {Sent} request */
 function show(request) {
   fill(byID('lab-parts'), [
     ['Message', element('code', { className: 'wraps' }, request.message)],
@@ -56,8 +64,10 @@ function show(request) {
 
 // keyShown returns the key for the page. It has the secret only if the secret may
 // be shown.
+/** @param {Sent} request */
 const keyShown = ({ clientKey, key }) => (byID('lab-see').checked ? key : `${clientKey}${'•'.repeat(8)}`);
 
+/** @param {Sent} request */
 async function deliver(request) {
   forget();
   const again = request === sent;
@@ -77,6 +87,7 @@ async function deliver(request) {
   showReply(request, { status: reply.status, text, serverTime, challenge, again });
 }
 
+/** @param {Sent} request @param {Answer} reply */
 function showReply(request, { status, text, serverTime, challenge, again }) {
   const value = JSON.parse(text);
   const accepted = value.object !== 'fault';
@@ -88,14 +99,16 @@ function showReply(request, { status, text, serverTime, challenge, again }) {
   ]);
   byID('lab-reply').replaceChildren(
     element('p', { className: accepted ? 'verdict' : 'verdict no' },
-      element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', sentence(value, request.timestamp - serverTime, challenge, again)),
+      element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', sentence(value, request.timestamp - Number(serverTime), challenge, again)),
     facts,
     element('pre', { className: 'wraps', tabIndex: 0, ariaLabel: 'The reply' }, JSON.stringify(value, null, 2)));
 }
 
+/** @param {number | string} milliseconds */
 const timeShown = (milliseconds) => `${milliseconds} (${new Date(Number(milliseconds)).toLocaleTimeString()})`;
 
 // sentence says in one sentence what has happened.
+/** @param {any} value @param {number} ahead @param {string} challenge @param {boolean} again */
 function sentence(value, ahead, challenge, again) {
   if (value.object !== 'fault') {
     return 'The server computed the same signature, and had not seen the nonce before.';
@@ -132,6 +145,6 @@ export function forgetLab() {
 }
 
 onSubmit('lab-form', send);
-onClick(byID('lab-again'), () => deliver(sent));
+onClick(byID('lab-again'), () => sent && deliver(sent));
 onCopy('lab-copy', 'lab-curl');
 byID('lab-see').addEventListener('change', seeSecret);

@@ -8,11 +8,14 @@ const kept = 500; // decisions in memory
 const shown = 100; // rows of the table
 const redraw = 250; // milliseconds between two drawings
 
+/** @type {AbortController | null} */
 let stop = null; // ends the stream, if there is one
+/** @type {Decision[]} */
 let decisions = []; // the newest first
 let seen = 0;
 let dropped = 0;
 let paused = false;
+/** @type {Map<string | undefined, string>} */
 let names = new Map(); // of accounts and apps, by id
 let drawing = 0;
 
@@ -40,6 +43,7 @@ export function forgetLive() {
 
 // run watches, and connects again when the connection is lost. A refusal ends it, unless the
 // server says that it is too busy.
+/** @param {AbortSignal} signal */
 async function run(signal) {
   for (let attempt = 1; ; attempt++) {
     state('Connecting …');
@@ -70,12 +74,14 @@ async function run(signal) {
   }
 }
 
+/** @param {string} text */
 function state(text) {
   if (byID('live-state').textContent !== text) {
     byID('live-state').textContent = text;
   }
 }
 
+/** @type {Step} */
 function take(name, data) {
   if (name === 'dropped') {
     dropped += data.count;
@@ -114,7 +120,7 @@ function draw() {
   const wanted = decisions.filter((d) => (!only || (only === 'refused') === Boolean(d.fault)) && matches(d, words)).slice(0, shown);
   const lost = dropped ? `, and ${dropped} more that this page was too slow for` : '';
   byID('live-count').textContent = `${seen} seen${lost}. Shown are the latest ${wanted.length} that match.`;
-  const focused = document.activeElement?.dataset.decision;
+  const focused = document.activeElement?.closest('button')?.dataset.decision;
   byID('live-decisions').replaceChildren(wanted.length
     ? table('Decisions', ['Time', 'Route', 'Decision', 'Who', 'Took', 'Why'], wanted.map(row))
     : element('p', { className: 'hint' }, seen ? 'Nothing matches.' : 'Nothing has happened yet.'));
@@ -123,14 +129,17 @@ function draw() {
   }
 }
 
+/** @param {Decision} d */
 const textOf = (d) => [d.route, d.mechanism, d.app, d.account, names.get(d.app), names.get(d.account), d.fault, d.need, d.chain, d.requestId]
   .join(' ').toLowerCase();
 
+/** @param {Decision} d @param {string[]} words */
 function matches(d, words) {
   const text = textOf(d);
   return words.every((word) => text.includes(word));
 }
 
+/** @param {Decision} d */
 function row(d) {
   return [
     element('time', { dateTime: d.at, title: d.requestId }, new Date(d.at).toLocaleTimeString()),
@@ -138,25 +147,28 @@ function row(d) {
     d.fault ? element('code', { className: 'bad' }, ...breakable(d.fault)) : 'allowed',
     who(d),
     `${(d.took / 1000).toFixed(2)}\u00A0ms`,
-    d.need ? whyButton(d) : '',
+    d.need ? whyButton(d, d.need) : '',
   ];
 }
 
 // who names the account and the app. A name may hold letters of both directions, so it stands
 // alone; the id is in its title.
+/** @param {Decision} d */
 function who(d) {
   if (!d.mechanism) {
     return 'nobody';
   }
-  const named = (id) => element('bdi', { title: id, className: 'name' }, names.get(id) ?? id);
-  return element('span', {}, named(d.account), d.app ? ' by ' : '', d.app ? named(d.app) : '', `, ${d.mechanism}`);
+  const named = (/** @type {string} */ id) => element('bdi', { title: id, className: 'name' }, names.get(id) ?? id);
+  const known = [d.account, d.app].filter(Boolean).map(named);
+  return element('span', {}, ...known.flatMap((one, i) => [i ? ' by ' : '', one]), `, ${d.mechanism}`);
 }
 
-function whyButton(d) {
+/** @param {Decision} d @param {string} need */
+function whyButton(d, need) {
   const button = element('button', { type: 'button', className: 'link' }, ...breakable(d.chain || 'no chain'));
   button.ariaLabel = `Why: ${d.route}, ${d.chain || 'no chain'}`;
   button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
-  onClick(button, () => askWhy(d.chain ?? '', d.need));
+  onClick(button, () => askWhy(d.chain ?? '', need));
   return button;
 }
 
@@ -166,6 +178,7 @@ function clear() {
   draw();
 }
 
+/** @param {boolean} on */
 function pause(on) {
   paused = on;
   byID('live-pause').textContent = on ? 'Go on' : 'Pause';

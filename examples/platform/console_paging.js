@@ -4,6 +4,7 @@
 import { acting, request } from './console_api.js';
 import { announce, byID, complain, element, onSubmit, table } from './console_page.js';
 
+/** @type {Schema[]} */
 let schemas = [];
 
 // openPaging asks the server which lists there are.
@@ -35,6 +36,7 @@ function showPaths() {
 }
 
 // argumentsOf returns the arguments of a list call before they are escaped.
+/** @param {FormData} form */
 function argumentsOf(form) {
   const pairs = form.getAll('paths').map((path) => ['paths[]', path]);
   for (const name of ['where', 'sort', 'limit']) {
@@ -46,7 +48,9 @@ function argumentsOf(form) {
   return pairs;
 }
 
+/** @param {string[][]} pairs */
 const queryOf = (pairs) => pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+/** @type {(form: FormData, pairs: string[][]) => string} */
 const pathOf = (form, pairs) => `/${form.get('list')}?${queryOf(pairs)}`;
 
 function showQuery() {
@@ -55,14 +59,17 @@ function showQuery() {
 }
 
 // timed asks for a page, and measures how long it took.
+/** @type {(path: string) => Promise<Page>} */
 async function timed(path) {
   const begin = performance.now();
   const { data, hasMore } = await request('GET', path);
   return { data, more: hasMore === true || hasMore === 'true', took: performance.now() - begin };
 }
 
+/** @param {number} took */
 const milliseconds = (took) => `${took.toFixed(1)} ms`;
 
+/** @param {FormData} form @param {Button} button */
 async function fetchPage(form, button) {
   if (button?.value === 'walk') {
     return walk(form);
@@ -75,6 +82,7 @@ async function fetchPage(form, button) {
 }
 
 // shown returns the value at a path of an item.
+/** @type {(item: any, path: string) => string} */
 function shown(item, path) {
   const value = path.split('.').reduce((at, name) => at?.[name], item);
   return typeof value === 'string' ? value : JSON.stringify(value) ?? '';
@@ -83,6 +91,7 @@ function shown(item, path) {
 // walk fetches the same pages in both ways. Both sort by _id, so that they get the
 // same items. With skip, the server counts the items before; with a keyset, it
 // seeks to them.
+/** @param {FormData} form */
 async function walk(form) {
   byID('paging-walk').replaceChildren();
   const pages = Math.min(Math.max(Number(form.get('pages')) || 1, 1), 50);
@@ -97,25 +106,31 @@ async function walk(form) {
   announce(`${keyset.length} pages each way.`, byID('paging-said'));
 }
 
+/** @param {Page} a @param {Page} [b] */
 const same = (a, b) => a.data.map(({ _id }) => _id).join() === b?.data.map(({ _id }) => _id).join();
+/** @param {Page[]} pages */
 const total = (pages) => pages.reduce((sum, { took }) => sum + took, 0);
+/** @param {Page[]} pages */
 const count = (pages) => pages.reduce((sum, { data }) => sum + data.length, 0);
 
 // steps fetches pages until there are no more, or most pages. next returns the
 // arguments of the page after the given ones.
+/** @param {FormData} form @param {number} most @param {Next} next */
 async function steps(form, most, next) {
   const fixed = argumentsOf(form).filter(([name]) => name !== 'where' && name !== 'sort');
   const where = form.get('where').trim();
+  /** @type {Page[]} */
   const pages = [];
   do {
     const pairs = [...fixed, ['sort', '{"_id":1}'], ...next(pages, where)];
     pages.push(await timed(pathOf(form, pairs)));
-  } while (pages.length < most && pages.at(-1).more);
+  } while (pages.length < most && pages.at(-1)?.more);
   return pages;
 }
 
 // afterLast starts after the last item (section 4.2 of the interface). It does not
 // parse the user's where, because a script may lose digits of a number in it.
+/** @type {Next} */
 function afterLast(pages, where) {
   const last = pages.at(-1)?.data.at(-1)?._id;
   const behind = last && JSON.stringify({ _id: { $gt: last } });
@@ -123,6 +138,7 @@ function afterLast(pages, where) {
   return all.length ? [['where', all.length > 1 ? `{"$and":[${all.join()}]}` : all[0]]] : [];
 }
 
+/** @type {Next} */
 const skipping = (pages, where) => [
   ...(where ? [['where', where]] : []),
   ...(pages.length ? [['skip', String(count(pages))]] : []),

@@ -5,6 +5,7 @@ import { acting, site } from './console_api.js';
 import { announce, byID, element, fill, lines, onClick, onSubmit } from './console_page.js';
 import { addressed, longestAddress } from './console_sections.js';
 
+/** @param {FormData} form */
 async function test(form) {
   byID('scope-verdict').replaceChildren();
   history.replaceState(null, '', linkTo(form.get('grants'), form.get('need')));
@@ -12,15 +13,17 @@ async function test(form) {
   byID('scope-verdict').replaceChildren(verdict(reply), reasons(reply), ...reply.warnings.map(warning));
 }
 
+/** @param {Verdict} reply */
 const verdict = ({ allowed, why }) => element('p', { className: allowed ? 'verdict' : 'verdict no' },
   element('strong', {}, allowed ? 'Allowed.' : 'Denied.'), ' ', why);
 
+/** @param {Verdict} reply */
 function reasons(reply) {
   const facts = element('dl');
   const nearest = reply.allowed ? 'Allowing chain' : 'Nearest chain';
   fill(facts, [
     ['Need', element('code', {}, reply.need)],
-    reply.chain && [nearest, marked(reply)],
+    reply.chain && [nearest, marked(reply.chain, reply.segment)],
     reply.source && ['Source', reply.source],
     reply.segment && ['Fails at', `segment ${reply.segment}`],
     !reply.allowed && ['In part', reply.part ? 'some of it is covered: a list is narrowed to that, and a write held to it' : 'no part of it is covered'],
@@ -29,18 +32,17 @@ function reasons(reply) {
 }
 
 // marked returns the chain with the failing segment marked.
-function marked({ chain, segment }) {
+/** @param {string} chain @param {number} [segment] */
+function marked(chain, segment) {
   const parts = chain.split('.').map((text, i) => (i + 1 === segment ? element('mark', {}, text) : text));
   return element('code', {}, ...parts.flatMap((part, i) => (i ? ['.', part] : [part])));
 }
 
+/** @param {Verdict['warnings'][0]} warning */
 const warning = ({ source, text }) => element('p', { className: 'hint' }, `${source} grants nothing: ${text}`);
 
 // linkTo returns the address of a question. It is a fragment, which no browser sends to a server.
-/**
- * @param {string} grants one per line
- * @param {string} need
- */
+/** @param {string} grants @param {string} need */
 function linkTo(grants, need) {
   const link = `#${acting.org}/scope?${new URLSearchParams({ need: need.trim(), grants: lines(grants).join('\n') })}`;
   return link.length > longestAddress ? `#${acting.org}/scope` : link;
@@ -59,10 +61,7 @@ export function openScope() {
 }
 
 // askWhy shows the decision about a need by some chains, one per line.
-/**
- * @param {string} grants
- * @param {string} need
- */
+/** @param {string} grants @param {string} need */
 export function askWhy(grants, need) {
   location.hash = linkTo(grants, need);
 }
@@ -78,7 +77,6 @@ async function copyLink() {
 
 onSubmit('scope-form', test);
 onClick(byID('scope-copy'), copyLink);
-document.querySelector('[data-try=scope]').addEventListener('click', (event) => {
-  event.preventDefault();
-  askWhy(byID('scope-grants').value, byID('scope-need').value);
+byID('try-scope').addEventListener('click', () => {
+  byID('try-scope').href = linkTo(byID('scope-grants').value, byID('scope-need').value);
 });

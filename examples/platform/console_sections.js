@@ -44,7 +44,7 @@ export function showAccountSection() {
 export function linkSections() {
   const { section } = addressed();
   for (const link of document.querySelectorAll('[data-try]')) {
-    link.href = `#${acting.org}/${link.dataset.try}`;
+    link.setAttribute('href', `#${acting.org}/${link.dataset.try}`);
   }
   for (const link of document.querySelectorAll('nav a')) {
     const { section: name } = link.dataset;

@@ -17,7 +17,7 @@ const own = /\/(accounts\/(status|me|me\/sessions)|schemas|console\/brand)(\?|$)
 
 // hear keeps a request that changes something, and the first after what a person did. What the page asks
 // then, such as a list that has changed, would bury it.
-/** @param {Parameters<typeof withoutSecrets>[0]} request */
+/** @param {Requested} request */
 function hear(request) {
   if (request.method === 'GET' && (!acted || own.test(request.path))) {
     return;

@@ -15,6 +15,7 @@ function newNonce() {
 
 // commandOf returns the signed part of a path. It has no mount, no query and no
 // slash at the end, and is escaped as the browser will send it.
+/** @type {(url: URL, mount: string) => string} */
 function commandOf(url, mount) {
   if (url.origin !== location.origin || !`${url.pathname}/`.startsWith(`${mount}/`)) {
     throw new Error(`The path leads out of ${mount}.`);
@@ -22,10 +23,14 @@ function commandOf(url, mount) {
   return url.pathname.slice(mount.length).replace(/\/$/, '') || '/';
 }
 
+/** @param {string} text */
 const bytes = (text) => new TextEncoder().encode(text);
+/** @param {ArrayBuffer} buffer */
 const base64 = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)));
+/** @param {ArrayBuffer} buffer */
 const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
+/** @type {(key: string, message: string) => Promise<ArrayBuffer>} */
 async function hmac(key, message) {
   const imported = await crypto.subtle.importKey('raw', bytes(key), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   return crypto.subtle.sign('HMAC', imported, bytes(message));
@@ -33,6 +38,7 @@ async function hmac(key, message) {
 
 // sign signs a request by one of the versions. It returns the message, its key, the
 // signature and the headers.
+/** @param {string} version @param {Unsigned} request */
 export async function sign(version, request) {
   if (!crypto.subtle) {
     throw new Error('A browser computes signatures on https and on this machine only.');
@@ -40,6 +46,7 @@ export async function sign(version, request) {
   return version === '2' ? signSecond(request) : signFirst(request);
 }
 
+/** @type {Sign} */
 async function signFirst({ prefix, mount, clientKey, secret, method, url, timestamp }) {
   const message = `${commandOf(url, mount)};${method};${timestamp}`;
   const key = clientKey + secret;
@@ -57,6 +64,7 @@ async function signFirst({ prefix, mount, clientKey, secret, method, url, timest
 
 // signSecond makes an HTTP Message Signature (RFC 9421) with a Content-Digest (RFC
 // 9530) if there is a body.
+/** @type {Sign} */
 async function signSecond({ prefix, mount, clientKey, secret, method, url, body, timestamp }) {
   commandOf(url, mount); // it throws if the path leads out
   const digest = body && `sha-256=:${base64(await crypto.subtle.digest('SHA-256', bytes(body)))}:`;

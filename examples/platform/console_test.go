@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -106,9 +107,31 @@ func TestConsoleIsWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			if _, ok := console["/"+file]; !ok && filepath.Ext(file) != ".go" && file != "console.html" {
+			if _, ok := console["/"+file]; !ok && filepath.Ext(file) != ".go" && file != "console.html" && file != "console.d.ts" {
 				t.Errorf("%s is not", file)
 			}
+		}
+	})
+	t.Run("each id with a type of its own is that element of the page", func(t *testing.T) {
+		types, err := os.ReadFile("console.d.ts")
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, found := string(console["/"].body), 0
+		for _, record := range regexp.MustCompile(`Record<([^<>]*), HTML(\w+)Element>`).FindAllStringSubmatch(string(types), -1) {
+			tag := strings.ToLower(record[2])
+			if tag == "anchor" {
+				tag = "a"
+			}
+			for _, id := range regexp.MustCompile(`'([^']+)'`).FindAllStringSubmatch(record[1], -1) {
+				found++
+				if !regexp.MustCompile(`<` + tag + `\s[^>]*\bid="` + id[1] + `"`).MatchString(page) {
+					t.Errorf("%s is no <%s>", id[1], tag)
+				}
+			}
+		}
+		if found == 0 {
+			t.Error("no id has a type")
 		}
 	})
 	t.Run("every id that a script asks for is on the page", func(t *testing.T) {

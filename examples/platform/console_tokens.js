@@ -7,11 +7,12 @@ import { announce, byID, element, fill, lines, onClick, onCopy, onSubmit, sure, 
 
 // openTokens fills in the user's own account if the fields are empty.
 export function openTokens() {
-  for (const id of ['mint-sub', 'held-sub']) {
-    byID(id).value ||= acting.account?._id ?? '';
+  for (const field of [byID('mint-sub'), byID('held-sub')]) {
+    field.value ||= acting.account?._id ?? '';
   }
 }
 
+/** @param {FormData} form */
 async function mint(form) {
   const key = form.get('app').trim();
   const { data } = await request('POST', `/apps/${encodeURIComponent(key)}/tokens`, wish(form));
@@ -23,6 +24,7 @@ async function mint(form) {
 }
 
 // wish returns the body for a mint form. An empty field is left out.
+/** @param {FormData} form */
 function wish(form) {
   const [roles, maxUses, expiresIn] = ['roles', 'maxUses', 'expiresIn'].map((name) => form.get(name).trim());
   return {
@@ -38,6 +40,7 @@ function wish(form) {
 
 const mintedToken = () => byID('minted-token').textContent;
 
+/** @param {string} token */
 async function read(token) {
   const { header, claims } = decode(token.trim());
   const { claims: namespace } = await site.brand();
@@ -56,6 +59,7 @@ async function readMinted() {
 // held names the app and the subject of the tokens in the list.
 let held = { app: '', sub: '' };
 
+/** @param {FormData} form */
 async function list(form) {
   held = { app: form.get('app').trim(), sub: form.get('sub').trim() };
   await listHeld();
@@ -64,12 +68,14 @@ async function list(form) {
 const heldPath = () => `/apps/${encodeURIComponent(held.app)}/subjects/${encodeURIComponent(held.sub)}/tokens`;
 
 async function listHeld() {
+  /** @type {List<Token>} */
   const { data } = await request('GET', `${heldPath()}?limit=1000`);
   byID('held').replaceChildren(...data.map(card));
   byID('held-revoke').hidden = data.length === 0;
   announce(`${data.length} tokens that can be revoked. Ephemeral ones leave no record.`, byID('held-said'));
 }
 
+/** @param {Token} token */
 function card(token) {
   const facts = element('dl');
   fill(facts, [
@@ -83,6 +89,7 @@ function card(token) {
   return element('li', {}, element('h3', {}, token.kind === 'limited' ? 'Limited-use' : 'Permanent'), facts, button);
 }
 
+/** @param {Token} token */
 async function revoke(token) {
   await request('DELETE', `/apps/${encodeURIComponent(held.app)}/tokens/${encodeURIComponent(token._id)}`);
   await listHeld();

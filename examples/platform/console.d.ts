@@ -1,0 +1,152 @@
+// The types by which the compiler checks the console's scripts (internal/interop/run types). The
+// server does not serve this file.
+
+// The interface: the replies of the routes that the page calls.
+
+interface Item { _id: string; object: string }
+interface Result<T> { object: 'result'; data: T }
+interface List<T> { object: 'list'; data: T[]; hasMore: boolean | 'true' | 'false'; total?: number }
+
+interface About { message: string; path?: string; reason?: string }
+interface Fault extends About { object: 'fault'; errCode: string; status: number; faults: Fault[] }
+
+interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
+interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: Credential; secret?: string }
+interface Credential {
+  account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
+  networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number;
+}
+interface Token extends Item { kind: string; issued: string; expires?: string; uses: number; maxUses?: number }
+interface Role extends Item { scope: string[] }
+interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number }
+interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean }
+interface Schema extends Item { plural: string; properties: Property[] }
+interface Property { name: string; fqpp: string; type: string; filterable: boolean; sortable: boolean; list?: string }
+type Status = { loggedin: true; account: Account; fault?: undefined } | { loggedin: false; account?: undefined; fault?: Fault };
+interface Decision {
+  object: 'event'; at: string; requestId: string; route?: string; mechanism?: string; app?: string; account?: string; allowed: boolean;
+  handler?: boolean; fault?: string; need?: string; chain?: string; source?: string; took: number;
+}
+type Stored = Item & Record<string, unknown>; // an object of the org, or an item of a list within one
+
+// Step takes what GET /events sends, by name: an 'event' is a Decision, and 'dropped' has a count. A comment has the name ''.
+type Step = (name: string, data: any) => void;
+
+interface Verdict {
+  allowed: boolean; part: boolean; need: string; chain?: string; source?: string; segment?: number; why: string;
+  warnings: { source: string; text: string }[];
+}
+
+// Acting is the credential of the sections. Without a bearer token, it is the session of the account.
+interface Acting { org: string; account: Account | null; bearer: string }
+
+// Call sends a request and returns the JSON of the reply, which the caller gives a type.
+type Call = (method: string, path: string, body?: unknown) => Promise<any>;
+type Send = (...call: [...Parameters<Call>, bearer?: string]) => ReturnType<Call>;
+type Options = RequestInit & { headers: Record<string, string> };
+
+// The calls that need no credential, and those of one org.
+
+interface Site {
+  brand(): Promise<{ header: string; claims: string }>;
+  scope(grants: string[], need: string): Promise<Verdict>;
+}
+
+interface API {
+  org: string;
+  status(): Promise<Status>;
+  login(email: string, password: string): Promise<Account>;
+  verify(code: string): Promise<Account>;
+  me(): Promise<Account>;
+  logout(): Promise<Result<true>>;
+  reauthenticate(password: string): Promise<Result<true>>;
+  enrol(): Promise<{ secret: string; otpauth: string }>;
+  confirm(code: string): Promise<string[]>;
+  removeFactor(code: string): Promise<Result<true>>;
+  list<T extends Item>(path: string): Promise<List<T>>;
+  sessions(): Promise<List<Session>>;
+  revoke(id: string): Promise<Result<true>>;
+  revokeOthers(): Promise<number>;
+}
+
+// The page.
+
+type Refused = import('./console_api.js').Refused;
+
+// Elements has the type of each element that is more than an HTMLElement, by id.
+interface Elements extends
+  Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' |
+    'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'remove-form' | 'scope-form' | 'sign-in-form', HTMLFormElement>,
+  Record<'again-email' | 'again-password' | 'app-account' | 'app-name' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
+    'held-app' | 'held-sub' | 'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-app' |
+    'mint-expires' | 'mint-roles' | 'mint-sub' | 'mint-uses' | 'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' |
+    'paging-where' | 'password' | 'remove-code' | 'scope-need', HTMLInputElement>,
+  Record<'data-list' | 'data-sort' | 'lab-method' | 'lab-version' | 'live-only' | 'mint-grant' | 'paging-list' | 'shown-form' | 'shown-request', HTMLSelectElement>,
+  Record<'credential-token' | 'decode-token' | 'lab-body' | 'mint-scope' | 'scope-grants', HTMLTextAreaElement>,
+  Record<'again' | 'sure', HTMLDialogElement>,
+  Record<'credential-more' | 'shown-more', HTMLDetailsElement>,
+  Record<'enrol-link' | 'try-scope', HTMLAnchorElement> {}
+
+interface ByID {
+  <K extends keyof Elements>(id: K): Elements[K];
+  (id: string): HTMLElement;
+}
+
+type Child = Node | string | false | null; // of an element; false and null are left out
+
+type Make = <K extends keyof HTMLElementTagNameMap>(name: K, properties?: Partial<HTMLElementTagNameMap[K]>, ...children: Child[]) =>
+  HTMLElementTagNameMap[K];
+
+type FormID = { [K in keyof Elements]: Elements[K] extends HTMLFormElement ? K : never }[keyof Elements];
+
+// Submitted is the step of a form. The button is the one that was pressed, if any.
+type Submitted = (form: FormData, button: Button) => unknown;
+type Button = HTMLButtonElement | null;
+
+// Unsigned is what the signature lab signs, Signed what becomes of it, and Sent the whole request.
+interface Unsigned {
+  prefix: string; mount: string; clientKey: string; secret: string; method: string; url: URL; body: string; timestamp: number;
+}
+interface Signed { message: string; key: string; signature: string; headers: Record<string, string> }
+interface Sent extends Signed { clientKey: string; timestamp: number; method: string; url: URL; body: string; serverTime: string }
+type Sign = (request: Unsigned) => Promise<Signed>;
+interface Answer { status: number; text: string; serverTime: string | null; challenge: string; again: boolean }
+
+// Requested is a request that the page sends. Coded is one to be shown: its mount is '' outside of the orgs, its path is below the
+// mount, and its body is JSON in ASCII, or ''.
+interface Requested { method: string; path: string; body?: unknown }
+interface Coded { method: string; mount: string; path: string; session: boolean; stream: boolean; json: string }
+
+// Asked is a page that the section for data asks for. Its cursor is empty, or the condition for the items after the page before.
+interface Asked { list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number }
+
+// Claims are those of a token that nobody has verified.
+type Claims = Record<string, unknown>;
+
+type Revoke = (session: Session) => Promise<void>;
+
+// Page is a page of a list in the paging explorer, with how long it took in milliseconds.
+interface Page { data: Stored[]; more: boolean; took: number }
+
+// Next returns the arguments of the page after some pages.
+type Next = (pages: Page[], where: string) => string[][];
+
+// The libraries of the compiler allow for more than this page has, or for less than it may rely on.
+
+// All elements of the page are HTML.
+interface ParentNode {
+  querySelector<K extends keyof HTMLElementTagNameMap>(selectors: K): HTMLElementTagNameMap[K] | null;
+  querySelector(selectors: string): HTMLElement | null;
+  querySelectorAll(selectors: 'nav a'): NodeListOf<HTMLAnchorElement>;
+  querySelectorAll(selectors: string): NodeListOf<HTMLElement>;
+}
+
+interface Array<T> { filter(keep: BooleanConstructor): Exclude<T, false | 0 | '' | null | undefined>[] }
+interface PromiseRejectedResult { value?: undefined }
+
+// No form of the page has files. An empty box is missing from its form.
+interface FormData {
+  get(name: 'exposeKeys' | 'permanent'): string | null;
+  get(name: string): string;
+  getAll(name: string): string[];
+}
