@@ -3,7 +3,7 @@
 
 const mark = `<${crypto.getRandomValues(new Uint32Array(4)).join()}>`; // no data has it
 const secretName = /(password|secret|token|code|assertion)s?$/i;
-const secretText = /\beyJ[\w-]*\.[\w-]*\.[\w-]*|otpauth:[^]*/; // a token, the secret of an authenticator
+const secretText = /\beyJ[\w-]*\.[\w-]*\.[\w-]*|otpauth(:|%3A)[^]*/i; // a token, the secret of an authenticator
 
 /** @param {string} name */
 const variable = (name) => name.replace(/[a-z\d](?=[A-Z])/g, '$&_').toUpperCase().replace(/\W|^\d/g, '_')
@@ -12,7 +12,7 @@ const variable = (name) => name.replace(/[a-z\d](?=[A-Z])/g, '$&_').toUpperCase(
 // withoutSecrets returns a request to be kept. Secrets become names of variables, between marks.
 /** @type {(request: Requested) => Coded} */
 export function withoutSecrets({ method, path, body }) {
-  const { pathname, search } = new URL(path.replace(secretText, 'SECRET'), location.origin); // as it is sent
+  const { pathname, search } = new URL(path.replace(new RegExp(secretText, 'gi'), 'SECRET'), location.origin); // as it is sent
   const [, mount = '', below = pathname] = pathname.match(/^(\/[^/]+\/v2)(\/.*)$/) ?? [];
   const json = JSON.stringify(body, (name, value) => {
     const secret = secretName.test(name) ? variable(name) : typeof value === 'string' && secretText.test(value) && 'SECRET';
