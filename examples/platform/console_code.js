@@ -1,15 +1,15 @@
-// A request as code that sends it again. The code is ASCII: no letter of a request ends its quotes, or
-// turns others around.
+// Writes a request as code that sends it again. No text of a request ends the quotes around it. The code is
+// ASCII, so that it has no letter that nobody sees or that turns the direction of others.
 
-const mark = `<${crypto.getRandomValues(new Uint32Array(4)).join()}>`; // no data has it
-const secretName = /(password|secret|token|code|assertion)s?$/i;
+const mark = `<${crypto.getRandomValues(new Uint32Array(4)).join()}>`; // between which no data can be
+const secretName = /(password|passphrase|secret|token|code|otp|private_?key)s?$/i;
 const secretText = /\beyJ[\w-]*\.[\w-]*\.[\w-]*|otpauth(:|%3A)[^]*/i; // a token, the secret of an authenticator
 
 /** @param {string} name */
 const variable = (name) => name.replace(/[a-z\d](?=[A-Z])/g, '$&_').toUpperCase().replace(/\W|^\d/g, '_')
-  .replace(/^(TOKEN|CLIENT_SECRET)$/, 'OTHER_$1'); // those two are of the code itself
+  .replace(/^(TOKEN|CLIENT_SECRET)$/, 'OTHER_$1'); // the code has variables of these names
 
-// withoutSecrets returns a request to be kept. Secrets become names of variables, between marks.
+// withoutSecrets returns a request that may be kept and shown. A secret becomes the name of a variable, between marks.
 /** @type {(request: Requested) => Coded} */
 export function withoutSecrets({ method, path, body }) {
   const { pathname, search } = new URL(path.replace(new RegExp(secretText, 'gi'), 'SECRET'), location.origin); // as it is sent
@@ -22,11 +22,11 @@ export function withoutSecrets({ method, path, body }) {
     method, mount, path: below + search,
     session: /^\/accounts(\/login|\/me\/.*)?$/.test(below),
     stream: below === '/events',
-    json: json.replace(/[^ -~]|`/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`), // all are within strings
+    json: json.replace(/[^ -~]|`/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`), // these are in strings only
   };
 }
 
-// written returns the parts of a body. quote is '"' if variables come without the quotes of JSON.
+// written returns the parts of a body: texts, and variables. quote is '"' if a variable replaces the quotes of JSON, too.
 /** @type {(json: string, quote: '"' | '', text: (text: string) => string, name: (name: string) => string) => string[]} */
 const written = (json, quote, text, name) => json.split(new RegExp(`${quote}${mark}(\\w+)${mark}${quote}`))
   .map((part, i) => (i % 2 ? name(part) : text(part)));
@@ -56,7 +56,7 @@ export const curlOf = ({ method, url, headers, body }) => command(method,
   body && `--data-raw ${shell(body)}`,
   shell(url.href));
 
-// A comment of a shell has no quotes, which would go on in a shell that takes no comments.
+// The comments have no quotes: some shells run a pasted comment as a command.
 /** @param {Coded} one */
 function curl(one) {
   const { method, mount, path, session, stream, json } = one;
@@ -129,7 +129,7 @@ ${json && '\trequest.Header.Set("Content-Type", "application/json")\n'}	reply, e
 function js({ method, mount, path, session, stream, json }) {
   const bearer = Boolean(mount) && !session;
   const headers = present(bearer && "Authorization: `Bearer ${env('TOKEN')}`", json && "'Content-Type': 'application/json'");
-  // Outside of brackets, __proto__ would be no property.
+  // Without brackets, this name would be no property.
   const body = written(json, '"', (text) => text.replaceAll('"__proto__":', '["__proto__"]:'), (name) => `env('${name}')`).join('');
   return present(
     session && '// This needs a session: run it on a page of the server, after signing in there.',
@@ -143,6 +143,6 @@ function js({ method, mount, path, session, stream, json }) {
   ).join('\n');
 }
 
-// forms write a request that is kept. prefix is of the headers of signatures, or '' for the usual one.
+// forms write a request. prefix is that of the server's headers, or '' for the usual one.
 /** @type {Record<string, (one: Coded, prefix: string) => string>} */
 export const forms = { curl, client, go, js };

@@ -12,11 +12,11 @@ let kept = []; // the newest first
 let acted = false; // whether a person has acted since the latest request that was kept
 let prefix = '';
 
-// What the page asks for its own use, whatever a person did.
+// What the page asks for its own use.
 const own = /\/(accounts\/(status|me|me\/sessions)|schemas|console\/brand)(\?|$)/;
 
-// hear keeps a request that changes something, and the first after what a person did. What the page asks
-// then, such as a list that has changed, would bury it.
+// hear keeps a request if it changes something, or if it is the first after a person has acted. Others are
+// of the page itself, such as the list after a change. They would bury what the person did.
 /** @param {Requested} request */
 function hear(request) {
   if (request.method === 'GET' && (!acted || own.test(request.path))) {
@@ -29,8 +29,8 @@ function hear(request) {
   draw();
 }
 
-// forgetShown removes the requests. Who opens a section asks for its first request. The account's own
-// asks for numbers by itself.
+// forgetShown removes the requests. The first request of a section counts as the person's who opens it, but the
+// account's section only asks for numbers.
 export function forgetShown() {
   kept = [];
   acted = addressed().section !== 'account';
