@@ -51,6 +51,13 @@ const runs = {
 
 const formOf = (page) => page.getByLabel('As', { exact: true });
 const panel = (page) => page.getByText('Show as code', { exact: true });
+
+// unfold opens the panel, which is filled after that.
+async function unfold(page) {
+  await panel(page).click();
+  await page.locator('#shown-request option').first().waitFor({ state: 'attached' });
+}
+
 const names = (page) => page.getByLabel('Latest requests').locator('option').allTextContents();
 
 // shown returns the chosen request in a form. Whatever is in it, its text is ASCII.
@@ -78,7 +85,7 @@ const nasty = 'it\'s "quoted" \\ `$HOME` ${x} $(id)\n\t\u202E\u200B\u05D0 \u00E9
 // asMember opens the page and its panel, signed in as a member.
 async function asMember() {
   const opened = await openAsMia();
-  await panel(opened.page).click();
+  await unfold(opened.page);
   return opened;
 }
 
@@ -220,7 +227,7 @@ export const checks = {
     await focus(page, 'scope-title');
     await page.getByRole('button', { name: 'Decide' }).click();
     await page.locator('#scope-verdict').getByText('Denied').waitFor();
-    await panel(page).click();
+    await unfold(page);
     assert.deepEqual(await names(page), ['POST /console/scope']);
     for (const form of ['curl', 'go', 'js']) {
       assert.equal(JSON.parse(await runs[form](await shown(page, form))).data.segment, 5, form);
@@ -244,7 +251,7 @@ export const checks = {
     await page.getByLabel('Bearer token').fill(tried.admin_token);
     await page.getByRole('button', { name: 'Use it', exact: true }).click();
     await page.getByText('Watching.').waitFor();
-    await panel(page).click();
+    await unfold(page);
     assert.deepEqual(await names(page), ['GET /events']);
     assert.match(await shown(page, 'client'), /\nclient tail$/);
     assert.match(await shown(page, 'curl'), /-N \\\n/);
