@@ -65,7 +65,10 @@ async function openSection() {
   if (section !== 'account') {
     byID(`${section}-title`).focus();
   }
+  const tool = byID(`section-${section}`);
+  tool.ariaBusy = 'true';
   await opened[section]?.();
+  tool.ariaBusy = 'false';
 }
 
 // move shows the section that the address names.
@@ -146,6 +149,7 @@ function showSignIn() {
   actAs(null);
   forget();
   show('sign-in', byID('email').value ? 'password' : 'email');
+  performance.mark('usable');
 }
 
 // forget removes from the page what is shown only once.
@@ -165,6 +169,7 @@ async function enter(who) {
   forget();
   showAccount(api.org, account);
   show('account');
+  performance.mark('usable');
   showNumbers(api, account);
   await refresh();
 }
