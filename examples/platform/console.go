@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -25,6 +26,7 @@ type consoleFile struct {
 	mediaType string
 	body      []byte
 	tag       string
+	modules   string // what the page imports, for the header Link
 }
 
 // console holds the files of the page at the root, by path. The page is for people
@@ -40,6 +42,7 @@ var consoleTypes = map[string]string{
 
 func readConsole() map[string]consoleFile {
 	files := make(map[string]consoleFile)
+	var modules []string
 	entries, err := consoleFiles.ReadDir(".")
 	if err != nil {
 		panic(err) // the program was built without the files
@@ -50,9 +53,18 @@ func readConsole() map[string]consoleFile {
 			panic(err)
 		}
 		sum := sha256.Sum256(body)
-		files["/"+entry.Name()] = consoleFile{consoleTypes[path.Ext(entry.Name())], body, `"` + hex.EncodeToString(sum[:16]) + `"`}
+		files["/"+entry.Name()] = consoleFile{
+			mediaType: consoleTypes[path.Ext(entry.Name())],
+			body:      body,
+			tag:       `"` + hex.EncodeToString(sum[:16]) + `"`,
+		}
+		if path.Ext(entry.Name()) == ".js" {
+			modules = append(modules, "</"+entry.Name()+">; rel=modulepreload")
+		}
 	}
-	files["/"] = files["/console.html"]
+	page := files["/console.html"]
+	page.modules = strings.Join(modules, ", ")
+	files["/"] = page
 	delete(files, "/console.html") // one address for one page
 	return files
 }
@@ -78,6 +90,9 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	// scripts.
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", f.tag)
+	if f.modules != "" {
+		h.Set("Link", f.modules) // a browser would learn of them from one another, a round trip each
+	}
 
 	// Send the whole file or 304, and never a range. net/http answers a range or a
 	// failed precondition without a body or with one that is no fault.

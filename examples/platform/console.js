@@ -70,7 +70,10 @@ async function openSection() {
   if (section !== 'account') {
     byID(`${section}-title`).focus();
   }
+  const tool = byID(`section-${section}`);
+  tool.ariaBusy = 'true';
   await opened[section]?.();
+  tool.ariaBusy = 'false';
 }
 
 // move shows the section that the address names.
@@ -154,6 +157,7 @@ function showSignIn() {
   actAs(null);
   forget();
   show('sign-in', byID('email').value ? 'password' : 'email');
+  performance.mark('usable');
 }
 
 // forget removes from the page what is shown only once.
@@ -174,6 +178,7 @@ async function enter(who) {
   forget();
   showAccount(api.org, who);
   show('account');
+  performance.mark('usable');
   showNumbers(api, who);
   await refresh();
 }

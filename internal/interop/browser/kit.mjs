@@ -25,8 +25,8 @@ export const browser = await (inFirefox
 export const desktop = { width: 1280, height: 900 };
 
 // open opens the console in its own browser profile. problems collects the errors of its scripts
-// and of its policy. Chromium also logs each refusal of the server as an error; those are in
-// refusals.
+// and of its policy, and requests to other origins. Chromium also logs each refusal of the server as
+// an error; those are in refusals.
 export async function open({ base = facts.base_url, path = '/', ...options } = {}) {
   const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options });
   context.setDefaultTimeout(patience);
@@ -38,6 +38,11 @@ export async function open({ base = facts.base_url, path = '/', ...options } = {
     const refused = message.text().startsWith('Failed to load resource') && /\/v2\/|\/console\/scope$/.test(message.location().url);
     if (['error', 'warning'].includes(message.type()) && !refused) {
       problems.push(message.text());
+    }
+  });
+  page.on('request', (request) => {
+    if (![base, 'data:'].some((start) => request.url().startsWith(start))) {
+      problems.push(`a request to ${request.url()}`);
     }
   });
   page.on('response', (reply) => {
