@@ -143,7 +143,7 @@ function row(d) {
 // who names the account and the app.
 /** @param {Decision} d */
 function who(d) {
-  if (!d.mechanism) {
+  if (!d.account) {
     return 'nobody';
   }
   const who = [d.account && named(nameOf('account', d.account), d.account), d.app && named(nameOf('app', d.app), d.app)].filter(Boolean);
