@@ -89,6 +89,20 @@ func (p *platform) showBrand(w http.ResponseWriter, _ *http.Request) {
 	envelope.Write(w, envelope.Result[brandReply]{Data: brandReply{p.guard.Brand.Header, p.guard.Brand.Claims}})
 }
 
+// asked answers a POST of the page with what answer makes of its body, of at most
+// limit bytes. It asks for no credential.
+func asked[T any](p *platform, limit int64, answer func(*http.Request) (T, error)) http.HandlerFunc {
+	return p.only(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		data, err := answer(r)
+		if err != nil {
+			p.guard.Fail(w, r, err)
+			return
+		}
+		envelope.Write(w, envelope.Result[T]{Data: data})
+	}, http.MethodPost)
+}
+
 func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.mediaType)

@@ -72,6 +72,8 @@ func TestServerTimeOnEveryReply(t *testing.T) {
 		{"a question about no scope", serves, "POST", "/console/scope", `{"need":"no.need"}`, 400},
 		{"a long question", serves, "POST", "/console/scope", `{"need":"` + strings.Repeat("x", maxQuestion) + `"}`, 413},
 		{"a question by another method", serves, "GET", "/console/scope", "", 405},
+		{"a QR code", serves, "POST", "/console/qr", `{"text":"otpauth://totp/acme"}`, 200},
+		{"a QR code of a link", serves, "POST", "/console/qr", `{"text":"https://elsewhere.example"}`, 400},
 		{"the process", serves, "GET", "/healthz", "", 200},
 		{"the process by another method", serves, "POST", "/healthz", "", 405},
 		{"the stores", serves, "GET", "/readyz", "", 200},
