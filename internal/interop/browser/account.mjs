@@ -1,7 +1,7 @@
 // Proves in a browser that people sign in and out, and prove themselves again.
 
 import assert from 'node:assert/strict';
-import { asMia, cookiesOf, facts, focus, heading, inside, open, ownSession, signIn, signOut } from './kit.mjs';
+import { asMia, cookiesOf, facts, focus, heading, inFirefox, inside, open, ownSession, signIn, signOut } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -16,7 +16,7 @@ export const checks = {
     await focus(page, 'account-title');
     await page.getByText(facts.account_email).waitFor();
     await page.getByText(facts.account_id).waitFor();
-    assert.match(await ownSession(page).innerText(), /Chrome on Linux[^]*127\.0\.0\.1/);
+    assert.match(await ownSession(page).innerText(), inFirefox ? /Firefox on Linux[^]*127\.0\.0\.1/ : /Chrome on Linux[^]*127\.0\.0\.1/);
     assert.equal(await page.locator('#password').inputValue(), '', 'the password stays on the page');
 
     await page.reload();
