@@ -102,7 +102,7 @@ function showReply(request, { status, text, serverTime, challenge, again }) {
     element('p', { className: accepted ? 'verdict' : 'verdict no' },
       element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', sentence(value, request.timestamp - Number(serverTime), challenge, again)),
     facts,
-    element('pre', { className: 'wraps', tabIndex: 0, ariaLabel: 'The reply' }, JSON.stringify(value, null, 2)));
+    element('pre', { className: 'wraps', tabIndex: 0, role: 'region', ariaLabel: 'The reply' }, JSON.stringify(value, null, 2)));
 }
 
 /** @param {number | string} milliseconds */

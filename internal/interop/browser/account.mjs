@@ -23,6 +23,7 @@ export const checks = {
     await inside(page, 'Mia Member');
     const [known] = await cookiesOf(context);
     await signOut(page);
+    await shoot(page, 'signed-out');
     assert.equal(known.name, 'device-acme');
     assert.deepEqual(await cookiesOf(context), [known], 'the device stays known, and nothing else is kept');
     await page.reload();
@@ -63,6 +64,7 @@ export const checks = {
     const { page, problems, close } = await open({ path: '/#nowhere' });
     await page.getByRole('alert').getByText('service.notFound.env').waitFor();
     assert.equal(await page.getByLabel('Org').inputValue(), 'nowhere');
+    await shoot(page, 'nowhere');
     assert.deepEqual(problems, []);
     await close();
   },
@@ -101,6 +103,7 @@ export const checks = {
     await dialog.getByLabel('Password').fill(facts.account_password);
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('status').getByText('You have proved who you are.').waitFor();
+    await shoot(page, 'proved');
     await focus(page, 'reauthenticate');
     const [knownAfter, { value: after }] = await cookiesOf(context);
     assert.notEqual(after, before, 'the token is the old one');

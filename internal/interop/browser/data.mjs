@@ -107,6 +107,7 @@ export const checks = {
     await page.getByLabel('Table', { exact: true }).selectOption('connections');
     await show();
     await page.getByRole('alert').getByText('(object.read.connection)').waitFor();
+    await shoot(page, 'data-out-of-scope');
     assert.equal(await page.locator('#data-table table').count(), 0);
     assert.deepEqual(problems, []);
     await close();

@@ -40,6 +40,7 @@ export const checks = {
     await page.getByLabel('Path, with its query').fill('../../healthz');
     await page.getByRole('button', { name: 'Sign and send' }).click();
     await page.getByRole('alert').getByText('leads out of').waitFor();
+    await shoot(page, 'lab-refused');
     assert.deepEqual(problems, []);
     await close();
   },
