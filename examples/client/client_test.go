@@ -233,6 +233,13 @@ func TestRefusals(t *testing.T) {
 		{"a misspelled command of scope", []string{"scope", "chek"}, `did you mean "check"?`},
 		{"no command of scope at all like it", []string{"scope", "audit"}, "client scope -help lists them"},
 		{"no body", []string{"post", "/echo"}, "client post [flags] PATH JSON"},
+		{"a shell that is none", []string{"completion", "bsh"}, `did you mean "bash"?`},
+		{"help for a misspelled command", []string{"help", "lst"}, `no command "lst"; did you mean "list"?`},
+		{"help for a misspelled command of scope", []string{"help", "scope", "chek"}, `did you mean "check"?`},
+		{"a misspelled flag", []string{"list", "-limt", "3", "/echo"}, "no flag -limt; did you mean -limit?"},
+		{"a misspelled flag with two dashes", []string{"list", "--limt=3", "/echo"}, "no flag -limt; did you mean -limit?"},
+		{"a duration without its unit", []string{"mint", "-life", "5", "ann"}, `-life "5": a number with a unit`},
+		{"another version of signatures", []string{"get", "-url", url, "-key", key, "-signature", "3", "/echo"}, `version "3" of signatures: it is 1 or 2`},
 		{"an unknown flag", []string{"sign", "-nope", "GET", "/echo"}, "-nope"},
 		{"no server", []string{"get", "/echo"}, "URL"},
 	} {

@@ -18,7 +18,7 @@ var errDenied = errors.New("denied")
 
 // scope decides about chains without a server.
 func (c cli) scope() *cobra.Command {
-	cmd := &cobra.Command{Use: "scope", Short: "Decides about scope chains, without a server.", RunE: onlyCommands}
+	cmd := &cobra.Command{Use: "scope", Short: "Decides about scope chains, without a server."}
 	cmd.AddCommand(c.scopeCheck(), c.scopeExplain())
 	return cmd
 }

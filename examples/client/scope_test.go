@@ -152,7 +152,7 @@ func TestScopeUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"scope"}, "scope check or scope explain"},
+		{[]string{"scope"}, "scope needs a command: check, explain"},
 		{[]string{"scope", "chek"}, `did you mean "check"?`},
 		{[]string{"scope", "check"}, "client scope check [-grant CHAIN]... NEED"},
 		{[]string{"scope", "explain", "admin", "view"}, "client scope explain [-grant CHAIN]... NEED"},
