@@ -15,7 +15,11 @@ import (
 
 // run runs a command line.
 func (c cli) run(ctx context.Context, args []string) error {
-	return onedash.Execute(ctx, c.root(), args)
+	err := onedash.Execute(ctx, c.root(), args)
+	if err != nil && ctx.Err() != nil {
+		return &interrupted{err}
+	}
+	return err
 }
 
 // root returns the tree of all commands.
@@ -36,8 +40,8 @@ func (c cli) root() *cobra.Command {
 	// Defined here, so that cobra does not add -v for it: that is -v of the commands.
 	root.Flags().Bool("version", false, "print the version")
 	root.AddCommand(
-		c.get(), c.list(), c.tail(), c.post(), c.sign(), c.mint(), c.verify(), c.scope(),
-		c.login(), c.logout(), c.version(),
+		c.get(), c.list(), c.tail(), c.post(), c.patch(), c.delete(), c.sign(), c.mint(), c.verify(), c.scope(),
+		c.login(), c.logout(), c.profile(), c.version(),
 		&cobra.Command{Use: "connection", Short: "where the server and the credential come from", Long: aboutConnections},
 		&cobra.Command{Use: "scopes", Short: "how chains and needs are written", Long: aboutScopes},
 	)

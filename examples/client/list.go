@@ -44,6 +44,7 @@ func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path stri
 		items = list.AllOf(ctx, o.rest)
 	}
 	n, err := c.print(items, c.screen && !to.json)
+	err = stoppedWalk(list.URL, err)
 	if err == nil && o.unbounded() && n == list.Max {
 		fmt.Fprintf(c.errs, "client: these are the first %d items; -all prints all of them\n", n)
 	}

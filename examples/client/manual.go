@@ -23,6 +23,7 @@ Try it, in two terminals:
 
     export TENANTKIT_DEMO_JSON=/tmp/demo.json
     client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":40}}' /c_messages
+    client post /c_messages '{"c_text":"hello"}'
     client mint -scope object.read.c_message -life 5m ACCOUNT_ID | client verify
     client scope explain -grant 'object.read.c_message.*.c_text' object.read.c_message
 
@@ -46,9 +47,10 @@ from the first of these that has it:
                        reference server writes with its flag of that name
 
 If none of them has a URL, a key or a secret, all three are those of the profile
-"default", which client login has kept. With -profile NAME they are those of
-that profile, whatever the environment says. A profile is a file of the user's
-configuration, and is refused if other users can read or write it.
+in use: the one that client profile use has chosen, or "default". With -profile
+NAME they are those of that profile, whatever the environment says. A profile is
+a file of the user's configuration, and is refused if other users can read or
+write it, if they can write to its folder, or if it is a symbolic link.
 
 The URL has the org and the version: https://api.example.com/acme/v2. Other
 users of the machine can read the flags of a process, so -secret is for demos.
@@ -109,11 +111,28 @@ stream, and without one when you interrupt it.
 client tail -account ID | grep '"allowed":false'`,
 	},
 	"post": {
-		purpose:   "Sends JSON to a path below the org, and prints the reply.",
-		arguments: "[flags] PATH JSON",
+		purpose:   "Sends a POST to a path below the org, with JSON or without, and prints the reply.",
+		arguments: "[flags] PATH [JSON]",
 		more: `With - for JSON, it is read from standard input.
 `,
-		examples: `client post /c_messages '{"c_text":"hello"}'`,
+		examples: `client post /c_messages '{"c_text":"hello"}'
+client post /routes/echo`,
+	},
+	"patch": {
+		purpose:   "Sends a PATCH with JSON to a path below the org, and prints the reply.",
+		arguments: "[flags] PATH JSON",
+		more: `JSON has what is to change. With - for JSON, it is read from standard input.
+`,
+		examples: `client patch /c_messages/ID '{"c_text":"goodbye"}'`,
+	},
+	"delete": {
+		purpose:   "Sends a DELETE to a path below the org, and prints the reply.",
+		arguments: "[flags] PATH [JSON]",
+		more: `It does not ask whether you are sure. The reply says what the server did. With -
+for JSON, it is read from standard input.
+`,
+		examples: `client delete /c_messages/ID
+client delete /apps/KEY/tokens/JTI`,
 	},
 	"sign": {
 		purpose:   "Prints the headers that make a request a signed one, for another program to send.",
@@ -151,14 +170,15 @@ it. Only the server knows whether a token with a jti was revoked or used up.
 	"login": {
 		purpose:   "Keeps a server and a credential as a profile, so that other commands need no flags.",
 		arguments: "[flags]",
-		more: `A secret that no flag, variable or file has is asked for, without showing it; if
-standard input is no terminal, it is read from there. The server is asked who
-the credential is, and only if it answers, the profile is kept: in a file of the
-user's configuration, which only the user can read. A file that others can read
-is not used. The profile named default is used when no flag, variable or file
-names a server.
+		more: `On a terminal you are asked for what no flag, variable or file has; the secret is
+not shown. If standard input is no terminal, the secret is read from there. The
+server is asked who the credential is. Only if it answers, the profile is kept:
+in a file of the user's configuration, which only the user can read. Standard
+error says which. The profile named default is in use until client profile use
+chooses another.
 `,
-		examples: `client login -url https://api.example.com/acme/v2 -key KEY
+		examples: `client login
+client login -url https://api.example.com/acme/v2 -key KEY
 client login -profile demo -demo-json /tmp/demo.json
 client get -profile demo /accounts/me`,
 	},
@@ -166,6 +186,27 @@ client get -profile demo /accounts/me`,
 		purpose:   "Deletes a profile. Its credential stays valid: rotate its secret on the server.",
 		arguments: "[-profile NAME]",
 		examples:  `client logout -profile demo`,
+	},
+	"profile list": {
+		purpose:   "Lists the profiles, without their secrets.",
+		arguments: "[-json]",
+		more: `A * marks the one in use. A profile that other users can read or write is listed
+as refused, with the reason.
+`,
+		examples: `client profile list`,
+	},
+	"profile use": {
+		purpose:   "Makes a profile the one that commands without -profile use.",
+		arguments: "NAME",
+		examples:  `client profile use demo`,
+	},
+	"profile remove": {
+		purpose:   "Deletes a profile, as client logout does.",
+		arguments: "NAME",
+		more: `Its credential stays valid: rotate its secret on the server. If it was in use, the
+profile named default is, again.
+`,
+		examples: `client profile remove demo`,
 	},
 	"scope check": {
 		purpose:   "Says whether chains allow a need, without a server.",
@@ -221,9 +262,13 @@ func (c cli) printPage(flags *flag.FlagSet) {
 	for line := range strings.Lines(p.examples) {
 		fmt.Fprintf(c.out, "    %s\n", strings.TrimSpace(line))
 	}
-	fmt.Fprint(c.out, "\nFlags:\n\n")
-	flags.SetOutput(c.out)
-	flags.PrintDefaults()
+	any := false
+	flags.VisitAll(func(*flag.Flag) { any = true })
+	if any {
+		fmt.Fprint(c.out, "\nFlags:\n\n")
+		flags.SetOutput(c.out)
+		flags.PrintDefaults()
+	}
 	if flags.Lookup("url") != nil {
 		fmt.Fprint(c.out, "\nWhere the server and the credential come from without flags: client help connection\n")
 	}
