@@ -97,7 +97,7 @@ client list -all -paths c_text -rest c_messages /c_conversations/ID`,
 	},
 	"tail": {
 		purpose:   "Follows the decisions of the org as they happen, one line for each.",
-		arguments: "[flags]",
+		arguments: "[flags] [WORD]...",
 		more: `The server must have GET /events, and the account must be an administrator. A
 terminal shows the time, the decision or the code of the fault, the method and
 the route, what proved who it was, the account or the app, the time until the
@@ -106,9 +106,15 @@ server sent them, one line of JSON each. Standard error says how many decisions
 the server has dropped. After a broken connection the client connects again,
 with growing waits. It ends with an error when the server refuses or ends the
 stream, and without one when you interrupt it.
+
+With flags and words it prints only the decisions to which all of them apply. A
+word is a part of the route, the mechanism, the code of the fault, the need, the
+chain, or the id of the app, the account or the request. Case does not count.
 `,
 		examples: `client tail
-client tail -account ID | grep '"allowed":false'`,
+client tail -refused
+client tail -route 'POST /apps' bearer
+client tail -allowed -json ACCOUNT_ID`,
 	},
 	"post": {
 		purpose:   "Sends a POST to a path below the org, with JSON or without, and prints the reply.",
