@@ -28,9 +28,10 @@ Try it, in two terminals:
     client scope explain -grant 'object.read.c_message.*.c_text' object.read.c_message
 
 A reply goes to standard output. On a terminal it has colours, and a list is a
-table; NO_COLOR=1 and -json turn that off, and a pipe gets plain JSON anyway. A
-refusal goes to standard error, and the exit status is 1, as it is for a need
-that is denied. Wrong usage is 2, and so is a chain that does not parse.
+table; -json turns that off, NO_COLOR=1 only the colours, and a pipe gets plain
+JSON anyway. A refusal goes to standard error, and the exit status is 1, as it is
+for a need that is denied. Wrong usage is 2, and so is a chain that does not
+parse. After an interrupt it is 130.
 
 Commands:
 
