@@ -72,7 +72,7 @@ func (f *Fault) description() (text string) {
 // log.
 func printable(s string) string {
 	quoted := strconv.Quote(s[:min(len(s), 200)])
-	return quoted[1 : len(quoted)-1]
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`) // reasons quote what they refuse
 }
 
 // Encode returns the JSON body of the fault. Its errCode is Detail after namespace, a

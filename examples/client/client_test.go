@@ -86,6 +86,8 @@ func TestGet(t *testing.T) {
 		{"echo", `"path": "/acme/v2/echo"`},
 		{"/a%2Fb", `"path": "/acme/v2/a%2Fb"`},
 		{"/echo?limit=3&paths[]=c_text", `"query": "limit=3&paths[]=c_text"`},
+		{`/echo?where={"c_text": "ä#1+%20"}`, `"query": "where={\"c_text\":%20\"%C3%A4%231+%20\"}"`},
+		{"/a b", `"path": "/acme/v2/a%20b"`},
 	} {
 		out, _, err := client(t, "", env, "get", test.path)
 		if err != nil || !strings.Contains(out, test.want) {
@@ -260,6 +262,10 @@ func TestRefusals(t *testing.T) {
 		{"a command with a letter less", []string{"lst"}, `did you mean "list"?`},
 		{"a misspelled command of scope", []string{"scope", "chek"}, `did you mean "check"?`},
 		{"no command of scope at all like it", []string{"scope", "audit"}, "client scope -help lists them"},
+		{"a URL for a path", []string{"get", "-url", url, "-key", key, url + "/echo"}, "PATH is what stands behind the org"},
+		{"a URL for the path of a list", []string{"list", "-url", url, "-key", key, url + "/echo"}, "PATH is what stands behind the org"},
+		{"a URL for the path to sign", []string{"sign", "-url", url, "-key", key, "GET", url + "/echo"}, "PATH is what stands behind the org"},
+		{"an argument of version", []string{"version", "now"}, "client version"},
 		{"no path to post to", []string{"post", "-url", url, "-key", key}, "client post [flags] PATH [JSON]"},
 		{"more than one body", []string{"post", "-url", url, "-key", key, "/echo", "{}", "{}"}, "client post [flags] PATH [JSON]"},
 		{"an empty body", []string{"post", "-url", url, "-key", key, "/echo", ""}, "leave it out to send no body"},

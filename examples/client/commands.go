@@ -147,8 +147,11 @@ func (c cli) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Prints the version of this program.",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("the arguments are: client version")
+			}
 			_, err := fmt.Fprintln(c.out, version.Line("client"))
 			return err
 		},

@@ -238,7 +238,24 @@ func (to *connection) transport() *signing.Transport {
 	}
 }
 
-// at returns the URL of a path below the org.
+// at returns the URL of a path below the org, with its query. It escapes what a URL cannot
+// hold, so that a filter can be written as JSON, and # because no request has a fragment.
 func (to *connection) at(path string) string {
-	return to.url + "/" + strings.TrimPrefix(path, "/")
+	var escaped strings.Builder
+	for _, b := range []byte(strings.TrimPrefix(path, "/")) {
+		if b <= ' ' || b > '~' || b == '#' {
+			fmt.Fprintf(&escaped, "%%%02X", b)
+		} else {
+			escaped.WriteByte(b)
+		}
+	}
+	return to.url + "/" + escaped.String()
+}
+
+// checkPath returns an error for a whole URL in place of a path.
+func checkPath(path string) error {
+	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
+		return usageError("PATH is what stands behind the org and the version in the URL: /accounts/me")
+	}
+	return nil
 }

@@ -26,6 +26,9 @@ func (c cli) list() *cobra.Command {
 }
 
 func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path string) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
 	query, err := o.query()
 	if err != nil {
 		return usageError(err.Error())

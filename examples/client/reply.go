@@ -17,6 +17,9 @@ const maxReply = 64 << 20
 // send sends a request to a path below the org and prints the reply. A body is JSON; ""
 // is none.
 func (c cli) send(ctx context.Context, to *connection, method, path, body string) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
 	var reply json.RawMessage
 	if err := to.fetch(ctx, method, to.at(path), body, &reply); err != nil {
 		return err

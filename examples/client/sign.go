@@ -23,6 +23,9 @@ func (c cli) sign() *cobra.Command {
 		flags.StringVar(&data, "data", "", "`JSON` to send, which version 2 signs and the curl command has")
 	}
 	return c.sending("sign", 2, define, func(ctx context.Context, to *connection, args []string) error {
+		if err := checkPath(args[1]); err != nil {
+			return err
+		}
 		r, err := http.NewRequestWithContext(ctx, strings.ToUpper(args[0]), to.at(args[1]), bodyOf(data))
 		if err != nil {
 			return err

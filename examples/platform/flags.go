@@ -49,7 +49,7 @@ type options struct {
 	logLevel       slog.Level
 	version        bool
 	help           string // to print instead of serving
-	demoOnly       bool // the command demo was given: print credentials, do not serve
+	demoOnly       bool   // the command demo was given: print credentials, do not serve
 	proxies        proxies
 	issuers        issuerFlags
 	plaintextDB    bool // allow plaintext to a database on another host
