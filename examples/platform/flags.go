@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -189,6 +190,39 @@ func (o options) validate(rest []string) error {
 		return errors.New("-store-timeout must be a millisecond or more")
 	case o.log != "text" && o.log != "json":
 		return fmt.Errorf("-log %q: text or json", o.log)
+	}
+	if err := o.checkAddresses(); err != nil {
+		return err
+	}
+	return o.checkNames()
+}
+
+// checkAddresses refuses an address that no store could be at. The errors of the parsers
+// may show a password.
+func (o options) checkAddresses() error {
+	if _, err := pgx.ParseConfig(o.db); err != nil && strings.HasPrefix(o.db, "postgres://") {
+		return errors.New("-db: not the address of a PostgreSQL")
+	}
+	if _, err := redis.ParseURL(o.redis); err != nil && o.redis != "" {
+		return errors.New("-redis: not the address of a Redis")
+	}
+	return nil
+}
+
+// checkNames refuses names that the library would refuse too, but by the names of its
+// fields.
+func (o options) checkNames() error {
+	if strings.Trim(o.brand.Header, "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
+		return fmt.Errorf("-header-prefix %q: letters, digits and hyphens", o.brand.Header)
+	}
+	if strings.ContainsAny(o.brand.Faults, ".\"\\") {
+		return fmt.Errorf("-fault-namespace %q: one word without a dot or a quote", o.brand.Faults)
+	}
+	for name, value := range map[string]string{"session-cookie": o.cookie, "ticket-cookie": o.ticket, "device-cookie": o.device} {
+		cookie := strings.Replace(value, "{org}", "org", 1)
+		if (&http.Cookie{Name: cookie, Value: "x"}).Valid() != nil || strings.ContainsAny(cookie, "{}") {
+			return fmt.Errorf("-%s %q: the name of a cookie, with {org} once at most", name, value)
+		}
 	}
 	return nil
 }

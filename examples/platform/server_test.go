@@ -278,6 +278,12 @@ func TestFlags(t *testing.T) {
 		{"a port that there is not", "-addr 127.0.0.1:99999", `-addr "127.0.0.1:99999": a host and a port`},
 		{"a base URL of another kind", "-base-url ftp://host", "-base-url: http:// or https://"},
 		{"a base URL with a slash at its end", "-base-url http://host/", "-base-url: http:// or https://"},
+		{"an address that is not of a PostgreSQL", "-sealing-key-file k -db postgres://h:x/y", "-db: not the address of a PostgreSQL"},
+		{"an address that is not of a Redis", "-redis http://u:p@127.0.0.1", "-redis: not the address of a Redis"},
+		{"a prefix that no header has", "-header-prefix A:B", `-header-prefix "A:B": letters, digits and hyphens`},
+		{"a namespace of two words", "-fault-namespace a.b", `-fault-namespace "a.b": one word`},
+		{"a cookie of two orgs", "-session-cookie {org}-{org}", `-session-cookie "{org}-{org}": the name of a cookie`},
+		{"a ticket that is no cookie", "-ticket-cookie a;b", `-ticket-cookie "a;b": the name of a cookie`},
 		{"a base URL with a password", "-base-url http://u:p@host", "-base-url: http:// or https://"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -349,10 +355,11 @@ func TestFlags(t *testing.T) {
 		})
 	}
 	t.Run("a brand that cannot be is an error, not a panic", func(t *testing.T) {
-		o, err := parseFlags([]string{"-db", memoryDB, "-addr", "127.0.0.1:0", "-header-prefix", "not a name"}, io.Discard)
+		o, err := parseFlags([]string{"-db", memoryDB, "-addr", "127.0.0.1:0"}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
+		o.brand.Header = "not a name" // which parseFlags refuses
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := run(ctx, o, io.Discard, io.Discard); err == nil {
