@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // Do sends one command to the server and returns its reply. It is the only function of
@@ -21,15 +23,15 @@ type Do func(ctx context.Context, args ...any) (any, error)
 // it, or the client may have converted the reply.
 var errReply = errors.New("redisstore: unexpected reply")
 
-// call sends a command and wraps its error. The text of a server's error names commands
-// and settings, never a key or a value.
-func (do Do) call(ctx context.Context, args ...any) (any, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// call sends a command. Its error wraps auth.ErrUnavailable: it is not known what the
+// command has done. The text of a server's error names commands and settings, never a
+// key or a value.
+func (do Do) call(ctx context.Context, args ...any) (reply any, err error) {
+	if err = ctx.Err(); err == nil {
+		reply, err = do(ctx, args...)
 	}
-	reply, err := do(ctx, args...)
 	if err != nil {
-		return nil, fmt.Errorf("redisstore: %w", err)
+		return nil, fmt.Errorf("redisstore: %w", auth.Unavailable(err))
 	}
 	return reply, nil
 }

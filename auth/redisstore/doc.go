@@ -90,6 +90,12 @@
 // The format is documented for operators. A new version may change it; the changelog
 // then says what happens to existing keys.
 //
+// # Errors
+//
+// An error is either a sentinel of the interfaces or one of Do, of the context or of a
+// reply that no script gives. An error of Do or of the context wraps
+// auth.ErrUnavailable, which auth.Fail answers with 503.
+//
 // # Compatibility
 //
 // Structs may get more fields: write keyed literals. Tell errors apart by errors.Is and

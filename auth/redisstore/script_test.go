@@ -28,9 +28,9 @@ func open(t *testing.T, do redisstore.Do) *redisstore.Store {
 
 var aUse = signing.Use{ClientKey: "key", Nonce: "0123456789abcdef", Signed: time.Now(), Seen: time.Now(), Keep: time.Now().Add(time.Minute)}
 
-func TestVerbsTakeOneRoundTrip(t *testing.T) {
-	s := &server{info: fit, config: everysec, scripts: true}
-	opened := open(t, s.do)
+// verbsOf returns calls of all methods that ask the server.
+func verbsOf(t *testing.T, opened *redisstore.Store) map[string]func(context.Context) error {
+	t.Helper()
 	ledger, err := opened.Ledger()
 	if err != nil {
 		t.Fatal(err)
@@ -39,30 +39,63 @@ func TestVerbsTakeOneRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, key := t.Context(), token.Holder{Org: "acme", ClientKey: "key", Subject: "ann"}
-	for name, verb := range map[string]func(){
-		"Claim":         func() { opened.Replays().Claim(ctx, aUse) },
-		"Issue":         func() { ledger.Issue(ctx, token.Record{ID: "1"}, nil, 1) },
-		"Spend":         func() { ledger.Spend(ctx, token.Record{ID: "1"}) },
-		"Revoke":        func() { ledger.Revoke(ctx, key, "1") },
-		"RevokeSubject": func() { ledger.RevokeSubject(ctx, key) },
-		"List":          func() { ledger.List(ctx, key) },
-		"Create":        func() { sessions.Create(ctx, session.Session{Org: "acme", Account: "ann"}, 1) },
-		"Get":           func() { sessions.Get(ctx, [32]byte{}) },
-		"Touch":         func() { sessions.Touch(ctx, [32]byte{}, time.Now()) },
-		"Replace":       func() { sessions.Replace(ctx, [32]byte{}, session.Session{}) },
-		"Delete":        func() { sessions.Delete(ctx, [32]byte{}) },
-		"DeleteID":      func() { sessions.DeleteID(ctx, "acme", "ann", "1") },
-		"DeleteAll":     func() { sessions.DeleteAll(ctx, "acme", "ann", "") },
-		"DeleteOrg":     func() { sessions.DeleteOrg(ctx, "acme") },
-		"sessions":      func() { sessions.List(ctx, "acme", "ann") },
-		"Try":           func() { opened.Attempts().Try(ctx, "key", time.Now(), 5) },
-		"Return":        func() { opened.Attempts().Return(ctx, "key") },
-		"Reset":         func() { opened.Attempts().Reset(ctx, "key") },
-	} {
+	key := token.Holder{Org: "acme", ClientKey: "key", Subject: "ann"}
+	last := func(_ any, err error) error { return err }
+	return map[string]func(context.Context) error{
+		"Claim":         func(ctx context.Context) error { return opened.Replays().Claim(ctx, aUse) },
+		"Issue":         func(ctx context.Context) error { return ledger.Issue(ctx, token.Record{ID: "1"}, nil, 1) },
+		"Spend":         func(ctx context.Context) error { return last(ledger.Spend(ctx, token.Record{ID: "1"})) },
+		"Revoke":        func(ctx context.Context) error { return ledger.Revoke(ctx, key, "1") },
+		"RevokeSubject": func(ctx context.Context) error { return last(ledger.RevokeSubject(ctx, key)) },
+		"List":          func(ctx context.Context) error { return last(ledger.List(ctx, key)) },
+		"Create": func(ctx context.Context) error {
+			return sessions.Create(ctx, session.Session{Org: "acme", Account: "ann"}, 1)
+		},
+		"Get":       func(ctx context.Context) error { return last(sessions.Get(ctx, [32]byte{})) },
+		"Touch":     func(ctx context.Context) error { return sessions.Touch(ctx, [32]byte{}, time.Now()) },
+		"Replace":   func(ctx context.Context) error { return sessions.Replace(ctx, [32]byte{}, session.Session{}) },
+		"Delete":    func(ctx context.Context) error { return sessions.Delete(ctx, [32]byte{}) },
+		"DeleteID":  func(ctx context.Context) error { return sessions.DeleteID(ctx, "acme", "ann", "1") },
+		"DeleteAll": func(ctx context.Context) error { return last(sessions.DeleteAll(ctx, "acme", "ann", "")) },
+		"DeleteOrg": func(ctx context.Context) error { return last(sessions.DeleteOrg(ctx, "acme")) },
+		"sessions":  func(ctx context.Context) error { return last(sessions.List(ctx, "acme", "ann")) },
+		"Try": func(ctx context.Context) error {
+			_, _, err := opened.Attempts().Try(ctx, "key", time.Now(), 5)
+			return err
+		},
+		"Return": func(ctx context.Context) error { return opened.Attempts().Return(ctx, "key") },
+		"Reset":  func(ctx context.Context) error { return opened.Attempts().Reset(ctx, "key") },
+	}
+}
+
+func TestVerbsTakeOneRoundTrip(t *testing.T) {
+	s := &server{info: fit, config: everysec, scripts: true}
+	for name, verb := range verbsOf(t, open(t, s.do)) {
 		s.calls = nil
-		if verb(); len(s.calls) != 1 {
+		if verb(t.Context()); len(s.calls) != 1 {
 			t.Errorf("%s sends %v", name, s.calls)
+		}
+	}
+}
+
+func TestErrorsOfAClientAreUnavailable(t *testing.T) {
+	s := &server{info: fit, config: everysec, scripts: true}
+	var fail error
+	verbs := verbsOf(t, open(t, func(ctx context.Context, args ...any) (any, error) {
+		if fail != nil {
+			return nil, fail
+		}
+		return s.do(ctx, args...)
+	}))
+	fail = errors.New("connection reset")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, verb := range verbs {
+		if err := verb(t.Context()); !errors.Is(err, auth.ErrUnavailable) || !errors.Is(err, fail) {
+			t.Errorf("%s = %v", name, err)
+		}
+		if err := verb(ended); !errors.Is(err, auth.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s after the end of its context = %v", name, err)
 		}
 	}
 }

@@ -57,9 +57,10 @@
 //
 // # Errors
 //
-// An error is either a sentinel of the interfaces or a wrapped error of the driver.
-// After an error of the driver the outcome is unknown, unless the error says that the
-// database is locked. No error holds a secret. Every call returns when its context
+// An error is either a sentinel of the interfaces or a wrapped error of the driver. An
+// error of the driver also wraps auth.ErrUnavailable, which auth.Fail answers with 503.
+// The outcome is then unknown, unless the error says that the database is locked. No
+// error holds a secret. Every call returns when its context
 // ends, if the driver's calls do.
 //
 // # What is not checked

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -39,22 +40,16 @@ func (s *Store) probe(ctx context.Context) (settings, error) {
 
 func (s *Store) probePostgres(ctx context.Context) (settings, error) {
 	found := settings{PostgreSQL, map[string]string{}}
-	rows, err := s.db.QueryContext(ctx, `
+	err := conn{s, s.single}.each(ctx, `
 		SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'fsync', 'full_page_writes',
 			'synchronous_commit', 'synchronous_standby_names', 'default_transaction_isolation', 'default_transaction_read_only')
-		UNION ALL SELECT 'recovery', pg_is_in_recovery()::text`)
-	if err != nil {
-		return found, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+		UNION ALL SELECT 'recovery', pg_is_in_recovery()::text`, nil, func(rows *sql.Rows) error {
 		var name, setting string
-		if err := rows.Scan(&name, &setting); err != nil {
-			return found, err
-		}
+		err := rows.Scan(&name, &setting)
 		found.values[name] = setting
-	}
-	return found, rows.Err()
+		return err
+	})
+	return found, err
 }
 
 func (s *Store) probeSQLite(ctx context.Context) (settings, error) {
@@ -180,7 +175,7 @@ func (s *Store) unlogged(ctx context.Context) (names []string, err error) {
 	}
 	for _, table := range tables {
 		var lost bool
-		err := s.db.QueryRowContext(ctx, "SELECT relpersistence <> 'p' FROM pg_class WHERE oid = $1::text::regclass", s.prefix+table).Scan(&lost)
+		err := s.find(ctx, "SELECT relpersistence <> 'p' FROM pg_class WHERE oid = $1::text::regclass", []any{s.prefix + table}, &lost)
 		if err != nil {
 			return nil, err
 		}

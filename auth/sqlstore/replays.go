@@ -194,13 +194,11 @@ ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine
 WHERE e.engine <> excluded.engine`
 
 func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err error) {
-	s := r.store
+	q := conn{r.store, r.store.single}
 	// Try twice: the first statement records nothing if there is no epoch.
 	for range 2 {
 		accepted := 0
-		err = s.db.QueryRowContext(ctx, s.text(claimText),
-			c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs).
-			Scan(&accepted)
+		err = q.row(ctx, claimText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs).Scan(&accepted)
 		switch {
 		case sqlState(err) == divisionByZero:
 			return outcome{inTime: true}, nil
@@ -208,7 +206,7 @@ func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err e
 			return outcome{inTime: true, accepted: accepted == 1}, err
 		}
 		begun := false
-		err = s.db.QueryRowContext(ctx, s.text(whyText), c.signed, c.keep).Scan(&begun, &o.inTime)
+		err = q.row(ctx, whyText, c.signed, c.keep).Scan(&begun, &o.inTime)
 		if err != nil || begun {
 			return o, err
 		}
@@ -222,7 +220,7 @@ func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err e
 
 // begin begins an epoch in PostgreSQL, unless this engine has one.
 func (r *Replays) begin(ctx context.Context) error {
-	_, err := r.store.db.ExecContext(ctx, r.store.text(beginText))
+	_, err := conn{r.store, r.store.single}.exec(ctx, beginText)
 	return err
 }
 

@@ -3,9 +3,12 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // conn runs statements of this package, in a transaction or each by itself.
@@ -18,9 +21,10 @@ type conn struct {
 func (c conn) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
 	result, err := c.on.ExecContext(ctx, c.store.text(text), args...)
 	if err != nil {
-		return 0, err
+		return 0, unanswered(err)
 	}
-	return result.RowsAffected()
+	changed, err = result.RowsAffected()
+	return changed, unanswered(err)
 }
 
 // each calls f with each row of a statement and reads all rows. Only then is it certain
@@ -28,7 +32,7 @@ func (c conn) exec(ctx context.Context, text string, args ...any) (changed int64
 func (c conn) each(ctx context.Context, text string, args []any, f func(*sql.Rows) error) error {
 	rows, err := c.on.QueryContext(ctx, c.store.text(text), args...)
 	if err != nil {
-		return err
+		return unanswered(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -36,7 +40,7 @@ func (c conn) each(ctx context.Context, text string, args []any, f func(*sql.Row
 			return err
 		}
 	}
-	return rows.Err()
+	return unanswered(rows.Err())
 }
 
 // one scans the one row of a statement and reads to its end. It returns sql.ErrNoRows
@@ -55,8 +59,23 @@ func (c conn) one(ctx context.Context, text string, args []any, into ...any) err
 
 // row returns the one row of a statement that changes nothing, so nobody must read it
 // to its end.
-func (c conn) row(ctx context.Context, text string, args ...any) *sql.Row {
-	return c.on.QueryRowContext(ctx, c.store.text(text), args...)
+func (c conn) row(ctx context.Context, text string, args ...any) oneRow {
+	return oneRow{c.on.QueryRowContext(ctx, c.store.text(text), args...)}
+}
+
+// oneRow is the row that a statement has, or sql.ErrNoRows.
+type oneRow struct{ row *sql.Row }
+
+func (r oneRow) Scan(into ...any) error { return unanswered(r.row.Scan(into...)) }
+
+// unanswered makes an error of the driver or of a context wrap auth.ErrUnavailable. The
+// engine may be down, and it is not known what a statement has done. sql.ErrNoRows is an
+// answer.
+func unanswered(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	return auth.Unavailable(err)
 }
 
 // exec runs a statement that is atomic by itself, and returns how many rows it has

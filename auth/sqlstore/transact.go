@@ -50,7 +50,7 @@ func (s *Store) transact(ctx context.Context, lock string, f func(conn) error) e
 func (s *Store) transactPostgres(ctx context.Context, lock string, f func(conn) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
-		return err
+		return unanswered(err)
 	}
 	defer tx.Rollback()
 	// The lock has its own statement: the statements after it see everything that was
@@ -58,12 +58,12 @@ func (s *Store) transactPostgres(ctx context.Context, lock string, f func(conn) 
 	sum := sha256.Sum256([]byte(s.prefix + "\x00" + lock))
 	key := int64(binary.BigEndian.Uint64(sum[:8]))
 	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", key); err != nil {
-		return err
+		return unanswered(err)
 	}
 	if err := f(conn{s, tx}); err != nil {
 		return err
 	}
-	return tx.Commit()
+	return unanswered(tx.Commit())
 }
 
 // transactSQLite begins with the write lock, for which database/sql has no option.
@@ -71,13 +71,13 @@ func (s *Store) transactPostgres(ctx context.Context, lock string, f func(conn) 
 func (s *Store) transactSQLite(ctx context.Context, f func(conn) error) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
-		return err
+		return unanswered(err)
 	}
 	defer c.Close()
 	if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		// If the context ends at this moment, the transaction may have begun.
 		rollback(ctx, c)
-		return err
+		return unanswered(err)
 	}
 	if err := f(conn{s, c}); err != nil {
 		rollback(ctx, c)
@@ -85,7 +85,7 @@ func (s *Store) transactSQLite(ctx context.Context, f func(conn) error) error {
 	}
 	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {
 		rollback(ctx, c)
-		return err
+		return unanswered(err)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	case s.writing <- struct{}{}:
 		return func() { <-s.writing }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, unanswered(ctx.Err())
 	}
 }
 

@@ -19,11 +19,17 @@ type provisioning struct {
 	ledger   token.Ledger
 }
 
-// managedReply is an account as administrators see it.
+// managedReply is an account in the list of administrators.
 type managedReply struct {
 	accountReply
 	Disabled   bool   `json:"disabled"`
 	TokensFrom string `json:"tokensFrom,omitempty"` // tokens signed earlier are refused
+}
+
+// wholeReply is an account as administrators see it by itself.
+type wholeReply struct {
+	managedReply
+	SecondFactor factorReply `json:"secondFactor"`
 }
 
 func managed(a *account) managedReply {
@@ -39,12 +45,17 @@ func (h provisioning) list(r *http.Request) (envelope.List[managedReply], error)
 	return ownPage(r, "account", each(all, managed))
 }
 
-func (h provisioning) get(r *http.Request) (managedReply, error) {
+func (h provisioning) get(r *http.Request) (wholeReply, error) {
 	a, err := h.store.account(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
 	if err != nil {
-		return managedReply{}, err
+		return wholeReply{}, err
 	}
-	return managed(a), nil
+	return h.whole(r.Context(), a)
+}
+
+func (h provisioning) whole(ctx context.Context, a *account) (wholeReply, error) {
+	factor, err := factorOf(ctx, h.sessions, a.Org, a.ID)
+	return wholeReply{managed(a), factor}, err
 }
 
 var provisioningForm = envelope.Form{
@@ -56,27 +67,27 @@ var provisioningForm = envelope.Form{
 
 // create makes an account, and signs nobody in. An account without a password
 // cannot sign in: it is for keys and tokens.
-func (h provisioning) create(r *http.Request) (managedReply, error) {
+func (h provisioning) create(r *http.Request) (wholeReply, error) {
 	values, err := readValues(r, provisioningForm)
 	if err != nil {
-		return managedReply{}, err
+		return wholeReply{}, err
 	}
 	p := auth.From(r.Context())
 	a := newAccount(p.Org, values)
 	password, hasPassword := values["password"].(string)
 	if err := h.valid(r.Context(), a, password, hasPassword); err != nil {
-		return managedReply{}, err
+		return wholeReply{}, err
 	}
 	if err := mayHaveRoles(p, a.ID, a.Roles); err != nil {
-		return managedReply{}, err
+		return wholeReply{}, err
 	}
 	encoded := ""
 	if hasPassword {
 		if encoded, err = h.sessions.Hash(r.Context(), password); err != nil {
-			return managedReply{}, err
+			return wholeReply{}, err
 		}
 	}
-	return managed(a), h.store.addAccount(r.Context(), *a, encoded)
+	return wholeReply{managedReply: managed(a)}, h.store.addAccount(r.Context(), *a, encoded) // nobody has a factor yet
 }
 
 func (h provisioning) valid(ctx context.Context, a *account, password string, hasPassword bool) error {

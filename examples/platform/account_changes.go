@@ -27,29 +27,29 @@ const maxAhead = time.Minute
 // update changes an account. A change that only takes something from the account
 // needs no more than the route's permission. Such changes disable it, remove roles
 // or end its tokens.
-func (h provisioning) update(r *http.Request) (managedReply, error) {
+func (h provisioning) update(r *http.Request) (wholeReply, error) {
 	values, err := readValues(r, accountPatch)
 	if err != nil {
-		return managedReply{}, err
+		return wholeReply{}, err
 	}
 	org := auth.From(r.Context()).Org
 	current, err := h.store.account(r.Context(), org, r.PathValue("id"))
 	if err != nil {
-		return managedReply{}, err
+		return wholeReply{}, err
 	}
 	wrong := invalid{detail: auth.DetailBody}
 	name, _ := values["name"].(string)
 	validName(&wrong, name)
 	roles, _ := values["roles"].([]string)
 	if err := h.validRoles(r.Context(), &wrong, org, roles, current.Roles); err != nil {
-		return managedReply{}, err
+		return wholeReply{}, err
 	}
 	from, _ := values["tokensFrom"].(time.Time)
 	if from.After(time.Now().Add(maxAhead)) {
 		wrong.add("tokensFrom", "is more than a minute ahead")
 	}
 	if err := wrong.orNil(); err != nil {
-		return managedReply{}, err
+		return wholeReply{}, err
 	}
 	reset := values["resetSecondFactor"] == true
 	return h.change(r, reset, func(a *account) error {
@@ -64,16 +64,16 @@ func (h provisioning) update(r *http.Request) (managedReply, error) {
 // In other instances, its sessions and the tokens in a ledger end at once. Its
 // other credentials end there when those instances no longer remember the account
 // as enabled.
-func (h provisioning) deactivate(r *http.Request) (managedReply, error) {
+func (h provisioning) deactivate(r *http.Request) (wholeReply, error) {
 	return h.disable(r, true)
 }
 
 // activate enables an account again. Sessions and tokens that had ended stay ended.
-func (h provisioning) activate(r *http.Request) (managedReply, error) {
+func (h provisioning) activate(r *http.Request) (wholeReply, error) {
 	return h.disable(r, false)
 }
 
-func (h provisioning) disable(r *http.Request, disabled bool) (managedReply, error) {
+func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error) {
 	return h.change(r, false, func(a *account) error {
 		a.Disabled = disabled
 		return nil
@@ -83,7 +83,7 @@ func (h provisioning) disable(r *http.Request, disabled bool) (managedReply, err
 // change alters the account that the request's path names, if its caller may. If
 // the account is then disabled, change ends its sessions and tokens. With reset, it
 // also removes the second factor.
-func (h provisioning) change(r *http.Request, reset bool, alter func(*account) error) (managedReply, error) {
+func (h provisioning) change(r *http.Request, reset bool, alter func(*account) error) (wholeReply, error) {
 	ctx, p := r.Context(), auth.From(r.Context())
 	a, err := h.store.changeAccount(ctx, p.Org, r.PathValue("id"), func(a *account) error {
 		before := *a
@@ -103,9 +103,9 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 		err = h.sessions.ResetFactor(ctx, a.Org, a.ID)
 	}
 	if err != nil {
-		return managedReply{}, err
+		return wholeReply{}, err
 	}
-	return managed(a), nil
+	return h.whole(ctx, a)
 }
 
 // shutOut ends an account's sessions, and the tokens that the apps of its org have

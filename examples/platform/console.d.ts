@@ -42,7 +42,7 @@ interface Acting { org: string; account: Account | null; bearer: string }
 
 // Call sends a request and returns the JSON of the reply, which the caller gives a type.
 type Call = (method: string, path: string, body?: unknown) => Promise<any>;
-type Send = (...call: [...Parameters<Call>, bearer?: string]) => ReturnType<Call>;
+type Send = (...call: [...Parameters<Call>, bearer?: string, own?: boolean]) => ReturnType<Call>;
 type Options = RequestInit & { headers: Record<string, string> };
 
 // The calls that need no credential, and those of one org.
@@ -83,7 +83,7 @@ interface Elements extends
     'paging-where' | 'password' | 'remove-code' | 'scope-need', HTMLInputElement>,
   Record<'data-list' | 'data-sort' | 'lab-method' | 'lab-version' | 'live-only' | 'mint-grant' | 'paging-list' | 'shown-form' | 'shown-request', HTMLSelectElement>,
   Record<'credential-token' | 'decode-token' | 'lab-body' | 'mint-scope' | 'scope-grants', HTMLTextAreaElement>,
-  Record<'again' | 'sure', HTMLDialogElement>,
+  Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
   Record<'credential-more' | 'shown-more', HTMLDetailsElement>,
   Record<'enrol-link' | 'try-scope', HTMLAnchorElement> {}
 
@@ -92,7 +92,7 @@ interface ByID {
   (id: string): HTMLElement;
 }
 
-type Child = Node | string | false | null; // of an element; false and null are left out
+type Child = Node | string | false | null | undefined; // of an element; the last three are left out
 
 type Make = <K extends keyof HTMLElementTagNameMap>(name: K, properties?: Partial<HTMLElementTagNameMap[K]>, ...children: Child[]) =>
   HTMLElementTagNameMap[K];

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -25,7 +26,8 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 type consoleFile struct {
 	mediaType string
 	body      []byte
-	tag       string
+	zipped    []byte // by gzip
+	tag       string // of the body
 	modules   string // what the page imports, for the header Link
 }
 
@@ -56,7 +58,8 @@ func readConsole() map[string]consoleFile {
 		files["/"+entry.Name()] = consoleFile{
 			mediaType: consoleTypes[path.Ext(entry.Name())],
 			body:      body,
-			tag:       `"` + hex.EncodeToString(sum[:16]) + `"`,
+			zipped:    zip(body),
+			tag:       hex.EncodeToString(sum[:16]),
 		}
 		if path.Ext(entry.Name()) == ".js" {
 			modules = append(modules, "</"+entry.Name()+">; rel=modulepreload")
@@ -69,6 +72,25 @@ func readConsole() map[string]consoleFile {
 	return files
 }
 
+func zip(body []byte) []byte {
+	var zipped bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // this level exists, and a buffer takes everything
+	w.Write(body)
+	w.Close()
+	return zipped.Bytes()
+}
+
+// takesZipped reports whether a client accepts gzip. With a quality of 0, it refuses it.
+func takesZipped(r *http.Request) bool {
+	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, quality, _ := strings.Cut(coding, ";")
+		if strings.TrimSpace(name) == "gzip" {
+			return quality == "" || strings.Trim(quality, " q=0.") != ""
+		}
+	}
+	return false
+}
+
 // brandReply tells the page how this server names its headers and claims.
 type brandReply struct {
 	Header string `json:"header"`
@@ -77,6 +99,20 @@ type brandReply struct {
 
 func (p *platform) showBrand(w http.ResponseWriter, _ *http.Request) {
 	envelope.Write(w, envelope.Result[brandReply]{Data: brandReply{p.guard.Brand.Header, p.guard.Brand.Claims}})
+}
+
+// asked answers a POST of the page with what answer makes of its body, of at most
+// limit bytes. It asks for no credential.
+func asked[T any](p *platform, limit int64, answer func(*http.Request) (T, error)) http.HandlerFunc {
+	return p.only(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		data, err := answer(r)
+		if err != nil {
+			p.guard.Fail(w, r, err)
+			return
+		}
+		envelope.Write(w, envelope.Result[T]{Data: data})
+	}, http.MethodPost)
 }
 
 func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
@@ -89,10 +125,16 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	// A browser asks again each time, so that a new server never runs with old
 	// scripts.
 	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", f.tag)
+	h.Set("Vary", "Accept-Encoding")
 	if f.modules != "" {
 		h.Set("Link", f.modules) // a browser would learn of them from one another, a round trip each
 	}
+	body, tag := f.body, f.tag
+	if takesZipped(r) {
+		h.Set("Content-Encoding", "gzip")
+		body, tag = f.zipped, tag+"-gzip" // other bytes
+	}
+	h.Set("ETag", `"`+tag+`"`)
 
 	// Send the whole file or 304, and never a range. net/http answers a range or a
 	// failed precondition without a body or with one that is no fault.
@@ -100,7 +142,7 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	if tags := r.Header["If-None-Match"]; tags != nil {
 		conditional.Header["If-None-Match"] = tags
 	}
-	http.ServeContent(unranged{w}, conditional, "", time.Time{}, bytes.NewReader(f.body))
+	http.ServeContent(unranged{w}, conditional, "", time.Time{}, bytes.NewReader(body))
 }
 
 // unranged removes the header by which http.ServeContent offers ranges.

@@ -2,20 +2,23 @@
 // thing to try. It is the server's page at /, and uses only the interface that all
 // clients have.
 
-import { acting, isOver, newAPI, onSessionOver, Refused } from './console_api.js';
+import { acting, isOver, newAPI, onLost, onSessionOver, onStepUp, Refused, wantsProof } from './console_api.js';
 import { forgetApps, openApps } from './console_apps.js';
 import { onCredential, showCredential } from './console_credential.js';
 import { forgetData, openData } from './console_data.js';
 import { forgetLab } from './console_lab.js';
 import { closeLive, forgetLive, openLive } from './console_live.js';
 import { showNumbers } from './console_numbers.js';
+import { forgetPicks } from './console_pick.js';
 import { forgetPages, openPaging } from './console_paging.js';
 import { addressed, linkSections, showAccountSection, showSection } from './console_sections.js';
 import { forgetTokens, openTokens } from './console_tokens.js';
 import { openScope } from './console_scope.js';
 import { forgetShown } from './console_show.js';
 import { showAccount, showSessions } from './console_account.js';
-import { announce, ask, byID, complain, element, isShown, onClick, onSubmit, quiet, show } from './console_page.js';
+import { complain } from './console_fault.js';
+import { announce, ask, isShown, keep, onClick, onSubmit, quiet, show } from './console_page.js';
+import { byID, code, element } from './console_render.js';
 
 let api = newAPI('acme');
 /** @type {Account | null} */
@@ -133,6 +136,27 @@ async function lookAgain() {
   status.fault || announce('You were signed out in another tab.');
 }
 
+// lost waits until the server answers again, and then shows what is true by then.
+async function lost() {
+  if (byID('offline').textContent) {
+    return;
+  }
+  for (let wait = 1; ; wait = Math.min(2 * wait, 15)) {
+    announce(`The server cannot be reached. The next try is in ${wait} s.`, byID('offline'));
+    await new Promise((resolve) => { setTimeout(resolve, wait * 1000); });
+    if (await fetch('/healthz', { cache: 'no-store' }).then(({ ok }) => ok, () => false)) {
+      break;
+    }
+  }
+  announce('', byID('offline'));
+  quiet();
+  await lookAgain();
+  await openSection();
+  announce('The server is back.');
+}
+
+onLost(lost);
+onStepUp(async () => account !== null && reauthenticate(account.email));
 onSessionOver(endSession);
 tabs.addEventListener('message', ({ data }) => data === api.org && lookAgain());
 document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && account && lookAgain());
@@ -143,6 +167,7 @@ function leave() {
   for (const form of document.forms) {
     form.closest('.tool, #credential') && form.reset();
   }
+  forgetPicks();
   forgetLive();
   forgetData();
   forgetApps();
@@ -166,7 +191,7 @@ function forget() {
     form.reset();
   }
   byID('password').value = '';
-  for (const id of ['enrol-secret', 'enrol-uri', 'recovery-codes', 'account-facts', 'numbers', 'sessions']) {
+  for (const id of ['enrol-secret', 'enrol-uri', 'account-facts', 'numbers', 'sessions']) {
     byID(id).replaceChildren();
   }
   byID('enrol-link').removeAttribute('href');
@@ -251,7 +276,7 @@ async function mended(error) {
     endSession(error);
     return false;
   }
-  if (!account || !(error instanceof Refused) || error.detail !== 'accessDenied.reauthenticationRequired') {
+  if (!account || !wantsProof(error)) {
     throw error;
   }
   return reauthenticate(account.email);
@@ -357,15 +382,10 @@ async function confirm(form) {
     return byID('enrol-code').select();
   }
   forget();
-  byID('recovery-codes').replaceChildren(...codes.map((code) => element('li', {}, element('code', {}, code))));
+  await keep('Recovery codes', [['Each is valid for one sign-in without your authenticator', element('ul', { className: 'codes' },
+    ...codes.map((text) => element('li', {}, code(text))))]], codes.join('\n'));
+  await start();
   announce('The second factor is set up.');
-  show('recovery');
-}
-
-async function copyCodes() {
-  const codes = [...byID('recovery-codes').children].map((item) => item.textContent);
-  await navigator.clipboard.writeText(codes.join('\n'));
-  announce('The codes are copied.');
 }
 
 /** @param {FormData} form */
@@ -383,8 +403,6 @@ async function removeFactor(form) {
 onClick(byID('enrol-begin'), enrolHere);
 onSubmit('enrol-form', confirm);
 onClick(byID('enrol-back'), () => (account ? enter(account) : showSignIn()));
-onClick(byID('recovery-done'), start);
-onClick(byID('recovery-copy'), copyCodes);
 onSubmit('remove-form', removeFactor);
 
 // A page from the browser's cache may show a session that is over.

@@ -1,6 +1,7 @@
 // What the page shows of the signed-in account: the account and its sessions.
 
-import { announce, byID, element, fill, onClick, when } from './console_page.js';
+import { announce, onClick } from './console_page.js';
+import { byID, element, fill, when } from './console_render.js';
 
 /** @param {string} org @param {Account} account */
 export function showAccount(org, account) {

@@ -17,6 +17,12 @@ export class Refused extends Error {
   }
 }
 
+// Told is an error whose text helps its reader. Any other error is a mistake of the page.
+export class Told extends Error {}
+
+// Unreachable is an error of the network: there is no reply, or none that the server has made.
+export class Unreachable extends Told {}
+
 // over are the refusals by which a session has ended.
 const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
 
@@ -30,6 +36,21 @@ export const acting = { org: 'acme', account: null, bearer: '' };
 
 /** @type {(error: Refused) => void} */
 let sessionOver = () => {};
+/** @type {() => Promise<boolean>} */
+let stepUp = async () => false;
+let lost = () => {};
+
+// onLost sets what to do when the server cannot be reached.
+/** @param {() => void} step */
+export function onLost(step) {
+  lost = step;
+}
+
+// onStepUp sets how to ask for the password again. It returns whether it was accepted.
+/** @param {typeof stepUp} step */
+export function onStepUp(step) {
+  stepUp = step;
+}
 
 // onSessionOver sets what to do when a section learns that the session has ended.
 /** @param {typeof sessionOver} step */
@@ -46,8 +67,9 @@ export function onRequest(step) {
   heard = step;
 }
 
-// told runs a step of a section. If the session has ended, the whole page is told.
-/** @template T @param {(bearer: string) => Promise<T>} step */
+// told runs a step of a section. If the session must prove itself, the step is tried again after
+// that. If the session has ended, the whole page is told.
+/** @template T @param {(bearer: string) => Promise<T>} step @returns {Promise<T>} */
 async function told(step) {
   const { bearer } = acting;
   try {
@@ -56,13 +78,23 @@ async function told(step) {
     if (!bearer && isOver(error)) {
       sessionOver(error);
     }
+    if (!bearer && wantsProof(error) && await stepUp()) {
+      return step(bearer);
+    }
     throw error;
   }
 }
 
+/** @param {unknown} error */
+export const wantsProof = (error) => error instanceof Refused && error.detail === 'accessDenied.reauthenticationRequired';
+
 // request calls the org with the credential in acting.
 /** @type {Call} */
 export const request = (method, path, body) => told((bearer) => send(method, `/${acting.org}/v2${path}`, body, bearer));
+
+// lookUp is a GET of the page itself, for names of what it shows.
+/** @param {string} path */
+export const lookUp = (path) => told((bearer) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true));
 
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
@@ -70,7 +102,7 @@ export const request = (method, path, body) => told((bearer) => send(method, `/$
 export const watch = (signal, step) => told(async (bearer) => {
   const path = `/${acting.org}/v2/events`;
   heard({ method: 'GET', path });
-  const reply = await fetch(path, { ...options(bearer), signal });
+  const reply = await reach(path, { ...options(bearer), signal });
   if (reply.headers.get('Content-Type') !== 'text/event-stream') {
     await valueOf(reply);
     return;
@@ -144,20 +176,38 @@ function options(bearer) {
 }
 
 /** @type {Send} */
-async function send(method, path, body, bearer = '') {
-  heard({ method, path, body });
+async function send(method, path, body, bearer = '', own = false) {
+  own || heard({ method, path, body });
   const sent = { ...options(bearer), method, signal: AbortSignal.timeout(longest) };
   if (body !== undefined) {
     sent.headers['Content-Type'] = 'application/json';
     sent.body = JSON.stringify(body);
   }
-  return valueOf(await fetch(path, sent));
+  return valueOf(await reach(path, sent));
+}
+
+// reach fetches, and tells the kinds of silence apart.
+/** @param {string | URL} path @param {RequestInit} sent */
+export async function reach(path, sent) {
+  try {
+    return await fetch(path, sent);
+  } catch (error) {
+    const { name } = /** @type {Error} */ (error);
+    if (name === 'AbortError') {
+      throw error; // by the page itself
+    }
+    const late = name === 'TimeoutError';
+    late || lost();
+    throw new Unreachable(late ? 'The server does not answer in time.' : 'The server cannot be reached.');
+  }
 }
 
 // valueOf returns the JSON of a reply, or throws its fault.
 /** @param {Response} reply */
 async function valueOf(reply) {
-  const value = await reply.json();
+  const value = await reply.json().catch(() => {
+    throw new Unreachable(`What came back (status ${reply.status}) is not JSON. Is something between this page and the server?`);
+  });
   if (value.object === 'fault') { // whatever the status
     throw new Refused(value, secondsOf(reply.headers.get('Retry-After')));
   }

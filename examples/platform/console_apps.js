@@ -1,7 +1,9 @@
 // Apps and keys, for administrators.
 
 import { acting, request } from './console_api.js';
-import { announce, byID, complain, element, fill, onClick, onCopy, onSubmit, sure } from './console_page.js';
+import { complain } from './console_fault.js';
+import { announce, forgetKept, keep, onClick, onSubmit, sure } from './console_page.js';
+import { byID, code, element, fill } from './console_render.js';
 
 /** @param {App} app */
 const pathOf = (app) => `/apps/${encodeURIComponent(app._id)}`;
@@ -83,28 +85,24 @@ async function create(form) {
     ...(account && { credential: { account } }),
   });
   byID('app-form').reset();
-  showSecret(app, app.secret);
+  await showSecret(app, app.secret);
   await listApps();
+  byID('apps-list-title').focus();
 }
 
 /** @param {App} app */
 async function rotate(app) {
   const { data } = await request('POST', `${pathOf(app)}/secret`);
-  showSecret(app, data.secret);
+  await showSecret(app, data.secret);
 }
 
 // showSecret shows a secret that the server does not show again.
 /** @param {App} app @param {string} secret */
-function showSecret(app, secret) {
-  byID('secret-key').textContent = app._id;
-  byID('secret-text').textContent = secret;
-  byID('secret').hidden = false;
-  byID('secret-title').focus();
-}
+const showSecret = (app, secret) => keep('The secret, shown this once', [['Client key', code(app._id)], ['Secret', code(secret)]], secret);
 
 /** @param {App} app */
 async function generate(app) {
-  if (app.kid && !await sure(`Replace the key pair of ${app.name || app._id}? All its tokens end at once.`)) {
+  if (app.kid && !await sure(`Replace the key pair of ${app.name || app._id}? All its tokens end at once.`, 'Replace it')) {
     return;
   }
   await request('POST', `${pathOf(app)}/keypair`);
@@ -119,7 +117,7 @@ async function change(app, fields) {
 
 /** @param {App} app */
 async function remove(app) {
-  if (!await sure(`Delete ${app.name || app._id}, with its secret, key pair and tokens?`)) {
+  if (!await sure(`Delete ${app.name || app._id}, with its secret, key pair and tokens?`, 'Delete the app')) {
     return;
   }
   await request('DELETE', pathOf(app));
@@ -128,20 +126,10 @@ async function remove(app) {
 
 // forgetApps removes the apps from the page.
 export function forgetApps() {
-  forgetSecret();
+  forgetKept();
   byID('apps').replaceChildren();
   byID('client-keys').replaceChildren();
 }
 
-function forgetSecret() {
-  byID('secret').hidden = true;
-  byID('secret-text').replaceChildren();
-}
-
 onSubmit('app-form', create);
 onClick(byID('apps-refresh'), listApps);
-onCopy('secret-copy', 'secret-text');
-onClick(byID('secret-done'), () => {
-  forgetSecret();
-  byID('apps-list-title').focus();
-});

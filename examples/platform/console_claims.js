@@ -1,6 +1,8 @@
 // Reads a bearer token in the browser. It sends nothing and checks no signature, so
 // the claims are not proven.
 
+import { Told } from './console_api.js';
+
 const levels = ['public', 'connected', 'reserved', 'read', 'share', 'update', 'delete', 'script'];
 
 // Section 2.3 of the interface, in plain words.
@@ -29,7 +31,7 @@ const times = new Set(['iat', 'nbf', 'exp']);
 export function decode(token) {
   const parts = token.split('.');
   if (parts.length !== 3) {
-    throw new Error(`A token has three parts with dots between them; this has ${parts.length}.`);
+    throw new Told(`A token has three parts with dots between them; this has ${parts.length}.`);
   }
   return { header: read(parts[0], 'header'), claims: read(parts[1], 'claims') };
 }
@@ -40,7 +42,20 @@ function read(part, name) {
     const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (letter) => letter.charCodeAt(0));
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw new Error(`Its ${name} cannot be read as JSON in base64url.`);
+    throw new Told(`Its ${name} cannot be read as JSON in base64url.`);
+  }
+}
+
+/**
+ * scopeOf names the chains of a token, in words.
+ * @param {string} token
+ */
+export function scopeOf(token) {
+  try {
+    const [, chains] = Object.entries(decode(token).claims).find(([name]) => name.endsWith('scp')) ?? [];
+    return Array.isArray(chains) ? `the chains ${chains.map((chain) => chain || '*').join(', ') || '(none)'}` : 'a scope that cannot be read';
+  } catch {
+    return 'a scope that cannot be read';
   }
 }
 

@@ -1,7 +1,8 @@
 // The box above the tools: it shows and changes their credential.
 
 import { acting } from './console_api.js';
-import { announce, byID, onClick, onSubmit } from './console_page.js';
+import { announce, onClick, onSubmit } from './console_page.js';
+import { byID } from './console_render.js';
 
 /** @type {() => void} */
 let changed = () => {};

@@ -1,8 +1,10 @@
 // Data: the objects of the org, and the lists within them, as tables. The fields of the form are built
 // from the schemas.
 
-import { acting, Refused, request } from './console_api.js';
-import { announce, breakable, byID, complain, element, onClick, onSubmit, table } from './console_page.js';
+import { acting, Refused, request, Told } from './console_api.js';
+import { complain } from './console_fault.js';
+import { announce, onClick, onSubmit } from './console_page.js';
+import { breakable, byID, element, table, visible } from './console_render.js';
 
 const ordered = ['$eq', '$gt', '$lt', '$in'];
 /** @type {Record<string, string[]>} */
@@ -222,7 +224,7 @@ function cursorOf(sort, item) {
   }
   const value = valueAt(item, path) ?? null;
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    throw new Error('The page ends at a number with more digits than a browser keeps. Sort by another property.');
+    throw new Told('The page ends at a number with more digits than a browser keeps. Sort by another property.');
   }
   const [name, text] = [path, value].map((one) => JSON.stringify(one));
   const equal = `{"$and":[{${name}:${text}},{"_id":{"$gt":${id}}}]}`;
@@ -241,19 +243,16 @@ function tableOf({ list, schema, number }, items) {
   const paths = ['_id', ...plain(schema)];
   const inner = schema.properties.filter((property) => property.list);
   return table(`${list}, page ${number}`, [...paths, ...inner.map(({ fqpp }) => fqpp)], items.map((item) => [
-    ...paths.map((path) => element('bdi', { className: 'value' }, ...visible(valueAt(item, path)))),
+    ...paths.map((path) => element('bdi', { className: 'value' }, ...shown(valueAt(item, path)))),
     ...inner.map((property) => openButton(schema, item, property)),
   ]));
 }
 
-// visible returns a value as text. Characters that nobody sees, or that turn the direction of others,
-// are named instead.
+// shown returns a value as text, and not all of a long one.
 /** @param {unknown} value */
-function visible(value) {
+function shown(value) {
   const text = typeof value === 'string' ? value : JSON.stringify(value) ?? '';
-  const short = text.length > longest ? `${text.slice(0, longest)}…` : text;
-  return short.split(/((?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}])/u).map((part, i) => (i % 2
-    ? element('mark', {}, `U+${part.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`) : part));
+  return visible(text.length > longest ? `${text.slice(0, longest)}…` : text);
 }
 
 // openButton opens a list property of an object as a table of its own.

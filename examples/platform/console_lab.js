@@ -1,9 +1,10 @@
 // The signature lab: what is signed, and how the server answers.
 
-import { acting, site } from './console_api.js';
+import { acting, reach, site } from './console_api.js';
 import { duration } from './console_claims.js';
-import { byID, element, fill, onClick, onCopy, onSubmit } from './console_page.js';
 import { curlOf } from './console_code.js';
+import { onClick, onCopy, onSubmit } from './console_page.js';
+import { byID, element, fill } from './console_render.js';
 import { sign } from './console_signature.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
@@ -73,7 +74,7 @@ async function deliver(request) {
   const again = request === sent;
   sent = request;
   byID('lab-again').hidden = false;
-  const reply = await fetch(request.url, {
+  const reply = await reach(request.url, {
     method: request.method,
     headers: request.headers,
     body: request.body || undefined,

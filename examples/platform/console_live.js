@@ -1,7 +1,10 @@
 // The decisions of the org as they happen.
 
-import { Refused, request, watch } from './console_api.js';
-import { breakable, byID, complain, element, onClick, table } from './console_page.js';
+import { Refused, watch } from './console_api.js';
+import { complain } from './console_fault.js';
+import { onClick } from './console_page.js';
+import { breakable, byID, element, named, table } from './console_render.js';
+import { learn, nameOf } from './console_pick.js';
 import { askWhy } from './console_scope.js';
 
 const kept = 500; // decisions in memory
@@ -15,8 +18,6 @@ let decisions = []; // the newest first
 let seen = 0;
 let dropped = 0;
 let paused = false;
-/** @type {Map<string | undefined, string>} */
-let names = new Map(); // of accounts and apps, by id
 let drawing = 0;
 
 // openLive starts to watch, with the present credential.
@@ -35,7 +36,6 @@ export function closeLive() {
 // forgetLive also removes what is shown.
 export function forgetLive() {
   closeLive();
-  names = new Map();
   pause(false);
   clear();
   state('');
@@ -52,7 +52,7 @@ async function run(signal) {
         if (attempt) {
           attempt = 0;
           state('Watching.');
-          learnNames();
+          learn('account', 'app').then(later);
         }
         take(name, data);
       });
@@ -95,17 +95,6 @@ function take(name, data) {
   later();
 }
 
-// learnNames asks for the names behind the ids. Without them, the ids are shown.
-async function learnNames() {
-  const lists = await Promise.allSettled(['/admin/accounts?limit=1000', '/apps?limit=1000'].map((path) => request('GET', path)));
-  for (const { value } of lists) {
-    for (const { _id, name, email } of value?.data ?? []) {
-      names.set(_id, name || email);
-    }
-  }
-  later();
-}
-
 // later draws soon, and once for all that has come until then.
 function later() {
   drawing ||= setTimeout(() => {
@@ -130,7 +119,7 @@ function draw() {
 }
 
 /** @param {Decision} d */
-const textOf = (d) => [d.route, d.mechanism, d.app, d.account, names.get(d.app), names.get(d.account), d.fault, d.need, d.chain, d.requestId]
+const textOf = (d) => [d.route, d.mechanism, d.app, d.account, nameOf('app', d.app ?? ''), nameOf('account', d.account ?? ''), d.fault, d.need, d.chain, d.requestId]
   .join(' ').toLowerCase();
 
 /** @param {Decision} d @param {string[]} words */
@@ -151,16 +140,14 @@ function row(d) {
   ];
 }
 
-// who names the account and the app. A name may hold letters of both directions, so it stands
-// alone; the id is in its title.
+// who names the account and the app.
 /** @param {Decision} d */
 function who(d) {
-  if (!d.mechanism) {
+  if (!d.account) {
     return 'nobody';
   }
-  const named = (/** @type {string} */ id) => element('bdi', { title: id, className: 'name' }, names.get(id) ?? id);
-  const known = [d.account, d.app].filter(Boolean).map(named);
-  return element('span', {}, ...known.flatMap((one, i) => [i ? ' by ' : '', one]), `, ${d.mechanism}`);
+  const who = [d.account && named(nameOf('account', d.account), d.account), d.app && named(nameOf('app', d.app), d.app)].filter(Boolean);
+  return element('span', {}, ...who.flatMap((one, i) => [i ? ' by ' : '', one]), `, ${d.mechanism}`);
 }
 
 /** @param {Decision} d @param {string} need */

@@ -1,6 +1,6 @@
 // The org of the signed-in account, in numbers.
 
-import { byID, element, fill } from './console_page.js';
+import { byID, element, fill } from './console_render.js';
 
 // Only these may ask for the numbers of administration.
 const administrator = 'administrator';

@@ -2,7 +2,9 @@
 // from it, with their times.
 
 import { acting, request } from './console_api.js';
-import { announce, byID, complain, element, onSubmit, table } from './console_page.js';
+import { complain } from './console_fault.js';
+import { announce, onSubmit } from './console_page.js';
+import { byID, element, table } from './console_render.js';
 
 /** @type {Schema[]} */
 let schemas = [];

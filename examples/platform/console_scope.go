@@ -43,17 +43,7 @@ type scopeWarning struct {
 	Text   string `json:"text"`
 }
 
-// testScope answers POST /console/scope.
-func (p *platform) testScope(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxQuestion)
-	decision, err := decideScope(r)
-	if err != nil {
-		p.guard.Fail(w, r, err)
-		return
-	}
-	envelope.Write(w, envelope.Result[scopeReply]{Data: decision})
-}
-
+// decideScope answers POST /console/scope.
 func decideScope(r *http.Request) (scopeReply, error) {
 	values, err := readValues(r, scopeQuestion)
 	if err != nil {

@@ -2,7 +2,8 @@
 // second implementation could decide otherwise.
 
 import { acting, site } from './console_api.js';
-import { announce, byID, element, fill, lines, onClick, onSubmit } from './console_page.js';
+import { announce, onClick, onSubmit } from './console_page.js';
+import { byID, element, fill, lines } from './console_render.js';
 import { addressed, longestAddress } from './console_sections.js';
 
 /** @param {FormData} form */

@@ -13,10 +13,16 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// ask sends a question to the scope tester without a credential.
+// ask sends a question to the scope tester.
 func (s *server) ask(t *testing.T, method, contentType, body string) answer {
 	t.Helper()
-	r, err := http.NewRequest(method, s.BaseURL+"/console/scope", strings.NewReader(body))
+	return s.question(t, method, "/console/scope", contentType, body)
+}
+
+// question sends a body to a path outside of the orgs, without a credential.
+func (s *server) question(t *testing.T, method, path, contentType, body string) answer {
+	t.Helper()
+	r, err := http.NewRequest(method, s.BaseURL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

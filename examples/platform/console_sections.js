@@ -2,7 +2,7 @@
 // section: /#acme/tokens.
 
 import { acting } from './console_api.js';
-import { byID } from './console_page.js';
+import { byID } from './console_render.js';
 
 const sections = ['account', 'live', 'data', 'apps', 'tokens', 'scope', 'lab', 'paging'];
 const withCredential = new Set(['live', 'data', 'apps', 'tokens', 'paging']);

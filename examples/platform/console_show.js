@@ -2,7 +2,8 @@
 
 import { onRequest, site } from './console_api.js';
 import { forms, withoutSecrets } from './console_code.js';
-import { byID, element, onCopy } from './console_page.js';
+import { onCopy } from './console_page.js';
+import { byID, element } from './console_render.js';
 import { addressed } from './console_sections.js';
 
 const most = 8;

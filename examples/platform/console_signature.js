@@ -1,5 +1,7 @@
 // Signs a request (section 5.3 of the interface) with what a browser has.
 
+import { Told } from './console_api.js';
+
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 // newNonce returns 16 letters and digits. It drops a byte that would make the first
@@ -18,7 +20,7 @@ function newNonce() {
 /** @type {(url: URL, mount: string) => string} */
 function commandOf(url, mount) {
   if (url.origin !== location.origin || !`${url.pathname}/`.startsWith(`${mount}/`)) {
-    throw new Error(`The path leads out of ${mount}.`);
+    throw new Told(`The path leads out of ${mount}.`);
   }
   return url.pathname.slice(mount.length).replace(/\/$/, '') || '/';
 }
@@ -41,7 +43,7 @@ async function hmac(key, message) {
 /** @param {string} version @param {Unsigned} request */
 export async function sign(version, request) {
   if (!crypto.subtle) {
-    throw new Error('A browser computes signatures on https and on this machine only.');
+    throw new Told('A browser computes signatures on https and on this machine only.');
   }
   return version === '2' ? signSecond(request) : signFirst(request);
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"compress/gzip"
 	"io"
 	"mime"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,6 +64,14 @@ func TestConsole(t *testing.T) {
 			if again := s.consoleCall(t, http.MethodGet, path, known); again.status != http.StatusNotModified {
 				t.Errorf("asked for again: %d", again.status)
 			}
+			zipped := s.consoleCall(t, http.MethodGet, path, http.Header{"Accept-Encoding": {"br, gzip;q=0.8"}})
+			if zipped.header.Get("Content-Encoding") != "gzip" || unzipped(t, zipped.text) != file.text {
+				t.Errorf("zipped: %v", zipped.header)
+			}
+			plain := s.consoleCall(t, http.MethodGet, path, http.Header{"Accept-Encoding": {"gzip;q=0"}})
+			if plain.text != file.text || plain.header.Get("ETag") == zipped.header.Get("ETag") {
+				t.Errorf("for a client that refuses gzip: %v", plain.header)
+			}
 			parts := http.Header{"Range": {"bytes=99999999-"}, "If-Match": {`"x"`}}
 			if whole := s.consoleCall(t, http.MethodGet, path, parts); whole.status != 200 || whole.text != file.text {
 				t.Errorf("a range: %d %q", whole.status, whole.text)
@@ -74,6 +84,19 @@ func TestConsole(t *testing.T) {
 			}
 		})
 	}
+}
+
+func unzipped(t *testing.T, text string) string {
+	t.Helper()
+	r, err := gzip.NewReader(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(plain)
 }
 
 func TestConsoleIsWhole(t *testing.T) {
@@ -152,6 +175,47 @@ func TestConsoleIsWhole(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An account that reads about itself does not see whether it is disabled, so that the
+// compiler lets a script leave out more than the server does.
+func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
+	types, err := os.ReadFile("console.d.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, reply := range map[string]any{
+		"Account": managedReply{}, "App": appReply{}, "Credential": credentialReply{}, "Decision": eventReply{}, "Property": propertyReply{},
+		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "Token": tokenReply{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := regexp.MustCompile(`interface ` + name + ` (extends Item )?\{([^}]*)\}`).FindStringSubmatch(string(types))
+			if found == nil {
+				t.Fatal("is no interface")
+			}
+			typed := make(map[string]bool) // by name: whether it may be missing
+			for _, member := range regexp.MustCompile(`(\w+)(\??):`).FindAllStringSubmatch(found[2], -1) {
+				typed[member[1]] = member[2] != ""
+			}
+			if found[1] != "" {
+				typed["_id"], typed["object"] = false, false
+			}
+			for _, field := range reflect.VisibleFields(reflect.TypeOf(reply)) {
+				member, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+				if member == "" {
+					continue // an embedded struct, whose fields come by themselves
+				}
+				optional, ok := typed[member]
+				if !ok || options != "" && !optional {
+					t.Errorf("%s: in the types %t, may be missing %t", member, ok, optional)
+				}
+				delete(typed, member)
+			}
+			if len(typed) != 0 {
+				t.Errorf("no reply has %v", typed)
+			}
+		})
+	}
 }
 
 func TestConsoleBrand(t *testing.T) {

@@ -3,7 +3,8 @@
 import { acting, request, site } from './console_api.js';
 import { decode, rows, summary } from './console_claims.js';
 import { useToken } from './console_credential.js';
-import { announce, byID, element, fill, lines, onClick, onCopy, onSubmit, sure, table, when } from './console_page.js';
+import { announce, onClick, onCopy, onSubmit, sure } from './console_page.js';
+import { byID, element, fill, lines, table, when } from './console_render.js';
 
 // openTokens fills in the user's own account if the fields are empty.
 export function openTokens() {
@@ -98,7 +99,7 @@ async function revoke(token) {
 }
 
 async function revokeAll() {
-  if (!await sure(`Revoke all tokens of ${held.sub}?`)) {
+  if (!await sure(`Revoke all tokens of ${held.sub}?`, 'Revoke them')) {
     return;
   }
   const { data } = await request('DELETE', heldPath());
@@ -120,9 +121,6 @@ onSubmit('mint-form', mint);
 onCopy('minted-copy', 'minted-token');
 onClick(byID('minted-read'), readMinted);
 onClick(byID('minted-use'), () => useToken(mintedToken()));
-onSubmit('decode-form', (form) => {
-  byID('decoded').replaceChildren();
-  return read(form.get('token'));
-});
+onSubmit('decode-form', (form) => read(form.get('token')));
 onSubmit('held-form', list);
 onClick(byID('held-revoke'), revokeAll);

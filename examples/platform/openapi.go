@@ -105,12 +105,19 @@ var (
 		"POST /accounts/me/logout":                {Summary: "End the session", Reply: envelope.Result[bool]{}},
 		"POST /accounts/me/reauthenticate":        {Summary: "Prove the password again", Request: passwordForm, Reply: accountReply{}},
 		"POST /accounts/me/password":              {Summary: "Change the password", Request: changeForm, Reply: accountReply{}},
+		"GET /accounts/me/second-factor":          {Summary: "What second factor the caller has", Reply: envelope.Result[factorReply]{}},
 		"POST /accounts/me/second-factor":         {Summary: "Begin a second factor", Reply: envelope.Result[enrolmentReply]{}},
 		"POST /accounts/me/second-factor/confirm": {Summary: "Confirm a second factor", Request: codeForm, Reply: envelope.Result[recoveryReply]{}},
-		"DELETE /accounts/me/second-factor":       {Summary: "Remove the second factor", Request: codeForm, Reply: envelope.Result[bool]{}},
-		"GET /accounts/me/sessions":               ownList[sessionReply]("List the caller's sessions", "session"),
-		"DELETE /accounts/me/sessions/{id}":       {Summary: "End a session", Reply: envelope.Result[bool]{}},
-		"DELETE /accounts/me/sessions":            {Summary: "End the other sessions", Reply: envelope.Result[int]{}},
+		"POST /accounts/me/second-factor/recovery-codes": {
+			Summary:     "Replace the recovery codes",
+			Description: "All former recovery codes end.",
+			Request:     codeForm,
+			Reply:       envelope.Result[recoveryReply]{},
+		},
+		"DELETE /accounts/me/second-factor": {Summary: "Remove the second factor", Request: codeForm, Reply: envelope.Result[bool]{}},
+		"GET /accounts/me/sessions":         ownList[sessionReply]("List the caller's sessions", "session"),
+		"DELETE /accounts/me/sessions/{id}": {Summary: "End a session", Reply: envelope.Result[bool]{}},
+		"DELETE /accounts/me/sessions":      {Summary: "End the other sessions", Reply: envelope.Result[int]{}},
 	}
 
 	appRoutes = map[string]openapi.Route{
@@ -141,11 +148,11 @@ var (
 		"GET /admin/settings":                  {Summary: "Read the org's settings", Reply: settingsReply{}},
 		"PATCH /admin/settings":                {Summary: "Change the org's settings", Request: settingsForm, Reply: settingsReply{}},
 		"GET /admin/accounts":                  ownList[managedReply]("List the accounts", "account"),
-		"POST /admin/accounts":                 {Summary: "Create an account", Request: provisioningForm, Reply: managedReply{}},
-		"GET /admin/accounts/{id}":             {Summary: "Read an account", Reply: managedReply{}},
-		"PATCH /admin/accounts/{id}":           {Summary: "Change an account", Request: accountPatch, Reply: managedReply{}},
-		"POST /admin/accounts/{id}/deactivate": {Summary: "Disable an account", Reply: managedReply{}},
-		"POST /admin/accounts/{id}/activate":   {Summary: "Enable an account", Reply: managedReply{}},
+		"POST /admin/accounts":                 {Summary: "Create an account", Request: provisioningForm, Reply: wholeReply{}},
+		"GET /admin/accounts/{id}":             {Summary: "Read an account", Reply: wholeReply{}},
+		"PATCH /admin/accounts/{id}":           {Summary: "Change an account", Request: accountPatch, Reply: wholeReply{}},
+		"POST /admin/accounts/{id}/deactivate": {Summary: "Disable an account", Reply: wholeReply{}},
+		"POST /admin/accounts/{id}/activate":   {Summary: "Enable an account", Reply: wholeReply{}},
 	}
 
 	scriptRoutes = map[string]openapi.Route{

@@ -157,7 +157,7 @@ func TestTheDocumentTellsTheTruth(t *testing.T) {
 		return ""
 	}
 	for _, path := range []string{"/accounts/me", "/schemas", "/apps", "/apps/{key}", "/admin/roles", "/admin/settings",
-		"/admin/accounts", "/routes", "/views", "/auth/certs/jwk", "/c_messages", "/c_conversations", "/connections", "/accounts/status",
+		"/admin/accounts", "/admin/accounts/{id}", "/routes", "/views", "/auth/certs/jwk", "/c_messages", "/c_conversations", "/connections", "/accounts/status",
 		"/views/{name}", "/c_messages/{id}/{path}", "/c_conversations/{id}/{path}"} {
 		t.Run(path, func(t *testing.T) {
 			query := map[string]string{
@@ -165,7 +165,7 @@ func TestTheDocumentTellsTheTruth(t *testing.T) {
 				"/c_conversations": "?paths[]=c_messages.c_text&paths[]=c_title",
 				"/views/{name}":    "?paths[]=c_text",
 			}[path]
-			sent := strings.NewReplacer("{key}", s.ClientKey, "{name}", "messages", "c_messages/{id}/{path}", "c_messages/"+message1+"/c_text",
+			sent := strings.NewReplacer("{key}", s.ClientKey, "{name}", "messages", "/accounts/{id}", "/accounts/"+s.AccountID, "c_messages/{id}/{path}", "c_messages/"+message1+"/c_text",
 				"c_conversations/{id}/{path}", "c_conversations/"+demoID(acme, "c_conversation", 2)+"/c_messages").Replace(path)
 			got := s.do(t, call{path: sent + query, account: s.AdminAccountID})
 			for _, content := range at(document, "paths", path, "get", "responses", "200", "content").(value) {

@@ -145,7 +145,9 @@ func (p *platform) site(routes http.Handler) http.Handler {
 		case "/console/brand":
 			p.reading(p.showBrand)(w, r)
 		case "/console/scope":
-			p.only(p.testScope, http.MethodPost)(w, r)
+			asked(p, maxQuestion, decideScope)(w, r)
+		case "/console/qr":
+			asked(p, maxDrawing, drawOTPAuth)(w, r)
 		default:
 			routes.ServeHTTP(w, r)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -8,11 +9,29 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// secondFactor serves the routes by which an account gets, replaces and removes a
-// second factor.
+// secondFactor serves the routes by which an account sees, gets, replaces and removes
+// its second factor.
 type secondFactor struct {
 	store    *store
 	sessions *session.Manager
+}
+
+// factorReply says what second factor an account has. It holds no secret.
+type factorReply struct {
+	Active            bool `json:"active"`  // logins require a code
+	Pending           bool `json:"pending"` // begun, and not confirmed
+	RecoveryCodesLeft int  `json:"recoveryCodesLeft"`
+}
+
+// factorOf returns the state of the second factor of an account.
+func factorOf(ctx context.Context, sessions *session.Manager, org, account string) (factorReply, error) {
+	state, err := sessions.FactorState(ctx, org, account)
+	return factorReply{state.Active, state.Pending, state.RecoveryLeft}, err
+}
+
+func (h secondFactor) state(r *http.Request) (envelope.Result[factorReply], error) {
+	p := auth.From(r.Context())
+	return result(factorOf(r.Context(), h.sessions, p.Org, p.Account))
 }
 
 type enrolmentReply struct {
@@ -58,6 +77,16 @@ func (h secondFactor) remove(_ http.ResponseWriter, r *http.Request) (envelope.R
 		err = h.sessions.Remove(r, code)
 	}
 	return done(err)
+}
+
+// renewRecovery replaces the recovery codes, by a code of the factor or one of them.
+func (h secondFactor) renewRecovery(r *http.Request) (none envelope.Result[recoveryReply], err error) {
+	code, err := readCode(r)
+	if err != nil {
+		return none, err
+	}
+	codes, err := h.sessions.RegenerateRecovery(r, code)
+	return result(recoveryReply{codes}, err)
 }
 
 var codeForm = envelope.Form{{Path: "code", Kind: envelope.String, Required: true}}

@@ -61,6 +61,11 @@ func TestNothingIsTold(t *testing.T) {
 	note(b.post(t, "/accounts/login", value{"location": value{"verificationToken": code}}))
 	enrolled := note(b.post(t, "/accounts/me/second-factor", nil)).ok(t)["data"].(value)
 	secrets["new factor"] = enrolled["secret"].(string)
+	// Its picture, and texts that are none.
+	note(s.draw(t, enrolled["otpauth"].(string))).ok(t)
+	for _, text := range []string{enrolled["secret"].(string), enrolled["otpauth"].(string) + " ", otpauthOf(maxOTPAuth) + enrolled["secret"].(string)} {
+		s.refused(t, note(s.draw(t, text)), 400, "invalidArgument.body")
+	}
 	note(b.send(t, "DELETE", "/accounts/me/second-factor", `{"code":"`+code+`"}`))
 	secrets["wrong password"] = "a wrong password"
 	secrets["code"] = `"` + code // with quotes, because six digits alone may be part of a duration

@@ -298,6 +298,96 @@ func TestSecondFactorOfOnesOwn(t *testing.T) {
 	s.browser(t).post(t, "/accounts/login", first).ok(t)
 }
 
+func TestStateOfASecondFactor(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
+	// shows compares what the account and its administrator see.
+	shows := func(when string, active, pending bool, left int) {
+		t.Helper()
+		want := value{"active": active, "pending": pending, "recoveryCodesLeft": float64(left)}
+		if diff := cmp.Diff(want, b.get(t, "/accounts/me/second-factor").ok(t)["data"]); diff != "" {
+			t.Errorf("%s, the account sees (-want +got):\n%s", when, diff)
+		}
+		if diff := cmp.Diff(want, s.as(t, "", "GET", "/admin/accounts/"+s.AccountID, "").ok(t)["secondFactor"]); diff != "" {
+			t.Errorf("%s, the administrator sees (-want +got):\n%s", when, diff)
+		}
+	}
+	shows("before", false, false, 0)
+	secret := b.post(t, "/accounts/me/second-factor", nil).ok(t)["data"].(value)["secret"].(string)
+	shows("begun", false, true, 0)
+	codes := b.post(t, "/accounts/me/second-factor/confirm", value{"code": totp(t, secret, 0)}).ok(t)["data"].(value)["recoveryCodes"].([]any)
+	shows("confirmed", true, false, 10)
+	other := s.browser(t)
+	s.refused(t, other.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}), 403, "accessDenied.unverifiedLocation")
+	other.post(t, "/accounts/login", value{"location": value{"verificationToken": codes[0]}}).ok(t)
+	shows("with a recovery code used", true, false, 9)
+	b.post(t, "/accounts/me/second-factor", nil).ok(t)
+	shows("with another device begun", true, true, 9)
+	none := value{"active": false, "pending": false, "recoveryCodesLeft": float64(0)}
+	if diff := cmp.Diff(none, s.as(t, "", "PATCH", "/admin/accounts/"+s.AccountID, `{"resetSecondFactor":true}`).ok(t)["secondFactor"]); diff != "" {
+		t.Errorf("the answer of the reset (-want +got):\n%s", diff)
+	}
+	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
+	shows("reset", false, false, 0)
+}
+
+func TestNewRecoveryCodes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "platform.db")
+	s := start(t, "-db", sqliteDB+file)
+	b := s.browser(t)
+	const path = "/accounts/me/second-factor/recovery-codes"
+	change(t, file, "UPDATE platform_accounts SET record = json_remove(record, '$.Changed')") // it is the server's start, and the session gets older below
+	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
+	s.refused(t, b.post(t, path, value{"code": "000000"}), 401, "invalidArgument.locationToken")
+
+	secret := b.post(t, "/accounts/me/second-factor", nil).ok(t)["data"].(value)["secret"].(string)
+	former := b.post(t, "/accounts/me/second-factor/confirm", value{"code": totp(t, secret, -1)}).ok(t)["data"].(value)["recoveryCodes"].([]any)
+	left := func() float64 {
+		return b.get(t, "/accounts/me/second-factor").ok(t)["data"].(value)["recoveryCodesLeft"].(float64)
+	}
+	t.Run("F29 need a code of the factor", func(t *testing.T) {
+		s.refused(t, b.post(t, path, value{}), 400, "invalidArgument.body")
+		s.refused(t, b.post(t, path, value{"code": "000000"}), 401, "invalidArgument.locationToken")
+		s.refused(t, b.post(t, path, value{"code": totp(t, secret, -1)}), 401, "invalidArgument.locationToken") // it is used
+	})
+	t.Run("F29 need a session", func(t *testing.T) {
+		body := fmt.Sprintf(`{"code":%q}`, totp(t, secret, 1))
+		permanent := s.mint(t, "", wish(s.AccountID, `,"permanent":true`))["token"].(string)
+		for what, got := range map[string]answer{
+			"a token":     s.bearing(t, permanent, "POST", path, body),
+			"a signature": s.as(t, s.AccountID, "POST", path, body),
+		} {
+			if fault := s.refused(t, got, 403, "accessDenied.unspecified"); fault["reason"] == nil {
+				t.Errorf("%s: no reason", what)
+			}
+		}
+		s.refused(t, s.bearing(t, permanent, "GET", "/accounts/me/second-factor", ""), 403, "accessDenied.unspecified")
+		s.refused(t, s.as(t, s.AccountID, "GET", "/accounts/me/second-factor", ""), 403, "accessDenied.unspecified")
+		s.refused(t, b.send(t, "POST", path, body, "Sec-Fetch-Site", "cross-site"), 403, "accessDenied.csrfTokenMismatch")
+	})
+	t.Run("F29 need a fresh session", func(t *testing.T) {
+		change(t, file, "UPDATE tenantkit_sessions SET authenticated = authenticated - 3600000")
+		s.refused(t, b.post(t, path, value{"code": totp(t, secret, 1)}), 403, "accessDenied.reauthenticationRequired")
+		b.post(t, "/accounts/me/reauthenticate", value{"password": s.AccountPassword}).ok(t)
+	})
+	if n := left(); n != 10 {
+		t.Fatalf("refusals leave %v of the former codes", n)
+	}
+
+	got := b.post(t, path, value{"code": former[0]}).ok(t)["data"].(value)["recoveryCodes"].([]any)
+	if n := left(); len(got) != 10 || n != 10 {
+		t.Errorf("%d new codes, and %v left", len(got), n)
+	}
+	login := func(code any) answer {
+		return s.browser(t).post(t, "/accounts/login",
+			value{"email": s.AccountEmail, "password": s.AccountPassword, "location": value{"verificationToken": code}})
+	}
+	s.refused(t, login(former[1]), 401, "invalidArgument.locationToken")
+	login(got[0]).ok(t)
+	b.get(t, "/accounts/me").ok(t) // the session stays
+}
+
 func TestSecondFactorBySHA256(t *testing.T) {
 	s := start(t, "-sha256-codes")
 	b := s.browser(t)

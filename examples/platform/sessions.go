@@ -74,8 +74,10 @@ func (p *platform) sessionRoutes(mux *auth.Mux) {
 	mux.HandleFunc("POST /accounts/me/password", fresh, replyAs(signIn.changePassword))
 
 	factor := secondFactor{p.store, p.sessions}
+	mux.HandleFunc("GET /accounts/me/second-factor", bySession, reply(factor.state))
 	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, publicBody(ownPages(p.sessions, replyAs(factor.enrol))))
 	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, publicBody(ownPages(p.sessions, replyAs(factor.confirm))))
+	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(factor.renewRecovery))
 	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, replyAs(factor.remove))
 
 	open := openSessions{p.sessions}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -36,10 +37,10 @@ func TestPostgresThatFails(t *testing.T) {
 		// The children notice the end of their parent a moment later.
 		until(func() bool { return s.Replays().Claim(t.Context(), aUse()) != nil })
 		server.awaitEnd(t)
-		if err := s.Replays().Claim(t.Context(), aUse()); err == nil || errors.Is(err, signing.ErrStale) {
+		if err := s.Replays().Claim(t.Context(), aUse()); !errors.Is(err, auth.ErrUnavailable) || errors.Is(err, signing.ErrStale) {
 			t.Errorf("Claim while the server is down = %v", err)
 		}
-		if err := spend(t.Context(), s.Ledger(), r); err == nil || errors.Is(err, token.ErrRevoked) || errors.Is(err, token.ErrExhausted) {
+		if err := spend(t.Context(), s.Ledger(), r); !errors.Is(err, auth.ErrUnavailable) || errors.Is(err, token.ErrRevoked) || errors.Is(err, token.ErrExhausted) {
 			t.Errorf("Spend while the server is down = %v", err)
 		}
 		if err := server.again(); err != nil {

@@ -38,9 +38,9 @@ export const checks = {
     await inside(page, 'Mia Member');
     const codes = await setUp(page);
     assert.equal(codes.length, 10);
-    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByRole('button', { name: 'I have kept it' }).click();
     await inside(page, 'Mia Member');
-    assert.equal(await page.locator('#recovery-codes li').count(), 0, 'the codes stay on the page');
+    assert.equal(await page.locator('#keep-facts li').count(), 0, 'the codes stay on the page');
     await signOut(page);
     await asMia(page);
     await heading(page, 'Second factor').waitFor();
@@ -69,7 +69,7 @@ export const checks = {
     await shoot(page, 'enrol-refused');
     await confirmed(page);
     assert.deepEqual(await namesOf(context), ['device-acme', 'session-acme']);
-    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByRole('button', { name: 'I have kept it' }).click();
     await inside(page, 'Mia Member');
     assert.deepEqual(refusals, ['403 /acme/v2/accounts/login', '401 /acme/v2/accounts/me/second-factor/confirm']);
     assert.deepEqual(problems, []);
@@ -95,5 +95,5 @@ async function confirmed(page) {
   await page.getByLabel('The code it shows').fill(await new Authenticator(secret).code());
   await page.getByRole('button', { name: 'Confirm' }).click();
   await heading(page, 'Recovery codes').waitFor();
-  return page.locator('#recovery-codes li').allTextContents();
+  return page.locator('#keep-facts li').allTextContents();
 }

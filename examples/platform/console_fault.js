@@ -1,0 +1,87 @@
+// What went wrong, for people: the fault, its rule, what was held and what would be enough.
+
+import { acting, Refused, Told } from './console_api.js';
+import { scopeOf } from './console_claims.js';
+import { breakable, byID, element, facts } from './console_render.js';
+
+/**
+ * complain shows an error.
+ * @param {unknown} error
+ * @param {HTMLElement} [place]
+ */
+export function complain(error, place = byID('fault')) {
+  place.replaceChildren(...(error instanceof Refused ? refusal(error) : [element('p', {}, reasonOf(error))]));
+  place.scrollIntoView({ block: 'nearest' });
+}
+
+/** @param {Refused} error */
+function refusal({ fault, retryAfter }) {
+  /** @type {HTMLElement[]} */
+  const parts = [element('p', {}, sentence(fault), ' ', element('code', {}, ...breakable(fault.errCode)))];
+  if (fault.faults?.length) {
+    parts.push(element('ul', {}, ...fault.faults.map((child) => element('li', {}, childOf(fault, child)))));
+  }
+  const rule = ruleOf(fault);
+  if (rule) {
+    parts.push(facts(['Rule', rule.rule], ['Held', rule.held], ['Enough', rule.enough]));
+  }
+  if (retryAfter) {
+    parts.push(element('p', {}, `Try again in ${retryAfter} s.`));
+  }
+  return parts;
+}
+
+/** @param {Fault} fault */
+const aboutOf = ({ path, reason }) => [path, reason].filter(Boolean).join(': ');
+
+/** @param {Fault} fault */
+function sentence(fault) {
+  const about = aboutOf(fault);
+  return about ? `${fault.message} (${about})` : fault.message;
+}
+
+/** childOf leaves out what the parent fault has said. @param {Fault} fault @param {Fault} child */
+const childOf = (fault, child) => (child.message === fault.message ? aboutOf(child) || child.message : sentence(child));
+
+/**
+ * ruleOf says which rule has refused, what was held, and what would be enough.
+ * @param {Fault} fault
+ */
+function ruleOf(fault) {
+  const [held, roles] = heldNow();
+  switch (fault.errCode.slice(fault.errCode.indexOf('.') + 1)) {
+    case 'accessDenied.scope': return {
+      rule: 'The scope of the credential must cover what is asked for.',
+      held,
+      enough: fault.reason ? `The chain ${fault.reason}, or one above it.` : 'A wider scope.',
+    };
+    case 'accessDenied.unspecified': return {
+      rule: 'This needs a right of the account, besides the scope.',
+      held: roles,
+      enough: fault.reason || 'The role administrator.',
+    };
+    case 'accessDenied.delegation': return {
+      rule: 'Nobody passes on more than they hold.',
+      held,
+      enough: 'Less of what is named above, or a maker who holds it.',
+    };
+  }
+  return null;
+}
+
+/** heldNow describes the scope and the roles of the credential of the page. */
+function heldNow() {
+  const { account, bearer } = acting;
+  if (bearer) {
+    return [`A token, for ${scopeOf(bearer)}.`, 'A token, with the roles of its subject.'];
+  }
+  if (!account) {
+    return ['Nothing: nobody is signed in.', 'Nothing: nobody is signed in.'];
+  }
+  const roles = account.roles.join(', ') || 'none';
+  return [`A session, for all that the roles of its account allow: ${roles}.`, `The roles of the account: ${roles}.`];
+}
+
+/** @param {unknown} error */
+const reasonOf = (error) => (error instanceof Told ? error.message
+  : `This page has made a mistake: ${error}. Load it again; if that does not help, tell whoever runs the server.`);

@@ -1,0 +1,137 @@
+// Makes elements. Data becomes text and attributes, and never markup.
+
+export const byID = /** @type {ByID} */ ((/** @type {string} */ id) => document.getElementById(id));
+
+// element makes an element. A string becomes text, and other children are elements.
+// false, null and undefined are left out.
+/** @type {Make} */
+export function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children.filter((child) => child !== null && child !== false && child !== undefined));
+  return made;
+}
+
+/** @type {WeakMap<Element, string>} */
+const states = new WeakMap(); // of what children of keyed show
+
+/**
+ * keyed shows one child for each item. A child stays while its item is the same, and so keeps the
+ * focus, a selection and open details when a list is shown again.
+ * @template T
+ * @param {Element} place
+ * @param {T[]} items
+ * @param {(item: T) => string} keyOf two items never have the same key
+ * @param {(item: T) => HTMLElement} draw it may use nothing that changes but the item
+ */
+export function keyed(place, items, keyOf, draw) {
+  const old = new Map([...place.children].map((child) => [child.getAttribute('data-key'), child]));
+  const children = items.map((item) => {
+    const [key, state] = [keyOf(item), JSON.stringify(item)];
+    const child = old.get(key);
+    if (child && states.get(child) === state) {
+      return child;
+    }
+    const made = draw(item);
+    made.dataset.key = key;
+    states.set(made, state);
+    return made;
+  });
+  const stay = new Set(children);
+  [...place.children].filter((child) => !stay.has(child)).forEach((child) => child.remove());
+  children.forEach((child, i) => place.children[i] === child || place.insertBefore(child, place.children[i] ?? null));
+}
+
+/**
+ * showTable shows items as the rows of a table in place, or a sentence if there are none. A screen
+ * reader reads the caption first. On a narrow page, the table scrolls by itself.
+ * @template T
+ * @param {HTMLElement} place
+ * @param {{caption: string, columns: string[], items: T[], keyOf: (item: T) => string,
+ *   cells: (item: T) => (Node | string)[], none?: string}} wanted
+ */
+export function showTable(place, { caption, columns, items, keyOf, cells, none = 'None.' }) {
+  if (!items.length) {
+    return place.replaceChildren(element('p', { className: 'hint' }, none));
+  }
+  const shape = JSON.stringify([caption, columns]);
+  if (place.firstElementChild?.getAttribute('data-shape') !== shape) {
+    place.replaceChildren(table(caption, columns, []));
+    place.firstElementChild?.setAttribute('data-shape', shape);
+  }
+  const body = /** @type {Element} */ (place.querySelector('tbody'));
+  keyed(body, items, keyOf, (item) => row(cells(item)));
+}
+
+/**
+ * table makes a table that does not change.
+ * @param {string} caption
+ * @param {string[]} columns
+ * @param {(Node | string)[][]} rows
+ */
+export function table(caption, columns, rows) {
+  const made = element('table', {}, element('caption', {}, caption),
+    element('thead', {}, element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name)))),
+    element('tbody', {}, ...rows.map(row)));
+  return element('div', { className: 'scrolls', tabIndex: 0, role: 'region', ariaLabel: caption }, made);
+}
+
+/** @param {(Node | string)[]} cells */
+const row = (cells) => element('tr', {}, ...cells.map((value) => element('td', {}, value)));
+
+/**
+ * fill replaces the descriptions in a list of terms. false stands for no pair.
+ * @param {HTMLElement} list
+ * @param {(false | Child[])[]} pairs
+ * @returns {HTMLElement}
+ */
+export function fill(list, pairs) {
+  list.replaceChildren(...pairs.filter((pair) => pair !== false).map(([term, ...values]) =>
+    element('div', {}, element('dt', {}, term), element('dd', {}, ...values))));
+  return list;
+}
+
+/** @param {Parameters<typeof fill>[1]} pairs */
+export const facts = (...pairs) => fill(element('dl'), pairs);
+
+const unseen = /((?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0])/u;
+
+/** @param {string} letter */
+const nameOf = (letter) => `U+${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
+
+/**
+ * visible returns a text in which letters that nobody sees, or that turn the direction of others, are
+ * named instead.
+ * @param {string} text
+ * @returns {(HTMLElement | string)[]}
+ */
+export const visible = (text) => text.split(unseen).map((part, i) => (i % 2 ? element('mark', {}, nameOf(part)) : part));
+
+/**
+ * plainly is visible where only text can stand: in options, titles and labels.
+ * @param {string} text
+ */
+export const plainly = (text) => text.split(unseen).map((part, i) => (i % 2 ? `[${nameOf(part)}]` : part)).join('');
+
+/**
+ * named returns a name that somebody has chosen. It stands alone, because it may hold letters of both
+ * directions. A long one is cut on the page; its title has all of it.
+ * @param {string} text
+ * @param {string} [id]
+ */
+export const named = (text, id = '') => element('bdi', { className: 'name', title: plainly([text, id].filter(Boolean).join(' · ')) }, ...visible(text));
+
+/** @param {string} text lets a code or a chain break its line only after a dot */
+export const breakable = (text) => text.split(/(?<=\.)/).flatMap((word) => [word, element('wbr')]);
+
+/** @param {string} text */
+export const code = (text) => element('code', {}, ...visible(text));
+
+/** @param {string} text @returns {string[]} the lines that are not empty */
+export const lines = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
+
+/** @param {string} text a date of the interface */
+export function when(text) {
+  const at = new Date(text);
+  const readable = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  return element('time', { dateTime: text, title: text }, Number.isNaN(at.getTime()) ? text : readable);
+}
