@@ -1,14 +1,13 @@
 // The scope tester. The server decides, with the package that its routes use. A
 // second implementation could decide otherwise.
 
-import { acting, site } from './console_api.js';
-import { announce, onClick, onSubmit } from './console_page.js';
+import { acting, site, Told } from './console_api.js';
+import { announce, copy, onClick, onSubmit } from './console_page.js';
 import { byID, element, fill, lines } from './console_render.js';
 import { addressed, longestAddress } from './console_sections.js';
 
 /** @param {FormData} form */
 async function test(form) {
-  byID('scope-verdict').replaceChildren();
   history.replaceState(null, '', linkTo(form.get('grants'), form.get('need')));
   const reply = await site.scope(lines(form.get('grants')), form.get('need').trim());
   byID('scope-verdict').replaceChildren(verdict(reply), reasons(reply), ...reply.warnings.map(warning));
@@ -70,11 +69,13 @@ export function askWhy(grants, need) {
 async function copyLink() {
   const link = linkTo(byID('scope-grants').value, byID('scope-need').value);
   if (!link.includes('?')) {
-    throw new Error('The question is too long for a link.');
+    throw new Told('The question is too long for a link.');
   }
-  await navigator.clipboard.writeText(new URL(link, location.href).href);
+  await copy(new URL(link, location.href).href);
   announce('The link is copied.', byID('scope-said'));
 }
+
+export const forgetVerdict = () => byID('scope-verdict').replaceChildren();
 
 onSubmit('scope-form', test);
 onClick(byID('scope-copy'), copyLink);

@@ -35,7 +35,7 @@ export async function open({ base = facts.base_url, path = '/', ...options } = {
   const refusals = [];
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
-    const refused = message.text().startsWith('Failed to load resource') && /\/v2\/|\/console\/scope$/.test(message.location().url);
+    const refused = message.text().startsWith('Failed to load resource') && /\/v2\/|\/console\/(scope|qr)$/.test(message.location().url);
     if (['error', 'warning'].includes(message.type()) && !refused) {
       problems.push(message.text());
     }
@@ -92,6 +92,9 @@ export async function signOut(page) {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await heading(page, 'Sign in').waitFor();
 }
+
+// sure agrees in the dialog that a step asks in.
+export const sure = (page, verb) => page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: verb, exact: true }).click();
 
 // focus waits until an element has the focus, which often comes after the element is visible. In Firefox, only one
 // window matches :focus, and only its frames are drawn.

@@ -1,7 +1,7 @@
 // Proves in a browser that people see and revoke their sessions.
 
 import assert from 'node:assert/strict';
-import { asMia, focus, heading, inside, namesOf, open } from './kit.mjs';
+import { asMia, focus, heading, inside, namesOf, open, sure } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -13,12 +13,17 @@ export const checks = {
     await asMia(here.page);
     await inside(here.page, 'Mia Member');
     await shoot(here.page, 'account');
-    await here.page.getByRole('button', { name: 'Revoke Safari on iPhone' }).click();
-    await here.page.getByRole('status').getByText('The session is revoked.').waitFor();
-    await here.page.getByText('Safari on iPhone').waitFor({ state: 'detached' });
+    await here.page.getByRole('button', { name: 'Revoke: Safari on iPhone, 127.0.0.1' }).click();
+    await here.page.getByRole('dialog').getByText('Safari on iPhone, 127.0.0.1').waitFor();
+    await shoot(here.page, 'session-sure');
+    await sure(here.page, 'Revoke it');
+    await here.page.getByRole('status').getByText('The session is revoked: Safari on iPhone, 127.0.0.1.').waitFor();
+    await here.page.getByRole('listitem').filter({ hasText: 'Safari on iPhone' }).waitFor({ state: 'detached' });
     await focus(here.page, 'sessions-title');
 
     await there.page.getByRole('button', { name: 'Revoke all others' }).click();
+    await sure(here.page, 'Revoke them');
+    await sure(there.page, 'Revoke them');
     await there.page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
     await heading(there.page, 'Sign in').waitFor();
     await shoot(there.page, 'session-over');
@@ -34,6 +39,7 @@ export const checks = {
     await inside(there.page, 'Mia Member');
     await asMia(here.page);
     await here.page.getByRole('button', { name: 'Revoke all others' }).click();
+    await sure(here.page, 'Revoke them');
     await here.page.getByRole('status').getByText(/revoked/).waitFor();
     const listed = here.page.getByRole('list', { name: 'Sessions' }).getByRole('listitem');
     await listed.nth(1).waitFor({ state: 'detached' });
