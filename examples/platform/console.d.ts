@@ -43,7 +43,7 @@ interface Acting { org: string; account: Account | null; bearer: string }
 
 // Call sends a request and returns the JSON of the reply, which the caller gives a type.
 type Call = (method: string, path: string, body?: unknown) => Promise<any>;
-type Send = (...call: [...Parameters<Call>, bearer?: string]) => ReturnType<Call>;
+type Send = (...call: [...Parameters<Call>, bearer?: string, own?: boolean]) => ReturnType<Call>;
 type Options = RequestInit & { headers: Record<string, string> };
 
 // The calls that need no credential.
@@ -66,11 +66,11 @@ interface Elements extends
     'held-app' | 'held-sub' | 'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-app' |
     'mint-expires' | 'mint-roles' | 'mint-sub' | 'mint-uses' | 'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' |
     'paging-where' | 'password' | 'password-now' | 'scope-need', HTMLInputElement>,
-  Record<'data-list' | 'data-sort' | 'lab-method' | 'lab-version' | 'live-only' | 'mint-grant' | 'paging-list', HTMLSelectElement>,
+  Record<'data-list' | 'data-sort' | 'lab-method' | 'lab-version' | 'live-only' | 'mint-grant' | 'paging-list' | 'shown-form' | 'shown-request', HTMLSelectElement>,
   Record<'credential-token' | 'decode-token' | 'lab-body' | 'mint-scope' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
-  Record<'credential-more', HTMLDetailsElement>,
-  Record<'enrol-link', HTMLAnchorElement> {}
+  Record<'credential-more' | 'shown-more', HTMLDetailsElement>,
+  Record<'enrol-link' | 'try-scope', HTMLAnchorElement> {}
 
 interface ByID {
   <K extends keyof Elements>(id: K): Elements[K];
@@ -96,6 +96,11 @@ interface Signed { message: string; key: string; signature: string; headers: Rec
 interface Sent extends Signed { clientKey: string; timestamp: number; method: string; url: URL; body: string; serverTime: string }
 type Sign = (request: Unsigned) => Promise<Signed>;
 interface Answer { status: number; text: string; serverTime: string | null; challenge: string; again: boolean }
+
+// Requested is a request that the page sends. Coded is one to be shown: its mount is '' outside of the orgs, its path is below the
+// mount, and its body is JSON in ASCII, or ''.
+interface Requested { method: string; path: string; body?: unknown }
+interface Coded { method: string; mount: string; path: string; session: boolean; stream: boolean; json: string }
 
 // Asked is a page that the section for data asks for. Its cursor is empty, or the condition for the items after the page before.
 // A page that is shown has its last item, if it has any.

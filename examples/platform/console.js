@@ -14,11 +14,12 @@ import { quiet, show } from './console_page.js';
 import { forgetPages, openPaging } from './console_paging.js';
 import { forgetPicks } from './console_pick.js';
 import { byID } from './console_render.js';
-import { forgetVerdict } from './console_scope.js';
+import { forgetVerdict, openScope } from './console_scope.js';
 import { addressed, showSection } from './console_sections.js';
 import { status, steps } from './console_session.js';
 import { callOrg, enter, showSignIn } from './console_signin.js';
 import { forgetTokens, openTokens } from './console_tokens.js';
+import { forgetShown } from './console_show.js';
 
 // What a section does when it is opened, and what removes from it what was entered and shown.
 /** @type {Record<string, { open?: () => unknown, forget: () => void }>} */
@@ -28,7 +29,7 @@ const sections = {
   data: { open: openData, forget: forgetData },
   apps: { open: openApps, forget: forgetApps },
   tokens: { open: openTokens, forget: forgetTokens },
-  scope: { forget: forgetVerdict },
+  scope: { open: openScope, forget: forgetVerdict },
   lab: { forget: forgetLab },
   paging: { open: openPaging, forget: forgetPages },
 };
@@ -62,6 +63,7 @@ async function look() {
 // openSection shows the section in the address. Without a credential that it needs, it does no more.
 async function openSection() {
   const { section, closed } = showSection();
+  forgetShown();
   closeLive(); // a browser has few connections to one server
   if (section !== 'account') {
     byID(`${section}-title`).focus();
@@ -98,6 +100,7 @@ function leave() {
   }
   forgetPicks();
   forgetFactor();
+  forgetShown();
   Object.values(sections).forEach(({ forget }) => forget());
 }
 

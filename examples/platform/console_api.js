@@ -58,6 +58,15 @@ export function onSessionOver(step) {
   sessionOver = step;
 }
 
+/** @type {(request: Requested) => void} */
+let heard = () => {};
+
+// onRequest sets what learns of each request before it is sent.
+/** @param {typeof heard} step */
+export function onRequest(step) {
+  heard = step;
+}
+
 // told runs a step with a bearer token, or with the session if that is ''. If the session must prove
 // itself, the step is tried again after that. If the session has ended, the whole page is told.
 /** @template T @param {(bearer: string) => Promise<T>} step @returns {Promise<T>} */
@@ -93,11 +102,17 @@ export const own = (method, path, body) => told(() => call(method, path, body), 
 /** @type {Call} */
 export const entry = (method, path, body) => call(method, path, body);
 
+// lookUp is a GET of the page itself, for names of what it shows.
+/** @param {string} path */
+export const lookUp = (path) => told((bearer) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true));
+
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
 /** @type {(signal: AbortSignal, step: Step) => Promise<void>} */
 export const watch = (signal, step) => told(async (bearer) => {
-  const reply = await reach(`/${acting.org}/v2/events`, { ...options(bearer), signal });
+  const path = `/${acting.org}/v2/events`;
+  heard({ method: 'GET', path });
+  const reply = await reach(path, { ...options(bearer), signal });
   if (reply.headers.get('Content-Type') !== 'text/event-stream') {
     await valueOf(reply);
     return;
@@ -149,7 +164,8 @@ function options(bearer) {
 }
 
 /** @type {Send} */
-async function send(method, path, body, bearer = '') {
+async function send(method, path, body, bearer = '', own = false) {
+  own || heard({ method, path, body });
   const sent = { ...options(bearer), method, signal: AbortSignal.timeout(longest) };
   if (body !== undefined) {
     sent.headers['Content-Type'] = 'application/json';

@@ -1,6 +1,6 @@
 // The decisions of the org as they happen.
 
-import { acting, Refused, watch } from './console_api.js';
+import { Refused, watch } from './console_api.js';
 import { complain } from './console_fault.js';
 import { onClick } from './console_page.js';
 import { breakable, byID, element, named, plainly, table } from './console_render.js';
@@ -143,7 +143,7 @@ function row(d) {
 // who names the account and the app.
 /** @param {Decision} d */
 function who(d) {
-  if (!d.mechanism) {
+  if (!d.account) {
     return 'nobody';
   }
   const who = [d.account && named(nameOf('account', d.account), d.account), d.app && named(nameOf('app', d.app), d.app)].filter(Boolean);
@@ -155,10 +155,7 @@ function whyButton(d, need) {
   const button = element('button', { type: 'button', className: 'link' }, ...breakable(d.chain || 'no chain'));
   button.ariaLabel = plainly(`Why: ${d.route}, ${d.chain || 'no chain'}`);
   button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
-  onClick(button, () => {
-    location.hash = `#${acting.org}/scope`;
-    askWhy(d.chain ?? '', need);
-  });
+  onClick(button, () => askWhy(d.chain ?? '', need));
   return button;
 }
 

@@ -9,13 +9,18 @@ const sections = ['account', 'live', 'data', 'apps', 'tokens', 'scope', 'lab', '
 // Other characters would change the path.
 const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
-// addressed returns the org and the section in the address, and where to go after signing in, or ''.
+export const longestAddress = 8000; // characters, of a question in it
+
+// addressed returns the org, the section and the question in the address, and where to go after
+// signing in, or ''.
 export function addressed() {
-  const [org, section, back] = location.hash.slice(1).split('/');
+  const [place, ...question] = location.hash.slice(1).split('?');
+  const [org, section, back] = place.split('/');
   return {
     org: orgCode.test(org) ? org : 'acme',
     section: sections.includes(section) ? section : 'account',
     back: sections.includes(back) ? back : '',
+    question: new URLSearchParams(location.hash.length > longestAddress ? '' : question.join('?')),
   };
 }
 

@@ -13,6 +13,7 @@ export function showSignIn() {
   forgetFactor();
   byID('password').value = '';
   show('sign-in', byID('email').value ? 'password' : 'email');
+  performance.mark('usable');
 }
 
 // callOrg makes an org the one that all requests are for.
@@ -72,6 +73,7 @@ export function enter(who) {
   byID('password').value = '';
   byID('account-title').replaceChildren(...visible(who.name || who.email));
   show('account');
+  performance.mark('usable');
 }
 
 onSubmit('sign-in-form', signIn);

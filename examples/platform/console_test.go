@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,6 +51,7 @@ func TestConsole(t *testing.T) {
 				"Content-Security-Policy": consolePolicy,
 				"X-Content-Type-Options":  "nosniff",
 				"Cache-Control":           "no-cache",
+				"Link":                    own.modules,
 			} {
 				if got := file.header.Get(name); got != want {
 					t.Errorf("%s: %s", name, got)
@@ -118,6 +120,13 @@ func TestConsoleIsWhole(t *testing.T) {
 			}
 		}
 	})
+	t.Run("the page announces every module", func(t *testing.T) {
+		for path := range console {
+			if strings.HasSuffix(path, ".js") && !strings.Contains(console["/"].modules, "<"+path+">; rel=modulepreload") {
+				t.Errorf("not %s", path)
+			}
+		}
+	})
 	t.Run("every file is served, as what it is", func(t *testing.T) {
 		for path, mediaType := range map[string]string{"/": "text/html", "/console.css": "text/css", "/console.js": "text/javascript"} {
 			if got, _, _ := strings.Cut(console[path].mediaType, ";"); got != mediaType {
@@ -166,6 +175,47 @@ func TestConsoleIsWhole(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An account that reads about itself does not see whether it is disabled, so that the
+// compiler lets a script leave out more than the server does.
+func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
+	types, err := os.ReadFile("console.d.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, reply := range map[string]any{
+		"Account": managedReply{}, "App": appReply{}, "Credential": credentialReply{}, "Decision": eventReply{}, "Property": propertyReply{},
+		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "Token": tokenReply{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := regexp.MustCompile(`interface ` + name + ` (extends Item )?\{([^}]*)\}`).FindStringSubmatch(string(types))
+			if found == nil {
+				t.Fatal("is no interface")
+			}
+			typed := make(map[string]bool) // by name: whether it may be missing
+			for _, member := range regexp.MustCompile(`(\w+)(\??):`).FindAllStringSubmatch(found[2], -1) {
+				typed[member[1]] = member[2] != ""
+			}
+			if found[1] != "" {
+				typed["_id"], typed["object"] = false, false
+			}
+			for _, field := range reflect.VisibleFields(reflect.TypeOf(reply)) {
+				member, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+				if member == "" {
+					continue // an embedded struct, whose fields come by themselves
+				}
+				optional, ok := typed[member]
+				if !ok || options != "" && !optional {
+					t.Errorf("%s: in the types %t, may be missing %t", member, ok, optional)
+				}
+				delete(typed, member)
+			}
+			if len(typed) != 0 {
+				t.Errorf("no reply has %v", typed)
+			}
+		})
+	}
 }
 
 func TestConsoleBrand(t *testing.T) {

@@ -1,7 +1,7 @@
 // Proves nothing itself: opens the console in a browser, and does what the flows of several files do.
 
 import { readFileSync } from 'node:fs';
-import { chromium } from 'playwright-core';
+import { chromium, firefox } from 'playwright-core';
 
 const [executablePath, factsFile, strictFile, triedFile] = process.argv.slice(2);
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
@@ -12,15 +12,21 @@ export const tried = read(triedFile);
 // Every wait of a check is at least this long, so that no check fails because the machine is slow.
 export const patience = 60_000; // milliseconds
 
-export const browser = await chromium.launch({ executablePath, timeout: 2 * patience, args: ['--no-sandbox'] }); // Chromium has no sandbox for root
+export const inFirefox = executablePath.includes('firefox');
+
+// The channel is for a Firefox as it is released, and uses WebDriver BiDi. Chromium has no sandbox for root.
+const launch = { executablePath, timeout: 2 * patience };
+export const browser = await (inFirefox
+  ? firefox.launch({ ...launch, channel: 'moz-firefox' })
+  : chromium.launch({ ...launch, args: ['--no-sandbox'] }));
 
 // Pages, and what goes wrong on them.
 
 export const desktop = { width: 1280, height: 900 };
 
 // open opens the console in its own browser profile. problems collects the errors of its scripts
-// and of its policy. Chromium also logs each refusal of the server as an error; those are in
-// refusals.
+// and of its policy, and requests to other origins. Chromium also logs each refusal of the server as
+// an error; those are in refusals.
 export async function open({ base = facts.base_url, path = '/', ...options } = {}) {
   const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options });
   context.setDefaultTimeout(patience);
@@ -32,6 +38,11 @@ export async function open({ base = facts.base_url, path = '/', ...options } = {
     const refused = message.text().startsWith('Failed to load resource') && /\/v2\/|\/console\/(scope|qr)$/.test(message.location().url);
     if (['error', 'warning'].includes(message.type()) && !refused) {
       problems.push(message.text());
+    }
+  });
+  page.on('request', (request) => {
+    if (![base, 'data:'].some((start) => request.url().startsWith(start))) {
+      problems.push(`a request to ${request.url()}`);
     }
   });
   page.on('response', (reply) => {
@@ -47,6 +58,7 @@ export const heading = (page, name) => page.getByRole('heading', { name, exact: 
 
 export async function signIn(page, email, password) {
   const form = page.getByRole('region', { name: 'Sign in' });
+  await form.getByLabel('E-mail').clear(); // in Firefox, fill adds to an e-mail
   await form.getByLabel('E-mail').fill(email);
   await form.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -84,8 +96,9 @@ export async function signOut(page) {
 // sure agrees in the dialog that a step asks in.
 export const sure = (page, verb) => page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: verb, exact: true }).click();
 
-// focus waits until an element has the focus, which often comes after the element is visible.
-export const focus = (page, id) => page.locator(`#${id}:focus`).waitFor();
+// focus waits until an element has the focus, which often comes after the element is visible. In Firefox, only one
+// window matches :focus, and only its frames are drawn.
+export const focus = (page, id) => page.waitForFunction((wanted) => document.activeElement?.id === wanted, id, { polling: 50 });
 
 // settled waits until no step is running: a busy control ignores clicks.
 export const settled = (page) => page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });

@@ -36,6 +36,7 @@ export const checks = {
     await held.getByRole('button', { name: 'List', exact: true }).click();
     const card = held.getByRole('listitem').filter({ hasText: '0 of 5 times' });
     await card.waitFor();
+    await shoot(page, 'tokens-listed');
     await card.getByRole('button', { name: 'Revoke' }).click();
     await held.getByText('The token is revoked.').waitFor();
     assert.equal(await card.count(), 0);
@@ -43,6 +44,7 @@ export const checks = {
     await page.getByLabel('Token to read').fill('one.two');
     await page.getByRole('button', { name: 'Read', exact: true }).click();
     await page.getByRole('alert').getByText('this has 2').waitFor();
+    await shoot(page, 'token-unreadable');
     assert.deepEqual(problems, []);
     await close();
   },
@@ -54,6 +56,7 @@ export const checks = {
     await page.getByText('nobody: sign in, or paste a token').waitFor();
     await useToken(page, `Bearer ${tried.ephemeral_token}`);
     await page.getByText('a pasted bearer token').waitFor();
+    await shoot(page, 'credential');
     await page.getByRole('button', { name: 'Fetch a page' }).click();
     await page.getByRole('table', { name: 'The page' }).waitFor();
     assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, '']);
