@@ -257,13 +257,20 @@ async function look(asked, id) {
   const { plain: paths, inner } = parts(asked.schema);
   const heading = element('h2', { tabIndex: -1 }, `One of ${asked.list}`);
   byID('data-one').replaceChildren(heading,
-    facts(...['_id', ...paths].map((path) => [path, element('bdi', { className: 'wraps' }, ...visible(textOf(valueAt(item, path))))]),
+    facts(...['_id', ...paths].map((path) => [path, valueOf(item, path)]),
       ...inner.map((property) => [property.fqpp, openButton(asked.schema, item, property)])),
     action('Close', '', () => {
       byID('data-one').replaceChildren();
       document.querySelector(`[data-look="${CSS.escape(id)}"]`)?.focus();
     }));
   heading.focus();
+}
+
+/** @param {Stored} item @param {string} path */
+function valueOf(item, path) {
+  const value = valueAt(item, path) ?? null;
+  return value === null ? element('span', { className: 'hint' }, 'no value')
+    : element('bdi', { className: 'wraps' }, ...visible(textOf(value)));
 }
 
 /** @param {Schema} schema */

@@ -121,7 +121,7 @@ export const plainly = (text) => text.split(unseen).map((part, i) => (i % 2 ? `[
 export const named = (text, id = '') => element('bdi', { className: 'name', title: plainly([text, id].filter(Boolean).join(' · ')) }, ...visible(text));
 
 /** @param {string} text lets a code or a chain break its line only after a dot */
-export const breakable = (text) => text.split(/(?<=\.)/).flatMap((word) => [word, element('wbr')]);
+export const breakable = (text) => text.split(/(?<=\.)/).flatMap((word) => [...visible(word), element('wbr')]);
 
 /** @param {string} text */
 export const code = (text) => element('code', {}, ...visible(text));

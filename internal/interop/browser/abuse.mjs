@@ -72,10 +72,10 @@ export const checks = {
       await route.fulfill({ response: reply, json: { ...status, account: { ...status.account, name: `\u202E${markup}` } } });
     });
     await page.reload();
-    await page.locator('#account-title mark').waitFor();
+    await page.locator('#account-title mark').first().waitFor();
     await ownSession(page).locator('mark').first().waitFor();
     for (const place of ['#who', '#credential-now', '#account-title']) {
-      assert.deepEqual(await page.locator(`${place} mark`).allTextContents(), ['U+202E'], place);
+      assert.deepEqual(await page.locator(`${place} mark`).allTextContents(), ['U+202E', 'U+200B'], place);
     }
     assert.equal(await page.evaluate(() => /[\u202E\u200B]/.test(document.documentElement.outerHTML + document.title)), false);
     assert.equal(await page.locator('body img, body script').count(), 0);

@@ -52,7 +52,7 @@ export const checks = {
 
   'a section that needs a credential says so, and is come back to': async () => {
     const { page, problems, refusals, close } = await open({ base: tried.base_url, path: '/#acme/live' });
-    const gate = page.getByText(', or use a bearer token. After signing in, you come back here.');
+    const gate = page.getByText(', or paste a bearer token. After signing in, you come back here.');
     for (const [section, words] of closed) {
       await go(page, section);
       await gate.waitFor();
@@ -68,7 +68,8 @@ export const checks = {
 
     // While its list is on the way, a section says so.
     await page.goto(`${tried.base_url}/#acme/apps`);
-    const { promise: held, resolve: release } = Promise.withResolvers();
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
     await page.route('**/v2/apps?*', async (route) => {
       await held;
       await route.continue();
