@@ -129,7 +129,7 @@ export const checks = {
     for (const name of ['Sessions', 'Second factor']) {
       await page.getByRole('region', { name, exact: true }).getByRole('alert').getByText('service.error.storeUnavailable').waitFor();
     }
-    await page.getByText('that can be counted.').waitFor();
+    await page.getByText('could be counted.').waitFor();
     await settled(page);
     for (const name of ['Set up', 'Revoke all others', 'New recovery codes']) {
       assert.equal(await page.getByRole('button', { name }).count(), 0, name);
