@@ -16,7 +16,9 @@ interface Credential {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
   networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number;
 }
-interface Token extends Item { kind: string; issued: string; expires?: string; uses: number; maxUses?: number }
+interface Token extends Item {
+  subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
+}
 interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number }
 interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean }
