@@ -42,7 +42,7 @@ async function start() {
   callOrg(addressed().org);
   byID('org').value = acting.org;
   await look();
-  await openSection();
+  await visit();
 }
 
 // look shows who is signed in.
@@ -63,7 +63,6 @@ async function look() {
 // openSection shows the section in the address. Without a credential that it needs, it does no more.
 async function openSection() {
   const { section, closed } = showSection();
-  forgetShown();
   closeLive(); // a browser has few connections to one server
   if (section !== 'account') {
     byID(`${section}-title`).focus();
@@ -80,13 +79,19 @@ async function openSection() {
   }
 }
 
+// visit opens the section without the requests that were shown before.
+function visit() {
+  forgetShown();
+  return openSection();
+}
+
 // move shows the section that the address names.
 async function move() {
   if (addressed().org !== acting.org) {
     return start();
   }
   quiet();
-  await openSection();
+  await visit();
   if (addressed().section === 'account') {
     byID(acting.account ? 'account-title' : 'email').focus();
   }
@@ -104,11 +109,11 @@ function leave() {
   Object.values(sections).forEach(({ forget }) => forget());
 }
 
-Object.assign(steps, { start, open: openSection, account: openAccount, leave, signIn: showSignIn });
+Object.assign(steps, { start, open: openSection, leave, signIn: showSignIn });
 
 // A page from the browser's cache may show a session that is over.
 addEventListener('pageshow', (event) => event.persisted && start());
 addEventListener('pagehide', closeLive);
 addEventListener('hashchange', move);
-onCredential(openSection);
+onCredential(visit);
 start();
