@@ -11,11 +11,13 @@ interface About { message: string; path?: string; reason?: string }
 interface Fault extends About { object: 'fault'; errCode: string; status: number; faults: Fault[] }
 
 interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
-interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: Credential; secret?: string }
-interface Credential {
+interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; secret?: string }
+interface SigningKey {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
   networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number;
 }
+// Kept is what the page has seen of an app's secrets: how many were valid after a rotation, and until when the former one is.
+interface Kept { secret: string; secrets?: number; until?: string }
 interface Token extends Item { kind: string; issued: string; expires?: string; uses: number; maxUses?: number }
 interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number }
@@ -62,7 +64,7 @@ type Refused = import('./console_api.js').Refused;
 interface Elements extends
   Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' |
     'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'factor-form' | 'password-form' | 'scope-form' | 'sign-in-form', HTMLFormElement>,
-  Record<'again-email' | 'again-password' | 'app-account' | 'app-name' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
+  Record<'again-email' | 'again-password' | 'app-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
     'held-app' | 'held-sub' | 'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-app' |
     'mint-expires' | 'mint-roles' | 'mint-sub' | 'mint-uses' | 'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' |
     'paging-where' | 'password' | 'password-now' | 'scope-need', HTMLInputElement>,
@@ -70,6 +72,7 @@ interface Elements extends
   Record<'credential-token' | 'decode-token' | 'lab-body' | 'mint-scope' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
   Record<'credential-more' | 'shown-more', HTMLDetailsElement>,
+  Record<'key-fields', HTMLTemplateElement>,
   Record<'enrol-link' | 'try-scope', HTMLAnchorElement> {}
 
 interface ByID {
@@ -132,7 +135,7 @@ interface PromiseRejectedResult { value?: undefined }
 
 // No form of the page has files. An empty box is missing from its form.
 interface FormData {
-  get(name: 'exposeKeys' | 'permanent'): string | null;
+  get(name: 'everything' | 'exposeKeys' | 'permanent'): string | null;
   get(name: string): string;
   getAll(name: string): string[];
 }

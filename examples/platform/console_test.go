@@ -185,8 +185,9 @@ func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, reply := range map[string]any{
-		"Account": managedReply{}, "App": appReply{}, "Credential": credentialReply{}, "Decision": eventReply{}, "Property": propertyReply{},
-		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "Token": tokenReply{},
+		"Account": managedReply{}, "App": appReply{}, "Decision": eventReply{}, "Property": propertyReply{},
+		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "SigningKey": credentialReply{},
+		"Token": tokenReply{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := regexp.MustCompile(`interface ` + name + ` (extends Item )?\{([^}]*)\}`).FindStringSubmatch(string(types))
