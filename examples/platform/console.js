@@ -92,7 +92,16 @@ function actAs(who) {
 
 // The session of the page. All sections share it, and so do all tabs of a browser.
 
-const tabs = new BroadcastChannel('session');
+const tabs = openTabs();
+
+// openTabs returns null if the browser lets the page store nothing. Tabs then look again when they are shown.
+function openTabs() {
+  try {
+    return new BroadcastChannel('session');
+  } catch {
+    return null;
+  }
+}
 
 // endSession shows in every section and every tab that nobody is signed in any more.
 function endSession(error) {
@@ -103,7 +112,7 @@ function endSession(error) {
   showSignIn();
   showAccountSection();
   error && complain(error);
-  tabs.postMessage(api.org);
+  tabs?.postMessage(api.org);
 }
 
 // lookAgain asks the server whether this page still shows the truth. A message of another tab
@@ -127,7 +136,7 @@ async function lookAgain() {
 }
 
 onSessionOver(endSession);
-tabs.addEventListener('message', ({ data }) => data === api.org && lookAgain());
+tabs?.addEventListener('message', ({ data }) => data === api.org && lookAgain());
 document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && account && lookAgain());
 
 // leave removes what was entered and shown in the sections.
@@ -206,8 +215,11 @@ async function login(step, field) {
     announce('Your password is right. Now the second factor.');
     return show('code', 'code-input');
   }
+  if (!(await api.status()).loggedin) {
+    return announce('This browser has not kept the cookie of the session, so nobody is signed in. Allow cookies for this server.', byID('fault'));
+  }
   await enter(who);
-  tabs.postMessage(api.org);
+  tabs?.postMessage(api.org);
 }
 
 onSubmit('sign-in-form', signIn);
