@@ -140,6 +140,7 @@ export const checks = {
     await page.getByText('Watching.').waitFor();
     await server.kill();
     await page.getByText('The connection is lost. Trying again').waitFor();
+    await page.waitForTimeout(10_500); // a silent stream is given up after ten seconds, and a broken one must not be
     const unreachable = page.getByRole('alert').getByText('The server cannot be reached.');
     for (const section of ['Data', 'Apps and keys', 'Paging']) {
       await go(page, section);
