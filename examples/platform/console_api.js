@@ -120,8 +120,7 @@ export const watch = (signal, step) => told(async (bearer) => {
   const reader = /** @type {ReadableStream} */ (reply.body).pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ''; ;) {
     const late = setTimeout(() => reader.cancel(), longestSilence);
-    const { value, done } = await reader.read();
-    clearTimeout(late);
+    const { value, done } = await reader.read().finally(() => clearTimeout(late));
     if (done) {
       return;
     }
