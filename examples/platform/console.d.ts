@@ -18,7 +18,9 @@ interface SigningKey {
 }
 // Kept is what the page has seen of an app's secrets: how many were valid after a rotation, and until when the former one is.
 interface Kept { secret: string; secrets?: number; until?: string }
-interface Token extends Item { kind: string; issued: string; expires?: string; uses: number; maxUses?: number }
+interface Token extends Item {
+  subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
+}
 interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number }
 interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean }

@@ -104,7 +104,7 @@ function leave() {
   Object.values(sections).forEach(({ forget }) => forget());
 }
 
-Object.assign(steps, { start, open: openSection, leave, signIn: showSignIn });
+Object.assign(steps, { start, open: openSection, account: openAccount, leave, signIn: showSignIn });
 
 // A page from the browser's cache may show a session that is over.
 addEventListener('pageshow', (event) => event.persisted && start());

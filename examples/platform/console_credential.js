@@ -29,6 +29,7 @@ export async function useToken(token) {
   acting.bearer = token;
   byID('credential-form').reset();
   byID('credential-more').open = false;
+  byID('credential-more').querySelector('summary')?.focus(); // the fields are hidden
   showCredential();
   announce(token ? 'The token now makes the requests.' : 'The token is forgotten.');
   await changed();

@@ -110,7 +110,7 @@ async function remove(body) {
 
 /** @param {string} text */
 async function changed(text) {
-  await steps.open();
+  await steps.account();
   announce(text);
   byID('factor-title').focus();
 }
@@ -120,6 +120,6 @@ onSubmit('enrol-form', confirm);
 onClick(byID('enrol-back'), async () => {
   forgetFactor();
   acting.account ? show('account') : steps.signIn();
-  await steps.open();
+  await steps.account();
 });
 onSubmit('factor-form', change);

@@ -27,7 +27,7 @@ export async function showNumbers(account) {
     element('strong', {}, count), ' ',
     element('a', { href: addressOf(section), ariaLabel: `${linkOf[section]}: ${plainly(name)}` }, linkOf[section]),
   ]);
-  fill(list, rows.length ? rows : [['Nothing', 'that can be counted.']]);
+  fill(list, rows.length ? rows : [['Nothing', 'could be counted.']]);
 }
 
 /** @type {Record<string, string>} */

@@ -11,6 +11,7 @@ import { addressed, linkSections, showAccountSection } from './console_sections.
 export const steps = {
   start: async () => {}, // shows what is true by then
   open: async () => {}, // opens the section in the address
+  account: async () => {}, // shows the account again
   leave: () => {}, // removes what was entered and shown
   signIn: () => {}, // shows the form
 };

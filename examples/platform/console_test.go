@@ -185,7 +185,8 @@ func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, reply := range map[string]any{
-		"Account": managedReply{}, "App": appReply{}, "Decision": eventReply{}, "Property": propertyReply{},
+		"Account": managedReply{}, "App": appReply{}, "Decision": eventReply{},
+		"FactorState": factorReply{}, "Property": propertyReply{},
 		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "SigningKey": credentialReply{},
 		"Token": tokenReply{},
 	} {

@@ -119,6 +119,29 @@ export const checks = {
     await close();
   },
 
+  'what the account page cannot load is said where it belongs, and the rest is there': async () => {
+    const { page, close } = await open();
+    const down = { object: 'fault', status: 503, errCode: 'service.error.storeUnavailable', message: 'The store is down.', faults: [] };
+    for (const path of ['**/me/sessions?*', '**/me/second-factor', '**/v2/schemas?*']) {
+      await page.route(path, (route) => route.fulfill({ status: 503, json: down }));
+    }
+    await asMia(page);
+    for (const name of ['Sessions', 'Second factor']) {
+      await page.getByRole('region', { name, exact: true }).getByRole('alert').getByText('service.error.storeUnavailable').waitFor();
+    }
+    await page.getByText('could be counted.').waitFor();
+    await settled(page);
+    for (const name of ['Set up', 'Revoke all others', 'New recovery codes']) {
+      assert.equal(await page.getByRole('button', { name }).count(), 0, name);
+    }
+    await shoot(page, 'account-down');
+    await page.unrouteAll();
+    await page.reload();
+    await inside(page, 'Mia Member');
+    await page.getByRole('button', { name: 'Set up' }).waitFor();
+    await close();
+  },
+
   'a changed password ends the other sessions, and this one goes on': async () => {
     const here = await open();
     const there = await open();

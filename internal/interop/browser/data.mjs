@@ -101,6 +101,8 @@ export const checks = {
       await sort(order);
       assert.equal((await walk(inner, 9)).length, 250, order);
     }
+    await page.getByRole('button', { name: /^Look at [0-9a-f]{24}$/ }).first().click();
+    await heading(page, `One of ${inner}`).waitFor();
     await shoot(page, 'data-inner');
 
     await useToken(page, tried.narrow_token);
