@@ -1,8 +1,10 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"time"
 )
 
@@ -27,10 +29,30 @@ type Holder struct {
 	Subject   string // the account
 }
 
-// AnySubject is the Subject for a Revoke by whoever may end any token of an app. It is no
-// text that a subject can be. An empty Subject is not enough: it is that of the zero
-// auth.Principal, which must never end the tokens of others.
+// AnySubject is the Subject for a Revoke or a List by whoever may end or see any token of
+// an app. It is no text that a subject can be. An empty Subject is not enough: it is that
+// of the zero auth.Principal, which must never end or see the tokens of others.
 const AnySubject = "\x00any"
+
+// MaxPage is how many records one List looks at, at most.
+const MaxPage = 1000
+
+// Position is a place in the order of List, where a record is or was. The zero Position
+// is before all records.
+type Position struct {
+	Issued time.Time // whole seconds
+	ID     string
+}
+
+// IsZero reports whether p is before all records. As the next position of List it is the
+// end.
+func (p Position) IsZero() bool { return p.ID == "" && p.Issued.IsZero() }
+
+// Compare returns a negative number if p is before q in the order of List, and a positive
+// one if it is after q.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(p.Issued.Compare(q.Issued), cmp.Compare(p.ID, q.ID))
+}
 
 // Record is a permanent or limited-use token, as a ledger keeps it.
 type Record struct {
@@ -51,6 +73,9 @@ type Record struct {
 
 // Holder returns whose token it is.
 func (r Record) Holder() Holder { return Holder{r.Org, r.ClientKey, r.Subject} }
+
+// Position returns where the record is in the order of List.
+func (r Record) Position() Position { return Position{r.Issued, r.ID} }
 
 // Spender checks a token that has a jti, and spends one use of it.
 //
@@ -137,10 +162,49 @@ type Ledger interface {
 	// the same time may or may not be removed.
 	RevokeSubject(ctx context.Context, of Holder) (int, error)
 
-	// List returns the live records of the holder, with their Lineage, the oldest first.
-	// Records of a replaced key are included; their KeyID shows it.
-	List(ctx context.Context, of Holder) ([]Record, error)
+	// List returns a page of the live records of the holder, with their Lineage. With the
+	// Subject AnySubject they are those of all subjects of the app. An empty Subject has
+	// none. Records of a replaced key are included; their KeyID shows it.
+	//
+	// The oldest come first, and those of one second in the order of their ids, byte by
+	// byte. The page begins after the position after. List looks at limit records at most,
+	// dead ones too, so that a call is short however many there are: a page may have fewer
+	// records than limit, or none, and others may follow it. next is where
+	// the next page begins, and zero if no record follows. The limit is 1 to MaxPage; any
+	// other is an error.
+	//
+	// A record that is live during all calls is on exactly one page. One that is issued
+	// meanwhile is on a later page, unless its position is before those that were looked at.
+	// Records calls List until the end.
+	List(ctx context.Context, of Holder, after Position, limit int) (page []Record, next Position, err error)
 }
+
+// Records returns the live records of a holder in the order of List, which it calls for
+// one page after the other. An error is the last element, with the zero Record.
+func Records(ctx context.Context, l Ledger, of Holder) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var after Position
+		for {
+			page, next, err := l.List(ctx, of, after, MaxPage)
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			for _, r := range page {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if next.IsZero() {
+				return
+			}
+			after = next
+		}
+	}
+}
+
+// errLimit is the error of List for a limit that is out of range.
+var errLimit = errors.New("token: the limit of a list is not 1 to 1000")
 
 // keepFor is how long a ledger keeps the records of keys that an Issue does not name.
 const keepFor = time.Hour

@@ -1,15 +1,17 @@
 package token_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -129,15 +131,15 @@ func (p *plainLedger) RevokeSubject(_ context.Context, h token.Holder) (int, err
 	return len(gone), nil
 }
 
-func (p *plainLedger) List(_ context.Context, h token.Holder) ([]token.Record, error) {
-	list := []token.Record{}
-	for _, r := range p.of(h.ClientKey, h.Subject) {
-		if r.Org == h.Org && p.isLive(r) {
+// list returns all live records of a holder.
+func (p *plainLedger) list(h token.Holder) (list []token.Record) {
+	for _, r := range p.records {
+		if r.ClientKey == h.ClientKey && r.Org == h.Org && (h.Subject == token.AnySubject || r.Subject == h.Subject) && p.isLive(r) {
 			list = append(list, *r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b token.Record) int { return a.Issued.Compare(b.Issued) })
-	return list, nil
+	slices.SortFunc(list, func(a, b token.Record) int { return cmp.Or(a.Issued.Compare(b.Issued), strings.Compare(a.ID, b.ID)) })
+	return list
 }
 
 // pair applies the same calls to a MemoryLedger and a plainLedger.
@@ -178,8 +180,11 @@ func (p *pair) org() string { return p.pick("acme", "acme", "acme", "rival") }
 
 func (p *pair) issue() {
 	r := token.Record{
-		ID: fmt.Sprintf("%06d", len(p.issued)), Org: p.org(), ClientKey: p.pick(appA, appA, appB), Subject: p.pick("ann", "bob"), KeyID: p.pick("k1", "k1", "k2", "k3"),
+		ID: fmt.Sprintf("%06d", len(p.issued)*7919%10007), Org: p.org(), ClientKey: p.pick(appA, appA, appB), Subject: p.pick("ann", "bob"), KeyID: p.pick("k1", "k1", "k2", "k3"),
 		MaxUses: max(0, int64(p.rand.IntN(6)-2)), Uses: int64(p.rand.IntN(3)), Issued: p.now().Truncate(time.Second),
+	}
+	if p.rand.IntN(8) == 0 {
+		r.Issued = r.Issued.Add(-2 * time.Second) // by a clock that is behind
 	}
 	if p.rand.IntN(2) == 0 {
 		r.Expires = r.Issued.Add(time.Duration(p.rand.IntN(30)) * time.Second)
@@ -237,11 +242,24 @@ func (p *pair) revokeSubject() {
 }
 
 func (p *pair) list() {
-	for _, of := range []token.Holder{heldBy(appA, "ann"), heldBy(appA, "bob"), heldBy(appB, "ann"), {Org: "rival", ClientKey: appA, Subject: "ann"}} {
-		got, err := p.memory.List(p.t.Context(), of)
-		want, _ := p.plain.List(p.t.Context(), of)
-		if err != nil || !slices.Equal(got, want) {
-			p.t.Fatalf("List: %v\n%s", err, cmp.Diff(want, got))
+	for _, of := range []token.Holder{
+		heldBy(appA, "ann"), heldBy(appA, "bob"), heldBy(appB, "ann"), {Org: "rival", ClientKey: appA, Subject: "ann"},
+		heldBy(appA, token.AnySubject), heldBy(appB, token.AnySubject), {Org: "rival", ClientKey: appA, Subject: token.AnySubject}, heldBy(appA, ""),
+	} {
+		var got []token.Record
+		var after token.Position
+		for limit := 1 + p.rand.IntN(5); ; {
+			page, next, err := p.memory.List(p.t.Context(), of, after, limit)
+			if err != nil || len(page) > limit {
+				p.t.Fatalf("List: %d records of %d, %v", len(page), limit, err)
+			}
+			got = append(got, page...)
+			if after = next; next.IsZero() {
+				break
+			}
+		}
+		if diff := gocmp.Diff(p.plain.list(of), got); diff != "" {
+			p.t.Fatalf("List (-want +got):\n%s", diff)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestMintedLineage(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d ancestors: %v", i, err)
 		}
-		list, err := w.ledger.List(t.Context(), heldBy(appA, account))
+		list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)
 		if err != nil || len(list) != i+1 {
 			t.Fatal(list, err)
 		}

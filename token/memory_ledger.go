@@ -1,7 +1,6 @@
 package token
 
 import (
-	"cmp"
 	"container/heap"
 	"container/list"
 	"context"
@@ -26,6 +25,7 @@ type MemoryLedger struct {
 	mu       sync.Mutex
 	records  map[recordKey]*storedRecord
 	subjects map[subjectKey]*subjectRecords
+	apps     map[string]*appRecords // by client key
 	expiries expiries
 	spent    []*storedRecord // since the last Issue
 }
@@ -41,6 +41,7 @@ type storedRecord struct {
 	children map[*storedRecord]struct{} // the records whose parent it is
 	element  *list.Element              // its element in subjectRecords
 	expiry   int                        // its index in expiries
+	removed  bool                       // but still in appRecords
 }
 
 // subjectRecords are the records of one subject of an app.
@@ -72,6 +73,34 @@ func (h *subjectRecords) count(kids []string) (n int) {
 		n += h.ofKey[kid]
 	}
 	return n
+}
+
+// appRecords are the records of an app in the order of List. Removed ones stay until they
+// are more than half of them, so that one removal costs little however many there are.
+type appRecords struct {
+	sorted  []*storedRecord
+	removed int
+}
+
+func (a *appRecords) add(r *storedRecord) {
+	a.sorted = slices.Insert(a.sorted, indexAfter(a.sorted, r.Position()), r) // mostly at the end
+}
+
+func (a *appRecords) remove(r *storedRecord) {
+	r.removed = true
+	if a.removed++; a.removed > len(a.sorted)/2 {
+		a.sorted = slices.Clip(slices.DeleteFunc(a.sorted, func(r *storedRecord) bool { return r.removed }))
+		a.removed = 0
+	}
+}
+
+// indexAfter returns the index of the first record after a position.
+func indexAfter(sorted []*storedRecord, p Position) int {
+	i, found := slices.BinarySearchFunc(sorted, p, func(r *storedRecord, p Position) int { return r.Position().Compare(p) })
+	for found && i < len(sorted) && sorted[i].Position().Compare(p) == 0 {
+		i++
+	}
+	return i
 }
 
 var _ Ledger = (*MemoryLedger)(nil)
@@ -186,7 +215,7 @@ func (m *MemoryLedger) prune(issued Record, kids []string) {
 
 func (m *MemoryLedger) add(r *storedRecord) {
 	if m.records == nil {
-		m.records, m.subjects = map[recordKey]*storedRecord{}, map[subjectKey]*subjectRecords{}
+		m.records, m.subjects, m.apps = map[recordKey]*storedRecord{}, map[subjectKey]*subjectRecords{}, map[string]*appRecords{}
 	}
 	m.records[recordKey{r.ClientKey, r.ID}] = r
 	subject := subjectKey{r.ClientKey, r.Subject}
@@ -197,6 +226,12 @@ func (m *MemoryLedger) add(r *storedRecord) {
 	}
 	r.element = h.records.PushBack(r)
 	h.ofKey[r.KeyID]++
+	app := m.apps[r.ClientKey]
+	if app == nil {
+		app = new(appRecords)
+		m.apps[r.ClientKey] = app
+	}
+	app.add(r)
 	if !r.Expires.IsZero() {
 		heap.Push(&m.expiries, r)
 	}
@@ -224,6 +259,10 @@ func (m *MemoryLedger) remove(r *storedRecord) {
 	}
 	if h.records.Len() == 0 {
 		delete(m.subjects, subject)
+	}
+	app := m.apps[r.ClientKey]
+	if app.remove(r); len(app.sorted) == 0 {
+		delete(m.apps, r.ClientKey)
 	}
 	if !r.Expires.IsZero() {
 		heap.Remove(&m.expiries, r.expiry)
@@ -308,20 +347,38 @@ func (m *MemoryLedger) of(h Holder) iter.Seq[*storedRecord] {
 }
 
 // List implements Ledger.
-func (m *MemoryLedger) List(ctx context.Context, of Holder) ([]Record, error) {
+func (m *MemoryLedger) List(ctx context.Context, of Holder, after Position, limit int) (page []Record, next Position, err error) {
+	if limit < 1 || limit > MaxPage {
+		return nil, Position{}, errLimit
+	}
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := []Record{}
-	for r := range m.of(of) {
-		if r.isLive(now) {
-			list = append(list, r.Record)
+	sorted := m.sorted(of)
+	sorted = sorted[indexAfter(sorted, after):]
+	if len(sorted) > limit {
+		sorted = sorted[:limit]
+		next = sorted[limit-1].Position()
+	}
+	page = []Record{}
+	for _, r := range sorted {
+		if r.Org == of.Org && !r.removed && r.isLive(now) {
+			page = append(page, r.Record)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Record) int {
-		return cmp.Or(a.Issued.Compare(b.Issued), cmp.Compare(a.ID, b.ID))
-	})
-	return list, nil
+	return page, next, nil
+}
+
+// sorted returns the records of a holder in the order of List, and perhaps those of other
+// orgs and removed ones.
+func (m *MemoryLedger) sorted(of Holder) []*storedRecord {
+	switch app := m.apps[of.ClientKey]; {
+	case of.Subject == "", app == nil:
+		return nil
+	case of.Subject == AnySubject:
+		return app.sorted
+	}
+	return slices.SortedStableFunc(m.of(of), func(a, b *storedRecord) int { return a.Position().Compare(b.Position()) })
 }
 
 // expiries is a heap of the records that expire, for container/heap. The first one

@@ -44,7 +44,7 @@ func TestMemoryLedger(t *testing.T) {
 	}
 	list := func(subject string) (ids []string) {
 		t.Helper()
-		records, err := ledger.List(ctx, heldBy(appA, subject))
+		records, _, err := ledger.List(ctx, heldBy(appA, subject), token.Position{}, token.MaxPage)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestMemoryLedger(t *testing.T) {
 	}
 	spend(aRecord("a"), token.ErrRevoked)
 	spend(elsewhere, nil)
-	if list, err := ledger.List(ctx, heldBy(appA, account)); len(list) != 0 || list == nil || err != nil {
+	if list, _, err := ledger.List(ctx, heldBy(appA, account), token.Position{}, token.MaxPage); len(list) != 0 || list == nil || err != nil {
 		t.Errorf("List = %v, %v", list, err)
 	}
 }
@@ -295,7 +295,7 @@ func TestMemoryLedgerRevocation(t *testing.T) {
 				t.Fatalf("round %d: spend of what was issued before = %v", i, err)
 			}
 			// The late token may or may not be revoked, but List and Spend must agree.
-			list, err := ledger.List(t.Context(), heldBy(appA, account))
+			list, _, err := ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -350,7 +350,7 @@ func TestMemoryLedgerLimit(t *testing.T) {
 		mint(claims, token.ErrTooMany)
 	})
 	t.Run("what is dead leaves its place", func(t *testing.T) {
-		list, err := ledger.List(t.Context(), heldBy(appA, account))
+		list, _, err := ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)
 		if err != nil || len(list) != 10 {
 			t.Fatalf("List = %d records, %v", len(list), err)
 		}

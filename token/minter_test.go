@@ -132,7 +132,7 @@ func TestLedgerKinds(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	list, err := w.ledger.List(t.Context(), heldBy(appA, account))
+	list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestMintedTimesAreWholeSeconds(t *testing.T) {
 	if _, _, err := w.minter().Ephemeral(t.Context(), wanted(), 500*time.Millisecond); !errors.Is(err, token.ErrClaims) {
 		t.Errorf("half a second: error %v, want ErrClaims", err)
 	}
-	list, err := w.ledger.List(t.Context(), heldBy(appA, account))
+	list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
@@ -204,7 +204,7 @@ func TestTheEarliestIssuedAt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := w.ledger.List(t.Context(), heldBy(appA, account))
+			list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)
 			if err != nil || len(list) != 1 {
 				t.Fatal(list, err)
 			}
@@ -333,7 +333,7 @@ func TestUnmintableClaims(t *testing.T) {
 			}
 		})
 	}
-	if list, _ := w.ledger.List(t.Context(), heldBy(appA, account)); len(list) != 0 {
+	if list, _, _ := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage); len(list) != 0 {
 		t.Errorf("%d records of tokens that were not minted", len(list))
 	}
 }

@@ -160,7 +160,7 @@ func TestLimitOverRotations(t *testing.T) {
 	for _, raw := range all[1:] {
 		accepted(t, w, raw)
 	}
-	if list, err := w.ledger.List(t.Context(), heldBy(appA, account)); len(list) != 3 || err != nil {
+	if list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage); len(list) != 3 || err != nil {
 		t.Errorf("%d records, %v", len(list), err)
 	}
 }
@@ -212,7 +212,7 @@ func TestPairChangesWhileMinting(t *testing.T) {
 			minter := w.minter()
 			minter.Signers = &changing{Signers: &w.keys, change: func(look int) error { return c.change(w, look) }}
 			raw, claims, err := minter.Permanent(t.Context(), wanted())
-			list, listErr := w.ledger.List(t.Context(), heldBy(appA, account))
+			list, _, listErr := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)
 			if listErr != nil || len(list) > 10 {
 				t.Errorf("%d records, %v", len(list), listErr)
 			}
@@ -258,7 +258,7 @@ func TestT33LimitWithAnOldPair(t *testing.T) {
 	if raw, _, err := late.Permanent(t.Context(), wanted()); raw != "" || !errors.Is(err, token.ErrTooMany) {
 		t.Errorf("Permanent = %v, want ErrTooMany", err)
 	}
-	if list, err := w.ledger.List(t.Context(), heldBy(appA, account)); len(list) != 10 || err != nil {
+	if list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage); len(list) != 10 || err != nil {
 		t.Errorf("%d records, %v, want the 10 of the others", len(list), err)
 	}
 }
@@ -341,7 +341,7 @@ func TestMakerKey(t *testing.T) {
 
 func (w *world) records(t testing.TB) int {
 	t.Helper()
-	list, err := w.ledger.List(t.Context(), heldBy(appA, account))
+	list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +380,7 @@ func TestMinterUndoesAnIssueLate(t *testing.T) {
 	if raw, _, err := minter.Permanent(ctx, wanted()); raw != "" || !errors.Is(err, context.Canceled) {
 		t.Errorf("Permanent = %v", err)
 	}
-	if list, err := w.ledger.List(t.Context(), heldBy(appA, account)); len(list) != 0 || err != nil {
+	if list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
 		t.Errorf("%d records are left, %v", len(list), err)
 	}
 }

@@ -82,10 +82,18 @@ func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.L
 
 // Made checks that the makers of a token with a jti still exist. They are the app whose signature
 // made it, and the account that made it for another account. The Mechanism checks the makers of
-// each token. Call Made for the tokens that a Ledger lists. The error wraps auth.ErrNotFound if a
+// each token. Call Made for a token that a Ledger lists, and Makers.Made for many. The error wraps auth.ErrNotFound if a
 // maker is gone or disabled, or has since ended its tokens. It wraps auth.ErrUnavailable if the
 // directory does not answer.
-func Made(ctx context.Context, t *auth.Tenant, r token.Record) error {
+func Made(ctx context.Context, t *auth.Tenant, r token.Record) error { return made(ctx, t, r) }
+
+// found are the look-ups of an auth.Tenant.
+type found interface {
+	App(ctx context.Context, clientKey string) (*auth.App, error)
+	Account(ctx context.Context, id string) (*auth.Account, error)
+}
+
+func made(ctx context.Context, t found, r token.Record) error {
 	if r.MakerApp != "" && r.MakerApp != r.ClientKey {
 		if _, err := t.App(ctx, r.MakerApp); err != nil {
 			return err

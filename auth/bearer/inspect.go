@@ -63,14 +63,13 @@ type unspent struct {
 }
 
 func (u unspent) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
-	live, err := u.ledger.List(ctx, token.Holder{Org: u.org, ClientKey: r.ClientKey, Subject: r.Subject})
-	for _, record := range live {
+	for record, err := range token.Records(ctx, u.ledger, token.Holder{Org: u.org, ClientKey: r.ClientKey, Subject: r.Subject}) {
+		if err != nil {
+			return token.Lineage{}, err
+		}
 		if record.ID == r.ID && record.KeyID == r.KeyID && record.MaxUses == r.MaxUses {
 			return record.Lineage, nil
 		}
 	}
-	if err == nil {
-		err = token.ErrRevoked
-	}
-	return token.Lineage{}, err
+	return token.Lineage{}, token.ErrRevoked
 }

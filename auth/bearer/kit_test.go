@@ -166,7 +166,7 @@ func (w *world) limited(t testing.TB, id string, uses int64, pairs ...any) strin
 // uses returns the number of uses spent by the tokens of an account.
 func (w *world) uses(t testing.TB, subject string) (n int64) {
 	t.Helper()
-	records, err := w.ledger.List(t.Context(), heldBy(appA, subject))
+	records, _, err := w.ledger.List(t.Context(), heldBy(appA, subject), token.Position{}, token.MaxPage)
 	if err != nil {
 		t.Fatal(err)
 	}

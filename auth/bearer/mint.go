@@ -75,12 +75,12 @@ func minterOf(m *token.Minter, s *auth.Settings) (token.Minter, error) {
 // dropWithoutMaker revokes those tokens of a subject whose maker is gone. If there are none, it
 // returns token.ErrTooMany.
 func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, c token.Claims) (dropped bool, err error) {
-	records, err := ledger.List(ctx, token.Holder{Org: t.Org.Key(), ClientKey: c.Issuer, Subject: c.Subject})
-	if err != nil {
-		return false, err
-	}
-	for _, r := range records {
-		err := Made(ctx, t, r)
+	makers := Makers{Tenant: t}
+	for r, err := range token.Records(ctx, ledger, token.Holder{Org: t.Org.Key(), ClientKey: c.Issuer, Subject: c.Subject}) {
+		if err != nil {
+			return false, err
+		}
+		err := makers.Made(ctx, r)
 		if err == nil {
 			continue
 		}
@@ -93,9 +93,9 @@ func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, 
 		dropped = true
 	}
 	if !dropped {
-		err = token.ErrTooMany
+		return false, token.ErrTooMany
 	}
-	return dropped, err
+	return true, nil
 }
 
 // lineage returns what a record says of the maker. A token passes on its own makers, so that what

@@ -105,7 +105,7 @@ func (m *minting) records(t testing.TB) (all []token.Record) {
 	t.Helper()
 	for _, app := range []string{appA, appB} {
 		for _, subject := range []string{"ann", "root", "ada", "bob"} {
-			list, err := m.ledger.List(t.Context(), heldBy(app, subject))
+			list, _, err := m.ledger.List(t.Context(), heldBy(app, subject), token.Position{}, token.MaxPage)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,9 +38,9 @@ func (c *countedLedger) Revoke(ctx context.Context, of token.Holder, id string) 
 	return c.Ledger.Revoke(ctx, of, id)
 }
 
-func (c *countedLedger) List(ctx context.Context, of token.Holder) ([]token.Record, error) {
+func (c *countedLedger) List(ctx context.Context, of token.Holder, after token.Position, limit int) ([]token.Record, token.Position, error) {
 	c.calls++
-	return c.Ledger.List(ctx, of)
+	return c.Ledger.List(ctx, of, after, limit)
 }
 
 func TestBudgetOfRefusedClients(t *testing.T) {

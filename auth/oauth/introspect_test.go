@@ -141,7 +141,7 @@ func TestRevocation(t *testing.T) {
 		begins := time.Now().Add(62 * time.Second)
 		raw := w.record(t, acmeKey, "acme", "ann", 0, func(c *token.Claims) { c.NotBefore = begins })
 		want(t, w.send(t, askToEnd(raw)), 200, "")
-		if live, err := w.ledger.List(t.Context(), token.Holder{Org: "acme", ClientKey: acmeKey, Subject: "ann"}); err != nil || len(live) > 0 {
+		if live, _, err := w.ledger.List(t.Context(), token.Holder{Org: "acme", ClientKey: acmeKey, Subject: "ann"}, token.Position{}, token.MaxPage); err != nil || len(live) > 0 {
 			t.Errorf("%d records, %v", len(live), err)
 		}
 	})
@@ -159,8 +159,8 @@ func TestRevocation(t *testing.T) {
 // lost is a ledger that does not answer.
 type lost struct{ token.Ledger }
 
-func (lost) List(context.Context, token.Holder) ([]token.Record, error) {
-	return nil, http.ErrServerClosed
+func (lost) List(context.Context, token.Holder, token.Position, int) ([]token.Record, token.Position, error) {
+	return nil, token.Position{}, http.ErrServerClosed
 }
 
 func (lost) Revoke(context.Context, token.Holder, string) error { return http.ErrServerClosed }

@@ -82,6 +82,7 @@
 //	q:KEY               how many requests of the client key were accepted
 //	t:PAIR              a token's record, by client key and id
 //	u:PAIR              the ids of a subject's records, by client key and subject
+//	l:KEY               the times and ids of the records of a client key
 //	h:HASH              a session, by the hash of its token, or what became of it
 //	a:PAIR              an account's sessions, by org and account
 //	o:ORG               the accounts of an org that have sessions

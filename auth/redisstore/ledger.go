@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -15,18 +16,27 @@ import (
 // Ledger is a token.Ledger that any number of processes share. Store.Ledger returns it.
 // It uses the server's clock.
 //
-// A record takes about 300 bytes until it or its parent expires, or until a day after
+// A record takes about 400 bytes until it or its parent expires, or until a day after
 // its last use was spent. Issue also deletes dead records of its subject, and those of
 // keys that it does not name and that were issued more than an hour before. A record that
 // earlier versions have written names no org and is dead. A record that never expires
 // stays until it is revoked or Issue deletes it. A record whose parent is revoked is
 // dead at once, but keeps its memory until then.
+//
+// With token.AnySubject, List does not find records that earlier versions have written. It
+// finds them by their subject.
 type Ledger struct{ store *Store }
 
 var _ token.Ledger = (*Ledger)(nil)
 
 //go:embed lua/live.lua
 var liveText string
+
+//go:embed lua/place.lua
+var placeText string
+
+//go:embed lua/row.lua
+var rowText string
 
 //go:embed lua/issue.lua
 var issueText string
@@ -43,12 +53,16 @@ var revokeSubjectText string
 //go:embed lua/tokens.lua
 var tokensText string
 
+//go:embed lua/apptokens.lua
+var appTokensText string
+
 var (
-	issueScript         = newScript(liveText, issueText)
+	issueScript         = newScript(liveText, placeText, issueText)
 	spendScript         = newScript(liveText, spendText)
-	revokeScript        = newScript(liveText, revokeText)
-	revokeSubjectScript = newScript(liveText, revokeSubjectText)
-	tokensScript        = newScript(liveText, tokensText)
+	revokeScript        = newScript(liveText, placeText, revokeText)
+	revokeSubjectScript = newScript(liveText, placeText, revokeSubjectText)
+	tokensScript        = newScript(liveText, rowText, tokensText)
+	appTokensScript     = newScript(liveText, rowText, placeText, appTokensText)
 )
 
 var errIssued = errors.New("redisstore: id was issued before")
@@ -64,7 +78,7 @@ func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 		strconv.Itoa(len(verifying)), // before the keys, because run may append an argument
 	}
 	code, err := l.store.code(ctx, issueScript,
-		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject)}, append(args, verifying...)...)
+		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject), appKey(r.ClientKey)}, append(args, verifying...)...)
 	return cmp.Or(err, codeError(code, nil, errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep))
 }
 
@@ -106,7 +120,7 @@ func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 		of.Subject = "" // as the script has it
 	}
 	code, err := l.store.code(ctx, revokeScript,
-		[]string{recordKey(of.ClientKey, id)}, id, l.store.prefix+subjectKey(of.ClientKey, ""), l.store.prefix+recordKey(of.ClientKey, ""),
+		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey)}, id, l.store.prefix+subjectKey(of.ClientKey, ""), l.store.prefix+recordKey(of.ClientKey, ""),
 		of.Org, of.Subject)
 	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
 }
@@ -117,46 +131,106 @@ func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error
 		return 0, errors.New("redisstore: revoke a subject: the subject is empty")
 	}
 	n, err := l.store.code(ctx, revokeSubjectScript,
-		[]string{subjectKey(of.ClientKey, of.Subject)}, l.store.prefix+recordKey(of.ClientKey, ""), of.Org)
+		[]string{subjectKey(of.ClientKey, of.Subject), appKey(of.ClientKey)}, l.store.prefix+recordKey(of.ClientKey, ""), of.Org)
 	return int(n), err
 }
 
-// List implements token.Ledger.
-func (l *Ledger) List(ctx context.Context, of token.Holder) ([]token.Record, error) {
+// List implements token.Ledger. The page of a subject reads all records of the subject, as
+// each Issue does.
+func (l *Ledger) List(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+	switch {
+	case limit < 1 || limit > token.MaxPage:
+		return nil, next, fmt.Errorf("redisstore: list tokens: the limit is not 1 to %d", token.MaxPage)
+	case of.Subject == "":
+		return []token.Record{}, next, nil
+	case of.Subject == token.AnySubject:
+		return l.listApp(ctx, of, after, limit)
+	}
 	reply, err := l.store.run(ctx, tokensScript,
 		[]string{subjectKey(of.ClientKey, of.Subject)}, l.store.prefix+recordKey(of.ClientKey, ""), of.Org)
 	if err != nil {
-		return nil, err
+		return nil, next, err
 	}
 	rows, ok := reply.([]any)
 	if !ok {
-		return nil, errReply
+		return nil, next, errReply
 	}
+	all, err := recordsOf(rows, of)
+	if err != nil {
+		return nil, next, err
+	}
+	page = slices.DeleteFunc(all, func(r token.Record) bool { return r.Position().Compare(after) <= 0 })
+	slices.SortFunc(page, func(a, b token.Record) int { return a.Position().Compare(b.Position()) })
+	if len(page) > limit {
+		page = page[:limit]
+		next = page[limit-1].Position()
+	}
+	return page, next, nil
+}
+
+// listApp returns a page of the records of all subjects of an app.
+func (l *Ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+	reply, err := l.store.run(ctx, appTokensScript, []string{appKey(of.ClientKey)},
+		l.store.prefix+recordKey(of.ClientKey, ""), of.Org, decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
+	if err != nil {
+		return nil, next, err
+	}
+	rows, ok := reply.([]any)
+	if !ok || len(rows) == 0 {
+		return nil, next, errReply
+	}
+	if next, err = positionOf(rows[0]); err != nil {
+		return nil, token.Position{}, err
+	}
+	if page, err = recordsOf(rows[1:], of); err != nil {
+		return nil, token.Position{}, err
+	}
+	return page, next, nil
+}
+
+// positionOf reads a member of the index of an app: see place.lua.
+func positionOf(member any) (token.Position, error) {
+	s, ok := text(member)
+	if !ok {
+		return token.Position{}, errReply
+	}
+	if s == "" {
+		return token.Position{}, nil
+	}
+	const digits, zero = 16, 1e15
+	if len(s) < digits {
+		return token.Position{}, errReply
+	}
+	issued, err := strconv.ParseInt(s[:digits], 10, 64)
+	if err != nil {
+		return token.Position{}, errReply
+	}
+	return token.Position{Issued: time.Unix(issued-zero, 0).UTC(), ID: s[digits:]}, nil
+}
+
+// recordsOf reads rows of row.lua.
+func recordsOf(rows []any, of token.Holder) ([]token.Record, error) {
 	list := make([]token.Record, 0, len(rows))
 	for _, row := range rows {
 		r, err := recordOf(row)
 		if err != nil {
 			return nil, err
 		}
-		r.Org, r.ClientKey, r.Subject = of.Org, of.ClientKey, of.Subject
+		r.Org, r.ClientKey = of.Org, of.ClientKey
 		list = append(list, r)
 	}
-	slices.SortStableFunc(list, func(a, b token.Record) int {
-		return cmp.Or(a.Issued.Compare(b.Issued), cmp.Compare(a.ID, b.ID))
-	})
 	return list, nil
 }
 
-// recordOf reads a row of id, key id, uses, maximum uses, issued, expires, maker, its
-// client key and the parent.
+// recordOf reads one row of row.lua.
 func recordOf(row any) (r token.Record, err error) {
-	f, err := texts(row, 9)
+	f, err := texts(row, 10)
 	if err != nil {
 		return r, err
 	}
 	var errs [4]error
 	var issued, expires int64
-	r.ID, r.KeyID = f[0], f[1]
+	r.ID, r.KeyID, r.Subject = f[0], f[1], f[9]
 	r.Lineage = token.Lineage{Maker: f[6], MakerApp: f[7], Parent: f[8]}
 	r.Uses, errs[0] = strconv.ParseInt(f[2], 10, 64)
 	r.MaxUses, errs[1] = strconv.ParseInt(f[3], 10, 64)
@@ -177,6 +251,9 @@ func recordOf(row any) (r token.Record, err error) {
 func recordKey(clientKey, id string) string { return "t:" + pair(clientKey, id) }
 
 func subjectKey(clientKey, subject string) string { return "u:" + pair(clientKey, subject) }
+
+// appKey returns the key of the records of an app, in the order of List.
+func appKey(clientKey string) string { return "l:" + clientKey }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 

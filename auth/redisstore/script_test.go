@@ -47,7 +47,14 @@ func verbsOf(t *testing.T, opened *redisstore.Store) map[string]func(context.Con
 		"Spend":         func(ctx context.Context) error { return last(ledger.Spend(ctx, token.Record{ID: "1"})) },
 		"Revoke":        func(ctx context.Context) error { return ledger.Revoke(ctx, key, "1") },
 		"RevokeSubject": func(ctx context.Context) error { return last(ledger.RevokeSubject(ctx, key)) },
-		"List":          func(ctx context.Context) error { return last(ledger.List(ctx, key)) },
+		"List": func(ctx context.Context) error {
+			_, _, err := ledger.List(ctx, key, token.Position{}, 1)
+			return err
+		},
+		"List of an app": func(ctx context.Context) error {
+			_, _, err := ledger.List(ctx, token.Holder{Org: "acme", ClientKey: "key", Subject: token.AnySubject}, token.Position{}, 1)
+			return err
+		},
 		"Create": func(ctx context.Context) error {
 			return sessions.Create(ctx, session.Session{Org: "acme", Account: "ann"}, 1)
 		},
@@ -214,7 +221,7 @@ func TestListsOfAnotherKind(t *testing.T) {
 	hash, times := strings.Repeat("h", 32), strings.Repeat(" ", 15)+"1"
 	record := "S" + strings.Repeat(times, 4) + strings.Repeat("0:", 6)
 	key := token.Holder{Org: "acme", ClientKey: "key", Subject: "ann"}
-	tokens := func() error { _, err := ledger.List(t.Context(), key); return err }
+	tokens := func() error { _, _, err := ledger.List(t.Context(), key, token.Position{}, 1); return err }
 	opens := func() error { _, err := sessions.List(t.Context(), "acme", "ann"); return err }
 	for _, c := range []struct {
 		name string
@@ -222,12 +229,12 @@ func TestListsOfAnotherKind(t *testing.T) {
 		row  any
 		ok   bool
 	}{
-		{"a token", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", ""}, true},
-		{"a token that expires", tokens, []any{"id", []byte("kid"), "1", "2", "1", "9", "ann", "app", "up"}, true},
-		{"a token of fewer fields", tokens, []any{"id", "kid", "1", "2", "1", "", "", ""}, false},
-		{"a token whose uses are no number", tokens, []any{"id", "kid", "x", "2", "1", "", "", "", ""}, false},
-		{"a token whose end is no number", tokens, []any{"id", "kid", "1", "2", "1", "x", "", "", ""}, false},
-		{"a token with a field that is no text", tokens, []any{"id", nil, "1", "2", "1", "", "", "", ""}, false},
+		{"a token", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann"}, true},
+		{"a token that expires", tokens, []any{"id", []byte("kid"), "1", "2", "1", "9", "ann", "app", "up", "ann"}, true},
+		{"a token of fewer fields", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", ""}, false},
+		{"a token whose uses are no number", tokens, []any{"id", "kid", "x", "2", "1", "", "", "", "", "ann"}, false},
+		{"a token whose end is no number", tokens, []any{"id", "kid", "1", "2", "1", "x", "", "", "", "ann"}, false},
+		{"a token with a field that is no text", tokens, []any{"id", nil, "1", "2", "1", "", "", "", "", "ann"}, false},
 		{"a token that is no row", tokens, "id", false},
 		{"a session", opens, []any{hash, record}, true},
 		{"a session whose hash is short", opens, []any{hash[1:], record}, false},
@@ -244,6 +251,29 @@ func TestListsOfAnotherKind(t *testing.T) {
 	for _, reply = range []any{"x", int64(1)} {
 		if tokens() == nil || opens() == nil {
 			t.Errorf("%v is listed", reply)
+		}
+	}
+	app := token.Holder{Org: "acme", ClientKey: "key", Subject: token.AnySubject}
+	row := []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann"}
+	for _, c := range []struct {
+		name  string
+		reply any
+		ok    bool
+	}{
+		{"the last page", []any{"", row}, true},
+		{"a page before others", []any{"1000000000000001id", row}, true},
+		{"a page of dead records", []any{[]byte("1000000000000001id")}, true},
+		{"no page", []any{}, false},
+		{"a page without its end", []any{row}, false},
+		{"a page whose end is short", []any{"100000000000001", row}, false},
+		{"a page whose end has no time", []any{"100000000000000xid", row}, false},
+		{"a page with a row that is none", []any{"", "id"}, false},
+		{"no array", "x", false},
+	} {
+		reply = c.reply
+		page, next, err := ledger.List(t.Context(), app, token.Position{}, 1)
+		if (err == nil) != c.ok || !c.ok && (page != nil || !next.IsZero()) {
+			t.Errorf("%s: %v, %v, %v", c.name, page, next, err)
 		}
 	}
 	reply = []any{int64(1), "0", int64(0), int64(0)}

@@ -84,7 +84,10 @@ func (c *credentials) signed() []string {
 // uses counts the spent uses of the app's tokens.
 func (c *credentials) uses(t testing.TB) (n int64) {
 	t.Helper()
-	for _, r := range must(c.ledger.List(t.Context(), token.Holder{Org: "acme", ClientKey: c.clientKey, Subject: "bob"})) {
+	for r, err := range token.Records(t.Context(), &c.ledger, token.Holder{Org: "acme", ClientKey: c.clientKey, Subject: "bob"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		n += r.Uses
 	}
 	return n

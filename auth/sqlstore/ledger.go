@@ -74,10 +74,19 @@ var (
 		DELETE FROM {ledger} WHERE client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')
 		RETURNING ` + liveText
 	countSubjectText = `SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3 AND ` + liveText
-	listText         = `
-		SELECT id, key_id, uses, max_uses, issued, expires, maker, maker_app, parent FROM {ledger}
-		WHERE client_key = $1 AND subject = $2 AND org = $3 AND ` + liveText + ` ORDER BY issued, id`
+
+	listSubjectText = listText(` AND subject = $5`)
+	listAppText     = listText(``)
 )
+
+// listText returns the statement for a page of an app's rows, with a further condition. It
+// reads no more rows than it returns, in the order of an index. So it also returns dead rows,
+// and those of other orgs.
+func listText(condition string) string {
+	return `
+		SELECT id, org, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent, ` + liveText + ` FROM {ledger}
+		WHERE client_key = $1 AND (issued, id) > ($2, $3)` + condition + ` ORDER BY issued, id LIMIT $4`
+}
 
 // Issue implements token.Ledger.
 func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
@@ -234,22 +243,53 @@ func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 }
 
 // List implements token.Ledger.
-func (l *Ledger) List(ctx context.Context, of token.Holder) ([]token.Record, error) {
-	if !storable(of.Org, of.ClientKey, of.Subject) {
-		return []token.Record{}, nil
+func (l *Ledger) List(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+	if limit < 1 || limit > token.MaxPage {
+		return nil, next, fmt.Errorf("sqlstore: list tokens: the limit is not 1 to %d", token.MaxPage)
 	}
-	records, err := list(ctx, l.store, listText, []any{of.ClientKey, of.Subject, of.Org}, func(rows *sql.Rows) (token.Record, error) {
-		r := token.Record{Org: of.Org, ClientKey: of.ClientKey, Subject: of.Subject}
-		var issued int64
-		var expires sql.NullInt64
-		err := rows.Scan(&r.ID, &r.KeyID, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent)
-		r.Issued = time.Unix(issued, 0).UTC()
-		if expires.Valid {
-			r.Expires = time.Unix(expires.Int64, 0).UTC()
+	named := of.Subject != token.AnySubject
+	if of.Subject == "" || named && !storable(of.Subject) || !storable(of.ClientKey, after.ID) {
+		return []token.Record{}, next, nil
+	}
+	// One row more than the page shows whether another page follows.
+	text, args := listAppText, []any{of.ClientKey, after.Issued.Unix(), after.ID, limit + 1}
+	if named {
+		text, args = listSubjectText, append(args, of.Subject)
+	}
+	rows, err := list(ctx, l.store, text, args, ledgerRowOf)
+	if err != nil {
+		return nil, next, failed("list tokens", err)
+	}
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = rows[limit-1].Position()
+	}
+	page = make([]token.Record, 0, len(rows))
+	for _, row := range rows {
+		if row.live && row.Org == of.Org {
+			row.ClientKey = of.ClientKey
+			page = append(page, row.Record)
 		}
-		return r, err
-	})
-	return records, failed("list tokens", err)
+	}
+	return page, next, nil
+}
+
+type ledgerRow struct {
+	token.Record
+	live bool
+}
+
+func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
+	var org sql.NullString // a row without an org is dead
+	var issued int64
+	var expires sql.NullInt64
+	err = rows.Scan(&r.ID, &org, &r.Subject, &r.KeyID, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
+	r.Org = org.String
+	r.Issued = time.Unix(issued, 0).UTC()
+	if expires.Valid {
+		r.Expires = time.Unix(expires.Int64, 0).UTC()
+	}
+	return r, err
 }
 
 // seconds returns Unix seconds, or NULL for the zero time.

@@ -21,7 +21,7 @@ var tables = []string{
 }
 
 // version is the version of schema.
-const version = 4
+const version = 5
 
 // schema creates the tables of the present version. It may run again. In SQLite new
 // tables are STRICT. Tables of earlier versions stay as they are: their columns have
@@ -54,10 +54,11 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 	org {text},                -- NULL: unknown; such a record is dead
 	PRIMARY KEY (client_key, id)
 ){strict};
-CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject);
+CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject, issued, id);
 CREATE INDEX IF NOT EXISTS {ledger}_expires ON {ledger} (expires) WHERE expires IS NOT NULL;
 CREATE INDEX IF NOT EXISTS {ledger}_parent ON {ledger} (client_key, parent) WHERE parent <> '';
 CREATE INDEX IF NOT EXISTS {ledger}_org ON {ledger} (org);
+CREATE INDEX IF NOT EXISTS {ledger}_issued ON {ledger} (client_key, issued, id);
 
 -- Key pairs, one for each app.
 CREATE TABLE IF NOT EXISTS {keys} (

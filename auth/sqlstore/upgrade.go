@@ -14,6 +14,7 @@ var upgrades = [version - 1]func(context.Context, conn) error{
 	addLineage,
 	moveFormers,
 	toVersion4,
+	orderLedger,
 }
 
 func addLineage(ctx context.Context, q conn) error {
@@ -85,4 +86,14 @@ CREATE INDEX {ledger}_org ON {ledger} (org);
 CREATE INDEX IF NOT EXISTS {credentials}_org ON {credentials} (org, client_key);
 ALTER TABLE {sessions} ADD COLUMN remember {int} NOT NULL DEFAULT 0;
 `+formerKeysTable)
+}
+
+// orderLedger lets a page of the records of an app or of a subject be read in order, without
+// all others.
+func orderLedger(ctx context.Context, q conn) error {
+	return q.execAll(ctx, `
+CREATE INDEX IF NOT EXISTS {ledger}_issued ON {ledger} (client_key, issued, id);
+DROP INDEX {ledger}_subject;
+CREATE INDEX {ledger}_subject ON {ledger} (client_key, subject, issued, id);
+`)
 }

@@ -131,9 +131,13 @@ func (s ledgerOfUUIDs) RevokeSubject(ctx context.Context, of token.Holder) (int,
 	return s.MemoryLedger.RevokeSubject(ctx, of)
 }
 
-func (s ledgerOfUUIDs) List(ctx context.Context, of token.Holder) ([]token.Record, error) {
-	if err := mustBeUUIDs(of.Org, of.Subject); err != nil {
-		return nil, err
+func (s ledgerOfUUIDs) List(ctx context.Context, of token.Holder, after token.Position, limit int) ([]token.Record, token.Position, error) {
+	subject := of.Subject
+	if subject == token.AnySubject {
+		subject = ""
 	}
-	return s.MemoryLedger.List(ctx, of)
+	if err := mustBeUUIDs(of.Org, subject); err != nil {
+		return nil, token.Position{}, err
+	}
+	return s.MemoryLedger.List(ctx, of, after, limit)
 }

@@ -21,6 +21,13 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"what is issued is listed, the oldest first", testList},
 		{"a record begins without uses", testNoUses},
 		{"a list is the caller's own", testListAliasing},
+		{"pages of any limit have each record once, also within one second", testPages},
+		{"pages of ids that look alike", testPageNames},
+		{"a page begins after a record that is gone", testPageAfterGone},
+		{"a page has 1 to MaxPage records", testPageLimits},
+		{"T35 any subject is that of one app and org", testAnySubject},
+		{"M07 any subject, and records whose ancestors are dead", testAnySubjectLineage},
+		{"T20 listing while tokens are issued and revoked", testListRace},
 		{"an id is issued once", testIssueTwice},
 		{"an id issued at once is issued once", testIssueTwiceRace},
 		{"a negative use count is refused, and takes no place", testNegativeUses},
@@ -110,11 +117,7 @@ func (l *ledger) spend(t *testing.T, what string, r token.Record, want ...error)
 
 func (l *ledger) list(t *testing.T, app, subject string) []token.Record {
 	t.Helper()
-	list, err := l.List(t.Context(), token.Holder{Org: l.org, ClientKey: app, Subject: subject})
-	if err != nil {
-		t.Fatalf("List: %v", err)
-	}
-	return list
+	return l.pages(t, token.Holder{Org: l.org, ClientKey: app, Subject: subject}, token.MaxPage)
 }
 
 func (l *ledger) ids(t *testing.T) (ids []string) {
@@ -272,7 +275,7 @@ func testLedgerContext(t *testing.T, l *ledger) {
 	if _, err := l.RevokeSubject(ctx, l.of(l.subject)); refused("RevokeSubject", err) {
 		l.spend(t, "what was not revoked with its subject", r, nil)
 	}
-	if list, err := l.List(ctx, l.of(l.subject)); refused("List", err) && list != nil {
+	if list, _, err := l.List(ctx, l.of(l.subject), token.Position{}, token.MaxPage); refused("List", err) && list != nil {
 		t.Error("List returns records beside an error")
 	}
 }

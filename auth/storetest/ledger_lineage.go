@@ -172,6 +172,11 @@ func testMadeByExpired(t *testing.T, l *ledger) {
 		l.spend(t, "before", r, nil)
 	}
 	l.f.pass(expires.Sub(l.f.now()) + 10*time.Millisecond)
+	for _, limit := range []int{1, token.MaxPage} {
+		if list := l.pages(t, l.of(token.AnySubject), limit); len(list) != 1 || !sameRecord(list[0], lasting) {
+			t.Errorf("List of any subject, in pages of %d = %+v, want %+v", limit, list, lasting)
+		}
+	}
 	l.dead(t, "made by an endless one", grandchild)
 	l.dead(t, "endless", endless)
 	l.dead(t, "longer", longer)

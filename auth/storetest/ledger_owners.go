@@ -81,7 +81,7 @@ func testOtherHolders(t *testing.T, l *ledger) {
 	for _, of := range others {
 		what := fmt.Sprintf("%q", of)
 		expect(t, what+": Revoke", l.Revoke(t.Context(), of, r.ID), token.ErrNotFound)
-		if list, err := l.List(t.Context(), of); len(list) != 0 || err != nil {
+		if list, _, err := l.List(t.Context(), of, token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
 			t.Errorf("%s: List = %+v, %v", what, list, err)
 		}
 		if n, err := l.RevokeSubject(t.Context(), of); n != 0 || err != nil {
@@ -110,7 +110,7 @@ func testOtherHolders(t *testing.T, l *ledger) {
 		t.Errorf("RevokeSubject = %d, %v, want 2", n, err)
 	}
 	l.spend(t, "of the other org", theirs, nil)
-	if list, err := l.List(t.Context(), theirs.Holder()); len(list) != 1 || err != nil || list[0].ID != theirs.ID || list[0].Org != theirs.Org {
+	if list, _, err := l.List(t.Context(), theirs.Holder(), token.Position{}, token.MaxPage); len(list) != 1 || err != nil || list[0].ID != theirs.ID || list[0].Org != theirs.Org {
 		t.Errorf("List of the other org = %+v, %v", list, err)
 	}
 	expect(t, "Revoke of its app and subject", l.Revoke(t.Context(), theirs.Holder(), theirs.ID), nil)
@@ -123,7 +123,7 @@ func testNoSubject(t *testing.T, l *ledger) {
 	if n, err := l.RevokeSubject(t.Context(), l.of("")); n != 0 || err == nil {
 		t.Errorf("RevokeSubject = %d, %v, want an error", n, err)
 	}
-	if list, err := l.List(t.Context(), l.of("")); len(list) != 0 || err != nil {
+	if list, _, err := l.List(t.Context(), l.of(""), token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
 		t.Errorf("List = %+v, %v, want none", list, err)
 	}
 	l.spend(t, "afterwards", r, nil)

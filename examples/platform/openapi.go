@@ -121,16 +121,30 @@ var (
 	}
 
 	appRoutes = map[string]openapi.Route{
-		"GET /apps":                                ownList[appReply]("List the apps", "app"),
-		"POST /apps":                               {Summary: "Create an app", Request: appBody, Reply: appReply{}},
-		"GET /apps/{key}":                          {Summary: "Read an app", Reply: appReply{}},
-		"PATCH /apps/{key}":                        {Summary: "Change an app", Request: appPatch, Reply: appReply{}},
-		"DELETE /apps/{key}":                       {Summary: "Delete an app", Reply: envelope.Result[bool]{}},
-		"POST /apps/{key}/keypair":                 {Summary: "Replace the key pair", Request: keyPairForm, BodyOptional: true, Reply: appReply{}},
-		"POST /apps/{key}/secret":                  {Summary: "Replace the client secret", Request: rotationForm, BodyOptional: true, Reply: envelope.Result[secretReply]{}},
-		"POST /apps/{key}/tokens":                  {Summary: "Mint a token", Request: tokenBody, Reply: envelope.Result[mintReply]{}},
-		"DELETE /apps/{key}/tokens/{jti}":          {Summary: "Revoke a token", Reply: envelope.Result[bool]{}},
-		"GET /apps/{key}/subjects/{sub}/tokens":    ownList[tokenReply]("List the tokens of a subject", "token"),
+		"GET /apps":                       ownList[appReply]("List the apps", "app"),
+		"POST /apps":                      {Summary: "Create an app", Request: appBody, Reply: appReply{}},
+		"GET /apps/{key}":                 {Summary: "Read an app", Reply: appReply{}},
+		"PATCH /apps/{key}":               {Summary: "Change an app", Request: appPatch, Reply: appReply{}},
+		"DELETE /apps/{key}":              {Summary: "Delete an app", Reply: envelope.Result[bool]{}},
+		"POST /apps/{key}/keypair":        {Summary: "Replace the key pair", Request: keyPairForm, BodyOptional: true, Reply: appReply{}},
+		"POST /apps/{key}/secret":         {Summary: "Replace the client secret", Request: rotationForm, BodyOptional: true, Reply: envelope.Result[secretReply]{}},
+		"POST /apps/{key}/tokens":         {Summary: "Mint a token", Request: tokenBody, Reply: envelope.Result[mintReply]{}},
+		"DELETE /apps/{key}/tokens/{jti}": {Summary: "Revoke a token", Reply: envelope.Result[bool]{}},
+		"GET /apps/{key}/tokens": {
+			Summary: "List the tokens of an app",
+			Description: "The permanent and limited-use tokens that are valid. `maker` is the account that made a token, `makerApp` the " +
+				"client key of the signed request, and `parent` the `jti` of the token that made it. A token ends with its parent, " +
+				"which is in the same list, perhaps on another page. In the order `{\"issued\":1}` a page is found at once, and what is " +
+				"issued meanwhile comes at the end. In other orders the server reads all tokens of the app.",
+			List:  tokenSchema,
+			Reply: envelope.List[tokenReply]{},
+		},
+		"GET /apps/{key}/subjects/{sub}/tokens": {
+			Summary:     "List the tokens of a subject",
+			Description: "Only administrators see makers, apps and parents that are not the subject's own.",
+			List:        tokenSchema,
+			Reply:       envelope.List[tokenReply]{},
+		},
 		"DELETE /apps/{key}/subjects/{sub}/tokens": {Summary: "Revoke the tokens of a subject", Reply: envelope.Result[int]{}},
 	}
 

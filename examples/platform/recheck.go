@@ -101,11 +101,10 @@ func (unclaimed) Claim(context.Context, signing.Use) error { return nil }
 type unspent struct{ token.Ledger }
 
 func (l unspent) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
-	live, err := l.List(ctx, r.Holder())
-	if err != nil {
-		return token.Lineage{}, err
-	}
-	for _, known := range live {
+	for known, err := range token.Records(ctx, l, r.Holder()) {
+		if err != nil {
+			return token.Lineage{}, err
+		}
 		if known.ID == r.ID && known.KeyID == r.KeyID {
 			return known.Lineage, nil
 		}

@@ -49,6 +49,7 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(bodiless(apps.delete))))
 	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(apps.changeKeys)))
 	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(apps.rotate)))
+	mux.HandleFunc("GET /apps/{key}/tokens", read, reply(administrators(p.tokens.listApp)))
 
 	roles := roles{p.store}
 	mux.HandleFunc("GET /admin/roles", read, reply(administrators(roles.list)))

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
@@ -53,77 +52,6 @@ func (h *tokens) create(r *http.Request) (envelope.Result[mintReply], error) {
 
 func (m minted) reply() mintReply {
 	return mintReply{Token: string(m.Token), ID: m.id, Expires: date(m.expires)}
-}
-
-// tokenReply is a permanent or limited-use token, as its subject sees it.
-type tokenReply struct {
-	envelope.Item
-	Kind    string `json:"kind"`
-	Issued  string `json:"issued"`
-	Expires string `json:"expires,omitempty"`
-	Uses    int64  `json:"uses"`
-	MaxUses int64  `json:"maxUses,omitempty"`
-}
-
-// list answers with the tokens of a subject that are still valid.
-func (h *tokens) list(r *http.Request) (envelope.List[tokenReply], error) {
-	records, err := h.ofSubject(r.Context(), r.PathValue("key"), r.PathValue("sub"), scope.Read)
-	if err != nil {
-		return envelope.List[tokenReply]{}, err
-	}
-	return ownPage(r, "token", each(records, replyOf))
-}
-
-func replyOf(r token.Record) tokenReply {
-	reply := tokenReply{
-		Item:    envelope.Item{ID: r.ID, Object: "token"},
-		Kind:    "permanent",
-		Issued:  date(r.Issued),
-		Expires: date(r.Expires),
-		Uses:    r.Uses,
-		MaxUses: r.MaxUses,
-	}
-	if r.MaxUses > 0 {
-		reply.Kind = "limited"
-	}
-	return reply
-}
-
-// ofSubject returns the live records of a subject's tokens of an app. It checks
-// that the caller may list or end them. The ledger also lists records of a replaced
-// key, and records whose maker no longer exists. Their tokens are refused anyway,
-// so ofSubject leaves them out.
-func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.Verb) ([]token.Record, error) {
-	p := auth.From(ctx)
-	app, err := h.store.app(ctx, p.Org, clientKey)
-	if err != nil {
-		return nil, err
-	}
-	if err := mayHandleTokensOf(p, sub, v); err != nil {
-		return nil, err
-	}
-	if _, err := h.store.account(ctx, app.Org, sub); err != nil {
-		return nil, err
-	}
-	kids, err := h.keys.verifying(ctx, app.ClientKey)
-	if err != nil {
-		return nil, err
-	}
-	records, err := h.ledger.List(ctx, token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: sub})
-	if err != nil {
-		return nil, storeFailed(err)
-	}
-	var live []token.Record
-	for _, record := range records {
-		err := bearer.Made(ctx, auth.TenantFrom(ctx), record)
-		if err != nil && !auth.IsNotFound(err) {
-			return nil, err
-		}
-		if err == nil && slices.Contains(kids, record.KeyID) {
-			live = append(live, record)
-		}
-	}
-	return live, nil
 }
 
 func (h *tokens) revokeAll(r *http.Request) (envelope.Result[int], error) {
@@ -183,6 +111,6 @@ func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti
 
 // holds reports whether a token is a holder's.
 func (h *tokens) holds(ctx context.Context, of token.Holder, jti string) (bool, error) {
-	records, err := h.ledger.List(ctx, of)
-	return slices.ContainsFunc(records, func(r token.Record) bool { return r.ID == jti }), storeFailed(err)
+	records, err := h.held(ctx, of)
+	return slices.ContainsFunc(records, func(r token.Record) bool { return r.ID == jti }), err
 }

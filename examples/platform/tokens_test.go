@@ -320,7 +320,11 @@ func TestRevoking(t *testing.T) {
 				t.Error(err)
 			}
 			delete(got, "issued")
-			want := value{"_id": data["jti"], "object": "token", "kind": "limited", "uses": 1.0, "maxUses": 5.0, "expires": data["expires"]}
+			want := value{"_id": data["jti"], "object": "token", "subject": mine, "kind": "limited", "uses": 1.0, "maxUses": 5.0, "expires": data["expires"],
+				"makerApp": s.ClientKey}
+			if account == "" {
+				want["maker"] = s.AdminAccountID // the key is the administrator's
+			}
 			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -116,7 +116,7 @@ func TestM08DamagedLineage(t *testing.T) {
 		dead := func(what string, r token.Record) {
 			t.Helper()
 			expect(t, what, spend(ctx, l, r), token.ErrRevoked)
-			if list, err := l.List(ctx, heldBy(app, r.Subject)); len(list) != 0 || err != nil {
+			if list, _, err := l.List(ctx, heldBy(app, r.Subject), token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
 				t.Errorf("%s: List = %v, %v", what, list, err)
 			}
 			child := aToken()
@@ -158,7 +158,7 @@ func TestRedisRecordWithoutLineage(t *testing.T) {
 	if got, err := ledger.Spend(t.Context(), r); got != (token.Lineage{}) || err != nil {
 		t.Errorf("Spend = %+v, %v", got, err)
 	}
-	if list, err := ledger.List(t.Context(), heldBy(r.ClientKey, r.Subject)); len(list) != 1 || list[0].Lineage != (token.Lineage{}) || err != nil {
+	if list, _, err := ledger.List(t.Context(), heldBy(r.ClientKey, r.Subject), token.Position{}, token.MaxPage); len(list) != 1 || list[0].Lineage != (token.Lineage{}) || err != nil {
 		t.Errorf("List = %+v, %v", list, err)
 	}
 	// Nobody could revoke a record without an owner, so it must not be accepted.
@@ -170,7 +170,7 @@ func TestRedisRecordWithoutLineage(t *testing.T) {
 		expect(t, "Spend without an org", spend(t.Context(), ledger, r), token.ErrRevoked)
 	}
 	expect(t, "Revoke without an org", ledger.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
-	if list, err := ledger.List(t.Context(), r.Holder()); len(list) != 0 || err != nil {
+	if list, _, err := ledger.List(t.Context(), r.Holder(), token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
 		t.Errorf("List = %+v, %v", list, err)
 	}
 }
@@ -190,7 +190,7 @@ func TestRedisForgetsDescendants(t *testing.T) {
 			t.Errorf("%s is kept until %d, and its parent ends at %d", r.ID, end, soon.UnixMilli())
 		}
 	}
-	list, err := ledger.List(ctx, heldBy("app", "ann"))
+	list, _, err := ledger.List(ctx, heldBy("app", "ann"), token.Position{}, token.MaxPage)
 	endless := func(r token.Record) bool { return r.Expires.IsZero() }
 	if err != nil || len(list) != 3 || !slices.ContainsFunc(list, endless) {
 		t.Errorf("List = %+v, %v, want that the child never expires by itself", list, err)
@@ -208,8 +208,11 @@ func TestRedisForgetsDescendants(t *testing.T) {
 	next := tokenOf("next", 0)
 	next.Subject = "bob"
 	expect(t, "Issue", ledger.Issue(ctx, next, nil, 1), nil)
-	if keys := s.keys(t); len(keys) != 2 {
-		t.Errorf("%d keys, want a record and its index: %s", len(keys), keys)
+	if keys := s.keys(t); len(keys) != 3 {
+		t.Errorf("%d keys, want a record and its two indexes: %s", len(keys), keys)
+	}
+	if n := s.command(t, "ZCARD", "tenantkit:l:app"); n != int64(1) {
+		t.Errorf("the index of the app names %v", n)
 	}
 }
 
@@ -237,7 +240,7 @@ func TestRecordsOfReplacedKeysAreBounded(t *testing.T) {
 					issue(fmt.Sprint("key", 2-key, "-"), 10*key+i)
 				}
 			}
-			list, err := ledger.List(t.Context(), heldBy(r.ClientKey, r.Subject))
+			list, _, err := ledger.List(t.Context(), heldBy(r.ClientKey, r.Subject), token.Position{}, token.MaxPage)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -284,7 +284,7 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	over := sessionOf("over")
 	over.Expires = over.Created.Add(-time.Second)
 	expect(t, "over before it begins", stores.sessions.Create(ctx, over, 2), nil)
-	if n := len(s.keys(t)); n != 5*(2+1+2)+1 {
+	if n := len(s.keys(t)); n != 5*(2+1+2)+2 {
 		t.Errorf("%d keys: %s", n, s.keys(t))
 	}
 	// The time to live of an index is relative, and rounded up by one millisecond at most.
@@ -303,8 +303,10 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	expect(t, "issue", stores.ledger.Issue(ctx, forever, nil, 9), nil)
 	brief.ID = "briefer"
 	expect(t, "issue", stores.ledger.Issue(ctx, brief, nil, 9), nil)
-	if ttl := s.command(t, "PTTL", "tenantkit:u:3:appann"); ttl != int64(-1) {
-		t.Errorf("the index of a token that never expires ends in %v ms", ttl)
+	for _, index := range []string{"tenantkit:u:3:appann", "tenantkit:l:app"} {
+		if ttl := s.command(t, "PTTL", index); ttl != int64(-1) {
+			t.Errorf("%s, with a token that never expires, ends in %v ms", index, ttl)
+		}
 	}
 	n, err := stores.ledger.RevokeSubject(ctx, heldBy("app", "ann"))
 	if err != nil || n != 3 {
@@ -314,6 +316,33 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	expect(t, "delete", stores.sessions.Delete(ctx, sessionOf("one").Hash), nil)
 	if keys := s.keys(t); keys != nil {
 		t.Errorf("left for ever: %s", keys)
+	}
+}
+
+// TestRedisAnAppForgetsTokens has expired tokens of subjects that do not come back. Those that are
+// issued later must remove them from the index of the app, but not the others.
+func TestRedisAnAppForgetsTokens(t *testing.T) {
+	s := startRedis(t)
+	ledger, ctx := storesAt(t, s.addr()).ledger, t.Context()
+	const many = 50
+	end := time.Now().Add(2 * time.Second).Truncate(time.Second)
+	issue := func(kind string, expires time.Time) {
+		t.Helper()
+		for i := range many {
+			r := tokenOf(fmt.Sprint(kind, i), 0)
+			r.Subject, r.Expires = r.ID, expires
+			expect(t, "Issue", ledger.Issue(ctx, r, nil, 1), nil)
+		}
+	}
+	issue("lasting", time.Time{})
+	issue("brief", end)
+	time.Sleep(time.Until(end))
+	issue("next", time.Time{})
+	if n := s.command(t, "ZCARD", "tenantkit:l:app").(int64); n < 2*many || n > 2*many+many/2 {
+		t.Errorf("the index of the app names %d, want the %d live ones and few others", n, 2*many)
+	}
+	if list := listed(t, ledger, heldBy("app", token.AnySubject)); len(list) != 2*many {
+		t.Errorf("%d are listed, want %d", len(list), 2*many)
 	}
 }
 
@@ -365,7 +394,7 @@ func TestRedisLedgerCountsFar(t *testing.T) {
 		r.MaxUses--
 		expect(t, "another count", spend(t.Context(), stores.ledger, r), token.ErrRevoked)
 	}
-	list, err := stores.ledger.List(t.Context(), heldBy("app", "ann"))
+	list, _, err := stores.ledger.List(t.Context(), heldBy("app", "ann"), token.Position{}, token.MaxPage)
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d records, %v", len(list), err)
 	}

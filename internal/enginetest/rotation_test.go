@@ -140,7 +140,7 @@ func TestT33RotationDuringABurst(t *testing.T) {
 			verifier := token.Verifier{Keys: keys, Ledger: ledger}
 			for i := range burstSubjects {
 				tokens := all[subjectOf(i)]
-				records := must(ledger.List(t.Context(), heldBy(j.App, subjectOf(i))))(t)
+				records := listed(t, ledger, heldBy(j.App, subjectOf(i)))
 				if len(records) != len(tokens) || len(records) > burstLimit || len(records) < burstLimit/2 {
 					t.Errorf("%s: %d records of %d tokens, at a limit of %d", subjectOf(i), len(records), len(tokens), burstLimit)
 				}

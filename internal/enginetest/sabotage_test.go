@@ -178,8 +178,15 @@ func (s spoiledLedger) RevokeSubject(ctx context.Context, of token.Holder) (int,
 	return result(ctx, s.sabotage, "token.Ledger.RevokeSubject", func() (int, error) { return s.of.RevokeSubject(ctx, of) })
 }
 
-func (s spoiledLedger) List(ctx context.Context, of token.Holder) ([]token.Record, error) {
-	return result(ctx, s.sabotage, "token.Ledger.List", func() ([]token.Record, error) { return s.of.List(ctx, of) })
+func (s spoiledLedger) List(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+	err = s.around(ctx, "token.Ledger.List", func() error {
+		page, next, err = s.of.List(ctx, of, after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, token.Position{}, err
+	}
+	return page, next, nil
 }
 
 func (s spoiledKeys) Public(ctx context.Context, kid string) (*token.PublicKey, error) {

@@ -126,7 +126,7 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 			if list := must(keys.Exposed(ctx, "acme"))(t); len(list) != 2 {
 				t.Errorf("%d exposed keys", len(list))
 			}
-			if list := must(s.Ledger().List(ctx, again.record.Holder()))(t); len(list) != 2 {
+			if list := listed(t, s.Ledger(), again.record.Holder()); len(list) != 2 {
 				t.Errorf("%d tokens", len(list))
 			}
 			expect(t, "K23 the former owner's token", spend(ctx, s.Ledger(), gone.record), token.ErrRevoked)

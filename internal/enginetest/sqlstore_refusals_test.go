@@ -53,7 +53,7 @@ func TestNamesThatAreNoText(t *testing.T) {
 				revoked, err := s.Ledger().RevokeSubject(ctx, heldBy(r.ClientKey, name))
 				ended, err1 := s.Sessions().DeleteAll(ctx, "acme", name, "")
 				endedOrg, err6 := s.Sessions().DeleteOrg(ctx, name)
-				tokens, err2 := s.Ledger().List(ctx, heldBy(r.ClientKey, name))
+				tokens, _, err2 := s.Ledger().List(ctx, heldBy(r.ClientKey, name), token.Position{}, token.MaxPage)
 				sessions, err3 := s.Sessions().List(ctx, "acme", name)
 				exposed, err4 := keys.Exposed(ctx, name)
 				factor, err5 := factors.Factor(ctx, "acme", name)

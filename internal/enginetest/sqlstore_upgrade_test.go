@@ -65,8 +65,8 @@ func TestUpgrade(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			db, permanent, limited := h.version1(t)
 			stores := h.instances(t, 4)
-			if got := h.version(t, db); got != 4 {
-				t.Errorf("version %d, want 4", got)
+			if got := h.version(t, db); got != 5 {
+				t.Errorf("version %d, want 5", got)
 			}
 			ledger, ctx := stores[0].Ledger(), t.Context()
 			expect(t, "the permanent token", spend(ctx, ledger, permanent), nil)
@@ -277,7 +277,7 @@ func TestSchemaOverVersion2(t *testing.T) {
 			db := h.open(t)
 			h.storeIn(t, db)
 			for _, statement := range []string{
-				"DROP TABLE {former_keys}", "DROP INDEX {ledger}_org", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
+				"DROP TABLE {former_keys}", "DROP INDEX {ledger}_issued", "DROP INDEX {ledger}_org", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
 				"DROP TABLE {formers}", "ALTER TABLE {credentials} ADD COLUMN formers text NOT NULL DEFAULT '[]'",
 				"ALTER TABLE {sessions} DROP COLUMN remember", "UPDATE {schema} SET version = 2",
 			} {
@@ -299,7 +299,7 @@ func TestSchemaOverVersion2(t *testing.T) {
 func (h home) version3(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for _, statement := range []string{
-		"DROP TABLE {former_keys}", "DROP INDEX {ledger}_org", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
+		"DROP TABLE {former_keys}", "DROP INDEX {ledger}_issued", "DROP INDEX {ledger}_org", "ALTER TABLE {ledger} DROP COLUMN org", "DROP INDEX {credentials}_org",
 		"ALTER TABLE {sessions} DROP COLUMN remember", "UPDATE {schema} SET version = 3",
 	} {
 		run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement))
@@ -335,7 +335,7 @@ func TestUpgradeOfOwners(t *testing.T) {
 				for _, org := range []string{"", "acme"} {
 					of := token.Holder{Org: org, ClientKey: r.ClientKey, Subject: r.Subject}
 					expect(t, what+": Revoke", ledger.Revoke(ctx, of, r.ID), token.ErrNotFound)
-					if list, err := ledger.List(ctx, of); len(list) != 0 || err != nil {
+					if list, _, err := ledger.List(ctx, of, token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
 						t.Errorf("%s: List = %v, %v", what, list, err)
 					}
 				}

@@ -271,7 +271,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		return asUnavailable(err)
 	})
 	route("GET /tokens", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
-		_, err := w.minter.Ledger.List(ctx, w.heldBy(w.account))
+		_, _, err := w.minter.Ledger.List(ctx, w.heldBy(w.account), token.Position{}, token.MaxPage)
 		return asUnavailable(err)
 	})
 	return w.recovering(guard, mux)
@@ -439,6 +439,18 @@ func codeOf(secret []byte, at time.Time) string {
 // heldBy is the holder of the tokens that an app of acme has issued for a subject.
 func heldBy(clientKey, subject string) token.Holder {
 	return token.Holder{Org: "acme", ClientKey: clientKey, Subject: subject}
+}
+
+// listed returns the live records of a holder.
+func listed(t *testing.T, l token.Ledger, of token.Holder) (all []token.Record) {
+	t.Helper()
+	for r, err := range token.Records(t.Context(), l, of) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 // heldBy is the holder of the tokens that the app of w has issued for a subject.

@@ -1,4 +1,4 @@
--- KEYS: 1 record, 2 the subject's ids in the order of issue. ARGV: 1 id, 2 subject, 3
+-- KEYS: 1 record, 2 the subject's ids in the order of issue, 3 the index of the app. ARGV: 1 id, 2 subject, 3
 -- key id, 4 maximum uses, 5 issued, 6 expires, in seconds or empty, 7 limit, 8 prefix
 -- of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13 how
 -- many further keys verify, and then their key ids. Returns 0 added, 1 the id exists, 2 the
@@ -32,7 +32,7 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
     lives = tonumber(r[6]) >= tonumber(ARGV[5]) - 3600
   end
   if not lives then
-    drop[#drop + 1] = id
+    drop[#drop + 1] = {id, r[6]}
   end
 end
 if same >= tonumber(ARGV[7]) then
@@ -58,26 +58,38 @@ if ttl and ttl <= 0 then
   return 0
 end
 local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')
-local before = redis.call('PTTL', KEYS[2])
+local before = {redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3])}
 -- This is the first write. A server without memory refuses here, before a record was
 -- deleted.
 redis.call('HSET', KEYS[1], 's', ARGV[2], 'k', ARGV[3], 'm', ARGV[4], 'n', '0', 'i', ARGV[5], 'e', ARGV[6],
   'a', ARGV[9], 'c', ARGV[10], 'p', ARGV[11], 'o', ARGV[12])
 redis.call('ZADD', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
-if not ttl then
-  redis.call('PERSIST', KEYS[2])
-else
-  if ends then
-    redis.call('PEXPIREAT', KEYS[1], ends) -- an absolute time: the clock may have advanced since now
-  else
-    redis.call('PEXPIRE', KEYS[1], ttl)
-  end
-  if before ~= -1 then
-    redis.call('PEXPIRE', KEYS[2], math.max(before, ttl))
+redis.call('ZADD', KEYS[3], 0, place(ARGV[5], ARGV[1]))
+if ends then
+  redis.call('PEXPIREAT', KEYS[1], ends) -- an absolute time: the clock may have advanced since now
+elseif ttl then
+  redis.call('PEXPIRE', KEYS[1], ttl)
+end
+for i, key in ipairs({KEYS[2], KEYS[3]}) do
+  if not ttl then
+    redis.call('PERSIST', key)
+  elseif before[i] ~= -1 then
+    redis.call('PEXPIRE', key, math.max(before[i], ttl))
   end
 end
-for _, id in ipairs(drop) do
-  redis.call('DEL', ARGV[8] .. id)
-  redis.call('ZREM', KEYS[2], id)
+for _, dead in ipairs(drop) do
+  redis.call('DEL', ARGV[8] .. dead[1])
+  redis.call('ZREM', KEYS[2], dead[1])
+  if dead[2] then
+    redis.call('ZREM', KEYS[3], place(dead[2], dead[1]))
+  end
+end
+-- A record that expires leaves its member in the index of the app. Look at eight, from any
+-- one on: then those without a record stay fewer than the others.
+local from = time[2] % redis.call('ZCARD', KEYS[3])
+for _, member in ipairs(redis.call('ZRANGE', KEYS[3], from, from + 7)) do
+  if redis.call('EXISTS', ARGV[8] .. string.sub(member, 17)) == 0 then
+    redis.call('ZREM', KEYS[3], member)
+  end
 end
 return 0

@@ -28,10 +28,11 @@ CREATE TABLE IF NOT EXISTS tenantkit_ledger (
 	org text COLLATE "C",                -- NULL: unknown; such a record is dead
 	PRIMARY KEY (client_key, id)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_subject ON tenantkit_ledger (client_key, subject);
+CREATE INDEX IF NOT EXISTS tenantkit_ledger_subject ON tenantkit_ledger (client_key, subject, issued, id);
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_expires ON tenantkit_ledger (expires) WHERE expires IS NOT NULL;
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_parent ON tenantkit_ledger (client_key, parent) WHERE parent <> '';
 CREATE INDEX IF NOT EXISTS tenantkit_ledger_org ON tenantkit_ledger (org);
+CREATE INDEX IF NOT EXISTS tenantkit_ledger_issued ON tenantkit_ledger (client_key, issued, id);
 
 -- Key pairs, one for each app.
 CREATE TABLE IF NOT EXISTS tenantkit_keys (
@@ -115,6 +116,6 @@ CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	PRIMARY KEY (org, account)
 );
 
-INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 4;
+INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 5;
 
-INSERT INTO tenantkit_schema (version) SELECT 4 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_schema (version) SELECT 5 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/mempage"
+	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// tokenSchema is the schema of lists of tokens. The ledger has them in the order of issued.
+var tokenSchema = &paging.Schema{
+	Object:     "token",
+	Properties: []paging.Property{{Path: "issued", Type: paging.Date, Filter: true, Sort: true}},
+}
+
+// tokenReply is a permanent or limited-use token. Subjects see their own.
+type tokenReply struct {
+	envelope.Item
+	Subject  string `json:"subject"`
+	Kind     string `json:"kind"`
+	Issued   string `json:"issued"`
+	Expires  string `json:"expires,omitempty"`
+	Uses     int64  `json:"uses"`
+	MaxUses  int64  `json:"maxUses,omitempty"`
+	Maker    string `json:"maker,omitempty"`    // account; none: the server itself
+	MakerApp string `json:"makerApp,omitempty"` // client key; none: not made by a signed request
+	Parent   string `json:"parent,omitempty"`   // jti of the token that made it
+}
+
+func replyOf(r token.Record) tokenReply {
+	reply := tokenReply{
+		Item:     envelope.Item{ID: r.ID, Object: "token"},
+		Subject:  r.Subject,
+		Kind:     "permanent",
+		Issued:   date(r.Issued),
+		Expires:  date(r.Expires),
+		Uses:     r.Uses,
+		MaxUses:  r.MaxUses,
+		Maker:    r.Maker,
+		MakerApp: r.MakerApp,
+		Parent:   r.Parent,
+	}
+	if r.MaxUses > 0 {
+		reply.Kind = "limited"
+	}
+	return reply
+}
+
+// property returns what a list of tokens can be filtered and sorted by.
+func (t tokenReply) property(path string) (value any, ok bool) {
+	switch path {
+	case "_id":
+		return t.ID, true
+	case "issued":
+		return t.Issued, true
+	}
+	return t.Object, path == "object"
+}
+
+func anyProperty(string) bool { return true }
+
+// list answers with the tokens of a subject that are still valid.
+func (h *tokens) list(r *http.Request) (envelope.List[tokenReply], error) {
+	ctx := r.Context()
+	records, err := h.ofSubject(ctx, r.PathValue("key"), r.PathValue("sub"), scope.Read)
+	if err != nil {
+		return envelope.List[tokenReply]{}, err
+	}
+	q, err := tokenSchema.Parse(r.URL.RawQuery, anyProperty)
+	if err != nil {
+		return envelope.List[tokenReply]{}, err
+	}
+	if mayAdminister(auth.From(ctx), scope.Read) != nil {
+		records = withoutOthers(records)
+	}
+	data, more := mempage.Page(each(records, replyOf), q, tokenReply.property)
+	return envelope.List[tokenReply]{Data: data, HasMore: more}, nil
+}
+
+// withoutOthers leaves out of a subject's records which other accounts, apps and tokens
+// were involved.
+func withoutOthers(all []token.Record) []token.Record {
+	isOwn := func(jti string) bool {
+		return slices.ContainsFunc(all, func(r token.Record) bool { return r.ID == jti })
+	}
+	return each(all, func(r token.Record) token.Record {
+		if r.Maker != r.Subject {
+			r.Maker = ""
+		}
+		if r.MakerApp != r.ClientKey {
+			r.MakerApp = ""
+		}
+		if !isOwn(r.Parent) {
+			r.Parent = ""
+		}
+		return r
+	})
+}
+
+// listApp answers with the tokens of an app that are still valid.
+func (h *tokens) listApp(r *http.Request) (envelope.List[tokenReply], error) {
+	ctx := r.Context()
+	none := envelope.List[tokenReply]{}
+	q, err := tokenSchema.Parse(r.URL.RawQuery, anyProperty)
+	if err != nil {
+		return none, err
+	}
+	app, err := h.store.app(ctx, auth.From(ctx).Org, r.PathValue("key"))
+	if err != nil {
+		return none, err
+	}
+	of := token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: token.AnySubject}
+	candidates, err := h.candidates(ctx, of, q)
+	if err != nil {
+		return none, err
+	}
+	data, more := mempage.Page(candidates, q, tokenReply.property)
+	return envelope.List[tokenReply]{Data: data, HasMore: more}, nil
+}
+
+// candidates returns the tokens of a page, the one after it, and those that the query skips.
+// It keeps no more of them, however many the ledger has. If the order is that of the
+// ledger, it reads only what it returns.
+func (h *tokens) candidates(ctx context.Context, of token.Holder, q paging.Query) (kept []tokenReply, err error) {
+	standing, err := h.standing(ctx, of.ClientKey)
+	if err != nil {
+		return nil, err
+	}
+	after, inOrder := beginOf(q)
+	q.Skip, q.Limit = 0, q.Skip+q.Limit+1
+	for {
+		records, next, err := h.ledger.List(ctx, of, after, token.MaxPage)
+		if err != nil {
+			return nil, storeFailed(err)
+		}
+		if records, err = standing.among(ctx, records); err != nil {
+			return nil, err
+		}
+		kept, _ = mempage.Page(append(kept, each(records, replyOf)...), q, tokenReply.property)
+		if next.IsZero() || inOrder && len(kept) == q.Limit {
+			return kept, nil
+		}
+		after = next
+	}
+}
+
+// beginOf returns where in the ledger the page of a query begins, if the query has the
+// order of the ledger.
+func beginOf(q paging.Query) (after token.Position, inOrder bool) {
+	if !slices.Equal(q.Order(), []paging.Key{{Path: "issued"}, {Path: "_id"}}) {
+		return token.Position{}, false
+	}
+	values, _, resumed := q.Cursor()
+	if !resumed {
+		return token.Position{}, true
+	}
+	text, _ := values[0].(string)
+	issued, err := time.Parse(dateLayout, text)
+	id, ok := values[1].(string)
+	if err != nil || !ok {
+		return token.Position{}, true
+	}
+	return token.Position{Issued: issued, ID: id}, true
+}
+
+// ofSubject returns the records of a subject's tokens of an app that are still valid. It
+// checks that the caller may list or end them.
+func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.Verb) ([]token.Record, error) {
+	p := auth.From(ctx)
+	app, err := h.store.app(ctx, p.Org, clientKey)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayHandleTokensOf(p, sub, v); err != nil {
+		return nil, err
+	}
+	if _, err := h.store.account(ctx, app.Org, sub); err != nil {
+		return nil, err
+	}
+	standing, err := h.standing(ctx, app.ClientKey)
+	if err != nil {
+		return nil, err
+	}
+	records, err := h.held(ctx, token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: sub})
+	if err != nil {
+		return nil, err
+	}
+	return standing.among(ctx, records)
+}
+
+// held returns the live records of a subject, of which an app has few.
+func (h *tokens) held(ctx context.Context, of token.Holder) (all []token.Record, err error) {
+	for r, err := range token.Records(ctx, h.ledger, of) {
+		if err != nil {
+			return nil, storeFailed(err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// standing tells the valid tokens of an app. The ledger also lists records of a replaced
+// key, and records whose maker no longer exists. Their tokens are refused anyway.
+type standing struct {
+	kids   []string
+	makers bearer.Makers
+}
+
+func (h *tokens) standing(ctx context.Context, clientKey string) (*standing, error) {
+	kids, err := h.keys.verifying(ctx, clientKey)
+	if err != nil {
+		return nil, err
+	}
+	return &standing{kids, bearer.Makers{Tenant: auth.TenantFrom(ctx)}}, nil
+}
+
+// among returns those of some records whose tokens are valid.
+func (s *standing) among(ctx context.Context, records []token.Record) (valid []token.Record, err error) {
+	for _, record := range records {
+		if !slices.Contains(s.kids, record.KeyID) {
+			continue
+		}
+		err := s.makers.Made(ctx, record)
+		if err != nil && !auth.IsNotFound(err) {
+			return nil, err
+		}
+		if err == nil {
+			valid = append(valid, record)
+		}
+	}
+	return valid, nil
+}
