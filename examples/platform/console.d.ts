@@ -16,7 +16,9 @@ interface Credential {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
   networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number;
 }
-interface Token extends Item { kind: string; issued: string; expires?: string; uses: number; maxUses?: number }
+interface Token extends Item {
+  subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
+}
 interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number }
 interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean }
@@ -78,11 +80,11 @@ interface Elements extends
   Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' |
     'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'remove-form' | 'scope-form' | 'sign-in-form', HTMLFormElement>,
   Record<'again-email' | 'again-password' | 'app-account' | 'app-name' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
-    'held-app' | 'held-sub' | 'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-app' |
-    'mint-expires' | 'mint-roles' | 'mint-sub' | 'mint-uses' | 'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' |
+    'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' | 'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' |
     'paging-where' | 'password' | 'remove-code' | 'scope-need', HTMLInputElement>,
-  Record<'data-list' | 'data-sort' | 'lab-method' | 'lab-version' | 'live-only' | 'mint-grant' | 'paging-list', HTMLSelectElement>,
-  Record<'credential-token' | 'decode-token' | 'lab-body' | 'mint-scope' | 'scope-grants', HTMLTextAreaElement>,
+  Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'lab-method' | 'lab-version' | 'live-only' |
+    'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'paging-list', HTMLSelectElement>,
+  Record<'credential-token' | 'decode-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
   Record<'credential-more', HTMLDetailsElement>,
   Record<'enrol-link', HTMLAnchorElement> {}
@@ -115,6 +117,10 @@ interface Answer { status: number; text: string; serverTime: string | null; chal
 // Asked is a page that the section for data asks for. Its cursor is empty, or the condition for the items after the page before.
 interface Asked { list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number }
 
+// Held are the tokens of an app that are loaded, for one account or, if sub is empty, for all. A Row has its depth in their tree.
+interface Held { app: string; sub: string; tokens: Token[]; more: boolean }
+type Row = Token & { depth: number };
+
 // Claims are those of a token that nobody has verified.
 type Claims = Record<string, unknown>;
 
@@ -141,7 +147,7 @@ interface PromiseRejectedResult { value?: undefined }
 
 // No form of the page has files. An empty box is missing from its form.
 interface FormData {
-  get(name: 'exposeKeys' | 'permanent'): string | null;
+  get(name: 'bypassCreateAcl' | 'exposeKeys' | 'maxUses' | 'seconds' | 'skipAcl'): string | null;
   get(name: string): string;
   getAll(name: string): string[];
 }

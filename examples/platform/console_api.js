@@ -83,6 +83,10 @@ export const wantsProof = (error) => error instanceof Refused && error.detail ==
 /** @type {Call} */
 export const request = (method, path, body) => told((bearer) => send(method, `/${acting.org}/v2${path}`, body, bearer));
 
+// requestBy gets a path of the org with a bearer token, whatever is in acting.
+/** @type {(bearer: string, path: string) => Promise<any>} */
+export const requestBy = (bearer, path) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer);
+
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
 /** @type {(signal: AbortSignal, step: Step) => Promise<void>} */
