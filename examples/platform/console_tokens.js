@@ -36,7 +36,7 @@ function roleField(role) {
   const id = `mint-roles-${role}`;
   const input = element('input', { id, name: 'roles', autocomplete: 'off', autocapitalize: 'none', spellcheck: false });
   if (!role) {
-    return field('Their names, with commas between', input);
+    return field('Names, with commas', input);
   }
   Object.assign(input, { type: 'checkbox', value: role });
   return element('div', { className: 'check' }, input, element('label', { htmlFor: id }, role));

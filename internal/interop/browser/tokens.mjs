@@ -1,6 +1,7 @@
 // Proves in a browser that people mint, try, read, list, revoke and use tokens.
 
 import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
 import { call, cookieOf, focus, go, heading, open, openAs, openAsMia, settled, tried, useToken } from './kit.mjs';
 import { shoot } from './look.mjs';
 
@@ -11,7 +12,7 @@ export const checks = {
     await picked(page, 'mint-sub', tried.account_id);
     await pickByHand(page, 'App that issues it', tried.client_key); // whoever may not list apps
     await pickByHand(page, 'Account it acts as', tried.admin_account_id);
-    await page.getByLabel('Their names, with commas between').fill('administrator');
+    await page.getByLabel('Names, with commas').fill('administrator');
     await page.getByText('More', { exact: true }).click();
     await page.getByLabel('Access it grants on objects').selectOption('update');
     await page.getByLabel('Skip the access rules of objects').check();
@@ -20,7 +21,7 @@ export const checks = {
     await page.getByText('Less of what is named above').waitFor();
     for (const [label, words] of [
       ['Account it acts as', /Nobody|pass on|delegation/],
-      ['Their names, with commas between', /^administrator/],
+      ['Names, with commas', /^administrator/],
       ['Access it grants on objects', /delegation/],
       ['Skip the access rules of objects', /delegation/],
       ['Claims of the application, as a JSON object', /delegation/],
@@ -37,7 +38,7 @@ export const checks = {
     await page.getByLabel('Claims of the application').fill('');
     await page.getByLabel('Skip the access rules of objects').uncheck();
     await page.getByLabel('Access it grants on objects').selectOption('none');
-    await page.getByLabel('Their names, with commas between').fill('');
+    await page.getByLabel('Names, with commas').fill('');
     await page.getByLabel('Account it acts as', { exact: true }).selectOption(tried.account_id);
     await page.getByLabel('Scope chains, one per line').fill('object.read.c_message\nobject.read.connection');
     await page.getByLabel('Limited-use').check();
@@ -172,6 +173,7 @@ export const checks = {
     const child = await minted({ Authorization: `Bearer ${parent.token}` }, { ...body, expiresIn: 3600 });
     const grandchild = await minted({ Authorization: `Bearer ${child.token}` }, { ...body, permanent: undefined, maxUses: 3, expiresIn: 600 });
     const other = await minted({ Cookie: cookie }, { ...body, sub: tried.account_id });
+    const signed = await minted(signature(`/apps/${tried.client_key}/tokens`, 'POST'), { ...body, sub: tried.account_id });
 
     const { page, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
     await go(page, 'Tokens');
@@ -187,6 +189,7 @@ export const checks = {
     assert.deepEqual(await Promise.all([parent, child, grandchild].map(({ jti }) => row(jti).locator('[aria-hidden]').allTextContents())), [[], ['└ '], ['\u2003└ ']]);
     assert.match(await row(grandchild.jti).innerText(), new RegExp(`Ada Admin\\s+Ada Admin by the token ${child.jti}.*0 of 3 times`, 's'));
     assert.match(await row(other.jti).innerText(), /Mia Member\s+Ada Admin\s/);
+    assert.match(await row(signed.jti).innerText(), /Mia Member\s+Ada Admin with the app Integration\s/);
     await shoot(page, 'held');
 
     // By their end, of what is loaded.
@@ -217,6 +220,7 @@ export const checks = {
     assert.deepEqual(await Promise.all([parent, child, grandchild].map(({ token }) => statusBy(token))), [401, 401, 401]);
     assert.equal(await statusBy(other.token), 200);
     assert.equal(await row(child.jti).count(), 0);
+    assert.ok((await answer(`/apps/${tried.client_key}/tokens?limit=1000`, tried.admin_token)).data.every(({ _id }) => _id !== grandchild.jti));
 
     // All of one account.
     await held.getByLabel('Account', { exact: true }).selectOption(tried.account_id);
@@ -307,6 +311,17 @@ const claimsOf = (token) => JSON.parse(Buffer.from(token.split('.')[1], 'base64u
 const answer = async (path, token) => (await call(path, { Authorization: `Bearer ${token}` })).json();
 const statusBy = async (token) => (await call('/schemas', { Authorization: `Bearer ${token}` })).status;
 const subjectTokens = (sub) => `/apps/${tried.client_key}/subjects/${sub}/tokens`;
+
+// signature returns the headers of a signed request (section 5.3 of the interface).
+function signature(command, method) {
+  const at = Date.now();
+  return {
+    'Service-Client-Key': tried.client_key,
+    'Service-Client-Timestamp': String(at),
+    'Service-Client-Nonce': randomBytes(8).toString('hex'),
+    'Service-Client-Signature': createHmac('sha256', tried.client_key + tried.client_secret).update(`${command};${method};${at}`).digest('hex'),
+  };
+}
 
 // minted returns a token of the interface. The server lets an account mint ten a second, after the first fifty.
 async function minted(headers, body) {
