@@ -285,6 +285,33 @@ func ExampleRecord_Holder() {
 	// Output: {acme notes-app jane}
 }
 
+// A page of the tokens of an app begins after a position, such as that of a record that the
+// caller has seen. Records goes on to the end.
+func ExampleRecords() {
+	ctx, ledger := context.Background(), new(token.MemoryLedger)
+	for i, subject := range []string{"ann", "bob", "ann"} {
+		r := token.Record{ID: fmt.Sprint("id", i), Org: "acme", ClientKey: "app", Subject: subject, KeyID: "key", Issued: time.Unix(1767323045+int64(i), 0)}
+		if err := ledger.Issue(ctx, r, nil, 10); err != nil {
+			log.Fatal(err)
+		}
+	}
+	app := token.Holder{Org: "acme", ClientKey: "app", Subject: token.AnySubject}
+	for r, err := range token.Records(ctx, ledger, app) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(r.ID, "of", r.Subject)
+	}
+	seen := token.Position{Issued: time.Unix(1767323045, 0), ID: "id0"}
+	page, next, err := ledger.List(ctx, app, seen, 1)
+	fmt.Println(page[0].ID, next.IsZero(), err)
+	// Output:
+	// id0 of ann
+	// id1 of bob
+	// id2 of ann
+	// id1 false <nil>
+}
+
 func ExampleTransport() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Println(r.URL.Path, r.Header.Get("Authorization"))

@@ -68,7 +68,7 @@ func (a *attempt) limit(ctx context.Context, claim scope.Set, claimed bool) (err
 // it.
 func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.Lineage) error {
 	r := token.Record{ClientKey: v.Issuer(), Subject: v.Subject(), Issued: v.IssuedAt(), Lineage: by}
-	if err := Made(ctx, a.tenant, r); err != nil {
+	if err := made(ctx, a.tenant, r); err != nil {
 		return refuse(err)
 	}
 	if by.MakerApp != r.ClientKey {
@@ -76,40 +76,6 @@ func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.L
 	}
 	if by.Maker != r.Subject {
 		a.maker = by.Maker
-	}
-	return nil
-}
-
-// Made checks that the makers of a token with a jti still exist. They are the app whose signature
-// made it, and the account that made it for another account. The Mechanism checks the makers of
-// each token. Call Made for a token that a Ledger lists, and Makers.Made for many. The error wraps auth.ErrNotFound if a
-// maker is gone or disabled, or has since ended its tokens. It wraps auth.ErrUnavailable if the
-// directory does not answer.
-func Made(ctx context.Context, t *auth.Tenant, r token.Record) error { return made(ctx, t, r) }
-
-// found are the look-ups of an auth.Tenant.
-type found interface {
-	App(ctx context.Context, clientKey string) (*auth.App, error)
-	Account(ctx context.Context, id string) (*auth.Account, error)
-}
-
-func made(ctx context.Context, t found, r token.Record) error {
-	if r.MakerApp != "" && r.MakerApp != r.ClientKey {
-		if _, err := t.App(ctx, r.MakerApp); err != nil {
-			return err
-		}
-	}
-	if r.Maker == "" || r.Maker == r.Subject {
-		return nil
-	}
-	maker, err := t.Account(ctx, r.Maker)
-	if err != nil {
-		return err
-	}
-	// TokensFrom also ends what an account made for others. The token that made this one may have
-	// ended, and only the iat of this one shows it.
-	if r.Issued.Before(maker.TokensFrom) {
-		return fmt.Errorf("bearer: made before its maker's tokens begin: %w", auth.ErrNotFound)
 	}
 	return nil
 }

@@ -186,7 +186,7 @@ func ExampleEffective() {
 }
 
 // A list of tokens omits those whose maker is gone, because they are refused.
-func ExampleMade() {
+func ExampleMakers() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ada", Org: "acme"})
@@ -198,11 +198,12 @@ func ExampleMade() {
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("GET /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		for _, record := range []token.Record{ // from Ledger.List
+		makers := bearer.Makers{Tenant: auth.TenantFrom(r.Context())}
+		for _, record := range []token.Record{ // from token.Records
 			{ID: "first", Subject: "ann", Lineage: token.Lineage{Maker: "ada"}},
 			{ID: "second", Subject: "ann", Lineage: token.Lineage{Maker: "bob"}},
 		} {
-			err := bearer.Made(r.Context(), auth.TenantFrom(r.Context()), record)
+			err := makers.Made(r.Context(), record)
 			fmt.Println(record.ID, err == nil, errors.Is(err, auth.ErrNotFound))
 		}
 	})

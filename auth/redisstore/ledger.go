@@ -16,7 +16,7 @@ import (
 // Ledger is a token.Ledger that any number of processes share. Store.Ledger returns it.
 // It uses the server's clock.
 //
-// A record takes about 400 bytes until it or its parent expires, or until a day after
+// A record takes about 550 bytes until it or its parent expires, or until a day after
 // its last use was spent. Issue also deletes dead records of its subject, and those of
 // keys that it does not name and that were issued more than an hour before. A record that
 // earlier versions have written names no org and is dead. A record that never expires

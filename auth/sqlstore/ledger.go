@@ -19,6 +19,9 @@ import (
 // primary key. Issue and RevokeSubject are transactions. In PostgreSQL they wait only
 // for other transactions of the same subject. In SQLite all writes run one at a time.
 //
+// List is one statement. It reads a page of rows in the order of an index, and the ancestors
+// of each.
+//
 // Each Issue deletes the dead records of its subject, and those of replaced keys that
 // were issued more than an hour before. Sweep deletes the records whose ancestors are
 // dead. An Issue of a record with a parent deletes some of those, too.

@@ -71,6 +71,14 @@ func testPages(t *testing.T, l *ledger) {
 			}
 		}
 	}
+	for _, subject := range append(subjects, token.AnySubject) {
+		n := len(l.pages(t, l.of(subject), token.MaxPage))
+		for limit, last := range map[int]bool{n - 1: false, n: true, n + 1: true} {
+			if _, next, err := l.List(t.Context(), l.of(subject), token.Position{}, limit); next.IsZero() != last || err != nil {
+				t.Errorf("after %d records of %d, the next page begins after %+v, %v", limit, n, next, err)
+			}
+		}
+	}
 }
 
 // testPageNames has ids of one second that look alike. Their order is that of their bytes.

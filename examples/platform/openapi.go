@@ -134,8 +134,9 @@ var (
 			Summary: "List the tokens of an app",
 			Description: "The permanent and limited-use tokens that are valid. `maker` is the account that made a token, `makerApp` the " +
 				"client key of the signed request, and `parent` the `jti` of the token that made it. A token ends with its parent, " +
-				"which is in the same list, perhaps on another page. In the order `{\"issued\":1}` a page is found at once, and what is " +
-				"issued meanwhile comes at the end. In other orders the server reads all tokens of the app.",
+				"which is in the same list, perhaps on another page: read all pages to find what a token has made. In the order " +
+				"`{\"issued\":1}` a page is found at once, and what is issued meanwhile comes at the end. In other orders the " +
+				"server reads all tokens of the app.",
 			List:  tokenSchema,
 			Reply: envelope.List[tokenReply]{},
 		},

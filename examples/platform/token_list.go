@@ -126,9 +126,12 @@ func (h *tokens) listApp(r *http.Request) (envelope.List[tokenReply], error) {
 	return envelope.List[tokenReply]{Data: data, HasMore: more}, nil
 }
 
+// room is how many tokens may await their turn to be sorted among the candidates.
+const room = 8 * token.MaxPage
+
 // candidates returns the tokens of a page, the one after it, and those that the query skips.
-// It keeps no more of them, however many the ledger has. If the order is that of the
-// ledger, it reads only what it returns.
+// It keeps few more of them, however many the ledger has. If the order is that of the
+// ledger, it begins at the cursor and ends with the page.
 func (h *tokens) candidates(ctx context.Context, of token.Holder, q paging.Query) (kept []tokenReply, err error) {
 	standing, err := h.standing(ctx, of.ClientKey)
 	if err != nil {
@@ -144,7 +147,10 @@ func (h *tokens) candidates(ctx context.Context, of token.Holder, q paging.Query
 		if records, err = standing.among(ctx, records); err != nil {
 			return nil, err
 		}
-		kept, _ = mempage.Page(append(kept, each(records, replyOf)...), q, tokenReply.property)
+		kept = append(kept, each(records, replyOf)...)
+		if inOrder || next.IsZero() || len(kept) >= q.Limit+room {
+			kept, _ = mempage.Page(kept, q, tokenReply.property)
+		}
 		if next.IsZero() || inOrder && len(kept) == q.Limit {
 			return kept, nil
 		}

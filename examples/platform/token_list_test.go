@@ -228,7 +228,7 @@ func TestManyTokensOfAnApp(t *testing.T) {
 			t.Errorf("%v, after 1400 (-want +got):\n%s", sort, diff)
 		}
 	}
-	t.Run("P a filter, and cursors that are no times", func(t *testing.T) {
+	t.Run("a filter, and cursors that are no times", func(t *testing.T) {
 		one := all[len(all)-1]
 		where := url.QueryEscape(`{"_id":{"$in":["` + one.id + `","none"]}}`)
 		if got := listedTokens(t, s.get(t, path+"?where="+where, "admin.read")); len(got) != 1 || got[0] != one {

@@ -312,6 +312,8 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	if err != nil || n != 3 {
 		t.Errorf("RevokeSubject = %d, %v", n, err)
 	}
+	expect(t, "issue", stores.ledger.Issue(ctx, forever, nil, 9), nil)
+	expect(t, "revoke", stores.ledger.Revoke(ctx, forever.Holder(), forever.ID), nil)
 	expect(t, "create", stores.sessions.Create(ctx, sessionOf("one"), 0), nil)
 	expect(t, "delete", stores.sessions.Delete(ctx, sessionOf("one").Hash), nil)
 	if keys := s.keys(t); keys != nil {

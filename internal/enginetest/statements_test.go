@@ -107,6 +107,9 @@ var suitesOf = []struct {
 	{"redisstore/lua/revoke.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/revokesubject.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/tokens.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/apptokens.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/place.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/row.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/create.lua", redisSteps("Sessions", sessionTests)},
 	{"redisstore/lua/delete.lua", redisSteps("Sessions", sessionTests)},
 	{"redisstore/lua/deleteall.lua", redisSteps("Sessions", sessionTests)},
@@ -123,7 +126,7 @@ var suitesOf = []struct {
 
 const (
 	epochTests   = "TestClaimsEnd|TestRedisReplays|TestRedisTheMillisecond|TestRedisKeepsASignature|TestRedisClockSteps|TestRedisEpoch|TestRefusedClaims|TestRacesLeave|TestRedisKeysOutlive|TestRedisForgets|TestOneWrongClock"
-	recordTests  = "TestTokensEnd|TestSpent|TestRedisKeepsWhat|TestRedisLedger|TestRedisRecord|TestRedisForgetsDescendants|TestRedisForgetsWhat|TestRecordsOf|TestM07|TestM08|TestRedisRevocation|TestRedisIndexes|TestRedisKeysOutlive|TestRedisEndsMany"
+	recordTests  = "TestTokensEnd|TestSpent|TestRedisKeepsWhat|TestRedisLedger|TestRedisRecord|TestRedisForgetsDescendants|TestRedisForgetsWhat|TestRedisAnApp|TestRecordsOf|TestM07|TestM08|TestRedisRevocation|TestRedisIndexes|TestRedisKeysOutlive|TestRedisEndsMany"
 	sessionTests = "TestSessionsEnd|TestSessionsThat|TestRedisAnOrg|TestRedisForgetsWhat|TestRedisIndexes|TestRedisLogout|TestRedisKeysOutlive|TestRedisEndsMany"
 	triesTests   = "TestBudgetOfReturnedTries|TestRefusedTries|TestRedisForgetsWhat|TestRedisKeysOutlive"
 )
