@@ -43,35 +43,36 @@ type wireFault struct {
 // server sent.
 func (f *Fault) Error() string {
 	const shown = 3
-	var text strings.Builder
-	fmt.Fprintf(&text, "fault %d %s", f.Status, printable(f.Detail))
-	f.describe(&text)
+	parts := []string{fmt.Sprintf("fault %d %s%s", f.Status, printable(f.Detail), f.description())}
 	for _, child := range f.Faults[:min(shown, len(f.Faults))] {
 		if child != nil {
-			text.WriteString(";")
-			child.describe(&text)
+			parts = append(parts, child.description())
 		}
 	}
 	if rest := len(f.Faults) - shown; rest > 0 {
-		fmt.Fprintf(&text, "; and %d more", rest)
+		parts = append(parts, fmt.Sprintf(" and %d more", rest))
 	}
-	return text.String()
+	for i := range len(parts) - 1 {
+		parts[i] = strings.TrimSuffix(parts[i], ".") // a message is a sentence
+	}
+	return strings.Join(parts, ";")
 }
 
-func (f *Fault) describe(text *strings.Builder) {
+func (f *Fault) description() (text string) {
 	if f.Path != "" {
-		fmt.Fprintf(text, " at %s", printable(f.Path))
+		text = " at " + printable(f.Path)
 	}
 	if note := cmp.Or(f.Reason, f.Message); note != "" {
-		fmt.Fprintf(text, ": %s", printable(note))
+		text += ": " + printable(note)
 	}
+	return text
 }
 
 // printable shortens s and escapes characters that would break or forge a line of a
 // log.
 func printable(s string) string {
 	quoted := strconv.Quote(s[:min(len(s), 200)])
-	return quoted[1 : len(quoted)-1]
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`) // reasons quote what they refuse
 }
 
 // Encode returns the JSON body of the fault. Its errCode is Detail after namespace, a

@@ -104,7 +104,7 @@ func TestFaultText(t *testing.T) {
 				Detail: "invalidArgument.query", Status: 400, Message: "Invalid query.",
 				Faults: []*envelope.Fault{child("limit", "not a number"), nil, child("where", ""), child("a", "b"), child("c", "d")},
 			},
-			"fault 400 invalidArgument.query: Invalid query.; at limit: not a number; at where: Invalid.; and 2 more",
+			"fault 400 invalidArgument.query: Invalid query; at limit: not a number; at where: Invalid; and 2 more",
 		},
 		"nothing": {envelope.Fault{}, "fault 0 "},
 		"lines and escapes of a hostile server": {

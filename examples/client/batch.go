@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
@@ -76,13 +77,27 @@ func decideLine(line []byte) (bool, error) {
 	grants, _ := values["grants"].([]string)
 	set, err := compile(grants)
 	if err != nil {
-		return false, fmt.Errorf("grants: %w", err)
+		return false, chainError("grants", err)
 	}
 	need, err := scope.ParseNeed(values["need"].(string))
 	if err != nil {
-		return false, fmt.Errorf("need: %w", err)
+		return false, chainError("need", err)
 	}
 	return set.Allows(need), nil
+}
+
+// chainError names the field and the first chain that does not parse, as the paths in the
+// faults of a server do.
+func chainError(field string, err error) error {
+	problems := syntaxErrors(err)
+	if len(problems) == 0 {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	first := slices.MinFunc(problems, func(a, b *scope.SyntaxError) int { return a.Index - b.Index })
+	if field == "grants" {
+		field = fmt.Sprintf("grants[%d]", first.Index)
+	}
+	return fmt.Errorf("%s: %s", field, first.Reason())
 }
 
 // lineError returns the reason of the first fault in a line. It leaves out what

@@ -86,6 +86,8 @@ func TestGet(t *testing.T) {
 		{"echo", `"path": "/acme/v2/echo"`},
 		{"/a%2Fb", `"path": "/acme/v2/a%2Fb"`},
 		{"/echo?limit=3&paths[]=c_text", `"query": "limit=3&paths[]=c_text"`},
+		{`/echo?where={"c_text": "ä#1+%20"}`, `"query": "where={\"c_text\":%20\"%C3%A4%231+%20\"}"`},
+		{"/a b", `"path": "/acme/v2/a%20b"`},
 	} {
 		out, _, err := client(t, "", env, "get", test.path)
 		if err != nil || !strings.Contains(out, test.want) {
@@ -106,19 +108,47 @@ func TestGet(t *testing.T) {
 	})
 }
 
-func TestPost(t *testing.T) {
-	env := environment(service(t, "Service-"))
-	for _, test := range []struct{ name, stdin, body string }{
-		{"an argument", "", `{"a":1}`},
-		{"standard input", `{"a":1}`, "-"},
+func TestChanges(t *testing.T) {
+	url := service(t, "Service-")
+	json := []string{`"type": "application/json"`, `"body": "{\"a\":1}"`}
+	none := []string{`"type": ""`, `"body": ""`}
+	for _, test := range []struct {
+		name, stdin string
+		args        []string
+		want        []string
+	}{
+		{"post sends its argument", "", []string{"post", "/echo", `{"a":1}`}, append(json, `"method": "POST"`)},
+		{"post sends standard input", `{"a":1}`, []string{"post", "/echo", "-"}, append(json, `"method": "POST"`)},
+		{"post without JSON sends no body", `{"a":1}`, []string{"post", "/echo"}, append(none, `"method": "POST"`)},
+		{"post keeps a query", "", []string{"post", "/echo?a=1"}, append(none, `"query": "a=1"`)},
+		{"patch sends its argument", "", []string{"patch", "/echo", `{"a":1}`}, append(json, `"method": "PATCH"`)},
+		{"patch sends standard input", `{"a":1}`, []string{"patch", "/echo", "-"}, append(json, `"method": "PATCH"`)},
+		{"delete without JSON sends no body", `{"a":1}`, []string{"delete", "/echo"}, append(none, `"method": "DELETE"`)},
+		{"delete sends its argument", "", []string{"delete", "/echo", `{"a":1}`}, append(json, `"method": "DELETE"`)},
 	} {
-		out, _, err := client(t, test.stdin, env, "post", "/echo", test.body)
-		for _, want := range []string{`"method": "POST"`, `"type": "application/json"`, `"body": "{\"a\":1}"`} {
-			if err != nil || !strings.Contains(out, want) {
-				t.Errorf("%s: %v, want %s in\n%s", test.name, err, want, out)
+		t.Run(test.name, func(t *testing.T) {
+			out, _, err := client(t, test.stdin, environment(url), test.args...)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			for _, want := range test.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("no %s in\n%s", want, out)
+				}
+			}
+			second := append(test.args, "-signature", "2")
+			if _, _, err := client(t, test.stdin, environment(secondService(t)), second...); err != nil {
+				t.Errorf("with version 2: %v", err)
+			}
+		})
 	}
+	t.Run("a reply without content prints nothing", func(t *testing.T) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+		t.Cleanup(server.Close)
+		if out, errs, err := client(t, "", environment(server.URL), "delete", "/echo"); err != nil || out+errs != "" {
+			t.Errorf("%v, printed %q and %q", err, out, errs)
+		}
+	})
 }
 
 func TestSign(t *testing.T) {
@@ -232,7 +262,22 @@ func TestRefusals(t *testing.T) {
 		{"a command with a letter less", []string{"lst"}, `did you mean "list"?`},
 		{"a misspelled command of scope", []string{"scope", "chek"}, `did you mean "check"?`},
 		{"no command of scope at all like it", []string{"scope", "audit"}, "client scope -help lists them"},
-		{"no body", []string{"post", "/echo"}, "client post [flags] PATH JSON"},
+		{"a URL for a path", []string{"get", "-url", url, "-key", key, url + "/echo"}, "PATH is what stands behind the org"},
+		{"a URL for the path of a list", []string{"list", "-url", url, "-key", key, url + "/echo"}, "PATH is what stands behind the org"},
+		{"a URL for the path to sign", []string{"sign", "-url", url, "-key", key, "GET", url + "/echo"}, "PATH is what stands behind the org"},
+		{"an argument of version", []string{"version", "now"}, "client version"},
+		{"no path to post to", []string{"post", "-url", url, "-key", key}, "client post [flags] PATH [JSON]"},
+		{"more than one body", []string{"post", "-url", url, "-key", key, "/echo", "{}", "{}"}, "client post [flags] PATH [JSON]"},
+		{"an empty body", []string{"post", "-url", url, "-key", key, "/echo", ""}, "leave it out to send no body"},
+		{"a patch of nothing", []string{"patch", "-url", url, "-key", key, "/echo"}, "client patch [flags] PATH JSON"},
+		{"nothing to delete", []string{"delete", "-url", url, "-key", key}, "client delete [flags] PATH [JSON]"},
+		{"a shell that is none", []string{"completion", "bsh"}, `did you mean "bash"?`},
+		{"help for a misspelled command", []string{"help", "lst"}, `no command "lst"; did you mean "list"?`},
+		{"help for a misspelled command of scope", []string{"help", "scope", "chek"}, `did you mean "check"?`},
+		{"a misspelled flag", []string{"list", "-limt", "3", "/echo"}, "no flag -limt; did you mean -limit?"},
+		{"a misspelled flag with two dashes", []string{"list", "--limt=3", "/echo"}, "no flag -limt; did you mean -limit?"},
+		{"a duration without its unit", []string{"mint", "-life", "5", "ann"}, `-life "5": a number with a unit`},
+		{"another version of signatures", []string{"get", "-url", url, "-key", key, "-signature", "3", "/echo"}, `version "3" of signatures: it is 1 or 2`},
 		{"an unknown flag", []string{"sign", "-nope", "GET", "/echo"}, "-nope"},
 		{"no server", []string{"get", "/echo"}, "URL"},
 	} {

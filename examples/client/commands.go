@@ -15,7 +15,11 @@ import (
 
 // run runs a command line.
 func (c cli) run(ctx context.Context, args []string) error {
-	return onedash.Execute(ctx, c.root(), args)
+	err := onedash.Execute(ctx, c.root(), args)
+	if err != nil && ctx.Err() != nil {
+		return &interrupted{err}
+	}
+	return err
 }
 
 // root returns the tree of all commands.
@@ -32,37 +36,78 @@ func (c cli) root() *cobra.Command {
 	root.SetErr(c.errs)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpFunc(c.help)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(fmt.Sprintf("%s; %s -help lists the flags", strings.Replace(err.Error(), "--", "-", 1), cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(onedash.Fault(cmd, err)) })
 	// Defined here, so that cobra does not add -v for it: that is -v of the commands.
 	root.Flags().Bool("version", false, "print the version")
 	root.AddCommand(
-		c.get(), c.list(), c.tail(), c.post(), c.sign(), c.mint(), c.verify(), c.scope(),
-		c.login(), c.logout(), c.version(),
+		c.get(), c.list(), c.tail(), c.post(), c.patch(), c.delete(), c.sign(), c.mint(), c.verify(), c.scope(),
+		c.login(), c.logout(), c.profile(), c.version(),
 		&cobra.Command{Use: "connection", Short: "where the server and the credential come from", Long: aboutConnections},
 		&cobra.Command{Use: "scopes", Short: "how chains and needs are written", Long: aboutScopes},
 	)
+	// By itself cobra prints its help for a command that there is not, and reports success.
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.HasSubCommands() {
+			cmd.Args, cmd.RunE = cobra.ArbitraryArgs, onlyCommands
+		}
+	}
 	return root
 }
 
 // onlyCommands is the RunE of a command that only has commands. It prints the help of
 // the program, or says which command was probably meant.
 func onlyCommands(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 && !cmd.HasParent() {
-		return cmd.Help()
+	switch names := commandNames(cmd); {
+	case len(args) > 0:
+		return noCommand(cmd, args[0])
+	case cmd.HasParent():
+		return usageError(fmt.Sprintf("%s needs a command: %s; %s -help says what they do", cmd.Name(), strings.Join(names, ", "), cmd.CommandPath()))
 	}
-	if len(args) == 0 {
-		return usageError("scope check or scope explain; client scope -help says what they do")
+	return cmd.Help()
+}
+
+// noCommand returns the error for a word that is no command of a command.
+func noCommand(of *cobra.Command, word string) error {
+	hint := fmt.Sprintf("%s -help lists them", of.CommandPath())
+	if near := onedash.Nearest(word, commandNames(of)); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	hint := fmt.Sprintf("; %s -help lists them", cmd.CommandPath())
-	for distance := 2; distance > 0; distance-- { // the nearest comes last
-		cmd.SuggestionsMinimumDistance = distance
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			hint = fmt.Sprintf("; did you mean %q?", near[0])
+	return usageError(fmt.Sprintf("no command %q; %s", word, hint))
+}
+
+// commandNames returns the names of the commands of a command, and of its pages of help.
+func commandNames(of *cobra.Command) (names []string) {
+	for _, cmd := range of.Commands() {
+		if !cmd.Hidden {
+			names = append(names, cmd.Name())
 		}
 	}
-	return usageError(fmt.Sprintf("no command %q%s", args[0], hint))
+	return names
+}
+
+// helpCommand prints the help of the command that its arguments name.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help",
+		Short: "Prints the help of a command.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd := root
+			for _, word := range args {
+				next, _, err := cmd.Find([]string{word})
+				if err != nil || next == cmd {
+					return noCommand(cmd, word)
+				}
+				cmd = next
+			}
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			cmd, _, _ := root.Find(args)
+			return commandNames(cmd), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // command returns a command whose help is a page of the manual. The name of the flag set
@@ -102,8 +147,11 @@ func (c cli) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Prints the version of this program.",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("the arguments are: client version")
+			}
 			_, err := fmt.Fprintln(c.out, version.Line("client"))
 			return err
 		},

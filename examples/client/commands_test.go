@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +71,66 @@ func TestCompletion(t *testing.T) {
 		check.Stdin = strings.NewReader(out)
 		if said, err := check.CombinedOutput(); err != nil {
 			t.Errorf("%s does not read its script: %v %s", shell, err, said)
+		}
+	}
+}
+
+// TestCompletionInBash presses Tab in a bash that has sourced the script. The functions of
+// the package bash-completion that it needs are here in short.
+func TestCompletionInBash(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip(err)
+	}
+	config := t.TempDir()
+	h := home(filepath.Join(config, "tenantkit", "profiles"))
+	for _, name := range []string{"acme", "globex"} {
+		if err := (profile{URL: "u", Key: "k", Secret: "s"}).write(h.file(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const script = `
+_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; prev=${words[cword-1]}; }
+__ltrim_colon_completions() { :; }
+compopt() { :; }
+source <(client completion bash)
+while IFS= read -r line; do
+	IFS=' ' read -ra COMP_WORDS <<<"$line"
+	[[ $line == *' ' ]] && COMP_WORDS+=("")
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE=$line COMP_POINT=${#line} COMP_TYPE=9 COMPREPLY=()
+	__start_client
+	(IFS=,; printf '%s\n' "${COMPREPLY[*]}")
+done
+`
+	var typed strings.Builder
+	tests := []struct{ line, want string }{
+		{"client pro", "profile"},
+		{"client profile ", "list,remove,use"},
+		{"client profile use ", "acme,globex"},
+		{"client profile remove g", "globex"},
+		{"client profile use acme ", ""},
+		{"client get -profile ", "acme,globex"},
+		{"client get --profile a", "acme"},
+		{"client list -ma", "-max"},
+		{"client list --ma", "--max"},
+		{"client tail -re", "-refused"},
+		{"client list -signature ", "1,2"},
+		{"client help sco", "scope,scopes"},
+		{"client completion f", "fish"},
+	}
+	for _, test := range tests {
+		typed.WriteString(test.line + "\n")
+	}
+	bash := exec.Command("bash", "--norc", "-c", script)
+	bash.Stdin = strings.NewReader(typed.String())
+	bash.Env = append(os.Environ(), "PATH="+programFolder(t)+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME="+config, "HOME="+config)
+	out, err := bash.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(string(out), "\n")
+	for i, test := range tests {
+		if i >= len(got) || strings.TrimSpace(got[i]) != test.want {
+			t.Errorf("%q: want %q in line %d of\n%s", test.line, test.want, i+1, out)
 		}
 	}
 }

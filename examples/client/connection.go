@@ -45,7 +45,7 @@ func (c cli) flags(name string, to *connection) *flag.FlagSet {
 	flags.StringVar(&to.header, "header-prefix", "", "`prefix` of the header names (default Service-)")
 	flags.StringVar(&to.version, "signature", "", "`version` of the signatures: 1, or 2, which covers query, body and account (default 1)")
 	flags.StringVar(&to.demoJSON, "demo-json", "", "`file` that the reference server wrote")
-	flags.StringVar(&to.profile, "profile", "", "`name` of a server and a credential that client login has kept (default default)")
+	flags.StringVar(&to.profile, "profile", "", "`name` of a server and a credential that client login has kept")
 	flags.BoolVar(&to.json, "json", false, "print plain JSON, and a fault as JSON, also on a terminal")
 	flags.BoolVar(&to.verbose, "v", false, "print each request and reply with their headers on standard error; secrets and signatures are REDACTED")
 	return flags
@@ -107,10 +107,26 @@ func (to *connection) complete(c cli) error {
 	if err := to.fill(c); err != nil {
 		return err
 	}
-	if to.url == "" || to.key == "" || to.secret == "" {
-		return usageError("the server's URL, a client key and its secret are needed; client help connection says where from")
+	if missing := to.missing(); missing != nil {
+		return usageError("missing: " + strings.Join(missing, ", ") + "; client login asks for all, and client help connection says what else has them")
+	}
+	if err := checkURL(to.url); err != nil {
+		return err
 	}
 	return to.checkVersion()
+}
+
+func (to *connection) missing() (what []string) {
+	if to.url == "" {
+		what = append(what, "the server's URL")
+	}
+	if to.key == "" {
+		what = append(what, "a client key")
+	}
+	if to.secret == "" {
+		what = append(what, "its secret")
+	}
+	return what
 }
 
 func (to *connection) checkVersion() error {
@@ -133,10 +149,14 @@ func (to *connection) fill(c cli) error {
 	if err := to.fillWithoutProfile(c.getenv); err != nil {
 		return err
 	}
-	if to.url == "" && to.key == "" && to.secret == "" && c.hasProfile(defaultProfile) {
-		return to.fillFrom(c, defaultProfile)
+	if to.url != "" || to.key != "" || to.secret != "" {
+		return nil
 	}
-	return nil
+	current, err := c.currentProfile()
+	if err != nil || current == defaultProfile && !c.hasProfile(current) {
+		return err
+	}
+	return to.fillFrom(c, current)
 }
 
 // fillFrom takes the server and the credential of a profile. The other settings come
@@ -148,8 +168,8 @@ func (to *connection) fillFrom(c cli, name string) error {
 	}
 	to.url, to.key, to.secret = p.URL, p.Key, signing.Secret(p.Secret)
 	to.account = cmp.Or(to.account, c.getenv("TENANTKIT_ACCOUNT"), p.Account)
-	to.header = cmp.Or(to.header, c.getenv("TENANTKIT_HEADER_PREFIX"), p.Header)
-	to.version = cmp.Or(to.version, c.getenv("TENANTKIT_SIGNATURE"), p.Version)
+	to.header = cmp.Or(to.header, c.getenv("TENANTKIT_HEADER_PREFIX"), p.Header, signing.DefaultPrefix)
+	to.version = cmp.Or(to.version, c.getenv("TENANTKIT_SIGNATURE"), p.Version, "1")
 	return nil
 }
 
@@ -218,7 +238,24 @@ func (to *connection) transport() *signing.Transport {
 	}
 }
 
-// at returns the URL of a path below the org.
+// at returns the URL of a path below the org, with its query. It escapes what a URL cannot
+// hold, so that a filter can be written as JSON, and # because no request has a fragment.
 func (to *connection) at(path string) string {
-	return to.url + "/" + strings.TrimPrefix(path, "/")
+	var escaped strings.Builder
+	for _, b := range []byte(strings.TrimPrefix(path, "/")) {
+		if b <= ' ' || b > '~' || b == '#' {
+			fmt.Fprintf(&escaped, "%%%02X", b)
+		} else {
+			escaped.WriteByte(b)
+		}
+	}
+	return to.url + "/" + escaped.String()
+}
+
+// checkPath returns an error for a whole URL in place of a path.
+func checkPath(path string) error {
+	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
+		return usageError("PATH is what stands behind the org and the version in the URL: /accounts/me")
+	}
+	return nil
 }

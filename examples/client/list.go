@@ -26,6 +26,9 @@ func (c cli) list() *cobra.Command {
 }
 
 func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path string) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
 	query, err := o.query()
 	if err != nil {
 		return usageError(err.Error())
@@ -44,6 +47,7 @@ func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path stri
 		items = list.AllOf(ctx, o.rest)
 	}
 	n, err := c.print(items, c.screen && !to.json)
+	err = stoppedWalk(list.URL, err)
 	if err == nil && o.unbounded() && n == list.Max {
 		fmt.Fprintf(c.errs, "client: these are the first %d items; -all prints all of them\n", n)
 	}

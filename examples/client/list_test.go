@@ -254,12 +254,14 @@ func TestListResumes(t *testing.T) {
 			if !ok || fault.Detail != "expired.jwt" {
 				t.Fatalf("%v", err)
 			}
-			_, position, ok := strings.Cut(err.Error(), "to go on, add: -resume '")
-			if !ok || strings.Count(part, "\n") != 120 {
-				t.Fatalf("%d lines, then %v", strings.Count(part, "\n"), err)
+			var printed bytes.Buffer
+			status := cli{errs: &printed, getenv: lookup("")}.status(err)
+			_, position, ok := strings.Cut(printed.String(), "\nto go on, add: -resume '")
+			if !ok || status != 1 || strings.Count(part, "\n") != 120 {
+				t.Fatalf("status %d, %d lines, then %s", status, strings.Count(part, "\n"), &printed)
 			}
 			l.failAfter.Store(0)
-			rest, err := list("-resume", strings.TrimSuffix(position, "'"))
+			rest, err := list("-resume", strings.TrimSuffix(position, "'\n"))
 			if diff := cmp.Diff(whole, part+rest); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
@@ -282,7 +284,9 @@ func TestListRefusals(t *testing.T) {
 		{"a property that the server does not know", `-where {"c_nope":1} /notes`, false, "/c_nope: unknown property"},
 		{"a cursor of another order", "-sort c_likes -resume 0199 /notes", false, "not a cursor"},
 		{"a list property that is none", "-rest c_nope /book", false, "unknown property"},
-		{"a list that is none", "/book", false, "object"},
+		{"a list that is none", "/book", false, "GET /acme/v2/book: "},
+		{"no server", "-url http://127.0.0.1:1/acme/v2 /notes", false, "GET /acme/v2/notes: dial tcp 127.0.0.1:1"},
+		{"a URL that is none", "-url nonsense /notes", true, "-url is http:// or https://"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, _, err := client(t, "", env, append([]string{"list"}, strings.Fields(test.args)...)...)

@@ -12,18 +12,20 @@ import (
 	"os/signal"
 	"path/filepath"
 
-	"golang.org/x/term"
-
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends a command that waits for input
+	context.AfterFunc(ctx, stop) // a second interrupt ends a command that has not noticed
 	c := cli{
-		in: os.Stdin, out: os.Stdout, errs: os.Stderr,
+		out: os.Stdout, errs: os.Stderr,
 		screen: isTerminal(os.Stdout), terminal: isTerminal(os.Stderr),
-		getenv: os.Getenv, profiles: profilesFolder(), ask: askWithoutEcho,
+		getenv: os.Getenv, profiles: profilesFolder(),
+	}
+	c.in = &input{ctx: ctx, from: os.Stdin}
+	if isTerminal(os.Stdin) {
+		c.ask = ask
 	}
 	status := c.status(c.run(ctx, os.Args[1:]))
 	stop()
@@ -37,8 +39,11 @@ type cli struct {
 	screen    bool // out is a terminal
 	terminal  bool // errs is a terminal
 	getenv    func(string) string
-	profiles  string                       // folder of the profiles; "" if there is none
-	ask       func(string) ([]byte, error) // prompts for a secret; nil: it is read from in
+	profiles  string // folder of the profiles; "" if there is none
+
+	// ask asks the user for a line, which is shown unless it is a secret. It is nil if the
+	// user is not at a terminal.
+	ask func(ctx context.Context, prompt string, secret bool) (string, error)
 }
 
 // usageError is an error in the command line.
@@ -46,23 +51,48 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
+// interrupted is the end of a command that the user has interrupted.
+type interrupted struct{ err error }
+
+func (e *interrupted) Error() string { return "interrupted" }
+func (e *interrupted) Unwrap() error { return e.err }
+
+// The exit statuses. A shell reports 130 for a program that an interrupt has ended.
+const (
+	statusFailed      = 1
+	statusUsage       = 2
+	statusInterrupted = 130
+)
+
 // status reports an error and returns the exit status for it.
 func (c cli) status(err error) int {
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.Is(err, errDenied): // the answer has been printed
-		return 1
 	}
-	if refused, ok := errors.AsType[*refusedJSON](err); ok {
+	if errors.Is(err, errDenied) { // the answer has been printed
+		return statusFailed
+	}
+	c.report(err)
+	switch {
+	case errors.As(err, new(*interrupted)):
+		return statusInterrupted
+	case errors.As(err, new(usageError)):
+		return statusUsage
+	}
+	return statusFailed
+}
+
+// report prints an error.
+func (c cli) report(err error) {
+	refused, ok := errors.AsType[*refusedJSON](err)
+	if ok && !errors.As(err, new(*interrupted)) {
 		fmt.Fprintf(c.errs, "%s\n", refused.fault.Encode(""))
-		return 1
+		return
 	}
 	fmt.Fprintln(c.errs, c.painted(c.terminal, red, "client:"), err)
-	if errors.As(err, new(usageError)) {
-		return 2
+	if walk, ok := errors.AsType[*stopped](err); ok {
+		fmt.Fprintln(c.errs, "to go on, add: -resume", quoted(walk.after))
 	}
-	return 1
 }
 
 // refusedJSON is a fault that is printed as JSON, because -json was given.
@@ -70,20 +100,6 @@ type refusedJSON struct{ fault *envelope.Fault }
 
 func (e *refusedJSON) Error() string { return e.fault.Error() }
 func (e *refusedJSON) Unwrap() error { return e.fault }
-
-// isTerminal reports whether a file is a terminal.
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// askWithoutEcho prompts on the terminal for a secret. Without a terminal it reads
-// nothing, and returns nil.
-func askWithoutEcho(prompt string) ([]byte, error) {
-	if !isTerminal(os.Stdin) {
-		return nil, nil
-	}
-	fmt.Fprint(os.Stderr, prompt)
-	defer fmt.Fprintln(os.Stderr)
-	return term.ReadPassword(int(os.Stdin.Fd()))
-}
 
 // profilesFolder returns the folder of the profiles in the user's configuration, or ""
 // if the user has none.

@@ -23,13 +23,15 @@ Try it, in two terminals:
 
     export TENANTKIT_DEMO_JSON=/tmp/demo.json
     client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":40}}' /c_messages
+    client post /c_messages '{"c_text":"hello"}'
     client mint -scope object.read.c_message -life 5m ACCOUNT_ID | client verify
     client scope explain -grant 'object.read.c_message.*.c_text' object.read.c_message
 
 A reply goes to standard output. On a terminal it has colours, and a list is a
-table; NO_COLOR=1 and -json turn that off, and a pipe gets plain JSON anyway. A
-refusal goes to standard error, and the exit status is 1, as it is for a need
-that is denied. Wrong usage is 2, and so is a chain that does not parse.
+table; -json turns that off, NO_COLOR=1 only the colours, and a pipe gets plain
+JSON anyway. A refusal goes to standard error, and the exit status is 1, as it is
+for a need that is denied. Wrong usage is 2, and so is a chain that does not
+parse. After an interrupt it is 130.
 
 Commands:
 
@@ -46,9 +48,10 @@ from the first of these that has it:
                        reference server writes with its flag of that name
 
 If none of them has a URL, a key or a secret, all three are those of the profile
-"default", which client login has kept. With -profile NAME they are those of
-that profile, whatever the environment says. A profile is a file of the user's
-configuration, and is refused if other users can read or write it.
+in use: the one that client profile use has chosen, or "default". With -profile
+NAME they are those of that profile, whatever the environment says. A profile is
+a file of the user's configuration, and is refused if other users can read or
+write it, if they can write to its folder, or if it is a symbolic link.
 
 The URL has the org and the version: https://api.example.com/acme/v2. Other
 users of the machine can read the flags of a process, so -secret is for demos.
@@ -95,7 +98,7 @@ client list -all -paths c_text -rest c_messages /c_conversations/ID`,
 	},
 	"tail": {
 		purpose:   "Follows the decisions of the org as they happen, one line for each.",
-		arguments: "[flags]",
+		arguments: "[flags] [WORD]...",
 		more: `The server must have GET /events, and the account must be an administrator. A
 terminal shows the time, the decision or the code of the fault, the method and
 the route, what proved who it was, the account or the app, the time until the
@@ -104,16 +107,39 @@ server sent them, one line of JSON each. Standard error says how many decisions
 the server has dropped. After a broken connection the client connects again,
 with growing waits. It ends with an error when the server refuses or ends the
 stream, and without one when you interrupt it.
+
+With flags and words it prints only the decisions to which all of them apply. A
+word is a part of the route, the mechanism, the code of the fault, the need, the
+chain, or the id of the app, the account or the request. Case does not count.
 `,
 		examples: `client tail
-client tail -account ID | grep '"allowed":false'`,
+client tail -refused
+client tail -route 'POST /apps' bearer
+client tail -allowed -json ACCOUNT_ID`,
 	},
 	"post": {
-		purpose:   "Sends JSON to a path below the org, and prints the reply.",
-		arguments: "[flags] PATH JSON",
+		purpose:   "Sends a POST to a path below the org, with JSON or without, and prints the reply.",
+		arguments: "[flags] PATH [JSON]",
 		more: `With - for JSON, it is read from standard input.
 `,
-		examples: `client post /c_messages '{"c_text":"hello"}'`,
+		examples: `client post /c_messages '{"c_text":"hello"}'
+client post /routes/echo`,
+	},
+	"patch": {
+		purpose:   "Sends a PATCH with JSON to a path below the org, and prints the reply.",
+		arguments: "[flags] PATH JSON",
+		more: `JSON has what is to change. With - for JSON, it is read from standard input.
+`,
+		examples: `client patch /c_messages/ID '{"c_text":"goodbye"}'`,
+	},
+	"delete": {
+		purpose:   "Sends a DELETE to a path below the org, and prints the reply.",
+		arguments: "[flags] PATH [JSON]",
+		more: `It does not ask whether you are sure. The reply says what the server did. With -
+for JSON, it is read from standard input.
+`,
+		examples: `client delete /c_messages/ID
+client delete /apps/KEY/tokens/JTI`,
 	},
 	"sign": {
 		purpose:   "Prints the headers that make a request a signed one, for another program to send.",
@@ -151,14 +177,15 @@ it. Only the server knows whether a token with a jti was revoked or used up.
 	"login": {
 		purpose:   "Keeps a server and a credential as a profile, so that other commands need no flags.",
 		arguments: "[flags]",
-		more: `A secret that no flag, variable or file has is asked for, without showing it; if
-standard input is no terminal, it is read from there. The server is asked who
-the credential is, and only if it answers, the profile is kept: in a file of the
-user's configuration, which only the user can read. A file that others can read
-is not used. The profile named default is used when no flag, variable or file
-names a server.
+		more: `On a terminal you are asked for what no flag, variable or file has; the secret is
+not shown. If standard input is no terminal, the secret is read from there. The
+server is asked who the credential is. Only if it answers, the profile is kept:
+in a file of the user's configuration, which only the user can read. Standard
+error says which. The profile named default is in use until client profile use
+chooses another.
 `,
-		examples: `client login -url https://api.example.com/acme/v2 -key KEY
+		examples: `client login
+client login -url https://api.example.com/acme/v2 -key KEY
 client login -profile demo -demo-json /tmp/demo.json
 client get -profile demo /accounts/me`,
 	},
@@ -166,6 +193,27 @@ client get -profile demo /accounts/me`,
 		purpose:   "Deletes a profile. Its credential stays valid: rotate its secret on the server.",
 		arguments: "[-profile NAME]",
 		examples:  `client logout -profile demo`,
+	},
+	"profile list": {
+		purpose:   "Lists the profiles, without their secrets.",
+		arguments: "[-json]",
+		more: `A * marks the one in use. A profile that other users can read or write is listed
+as refused, with the reason.
+`,
+		examples: `client profile list`,
+	},
+	"profile use": {
+		purpose:   "Makes a profile the one that commands without -profile use.",
+		arguments: "NAME",
+		examples:  `client profile use demo`,
+	},
+	"profile remove": {
+		purpose:   "Deletes a profile, as client logout does.",
+		arguments: "NAME",
+		more: `Its credential stays valid: rotate its secret on the server. If it was in use, the
+profile named default is, again.
+`,
+		examples: `client profile remove demo`,
 	},
 	"scope check": {
 		purpose:   "Says whether chains allow a need, without a server.",
@@ -221,9 +269,13 @@ func (c cli) printPage(flags *flag.FlagSet) {
 	for line := range strings.Lines(p.examples) {
 		fmt.Fprintf(c.out, "    %s\n", strings.TrimSpace(line))
 	}
-	fmt.Fprint(c.out, "\nFlags:\n\n")
-	flags.SetOutput(c.out)
-	flags.PrintDefaults()
+	any := false
+	flags.VisitAll(func(*flag.Flag) { any = true })
+	if any {
+		fmt.Fprint(c.out, "\nFlags:\n\n")
+		flags.SetOutput(c.out)
+		flags.PrintDefaults()
+	}
 	if flags.Lookup("url") != nil {
 		fmt.Fprint(c.out, "\nWhere the server and the credential come from without flags: client help connection\n")
 	}

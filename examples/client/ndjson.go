@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/paging/walk"
@@ -28,7 +30,7 @@ func (c cli) print(items iter.Seq2[item, error], asTable bool) (n int, err error
 	}()
 	for i, err := range items {
 		if err != nil {
-			return n, resumable(err)
+			return n, err
 		}
 		if err := write(i.text); err != nil {
 			return n, err
@@ -59,11 +61,31 @@ func (c cli) progress(n int, end string) {
 	}
 }
 
-// resumable adds to an error the flag that continues the walk where it stopped.
-func resumable(err error) error {
-	stopped, ok := errors.AsType[*walk.Error](err)
-	if !ok || stopped.After == "" {
+// stopped is the error of a walk that can go on after the position.
+type stopped struct {
+	error
+	after string
+}
+
+func (s *stopped) Unwrap() error { return s.error }
+
+// stoppedWalk returns what a walk of the list at an address returned, in the words of the
+// other commands.
+func stoppedWalk(address string, err error) error {
+	failed, ok := errors.AsType[*walk.Error](err)
+	if !ok {
 		return err
 	}
-	return fmt.Errorf("%w\nto go on, add: -resume %s", err, quoted(stopped.After))
+	if list, parsed := url.Parse(address); parsed == nil {
+		address = list.Path
+	}
+	cause := failed.Err
+	if sent := errors.Unwrap(cause); sent != nil && strings.HasPrefix(cause.Error(), "Get: ") { // GET says it
+		cause = sent
+	}
+	err = fmt.Errorf("GET %s: %w", printable(address), cause)
+	if failed.After == "" {
+		return err
+	}
+	return &stopped{err, failed.After}
 }

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,7 +48,10 @@ func (c cli) login() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := to.completeByAsking(c); err != nil {
+		if err := c.checkFolder(); err != nil {
+			return err // before the user types a secret
+		}
+		if err := to.completeByAsking(ctx, c); err != nil {
 			return err
 		}
 		var me struct {
@@ -63,65 +65,97 @@ func (c cli) login() *cobra.Command {
 		if err := p.write(file); err != nil {
 			return err
 		}
+		fmt.Fprintf(c.errs, "client: the URL, the key and the secret are in %s\n", file)
+		current, err := c.currentProfile()
+		if err != nil {
+			return err
+		}
+		if current != name {
+			fmt.Fprintf(c.errs, "client: commands without -profile use %s; client profile use %s changes that\n", current, name)
+		}
+		if to.json {
+			return c.printJSONOf(kept{Name: name, Current: current == name, URL: to.url, Key: to.key, Account: to.account}, true)
+		}
 		_, err = fmt.Fprintf(c.out, "profile %s: %s at %s\n", name, printable(cmp.Or(me.Name, me.ID)), to.url)
 		return err
 	})
 }
 
 // completeByAsking is complete for a new profile: no other profile is used, and the user
-// is asked for a missing secret.
-func (to *connection) completeByAsking(c cli) error {
+// is asked for what is missing.
+func (to *connection) completeByAsking(ctx context.Context, c cli) (err error) {
 	if err := to.fillWithoutProfile(c.getenv); err != nil {
 		return err
 	}
-	if to.url == "" || to.key == "" {
-		return usageError("-url and -key are needed, or a demo file; client login -help has examples")
-	}
-	if base, err := url.Parse(to.url); err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && base.Scheme != "http" {
-		return usageError("-url is http:// or https://, a host, and the org and version, without a password")
-	}
-	if to.secret == "" {
-		secret, err := c.askSecret()
-		if err != nil {
+	if c.ask != nil && to.url == "" {
+		if to.url, err = c.ask(ctx, "URL, with org and version: ", false); err != nil {
 			return err
 		}
-		to.secret = secret
+		to.url = strings.TrimSuffix(to.url, "/")
+	}
+	if err := checkURL(to.url); err != nil {
+		return err
+	}
+	if c.ask != nil && to.key == "" {
+		if to.key, err = c.ask(ctx, "client key: ", false); err != nil {
+			return err
+		}
+	}
+	if to.key == "" {
+		return errNothingToKeep
+	}
+	if to.secret == "" {
+		if to.secret, err = c.askSecret(ctx); err != nil {
+			return err
+		}
 	}
 	return to.checkVersion()
 }
 
-func (c cli) askSecret() (signing.Secret, error) {
-	var text []byte
+// errNothingToKeep is returned if login does not know the server or the key.
+const errNothingToKeep = usageError("-url and -key are needed, or a demo file; client login -help has examples")
+
+// checkURL returns an error if a URL cannot be that of a server.
+func checkURL(text string) error {
+	if text == "" {
+		return errNothingToKeep
+	}
+	base, err := url.Parse(text)
+	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && base.Scheme != "http" {
+		return usageError("-url is http:// or https://, a host, and the org and version, without a password")
+	}
+	return nil
+}
+
+func (c cli) askSecret(ctx context.Context) (signing.Secret, error) {
+	var text string
 	var err error
 	if c.ask != nil {
-		text, err = c.ask("secret: ")
+		text, err = c.ask(ctx, "secret, which is not shown: ", true)
+	} else {
+		var read []byte
+		read, err = io.ReadAll(io.LimitReader(c.in, 4<<10))
+		text = strings.TrimSpace(string(read))
 	}
-	if err == nil && text == nil {
-		text, err = io.ReadAll(io.LimitReader(c.in, 4<<10))
-	}
-	secret := strings.TrimSpace(string(text))
-	if err == nil && secret == "" {
+	if err == nil && text == "" {
 		err = usageError("no secret was given")
 	}
-	return signing.Secret(secret), err
+	return signing.Secret(text), err
 }
 
 // logout deletes a profile.
 func (c cli) logout() *cobra.Command {
 	flags := flagSet("logout")
-	name := flags.String("profile", defaultProfile, "`name` of the profile")
+	name := flags.String("profile", "", "`name` of the profile (default: the one in use)")
 	cmd := c.command(flags, 0, func(context.Context, []string) error {
-		file, err := c.profileFile(*name)
+		if *name != "" {
+			return c.removeProfile(*name)
+		}
+		current, err := c.currentProfile()
 		if err != nil {
 			return err
 		}
-		if err := os.Remove(file); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: %w", *name, errNoProfile)
-		} else if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(c.out, "profile %s deleted; its credential stays valid\n", *name)
-		return err
+		return c.removeProfile(current)
 	})
 	complete(cmd, "profile", c.profileNames()...)
 	return cmd
@@ -165,23 +199,13 @@ func (c cli) readProfile(name string) (p profile, err error) {
 	if err != nil {
 		return p, err
 	}
-	opened, err := os.Open(file)
+	if err := c.checkFolder(); err != nil {
+		return p, err
+	}
+	text, err := readPrivate(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, usageError(fmt.Sprintf("%s: %v", name, errNoProfile))
 	} else if err != nil {
-		return p, err
-	}
-	defer opened.Close()
-	// Asked of the open file: the one at this path may be another by now.
-	info, err := opened.Stat()
-	if err != nil {
-		return p, err
-	}
-	if err := private(info); err != nil {
-		return p, fmt.Errorf("%s: %w", file, err)
-	}
-	text, err := io.ReadAll(io.LimitReader(opened, 64<<10))
-	if err != nil {
 		return p, err
 	}
 	if err := json.Unmarshal(text, &p); err != nil || p.URL == "" || p.Key == "" || p.Secret == "" {
@@ -190,40 +214,11 @@ func (c cli) readProfile(name string) (p profile, err error) {
 	return p, nil
 }
 
-// errShared is returned for a profile that other users can read or write.
-var errShared = errors.New("other users can read or write this profile: run chmod 600 on it, and rotate its secret if others may have seen it")
-
-// private returns errShared if other users can read or write a file. On Windows the
-// folder's access list decides, which keeps other users out.
-func private(info fs.FileInfo) error {
-	switch {
-	case !info.Mode().IsRegular():
-		return errors.New("not a regular file")
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return errShared
-	}
-	return nil
-}
-
-// write replaces a profile. Nobody else can read the file at any time.
+// write replaces a profile.
 func (p profile) write(file string) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	temporary, err := os.CreateTemp(filepath.Dir(file), "new-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(append(text, '\n'))
-	if err = errors.Join(err, temporary.Close()); err == nil {
-		err = os.Rename(temporary.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(temporary.Name())
-	}
-	return err
+	return writePrivate(file, append(text, '\n'))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // home is a folder of profiles.
@@ -152,9 +155,145 @@ func TestProfilesThatAreRefused(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+	t.Run("a symbolic link", func(t *testing.T) {
+		h := newHome(t)
+		elsewhere := filepath.Join(t.TempDir(), "profile.json")
+		if err := errors.Join(p.write(elsewhere), os.MkdirAll(string(h), 0o700), os.Symlink(elsewhere, h.file("default"))); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.client(t, "", "", "get", "/echo"); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+			t.Errorf("%v", err)
+		}
+	})
+	for _, mode := range []os.FileMode{0o770, 0o707, 0o720, 0o777 | os.ModeSticky} {
+		for _, above := range []bool{false, true} {
+			t.Run(fmt.Sprintf("in a folder of mode %v, above the profiles: %t", mode, above), func(t *testing.T) {
+				h := newHome(t)
+				if err := p.write(h.file("default")); err != nil {
+					t.Fatal(err)
+				}
+				folder := string(h)
+				if above {
+					folder = filepath.Dir(folder)
+				}
+				if err := os.Chmod(folder, mode); err != nil {
+					t.Fatal(err)
+				}
+				for _, args := range []string{
+					"get /echo", "get -profile default /echo", "login -url " + p.URL + " -key " + key, "profile list", "profile use default",
+				} {
+					if _, _, err := h.client(t, secret, "", strings.Fields(args)...); !errors.Is(err, errSharedFolder) {
+						t.Errorf("%s: %v", args, err)
+					}
+				}
+				if _, _, err := h.client(t, "", environment(url), "get", "/echo"); err != nil {
+					t.Errorf("also without a profile: %v", err)
+				}
+			})
+		}
+	}
 	t.Run("a name that nobody has kept", func(t *testing.T) {
 		if _, _, err := h.client(t, "", "", "get", "-profile", "other", "/echo"); !errors.As(err, new(usageError)) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+func TestLoginAsks(t *testing.T) {
+	url := service(t, "Service-") + "/acme/v2"
+	for _, test := range []struct {
+		name, args string
+		asked      []string
+		want       error
+	}{
+		{"for all that is missing", "", []string{"URL, with org and version: ", "client key: ", "secret, which is not shown: "}, nil},
+		{"for the secret alone", "-url " + url + " -key " + key, []string{"secret, which is not shown: "}, nil},
+		{"for no secret of a URL that is none", "-url ftp://host", nil, usageError("")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h, asked := newHome(t), []string(nil)
+			var out, errs bytes.Buffer
+			c := cli{in: strings.NewReader(""), out: &out, errs: &errs, getenv: lookup(""), profiles: string(h)}
+			c.ask = func(_ context.Context, prompt string, isSecret bool) (string, error) {
+				asked = append(asked, prompt)
+				if isSecret != strings.Contains(prompt, "secret") {
+					t.Errorf("%s: %t", prompt, isSecret)
+				}
+				return map[byte]string{'U': url + "/", 'c': key, 's': secret}[prompt[0]], nil
+			}
+			err := c.run(t.Context(), append([]string{"login"}, strings.Fields(test.args)...))
+			if diff := cmp.Diff(test.asked, asked); diff != "" || (err == nil) != (test.want == nil) {
+				t.Fatalf("%v (-want +got):\n%s", err, diff)
+			}
+			if err != nil {
+				return
+			}
+			if p, err := c.readProfile("default"); err != nil || p != (profile{URL: url, Key: key, Secret: secret, Header: "Service-", Version: "1"}) {
+				t.Errorf("%+v %v", p, err)
+			}
+			if want := "client: the URL, the key and the secret are in " + h.file("default") + "\n"; errs.String() != want {
+				t.Errorf("%s", &errs)
+			}
+		})
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	h, url := newHome(t), service(t, "Service-")
+	run := func(want string, args ...string) {
+		t.Helper()
+		out, errs, err := h.client(t, secret, "", args...)
+		if text := out + errs + fmt.Sprintln(err); !strings.Contains(text, want) {
+			t.Errorf("%v: no %q in\n%s", args, want, text)
+		}
+	}
+	run("there is no profile; client login keeps one", "profile", "list")
+	run("[]", "profile", "list", "-json")
+	for _, name := range []string{"acme", "globex"} {
+		run("commands without -profile use default; client profile use "+name+" changes that", "login", "-profile", name, "-account", name, "-url", url+"/acme/v2", "-key", key)
+	}
+	run("URL", "get", "/echo") // there is no profile named default
+	run("profile globex: "+url, "profile", "use", "globex")
+	run(`"account": "globex"`, "get", "/echo")
+	run(`"account": "acme"`, "get", "-profile", "acme", "/echo")
+	run("  acme    "+url+"/acme/v2  "+key+"\n* globex  "+url+"/acme/v2  "+key+"\n", "profile", "list")
+	run(`"current": true`, "profile", "list", "-json")
+	run("nope: there is no such profile", "profile", "use", "nope")
+	run("letters", "profile", "use", "../x")
+	run("client profile use NAME", "profile", "use")
+	run(`did you mean "remove"?`, "profile", "remov")
+	run("profile needs a command: list, remove, use", "profile")
+	t.Run("the environment comes before the profile in use", func(t *testing.T) {
+		out, _, err := h.client(t, "", environment(url), "get", "/echo")
+		if err != nil || !strings.Contains(out, `"account": ""`) {
+			t.Errorf("%v %s", err, out)
+		}
+	})
+	if runtime.GOOS != "windows" {
+		t.Run("a choice that others could have made is refused", func(t *testing.T) {
+			current := filepath.Join(string(h), "current")
+			if err := os.Chmod(current, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := h.client(t, "", "", "get", "/echo"); !errors.Is(err, errShared) {
+				t.Errorf("%v", err)
+			}
+			if err := os.Chmod(current, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+		t.Run("a refused profile is listed as such", func(t *testing.T) {
+			if err := os.Chmod(h.file("acme"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			run("  acme    refused: "+h.file("acme")+": other users can read", "profile", "list")
+		})
+	}
+	run("profile globex deleted; its credential stays valid", "logout")
+	run("there is no such profile", "profile", "remove", "globex")
+	run("URL", "get", "/echo")
+	run("profile acme deleted", "profile", "remove", "acme")
+	if left, err := os.ReadDir(string(h)); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
 )
@@ -15,12 +14,18 @@ import (
 // maxReply is how much of a reply is read at most, in bytes.
 const maxReply = 64 << 20
 
-// send sends a request to a path below the org and prints the reply. A POST has a
-// JSON body.
+// send sends a request to a path below the org and prints the reply. A body is JSON; ""
+// is none.
 func (c cli) send(ctx context.Context, to *connection, method, path, body string) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
 	var reply json.RawMessage
 	if err := to.fetch(ctx, method, to.at(path), body, &reply); err != nil {
 		return err
+	}
+	if reply == nil {
+		return nil // 204
 	}
 	return c.printJSON(reply, to.json)
 }
@@ -29,13 +34,14 @@ func (to *connection) fetch(ctx context.Context, method, url, body string, v any
 	return fetch(ctx, to.client(), method, url, body, v)
 }
 
-// fetch decodes the reply to a request into v. It returns a fault as an error.
+// fetch decodes the reply to a request into v, which it leaves alone if the reply is to
+// have no content. It returns a fault as an error.
 func fetch(ctx context.Context, client *http.Client, method, url, body string, v any) error {
-	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, url, bodyOf(body))
 	if err != nil {
 		return err
 	}
-	if method == http.MethodPost {
+	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	reply, err := client.Do(r)
@@ -43,6 +49,9 @@ func fetch(ctx context.Context, client *http.Client, method, url, body string, v
 		return err
 	}
 	defer reply.Body.Close()
+	if reply.StatusCode == http.StatusNoContent {
+		return nil
+	}
 	err = envelope.Decode(reply.Body, maxReply, v)
 	switch {
 	case err == nil:

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +20,7 @@ var errDenied = errors.New("denied")
 
 // scope decides about chains without a server.
 func (c cli) scope() *cobra.Command {
-	cmd := &cobra.Command{Use: "scope", Short: "Decides about scope chains, without a server.", RunE: onlyCommands}
+	cmd := &cobra.Command{Use: "scope", Short: "Decides about scope chains, without a server."}
 	cmd.AddCommand(c.scopeCheck(), c.scopeExplain())
 	return cmd
 }
@@ -150,11 +152,24 @@ func syntaxErrors(err error) (all []*scope.SyntaxError) {
 }
 
 // marked returns a chain, and below it a line that marks a part of it with one ^ or
-// more. It returns "" for a chain with characters that a terminal may not show.
+// more. Offset and length are in bytes; the marks stand below letters. It returns "" for a
+// chain of which a terminal may show a letter at another width, or not at all.
 func marked(chain string, offset, length int) string {
-	if strings.ContainsFunc(chain, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if chain == "" || strings.ContainsFunc(chain, func(r rune) bool { return !isNarrow(r) }) {
 		return ""
 	}
-	marks := strings.Repeat("^", max(length, 1))
-	return fmt.Sprintf("    %s\n    %s%s\n", chain, strings.Repeat(" ", offset), marks)
+	offset = min(offset, len(chain))
+	before := utf8.RuneCountInString(chain[:offset])
+	marks := strings.Repeat("^", max(utf8.RuneCountInString(chain[offset:min(offset+length, len(chain))]), 1))
+	return fmt.Sprintf("    %s\n    %s%s\n", chain, strings.Repeat(" ", before), marks)
+}
+
+// isNarrow reports whether a terminal shows a character in one cell: those of ASCII, and
+// the letters of three scripts that are like Latin. A Cyrillic letter in a chain looks like
+// a Latin one, so that only the mark shows it.
+func isNarrow(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= ' ' && r <= '~'
+	}
+	return r < 0x2000 && unicode.IsLetter(r) && unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
 }

@@ -147,12 +147,38 @@ grant 4: segment 3: got "\x1b[2J", expected an object name or *; U+001B is a con
 	}
 }
 
+// TestScopeMarks checks that marks stand below the letters of a chain, whose offsets are
+// in bytes.
+func TestScopeMarks(t *testing.T) {
+	for _, test := range []struct{ name, chain, want string }{
+		{"letters of two bytes", "objéct.reäd", "    objéct.reäd\n    ^^^^^^\n"},
+		{"a letter of two bytes before the segment", "object.read.c_é ü.x", "    object.read.c_é ü.x\n                ^^^^^\n"},
+		{"a Cyrillic letter that looks Latin", "object.reаd", "    object.reаd\n           ^^^^\n"},
+		{"letters of two cells", "object.日本", ""},
+		{"a letter of two cells that is Latin", "object.ｒead", ""},
+		{"a combining mark", "object.re\u0301ad", ""},
+		{"letters from right to left", "object.\u05e7\u05e8\u05d0", ""},
+		{"an invisible letter", "object.re\u200bad", ""},
+		{"bytes that are no text", "object.re\xffad", ""},
+		{"a chain that is too long", strings.Repeat("a", 513), "    " + strings.Repeat("a", 513) + "\n    " + strings.Repeat(" ", 512) + "^\n"},
+		{"a segment that is cut in a letter", "object." + strings.Repeat("é", 40), "    object." + strings.Repeat("é", 40) + "\n           " + strings.Repeat("^", 32) + "\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, errs, status := scoped(t, "explain", "object.read", test.chain)
+			_, marks, _ := strings.Cut(errs, "\n")
+			if status != 2 || marks != test.want {
+				t.Errorf("status %d\n%s", status, errs)
+			}
+		})
+	}
+}
+
 func TestScopeUsage(t *testing.T) {
 	for _, test := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"scope"}, "scope check or scope explain"},
+		{[]string{"scope"}, "scope needs a command: check, explain"},
 		{[]string{"scope", "chek"}, `did you mean "check"?`},
 		{[]string{"scope", "check"}, "client scope check [-grant CHAIN]... NEED"},
 		{[]string{"scope", "explain", "admin", "view"}, "client scope explain [-grant CHAIN]... NEED"},
@@ -207,11 +233,11 @@ func TestScopeBatch(t *testing.T) {
 		{"a need that is null", `{"grants":[""],"need":null}`, "need: must be a string"},
 		{"a need that is a list", `{"grants":[""],"need":["admin"]}`, "need: must be a string"},
 		{"no need", `{"grants":[""]}`, "need: is required"},
-		{"an empty need", `{"grants":[""],"need":""}`, "need: scope: "},
-		{"a need that does not parse", `{"grants":[""],"need":"object.READ"}`, "need: scope: "},
-		{"a need of an unknown root", `{"grants":[""],"need":"billing"}`, "need: scope: "},
-		{"a chain that does not parse", `{"grants":["","object.READ"],"need":"admin"}`, "grants: scope: chain 1, segment 2"},
-		{"a chain of an unknown root", `{"grants":["","billing"],"need":"admin"}`, "grants: scope: chain 1, segment 1"},
+		{"an empty need", `{"grants":[""],"need":""}`, "need: segment 1: "},
+		{"a need that does not parse", `{"grants":[""],"need":"object.READ"}`, "need: segment 2: "},
+		{"a need of an unknown root", `{"grants":[""],"need":"billing"}`, "need: segment 1: "},
+		{"a chain that does not parse", `{"grants":["","object.READ"],"need":"admin"}`, "grants[1]: segment 2: got"},
+		{"a chain of an unknown root", `{"grants":["","billing"],"need":"admin"}`, "grants[1]: segment 1: got"},
 		{"a member in other letters", `{"Grants":[""],"need":"admin"}`, "Grants: unknown field"},
 		{"an unknown member", `{"grant":[""],"need":"admin"}`, "grant: unknown field"},
 		{"a member that stands twice", `{"grants":[],"need":"admin","grants":[""]}`, "grants: given more than once"},

@@ -23,6 +23,9 @@ func (c cli) sign() *cobra.Command {
 		flags.StringVar(&data, "data", "", "`JSON` to send, which version 2 signs and the curl command has")
 	}
 	return c.sending("sign", 2, define, func(ctx context.Context, to *connection, args []string) error {
+		if err := checkPath(args[1]); err != nil {
+			return err
+		}
 		r, err := http.NewRequestWithContext(ctx, strings.ToUpper(args[0]), to.at(args[1]), bodyOf(data))
 		if err != nil {
 			return err
@@ -63,7 +66,7 @@ func bodyOf(data string) io.Reader {
 
 // signed returns the headers that sign a request, in the form "Name: value".
 func (to *connection) signed(r *http.Request) (headers []string, err error) {
-	var sent kept
+	var sent unsent
 	transport := to.transport()
 	transport.Base = &sent
 	if _, err := transport.RoundTrip(r); err != nil {
@@ -81,11 +84,11 @@ func (to *connection) signed(r *http.Request) (headers []string, err error) {
 	return headers, nil
 }
 
-// kept is an http.RoundTripper that keeps the headers of a request, and sends nothing.
-type kept struct{ header http.Header }
+// unsent is an http.RoundTripper that keeps the headers of a request, and sends nothing.
+type unsent struct{ header http.Header }
 
-func (k *kept) RoundTrip(r *http.Request) (*http.Response, error) {
-	k.header = r.Header
+func (u *unsent) RoundTrip(r *http.Request) (*http.Response, error) {
+	u.header = r.Header
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -29,8 +30,13 @@ const (
 // tail follows the decisions of an org. It is the only command that an interrupt ends
 // without an error, because nothing else ends it in a normal way.
 func (c cli) tail() *cobra.Command {
-	return c.sending("tail", 0, nil, func(ctx context.Context, to *connection, _ []string) error {
-		f := follower{c: c, client: to.client(), url: to.at("/events"), write: c.printLine}
+	var only filter
+	return c.sending("tail", -1, only.define, func(ctx context.Context, to *connection, words []string) error {
+		if only.refused && only.allowed {
+			return usageError("-refused and -allowed: nothing is both")
+		}
+		only.words = words
+		f := follower{c: c, client: to.client(), url: to.at("/events"), only: only, write: c.printLine}
 		f.client.Timeout = 0 // a stream has no end; patience is for its silence
 		if c.screen && !to.json {
 			f.write = (&decisionTable{table{c: c}}).add
@@ -48,6 +54,7 @@ type follower struct {
 	c      cli
 	client *http.Client
 	url    string
+	only   filter
 	write  func(decision []byte) error
 
 	connected bool          // at least once
@@ -177,6 +184,10 @@ func (f *follower) read(stream io.Reader) error {
 func (f *follower) take(event sse.Event) error {
 	switch event.Type {
 	case "event":
+		takes, err := f.only.takes([]byte(event.Data))
+		if err != nil || !takes {
+			return err
+		}
 		return f.write([]byte(event.Data))
 	case "dropped":
 		var dropped struct{ Count uint64 }
@@ -193,17 +204,59 @@ func (f *follower) take(event sse.Event) error {
 	return nil
 }
 
+// decision is what an event says.
+type decision struct {
+	At, RequestID, Route, Mechanism, App, Account, Fault, Need, Chain string
+
+	Allowed bool
+	Took    int64 // microseconds
+}
+
+// filter selects decisions as the page of the reference server does, except that it knows
+// the ids of apps and accounts only, and not their names.
+type filter struct {
+	refused, allowed bool
+	route            string
+	words            []string
+}
+
+func (f *filter) define(flags *flag.FlagSet) {
+	flags.BoolVar(&f.refused, "refused", false, "print only what ended with a fault")
+	flags.BoolVar(&f.allowed, "allowed", false, "print only what ended without a fault")
+	flags.StringVar(&f.route, "route", "", "`part` of the method and the route of what to print: 'GET /c_messages', /apps")
+}
+
+// takes reports whether to print a decision. Case does not count.
+func (f *filter) takes(text []byte) (bool, error) {
+	if !f.refused && !f.allowed && f.route == "" && len(f.words) == 0 {
+		return true, nil
+	}
+	var d decision
+	if err := json.Unmarshal(text, &d); err != nil {
+		return false, fmt.Errorf("a decision: %w", err)
+	}
+	if f.refused && d.Fault == "" || f.allowed && d.Fault != "" || !hasText(d.Route, f.route) {
+		return false, nil
+	}
+	all := strings.Join([]string{d.Route, d.Mechanism, d.App, d.Account, d.Fault, d.Need, d.Chain, d.RequestID}, " ")
+	for _, word := range f.words {
+		if !hasText(all, word) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func hasText(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
+
 // decisionTable prints each decision at once, as a row of a table that is never laid
 // out again: a column only becomes wider.
 type decisionTable struct{ rows table }
 
 func (t *decisionTable) add(text []byte) error {
-	var d struct {
-		At, RequestID, Route, Mechanism, App, Account, Fault string
-
-		Allowed bool
-		Took    int64 // microseconds
-	}
+	var d decision
 	if err := json.Unmarshal(text, &d); err != nil {
 		return fmt.Errorf("a decision: %w", err)
 	}

@@ -143,6 +143,43 @@ func TestTail(t *testing.T) {
 	})
 }
 
+func TestTailFilters(t *testing.T) {
+	a := `{"requestId":"r1","route":"GET /c_messages/{id}","mechanism":"signature","app":"app1","account":"ann","allowed":true,"need":"object.read.c_message.*","chain":"object.read"}`
+	b := `{"requestId":"r2","route":"POST /apps","mechanism":"bearer","account":"bob","allowed":false,"fault":"service.accessDenied.scope"}`
+	c := `{"requestId":"r3","allowed":false,"fault":"service.notFound.unspecified"}`
+	for _, test := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"nothing selects all", nil, []string{a, b, c}},
+		{"refused", []string{"-refused"}, []string{b, c}},
+		{"allowed", []string{"-allowed"}, []string{a}},
+		{"a route", []string{"-route", "/apps"}, []string{b}},
+		{"a method and a route in other letters", []string{"-route", "get /C_messages"}, []string{a}},
+		{"a word of the mechanism", []string{"BEARER"}, []string{b}},
+		{"a word of the need", []string{"object.read.c_message"}, []string{a}},
+		{"the id of a request", []string{"r3"}, []string{c}},
+		{"two words", []string{"service.", "bob"}, []string{b}},
+		{"a flag behind a word", []string{"ann", "-refused"}, nil},
+		{"a word that nothing has", []string{"allowed"}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			env := streams(t, answer{body: eventOf("event", a) + eventOf("event", b) + eventOf("dropped", `{"count":1}`) + eventOf("event", c) + over})
+			out, errs, _ := client(t, "", env, append([]string{"tail"}, test.args...)...)
+			if diff := cmp.Diff(test.want, strings.Split(strings.TrimSuffix(out, "\n"), "\n")); diff != "" && out+strings.Join(test.want, "") != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if !strings.Contains(errs, "1 decisions were dropped") {
+				t.Errorf("%s", errs)
+			}
+		})
+	}
+	if _, _, err := client(t, "", environment("http://127.0.0.1:1"), "tail", "-refused", "-allowed"); !errors.As(err, new(usageError)) {
+		t.Errorf("both: %v", err)
+	}
+}
+
 func TestTailConnectsAgain(t *testing.T) {
 	fault := `{"object":"fault","errCode":"service.unavailable.unspecified","status":503,"message":"Later\u001b[2J."}`
 	env := streams(t,

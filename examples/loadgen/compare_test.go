@@ -70,11 +70,11 @@ func TestTwoRuns(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(svg)
-	if err != nil || strings.Count(string(text), "<polyline") != 4 {
+	if err != nil || strings.Count(string(text), "fill=\"none\"") != 4 {
 		t.Errorf("%v\n%s", err, text)
 	}
-	r, err := measured(t, "-url", url, "-duration", "1500ms", "-mix", "bearer=1", "-compare", before)
-	if err != nil || len(r.Change["all"]) < 5 || r.Settings.Duration != "1.5s" {
+	r, err := measured(t, "-url", url, "-duration", "1900ms", "-mix", "bearer=1", "-compare", before)
+	if err != nil || len(r.Change["all"]) < 5 || r.Settings.Duration != "1.9s" {
 		t.Errorf("%v %+v", err, r.Change)
 	}
 	sum := uint64(0)
@@ -119,7 +119,8 @@ func TestChart(t *testing.T) {
 		"a whole hour": make([]sample, 3600),
 	} {
 		var out bytes.Buffer
-		if err := writeChart(&out, samples); err != nil {
+		r := &report{Series: samples, Settings: &settings{Mix: `<&"'>`, Signature: 1}}
+		if err := writeChart(&out, r); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(out.String(), "NaN") || strings.Contains(out.String(), "Inf") {
@@ -132,6 +133,59 @@ func TestChart(t *testing.T) {
 			} else if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
+		}
+	}
+}
+
+// TestLines compares the paths of lines: each sample over its whole second, and a gap where
+// nothing was answered.
+func TestLines(t *testing.T) {
+	samples := []sample{
+		{Second: 1, Rate: 100, Requests: 100, P50: 1, P99: 10},
+		{Second: 2},
+		{Second: 3, Rate: 50, Requests: 50, Failed: 25, P50: 1, P99: 100},
+		{Second: 4.5, Rate: 50, Requests: 75, P50: 10, P99: 10},
+	}
+	x := scale{from: 0, to: 10, length: 100}
+	rate, latency := panels[0], panels[1]
+	for _, test := range []struct {
+		name  string
+		panel panel
+		line  line
+		y     scale
+		want  string
+	}{
+		{"the rate", rate, rate.lines[0], scale{to: 100, length: 100}, "M0.0 100.0H10.0V0.0H20.0V50.0H30.0V50.0H45.0"},
+		{"failures", rate, rate.lines[1], scale{to: 100, length: 100}, "M0.0 0.0H10.0V0.0H20.0V25.0H30.0V0.0H45.0"},
+		{"latency", latency, latency.lines[0], scale{from: 1, to: 100, length: 100, logarithmic: true}, "M0.0 50.0H10.0M20.0 100.0H30.0V50.0H45.0"},
+	} {
+		if got := test.panel.steps(test.line, x, test.y, samples); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) })
+	for _, test := range []struct {
+		name      string
+		got, want []float64
+	}{
+		{"a rate", ticks(3260, 5), []float64{0, 1000, 2000, 3000, 4000}},
+		{"seconds", ticks(12.004, 8), []float64{0, 2, 4, 6, 8, 10, 12, 14}},
+		{"ten minutes", ticks(600, 8), []float64{0, 100, 200, 300, 400, 500, 600}},
+		{"a round number", ticks(10, 5), []float64{0, 2, 4, 6, 8, 10}},
+		{"a part of a second", ticks(0.3, 3), []float64{0, 0.1, 0.2, 0.3}},
+		{"nothing", ticks(0, 5), []float64{0, 1}},
+		{"latencies", decades(1.5, 78), []float64{1, 2, 5, 10, 20, 50, 100}},
+		{"latencies that begin at a mark", decades(2, 3), []float64{2, 5}},
+		{"latencies between two marks", decades(6, 7), []float64{5, 10}},
+		{"one latency", decades(1, 1), []float64{1, 2}},
+		{"latencies over many powers", decades(0.02, 3000), []float64{0.01, 0.1, 1, 10, 100, 1000, 10000}},
+		{"no latency", decades(math.Inf(1), 0), []float64{1, 10}},
+	} {
+		if diff := cmp.Diff(test.want, test.got, near); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenantkit/tenantkit/examples/internal/onedash"
 	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
 
@@ -61,7 +62,7 @@ func (p program) root(run func(context.Context, options) error) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError(fmt.Sprintf("unexpected argument %q", args[0]))
+				return usageError(unexpected(cmd, args[0]))
 			}
 			if err := o.complete(p.getenv); err != nil {
 				return err
@@ -74,9 +75,7 @@ func (p program) root(run func(context.Context, options) error) *cobra.Command {
 	root.SetOut(p.out)
 	root.SetErr(p.errs)
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usageError(strings.Replace(err.Error(), "--", "-", 1) + "; loadgen -help lists the flags")
-	})
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(onedash.Fault(cmd, err)) })
 	byCobra := root.HelpFunc() // of completion, say
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd.HasParent() {
@@ -96,7 +95,38 @@ func (p program) root(run func(context.Context, options) error) *cobra.Command {
 			return err
 		},
 	})
+	root.InitDefaultCompletionCmd()
+	refuseOthers(root)
 	return root
+}
+
+// refuseOthers makes the commands below root refuse a command that they do not have. By
+// itself cobra prints its help for it, and reports success.
+func refuseOthers(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.HasSubCommands() {
+			cmd.Args = cobra.ArbitraryArgs
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return cmd.Help()
+				}
+				return usageError(unexpected(cmd, args[0]))
+			}
+		}
+	}
+}
+
+// unexpected says that a word is no command.
+func unexpected(cmd *cobra.Command, word string) string {
+	var names []string
+	for _, child := range cmd.Commands() {
+		names = append(names, child.Name())
+	}
+	text := fmt.Sprintf("unexpected argument %q", word)
+	if near := onedash.Nearest(word, names); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return text
 }
 
 // complete adds what the flags left out. It returns an error if the load cannot be run.

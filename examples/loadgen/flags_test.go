@@ -24,7 +24,12 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no server", nil, "URL is needed"},
 		{"an argument", []string{url, "now"}, `unexpected argument "now"`},
+		{"a misspelled command", []string{"vesion"}, `unexpected argument "vesion"; did you mean "version"?`},
+		{"a misspelled shell", []string{"completion", "bsh"}, `did you mean "bash"?`},
 		{"an unknown flag", []string{url, "-nope"}, "-nope"},
+		{"a misspelled flag", []string{url, "-duraton", "10s"}, "no flag -duraton; did you mean -duration?"},
+		{"a duration without its unit", []string{url, "-duration", "10"}, `-duration "10": a number with a unit`},
+		{"another version of signatures", []string{url, "-signature", "3"}, "-signature is 1 or 2"},
 		{"more than ten minutes", []string{url, "-duration", "10m1s"}, "-duration"},
 		{"no time at all", []string{url, "-duration", "0s"}, "-duration"},
 		{"nobody to send", []string{url, "-concurrency", "0"}, "-concurrency"},

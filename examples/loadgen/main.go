@@ -142,7 +142,7 @@ func (p program) load(ctx context.Context, o options) (err error) {
 		r.earlier, r.Change = earlier, r.changes(earlier)
 	}
 	if chart != nil {
-		if err := writeChart(chart, r.Series); err != nil {
+		if err := writeChart(chart, r); err != nil {
 			return err
 		}
 	}

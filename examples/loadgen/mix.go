@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ func (m *mix) Set(text string) error {
 		k, ok := kindOf(name)
 		share, err := strconv.Atoi(number)
 		if !ok || err != nil || share < 0 || share > maxShare || read[k] > 0 {
-			return fmt.Errorf("%q: shares of signed, bearer and session, such as signed=2,bearer=1", part)
+			return errors.New("shares of signed, bearer and session, such as signed=2,bearer=1")
 		}
 		read[k] = share
 		sum += share

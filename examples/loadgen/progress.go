@@ -73,7 +73,7 @@ func (v *live) show(l *load, s *series) {
 		fmt.Sprintf("a second    %-9.0f %s", last.Rate, spark(recent, func(s sample) float64 { return s.Rate })),
 		fmt.Sprintf("p50 in ms   %-9.3f %s", last.P50, spark(recent, func(s sample) float64 { return s.P50 })),
 		fmt.Sprintf("p99 in ms   %-9.3f %s", last.P99, spark(recent, func(s sample) float64 { return s.P99 })),
-		"answered    " + strings.Join(parts, "  "),
+		"requests    " + strings.Join(parts, "  "),
 		failures,
 	})
 }

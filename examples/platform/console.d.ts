@@ -44,7 +44,7 @@ interface Acting { org: string; account: Account | null; bearer: string }
 
 // Call sends a request and returns the JSON of the reply, which the caller gives a type.
 type Call = (method: string, path: string, body?: unknown) => Promise<any>;
-type Send = (...call: [...Parameters<Call>, bearer?: string]) => ReturnType<Call>;
+type Send = (...call: [...Parameters<Call>, bearer?: string, own?: boolean]) => ReturnType<Call>;
 type Options = RequestInit & { headers: Record<string, string> };
 
 // The calls that need no credential, and those of one org.
@@ -80,14 +80,14 @@ interface Elements extends
   Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' |
     'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'remove-form' | 'scope-form' | 'sign-in-form', HTMLFormElement>,
   Record<'again-email' | 'again-password' | 'app-account' | 'app-name' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
-    'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' | 'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' |
-    'paging-where' | 'password' | 'remove-code' | 'scope-need', HTMLInputElement>,
+    'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
+    'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' | 'paging-where' | 'password' | 'remove-code' | 'scope-need', HTMLInputElement>,
   Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'lab-method' | 'lab-version' | 'live-only' |
-    'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'paging-list', HTMLSelectElement>,
+    'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'paging-list' | 'shown-form' | 'shown-request', HTMLSelectElement>,
   Record<'credential-token' | 'decode-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
-  Record<'credential-more', HTMLDetailsElement>,
-  Record<'enrol-link', HTMLAnchorElement> {}
+  Record<'credential-more' | 'shown-more', HTMLDetailsElement>,
+  Record<'enrol-link' | 'try-scope', HTMLAnchorElement> {}
 
 interface ByID {
   <K extends keyof Elements>(id: K): Elements[K];
@@ -113,6 +113,11 @@ interface Signed { message: string; key: string; signature: string; headers: Rec
 interface Sent extends Signed { clientKey: string; timestamp: number; method: string; url: URL; body: string; serverTime: string }
 type Sign = (request: Unsigned) => Promise<Signed>;
 interface Answer { status: number; text: string; serverTime: string | null; challenge: string; again: boolean }
+
+// Requested is a request that the page sends. Coded is one to be shown: its mount is '' outside of the orgs, its path is below the
+// mount, and its body is JSON in ASCII, or ''.
+interface Requested { method: string; path: string; body?: unknown }
+interface Coded { method: string; mount: string; path: string; session: boolean; stream: boolean; json: string }
 
 // Asked is a page that the section for data asks for. Its cursor is empty, or the condition for the items after the page before.
 interface Asked { list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number }

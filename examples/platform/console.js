@@ -13,7 +13,8 @@ import { forgetPicks } from './console_pick.js';
 import { forgetPages, openPaging } from './console_paging.js';
 import { addressed, linkSections, showAccountSection, showSection } from './console_sections.js';
 import { forgetTokens, openTokens } from './console_tokens.js';
-import './console_scope.js';
+import { openScope } from './console_scope.js';
+import { forgetShown } from './console_show.js';
 import { showAccount, showSessions } from './console_account.js';
 import { complain } from './console_fault.js';
 import { announce, ask, isShown, keep, onClick, onSubmit, quiet, show } from './console_page.js';
@@ -63,10 +64,11 @@ async function look() {
 
 // What a section does when it is opened, and when another account uses the page.
 /** @type {Record<string, () => unknown>} */
-const opened = { live: openLive, data: openData, apps: openApps, tokens: openTokens, paging: openPaging };
+const opened = { live: openLive, data: openData, apps: openApps, tokens: openTokens, scope: openScope, paging: openPaging };
 
 async function openSection() {
   const section = showSection();
+  forgetShown();
   closeLive(); // a browser has few connections to one server
   if (section !== 'account') {
     byID(`${section}-title`).focus();
@@ -169,6 +171,7 @@ function leave() {
   forgetTokens();
   forgetLab();
   forgetPages();
+  forgetShown();
   byID('scope-verdict').replaceChildren();
 }
 

@@ -58,6 +58,15 @@ export function onSessionOver(step) {
   sessionOver = step;
 }
 
+/** @type {(request: Requested) => void} */
+let heard = () => {};
+
+// onRequest sets what learns of each request before it is sent.
+/** @param {typeof heard} step */
+export function onRequest(step) {
+  heard = step;
+}
+
 // told runs a step of a section. If the session must prove itself, the step is tried again after
 // that. If the session has ended, the whole page is told.
 /** @template T @param {(bearer: string) => Promise<T>} step @returns {Promise<T>} */
@@ -85,13 +94,19 @@ export const request = (method, path, body) => told((bearer) => send(method, `/$
 
 // requestBy gets a path of the org with a bearer token, whatever is in acting.
 /** @type {(bearer: string, path: string) => Promise<any>} */
-export const requestBy = (bearer, path) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer);
+export const requestBy = (bearer, path) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true);
+
+// lookUp is a GET of the page itself, for names of what it shows.
+/** @param {string} path */
+export const lookUp = (path) => told((bearer) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true));
 
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
 /** @type {(signal: AbortSignal, step: Step) => Promise<void>} */
 export const watch = (signal, step) => told(async (bearer) => {
-  const reply = await reach(`/${acting.org}/v2/events`, { ...options(bearer), signal });
+  const path = `/${acting.org}/v2/events`;
+  heard({ method: 'GET', path });
+  const reply = await reach(path, { ...options(bearer), signal });
   if (reply.headers.get('Content-Type') !== 'text/event-stream') {
     await valueOf(reply);
     return;
@@ -165,7 +180,8 @@ function options(bearer) {
 }
 
 /** @type {Send} */
-async function send(method, path, body, bearer = '') {
+async function send(method, path, body, bearer = '', own = false) {
+  own || heard({ method, path, body });
   const sent = { ...options(bearer), method, signal: AbortSignal.timeout(longest) };
   if (body !== undefined) {
     sent.headers['Content-Type'] = 'application/json';

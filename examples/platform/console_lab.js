@@ -2,9 +2,10 @@
 
 import { acting, reach, site } from './console_api.js';
 import { duration } from './console_claims.js';
+import { curlOf } from './console_code.js';
 import { onClick, onCopy, onSubmit } from './console_page.js';
 import { byID, element, fill } from './console_render.js';
-import { curlOf, sign } from './console_signature.js';
+import { sign } from './console_signature.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
 
@@ -101,7 +102,7 @@ function showReply(request, { status, text, serverTime, challenge, again }) {
     element('p', { className: accepted ? 'verdict' : 'verdict no' },
       element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', sentence(value, request.timestamp - Number(serverTime), challenge, again)),
     facts,
-    element('pre', { className: 'wraps', tabIndex: 0, ariaLabel: 'The reply' }, JSON.stringify(value, null, 2)));
+    element('pre', { className: 'wraps', tabIndex: 0, role: 'region', ariaLabel: 'The reply' }, JSON.stringify(value, null, 2)));
 }
 
 /** @param {number | string} milliseconds */
@@ -122,7 +123,8 @@ function sentence(value, ahead, challenge, again) {
     case 'staleRequestSignature':
       return `The timestamp is ${duration(Math.abs(ahead) / 1000)} ${ahead < 0 ? 'behind' : 'ahead of'} the server's clock. A client reads that clock from the reply, and signs anew.`;
     case 'invalidRequestSignature':
-      return 'The server does not compute this signature: the key, the secret or something in the message differs. It does not say which.';
+      // Firefox hides the challenge, because the reply has several.
+      return `The server does not compute this signature: the key, the secret${challenge ? '' : ', the version'} or something in the message differs. It does not say which.`;
     case 'malformedRequestSignature':
       return `A header is not as it must be${value.reason ? `: ${value.reason}` : '.'}`;
   }

@@ -1,6 +1,6 @@
 // The decisions of the org as they happen.
 
-import { acting, Refused, watch } from './console_api.js';
+import { Refused, watch } from './console_api.js';
 import { complain } from './console_fault.js';
 import { onClick } from './console_page.js';
 import { breakable, byID, element, named, table } from './console_render.js';
@@ -155,10 +155,7 @@ function whyButton(d, need) {
   const button = element('button', { type: 'button', className: 'link' }, ...breakable(d.chain || 'no chain'));
   button.ariaLabel = `Why: ${d.route}, ${d.chain || 'no chain'}`;
   button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
-  onClick(button, () => {
-    location.hash = `#${acting.org}/scope`;
-    askWhy(d.chain ?? '', need);
-  });
+  onClick(button, () => askWhy(d.chain ?? '', need));
   return button;
 }
 

@@ -1,7 +1,7 @@
 // Pickers: a select with data-pick="account" or "app" offers what its name says, so that nobody pastes
 // an id. Whoever may not list them, or has more than are offered, can still name one by its id.
 
-import { acting, request } from './console_api.js';
+import { acting, lookUp } from './console_api.js';
 import { element, plainly } from './console_render.js';
 
 /** @type {{account: Map<string, Account>, app: Map<string, App>}} */
@@ -29,7 +29,7 @@ export function nameOf(kind, id) {
  */
 export async function learn(...kinds) {
   await Promise.all(kinds.map(async (kind) => {
-    const { data } = await request('GET', paths[kind]).catch(() => ({ data: [] }));
+    const { data } = await lookUp(paths[kind]).catch(() => ({ data: [] }));
     offer(kind, data.length || kind === 'app' || !acting.account ? data : [acting.account]);
   }));
 }

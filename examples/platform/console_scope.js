@@ -1,13 +1,15 @@
 // The scope tester. The server decides, with the package that its routes use. A
 // second implementation could decide otherwise.
 
-import { site } from './console_api.js';
-import { onSubmit } from './console_page.js';
+import { acting, site } from './console_api.js';
+import { announce, onClick, onSubmit } from './console_page.js';
 import { byID, element, fill, lines } from './console_render.js';
+import { addressed, longestAddress } from './console_sections.js';
 
 /** @param {FormData} form */
 async function test(form) {
   byID('scope-verdict').replaceChildren();
+  history.replaceState(null, '', linkTo(form.get('grants'), form.get('need')));
   const reply = await site.scope(lines(form.get('grants')), form.get('need').trim());
   byID('scope-verdict').replaceChildren(verdict(reply), reasons(reply), ...reply.warnings.map(warning));
 }
@@ -40,13 +42,42 @@ function marked(chain, segment) {
 /** @param {Verdict['warnings'][0]} warning */
 const warning = ({ source, text }) => element('p', { className: 'hint' }, `${source} grants nothing: ${text}`);
 
-// askWhy shows the decision about a need by one chain, or by none.
-/** @param {string} chain @param {string} need */
-export function askWhy(chain, need) {
-  byID('scope-grants').value = chain;
+// linkTo returns the address of a question. It is a fragment, which no browser sends to a server.
+/** @param {string} grants @param {string} need */
+function linkTo(grants, need) {
+  const link = `#${acting.org}/scope?${new URLSearchParams({ need: need.trim(), grants: lines(grants).join('\n') })}`;
+  return link.length > longestAddress ? `#${acting.org}/scope` : link;
+}
+
+// openScope decides the question in the address, if there is one.
+export function openScope() {
+  const { question } = addressed();
+  const need = question.get('need') ?? '';
+  if (!need || need.length > byID('scope-need').maxLength) {
+    return;
+  }
   byID('scope-need').value = need;
+  byID('scope-grants').value = question.get('grants') ?? '';
   byID('scope-form').requestSubmit();
 }
 
+// askWhy shows the decision about a need by some chains, one per line.
+/** @param {string} grants @param {string} need */
+export function askWhy(grants, need) {
+  location.hash = linkTo(grants, need);
+}
+
+async function copyLink() {
+  const link = linkTo(byID('scope-grants').value, byID('scope-need').value);
+  if (!link.includes('?')) {
+    throw new Error('The question is too long for a link.');
+  }
+  await navigator.clipboard.writeText(new URL(link, location.href).href);
+  announce('The link is copied.', byID('scope-said'));
+}
+
 onSubmit('scope-form', test);
-document.querySelector('[data-try=scope]')?.addEventListener('click', () => byID('scope-form').requestSubmit());
+onClick(byID('scope-copy'), copyLink);
+byID('try-scope').addEventListener('click', () => {
+  byID('try-scope').href = linkTo(byID('scope-grants').value, byID('scope-need').value);
+});

@@ -10,12 +10,16 @@ const withCredential = new Set(['live', 'data', 'apps', 'tokens', 'paging']);
 // Other characters would change the path.
 const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
-// addressed returns the org and the section in the address.
+export const longestAddress = 8000; // characters, of a question in it
+
+// addressed returns the org, the section and the question in the address.
 export function addressed() {
-  const [org, section] = location.hash.slice(1).split('/');
+  const [place, ...question] = location.hash.slice(1).split('?');
+  const [org, section] = place.split('/');
   return {
     org: orgCode.test(org) ? org : 'acme',
     section: sections.includes(section) ? section : 'account',
+    question: new URLSearchParams(location.hash.length > longestAddress ? '' : question.join('?')),
   };
 }
 

@@ -88,15 +88,3 @@ async function signSecond({ prefix, mount, clientKey, secret, method, url, body,
     },
   };
 }
-
-// curlOf returns a command line for the same request, without a secret.
-/** @param {Sent} request */
-export function curlOf({ method, url, headers, body }) {
-  const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)}'`;
-  return [
-    `curl -g -X ${method}`, // -g: paths[] is no pattern
-    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ...(body ? [`-d ${quoted(body)}`] : []),
-    quoted(url.href),
-  ].join(' \\\n  ');
-}

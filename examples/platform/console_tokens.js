@@ -1,6 +1,6 @@
 // Tokens: minting, trying and reading them. console_held.js lists and revokes them.
 
-import { acting, Refused, request, requestBy, site, Told } from './console_api.js';
+import { acting, lookUp, Refused, request, requestBy, site, Told } from './console_api.js';
 import { decode, rows, summary } from './console_claims.js';
 import { useToken } from './console_credential.js';
 import { blame, unblame } from './console_fault.js';
@@ -26,7 +26,7 @@ export async function openTokens() {
 // offerRoles offers the roles of the org. Whoever may not list them writes them.
 async function offerRoles() {
   /** @type {List<Item>} */
-  const { data } = await request('GET', '/admin/roles?limit=1000').catch(() => ({ data: [] }));
+  const { data } = await lookUp('/admin/roles?limit=1000').catch(() => ({ data: [] }));
   const offered = data.map(({ _id }) => _id);
   keyed(byID('mint-role-set'), offered.length ? offered : [''], (role) => role, roleField);
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"io/fs"
 	"os"
@@ -128,8 +129,11 @@ func TestLogOfMilliseconds(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	var stderr bytes.Buffer
-	if _, err := parseFlags([]string{"-help"}, &stderr); err == nil || !strings.HasPrefix(stderr.String(), help) || !strings.Contains(stderr.String(), "-log-level level") {
-		t.Errorf("%v\n%s", err, &stderr)
+	for _, args := range [][]string{{"-help"}, {"--help"}, {"-h"}, {"demo", "-help"}} {
+		var stderr bytes.Buffer
+		o, err := parseFlags(args, &stderr)
+		if !errors.Is(err, flag.ErrHelp) || !strings.HasPrefix(o.help, help) || !strings.Contains(o.help, "-log-level level") || stderr.Len() > 0 {
+			t.Errorf("%v: %v\n%s\n%s", args, err, o.help, &stderr)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -18,8 +19,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/examples/internal/onedash"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -45,7 +49,8 @@ type options struct {
 	log            string
 	logLevel       slog.Level
 	version        bool
-	demoOnly       bool // the command demo was given: print credentials, do not serve
+	help           string // to print instead of serving
+	demoOnly       bool   // the command demo was given: print credentials, do not serve
 	proxies        proxies
 	issuers        issuerFlags
 	plaintextDB    bool // allow plaintext to a database on another host
@@ -65,15 +70,15 @@ Flags:
 
 `
 
-// parseFlags reads the command line. If it returns an error, it has printed it: the help,
-// or one line.
+// parseFlags reads the command line. If it returns an error, it has printed it in one line.
+// With flag.ErrHelp the options have the help instead.
 func parseFlags(args []string, stderr io.Writer) (options, error) {
 	var o options
 	if len(args) > 0 && args[0] == "demo" {
 		o.demoOnly, args = true, args[1:]
 	}
+	o.logLevel = slog.LevelInfo
 	flags := flag.NewFlagSet("platform", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // package flag would print the help for each wrong flag
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen `address`; port 0 picks one")
 	flags.StringVar(&o.db, "db", defaultDB, "`database`: memory:, which forgets everything at the end, sqlite:FILE or postgres://…")
 	flags.StringVar(&o.redis, "redis", "", "`address` of a Redis for replays, tokens, sessions and attempts: redis://…, or rediss://… on another host")
@@ -103,19 +108,23 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.plaintextRedis, "unsafe-plaintext-redis", false, "talk to a Redis on another host without TLS, or without verifying its certificate")
 	flags.Var(&o.issuers, "issuer", "`ORG:NAME=URL,AUDIENCE,JWKS` of another issuer whose tokens ORG accepts; without JWKS the URL has an OpenID configuration; may be repeated")
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
-	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of a line of the log: debug, info, warn or error; a request is info, and one that fails in the server is error")
+	flags.Var((*logLevel)(&o.logLevel), "log-level", "least `level` of a line of the log: debug, info, warn or error (default info); a request is info, and one that fails in the server is error")
 	flags.BoolVar(&o.version, "version", false, "print the version")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stderr, help)
-		flags.SetOutput(stderr)
+	cmd := &cobra.Command{Use: "platform"}
+	cmd.Flags().AddGoFlagSet(flags)
+	switch err := onedash.Parse(cmd, args); {
+	case errors.Is(err, pflag.ErrHelp):
+		var text strings.Builder
+		text.WriteString(help)
+		flags.SetOutput(&text)
 		flags.PrintDefaults()
-		return o, err
+		o.help = text.String()
+		return o, flag.ErrHelp
 	case err != nil:
-		fmt.Fprintf(stderr, "platform: %v; platform -help lists the flags\n", err)
+		fmt.Fprintln(stderr, "platform:", onedash.Fault(cmd, err))
 		return o, err
 	}
-	flags.Visit(func(f *flag.Flag) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
 		case "demo":
 			o.demoGiven = true
@@ -128,7 +137,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		o.policy.Version, err = signatureVersion(*versions)
 	}
 	if err == nil {
-		err = o.validate(flags.Args())
+		err = o.validate(cmd.Flags().Args())
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "platform:", err)
@@ -160,7 +169,11 @@ const (
 func (o options) validate(rest []string) error {
 	switch {
 	case len(rest) > 0:
-		return fmt.Errorf("unexpected argument %q", rest[0])
+		return fmt.Errorf("unexpected argument %q; the only command is demo, in front of the flags", rest[0])
+	case !isListenAddress(o.addr):
+		return fmt.Errorf("-addr %q: a host and a port, such as 127.0.0.1:8080", o.addr)
+	case o.baseURL != "" && !isBaseURL(o.baseURL):
+		return errors.New("-base-url: http:// or https:// and a host, without a password, a query and a slash at the end")
 	case o.db != memoryDB && !strings.HasPrefix(o.db, sqliteDB) && !strings.HasPrefix(o.db, "postgres://"):
 		return errors.New("-db: memory:, sqlite:FILE or postgres://…")
 	case strings.HasPrefix(o.db, "postgres://") && o.sealingKeyFile == "":
@@ -177,6 +190,68 @@ func (o options) validate(rest []string) error {
 		return errors.New("-store-timeout must be a millisecond or more")
 	case o.log != "text" && o.log != "json":
 		return fmt.Errorf("-log %q: text or json", o.log)
+	}
+	if err := o.checkAddresses(); err != nil {
+		return err
+	}
+	return o.checkNames()
+}
+
+// checkAddresses refuses an address that no store could be at. The errors of the parsers
+// may show a password.
+func (o options) checkAddresses() error {
+	if _, err := pgx.ParseConfig(o.db); err != nil && strings.HasPrefix(o.db, "postgres://") {
+		return errors.New("-db: not the address of a PostgreSQL")
+	}
+	if _, err := redis.ParseURL(o.redis); err != nil && o.redis != "" {
+		return errors.New("-redis: not the address of a Redis")
+	}
+	return nil
+}
+
+// checkNames refuses names that the library would refuse too, but by the names of its
+// fields.
+func (o options) checkNames() error {
+	if strings.Trim(o.brand.Header, "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
+		return fmt.Errorf("-header-prefix %q: letters, digits and hyphens", o.brand.Header)
+	}
+	if strings.ContainsAny(o.brand.Faults, ".\"\\") {
+		return fmt.Errorf("-fault-namespace %q: one word without a dot or a quote", o.brand.Faults)
+	}
+	for name, value := range map[string]string{"session-cookie": o.cookie, "ticket-cookie": o.ticket, "device-cookie": o.device} {
+		cookie := strings.Replace(value, "{org}", "org", 1)
+		if (&http.Cookie{Name: cookie, Value: "x"}).Valid() != nil || strings.ContainsAny(cookie, "{}") {
+			return fmt.Errorf("-%s %q: the name of a cookie, with {org} once at most", name, value)
+		}
+	}
+	return nil
+}
+
+// isListenAddress reports whether addr has a host, which may be empty, and a port.
+func isListenAddress(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	_, err = net.LookupPort("tcp", port)
+	return err == nil
+}
+
+// isBaseURL reports whether a Guard would accept the base URL.
+func isBaseURL(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		u.User == nil && !strings.ContainsAny(base, "?#") && !strings.HasSuffix(base, "/")
+}
+
+// logLevel is a slog.Level as a flag.
+type logLevel slog.Level
+
+func (l *logLevel) String() string { return strings.ToLower((*slog.Level)(l).String()) }
+
+func (l *logLevel) Set(text string) error {
+	if (*slog.Level)(l).UnmarshalText([]byte(text)) != nil {
+		return errors.New("debug, info, warn or error")
 	}
 	return nil
 }

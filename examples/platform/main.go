@@ -48,6 +48,7 @@ func main() {
 	o, err := parseFlags(os.Args[1:], os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(o.help)
 		return
 	case err != nil:
 		os.Exit(2) // parseFlags has printed the error

@@ -265,12 +265,28 @@ func TestFlags(t *testing.T) {
 		{"a log format", "-log xml", "text or json"},
 		{"no tolerance", "-tolerance 0s", "a millisecond or more"},
 		{"no future tolerance", "-future-tolerance -1s", "a millisecond or more"},
-		{"a log level", "-log-level loud", "-log-level"},
+		{"a log level", "-log-level loud", `-log-level "loud": debug, info, warn or error`},
 		{"an argument", "now", `unexpected argument "now"`},
 		{"an argument behind a command", "demo now", `unexpected argument "now"`},
 		{"a command behind a flag", "-demo demo", `unexpected argument "demo"`},
-		{"an unknown flag", "-nope", "not defined: -nope"},
-		{"a time without a unit", "-tolerance 5", "-tolerance"},
+		{"an unknown flag", "-nope", "no flag -nope; platform -help lists the flags"},
+		{"a misspelled flag", "-adr :0", "no flag -adr; did you mean -addr?"},
+		{"a misspelled flag with two dashes", "--sigle-use", "no flag -sigle-use; did you mean -single-use?"},
+		{"a flag without its value", "-db", "-db needs a value; platform -help lists the flags"},
+		{"a time without a unit", "-tolerance 5", `-tolerance "5": a number with a unit, such as 500ms, 30s or 1h30m`},
+		{"neither true nor false", "-demo=maybe", `-demo "maybe": true or false`},
+		{"another version of signatures", "-signature-versions 3", "-signature-versions is 1, 2 or 1,2"},
+		{"an address without a port", "-addr localhost", `-addr "localhost": a host and a port`},
+		{"a port that there is not", "-addr 127.0.0.1:99999", `-addr "127.0.0.1:99999": a host and a port`},
+		{"a base URL of another kind", "-base-url ftp://host", "-base-url: http:// or https://"},
+		{"a base URL with a slash at its end", "-base-url http://host/", "-base-url: http:// or https://"},
+		{"an address that is not of a PostgreSQL", "-sealing-key-file k -db postgres://h:x/y", "-db: not the address of a PostgreSQL"},
+		{"an address that is not of a Redis", "-redis http://u:p@127.0.0.1", "-redis: not the address of a Redis"},
+		{"a prefix that no header has", "-header-prefix A:B", `-header-prefix "A:B": letters, digits and hyphens`},
+		{"a namespace of two words", "-fault-namespace a.b", `-fault-namespace "a.b": one word`},
+		{"a cookie of two orgs", "-session-cookie {org}-{org}", `-session-cookie "{org}-{org}": the name of a cookie`},
+		{"a ticket that is no cookie", "-ticket-cookie a;b", `-ticket-cookie "a;b": the name of a cookie`},
+		{"a base URL with a password", "-base-url http://u:p@host", "-base-url: http:// or https://"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stderr bytes.Buffer
@@ -341,10 +357,11 @@ func TestFlags(t *testing.T) {
 		})
 	}
 	t.Run("a brand that cannot be is an error, not a panic", func(t *testing.T) {
-		o, err := parseFlags([]string{"-db", memoryDB, "-addr", "127.0.0.1:0", "-header-prefix", "not a name"}, io.Discard)
+		o, err := parseFlags([]string{"-db", memoryDB, "-addr", "127.0.0.1:0"}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
+		o.brand.Header = "not a name" // which parseFlags refuses
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := run(ctx, o, io.Discard, io.Discard); err == nil {

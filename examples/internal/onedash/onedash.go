@@ -21,6 +21,11 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
+// Parse parses the flags of a program that has no commands, without running it.
+func Parse(cmd *cobra.Command, args []string) error {
+	return cmd.ParseFlags(spell(cmd, args))
+}
+
 // spell gives the flags of a command line two dashes. The word after a flag that takes a
 // value stays as it is, and so do all words after "--".
 func spell(cmd *cobra.Command, args []string) []string {

@@ -1,7 +1,7 @@
 // Proves in a browser that people sign in and out, and prove themselves again.
 
 import assert from 'node:assert/strict';
-import { asMia, cookiesOf, facts, focus, heading, inside, open, ownSession, signIn, signOut } from './kit.mjs';
+import { asMia, cookiesOf, facts, focus, heading, inFirefox, inside, open, ownSession, signIn, signOut } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -16,13 +16,14 @@ export const checks = {
     await focus(page, 'account-title');
     await page.getByText(facts.account_email).waitFor();
     await page.getByText(facts.account_id).waitFor();
-    assert.match(await ownSession(page).innerText(), /Chrome on Linux[^]*127\.0\.0\.1/);
+    assert.match(await ownSession(page).innerText(), inFirefox ? /Firefox on Linux[^]*127\.0\.0\.1/ : /Chrome on Linux[^]*127\.0\.0\.1/);
     assert.equal(await page.locator('#password').inputValue(), '', 'the password stays on the page');
 
     await page.reload();
     await inside(page, 'Mia Member');
     const [known] = await cookiesOf(context);
     await signOut(page);
+    await shoot(page, 'signed-out');
     assert.equal(known.name, 'device-acme');
     assert.deepEqual(await cookiesOf(context), [known], 'the device stays known, and nothing else is kept');
     await page.reload();
@@ -63,6 +64,7 @@ export const checks = {
     const { page, problems, close } = await open({ path: '/#nowhere' });
     await page.getByRole('alert').getByText('service.notFound.env').waitFor();
     assert.equal(await page.getByLabel('Org').inputValue(), 'nowhere');
+    await shoot(page, 'nowhere');
     assert.deepEqual(problems, []);
     await close();
   },
@@ -101,6 +103,7 @@ export const checks = {
     await dialog.getByLabel('Password').fill(facts.account_password);
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('status').getByText('You have proved who you are.').waitFor();
+    await shoot(page, 'proved');
     await focus(page, 'reauthenticate');
     const [knownAfter, { value: after }] = await cookiesOf(context);
     assert.notEqual(after, before, 'the token is the old one');

@@ -17,6 +17,7 @@ export const checks = {
     await createLabApp(page); // with a key that would outlive the token
     await page.getByRole('alert').getByText('service.accessDenied.delegation').waitFor();
     await page.getByRole('alert').getByText('credential.notAfter', { exact: true }).waitFor();
+    await shoot(page, 'app-refused');
     await close();
   },
 
@@ -52,6 +53,7 @@ export const checks = {
     await card.getByRole('button', { name: 'Hide key' }).waitFor();
     await press('Disable');
     await card.getByText('disabled').waitFor();
+    await shoot(page, 'app-disabled');
     await press('Delete');
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await settled(page);

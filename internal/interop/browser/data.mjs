@@ -28,7 +28,7 @@ export const checks = {
     assert.equal((await ids('c_conversations, page 1')).length, 25);
     await page.getByLabel('Table', { exact: true }).selectOption('c_messages');
     await page.getByRole('button', { name: 'Add a filter' }).press('Enter');
-    await page.locator('#data-property-1:focus').waitFor();
+    await focus(page, 'data-property-1');
     await filter(1).getByLabel('Operator').selectOption('$prefix');
     await filter(1).getByLabel('Value').fill('zz <img');
     await filter(1).getByLabel('Value').press('Enter');
@@ -49,7 +49,7 @@ export const checks = {
     await limit('none');
     await show();
     await filter(1).getByText(/^must be of type integer service/).waitFor();
-    await page.locator('#data-value-1:focus').waitFor();
+    await focus(page, 'data-value-1');
     const described = (id) => page.locator(id).evaluate((control) => document.getElementById(control.getAttribute('aria-describedby')).textContent);
     assert.match(await described('#data-limit'), /service\.invalidArgument\.query/);
     assert.equal(await page.locator('#data-table table').count(), 0, 'the page before stays beside the fault');
@@ -107,6 +107,7 @@ export const checks = {
     await page.getByLabel('Table', { exact: true }).selectOption('connections');
     await show();
     await page.getByRole('alert').getByText('(object.read.connection)').waitFor();
+    await shoot(page, 'data-out-of-scope');
     assert.equal(await page.locator('#data-table table').count(), 0);
     assert.deepEqual(problems, []);
     await close();

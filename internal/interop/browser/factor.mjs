@@ -25,6 +25,7 @@ export const checks = {
     await enter(second.page, theo.latest());
     await second.page.getByRole('alert').getByText('service.invalidArgument.locationToken').waitFor();
     await focus(second.page, 'code-input');
+    await shoot(second.page, 'code-refused');
     await enter(second.page, await theo.code());
     await inside(second.page, 'Theo Second');
     assert.deepEqual([...first.problems, ...second.problems], []);
@@ -48,6 +49,7 @@ export const checks = {
     await page.getByLabel('Remove it with a code').fill(codes[1]);
     await page.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('status').getByText('The second factor is removed').waitFor();
+    await shoot(page, 'factor-removed');
     await signOut(page);
     await asMia(page);
     await inside(page, 'Mia Member');
@@ -64,6 +66,7 @@ export const checks = {
     await page.getByRole('button', { name: 'Confirm' }).click();
     await page.getByRole('alert').getByText('service.invalidArgument.locationToken').waitFor();
     await focus(page, 'enrol-code');
+    await shoot(page, 'enrol-refused');
     await confirmed(page);
     assert.deepEqual(await namesOf(context), ['device-acme', 'session-acme']);
     await page.getByRole('button', { name: 'I have kept it' }).click();

@@ -1,7 +1,7 @@
 // Proves nothing itself: opens the console in a browser, and does what the flows of several files do.
 
 import { readFileSync } from 'node:fs';
-import { chromium } from 'playwright-core';
+import { chromium, firefox } from 'playwright-core';
 
 const [executablePath, factsFile, strictFile, triedFile] = process.argv.slice(2);
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
@@ -12,7 +12,13 @@ export const tried = read(triedFile);
 // Every wait of a check is at least this long, so that no check fails because the machine is slow.
 export const patience = 60_000; // milliseconds
 
-export const browser = await chromium.launch({ executablePath, timeout: 2 * patience, args: ['--no-sandbox'] }); // Chromium has no sandbox for root
+export const inFirefox = executablePath.includes('firefox');
+
+// The channel is for a Firefox as it is released, and uses WebDriver BiDi. Chromium has no sandbox for root.
+const launch = { executablePath, timeout: 2 * patience };
+export const browser = await (inFirefox
+  ? firefox.launch({ ...launch, channel: 'moz-firefox' })
+  : chromium.launch({ ...launch, args: ['--no-sandbox'] }));
 
 // Pages, and what goes wrong on them.
 
@@ -47,6 +53,7 @@ export const heading = (page, name) => page.getByRole('heading', { name, exact: 
 
 export async function signIn(page, email, password) {
   const form = page.getByRole('region', { name: 'Sign in' });
+  await form.getByLabel('E-mail').clear(); // in Firefox, fill adds to an e-mail
   await form.getByLabel('E-mail').fill(email);
   await form.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -81,8 +88,9 @@ export async function signOut(page) {
   await heading(page, 'Sign in').waitFor();
 }
 
-// focus waits until an element has the focus, which often comes after the element is visible.
-export const focus = (page, id) => page.locator(`#${id}:focus`).waitFor();
+// focus waits until an element has the focus, which often comes after the element is visible. In Firefox, only one
+// window matches :focus, and only its frames are drawn.
+export const focus = (page, id) => page.waitForFunction((wanted) => document.activeElement?.id === wanted, id, { polling: 50 });
 
 // settled waits until no step is running: a busy control ignores clicks.
 export const settled = (page) => page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });

@@ -22,6 +22,7 @@ export const checks = {
 
     await page.getByLabel('Only with these words').fill('connections NARROW');
     await page.getByText('Nothing matches.').waitFor();
+    await shoot(page, 'live-nothing');
     await page.getByLabel('Only with these words').fill('connections mia');
     await page.getByLabel('Only', { exact: true }).selectOption('refused');
     assert.equal(await rows.count(), 2); // with the header
@@ -56,6 +57,7 @@ export const checks = {
     await context.route('**/events', (route) => route.abort());
     await useToken(page, tried.admin_token);
     await page.getByText('The connection is lost. Trying again').waitFor();
+    await shoot(page, 'live-lost');
     await context.unroute('**/events');
     await page.getByText('Watching.').waitFor();
     assert.deepEqual(problems.filter((text) => !text.includes('ERR_FAILED')), []);

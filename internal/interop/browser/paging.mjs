@@ -27,6 +27,7 @@ export const checks = {
     await page.getByLabel('where').fill('{"c_secret":1}');
     await page.getByRole('button', { name: 'Fetch a page' }).click();
     await page.getByRole('alert').getByText('service.invalidArgument.query').waitFor();
+    await shoot(page, 'paging-refused');
     assert.deepEqual(problems, []);
     await close();
   },

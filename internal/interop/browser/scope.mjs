@@ -25,6 +25,7 @@ export const checks = {
     await decide();
     await page.getByRole('alert').getByText('service.invalidArgument.authScope').waitFor();
     await page.getByRole('alert').getByText('need: segment 1').waitFor();
+    await shoot(page, 'scope-refused');
     assert.deepEqual(problems, []);
     await close();
   },

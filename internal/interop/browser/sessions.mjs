@@ -21,6 +21,7 @@ export const checks = {
     await there.page.getByRole('button', { name: 'Revoke all others' }).click();
     await there.page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
     await heading(there.page, 'Sign in').waitFor();
+    await shoot(there.page, 'session-over');
     assert.deepEqual(await namesOf(there.context), ['device-acme']);
     assert.deepEqual([...here.problems, ...there.problems], []);
     await Promise.all([here.close(), there.close()]);
@@ -37,6 +38,7 @@ export const checks = {
     const listed = here.page.getByRole('list', { name: 'Sessions' }).getByRole('listitem');
     await listed.nth(1).waitFor({ state: 'detached' });
     assert.equal(await listed.count(), 1);
+    await shoot(here.page, 'sessions-revoked');
     await focus(here.page, 'sessions-title');
     await there.page.getByRole('button', { name: 'Set up' }).click();
     await there.page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { call, cookieOf, focus, go, heading, inside, openAsMia, settled, signIn, signOut, tried, useToken } from './kit.mjs';
+import { shoot } from './look.mjs';
 
 export const checks = {
   'all tabs share one session': async () => {
@@ -13,6 +14,7 @@ export const checks = {
     await signOut(one);
     await heading(two, 'Sign in').waitFor();
     await two.getByText('You were signed out in another tab.').waitFor();
+    await shoot(two, 'signed-out-elsewhere');
     assert.equal(await two.locator('#decode-token').inputValue(), '', 'what was typed stays on the page');
 
     await signIn(two, tried.account_email, tried.account_password);

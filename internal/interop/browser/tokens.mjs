@@ -73,6 +73,7 @@ export const checks = {
     await page.getByLabel('Token to read').fill('one.two');
     await page.getByRole('button', { name: 'Read', exact: true }).click();
     await page.getByRole('alert').getByText('this has 2').waitFor();
+    await shoot(page, 'token-unreadable');
     assert.deepEqual(problems, []);
     await close();
   },
@@ -269,6 +270,7 @@ export const checks = {
     await page.getByText('nobody: sign in, or paste a token').waitFor();
     await useToken(page, `Bearer ${tried.ephemeral_token}`);
     await page.getByText('a pasted bearer token').waitFor();
+    await shoot(page, 'credential');
     await page.getByRole('button', { name: 'Fetch a page' }).click();
     await page.getByRole('table', { name: 'The page' }).waitFor();
     assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, '']);

@@ -1,10 +1,22 @@
 // Proves in a browser that a first visit shows a way.
 
 import assert from 'node:assert/strict';
-import { focus, heading, inside, open, signIn, tried } from './kit.mjs';
+import { focus, go, heading, inside, open, settled, signIn, tried } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
+  'every section is in order when nobody is signed in': async () => {
+    const { page, problems, refusals, close } = await open({ base: tried.base_url });
+    for (const section of ['Live', 'Data', 'Apps and keys', 'Tokens', 'Signature lab', 'Paging']) {
+      await go(page, section);
+      await page.locator('h1:visible').waitFor();
+      await settled(page);
+      await shoot(page, `visitor-${section.split(' ')[0].toLowerCase()}`);
+    }
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
   'a first visit says what this is, and leads to three tries': async () => {
     const { page, problems, close } = await open({ base: tried.base_url });
     await heading(page, 'What this is').waitFor();

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the binary of the tests be the program itself.
+func TestMain(m *testing.M) {
+	if os.Getenv("RUN_CLIENT") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// programFolder returns a folder with the program in it, for a shell.
+func programFolder(t *testing.T) string {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	script := "#!/bin/sh\nRUN_CLIENT=1 exec '" + binary + "' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(folder, "client"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// interruptedBatch interrupts a batch that has answered a line and waits for the next one.
+const interruptedBatch = `
+mkfifo $HOME/in; exec 3<>$HOME/in
+echo '{"grants":[],"need":"admin"}' >&3
+client scope check -batch <&3 >$HOME/out &
+until [[ -s $HOME/out ]]; do sleep 0.02; done
+kill -INT $!; wait $!; status=$?
+cat $HOME/out; echo $status`
+
+// TestProgram runs the program in a shell: what it does with signals, pipes and statuses.
+func TestProgram(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip(err)
+	}
+	folder, env := programFolder(t), strings.Split(new(listing).start(t), "\n")
+	for _, test := range []struct{ name, script, out, errs string }{
+		{"a reader that has seen enough", "client list -all /notes | head -n 1; echo ${PIPESTATUS[1]}", lines(below(1)) + "0\n", ""},
+		{"no colours and no table in a pipe", "client list -max 1 /notes", lines(below(1)), ""},
+		{"wrong usage", "client lst; echo $?", "2\n", "client: no command \"lst\"; did you mean \"list\"?\n"},
+		{"a need that is denied", "client scope check admin; echo $?", "denied\n1\n", ""},
+		{"an interrupt", interruptedBatch, "{\"allowed\":false}\n130\n", "client: interrupted\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bash := exec.Command("bash", "--norc", "-c", test.script)
+			bash.Env = append(os.Environ(), append(env, "PATH="+folder+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME="+folder, "HOME="+folder)...)
+			var out, errs bytes.Buffer
+			bash.Stdout, bash.Stderr = &out, &errs
+			bash.WaitDelay = 5 * time.Second
+			if err := bash.Run(); err != nil {
+				t.Error(err)
+			}
+			if out.String() != test.out || errs.String() != test.errs {
+				t.Errorf("printed %q and %q", &out, &errs)
+			}
+		})
+	}
+}
+
+func TestInterrupts(t *testing.T) {
+	t.Run("a list ends with status 130 and its position", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var out, errs bytes.Buffer
+		stop := writerFunc(func(p []byte) (int, error) {
+			cancel(errors.New("interrupt signal received"))
+			return out.Write(p)
+		})
+		c := cli{out: stop, errs: &errs, getenv: lookup(new(listing).start(t))}
+		status := c.status(c.run(ctx, []string{"list", "-all", "-limit", "60", "/notes"}))
+		said := errs.String()
+		if status != 130 || !strings.HasPrefix(said, "client: interrupted\nto go on, add: -resume '") || strings.Count(said, "\n") != 2 {
+			t.Errorf("status %d: %s", status, said)
+		}
+		if got := strings.Count(out.String(), "\n"); got == 0 || got > 60 {
+			t.Errorf("%d items", got)
+		}
+	})
+	for name, args := range map[string][]string{
+		"a batch that waits for input":  {"scope", "check", "-batch"},
+		"a token that is awaited":       {"verify", "-url", "http://127.0.0.1:1/acme/v2", "-"},
+		"JSON that is awaited":          {"post", "-url", "http://127.0.0.1:1/acme/v2", "-key", key, "-secret", "s", "/echo", "-"},
+		"a secret that login waits for": {"login", "-url", "http://127.0.0.1:1/acme/v2", "-key", key},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(10*time.Millisecond, cancel)
+			silent, hold := io.Pipe()
+			defer hold.Close()
+			var errs bytes.Buffer
+			c := cli{in: &input{ctx: ctx, from: silent}, out: io.Discard, errs: &errs, getenv: lookup(""), profiles: t.TempDir()}
+			if status := c.status(c.run(ctx, args)); status != 130 || errs.String() != "client: interrupted\n" {
+				t.Errorf("status %d: %s", status, &errs)
+			}
+		})
+	}
+}
+
+// TestInput reads in small parts what came in large ones.
+func TestInput(t *testing.T) {
+	text := strings.Repeat("a line\n", 20_000)
+	for _, size := range []int{1, 7, 1000, maxInput + 1} {
+		var read bytes.Buffer
+		in := &input{ctx: t.Context(), from: strings.NewReader(text)}
+		if _, err := io.CopyBuffer(&read, struct{ io.Reader }{in}, make([]byte, size)); err != nil || read.String() != text {
+			t.Errorf("%d bytes at a time: %v, %d bytes", size, err, read.Len())
+		}
+	}
+}
