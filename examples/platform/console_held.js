@@ -84,7 +84,7 @@ function show() {
   const items = treeOf(chosen());
   showTable(byID('held'), {
     caption: held.sub ? `Tokens for ${plainly(nameOf('account', held.sub))}` : 'Tokens for all accounts',
-    columns: ['Token', 'Acts as', 'Made by', 'Issued', 'Ends', 'Used', 'Revoke'],
+    columns: ['Token', 'Revoke', 'Acts as', 'Made by', 'Issued', 'Ends', 'Used'], // the button is seen on narrow pages, too
     items,
     keyOf: ({ _id }) => _id,
     cells,
@@ -98,12 +98,12 @@ function show() {
 /** @param {Row} token */
 const cells = (token) => [
   element('span', {}, token.depth > 0 && element('span', { ariaHidden: 'true' }, `${'\u2003'.repeat(token.depth - 1)}└ `), code(token._id)),
+  action('Revoke', token._id, () => revoke(token), 'quiet danger'),
   named(nameOf('account', token.subject), token.subject),
   element('span', {}, ...makerOf(token)),
   when(token.issued),
   token.expires ? when(token.expires) : 'never',
   token.maxUses ? `${token.uses} of ${token.maxUses} times` : `${token.uses} times, permanent`,
-  action('Revoke', token._id, () => revoke(token), 'quiet danger'),
 ];
 
 // makerOf says who made a token. The server names others only to administrators.
