@@ -22,6 +22,7 @@ interface Token extends Item {
 interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number }
 interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean }
+interface FactorState { active: boolean; pending: boolean; recoveryCodesLeft: number }
 interface Schema extends Item { plural: string; properties: Property[] }
 interface Property { name: string; fqpp: string; type: string; filterable: boolean; sortable: boolean; list?: string }
 type Status = { loggedin: true; account: Account; fault?: undefined } | { loggedin: false; account?: undefined; fault?: Fault };
@@ -47,28 +48,12 @@ type Call = (method: string, path: string, body?: unknown) => Promise<any>;
 type Send = (...call: [...Parameters<Call>, bearer?: string, own?: boolean]) => ReturnType<Call>;
 type Options = RequestInit & { headers: Record<string, string> };
 
-// The calls that need no credential, and those of one org.
+// The calls that need no credential.
 
 interface Site {
   brand(): Promise<{ header: string; claims: string }>;
   scope(grants: string[], need: string): Promise<Verdict>;
-}
-
-interface API {
-  org: string;
-  status(): Promise<Status>;
-  login(email: string, password: string): Promise<Account>;
-  verify(code: string): Promise<Account>;
-  me(): Promise<Account>;
-  logout(): Promise<Result<true>>;
-  reauthenticate(password: string): Promise<Result<true>>;
-  enrol(): Promise<{ secret: string; otpauth: string }>;
-  confirm(code: string): Promise<string[]>;
-  removeFactor(code: string): Promise<Result<true>>;
-  list<T extends Item>(path: string): Promise<List<T>>;
-  sessions(): Promise<List<Session>>;
-  revoke(id: string): Promise<Result<true>>;
-  revokeOthers(): Promise<number>;
+  qr(text: string): Promise<string>;
 }
 
 // The page.
@@ -78,10 +63,10 @@ type Refused = import('./console_api.js').Refused;
 // Elements has the type of each element that is more than an HTMLElement, by id.
 interface Elements extends
   Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' |
-    'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'remove-form' | 'scope-form' | 'sign-in-form', HTMLFormElement>,
+    'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'factor-form' | 'password-form' | 'scope-form' | 'sign-in-form', HTMLFormElement>,
   Record<'again-email' | 'again-password' | 'app-account' | 'app-name' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
     'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
-    'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' | 'paging-where' | 'password' | 'remove-code' | 'scope-need', HTMLInputElement>,
+    'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' | 'paging-where' | 'password' | 'password-now' | 'scope-need', HTMLInputElement>,
   Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'lab-method' | 'lab-version' | 'live-only' |
     'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'paging-list' | 'shown-form' | 'shown-request', HTMLSelectElement>,
   Record<'credential-token' | 'decode-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
@@ -120,7 +105,10 @@ interface Requested { method: string; path: string; body?: unknown }
 interface Coded { method: string; mount: string; path: string; session: boolean; stream: boolean; json: string }
 
 // Asked is a page that the section for data asks for. Its cursor is empty, or the condition for the items after the page before.
-interface Asked { list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number }
+// A page that is shown has its last item, if it has any.
+interface Asked {
+  list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number; before?: Asked; last?: Stored;
+}
 
 // Held are the tokens of an app that are loaded, for one account or, if sub is empty, for all. A Row has its depth in their tree.
 interface Held { app: string; sub: string; tokens: Token[]; more: boolean }
@@ -128,8 +116,6 @@ type Row = Token & { depth: number };
 
 // Claims are those of a token that nobody has verified.
 type Claims = Record<string, unknown>;
-
-type Revoke = (session: Session) => Promise<void>;
 
 // Page is a page of a list in the paging explorer, with how long it took in milliseconds.
 interface Page { data: Stored[]; more: boolean; took: number }

@@ -28,6 +28,7 @@ type consoleFile struct {
 	body      []byte
 	zipped    []byte // by gzip
 	tag       string // of the body
+	modules   string // what the page imports, for the header Link
 }
 
 // console holds the files of the page at the root, by path. The page is for people
@@ -43,6 +44,7 @@ var consoleTypes = map[string]string{
 
 func readConsole() map[string]consoleFile {
 	files := make(map[string]consoleFile)
+	var modules []string
 	entries, err := consoleFiles.ReadDir(".")
 	if err != nil {
 		panic(err) // the program was built without the files
@@ -53,9 +55,19 @@ func readConsole() map[string]consoleFile {
 			panic(err)
 		}
 		sum := sha256.Sum256(body)
-		files["/"+entry.Name()] = consoleFile{consoleTypes[path.Ext(entry.Name())], body, zip(body), hex.EncodeToString(sum[:16])}
+		files["/"+entry.Name()] = consoleFile{
+			mediaType: consoleTypes[path.Ext(entry.Name())],
+			body:      body,
+			zipped:    zip(body),
+			tag:       hex.EncodeToString(sum[:16]),
+		}
+		if path.Ext(entry.Name()) == ".js" {
+			modules = append(modules, "</"+entry.Name()+">; rel=modulepreload")
+		}
 	}
-	files["/"] = files["/console.html"]
+	page := files["/console.html"]
+	page.modules = strings.Join(modules, ", ")
+	files["/"] = page
 	delete(files, "/console.html") // one address for one page
 	return files
 }
@@ -114,6 +126,9 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	// scripts.
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
+	if f.modules != "" {
+		h.Set("Link", f.modules) // a browser would learn of them from one another, a round trip each
+	}
 	body, tag := f.body, f.tag
 	if takesZipped(r) {
 		h.Set("Content-Encoding", "gzip")

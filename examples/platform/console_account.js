@@ -1,52 +1,63 @@
-// What the page shows of the signed-in account: the account and its sessions.
+// The account: who is signed in, its password, and where else it is signed in.
 
-import { announce, onClick } from './console_page.js';
-import { byID, element, fill, when } from './console_render.js';
+import { acting, own } from './console_api.js';
+import { showFactor } from './console_factor.js';
+import { complain } from './console_fault.js';
+import { showNumbers } from './console_numbers.js';
+import { action, announce, isShown, onClick, onSubmit, sure } from './console_page.js';
+import { byID, code, element, facts, fill, keyed, named, plainly, visible, when } from './console_render.js';
 
-/** @param {string} org @param {Account} account */
-export function showAccount(org, account) {
-  byID('account-title').textContent = account.name || account.email;
+// openAccount shows the account, if somebody is signed in and does not set up a second factor.
+export async function openAccount() {
+  const { account, org } = acting;
+  if (!account || !isShown('account')) {
+    return;
+  }
   fill(byID('account-facts'), [
     ['Org', org],
-    ['E-mail', account.email],
-    ['Roles', account.roles.join(', ') || 'none'],
-    ['Id', element('code', {}, account._id)],
+    ['E-mail', ...visible(account.email)],
+    ['Roles', ...visible(account.roles.join(', ') || 'none')],
+    ['Id', code(account._id)],
   ]);
+  /** @param {() => Promise<unknown>} step @param {string} fault */
+  const part = (step, fault) => step().catch((error) => complain(error, byID(fault)));
+  await Promise.all([part(showSessions, 'sessions-fault'), part(showFactor, 'factor-fault'), showNumbers(account)]);
+}
+
+// forgetAccount removes the account from the page.
+export function forgetAccount() {
+  for (const id of ['account-title', 'account-facts', 'numbers', 'sessions']) {
+    byID(id).replaceChildren();
+  }
 }
 
 // showSessions lists the sessions: first the one of this page, then the latest.
-/** @type {(sessions: Session[], hasMore: unknown, revoke: Revoke) => void} */
-export function showSessions(sessions, hasMore, revoke) {
-  const sorted = sessions.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen));
-  byID('sessions').replaceChildren(...sorted.map((session) => card(session, revoke)));
-  byID('revoke-others').hidden = sessions.length < 2;
+async function showSessions() {
+  const { account } = acting;
+  /** @type {List<Session>} */
+  const { data, hasMore } = await own('GET', '/accounts/me/sessions?limit=1000');
+  if (account !== acting.account) {
+    return; // another has come meanwhile
+  }
+  const sorted = data.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen));
+  keyed(byID('sessions'), sorted, ({ _id }) => _id, card);
+  byID('revoke-others').hidden = data.length < 2;
   if (hasMore) {
     announce('There are more sessions than are shown.');
   }
 }
 
-/** @param {Session} session @param {Revoke} revoke */
-function card(session, revoke) {
-  const device = deviceOf(session.agent);
-  const facts = element('dl');
-  fill(facts, [
-    ['Address', session.address],
-    ['Since', when(session.created)],
-    ['Last used', when(session.seen)],
-  ]);
+/** @param {Session} session */
+function card(session) {
   return element('li', {},
-    element('h3', { title: session.agent }, device, session.current && element('span', { className: 'mark' }, 'this one')),
-    facts,
-    !session.current && revokeButton(session, device, revoke));
+    element('h3', {}, element('bdi', { title: plainly(session.agent) }, ...visible(deviceOf(session.agent))),
+      session.current && element('span', { className: 'mark' }, 'this one')),
+    facts(['Address', ...visible(session.address)], ['Since', when(session.created)], ['Last used', when(session.seen)]),
+    !session.current && action('Revoke', nameOf(session), () => revoke(session), 'quiet danger'));
 }
 
-/** @param {Session} session @param {string} device @param {Revoke} revoke */
-function revokeButton(session, device, revoke) {
-  const button = element('button', { type: 'button', className: 'quiet' }, 'Revoke');
-  button.ariaLabel = `Revoke ${device}, ${session.address}`;
-  onClick(button, () => revoke(session));
-  return button;
-}
+/** @param {Session} session */
+const nameOf = ({ agent, address }) => plainly(`${deviceOf(agent)}, ${address}`);
 
 // In this order, because most browsers name others as well.
 const browsers = [['Edg/', 'Edge'], ['OPR/', 'Opera'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']];
@@ -56,10 +67,51 @@ const systems = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'],
 // recognize their own devices.
 /** @param {string} agent */
 function deviceOf(agent) {
-  const named = (/** @type {string[][]} */ table) => table.find(([mark]) => agent.includes(mark))?.[1];
-  const browser = named(browsers);
+  const known = (/** @type {string[][]} */ table) => table.find(([mark]) => agent.includes(mark))?.[1];
+  const browser = known(browsers);
   if (!browser) {
-    return agent.slice(0, 60) || 'Unknown program';
+    return [...agent].slice(0, 60).join('') || 'Unknown program';
   }
-  return [browser, named(systems)].filter(Boolean).join(' on ');
+  return [browser, known(systems)].filter(Boolean).join(' on ');
 }
+
+/** @param {Session} session */
+async function revoke(session) {
+  if (!await sure('Revoke this session? Whoever uses it has to sign in again.', 'Revoke it', element('p', {}, named(nameOf(session))))) {
+    return;
+  }
+  await own('DELETE', `/accounts/me/sessions/${encodeURIComponent(session._id)}`).finally(listAgain);
+  announce(`The session is revoked: ${nameOf(session)}.`);
+}
+
+async function revokeOthers() {
+  if (!await sure('Revoke all other sessions of this account? This one stays.', 'Revoke them')) {
+    return;
+  }
+  const { data: count } = await own('DELETE', '/accounts/me/sessions').finally(listAgain);
+  announce(count === 1 ? 'One session is revoked.' : `${count} sessions are revoked.`);
+}
+
+// listAgain follows a step whose button may have been removed.
+async function listAgain() {
+  if (acting.account) {
+    await showSessions();
+    byID('sessions-title').focus();
+  }
+}
+
+/** @param {FormData} form */
+async function changePassword(form) {
+  try {
+    await own('POST', '/accounts/me/password', { password: form.get('password'), newPassword: form.get('newPassword') });
+  } catch (error) {
+    byID('password-now').select();
+    throw error;
+  }
+  byID('password-form').reset();
+  await showSessions();
+  announce('The password is changed, and the other sessions are over.', byID('password-said'));
+}
+
+onClick(byID('revoke-others'), revokeOthers);
+onSubmit('password-form', changePassword);

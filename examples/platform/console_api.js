@@ -67,11 +67,10 @@ export function onRequest(step) {
   heard = step;
 }
 
-// told runs a step of a section. If the session must prove itself, the step is tried again after
-// that. If the session has ended, the whole page is told.
+// told runs a step with a bearer token, or with the session if that is ''. If the session must prove
+// itself, the step is tried again after that. If the session has ended, the whole page is told.
 /** @template T @param {(bearer: string) => Promise<T>} step @returns {Promise<T>} */
-async function told(step) {
-  const { bearer } = acting;
+async function told(step, bearer = acting.bearer) {
   try {
     return await step(bearer);
   } catch (error) {
@@ -86,11 +85,22 @@ async function told(step) {
 }
 
 /** @param {unknown} error */
-export const wantsProof = (error) => error instanceof Refused && error.detail === 'accessDenied.reauthenticationRequired';
+const wantsProof = (error) => error instanceof Refused && error.detail === 'accessDenied.reauthenticationRequired';
+
+/** @type {Send} */
+const call = (method, path, body, bearer) => send(method, `/${acting.org}/v2${path}`, body, bearer);
 
 // request calls the org with the credential in acting.
 /** @type {Call} */
-export const request = (method, path, body) => told((bearer) => send(method, `/${acting.org}/v2${path}`, body, bearer));
+export const request = (method, path, body) => told((bearer) => call(method, path, body, bearer));
+
+// own calls the org with the session, even while the sections use a token.
+/** @type {Call} */
+export const own = (method, path, body) => told(() => call(method, path, body), '');
+
+// entry calls the org to sign in: what it refuses is no end of a session.
+/** @type {Call} */
+export const entry = (method, path, body) => call(method, path, body);
 
 // requestBy gets a path of the org with a bearer token, whatever is in acting.
 /** @type {(bearer: string, path: string) => Promise<any>} */
@@ -142,32 +152,10 @@ function deliver(part, step) {
 export const site = {
   brand: async () => (await send('GET', '/console/brand')).data,
   scope: async (grants, need) => (await send('POST', '/console/scope', { grants, need })).data,
+  qr: async (text) => (await send('POST', '/console/qr', { text })).data.svg,
 };
 
 const longest = 30_000; // milliseconds until a request is given up
-
-// newAPI returns the calls of one org, by its code.
-/** @type {(org: string) => API} */
-export function newAPI(org) {
-  /** @type {Call} */
-  const call = (method, path, body) => send(method, `/${org}/v2${path}`, body);
-  return {
-    org,
-    status: () => call('GET', '/accounts/status'),
-    login: (email, password) => call('POST', '/accounts/login', { email, password }),
-    verify: (code) => call('POST', '/accounts/login', { location: { verificationToken: code } }),
-    me: () => call('GET', '/accounts/me'),
-    logout: () => call('POST', '/accounts/me/logout'),
-    reauthenticate: (password) => call('POST', '/accounts/me/reauthenticate', { password }),
-    enrol: async () => (await call('POST', '/accounts/me/second-factor')).data,
-    confirm: async (code) => (await call('POST', '/accounts/me/second-factor/confirm', { code })).data.recoveryCodes,
-    removeFactor: (code) => call('DELETE', '/accounts/me/second-factor', { code }),
-    list: (path) => call('GET', path),
-    sessions: () => call('GET', '/accounts/me/sessions?limit=1000'),
-    revoke: (id) => call('DELETE', `/accounts/me/sessions/${encodeURIComponent(id)}`),
-    revokeOthers: async () => (await call('DELETE', '/accounts/me/sessions')).data,
-  };
-}
 
 /** @param {string} bearer @returns {Options} */
 function options(bearer) {

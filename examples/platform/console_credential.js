@@ -1,8 +1,8 @@
-// The box above the tools: it shows and changes their credential.
+// The head of the page: who is signed in, and the credential of the sections.
 
 import { acting } from './console_api.js';
 import { announce, onClick, onSubmit } from './console_page.js';
-import { byID } from './console_render.js';
+import { byID, named, visible } from './console_render.js';
 
 /** @type {() => void} */
 let changed = () => {};
@@ -14,15 +14,13 @@ export function onCredential(step) {
 }
 
 export function showCredential() {
-  byID('credential-now').textContent = describe();
-  byID('credential-forget').hidden = !acting.bearer;
-}
-
-function describe() {
-  if (acting.bearer) {
-    return 'a pasted bearer token';
-  }
-  return acting.account ? `the session of ${acting.account.name || acting.account.email}` : 'nobody: sign in, or paste a token';
+  const { account, bearer, org } = acting;
+  const name = account ? account.name || account.email : '';
+  byID('who').replaceChildren(...(name ? [named(name), ` of ${org}`] : []));
+  byID('credential-now').replaceChildren(...(bearer ? ['a pasted bearer token']
+    : name ? ['the session of ', ...visible(name)] : ['nobody: sign in, or paste a token']));
+  byID('credential-forget').hidden = !bearer;
+  byID('sign-out').hidden = !account;
 }
 
 // useToken makes a bearer token the credential. '' is the session again.
@@ -32,7 +30,7 @@ export async function useToken(token) {
   byID('credential-form').reset();
   byID('credential-more').open = false;
   showCredential();
-  announce(token ? 'Requests now carry the token.' : 'The token is forgotten.');
+  announce(token ? 'The token now makes the requests.' : 'The token is forgotten.');
   await changed();
 }
 

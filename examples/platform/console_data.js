@@ -3,12 +3,15 @@
 
 import { acting, request, Told } from './console_api.js';
 import { blame, complain, unblame } from './console_fault.js';
-import { announce, onClick, onSubmit } from './console_page.js';
-import { byID, element, field, table, visible } from './console_render.js';
+import { action, announce, onClick, onSubmit } from './console_page.js';
+import { byID, element, facts, field, table, visible } from './console_render.js';
 
-const ordered = ['$eq', '$gt', '$lt', '$in'];
+const equal = ['$eq', '$ne'];
+const ordered = [...equal, '$gt', '$gte', '$lt', '$lte', '$in'];
 /** @type {Record<string, string[]>} */
-const operators = { string: [...ordered, '$prefix'], integer: ordered, number: ordered, date: ordered, boolean: ['$eq'] };
+const operators = { string: [...ordered, '$prefix'], integer: ordered, number: ordered, date: ordered, boolean: equal };
+/** @type {Record<string, string>} */
+const valueless = { 'has no value': 'null', 'has a value': '{"$ne":null}' }; // and their conditions
 /** @type {Record<string, string>} */
 const hints = { date: '2026-01-02T03:04:05.000Z', boolean: 'true or false' };
 
@@ -16,7 +19,7 @@ const longest = 1000; // characters of a value that are shown
 
 /** @type {Map<string, Schema>} */
 let lists = new Map(); // the schema of the items, by the path of the list
-/** @type {(Asked & { last: Stored }) | null} */
+/** @type {Asked | null} */
 let page = null; // the page that is shown
 let latest = 0; // number of the newest request for a page
 let made = 0; // filters, for their ids
@@ -55,8 +58,12 @@ function clearPage() {
   latest++; // a page that is under way comes too late
   page = null;
   byID('data-request').textContent = '';
-  byID('data-table').replaceChildren();
-  byID('data-next').hidden = true;
+  for (const id of ['data-table', 'data-total', 'data-one']) {
+    byID(id).replaceChildren();
+  }
+  for (const id of ['data-previous', 'data-next', 'data-count']) {
+    byID(id).hidden = true;
+  }
 }
 
 const chosen = () => lists.get(byID('data-list').value)?.properties ?? [];
@@ -85,18 +92,20 @@ function addFilter() {
   const operator = element('select', { id: `data-operator-${made}`, name: 'operator' });
   const value = element('input', { id: `data-value-${made}`, name: 'value', autocomplete: 'off', autocapitalize: 'none', spellcheck: false });
   const remove = element('button', { type: 'button', className: 'quiet', ariaLabel: `Remove filter ${made}` }, 'Remove');
+  const needed = field('Value', value);
   const hint = () => {
+    needed.hidden = operator.value in valueless;
     value.placeholder = operator.value === '$in' ? 'with commas between' : hints[typeOf(property.value)] ?? '';
   };
   const fit = () => {
-    operator.replaceChildren(...options(operators[typeOf(property.value)] ?? ordered));
+    operator.replaceChildren(...options([...operators[typeOf(property.value)] ?? ordered, ...Object.keys(valueless)]));
     hint();
   };
   property.addEventListener('change', fit);
   operator.addEventListener('change', hint);
   fit();
   const filter = element('fieldset', { className: 'stack' }, element('legend', {}, `Filter ${made}`),
-    element('div', { className: 'pair' }, field('Property', property), field('Operator', operator), field('Value', value)), remove);
+    element('div', { className: 'pair' }, field('Property', property), field('Operator', operator), needed), remove);
   onClick(remove, () => {
     filter.remove();
     showRequest();
@@ -120,6 +129,9 @@ const literal = (type, text) => (literals[type]?.test(text.trim()) ? text.trim()
 /** @param {string} path @param {string} operator @param {string} text */
 function conditionOf(path, operator, text) {
   const type = typeOf(path);
+  if (operator in valueless) {
+    return `{${JSON.stringify(path)}:${valueless[operator]}}`;
+  }
   const value = operator === '$in' ? `[${text.split(',').map((one) => literal(type, one.trim())).join()}]` : literal(type, text);
   return `{${JSON.stringify(path)}:{"${operator}":${value}}}`;
 }
@@ -144,13 +156,10 @@ function askedBy(form) {
   };
 }
 
-/** @param {Schema} schema */
-const plain = (schema) => schema.properties.filter(({ list }) => !list).map(({ fqpp }) => fqpp);
-
 /** @param {Asked} asked */
 function pathOf({ list, schema, sort, limit, conditions, cursor }) {
   const all = [...conditions, ...cursor];
-  const pairs = plain(schema).map((path) => ['paths[]', path]);
+  const pairs = parts(schema).plain.map((path) => ['paths[]', path]);
   if (all.length) {
     pairs.push(['where', `{"$and":[${all.join()}]}`]);
   }
@@ -181,6 +190,7 @@ async function showPage(asked) {
   if (!asked) {
     return;
   }
+  byID('data-one').replaceChildren();
   showRequest(asked);
   const mine = ++latest;
   const reply = await request('GET', pathOf(asked)).catch((error) => {
@@ -193,23 +203,79 @@ async function showPage(asked) {
   }
   /** @type {List<Stored>} */
   const { data, hasMore } = reply;
-  const last = data.at(-1);
-  page = last ? { ...asked, last } : null;
+  page = { ...asked, last: data.at(-1) };
   const more = hasMore === true || hasMore === 'true';
   const items = data.length === 1 ? '1 item' : `${data.length} items`;
   announce(`Page ${asked.number}: ${items}; ${more ? 'there are more' : 'that is all'}.`, byID('data-said'));
   byID('data-table').replaceChildren(data.length ? tableOf(asked, data) : element('p', { className: 'hint' }, 'No items.'));
   byID('data-next').hidden = !more;
+  byID('data-previous').hidden = !asked.before;
+  byID('data-count').hidden = false;
 }
 
-// showNext asks as the shown page was asked for, even if the form has changed since.
-async function showNext() {
+// turn asks for the page after the shown one, or again for the one before it, as the shown page was asked
+// for, even if the form has changed since. The page after begins behind the last item that is shown,
+// whatever became of that item.
+/** @param {Asked | null | undefined} to @param {'data-next' | 'data-previous'} button */
+async function turn(to, button) {
   unblame(byID('data-form'));
-  await showPage(page && { ...page, cursor: [cursorOf(page.sort, page.last)], number: page.number + 1 });
-  if (byID('data-next').hidden) {
+  await showPage(to ?? null);
+  if (byID(button).hidden) {
     byID('data-table').querySelector('div')?.focus();
   }
 }
+
+const after = () => page?.last && { ...page, cursor: [cursorOf(page.sort, page.last)], number: page.number + 1, before: page };
+
+// countAll asks how many items there are on all pages.
+async function countAll() {
+  if (!page) {
+    return;
+  }
+  const mine = latest;
+  const { total, totalIsAtLeast } = await request('GET', `${pathOf({ ...page, cursor: [], limit: '1' })}&count=true`);
+  if (mine === latest) {
+    announce(`${totalIsAtLeast ? `At least ${totalIsAtLeast.toLocaleString()}` : total.toLocaleString()} in all.`, byID('data-total'));
+  }
+}
+
+// look shows all values of one object, as they are now.
+/** @param {Asked} asked @param {string} id */
+async function look(asked, id) {
+  const mine = latest;
+  const path = pathOf({ ...asked, sort: '{"_id":1}', limit: '1', conditions: [`{"_id":${JSON.stringify(id)}}`], cursor: [] });
+  /** @type {List<Stored>} */
+  const { data: [item] } = await request('GET', path);
+  if (mine !== latest) {
+    return;
+  }
+  if (!item) {
+    throw new Told('This object is no longer there, or no longer for this credential.');
+  }
+  const { plain: paths, inner } = parts(asked.schema);
+  const heading = element('h2', { tabIndex: -1 }, `One of ${asked.list}`);
+  byID('data-one').replaceChildren(heading,
+    facts(...['_id', ...paths].map((path) => [path, valueOf(item, path)]),
+      ...inner.map((property) => [property.fqpp, openButton(asked.schema, item, property)])),
+    action('Close', '', () => {
+      byID('data-one').replaceChildren();
+      document.querySelector(`[data-look="${CSS.escape(id)}"]`)?.focus();
+    }));
+  heading.focus();
+}
+
+/** @param {Stored} item @param {string} path */
+function valueOf(item, path) {
+  const value = valueAt(item, path) ?? null;
+  return value === null ? element('span', { className: 'hint' }, 'no value')
+    : element('bdi', { className: 'wraps' }, ...visible(textOf(value)));
+}
+
+/** @param {Schema} schema */
+const parts = ({ properties }) => ({
+  plain: properties.filter(({ list }) => !list).map(({ fqpp }) => fqpp),
+  inner: properties.filter(({ list }) => list),
+});
 
 // cursorOf returns the condition for the items after one (section 4.2 of the interface). null is the
 // least value.
@@ -237,19 +303,31 @@ export function cursorOf(sort, item) {
 const valueAt = (item, path) => path.split('.').reduce((at, name) => at?.[name], item);
 
 /** @param {Asked} asked @param {Stored[]} items */
-function tableOf({ list, schema, number }, items) {
-  const paths = ['_id', ...plain(schema)];
-  const inner = schema.properties.filter((property) => property.list);
-  return table(`${list}, page ${number}`, [...paths, ...inner.map(({ fqpp }) => fqpp)], items.map((item) => [
+function tableOf(asked, items) {
+  const { list, schema, number } = asked;
+  const { plain: paths, inner } = parts(schema);
+  return table(`${list}, page ${number}`, ['_id', ...paths, ...inner.map(({ fqpp }) => fqpp)], items.map((item) => [
+    lookButton(asked, item._id),
     ...paths.map((path) => element('bdi', { className: 'value' }, ...shown(valueAt(item, path)))),
     ...inner.map((property) => openButton(schema, item, property)),
   ]));
 }
 
+/** @param {Asked} asked @param {string} id */
+function lookButton(asked, id) {
+  const button = action(id, '', () => look(asked, id), 'link');
+  button.ariaLabel = `Look at ${id}`;
+  button.dataset.look = id;
+  return button;
+}
+
+/** @param {unknown} value */
+const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '');
+
 // shown returns a value as text, and not all of a long one.
 /** @param {unknown} value */
 function shown(value) {
-  const text = typeof value === 'string' ? value : JSON.stringify(value) ?? '';
+  const text = textOf(value);
   return visible(text.length > longest ? `${text.slice(0, longest)}…` : text);
 }
 
@@ -277,14 +355,17 @@ function openButton({ plural }, { _id }, { fqpp, list }) {
 function controlOf({ path, reason = '' }) {
   const [, filter] = (path === 'where' && reason.match(/^\/\$and\/(\d+)\//)) || [];
   if (filter) {
-    return byID('data-filters').children[Number(filter)]?.querySelector('input');
+    const fields = byID('data-filters').children[Number(filter)];
+    return fields?.querySelector('div:not([hidden]) > input') ?? fields?.querySelector('[name=operator]');
   }
   return path === 'sort' || path === 'limit' ? byID(`data-${path}`) : null;
 }
 
 onSubmit('data-form', showFirst);
 onClick(byID('data-add'), addFilter);
-onClick(byID('data-next'), showNext);
+onClick(byID('data-previous'), () => turn(page?.before, 'data-previous'));
+onClick(byID('data-next'), () => turn(after(), 'data-next'));
+onClick(byID('data-count'), countAll);
 byID('data-form').addEventListener('input', () => showRequest());
 byID('data-list').addEventListener('change', () => {
   unblame(byID('data-form'));

@@ -2,7 +2,7 @@
 
 import { acting, Refused, Told } from './console_api.js';
 import { scopeOf } from './console_claims.js';
-import { breakable, byID, element, facts } from './console_render.js';
+import { breakable, byID, element, facts, visible } from './console_render.js';
 
 /**
  * complain shows an error.
@@ -10,20 +10,20 @@ import { breakable, byID, element, facts } from './console_render.js';
  * @param {HTMLElement} [place]
  */
 export function complain(error, place = byID('fault')) {
-  place.replaceChildren(...(error instanceof Refused ? refusal(error) : [element('p', {}, reasonOf(error))]));
+  place.replaceChildren(...(error instanceof Refused ? refusal(error) : [element('p', {}, ...visible(reasonOf(error)))]));
   place.scrollIntoView({ block: 'nearest' });
 }
 
 /** @param {Refused} error */
 function refusal({ fault, retryAfter }) {
   /** @type {HTMLElement[]} */
-  const parts = [element('p', {}, sentence(fault), ' ', element('code', {}, ...breakable(fault.errCode)))];
+  const parts = [element('p', {}, ...visible(sentence(fault)), ' ', element('code', {}, ...breakable(fault.errCode)))];
   if (fault.faults?.length) {
-    parts.push(element('ul', {}, ...fault.faults.map((child) => element('li', {}, childOf(fault, child)))));
+    parts.push(element('ul', {}, ...fault.faults.map((child) => element('li', {}, ...visible(childOf(fault, child))))));
   }
   const rule = ruleOf(fault);
   if (rule) {
-    parts.push(facts(['Rule', rule.rule], ['Held', rule.held], ['Enough', rule.enough]));
+    parts.push(facts(['Rule', rule.rule], ['Held', ...visible(rule.held)], ['Enough', ...visible(rule.enough)]));
   }
   if (retryAfter) {
     parts.push(element('p', {}, `Try again in ${retryAfter} s.`));
@@ -103,7 +103,7 @@ function mark(control, { message, reason }, errCode) {
   if (control) {
     const id = `${control.id}-fault`;
     byID(id) ?? control.parentElement?.append(element('div', { id, className: 'wrong' }));
-    byID(id).append(element('p', {}, `${reason?.replace(/^\/\S+: /, '') ?? message} `, element('code', {}, ...breakable(errCode)))); // without the JSON pointer
+    byID(id).append(element('p', {}, ...visible(reason?.replace(/^\/\S+: /, '') ?? message), ' ', element('code', {}, ...breakable(errCode)))); // without the JSON pointer
     if (control.ariaInvalid !== 'true') {
       control.setAttribute('aria-describedby', `${id} ${control.getAttribute('aria-describedby') ?? ''}`.trim());
     }

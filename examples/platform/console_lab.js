@@ -4,7 +4,7 @@ import { acting, reach, site } from './console_api.js';
 import { duration } from './console_claims.js';
 import { curlOf } from './console_code.js';
 import { onClick, onCopy, onSubmit } from './console_page.js';
-import { byID, element, fill } from './console_render.js';
+import { byID, element, fill, visible } from './console_render.js';
 import { sign } from './console_signature.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
@@ -100,9 +100,9 @@ function showReply(request, { status, text, serverTime, challenge, again }) {
   ]);
   byID('lab-reply').replaceChildren(
     element('p', { className: accepted ? 'verdict' : 'verdict no' },
-      element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', sentence(value, request.timestamp - Number(serverTime), challenge, again)),
+      element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', ...visible(sentence(value, request.timestamp - Number(serverTime), challenge, again))),
     facts,
-    element('pre', { className: 'wraps', tabIndex: 0, role: 'region', ariaLabel: 'The reply' }, JSON.stringify(value, null, 2)));
+    element('pre', { className: 'wraps', tabIndex: 0, role: 'region', ariaLabel: 'The reply' }, ...visible(JSON.stringify(value, null, 2))));
 }
 
 /** @param {number | string} milliseconds */

@@ -3,7 +3,7 @@
 import { Refused, watch } from './console_api.js';
 import { complain } from './console_fault.js';
 import { onClick } from './console_page.js';
-import { breakable, byID, element, named, table } from './console_render.js';
+import { breakable, byID, element, named, plainly, table } from './console_render.js';
 import { learn, nameOf } from './console_pick.js';
 import { askWhy } from './console_scope.js';
 
@@ -153,7 +153,7 @@ function who(d) {
 /** @param {Decision} d @param {string} need */
 function whyButton(d, need) {
   const button = element('button', { type: 'button', className: 'link' }, ...breakable(d.chain || 'no chain'));
-  button.ariaLabel = `Why: ${d.route}, ${d.chain || 'no chain'}`;
+  button.ariaLabel = plainly(`Why: ${d.route}, ${d.chain || 'no chain'}`);
   button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
   onClick(button, () => askWhy(d.chain ?? '', need));
   return button;

@@ -1,46 +1,50 @@
 // The org of the signed-in account, in numbers.
 
-import { byID, element, fill } from './console_render.js';
+import { acting, own } from './console_api.js';
+import { byID, element, fill, plainly, visible } from './console_render.js';
+import { addressOf } from './console_sections.js';
 
 // Only these may ask for the numbers of administration.
 const administrator = 'administrator';
 
 // showNumbers counts what the account may read. A number that is not known is left out.
-/** @param {API} api @param {Account} account */
-export async function showNumbers(api, account) {
+/** @param {Account} account */
+export async function showNumbers(account) {
   const list = byID('numbers');
-  list.replaceChildren();
   list.ariaBusy = 'true';
-  const asked = [objectsOf(api)];
+  const asked = [objects()];
   if (account.roles.includes(administrator)) {
-    asked.push(lengthOf(api, 'Accounts', '/admin/accounts', 'live'), lengthOf(api, 'Apps', '/apps', 'apps'),
-      lengthOf(api, 'Roles', '/admin/roles', 'scope'));
+    asked.push(lengthOf('Accounts', '/admin/accounts', 'live'), lengthOf('Apps', '/apps', 'apps'),
+      lengthOf('Roles', '/admin/roles', 'scope'));
   }
   const answers = await Promise.allSettled(asked);
-  fill(list, answers.flatMap(({ value }) => value ?? []).map(([name, count, section]) => [
-    name,
-    element('strong', {}, count), ' ',
-    element('a', { href: `#${api.org}/${section}`, ariaLabel: `${linkOf[section]}: ${name}` }, linkOf[section]),
-  ]));
   list.ariaBusy = 'false';
+  if (acting.account !== account) {
+    return; // another has come meanwhile
+  }
+  const rows = answers.flatMap(({ value }) => value ?? []).map(([name, count, section]) => [
+    element('bdi', {}, ...visible(name)),
+    element('strong', {}, count), ' ',
+    element('a', { href: addressOf(section), ariaLabel: `${linkOf[section]}: ${plainly(name)}` }, linkOf[section]),
+  ]);
+  fill(list, rows.length ? rows : [['Nothing', 'that can be counted.']]);
 }
 
 /** @type {Record<string, string>} */
 const linkOf = { live: 'watch their requests', apps: 'change them', scope: 'try their chains', paging: 'page through them' };
 
-/** @param {API} api */
-async function objectsOf(api) {
+async function objects() {
   /** @type {List<Schema>} */
-  const { data } = await api.list('/schemas?limit=1000');
-  const counts = await Promise.allSettled(data.map(({ plural }) => api.list(`/${plural}?count=true&limit=1`)));
+  const { data } = await own('GET', '/schemas?limit=1000');
+  const counts = await Promise.allSettled(data.map(({ plural }) => own('GET', `/${plural}?count=true&limit=1`)));
   return data.flatMap(({ plural }, i) => {
     const total = counts[i].value?.total;
     return total === undefined ? [] : [[plural, total.toLocaleString(), 'paging']];
   });
 }
 
-/** @param {API} api @param {string} name @param {string} path @param {string} section */
-async function lengthOf(api, name, path, section) {
-  const { data, hasMore } = await api.list(`${path}?limit=1000`);
+/** @param {string} name @param {string} path @param {string} section */
+async function lengthOf(name, path, section) {
+  const { data, hasMore } = await own('GET', `${path}?limit=1000`);
   return [[name, hasMore ? `more than ${data.length}` : String(data.length), section]];
 }

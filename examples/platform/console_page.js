@@ -2,7 +2,7 @@
 
 import { Told } from './console_api.js';
 import { complain } from './console_fault.js';
-import { byID, element, fill } from './console_render.js';
+import { byID, element, fill, plainly, visible } from './console_render.js';
 
 const views = ['loading', 'sign-in', 'code', 'enrol', 'account'];
 
@@ -25,7 +25,7 @@ export const isShown = (view) => !byID(view).hidden;
 
 /** @param {string} text @param {HTMLElement} [place] */
 export function announce(text, place = byID('notice')) {
-  place.textContent = text;
+  place.replaceChildren(...visible(text));
 }
 
 /** quiet removes the messages of the step before. */
@@ -68,7 +68,7 @@ export function onClick(button, step) {
  * @param {string} [className]
  */
 export function action(text, about, step, className = 'quiet') {
-  const button = element('button', { type: 'button', className, ariaLabel: about ? `${text}: ${about}` : null }, text);
+  const button = element('button', { type: 'button', className, ariaLabel: about ? plainly(`${text}: ${about}`) : null }, text);
   onClick(button, step);
   return button;
 }
@@ -159,7 +159,7 @@ function opened(dialog, first, attach) {
  * @param {...(Node | string)} more
  */
 export async function sure(question, verb, ...more) {
-  byID('sure-question').replaceChildren(element('p', {}, question), ...more);
+  byID('sure-question').replaceChildren(element('p', {}, ...visible(question)), ...more);
   byID('sure-yes').textContent = verb;
   const dialog = byID('sure');
   return await opened(dialog, byID('sure-no'), (signal) => {

@@ -4,7 +4,7 @@
 import { acting, request } from './console_api.js';
 import { complain } from './console_fault.js';
 import { announce, onSubmit } from './console_page.js';
-import { byID, element, table } from './console_render.js';
+import { byID, element, table, visible } from './console_render.js';
 
 /** @type {Schema[]} */
 let schemas = [];
@@ -80,7 +80,7 @@ async function fetchPage(form, button) {
   const { data, more, took } = await timed(pathOf(form, argumentsOf(form)));
   announce(`${data.length} items in ${milliseconds(took)}; ${more ? 'there are more' : 'that is all'}.`, byID('paging-said'));
   const paths = ['_id', ...form.getAll('paths').filter((path) => path !== '_id')];
-  byID('paging-page').replaceChildren(table('The page', paths, data.map((item) => paths.map((path) => shown(item, path)))));
+  byID('paging-page').replaceChildren(table('The page', paths, data.map((item) => paths.map((path) => element('bdi', { className: 'value' }, ...visible(shown(item, path)))))));
 }
 
 // shown returns the value at a path of an item.

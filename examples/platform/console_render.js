@@ -124,7 +124,7 @@ export const named = (text, id = '') => element('bdi', { className: 'name', titl
 export const field = (text, control) => element('div', {}, element('label', { htmlFor: control.id }, text), control);
 
 /** @param {string} text lets a code or a chain break its line only after a dot */
-export const breakable = (text) => text.split(/(?<=\.)/).flatMap((word) => [word, element('wbr')]);
+export const breakable = (text) => text.split(/(?<=\.)/).flatMap((word) => [...visible(word), element('wbr')]);
 
 /** @param {string} text */
 export const code = (text) => element('code', {}, ...visible(text));

@@ -1,14 +1,13 @@
 // The scope tester. The server decides, with the package that its routes use. A
 // second implementation could decide otherwise.
 
-import { acting, site } from './console_api.js';
-import { announce, onClick, onSubmit } from './console_page.js';
-import { byID, element, fill, lines } from './console_render.js';
+import { acting, site, Told } from './console_api.js';
+import { announce, copy, onClick, onSubmit } from './console_page.js';
+import { byID, code, element, fill, lines, visible } from './console_render.js';
 import { addressed, longestAddress } from './console_sections.js';
 
 /** @param {FormData} form */
 async function test(form) {
-  byID('scope-verdict').replaceChildren();
   history.replaceState(null, '', linkTo(form.get('grants'), form.get('need')));
   const reply = await site.scope(lines(form.get('grants')), form.get('need').trim());
   byID('scope-verdict').replaceChildren(verdict(reply), reasons(reply), ...reply.warnings.map(warning));
@@ -16,16 +15,16 @@ async function test(form) {
 
 /** @param {Verdict} reply */
 const verdict = ({ allowed, why }) => element('p', { className: allowed ? 'verdict' : 'verdict no' },
-  element('strong', {}, allowed ? 'Allowed.' : 'Denied.'), ' ', why);
+  element('strong', {}, allowed ? 'Allowed.' : 'Denied.'), ' ', ...visible(why));
 
 /** @param {Verdict} reply */
 function reasons(reply) {
   const facts = element('dl');
   const nearest = reply.allowed ? 'Allowing chain' : 'Nearest chain';
   fill(facts, [
-    ['Need', element('code', {}, reply.need)],
+    ['Need', code(reply.need)],
     reply.chain && [nearest, marked(reply.chain, reply.segment)],
-    reply.source && ['Source', reply.source],
+    reply.source && ['Source', ...visible(reply.source)],
     reply.segment && ['Fails at', `segment ${reply.segment}`],
     !reply.allowed && ['In part', reply.part ? 'some of it is covered: a list is narrowed to that, and a write held to it' : 'no part of it is covered'],
   ].filter(Boolean));
@@ -35,12 +34,12 @@ function reasons(reply) {
 // marked returns the chain with the failing segment marked.
 /** @param {string} chain @param {number} [segment] */
 function marked(chain, segment) {
-  const parts = chain.split('.').map((text, i) => (i + 1 === segment ? element('mark', {}, text) : text));
+  const parts = chain.split('.').map((text, i) => (i + 1 === segment ? element('mark', {}, ...visible(text)) : element('span', {}, ...visible(text))));
   return element('code', {}, ...parts.flatMap((part, i) => (i ? ['.', part] : [part])));
 }
 
 /** @param {Verdict['warnings'][0]} warning */
-const warning = ({ source, text }) => element('p', { className: 'hint' }, `${source} grants nothing: ${text}`);
+const warning = ({ source, text }) => element('p', { className: 'hint' }, ...visible(`${source} grants nothing: ${text}`));
 
 // linkTo returns the address of a question. It is a fragment, which no browser sends to a server.
 /** @param {string} grants @param {string} need */
@@ -70,11 +69,13 @@ export function askWhy(grants, need) {
 async function copyLink() {
   const link = linkTo(byID('scope-grants').value, byID('scope-need').value);
   if (!link.includes('?')) {
-    throw new Error('The question is too long for a link.');
+    throw new Told('The question is too long for a link.');
   }
-  await navigator.clipboard.writeText(new URL(link, location.href).href);
+  await copy(new URL(link, location.href).href);
   announce('The link is copied.', byID('scope-said'));
 }
+
+export const forgetVerdict = () => byID('scope-verdict').replaceChildren();
 
 onSubmit('scope-form', test);
 onClick(byID('scope-copy'), copyLink);

@@ -1,57 +1,74 @@
-// The sections of the page and the links to them. The address names the org and the
-// section: /#acme/tokens.
+// The sections of the page and the links to them. The address names the org and the section:
+// /#acme/tokens. To come back to one after signing in: /#acme/account/tokens.
 
 import { acting } from './console_api.js';
 import { byID } from './console_render.js';
 
 const sections = ['account', 'live', 'data', 'apps', 'tokens', 'scope', 'lab', 'paging'];
-const withCredential = new Set(['live', 'data', 'apps', 'tokens', 'paging']);
 
 // Other characters would change the path.
 const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
 export const longestAddress = 8000; // characters, of a question in it
 
-// addressed returns the org, the section and the question in the address.
+// addressed returns the org, the section and the question in the address, and where to go after
+// signing in, or ''.
 export function addressed() {
   const [place, ...question] = location.hash.slice(1).split('?');
-  const [org, section] = place.split('/');
+  const [org, section, back] = place.split('/');
   return {
     org: orgCode.test(org) ? org : 'acme',
     section: sections.includes(section) ? section : 'account',
+    back: sections.includes(back) ? back : '',
     question: new URLSearchParams(location.hash.length > longestAddress ? '' : question.join('?')),
   };
 }
 
-// showSection shows the section in the address, and returns its name.
+// showSection shows the section in the address. It returns its name, and whether it is closed: it
+// needs a credential, and there is none. What it is for is then said in place of its content.
 export function showSection() {
   const { section } = addressed();
   for (const name of sections) {
     byID(`section-${name}`).hidden = name !== section;
   }
-  byID('credential').hidden = !withCredential.has(section);
+  const place = byID(`section-${section}`);
+  const closed = Boolean(place.dataset.for) && !acting.account && !acting.bearer;
+  place.classList.toggle('closed', closed);
+  byID('gate').hidden = !closed;
+  if (closed) {
+    byID('gate-for').textContent = place.dataset.for ?? '';
+    byID(`${section}-title`).after(byID('gate'));
+  }
   linkSections();
-  return section;
+  return { section, closed };
 }
 
-// showAccountSection shows the section in which people sign in.
-export function showAccountSection() {
-  history.replaceState(null, '', `#${acting.org}`);
+// showAccountSection shows the section in which people sign in. back is the section to come back to.
+export function showAccountSection(back = '') {
+  history.replaceState(null, '', addressOf('account', back));
   return showSection();
 }
 
-// linkSections makes the links lead to the org.
+/** @param {string} section @param {string} [back] the section to go to after signing in */
+export const addressOf = (section, back = '') => `#${acting.org}${section === 'account' && !back ? '' : `/${section}`}${back && `/${back}`}`;
+
+// linkSections makes the links lead to the org, and names the page.
 export function linkSections() {
   const { section } = addressed();
   for (const link of document.querySelectorAll('[data-try]')) {
-    link.setAttribute('href', `#${acting.org}/${link.dataset.try}`);
+    link.setAttribute('href', addressOf(link.dataset.try ?? ''));
+  }
+  for (const link of document.querySelectorAll('[data-enter]')) {
+    link.setAttribute('href', addressOf('account', section === 'account' ? '' : section));
+    link.hidden = section === 'account' || acting.account !== null;
   }
   for (const link of document.querySelectorAll('nav a')) {
-    const { section: name } = link.dataset;
-    link.href = name === 'account' ? `#${acting.org}` : `#${acting.org}/${name}`;
+    const { section: name = '' } = link.dataset;
+    link.href = addressOf(name);
     link.ariaCurrent = name === section ? 'page' : null;
     if (name === section) {
-      document.title = `${link.textContent} · ${acting.org} · tenantkit`;
+      const title = name === 'account' && !acting.account ? 'Sign in' : link.textContent;
+      document.title = `${title} · ${acting.org} · tenantkit`;
     }
   }
 }

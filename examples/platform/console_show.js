@@ -20,7 +20,8 @@ const own = /\/(accounts\/(status|me|me\/sessions)|schemas|console\/brand)(\?|$)
 // of the page itself, such as the list after a change. They would bury what the person did.
 /** @param {Requested} request */
 function hear(request) {
-  if (request.method === 'GET' && (!acted || own.test(request.path))) {
+  const changes = request.method !== 'GET' && !request.path.startsWith('/console/');
+  if (!changes && (!acted || own.test(request.path))) {
     return;
   }
   acted = false;
@@ -61,7 +62,7 @@ async function learnPrefix() {
 
 onRequest(hear);
 for (const name of ['click', 'submit', 'input', 'hashchange']) {
-  addEventListener(name, () => { acted = true; }, true);
+  addEventListener(name, (event) => { acted ||= !event.composedPath().includes(byID('shown')); }, true);
 }
 byID('shown-more').addEventListener('toggle', () => {
   draw();

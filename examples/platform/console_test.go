@@ -51,6 +51,7 @@ func TestConsole(t *testing.T) {
 				"Content-Security-Policy": consolePolicy,
 				"X-Content-Type-Options":  "nosniff",
 				"Cache-Control":           "no-cache",
+				"Link":                    own.modules,
 			} {
 				if got := file.header.Get(name); got != want {
 					t.Errorf("%s: %s", name, got)
@@ -116,6 +117,13 @@ func TestConsoleIsWhole(t *testing.T) {
 				if _, ok := console[found[1]]; !ok {
 					t.Errorf("%s imports %s", path, found[1])
 				}
+			}
+		}
+	})
+	t.Run("the page announces every module", func(t *testing.T) {
+		for path := range console {
+			if strings.HasSuffix(path, ".js") && !strings.Contains(console["/"].modules, "<"+path+">; rel=modulepreload") {
+				t.Errorf("not %s", path)
 			}
 		}
 	})

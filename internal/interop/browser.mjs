@@ -17,13 +17,14 @@ const series = [
   ['account', 'factor', 'sessions', 'abuse'], // on the first two servers
   ['apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'show', 'visitor', 'live', 'tabs'], // on the third
 ];
+const alone = ['weight']; // afterwards, because it measures times
 const shared = ['kit', 'look'];
 
 // The files whose flows also run in Firefox. Others use DevTools, or would repeat what these show of a second engine.
 const portable = new Set(['account', 'factor', 'sessions', 'apps', 'tokens', 'scope', 'lab', 'live', 'tabs']);
 
 const files = readdirSync(new URL('browser', import.meta.url)).map((name) => name.replace('.mjs', ''));
-assert.deepEqual(files.sort(), [...series.flat(), ...shared].sort(), 'a file of flows is in no series');
+assert.deepEqual(files.sort(), [...series.flat(), ...alone, ...shared].sort(), 'a file of flows is in no series');
 
 // checksOf returns the checks of some files. Two checks of one name would be a check that never runs.
 async function checksOf(names) {
@@ -35,10 +36,12 @@ async function checksOf(names) {
 }
 
 const words = process.argv[6] ?? '';
-const wanted = (await Promise.all(series.map(checksOf))).map((checks) => named(checks, words));
+const wanted = (await Promise.all([...series, alone].map(checksOf))).map((checks) => named(checks, words));
 
 // Firefox gives the keyboard to one window at a time.
-const failures = inFirefox ? [await run(Object.assign({}, ...wanted))] : await Promise.all(wanted.map(run));
+const [last, ...first] = wanted.toReversed();
+const failures = inFirefox ? [await run(Object.assign({}, ...first))] : await Promise.all(first.map(run));
+failures.push(await run(last));
 report(wanted.flatMap(Object.keys).length, failures.reduce((sum, failed) => sum + failed));
 await browser.close();
 process.exit(); // browsers keep connections open

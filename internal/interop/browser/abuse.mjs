@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { asMia, cookiesOf, facts, inside, open, ownSession, patience } from './kit.mjs';
+import { shoot } from './look.mjs';
 
 export const checks = {
   'another origin can neither sign anybody out nor in': async () => {
@@ -53,7 +54,7 @@ export const checks = {
 
   'markup in data stays text, and the policy would keep it from running': async () => {
     const { page, problems, close } = await open();
-    const markup = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+    const markup = '\u200B<img src=x onerror="document.title=1"><script>document.title=1</script>';
     await page.route('**/accounts/me/sessions?*', async (route) => {
       const reply = await route.fetch();
       const list = await reply.json();
@@ -63,6 +64,22 @@ export const checks = {
     await inside(page, 'Mia Member');
     await ownSession(page).getByText('onerror').first().waitFor();
     assert.equal(await page.locator('main img, main script').count(), 0);
+
+    // A name that turns the direction of what follows is named so wherever it stands.
+    await page.route('**/accounts/status', async (route) => {
+      const reply = await route.fetch();
+      const status = await reply.json();
+      await route.fulfill({ response: reply, json: { ...status, account: { ...status.account, name: `\u202E${markup}` } } });
+    });
+    await page.reload();
+    await page.locator('#account-title mark').first().waitFor();
+    await ownSession(page).locator('mark').first().waitFor();
+    for (const place of ['#who', '#credential-now', '#account-title']) {
+      assert.deepEqual(await page.locator(`${place} mark`).allTextContents(), ['U+202E', 'U+200B'], place);
+    }
+    assert.equal(await page.evaluate(() => /[\u202E\u200B]/.test(document.documentElement.outerHTML + document.title)), false);
+    assert.equal(await page.locator('body img, body script').count(), 0);
+    await shoot(page, 'deceiving');
     assert.deepEqual(problems, []);
 
     // Otherwise the image's own handler would run before the one added here, and the script would run

@@ -1,7 +1,7 @@
 // Proves in a browser that people sign in and out, and prove themselves again.
 
 import assert from 'node:assert/strict';
-import { asMia, cookiesOf, facts, focus, heading, inFirefox, inside, open, ownSession, signIn, signOut } from './kit.mjs';
+import { asMia, cookiesOf, facts, focus, heading, inFirefox, inside, open, ownSession, settled, signIn, signOut } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -41,7 +41,9 @@ export const checks = {
     await page.keyboard.type(facts.account_password);
     await page.keyboard.press('Enter');
     await inside(page, 'Mia Member');
-    await page.keyboard.press('Tab');
+    for (let presses = 0; presses < 20 && await page.locator('#sign-out:focus').count() === 0; presses++) {
+      await page.keyboard.press('Shift+Tab');
+    }
     await focus(page, 'sign-out');
     await page.keyboard.press('Enter');
     await heading(page, 'Sign in').waitFor();
@@ -115,6 +117,45 @@ export const checks = {
     await dialog.waitFor({ state: 'hidden' });
     assert.deepEqual(problems, []);
     await close();
+  },
+
+  'a changed password ends the other sessions, and this one goes on': async () => {
+    const here = await open();
+    const there = await open();
+    await asMia(there.page);
+    await inside(there.page, 'Mia Member');
+    await asMia(here.page);
+    await inside(here.page, 'Mia Member');
+    const form = here.page.getByRole('region', { name: 'Password' });
+    const change = async (from, to) => {
+      await form.getByLabel('Present password').fill(from);
+      await form.getByLabel('New password').fill(to);
+      await form.getByLabel('New password').press('Enter');
+      await settled(here.page);
+    };
+    await change('not the password', 'another password');
+    await form.getByRole('alert').getByText('service.accessDenied.invalidCredentials').waitFor();
+    await focus(here.page, 'password-now');
+    await change(facts.account_password, 'short');
+    await form.getByRole('alert').getByText('service.invalidArgument.body').waitFor();
+    await shoot(here.page, 'password-refused');
+    const sessionOf = async (context) => (await cookiesOf(context)).find(({ name }) => name === 'session-acme').value;
+    const before = await sessionOf(here.context);
+    await change(facts.account_password, 'another password');
+    await form.getByText('The password is changed, and the other sessions are over.').waitFor();
+    assert.equal(await here.page.locator('#password-now').inputValue() + await here.page.locator('#password-next').inputValue(), '');
+    assert.notEqual(await sessionOf(here.context), before);
+    assert.equal(await there.page.evaluate(async () => (await fetch('/acme/v2/accounts/me')).status), 401);
+    assert.equal(await here.page.evaluate(async () => (await fetch('/acme/v2/accounts/me')).status), 200);
+    const login = (password) => fetch(`${facts.base_url}/acme/v2/accounts/login`, {
+      method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email: facts.account_email, password }),
+    });
+    assert.equal((await login(facts.account_password)).status, 401);
+    assert.equal((await login('another password')).status, 200);
+    await change('another password', facts.account_password); // for the other flows
+    assert.equal((await login(facts.account_password)).status, 200);
+    assert.deepEqual([...here.problems, ...there.problems], []);
+    await Promise.all([here.close(), there.close()]);
   },
 
   'a route that wants a fresh proof gets one, and is tried again': async () => {

@@ -1,7 +1,7 @@
 // Proves in a browser that data is shown, filtered, sorted and walked.
 
 import assert from 'node:assert/strict';
-import { call, focus, go, openAsMia, settled, tried, useToken } from './kit.mjs';
+import { call, focus, go, heading, openAs, openAsMia, settled, tried, useToken } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -44,7 +44,8 @@ export const checks = {
 
     // The server refuses what it is asked, and each reason is at its control.
     await filter(1).getByLabel('Property').selectOption('c_likes');
-    assert.deepEqual(await filter(1).getByLabel('Operator').locator('option').allTextContents(), ['$eq', '$gt', '$lt', '$in']);
+    assert.deepEqual(await filter(1).getByLabel('Operator').locator('option').allTextContents(),
+      ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', 'has no value', 'has a value']);
     await filter(1).getByLabel('Value').fill('many');
     await limit('none');
     await show();
@@ -109,6 +110,86 @@ export const checks = {
     await page.getByRole('alert').getByText('(object.read.connection)').waitFor();
     await shoot(page, 'data-out-of-scope');
     assert.equal(await page.locator('#data-table table').count(), 0);
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'items that have a value or none are found, counted, looked at, and walked both ways while others change them': async () => {
+    const admin = { Authorization: `Bearer ${tried.admin_token}` };
+    const made = await Promise.all(Array.from({ length: 7 }, async (_, i) => {
+      const reply = await call('/c_messages', admin, 'POST', { c_text: `walked ${i}`, ...(i % 2 && { c_likes: i }) });
+      assert.equal(reply.status, 200);
+      return reply.json();
+    }));
+    const order = made.map(({ _id }) => _id).sort();
+    const { page, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
+    await go(page, 'Data');
+    const table = (n) => page.getByRole('table', { name: `c_messages, page ${n}`, exact: true });
+    const ids = (n) => table(n).locator('tbody td:first-child').allTextContents();
+    const press = async (name, n) => {
+      await page.getByRole('button', { name, exact: true }).click();
+      await settled(page);
+      await table(n).waitFor();
+    };
+    await page.getByRole('table', { name: 'c_conversations, page 1' }).waitFor();
+    await page.getByLabel('Table', { exact: true }).selectOption('c_messages');
+    await page.getByRole('button', { name: 'Add a filter' }).click();
+    const filter = (n) => page.getByRole('group', { name: `Filter ${n}`, exact: true });
+    await filter(1).getByLabel('Operator').selectOption('$gte');
+    await filter(1).getByLabel('Value').fill('walked');
+    await page.getByRole('button', { name: 'Add a filter' }).click();
+    await filter(2).getByLabel('Operator').selectOption('$lte');
+    await filter(2).getByLabel('Value').fill('walked 6');
+    await page.getByLabel('Items on a page').fill('2');
+    await press('Show', 1);
+    assert.deepEqual(await ids(1), order.slice(0, 2));
+    await page.getByRole('button', { name: 'Count all' }).click();
+    await page.getByText('7 in all.').waitFor();
+    await press('Next', 2);
+    assert.deepEqual(await ids(2), order.slice(2, 4));
+
+    // The items at which the pages end go, and others come: nothing is shown twice or left out.
+    for (const id of order.slice(2, 4)) {
+      assert.equal((await call(`/c_messages/${id}`, admin, 'DELETE')).status, 200);
+    }
+    await page.getByRole('button', { name: `Look at ${order[3]}` }).click();
+    await page.getByRole('alert').getByText('This object is no longer there').waitFor();
+    await press('Next', 3);
+    assert.deepEqual(await ids(3), order.slice(4, 6));
+    await press('Previous', 2);
+    assert.deepEqual(await ids(2), order.slice(4, 6));
+    await press('Previous', 1);
+    assert.deepEqual(await ids(1), order.slice(0, 2));
+    await focus(page, 'data-table > div');
+    await press('Next', 2);
+    assert.deepEqual(await ids(2), order.slice(4, 6));
+    await press('Next', 3);
+    assert.deepEqual(await ids(3), order.slice(6));
+    await page.locator('#data-next').waitFor({ state: 'hidden' });
+    await press('Previous', 2);
+
+    // An object by itself, with the keyboard.
+    await page.getByRole('button', { name: `Look at ${order[4]}` }).press('Enter');
+    await heading(page, 'One of c_messages').waitFor();
+    assert.match(await page.locator('#data-one dl').innerText(), new RegExp(`_id\\s+${order[4]}[^]*c_text\\s+walked \\d`));
+    await shoot(page, 'data-one');
+    await page.getByRole('button', { name: 'Close' }).press('Enter');
+    await page.locator(`[data-look="${order[4]}"]:focus`).waitFor();
+
+    // Only those with a value, and only those without.
+    const both = ['has a value', 'has no value'];
+    const left = made.filter(({ _id }) => !order.slice(2, 4).includes(_id));
+    await page.getByLabel('Items on a page').fill('25');
+    await page.getByRole('button', { name: 'Add a filter' }).click();
+    await filter(3).getByLabel('Property').selectOption('c_likes');
+    for (const choice of both) {
+      await filter(3).getByLabel('Operator').selectOption(choice);
+      assert.equal(await filter(3).getByLabel('Value').isVisible(), false);
+      await press('Show', 1);
+      const wanted = left.filter(({ c_text: text }) => (Number(text.at(-1)) % 2 === 1) === (choice === 'has a value'));
+      assert.deepEqual(await ids(1), wanted.map(({ _id }) => _id).sort(), choice);
+    }
+    await shoot(page, 'data-valueless');
     assert.deepEqual(problems, []);
     await close();
   },

@@ -25,8 +25,8 @@ export const browser = await (inFirefox
 export const desktop = { width: 1280, height: 900 };
 
 // open opens the console in its own browser profile. problems collects the errors of its scripts
-// and of its policy. Chromium also logs each refusal of the server as an error; those are in
-// refusals.
+// and of its policy, and requests to other origins. Chromium also logs each refusal of the server as
+// an error; those are in refusals.
 export async function open({ base = facts.base_url, path = '/', ...options } = {}) {
   const context = await browser.newContext({ viewport: desktop, locale: 'en-GB', ...options });
   context.setDefaultTimeout(patience);
@@ -35,9 +35,14 @@ export async function open({ base = facts.base_url, path = '/', ...options } = {
   const refusals = [];
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
-    const refused = message.text().startsWith('Failed to load resource') && /\/v2\/|\/console\/scope$/.test(message.location().url);
+    const refused = message.text().startsWith('Failed to load resource') && /\/v2\/|\/console\/(scope|qr)$/.test(message.location().url);
     if (['error', 'warning'].includes(message.type()) && !refused) {
       problems.push(message.text());
+    }
+  });
+  page.on('request', (request) => {
+    if (![base, 'data:'].some((start) => request.url().startsWith(start))) {
+      problems.push(`a request to ${request.url()}`);
     }
   });
   page.on('response', (reply) => {
@@ -87,6 +92,9 @@ export async function signOut(page) {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await heading(page, 'Sign in').waitFor();
 }
+
+// sure agrees in the dialog that a step asks in.
+export const sure = (page, verb) => page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: verb, exact: true }).click();
 
 // focus waits until an element has the focus, which often comes after the element is visible. In Firefox, only one
 // window matches :focus, and only its frames are drawn.

@@ -1,8 +1,16 @@
 // Proves in a browser that a first visit shows a way.
 
 import assert from 'node:assert/strict';
-import { focus, go, heading, inside, open, settled, signIn, tried } from './kit.mjs';
+import { focus, go, heading, inside, open, openAs, settled, signIn, signOut, tried } from './kit.mjs';
 import { shoot } from './look.mjs';
+
+const closed = [
+  ['Live', 'watch the decisions of this org'],
+  ['Data', 'read the objects of this org'],
+  ['Apps and keys', 'manage apps and keys'],
+  ['Tokens', 'mint, list and revoke tokens'],
+  ['Paging', 'page through lists'],
+];
 
 export const checks = {
   'every section is in order when nobody is signed in': async () => {
@@ -20,7 +28,7 @@ export const checks = {
   'a first visit says what this is, and leads to three tries': async () => {
     const { page, problems, close } = await open({ base: tried.base_url });
     await heading(page, 'What this is').waitFor();
-    assert.match(await page.title(), /^Account · acme/);
+    assert.match(await page.title(), /^Sign in · acme/);
     await shoot(page, 'visitor');
     await page.getByRole('link', { name: 'Ask the scope tester' }).click();
     await page.locator('#scope-verdict').getByText('Denied').waitFor();
@@ -39,6 +47,73 @@ export const checks = {
     assert.equal(await page.locator('#who').innerText(), 'Ada Admin of acme');
     await shoot(page, 'numbers');
     assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a section that needs a credential says so, and is come back to': async () => {
+    const { page, problems, refusals, close } = await open({ base: tried.base_url, path: '/#acme/live' });
+    const gate = page.getByText(', or paste a bearer token. After signing in, you come back here.');
+    for (const [section, words] of closed) {
+      await go(page, section);
+      await gate.waitFor();
+      assert.ok((await gate.innerText()).startsWith(`Sign in to ${words}, or`), section);
+      assert.equal(await page.getByRole('main').getByRole('button').count(), section === 'Tokens' ? 1 : 0, section);
+    }
+    assert.deepEqual(refusals, [], 'the page asks for what nobody may have');
+    await go(page, 'Tokens');
+    await shoot(page, 'gate');
+    await page.getByLabel('Token to read').fill(tried.ephemeral_token);
+    await page.getByRole('button', { name: 'Read' }).click();
+    await page.getByRole('table', { name: 'Claims' }).waitFor();
+
+    // While its list is on the way, a section says so.
+    await page.goto(`${tried.base_url}/#acme/apps`);
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await page.route('**/v2/apps?*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click();
+    await page.reload(); // the address knows the way back
+    await signIn(page, tried.admin_email, tried.admin_password);
+    await focus(page, 'apps-title');
+    assert.match(page.url(), /#acme\/apps$/);
+    await page.locator('#section-apps[aria-busy=true]').waitFor();
+    assert.match(await page.locator('#apps').evaluate((list) => getComputedStyle(list, '::after').content), /Loading/);
+    await shoot(page, 'loading');
+    release();
+    await page.getByRole('listitem').filter({ hasText: tried.client_key }).waitFor();
+    assert.equal(await page.locator('[aria-busy=true]').count(), 0);
+    assert.equal(await gate.isVisible(), false);
+
+    // Everybody can sign out from everywhere.
+    for (const section of ['Scope tester', 'Data']) {
+      await go(page, section);
+      assert.match(await page.title(), new RegExp(`^${section} · acme`));
+      await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    }
+    await signOut(page);
+    await focus(page, 'password');
+    await go(page, 'Data');
+    await gate.waitFor();
+    assert.equal(await page.locator('#data-table > *').count(), 0);
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a session that ends in a section is signed in to again there': async () => {
+    const { page, context, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
+    await go(page, 'Apps and keys');
+    await page.getByRole('listitem').filter({ hasText: tried.client_key }).waitFor();
+    await settled(page);
+    await context.clearCookies();
+    await page.getByRole('button', { name: 'List again' }).click();
+    await heading(page, 'Sign in').waitFor();
+    await page.getByRole('alert').getByText('service.accessDenied.noCredentialsSupplied').waitFor();
+    await signIn(page, tried.admin_email, tried.admin_password);
+    await focus(page, 'apps-title');
+    await page.getByRole('listitem').filter({ hasText: tried.client_key }).waitFor();
     await close();
   },
 };

@@ -1,0 +1,119 @@
+// The session of the page: who is signed in, in all sections and in all tabs of a browser.
+
+import { acting, entry, isOver, onLost, onSessionOver, onStepUp, own, Refused } from './console_api.js';
+import { showCredential } from './console_credential.js';
+import { complain } from './console_fault.js';
+import { announce, ask, onClick, quiet } from './console_page.js';
+import { byID } from './console_render.js';
+import { addressed, linkSections, showAccountSection } from './console_sections.js';
+
+// steps are what the page does when its session changes. The first module of the page sets them.
+export const steps = {
+  start: async () => {}, // shows what is true by then
+  open: async () => {}, // opens the section in the address
+  leave: () => {}, // removes what was entered and shown
+  signIn: () => {}, // shows the form
+};
+
+const tabs = new BroadcastChannel('session');
+export const tellTabs = () => tabs.postMessage(acting.org);
+
+/** @param {Account | null} who */
+export function actAs(who) {
+  acting.account = who;
+  showCredential();
+  linkSections();
+}
+
+/** @returns {Promise<Status>} */
+export const status = () => entry('GET', '/accounts/status');
+
+// endSession shows in every section and every tab that nobody is signed in any more. Who signs in
+// again after an error comes back to the section.
+/** @param {Refused} [error] */
+function endSession(error) {
+  if (!acting.account) {
+    return;
+  }
+  const { section } = addressed();
+  steps.leave();
+  showAccountSection(error && section !== 'account' ? section : '');
+  steps.signIn();
+  error && complain(error);
+  tellTabs();
+}
+
+// lookAgain asks the server whether this page still shows the truth. A message of another tab
+// proves nothing by itself.
+async function lookAgain() {
+  const now = await status().catch(() => null); // the next step tells
+  if (!now || now.account?._id === acting.account?._id) {
+    return;
+  }
+  if (now.loggedin) {
+    steps.leave(); // another account must not find what this one did
+    return steps.start();
+  }
+  endSession(now.fault && new Refused(now.fault, null));
+  now.fault || announce('You were signed out in another tab.');
+}
+
+// lost waits until the server answers again, and then shows what is true by then.
+async function lost() {
+  if (byID('offline').textContent) {
+    return;
+  }
+  for (let wait = 1; ; wait = Math.min(2 * wait, 15)) {
+    announce(`The server cannot be reached. The next try is in ${wait} s.`, byID('offline'));
+    await new Promise((resolve) => { setTimeout(resolve, wait * 1000); });
+    if (await fetch('/healthz', { cache: 'no-store' }).then(({ ok }) => ok, () => false)) {
+      break;
+    }
+  }
+  announce('', byID('offline'));
+  quiet();
+  await lookAgain();
+  await steps.open();
+  announce('The server is back.');
+}
+
+// reauthenticate asks for the password again, and returns whether it was accepted.
+async function reauthenticate() {
+  if (!acting.account) {
+    return false;
+  }
+  /** @type {Refused | undefined} */
+  let ended;
+  const passed = await ask(acting.account.email, async (password) => {
+    try {
+      await entry('POST', '/accounts/me/reauthenticate', { password });
+    } catch (error) {
+      if (!isOver(error)) {
+        throw error;
+      }
+      ended = error;
+    }
+  });
+  ended && endSession(ended);
+  return passed && !ended;
+}
+
+async function reauthenticateFirst() {
+  if (await reauthenticate()) {
+    announce('You have proved who you are. That counts for ten minutes.');
+  }
+}
+
+async function signOut() {
+  await own('POST', '/accounts/me/logout');
+  endSession();
+  announce('You are signed out.');
+}
+
+onLost(lost);
+onStepUp(reauthenticate);
+onSessionOver(endSession);
+onClick(byID('sign-out'), signOut);
+onClick(byID('reauthenticate'), reauthenticateFirst);
+tabs.addEventListener('message', ({ data }) => data === acting.org && lookAgain());
+document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && acting.account && lookAgain());
