@@ -14,9 +14,6 @@ const form = byID('mint-form');
 // openTokens offers what can be picked. The first choice is the user's own account.
 export async function openTokens() {
   follow();
-  if (!acting.account && !acting.bearer) {
-    return;
-  }
   await Promise.all([learn('account', 'app'), offerRoles()]);
   const own = acting.account?._id ?? '';
   byID('mint-sub').value || pick(byID('mint-sub'), own);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
-import { call, cookieOf, focus, go, heading, open, openAs, openAsMia, settled, tried, useToken } from './kit.mjs';
+import { call, cookieOf, focus, go, heading, open, openAs, openAsMia, settled, signOut, tried, useToken } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -201,10 +201,10 @@ export const checks = {
     await show('those that never end');
     const endless = await shown();
     assert.ok(endless.includes(parent.jti) && endless.includes(other.jti) && !endless.includes(child.jti));
-    await held.getByLabel('Order').selectOption('the latest first');
+    await held.getByLabel('Sort by').selectOption('issue, the latest first');
     assert.deepEqual(await shown(), endless.toReversed());
     await show('all');
-    await held.getByLabel('Order').selectOption('the next to end first');
+    await held.getByLabel('Sort by').selectOption('end, the next first');
     const next = await shown();
     assert.ok(next.indexOf(grandchild.jti) === next.indexOf(parent.jti) + 2, 'a token leaves the one that made it');
 
@@ -230,6 +230,10 @@ export const checks = {
     await sure(page, 'Revoke them');
     await held.getByText(/^\d+ revoked\.$/).waitFor();
     assert.equal(await statusBy(other.token), 401);
+    await held.getByRole('button', { name: 'List', exact: true }).click();
+    await go(page, 'Account');
+    await signOut(page);
+    assert.equal(await page.locator('#held, #mint-role-set').evaluateAll((places) => places.map(({ textContent }) => textContent).join('')), '');
     assert.deepEqual(problems, []);
     await close();
   },
