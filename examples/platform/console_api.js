@@ -102,6 +102,10 @@ export const own = (method, path, body) => told(() => call(method, path, body), 
 /** @type {Call} */
 export const entry = (method, path, body) => call(method, path, body);
 
+// requestBy gets a path of the org with a bearer token, whatever is in acting.
+/** @type {(bearer: string, path: string) => Promise<any>} */
+export const requestBy = (bearer, path) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true);
+
 // lookUp is a GET of the page itself, for names of what it shows.
 /** @param {string} path */
 export const lookUp = (path) => told((bearer) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true));

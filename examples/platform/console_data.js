@@ -279,8 +279,8 @@ const parts = ({ properties }) => ({
 
 // cursorOf returns the condition for the items after one (section 4.2 of the interface). null is the
 // least value.
-/** @param {string} sort @param {Stored} item */
-function cursorOf(sort, item) {
+/** @param {string} sort @param {Item} item */
+export function cursorOf(sort, item) {
   const [[path, way]] = Object.entries(/** @type {Record<string, number>} */ (JSON.parse(sort)));
   const id = JSON.stringify(item._id);
   if (path === '_id') {

@@ -83,7 +83,8 @@ function heldNow() {
 }
 
 /**
- * blame shows each child of a fault at the control that it is about, which stands in a div of its own. It throws the error as well if a child has no control, or if there is a rule to tell.
+ * blame shows each child of a fault at the control that it is about, which stands in a div of its
+ * own. It throws the error as well if a child has no control, or if there is a rule to tell.
  * @param {unknown} error
  * @param {(child: Fault) => HTMLElement | null | undefined} controlOf
  */
@@ -102,7 +103,7 @@ function mark(control, { message, reason }, errCode) {
   if (control) {
     const id = `${control.id}-fault`;
     byID(id) ?? control.closest('div')?.append(element('div', { id, className: 'wrong' }));
-    byID(id).append(element('p', {}, `${reason?.replace(/^\/\S+: /, '') ?? message} `, element('code', {}, ...breakable(errCode)))); // without the JSON pointer
+    byID(id).append(element('p', {}, ...visible(reason?.replace(/^\/\S+: /, '') ?? message), ' ', element('code', {}, ...breakable(errCode)))); // without the JSON pointer
     if (control.ariaInvalid !== 'true') {
       control.setAttribute('aria-describedby', `${id} ${control.getAttribute('aria-describedby') ?? ''}`.trim());
     }
