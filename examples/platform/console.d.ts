@@ -11,11 +11,13 @@ interface About { message: string; path?: string; reason?: string }
 interface Fault extends About { object: 'fault'; errCode: string; status: number; faults: Fault[] }
 
 interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
-interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: Credential; secret?: string }
-interface Credential {
+interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; secret?: string }
+interface SigningKey {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
   networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number;
 }
+// Kept is what the page has seen of an app's secrets: how many were valid after a rotation, and until when the former one is.
+interface Kept { secret: string; secrets?: number; until?: string }
 interface Token extends Item {
   subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
 }
@@ -64,14 +66,15 @@ type Refused = import('./console_api.js').Refused;
 interface Elements extends
   Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' |
     'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'factor-form' | 'password-form' | 'scope-form' | 'sign-in-form', HTMLFormElement>,
-  Record<'again-email' | 'again-password' | 'app-account' | 'app-name' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
-    'held-app' | 'held-sub' | 'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-app' |
-    'mint-expires' | 'mint-roles' | 'mint-sub' | 'mint-uses' | 'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' |
-    'paging-where' | 'password' | 'password-now' | 'scope-need', HTMLInputElement>,
-  Record<'data-list' | 'data-sort' | 'lab-method' | 'lab-version' | 'live-only' | 'mint-grant' | 'paging-list' | 'shown-form' | 'shown-request', HTMLSelectElement>,
-  Record<'credential-token' | 'decode-token' | 'lab-body' | 'mint-scope' | 'scope-grants', HTMLTextAreaElement>,
+  Record<'again-email' | 'again-password' | 'app-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
+    'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
+    'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' | 'paging-where' | 'password' | 'password-now' | 'scope-need', HTMLInputElement>,
+  Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'lab-method' | 'lab-version' | 'live-only' |
+    'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'paging-list' | 'shown-form' | 'shown-request', HTMLSelectElement>,
+  Record<'credential-token' | 'decode-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
   Record<'credential-more' | 'shown-more', HTMLDetailsElement>,
+  Record<'key-fields', HTMLTemplateElement>,
   Record<'enrol-link' | 'try-scope', HTMLAnchorElement> {}
 
 interface ByID {
@@ -110,6 +113,10 @@ interface Asked {
   list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number; before?: Asked; last?: Stored;
 }
 
+// Held are the tokens of an app that are loaded, for one account or, if sub is empty, for all. A Row has its depth in their tree.
+interface Held { app: string; sub: string; tokens: Token[]; more: boolean }
+type Row = Token & { depth: number };
+
 // Claims are those of a token that nobody has verified.
 type Claims = Record<string, unknown>;
 
@@ -134,7 +141,7 @@ interface PromiseRejectedResult { value?: undefined }
 
 // No form of the page has files. An empty box is missing from its form.
 interface FormData {
-  get(name: 'exposeKeys' | 'permanent'): string | null;
+  get(name: 'bypassCreateAcl' | 'everything' | 'exposeKeys' | 'maxUses' | 'seconds' | 'skipAcl'): string | null;
   get(name: string): string;
   getAll(name: string): string[];
 }

@@ -102,6 +102,10 @@ export const own = (method, path, body) => told(() => call(method, path, body), 
 /** @type {Call} */
 export const entry = (method, path, body) => call(method, path, body);
 
+// requestBy gets a path of the org with a bearer token, whatever is in acting.
+/** @type {(bearer: string, path: string) => Promise<any>} */
+export const requestBy = (bearer, path) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true);
+
 // lookUp is a GET of the page itself, for names of what it shows.
 /** @param {string} path */
 export const lookUp = (path) => told((bearer) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true));
@@ -120,8 +124,7 @@ export const watch = (signal, step) => told(async (bearer) => {
   const reader = /** @type {ReadableStream} */ (reply.body).pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ''; ;) {
     const late = setTimeout(() => reader.cancel(), longestSilence);
-    const { value, done } = await reader.read();
-    clearTimeout(late);
+    const { value, done } = await reader.read().finally(() => clearTimeout(late));
     if (done) {
       return;
     }

@@ -1,10 +1,10 @@
 // Data: the objects of the org, and the lists within them, as tables. The fields of the form are built
 // from the schemas.
 
-import { acting, Refused, request, Told } from './console_api.js';
-import { complain } from './console_fault.js';
+import { acting, request, Told } from './console_api.js';
+import { blame, complain, unblame } from './console_fault.js';
 import { action, announce, onClick, onSubmit } from './console_page.js';
-import { breakable, byID, element, facts, table, visible } from './console_render.js';
+import { byID, element, facts, field, table, visible } from './console_render.js';
 
 const equal = ['$eq', '$ne'];
 const ordered = [...equal, '$gt', '$gte', '$lt', '$lte', '$in'];
@@ -118,8 +118,6 @@ function addFilter() {
 
 /** @param {string} path */
 const typeOf = (path) => chosen().find(({ fqpp }) => fqpp === path)?.type ?? '';
-/** @param {string} text @param {HTMLElement} control */
-const field = (text, control) => element('div', {}, element('label', { htmlFor: control.id }, text), control);
 
 // A number keeps its digits. A value that does not fit its type is sent as a text, and the server says
 // why it is refused.
@@ -178,12 +176,12 @@ function showRequest(asked = askedBy(new FormData(byID('data-form')))) {
 
 /** @param {FormData} form */
 async function showFirst(form) {
-  unblame();
+  unblame(byID('data-form'));
   clearPage();
   try {
     await showPage(askedBy(form));
   } catch (error) {
-    blame(error);
+    blame(error, controlOf);
   }
 }
 
@@ -220,7 +218,7 @@ async function showPage(asked) {
 // whatever became of that item.
 /** @param {Asked | null | undefined} to @param {'data-next' | 'data-previous'} button */
 async function turn(to, button) {
-  unblame();
+  unblame(byID('data-form'));
   await showPage(to ?? null);
   if (byID(button).hidden) {
     byID('data-table').querySelector('div')?.focus();
@@ -281,8 +279,8 @@ const parts = ({ properties }) => ({
 
 // cursorOf returns the condition for the items after one (section 4.2 of the interface). null is the
 // least value.
-/** @param {string} sort @param {Stored} item */
-function cursorOf(sort, item) {
+/** @param {string} sort @param {Item} item */
+export function cursorOf(sort, item) {
   const [[path, way]] = Object.entries(/** @type {Record<string, number>} */ (JSON.parse(sort)));
   const id = JSON.stringify(item._id);
   if (path === '_id') {
@@ -352,29 +350,6 @@ function openButton({ plural }, { _id }, { fqpp, list }) {
   return button;
 }
 
-// blame shows each child of a fault at the control that it is about. It throws the error if there is a
-// child without a control.
-/** @param {unknown} error */
-function blame(error) {
-  const { errCode = '', faults = [] } = error instanceof Refused ? error.fault : {};
-  const controls = faults.map(controlOf).filter(Boolean);
-  if (!controls.length || controls.length < faults.length) {
-    throw error;
-  }
-  controls.forEach((control, i) => {
-    const id = `${control.id}-fault`;
-    const reason = faults[i].reason?.replace(/^\/\S+: /, ''); // without the JSON pointer
-    const text = element('p', {}, `${reason ?? faults[i].message} `, element('code', {}, ...breakable(errCode)));
-    if (byID(id)) {
-      return byID(id).append(text);
-    }
-    control.after(element('div', { id, className: 'fault' }, text));
-    control.ariaInvalid = 'true';
-    control.setAttribute('aria-describedby', id);
-  });
-  controls[0].focus();
-}
-
 // controlOf returns the control of an argument. The reason of a where begins with a JSON pointer into it.
 /** @type {(fault: Fault) => HTMLElement | null | undefined} */
 function controlOf({ path, reason = '' }) {
@@ -386,14 +361,6 @@ function controlOf({ path, reason = '' }) {
   return path === 'sort' || path === 'limit' ? byID(`data-${path}`) : null;
 }
 
-function unblame() {
-  for (const control of byID('data-form').querySelectorAll('[aria-invalid]')) {
-    control.removeAttribute('aria-invalid');
-    control.removeAttribute('aria-describedby');
-    byID(`${control.id}-fault`).remove();
-  }
-}
-
 onSubmit('data-form', showFirst);
 onClick(byID('data-add'), addFilter);
 onClick(byID('data-previous'), () => turn(page?.before, 'data-previous'));
@@ -401,7 +368,7 @@ onClick(byID('data-next'), () => turn(after(), 'data-next'));
 onClick(byID('data-count'), countAll);
 byID('data-form').addEventListener('input', () => showRequest());
 byID('data-list').addEventListener('change', () => {
-  unblame();
+  unblame(byID('data-form'));
   clearPage();
   offerFields();
   showRequest();

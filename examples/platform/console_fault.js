@@ -82,6 +82,46 @@ function heldNow() {
   return [`A session, for all that the roles of its account allow: ${roles}.`, `The roles of the account: ${roles}.`];
 }
 
+/**
+ * blame shows each child of a fault at the control that it is about, which stands in a div of its
+ * own. It throws the error as well if a child has no control, or if there is a rule to tell.
+ * @param {unknown} error
+ * @param {(child: Fault) => HTMLElement | null | undefined} controlOf
+ */
+export function blame(error, controlOf) {
+  const { errCode = '', faults = [] } = error instanceof Refused ? error.fault : {};
+  const controls = faults.map((child) => mark(controlOf(child), child, errCode)).filter(Boolean);
+  controls[0]?.closest('details')?.setAttribute('open', '');
+  controls[0]?.focus();
+  if (!(error instanceof Refused) || !controls.length || controls.length < faults.length || ruleOf(error.fault)) {
+    throw error;
+  }
+}
+
+/** @param {HTMLElement | null | undefined} control @param {Fault} fault @param {string} errCode */
+function mark(control, { message, reason }, errCode) {
+  if (control) {
+    const id = `${control.id}-fault`;
+    byID(id) ?? control.closest('div')?.append(element('div', { id, className: 'wrong' }));
+    byID(id).append(element('p', {}, ...visible(reason?.replace(/^\/\S+: /, '') ?? message), ' ', element('code', {}, ...breakable(errCode)))); // without the JSON pointer
+    if (control.ariaInvalid !== 'true') {
+      control.setAttribute('aria-describedby', `${id} ${control.getAttribute('aria-describedby') ?? ''}`.trim());
+    }
+    control.ariaInvalid = 'true';
+  }
+  return control;
+}
+
+/** unblame removes what blame has shown in a form. @param {HTMLFormElement} form */
+export function unblame(form) {
+  for (const control of form.querySelectorAll('[aria-invalid]')) {
+    const [id, ...rest] = (control.getAttribute('aria-describedby') ?? '').split(' ');
+    control.removeAttribute('aria-invalid');
+    control.setAttribute('aria-describedby', rest.join(' '));
+    byID(id).remove();
+  }
+}
+
 /** @param {unknown} error */
 const reasonOf = (error) => (error instanceof Told ? error.message
   : `This page has made a mistake: ${error}. Load it again; if that does not help, tell whoever runs the server.`);

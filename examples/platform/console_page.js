@@ -38,10 +38,10 @@ export function quiet() {
 /**
  * onSubmit runs a step when its form is submitted. A step that runs does not start again. What the
  * form names in data-clears was the result of an earlier step, and goes.
- * @type {(id: FormID, step: Submitted) => void}
+ * @type {(id: FormID | HTMLFormElement, step: Submitted) => void}
  */
 export function onSubmit(id, step) {
-  const form = byID(id);
+  const form = typeof id === 'string' ? byID(id) : id;
   form.addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     run(form, () => {
@@ -74,11 +74,11 @@ export function action(text, about, step, className = 'quiet') {
 }
 
 /**
- * run marks the control as busy. It does not disable the control, because that would lose the focus.
+ * run runs a step, and marks its control as busy. It does not disable the control, because that would lose the focus.
  * @param {HTMLElement} control
  * @param {() => unknown} step
  */
-async function run(control, step) {
+export async function run(control, step) {
   if (control.ariaBusy === 'true') {
     return;
   }
@@ -154,6 +154,7 @@ function opened(dialog, first, attach) {
 
 /**
  * sure asks before a step that cannot be undone, and returns whether to go on. verb names the step.
+ * more may have fields.
  * @param {string} question
  * @param {string} verb
  * @param {...(Node | string)} more
@@ -163,7 +164,10 @@ export async function sure(question, verb, ...more) {
   byID('sure-yes').textContent = verb;
   const dialog = byID('sure');
   return await opened(dialog, byID('sure-no'), (signal) => {
-    byID('sure-yes').addEventListener('click', () => dialog.close('yes'), { signal });
+    byID('sure-yes').addEventListener('click', () => {
+      const wrong = dialog.querySelector('input:invalid');
+      wrong instanceof HTMLInputElement ? wrong.reportValidity() : dialog.close('yes');
+    }, { signal });
     byID('sure-no').addEventListener('click', () => dialog.close(), { signal });
   }) === 'yes';
 }

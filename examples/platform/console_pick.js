@@ -46,8 +46,8 @@ export function offer(kind, items) {
   }
 }
 
-/** @param {HTMLSelectElement} select */
-function fillIn(select) {
+/** fillIn offers what is known. @param {HTMLSelectElement} select */
+export function fillIn(select) {
   const { value } = select;
   const { none } = select.dataset; // the words for no choice, if that is one
   select.replaceChildren(
@@ -80,7 +80,7 @@ function otherOf(select) {
     return next;
   }
   const label = `${select.labels[0]?.textContent}, by id`;
-  const other = element('input', { hidden: true, ariaLabel: label, maxLength: 128, autocomplete: 'off', autocapitalize: 'none', spellcheck: false });
+  const other = element('input', { id: `${select.id}-other`, hidden: true, ariaLabel: label, maxLength: 128, autocomplete: 'off', autocapitalize: 'none', spellcheck: false });
   select.dataset.as = select.name;
   select.after(other);
   select.addEventListener('change', () => {

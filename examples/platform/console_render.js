@@ -120,6 +120,9 @@ export const plainly = (text) => text.split(unseen).map((part, i) => (i % 2 ? `[
  */
 export const named = (text, id = '') => element('bdi', { className: 'name', title: plainly([text, id].filter(Boolean).join(' · ')) }, ...visible(text));
 
+/** @param {string} text @param {HTMLElement} control */
+export const field = (text, control) => element('div', {}, element('label', { htmlFor: control.id }, text), control);
+
 /** @param {string} text lets a code or a chain break its line only after a dot */
 export const breakable = (text) => text.split(/(?<=\.)/).flatMap((word) => [...visible(word), element('wbr')]);
 

@@ -15,8 +15,17 @@ export const steps = {
   signIn: () => {}, // shows the form
 };
 
-const tabs = new BroadcastChannel('session');
-export const tellTabs = () => tabs.postMessage(acting.org);
+const tabs = openTabs();
+export const tellTabs = () => tabs?.postMessage(acting.org);
+
+// openTabs returns null if the browser lets the page store nothing. Tabs then look again when they are shown.
+function openTabs() {
+  try {
+    return new BroadcastChannel('session');
+  } catch {
+    return null;
+  }
+}
 
 /** @param {Account | null} who */
 export function actAs(who) {
@@ -115,5 +124,5 @@ onStepUp(reauthenticate);
 onSessionOver(endSession);
 onClick(byID('sign-out'), signOut);
 onClick(byID('reauthenticate'), reauthenticateFirst);
-tabs.addEventListener('message', ({ data }) => data === acting.org && lookAgain());
+tabs?.addEventListener('message', ({ data }) => data === acting.org && lookAgain());
 document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && acting.account && lookAgain());

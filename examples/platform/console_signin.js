@@ -1,12 +1,12 @@
 // Signing in: the password, and then the second factor, or setting one up where the org requires it.
 
-import { acting, entry, Refused } from './console_api.js';
+import { acting, entry, Refused, Told } from './console_api.js';
 import { forgetFactor, enrol } from './console_factor.js';
 import { complain } from './console_fault.js';
 import { announce, onClick, onSubmit, show } from './console_page.js';
 import { byID, visible } from './console_render.js';
 import { addressed, addressOf, linkSections } from './console_sections.js';
-import { actAs, steps, tellTabs } from './console_session.js';
+import { actAs, status, steps, tellTabs } from './console_session.js';
 
 export function showSignIn() {
   actAs(null);
@@ -55,6 +55,9 @@ async function login(body, field) {
     }
     announce('Your password is right. Now the second factor.');
     return show('code', 'code-input');
+  }
+  if (!(await status()).loggedin) {
+    throw new Told('This browser has not kept the cookie of the session, so nobody is signed in. Allow cookies for this server.');
   }
   enter(who);
   tellTabs();

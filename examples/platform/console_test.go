@@ -185,9 +185,10 @@ func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, reply := range map[string]any{
-		"Account": managedReply{}, "App": appReply{}, "Credential": credentialReply{}, "Decision": eventReply{},
+		"Account": managedReply{}, "App": appReply{}, "Decision": eventReply{},
 		"FactorState": factorReply{}, "Property": propertyReply{},
-		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "Token": tokenReply{},
+		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "SigningKey": credentialReply{},
+		"Token": tokenReply{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := regexp.MustCompile(`interface ` + name + ` (extends Item )?\{([^}]*)\}`).FindStringSubmatch(string(types))

@@ -1,45 +1,154 @@
-// Tokens: minting, reading, listing and revoking them.
+// Tokens: minting, trying and reading them. console_held.js lists and revokes them.
 
-import { acting, request, site } from './console_api.js';
+import { acting, lookUp, Refused, request, requestBy, site, Told } from './console_api.js';
 import { decode, rows, summary } from './console_claims.js';
 import { useToken } from './console_credential.js';
-import { announce, onClick, onCopy, onSubmit, sure } from './console_page.js';
-import { byID, element, fill, lines, table, when } from './console_render.js';
+import { blame, unblame } from './console_fault.js';
+import { forgetHeld, openHeld } from './console_held.js';
+import { announce, keep, onClick, onCopy, onSubmit } from './console_page.js';
+import { learn, pick } from './console_pick.js';
+import { byID, code, element, field, keyed, lines, table, when } from './console_render.js';
 
-// openTokens fills in the user's own account if the fields are empty.
-export function openTokens() {
-  for (const field of [byID('mint-sub'), byID('held-sub')]) {
-    field.value ||= acting.account?._id ?? '';
+const form = byID('mint-form');
+
+// openTokens offers what can be picked. The first choice is the user's own account.
+export async function openTokens() {
+  follow();
+  await Promise.all([learn('account', 'app'), offerRoles()]);
+  const own = acting.account?._id ?? '';
+  byID('mint-sub').value || pick(byID('mint-sub'), own);
+  openHeld(own);
+}
+
+// offerRoles offers the roles of the org. Whoever may not list them writes them.
+async function offerRoles() {
+  /** @type {List<Item>} */
+  const { data } = await lookUp('/admin/roles?limit=1000').catch(() => ({ data: [] }));
+  const offered = data.map(({ _id }) => _id);
+  keyed(byID('mint-role-set'), offered.length ? offered : [''], (role) => role, roleField);
+}
+
+/** @param {string} role is empty for the field in which they are written */
+function roleField(role) {
+  const id = `mint-roles-${role}`;
+  const input = element('input', { id, name: 'roles', autocomplete: 'off', autocapitalize: 'none', spellcheck: false });
+  if (!role) {
+    return field('Names, with commas', input);
   }
+  Object.assign(input, { type: 'checkbox', value: role });
+  return element('div', { className: 'check' }, input, element('label', { htmlFor: id }, role));
 }
 
-/** @param {FormData} form */
-async function mint(form) {
-  const key = form.get('app').trim();
-  const { data } = await request('POST', `/apps/${encodeURIComponent(key)}/tokens`, wish(form));
-  byID('minted-token').textContent = data.token;
-  byID('minted').hidden = false;
-  announce(data.jti ? `Minted, with the id ${data.jti}.` : 'Minted.', byID('mint-said'));
-  byID('held-app').value = key;
-  byID('held-sub').value = form.get('sub').trim();
+// follow shows the fields that the chosen kind and end have, and the time of the end. What is not
+// shown is not sent.
+function follow() {
+  const kind = new FormData(form).get('kind');
+  const [uses, end, seconds] = [byID('mint-maxUses'), byID('mint-expiresIn'), byID('mint-seconds')];
+  for (const option of end.options) {
+    option.disabled = kind === 'ephemeral' && 'long' in option.dataset;
+  }
+  if (end.selectedOptions[0]?.disabled) {
+    end.selectedIndex = 0;
+  }
+  uses.disabled = kind !== 'limited';
+  byID('mint-uses').hidden = uses.disabled;
+  seconds.hidden = seconds.disabled = end.value !== 'other';
+  const at = new Date(Date.now() + 1000 * lasts(new FormData(form)));
+  byID('mint-until').replaceChildren(...Number.isNaN(at.getTime()) ? [] : ['If it is minted now: ', when(at.toISOString())]);
 }
 
-// wish returns the body for a mint form. An empty field is left out.
-/** @param {FormData} form */
-function wish(form) {
-  const [roles, maxUses, expiresIn] = ['roles', 'maxUses', 'expiresIn'].map((name) => form.get(name).trim());
+/** lasts returns seconds, or NaN without an end. @param {FormData} fields */
+const lasts = (fields) => parseInt(fields.get('seconds') ?? fields.get('end'), 10);
+
+/** wish returns the body for a mint form, without what is undefined. @param {FormData} fields */
+function wish(fields) {
+  const roles = fields.getAll('roles').flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
+  const from = Date.parse(fields.get('notBefore'));
   return {
-    sub: form.get('sub').trim(),
-    scope: lines(form.get('scope')),
-    ...(roles && { roles: roles.split(/[\s,]+/).filter(Boolean) }),
-    ...(form.get('grant') && { grant: form.get('grant') }),
-    ...(maxUses && { maxUses: Number(maxUses) }),
-    ...(expiresIn && { expiresIn: Number(expiresIn) }),
-    ...(form.get('permanent') && { permanent: true }),
+    sub: fields.get('sub').trim(),
+    scope: lines(fields.get('scope')),
+    roles: roles.length ? roles : undefined,
+    permanent: fields.get('kind') === 'permanent' || undefined,
+    maxUses: fields.has('maxUses') ? Number(fields.get('maxUses')) : undefined,
+    expiresIn: lasts(fields) || undefined,
+    notBefore: from ? from / 1000 : undefined,
+    grant: fields.get('grant') || undefined,
+    skipAcl: fields.has('skipAcl') || undefined,
+    bypassCreateAcl: fields.has('bypassCreateAcl') || undefined,
+    claims: claimsIn(fields.get('claims')),
   };
 }
 
-const mintedToken = () => byID('minted-token').textContent;
+/** @param {string} text */
+function claimsIn(text) {
+  try {
+    return text.trim() ? JSON.parse(text) : undefined;
+  } catch (error) {
+    throw new Told(`The claims are not JSON: ${/** @type {Error} */ (error).message}.`);
+  }
+}
+
+/** @param {Fault} fault the field that it names, if that is on the page */
+function controlOf({ path = '', reason = '' }) {
+  const control = path === 'roles' ? byID(`mint-roles-${reason}`) ?? byID(`mint-roles-`) : byID(`mint-${path}`);
+  return control?.closest('[hidden]') ? null : control;
+}
+
+// minted is the latest token. The server shows it once.
+let minted = { token: '', limited: false };
+
+/** @param {FormData} fields */
+async function mint(fields) {
+  unblame(form);
+  const [app, body] = [fields.get('app').trim(), wish(fields)];
+  let made;
+  try {
+    made = (await request('POST', `/apps/${encodeURIComponent(app)}/tokens`, body)).data;
+  } catch (error) {
+    return blame(error, controlOf);
+  }
+  const { token, jti, expires } = made;
+  minted = { token, limited: fields.get('kind') === 'limited' };
+  if (jti) {
+    await keep('The token, shown this once', [['Id', code(jti)], ['Ends', expires ? when(expires) : 'never, unless it is revoked'], ['Token', code(token)]], token);
+  }
+  if (minted.token === token) { // still the same user
+    showMinted(jti);
+    openHeld(body.sub, app);
+  }
+}
+
+/** @param {string} [jti] a token with one was shown once, and is not shown again */
+function showMinted(jti) {
+  byID('minted-title').textContent = jti ? `The token ${jti}` : 'The token';
+  byID('minted-token').textContent = jti ? '' : minted.token;
+  byID('minted-token').hidden = byID('minted-copy').hidden = Boolean(jti);
+  byID('minted-tried').replaceChildren();
+  byID('minted').hidden = false;
+  byID('minted-title').focus();
+  announce('Minted.', byID('mint-said'));
+}
+
+// tryIt asks with the token, and shows what it may read. A use of a limited-use token is dear: it asks
+// once.
+async function tryIt() {
+  const { token, limited } = minted;
+  /** @type {List<Schema>} */
+  const { data } = await requestBy(token, '/schemas?limit=1000');
+  if (limited) {
+    return byID('minted-tried').replaceChildren(`The server takes it, and has named ${data.length} kinds of objects. That was one of its uses.`);
+  }
+  const answers = await Promise.all(data.map(({ plural }) => requestBy(token, `/${plural}?limit=1`).then(() => 'yes', refusalOf)));
+  byID('minted-tried').replaceChildren(table('What it may read', ['Objects', 'Readable'], data.map(({ plural }, i) => [plural, answers[i]])));
+}
+
+/** @param {unknown} error */
+function refusalOf(error) {
+  if (!(error instanceof Refused)) {
+    throw error;
+  }
+  return element('span', {}, 'no: ', code(error.detail), ` ${error.fault.reason ?? ''}`);
+}
 
 /** @param {string} token */
 async function read(token) {
@@ -52,75 +161,26 @@ async function read(token) {
 }
 
 async function readMinted() {
-  byID('decode-token').value = mintedToken();
-  await read(mintedToken());
+  byID('decode-token').value = minted.token;
+  await read(minted.token);
   byID('decode-title').focus();
-}
-
-// held names the app and the subject of the tokens in the list.
-let held = { app: '', sub: '' };
-
-/** @param {FormData} form */
-async function list(form) {
-  held = { app: form.get('app').trim(), sub: form.get('sub').trim() };
-  await listHeld();
-}
-
-const heldPath = () => `/apps/${encodeURIComponent(held.app)}/subjects/${encodeURIComponent(held.sub)}/tokens`;
-
-async function listHeld() {
-  /** @type {List<Token>} */
-  const { data } = await request('GET', `${heldPath()}?limit=1000`);
-  byID('held').replaceChildren(...data.map(card));
-  byID('held-revoke').hidden = data.length === 0;
-  announce(`${data.length} tokens that can be revoked. Ephemeral ones leave no record.`, byID('held-said'));
-}
-
-/** @param {Token} token */
-function card(token) {
-  const facts = element('dl');
-  fill(facts, [
-    ['Id', element('code', {}, token._id)],
-    ['Issued', when(token.issued)],
-    ['Expires', token.expires ? when(token.expires) : 'never'],
-    ['Used', token.maxUses ? `${token.uses} of ${token.maxUses} times` : `${token.uses} times`],
-  ]);
-  const button = element('button', { type: 'button', className: 'quiet', ariaLabel: `Revoke ${token._id}` }, 'Revoke');
-  onClick(button, () => revoke(token));
-  return element('li', {}, element('h3', {}, token.kind === 'limited' ? 'Limited-use' : 'Permanent'), facts, button);
-}
-
-/** @param {Token} token */
-async function revoke(token) {
-  await request('DELETE', `/apps/${encodeURIComponent(held.app)}/tokens/${encodeURIComponent(token._id)}`);
-  await listHeld();
-  announce('The token is revoked.', byID('held-said'));
-  byID('held-title').focus();
-}
-
-async function revokeAll() {
-  if (!await sure(`Revoke all tokens of ${held.sub}?`, 'Revoke them')) {
-    return;
-  }
-  const { data } = await request('DELETE', heldPath());
-  await listHeld();
-  announce(`${data} revoked.`, byID('held-said'));
-  byID('held-title').focus();
 }
 
 // forgetTokens removes the tokens from the page.
 export function forgetTokens() {
-  byID('minted').hidden = true;
-  for (const id of ['minted-token', 'decoded', 'held']) {
+  minted = { token: '', limited: false };
+  unblame(form);
+  for (const id of ['minted-token', 'minted-tried', 'mint-role-set', 'decoded']) {
     byID(id).replaceChildren();
   }
-  byID('held-revoke').hidden = true;
+  byID('minted').hidden = true;
+  forgetHeld();
 }
 
 onSubmit('mint-form', mint);
-onCopy('minted-copy', 'minted-token');
+form.addEventListener('input', follow);
+onClick(byID('minted-try'), tryIt);
 onClick(byID('minted-read'), readMinted);
-onClick(byID('minted-use'), () => useToken(mintedToken()));
-onSubmit('decode-form', (form) => read(form.get('token')));
-onSubmit('held-form', list);
-onClick(byID('held-revoke'), revokeAll);
+onCopy('minted-copy', 'minted-token');
+onClick(byID('minted-use'), () => useToken(minted.token));
+onSubmit('decode-form', (fields) => read(fields.get('token')));

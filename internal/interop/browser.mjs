@@ -14,11 +14,11 @@ import { named, report, run } from './checks.mjs';
 // Two series run at once. The flows of each share servers, and run one after the other. Those of second factors mostly
 // wait for the next code.
 const series = [
-  ['account', 'factor', 'sessions', 'abuse'], // on the first two servers
-  ['apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'show', 'visitor', 'live', 'tabs'], // on the third
+  ['account', 'factor', 'sessions', 'abuse', 'conditions'], // on the first two servers
+  ['apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'show', 'visitor', 'live', 'tabs', 'names'], // on the third
 ];
 const alone = ['weight']; // afterwards, because it measures times
-const shared = ['kit', 'look'];
+const shared = ['kit', 'look', 'server'];
 
 // The files whose flows also run in Firefox. Others use DevTools, or would repeat what these show of a second engine.
 const portable = new Set(['account', 'factor', 'sessions', 'apps', 'tokens', 'scope', 'lab', 'live', 'tabs']);

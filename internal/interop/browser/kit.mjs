@@ -120,8 +120,8 @@ export async function cookieOf(email, password) {
 
 export const openAsMia = () => openAs(tried.account_email, tried.account_password, 'Mia Member');
 
-export async function openAs(email, password, name) {
-  const opened = await open({ base: tried.base_url });
+export async function openAs(email, password, name, options) {
+  const opened = await open({ base: tried.base_url, ...options });
   await signIn(opened.page, email, password);
   await inside(opened.page, name);
   return opened;
