@@ -40,7 +40,7 @@ export const checks = {
     await page.getByLabel('Access it grants on objects').selectOption('none');
     await page.getByLabel('Names, with commas').fill('');
     await page.getByLabel('Account it acts as', { exact: true }).selectOption(tried.account_id);
-    await page.getByLabel('Scope chains, one per line').fill('object.read.c_message\nobject.read.connection');
+    await page.getByRole('textbox', { name: 'Scope chains, one per line' }).fill('object.read.c_message\nobject.read.connection');
     await page.getByLabel('Limited-use').check();
     await page.getByLabel('Number of uses').fill('5');
     await end(page, 'in a number of seconds …');
@@ -154,11 +154,11 @@ export const checks = {
     await page.getByLabel('Skip the access rules of objects').uncheck();
     await page.getByLabel('Skip the access rules of creating').uncheck();
     await page.getByLabel('Claims of the application').fill('');
-    await page.getByLabel('Scope chains, one per line').fill('object.read.connection\nobject.update');
+    await page.getByRole('textbox', { name: 'Scope chains, one per line' }).fill('object.read.connection\nobject.update');
     await end(page, 'in 30 days');
     await mint(page);
     await page.getByText('Less of what is named above').waitFor();
-    assert.match(await described(page.getByLabel('Scope chains, one per line')), /object\.read\.connection.*object\.update/);
+    assert.match(await described(page.getByRole('textbox', { name: 'Scope chains, one per line' })), /object\.read\.connection.*object\.update/);
     await shoot(page, 'mint-refused-by-scope');
     await page.getByRole('button', { name: 'Forget the token' }).click();
     await settled(page);
