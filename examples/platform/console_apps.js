@@ -346,9 +346,11 @@ async function rotate(app) {
 
 /** @param {App} app */
 async function generate(app) {
+  /** @type {List<Token>} */
+  const { data, hasMore } = app.kid ? await lookUp(`${pathOf(app)}/tokens?limit=1000`) : { data: [], hasMore: false };
   const overlap = app.kid ? await askTime(`Replace the key pair of ${callOf(app)}?`, 'Replace it', {
     what: 'Tokens of the former key stay valid',
-    now: 'All its tokens end now, those of earlier keys too.',
+    now: `All its tokens end now: the ephemeral ones, and ${data.length}${hasMore ? ' or more' : ''} on record.`,
     choices: [['not at all', 0], ['1 hour', 3600], ['24 hours', day], ['7 days', 7 * day], ['30 days', 30 * day]],
     most: 30 * day,
   }) : 0;

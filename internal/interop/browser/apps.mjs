@@ -216,7 +216,7 @@ export const checks = {
     await settled(page);
     await card.getByRole('button', { name: 'Replace key pair' }).click();
     await page.getByLabel('Tokens of the former key').selectOption('not at all');
-    await page.getByRole('dialog').getByText('All its tokens end now').waitFor();
+    await page.getByRole('dialog').getByText('All its tokens end now: the ephemeral ones, and 1 on record.').waitFor();
     await page.getByRole('button', { name: 'Replace it' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await card.getByText(/^The app has a new key pair\.$/).waitFor();
