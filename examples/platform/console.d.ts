@@ -11,6 +11,7 @@ interface About { message: string; path?: string; reason?: string }
 interface Fault extends About { object: 'fault'; errCode: string; status: number; faults: Fault[] }
 
 interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
+type WholeAccount = Account & { secondFactor: FactorState }; // by itself, and not in a list
 interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; secret?: string }
 interface SigningKey {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
@@ -65,12 +66,15 @@ type Refused = import('./console_api.js').Refused;
 // Elements has the type of each element that is more than an HTMLElement, by id.
 interface Elements extends
   Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' |
-    'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'factor-form' | 'password-form' | 'scope-form' | 'sign-in-form', HTMLFormElement>,
+    'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'factor-form' | 'password-form' | 'people-form' |
+    'people-new-form' | 'role-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
   Record<'again-email' | 'again-password' | 'app-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
     'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
-    'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' | 'paging-where' | 'password' | 'password-now' | 'scope-need', HTMLInputElement>,
+    'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' | 'paging-where' | 'password' | 'password-now' | 'people-name' |
+    'people-words' | 'scope-need' | 'settings-factor' | 'settings-idle' | 'settings-maxSession' | 'settings-most', HTMLInputElement>,
   Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'lab-method' | 'lab-version' | 'live-only' |
-    'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'paging-list' | 'shown-form' | 'shown-request', HTMLSelectElement>,
+    'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'paging-list' | 'settings-idle-unit' |
+    'settings-maxSession-unit' | 'shown-form' | 'shown-request', HTMLSelectElement>,
   Record<'credential-token' | 'decode-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
   Record<'credential-more' | 'shown-more', HTMLDetailsElement>,

@@ -12,6 +12,7 @@ import { forgetLab } from './console_lab.js';
 import { closeLive, forgetLive, openLive } from './console_live.js';
 import { quiet, show } from './console_page.js';
 import { forgetPages, openPaging } from './console_paging.js';
+import { forgetPeople, openPeople } from './console_people.js';
 import { forgetPicks } from './console_pick.js';
 import { byID } from './console_render.js';
 import { forgetVerdict, openScope } from './console_scope.js';
@@ -27,6 +28,7 @@ const sections = {
   account: { open: openAccount, forget: forgetAccount },
   live: { open: openLive, forget: forgetLive },
   data: { open: openData, forget: forgetData },
+  people: { open: openPeople, forget: forgetPeople },
   apps: { open: openApps, forget: forgetApps },
   tokens: { open: openTokens, forget: forgetTokens },
   scope: { open: openScope, forget: forgetVerdict },

@@ -14,8 +14,8 @@ export async function showNumbers(account) {
   list.ariaBusy = 'true';
   const asked = [objects()];
   if (account.roles.includes(administrator)) {
-    asked.push(lengthOf('Accounts', '/admin/accounts', 'live'), lengthOf('Apps', '/apps', 'apps'),
-      lengthOf('Roles', '/admin/roles', 'scope'));
+    asked.push(lengthOf('Accounts', '/admin/accounts', 'people'), lengthOf('Apps', '/apps', 'apps'),
+      lengthOf('Roles', '/admin/roles', 'people'));
   }
   const answers = await Promise.allSettled(asked);
   list.ariaBusy = 'false';
@@ -31,7 +31,7 @@ export async function showNumbers(account) {
 }
 
 /** @type {Record<string, string>} */
-const linkOf = { live: 'watch their requests', apps: 'change them', scope: 'try their chains', paging: 'page through them' };
+const linkOf = { people: 'manage them', apps: 'change them', paging: 'page through them' };
 
 async function objects() {
   /** @type {List<Schema>} */

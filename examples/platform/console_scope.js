@@ -61,8 +61,8 @@ export function openScope() {
 }
 
 // askWhy shows the decision about a need by some chains, one per line.
-/** @param {string} grants @param {string} need */
-export function askWhy(grants, need) {
+/** @param {string} grants @param {string} [need] */
+export function askWhy(grants, need = byID('scope-need').value) {
   location.hash = linkTo(grants, need);
 }
 

@@ -1,0 +1,415 @@
+// People, for administrators: the accounts of the org, its roles, and its rules for sessions.
+
+import { acting, reach, Refused, request } from './console_api.js';
+import { showCredential } from './console_credential.js';
+import { blame, complain, unblame } from './console_fault.js';
+import { action, announce, copy, onClick, onSubmit, sure } from './console_page.js';
+import { offer } from './console_pick.js';
+import { breakable, byID, code, element, facts, field, fill, keyed, lines, named, plainly, showTable, visible, when } from './console_render.js';
+import { askWhy } from './console_scope.js';
+
+const rows = 50; // accounts that are shown at once
+
+/** @type {Account[]} */
+let accounts = []; // those that the server has sent
+let more = false; // the server has others
+let from = 0; // the first that is shown, of those that match
+/** @type {WholeAccount | null} */
+let one = null; // the account that is open
+/** @type {Role[]} */
+let roles = [];
+/** @type {Settings | null} */
+let settings = null;
+let visit = 0; // a reply to an earlier visit comes too late
+
+const path = '/admin/accounts';
+
+/** @param {Account} account */
+const pathOf = ({ _id }) => `${path}/${encodeURIComponent(_id)}`;
+/** @param {Account} account */
+const nameOf = ({ name, email }) => name || email;
+/** @param {Account} account */
+const called = (account) => plainly(nameOf(account));
+
+// openPeople asks for everything that the section shows. If the caller may not see it, the fault says why.
+export async function openPeople() {
+  forgetPeople();
+  const mine = visit;
+  announce('Loading …', byID('people-said'));
+  const replies = await Promise.all([askAccounts(), request('GET', '/admin/roles?limit=1000'), request('GET', '/admin/settings')])
+    .catch((error) => mine === visit && complain(error, byID('people-fault')));
+  if (mine === visit) {
+    announce('', byID('people-said'));
+    replies && show(...replies);
+  }
+}
+
+/** @param {List<Account>} first @param {List<Role>} ofOrg @param {Settings} rules */
+function show(first, ofOrg, rules) {
+  roles = ofOrg.data;
+  add(first);
+  showAccounts();
+  offerRoles(byID('people-new-roles'), ['member']);
+  showSettings(rules);
+  reveal(true);
+}
+
+/** @param {boolean} on */
+const reveal = (on) => document.querySelectorAll('#section-people section section').forEach((part) => { part.hidden = !on; });
+
+// forgetPeople removes what is shown.
+export function forgetPeople() {
+  visit++;
+  [accounts, roles, settings, more, from] = [[], [], null, false, 0];
+  reveal(false);
+  close();
+  forms.forEach(([id]) => unblame(byID(id)));
+  for (const id of ['people-fault', 'people-said', 'people-list', 'people-roles', 'people-new-roles', 'roles']) {
+    byID(id).replaceChildren();
+  }
+}
+
+// The accounts.
+
+/** @returns {Promise<List<Account>>} */
+function askAccounts() {
+  const last = accounts.at(-1)?._id;
+  return request('GET', `${path}?limit=1000${last ? `&where=${encodeURIComponent(JSON.stringify({ _id: { $gt: last } }))}` : ''}`);
+}
+
+/** @param {List<Account>} list */
+function add({ data, hasMore }) {
+  more = String(hasMore) === 'true';
+  know([...accounts, ...data]);
+}
+
+/** know also tells the pickers of other sections. @param {Account[]} all */
+function know(all) {
+  accounts = all;
+  offer('account', all);
+  showRoles();
+}
+
+/** @param {Account} account */
+const stateOf = ({ disabled }) => (disabled ? 'deactivated' : 'active');
+
+/** @param {Account} account */
+const textOf = (account) => [account.name, account.email, account._id, stateOf(account), ...account.roles].join(' ').toLowerCase();
+
+function found() {
+  const words = byID('people-words').value.toLowerCase().split(/\s+/);
+  return accounts.filter((account) => words.every((word) => textOf(account).includes(word)));
+}
+
+function showAccounts() {
+  const all = found();
+  const items = all.slice(from, from + rows);
+  byID('people-count').textContent = [
+    items.length ? `${from + 1} to ${from + items.length} of ${all.length}` : 'None',
+    byID('people-words').value.trim() && ' that match',
+    more && `, among the first ${accounts.length} accounts. Next looks further`,
+    '.',
+  ].filter(Boolean).join('');
+  showTable(byID('people-list'), { caption: 'Accounts', columns: ['Name', 'E-mail', 'Roles', 'State', 'Id'], items, keyOf: ({ _id }) => _id, cells });
+  byID('people-back').hidden = !from;
+  byID('people-next').hidden = !more && all.length <= from + rows;
+}
+
+/** @param {Account} account */
+function cells(account) {
+  const open = element('button', { type: 'button', className: 'link', ariaLabel: `Open: ${called(account)}` }, named(nameOf(account)));
+  onClick(open, () => openOne(account));
+  return [open, named(account.email), element('bdi', {}, ...visible(account.roles.join(', ') || 'none')), stateOf(account), idOf(account)];
+}
+
+/** idOf shows an id with a button that copies it. @param {Account} account */
+const idOf = (account) => element('span', { className: 'id' }, code(account._id), ' ', action('Copy', `the id of ${called(account)}`, async () => {
+  await copy(account._id);
+  announce(`The id of ${called(account)} is copied.`, byID('people-said'));
+}, 'link'));
+
+// showNext asks the server only if no other account that it has sent matches. A page that had room stays,
+// and gets more.
+async function showNext() {
+  const [mine, end, before] = [visit, from + rows, found().length];
+  if (before <= end) {
+    const list = await askAccounts();
+    if (mine !== visit) {
+      return;
+    }
+    add(list);
+  }
+  move(before >= end && found().length > end ? rows : 0);
+}
+
+/** @param {number} by */
+function move(by) {
+  from += by;
+  showAccounts();
+  byID('people-list-title').focus();
+}
+
+// The account that is open.
+
+/** @param {Account} account */
+async function openOne(account) {
+  const mine = visit;
+  const whole = await request('GET', pathOf(account));
+  if (mine === visit) {
+    showOne(whole);
+  }
+}
+
+/** @param {WholeAccount} account */
+function showOne(account) {
+  close();
+  one = account;
+  const { secondFactor: { active, pending, recoveryCodesLeft }, tokensFrom } = account;
+  byID('people-one').hidden = false;
+  byID('people-one-title').append(named(nameOf(account)));
+  fill(byID('people-one-facts'), [
+    ['E-mail', element('bdi', {}, ...visible(account.email))],
+    ['Id', idOf(account)],
+    ['State', stateOf(account)],
+    ['Second factor', active ? `active, ${recoveryCodesLeft} recovery codes left` : pending ? 'begun, not confirmed' : 'not set up'],
+    tokensFrom ? ['Tokens', 'refused if signed before ', when(tokensFrom)] : false,
+  ]);
+  byID('people-name').value = account.name;
+  offerRoles(byID('people-roles'), account.roles);
+  const step = (/** @type {string} */ text, /** @type {(account: Account) => unknown} */ act, className = 'quiet danger') =>
+    action(text, called(account), () => act(account), className);
+  byID('people-steps').append(
+    account.disabled ? step('Activate', activate, 'quiet') : step('Deactivate', deactivate),
+    step('End its tokens', endTokens),
+    ...(active || pending ? [step('Reset second factor', resetFactor)] : []),
+    element('div', { className: 'fault', role: 'alert' }));
+  byID('people-one-title').focus();
+}
+
+function close() {
+  one = null;
+  byID('people-one').hidden = true;
+  ['people-one-title', 'people-one-facts', 'people-steps'].forEach((id) => byID(id).replaceChildren());
+  unblame(byID('people-form'));
+}
+
+/**
+ * offerRoles shows a box for each role. A role that somebody has, and that was deleted, can only be taken away.
+ * @param {HTMLElement} place
+ * @param {string[]} has
+ */
+function offerRoles(place, has) {
+  const names = roles.map(({ _id }) => _id);
+  place.replaceChildren(...new Set([...names, ...has]).values().map((value) => element('label', { className: 'check' },
+    element('input', { type: 'checkbox', name: 'role', value, checked: has.includes(value) }),
+    element('bdi', {}, ...visible(value)), !names.includes(value) && ' (deleted)')));
+}
+
+/** @param {FormData} form */
+async function save(form) {
+  if (!one) {
+    return;
+  }
+  const before = { name: one.name, roles: one.roles.toSorted() };
+  const changes = differing(before, { name: form.get('name').trim(), roles: form.getAll('role').toSorted() });
+  if (changes) {
+    changed(await request('PATCH', pathOf(one), changes), 'is changed');
+  } else {
+    announce('Nothing has changed.', byID('people-one-said'));
+  }
+}
+
+/** differing returns what a PATCH says, or null. @param {any} before @param {any} wanted */
+function differing(before, wanted) {
+  const names = Object.keys(wanted).filter((name) => JSON.stringify(wanted[name]) !== JSON.stringify(before[name]));
+  return names.length ? Object.fromEntries(names.map((name) => [name, wanted[name]])) : null;
+}
+
+/** changed shows what an account has become. @param {WholeAccount} account @param {string} what */
+function changed(account, what) {
+  const { secondFactor, ...listed } = account;
+  if (account._id === acting.account?._id) {
+    Object.assign(acting.account, listed);
+    showCredential();
+  }
+  know(accounts.map((other) => (other._id === account._id ? listed : other)));
+  showAccounts();
+  showOne(account);
+  announce(`${called(account)} ${what}.`, byID('people-one-said'));
+}
+
+/** @param {Account} account @param {string} question @param {string} verb */
+const agreed = (account, question, verb) => sure(question, verb, account._id === acting.account?._id ? 'It is your own account.' : '');
+
+/** @param {Account} account */
+async function deactivate(account) {
+  if (await agreed(account, `Deactivate ${called(account)}? Its sessions and tokens end now, for good, and so do the revocable tokens that it has made for others. `
+    + 'Logins, and keys that act as it, are refused until it is activated again. Other instances of the server follow within two seconds.', 'Deactivate it')) {
+    changed(await request('POST', `${pathOf(account)}/deactivate`), 'is deactivated');
+  }
+}
+
+/** @param {Account} account */
+async function activate(account) {
+  changed(await request('POST', `${pathOf(account)}/activate`), 'is active. Its password and its keys work again. What had ended stays ended');
+}
+
+/** @param {Account} account */
+async function resetFactor(account) {
+  const then = settings?.requireSecondFactor ? 'its password alone lets somebody set up another one' : 'its password alone signs in';
+  if (await agreed(account, `Remove the second factor of ${called(account)}? Its sessions and its recovery codes end now. From then on, ${then}.`, 'Remove it')) {
+    changed(await request('PATCH', pathOf(account), { resetSecondFactor: true }), 'has no second factor now');
+  }
+}
+
+// endTokens goes by the clock of the server, because that of a browser may be wrong. Tokens of the
+// present second end, too.
+/** @param {Account} account */
+async function endTokens(account) {
+  if (await agreed(account, `Refuse all tokens of ${called(account)} that were signed before now, and the revocable ones that it has made for others? They end for good, because this time only moves forward. `
+    + 'Its sessions and its keys go on, and may make new tokens.', 'End its tokens')) {
+    const { headers } = await reach('/healthz', { cache: 'no-store' });
+    const tokensFrom = new Date(Date.parse(headers.get('Date') ?? '') + 1000).toISOString();
+    changed(await request('PATCH', pathOf(account), { tokensFrom }), 'has no valid tokens now');
+  }
+}
+
+/** @param {FormData} form */
+async function create(form) {
+  const password = form.get('password');
+  const account = await request('POST', path, {
+    email: form.get('email'), name: form.get('name').trim(), roles: form.getAll('role'), ...(password && { password }),
+  });
+  byID('people-new-form').reset();
+  offerRoles(byID('people-new-roles'), ['member']);
+  more || know([...accounts, account]); // otherwise Next comes to it
+  changed(account, 'is a new account');
+}
+
+// The roles.
+
+/** @param {Role} role */
+const rolePath = ({ _id }) => `/admin/roles/${encodeURIComponent(_id)}`;
+
+/** holdersOf says who has a role, among how many accounts if these are not all. @param {Role} role */
+const holdersOf = ({ _id }) => ({ holders: accounts.filter((account) => account.roles.includes(_id)).map(nameOf), among: more ? accounts.length : 0 });
+
+const showRoles = () => keyed(byID('roles'), roles.map((role) => ({ ...role, ...holdersOf(role) })), ({ _id }) => _id, roleCard);
+
+/** @param {Role & ReturnType<typeof holdersOf>} role */
+function roleCard(role) {
+  const name = plainly(role._id);
+  const scope = role.scope.map((chain) => chain || '*');
+  const chains = element('textarea', { id: `role-scope-${role._id}`, rows: 3, value: scope.join('\n'), autocapitalize: 'none', spellcheck: false });
+  return element('li', {},
+    element('h3', {}, named(role._id)),
+    facts(
+      ['Chains', ...(scope.length ? scope.map((chain) => element('div', {}, tryButton(chain))) : ['none'])],
+      ['Who has it', ...people(role)]),
+    element('details', {}, element('summary', {}, 'Change'), field(`Chains of ${name}, one per line`, chains),
+      action('Save', `chains of ${name}`, () => saveRole(role, lines(chains.value)))),
+    element('div', { className: 'row' }, action('Delete', `role ${name}`, () => removeRole(role), 'quiet danger')));
+}
+
+const most = 5; // names
+
+/** @param {ReturnType<typeof holdersOf>} holders */
+function people({ holders, among }) {
+  const names = holders.slice(0, most).flatMap((name) => [', ', named(name)]).slice(1);
+  return [...(names.length ? names : ['nobody']), holders.length > most ? ` and ${holders.length - most} more` : '', among ? `, of the first ${among} accounts` : ''];
+}
+
+/** @param {string} chain */
+function tryButton(chain) {
+  const button = element('button', { type: 'button', className: 'link', ariaLabel: `Try ${plainly(chain)}` }, element('code', {}, ...breakable(chain)));
+  onClick(button, () => askWhy(chain));
+  return button;
+}
+
+/** @param {Role[]} all @param {string} text */
+function rolesChanged(all, text) {
+  roles = all;
+  showRoles();
+  offerRoles(byID('people-new-roles'), new FormData(byID('people-new-form')).getAll('role'));
+  one && offerRoles(byID('people-roles'), one.roles);
+  announce(text, byID('roles-said'));
+  byID('roles-title').focus();
+}
+
+/** @param {FormData} form */
+async function createRole(form) {
+  const role = await request('POST', '/admin/roles', { name: form.get('name').trim(), scope: lines(form.get('scope')) });
+  byID('role-form').reset();
+  rolesChanged([...roles, role], `The role ${role._id} is made.`);
+}
+
+/** @param {Role} role @param {string[]} scope */
+async function saveRole(role, scope) {
+  const now = await request('PATCH', rolePath(role), { scope });
+  rolesChanged(roles.map((other) => (other._id === role._id ? now : other)), `The role ${role._id} is changed.`);
+}
+
+/** @param {Role} role */
+async function removeRole(role) {
+  if (await sure(`Delete the role ${plainly(role._id)}? Whoever has it loses its chains, and tokens that add it are refused. If a role of that name is made again, `
+    + 'they have that one.', 'Delete the role', element('p', {}, 'Who has it: ', ...people(holdersOf(role))))) {
+    await request('DELETE', rolePath(role));
+    rolesChanged(roles.filter((other) => other._id !== role._id), `The role ${role._id} is deleted.`);
+  }
+}
+
+// The rules for sessions. On the wire, times are seconds.
+
+const units = [86400, 3600, 60, 1];
+const times = /** @type {const} */ (['idle', 'maxSession']);
+
+/** @param {Settings} rules */
+function showSettings(rules) {
+  settings = rules;
+  for (const name of times) {
+    const unit = units.find((seconds) => rules[name] % seconds === 0) ?? 1;
+    byID(`settings-${name}`).value = String(rules[name] / unit);
+    byID(`settings-${name}-unit`).value = String(unit);
+  }
+  byID('settings-most').value = String(rules.sessionsPerAccount);
+  byID('settings-factor').checked = rules.requireSecondFactor;
+}
+
+/** @param {FormData} form */
+async function saveSettings(form) {
+  const number = (/** @type {string} */ name) => Number(form.get(name)) * Number(form.get(`${name}Unit`) ?? 1);
+  const changes = differing(settings, {
+    idle: number('idle'), maxSession: number('maxSession'), sessionsPerAccount: number('sessionsPerAccount'),
+    requireSecondFactor: byID('settings-factor').checked,
+  });
+  if (changes) {
+    showSettings(await request('PATCH', '/admin/settings', changes));
+  }
+  announce(changes ? 'The rules are changed.' : 'Nothing has changed.', byID('settings-said'));
+}
+
+/** @type {[FormID, (form: FormData) => Promise<unknown>][]} */
+const forms = [['people-form', save], ['people-new-form', create], ['role-form', createRole], ['settings-form', saveSettings]];
+for (const [id, step] of forms) {
+  const form = byID(id);
+  onSubmit(id, async (data) => {
+    unblame(form);
+    await step(data).catch((error) => blame(parted(error), ({ path: name = '' }) =>
+      /** @type {HTMLElement | null} */ (form.elements.namedItem(name.replace(/\[.*/, '')))));
+  });
+}
+
+// parted makes a fault with a path its own part: a conflict has no other.
+/** @param {unknown} error */
+const parted = (error) => (error instanceof Refused && error.fault.path ? new Refused({ ...error.fault, faults: [error.fault] }, error.retryAfter) : error);
+
+onClick(byID('people-close'), () => {
+  close();
+  byID('people-list-title').focus();
+});
+onClick(byID('people-back'), () => move(-rows));
+onClick(byID('people-next'), showNext);
+byID('people-words').addEventListener('input', () => {
+  from = 0;
+  showAccounts();
+});
