@@ -61,6 +61,9 @@ interface Site {
 
 // The page.
 
+// Section is what the page does with a section: open it, end what it does by itself, and remove from it what was entered and shown.
+interface Section { open?: () => unknown; close?: () => void; forget: () => void }
+
 type Refused = import('./console_api.js').Refused;
 
 // Elements has the type of each element that is more than an HTMLElement, by id.

@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"net/http"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +30,7 @@ type consoleFile struct {
 	body      []byte
 	zipped    []byte // by gzip
 	tag       string // of the body
-	modules   string // what the page imports, for the header Link
+	modules   string // what the page imports at once, for the header Link
 }
 
 // console holds the files of the page at the root, by path. The page is for people
@@ -44,7 +46,6 @@ var consoleTypes = map[string]string{
 
 func readConsole() map[string]consoleFile {
 	files := make(map[string]consoleFile)
-	var modules []string
 	entries, err := consoleFiles.ReadDir(".")
 	if err != nil {
 		panic(err) // the program was built without the files
@@ -61,15 +62,31 @@ func readConsole() map[string]consoleFile {
 			zipped:    zip(body),
 			tag:       hex.EncodeToString(sum[:16]),
 		}
-		if path.Ext(entry.Name()) == ".js" {
-			modules = append(modules, "</"+entry.Name()+">; rel=modulepreload")
-		}
 	}
 	page := files["/console.html"]
-	page.modules = strings.Join(modules, ", ")
+	page.modules = strings.Join(preloads(files), ", ")
 	files["/"] = page
 	delete(files, "/console.html") // one address for one page
 	return files
+}
+
+var staticImport = regexp.MustCompile(`from '\.(/[^']+)'`)
+
+// preloads returns the links that announce all modules which the first one imports at
+// once. Without them, a browser finds one module by another.
+func preloads(files map[string]consoleFile) []string {
+	modules := []string{"/console.js"}
+	for i := 0; i < len(modules); i++ {
+		for _, found := range staticImport.FindAllSubmatch(files[modules[i]].body, -1) {
+			if module := string(found[1]); !slices.Contains(modules, module) {
+				modules = append(modules, module)
+			}
+		}
+	}
+	for i, module := range modules {
+		modules[i] = "<" + module + ">; rel=modulepreload"
+	}
+	return modules
 }
 
 func zip(body []byte) []byte {

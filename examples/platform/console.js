@@ -2,39 +2,48 @@
 // module puts the others together: it opens the section that the address names.
 
 import { forgetAccount, openAccount } from './console_account.js';
-import { acting, Refused } from './console_api.js';
-import { forgetApps, openApps } from './console_apps.js';
+import { acting, reach, Refused } from './console_api.js';
 import { onCredential } from './console_credential.js';
-import { forgetData, openData } from './console_data.js';
 import { forgetFactor } from './console_factor.js';
 import { complain } from './console_fault.js';
-import { forgetLab } from './console_lab.js';
-import { closeLive, forgetLive, openLive } from './console_live.js';
 import { quiet, show } from './console_page.js';
-import { forgetPages, openPaging } from './console_paging.js';
-import { forgetPeople, openPeople } from './console_people.js';
 import { forgetPicks } from './console_pick.js';
 import { byID } from './console_render.js';
 import { forgetVerdict, openScope } from './console_scope.js';
 import { addressed, showSection } from './console_sections.js';
 import { status, steps } from './console_session.js';
 import { callOrg, enter, showSignIn } from './console_signin.js';
-import { forgetTokens, openTokens } from './console_tokens.js';
 import { forgetShown } from './console_show.js';
 
-// What a section does when it is opened, and what removes from it what was entered and shown.
-/** @type {Record<string, { open?: () => unknown, forget: () => void }>} */
+// How each section is loaded. Most are loaded when they are opened first, because few people open all.
+/** @type {Record<string, () => Promise<Section>>} */
 const sections = {
-  account: { open: openAccount, forget: forgetAccount },
-  live: { open: openLive, forget: forgetLive },
-  data: { open: openData, forget: forgetData },
-  people: { open: openPeople, forget: forgetPeople },
-  apps: { open: openApps, forget: forgetApps },
-  tokens: { open: openTokens, forget: forgetTokens },
-  scope: { open: openScope, forget: forgetVerdict },
-  lab: { forget: forgetLab },
-  paging: { open: openPaging, forget: forgetPages },
+  account: async () => ({ open: openAccount, forget: forgetAccount }),
+  live: () => import('./console_live.js').then((live) => ({ open: live.openLive, close: live.closeLive, forget: live.forgetLive })),
+  data: () => import('./console_data.js').then((data) => ({ open: data.openData, forget: data.forgetData })),
+  people: () => import('./console_people.js').then((people) => ({ open: people.openPeople, forget: people.forgetPeople })),
+  apps: () => import('./console_apps.js').then((apps) => ({ open: apps.openApps, forget: apps.forgetApps })),
+  tokens: () => import('./console_tokens.js').then((tokens) => ({ open: tokens.openTokens, forget: tokens.forgetTokens })),
+  scope: async () => ({ open: openScope, forget: forgetVerdict }),
+  lab: () => import('./console_lab.js').then((lab) => ({ forget: lab.forgetLab })),
+  paging: () => import('./console_paging.js').then((paging) => ({ open: paging.openPaging, forget: paging.forgetPages })),
 };
+
+/** @type {Map<string, Section>} */
+const loaded = new Map();
+
+/** @param {string} name */
+async function load(name) {
+  const section = loaded.get(name) ?? await sections[name]().catch(async (error) => {
+    await reach('/', { method: 'HEAD', cache: 'no-store' }); // it tells if the server is gone
+    throw error;
+  });
+  loaded.set(name, section);
+  return section;
+}
+
+// close ends what a section does by itself: a browser has few connections to one server.
+const close = () => loaded.forEach((section) => section.close?.());
 
 // start shows the section in the address, and who is signed in to its org:
 // /#acme/tokens.
@@ -64,18 +73,22 @@ async function look() {
 
 // openSection shows the section in the address. Without a credential that it needs, it does no more.
 async function openSection() {
-  const { section, closed } = showSection();
-  closeLive(); // a browser has few connections to one server
-  if (section !== 'account') {
-    byID(`${section}-title`).focus();
+  const { section: name, closed } = showSection();
+  close();
+  if (name !== 'account') {
+    byID(`${name}-title`).focus();
   }
-  if (closed) {
-    return sections[section].forget();
-  }
-  const place = byID(`section-${section}`);
+  const place = byID(`section-${name}`);
   place.ariaBusy = 'true';
   try {
-    await sections[section].open?.();
+    const section = await load(name);
+    if (closed) {
+      section.forget();
+    } else if (addressed().section === name) { // nobody has gone on meanwhile
+      await section.open?.();
+    }
+  } catch (error) {
+    complain(error);
   } finally {
     place.ariaBusy = 'false';
   }
@@ -108,14 +121,14 @@ function leave() {
   forgetPicks();
   forgetFactor();
   forgetShown();
-  Object.values(sections).forEach(({ forget }) => forget());
+  loaded.forEach(({ forget }) => forget());
 }
 
 Object.assign(steps, { start, open: openSection, leave, signIn: showSignIn });
 
 // A page from the browser's cache may show a session that is over.
 addEventListener('pageshow', (event) => event.persisted && start());
-addEventListener('pagehide', closeLive);
+addEventListener('pagehide', close);
 addEventListener('hashchange', move);
 onCredential(visit);
 start();
