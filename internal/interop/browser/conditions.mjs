@@ -172,16 +172,17 @@ export const checks = {
 
   'a session that nobody uses ends, and the page says so': async () => {
     const server = new Server();
-    await server.start('-idle', '2s');
+    await server.start('-idle', '5s');
     const { account_email: email, account_password: password, base_url: base } = server.facts;
     const { page, problems, close } = await openAs(email, password, 'Mia Member', { base });
     await go(page, 'Scope tester'); // it sends nothing of the session
-    await page.waitForTimeout(3000); // nothing may be sent, so there is nothing to wait for
+    await page.waitForTimeout(6000); // nothing may be sent, so there is nothing to wait for
     await page.getByRole('link', { name: 'Data', exact: true }).click();
     await page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
     await heading(page, 'Sign in').waitFor();
     await signIn(page, email, password);
-    await inside(page, 'Mia Member');
+    await page.locator('#who').getByText('Mia Member').waitFor();
+    await page.locator('#data-table table').waitFor(); // where the session has ended
     assert.deepEqual(problems, []);
     await close();
     await server.remove();

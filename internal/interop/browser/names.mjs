@@ -83,10 +83,10 @@ export const checks = {
     await go(page, 'Apps and keys');
     for (const { _id: key } of apps) {
       await page.getByRole('listitem').filter({ hasText: key }).getByRole('button', { name: 'Delete' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Yes' }).waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete the app' }).waitFor();
       await unharmed(page, 'the question before an app is deleted');
-      await page.getByRole('dialog').getByRole('button', { name: 'Yes' }).click();
-      await page.getByText('The app is deleted.').waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete the app' }).click();
+      await page.getByText(/^The app .* is deleted\.$/s).waitFor();
       await settled(page);
     }
     assert.deepEqual(problems, []);
@@ -119,7 +119,10 @@ export const checks = {
       await go(page, section);
       await settled(page);
       const form = page.locator('.tool:visible form').filter({ has: page.getByRole('button', { name: button, exact: true }) });
-      for (const field of await form.locator('input:not([type=checkbox], [pattern]), textarea').all()) {
+      for (const picker of await form.locator('select[data-pick]').all()) {
+        await (await picker.isVisible() && picker.selectOption({ label: 'Another, by its id …' }));
+      }
+      for (const field of await form.locator('input:not([type=checkbox], [type=radio], [pattern]), textarea').all()) {
         const name = await field.getAttribute('name');
         await (skipped.includes(name) || !await field.isVisible() || field.fill(name === 'path' ? `/${markup}` : markup));
       }
