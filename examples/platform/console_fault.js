@@ -15,13 +15,14 @@ export function complain(error, place = byID('fault')) {
 }
 
 /** @param {Refused} error */
-function refusal({ fault, retryAfter }) {
+function refusal(error) {
+  const { fault, retryAfter } = error;
   /** @type {HTMLElement[]} */
   const parts = [element('p', {}, ...visible(sentence(fault)), ' ', element('code', {}, ...breakable(fault.errCode)))];
   if (fault.faults?.length) {
     parts.push(element('ul', {}, ...fault.faults.map((child) => element('li', {}, ...visible(childOf(fault, child))))));
   }
-  const rule = ruleOf(fault);
+  const rule = ruleOf(error);
   if (rule) {
     parts.push(facts(['Rule', rule.rule], ['Held', ...visible(rule.held)], ['Enough', ...visible(rule.enough)]));
   }
@@ -45,11 +46,11 @@ const childOf = (fault, child) => (child.message === fault.message ? aboutOf(chi
 
 /**
  * ruleOf says which rule has refused, what was held, and what would be enough.
- * @param {Fault} fault
+ * @param {Refused} error
  */
-function ruleOf(fault) {
+function ruleOf({ fault, detail }) {
   const [held, roles] = heldNow();
-  switch (fault.errCode.slice(fault.errCode.indexOf('.') + 1)) {
+  switch (detail) {
     case 'accessDenied.scope': return {
       rule: 'The scope of the credential must cover what is asked for.',
       held,
@@ -86,14 +87,14 @@ function heldNow() {
  * blame shows each child of a fault at the control that it is about, which stands in a div of its
  * own. It throws the error as well if a child has no control, or if there is a rule to tell.
  * @param {unknown} error
- * @param {(child: Fault) => HTMLElement | null | undefined} controlOf
+ * @param {ControlOf} controlOf
  */
 export function blame(error, controlOf) {
   const { errCode = '', faults = [] } = error instanceof Refused ? error.fault : {};
   const controls = faults.map((child) => mark(controlOf(child), child, errCode)).filter(Boolean);
   controls[0]?.closest('details')?.setAttribute('open', '');
   controls[0]?.focus();
-  if (!(error instanceof Refused) || !controls.length || controls.length < faults.length || ruleOf(error.fault)) {
+  if (!(error instanceof Refused) || !controls.length || controls.length < faults.length || ruleOf(error)) {
     throw error;
   }
 }

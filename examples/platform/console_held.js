@@ -1,10 +1,10 @@
 // The tokens that the server has a record of: listing and revoking them.
 
-import { acting, request } from './console_api.js';
+import { acting, queryOf, request } from './console_api.js';
 import { cursorOf } from './console_data.js';
 import { action, announce, onClick, onSubmit, sure } from './console_page.js';
 import { nameOf, pick } from './console_pick.js';
-import { byID, code, element, named, plainly, showTable, when } from './console_render.js';
+import { byID, code, counted, element, named, plainly, showTable, when } from './console_render.js';
 
 /** @type {Held} */
 const nothing = { app: '', sub: '', tokens: [], more: false };
@@ -43,10 +43,10 @@ const order = '{"issued":1}'; // in which the server finds a page at once
 async function load() {
   const mine = held;
   const last = mine.tokens.at(-1);
-  const where = last ? `&where=${encodeURIComponent(cursorOf(order, last))}` : '';
-  const { data, hasMore } = await request('GET', `${ofHolder()}?limit=50&sort=${encodeURIComponent(order)}${where}`);
+  const query = queryOf([['limit', '50'], ['sort', order], ...(last ? [['where', cursorOf(order, last)]] : [])]);
+  const { data, hasMore } = await request('GET', `${ofHolder()}?${query}`);
   mine.tokens.push(...data);
-  mine.more = hasMore === true || hasMore === 'true';
+  mine.more = hasMore;
   mine === held && show();
 }
 
@@ -92,7 +92,7 @@ function show() {
   });
   byID('held-more').hidden = !held.more;
   byID('held-revoke').hidden = !held.sub || !held.tokens.length;
-  announce(`${items.length} of ${held.tokens.length} loaded tokens${held.more ? ', and there are more' : ''}.`, byID('held-said'));
+  announce(`${items.length} of ${counted(held.tokens.length, 'loaded token')}${held.more ? ', and there are more' : ''}.`, byID('held-said'));
 }
 
 /** @param {Row} token */

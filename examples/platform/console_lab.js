@@ -4,7 +4,7 @@ import { acting, reach, site } from './console_api.js';
 import { duration } from './console_claims.js';
 import { curlOf } from './console_code.js';
 import { onClick, onCopy, onSubmit } from './console_page.js';
-import { byID, element, fill, visible } from './console_render.js';
+import { byID, element, facts, fill, visible } from './console_render.js';
 import { sign } from './console_signature.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
@@ -92,16 +92,13 @@ async function deliver(request) {
 function showReply(request, { status, text, serverTime, challenge, again }) {
   const value = JSON.parse(text);
   const accepted = value.object !== 'fault';
-  const facts = element('dl');
-  fill(facts, [
-    ['Status', String(status)],
-    ['Your time', timeShown(request.timestamp)],
-    [request.serverTime, serverTime ? timeShown(serverTime) : 'not sent'],
-  ]);
   byID('lab-reply').replaceChildren(
     element('p', { className: accepted ? 'verdict' : 'verdict no' },
       element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', ...visible(sentence(value, request.timestamp - Number(serverTime), challenge, again))),
-    facts,
+    facts(
+      ['Status', String(status)],
+      ['Your time', timeShown(request.timestamp)],
+      [request.serverTime, serverTime ? timeShown(serverTime) : 'not sent']),
     element('pre', { className: 'wraps', tabIndex: 0, role: 'region', ariaLabel: 'The reply' }, ...visible(JSON.stringify(value, null, 2))));
 }
 

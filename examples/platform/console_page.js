@@ -1,8 +1,8 @@
 // The parts of the page: its views, its notices, its steps and its dialogs.
 
 import { Told } from './console_api.js';
-import { complain } from './console_fault.js';
-import { byID, element, fill, plainly, visible } from './console_render.js';
+import { blame, complain, unblame } from './console_fault.js';
+import { byID, code, element, fill, plainly, visible } from './console_render.js';
 
 const views = ['loading', 'sign-in', 'code', 'enrol', 'account'];
 
@@ -37,16 +37,22 @@ export function quiet() {
 
 /**
  * onSubmit runs a step when its form is submitted. A step that runs does not start again. What the
- * form names in data-clears was the result of an earlier step, and goes.
- * @type {(id: FormID | HTMLFormElement, step: Submitted) => void}
+ * form names in data-clears was the result of an earlier step, and goes. controlOf finds the control
+ * that a part of a refusal is about.
+ * @type {(id: FormID | HTMLFormElement, step: Submitted, controlOf?: ControlOf) => void}
  */
-export function onSubmit(id, step) {
+export function onSubmit(id, step, controlOf = () => null) {
   const form = typeof id === 'string' ? byID(id) : id;
   form.addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
-    run(form, () => {
+    run(form, async () => {
       form.dataset.clears?.split(' ').forEach((result) => byID(result).replaceChildren());
-      return step(new FormData(form), /** @type {Button} */ (event.submitter));
+      unblame(form);
+      try {
+        await step(new FormData(form), /** @type {Button} */ (event.submitter));
+      } catch (error) {
+        blame(error, controlOf);
+      }
     });
   });
 }
@@ -72,6 +78,29 @@ export function action(text, about, step, className = 'quiet') {
   onClick(button, step);
   return button;
 }
+
+/**
+ * link makes a button that looks like a link. label is what a screen reader says of it.
+ * @param {string} label
+ * @param {() => unknown} step
+ * @param {...Child} children
+ */
+export function link(label, step, ...children) {
+  const button = element('button', { type: 'button', className: 'link', ariaLabel: plainly(label) }, ...children);
+  onClick(button, step);
+  return button;
+}
+
+/**
+ * copyable returns a text with a button that copies it. what names it, and tell says that it is done.
+ * @param {string} text
+ * @param {string} what
+ * @param {(text: string) => unknown} tell
+ */
+export const copyable = (text, what, tell) => [code(text), ' ', link(`Copy: ${what}`, async () => {
+  await copy(text);
+  tell('Copied.');
+}, 'Copy')];
 
 /**
  * run runs a step, and marks its control as busy. It does not disable the control, because that would lose the focus.

@@ -79,13 +79,13 @@ export function table(caption, columns, rows) {
 const row = (cells) => element('tr', {}, ...cells.map((value) => element('td', {}, value)));
 
 /**
- * fill replaces the descriptions in a list of terms. false stands for no pair.
+ * fill replaces the descriptions in a list of terms. What is falsy stands for no pair.
  * @param {HTMLElement} list
- * @param {(false | Child[])[]} pairs
+ * @param {(Child[] | false | '' | 0 | undefined)[]} pairs
  * @returns {HTMLElement}
  */
 export function fill(list, pairs) {
-  list.replaceChildren(...pairs.filter((pair) => pair !== false).map(([term, ...values]) =>
+  list.replaceChildren(...pairs.filter(Boolean).map(([term, ...values]) =>
     element('div', {}, element('dt', {}, term), element('dd', {}, ...values))));
   return list;
 }
@@ -133,8 +133,36 @@ export const code = (text) => element('code', {}, ...visible(text));
 export const lines = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
 
 /** @param {string} text a date of the interface */
-export function when(text) {
+export function dateOf(text) {
   const at = new Date(text);
-  const readable = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-  return element('time', { dateTime: text, title: text }, Number.isNaN(at.getTime()) ? text : readable);
+  return Number.isNaN(at.getTime()) ? text : at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** @param {string} text a date of the interface */
+export const when = (text) => element('time', { dateTime: text, title: text }, dateOf(text));
+
+/** @param {number} count @param {string} noun */
+export const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** @param {unknown} value of an object */
+export const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '');
+
+/** @type {(item: any, path: string) => unknown} */
+export const valueAt = (item, path) => path.split('.').reduce((at, name) => at?.[name], item);
+
+/**
+ * box makes a checkbox with its label.
+ * @param {Partial<HTMLInputElement>} properties
+ * @param {...Child} words
+ */
+export const box = (properties, ...words) =>
+  element('label', { className: 'check' }, element('input', { type: 'checkbox', ...properties }), ...words);
+
+/**
+ * matcher returns whether a text has all words of a field, whatever their case.
+ * @param {HTMLInputElement} field
+ */
+export function matcher({ value }) {
+  const words = value.toLowerCase().split(/\s+/);
+  return (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
 }
