@@ -26,11 +26,8 @@ const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsew
 /** @type {(error: unknown) => error is Refused} */
 export const isOver = (error) => error instanceof Refused && over.has(error.detail);
 
-/**
- * differing returns the fields that a PATCH sends.
- * @param {Record<string, unknown>} before
- * @param {Record<string, unknown>} wanted
- */
+// differing returns the fields that a PATCH sends.
+/** @param {Record<string, unknown>} before @param {Record<string, unknown>} wanted */
 export const differing = (before, wanted) =>
   Object.fromEntries(Object.entries(wanted).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
 

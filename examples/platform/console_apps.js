@@ -281,9 +281,9 @@ const day = 86_400; // seconds
 /** @param {number} seconds from now */
 const after = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
 
+// askTime asks how long what is replaced stays valid, and says until when. It returns a number of
+// seconds, or null if the user gave up.
 /**
- * askTime asks how long what is replaced stays valid, and says until when. It returns a number of
- * seconds, or null if the user gave up.
  * @param {string} question
  * @param {string} verb
  * @param {{what: string, now: string, choices: [string, number][], most: number}} asked

@@ -4,11 +4,8 @@ import { acting, Refused, Told } from './console_api.js';
 import { scopeOf } from './console_claims.js';
 import { breakable, byID, element, facts, visible } from './console_render.js';
 
-/**
- * complain shows an error.
- * @param {unknown} error
- * @param {HTMLElement} [place]
- */
+// complain shows an error.
+/** @param {unknown} error @param {HTMLElement} [place] */
 export function complain(error, place = byID('fault')) {
   place.replaceChildren(...(error instanceof Refused ? refusal(error) : [element('p', {}, ...visible(reasonOf(error)))]));
   place.scrollIntoView({ block: 'nearest' });
@@ -41,13 +38,12 @@ function sentence(fault) {
   return about ? `${fault.message} (${about})` : fault.message;
 }
 
-/** childOf leaves out what the parent fault has said. @param {Fault} fault @param {Fault} child */
+// childOf leaves out what the parent fault has said.
+/** @param {Fault} fault @param {Fault} child */
 const childOf = (fault, child) => (child.message === fault.message ? aboutOf(child) || child.message : sentence(child));
 
-/**
- * ruleOf says which rule has refused, what was held, and what would be enough.
- * @param {Refused} error
- */
+// ruleOf says which rule has refused, what was held, and what would be enough.
+/** @param {Refused} error */
 function ruleOf({ fault, detail }) {
   const [held, roles] = heldNow();
   switch (detail) {
@@ -83,12 +79,9 @@ function heldNow() {
   return [`A session, for all that the roles of its account allow: ${roles}.`, `The roles of the account: ${roles}.`];
 }
 
-/**
- * blame shows each child of a fault at the control that it is about, which stands in a div of its
- * own. It throws the error as well if a child has no control, or if there is a rule to tell.
- * @param {unknown} error
- * @param {ControlOf} controlOf
- */
+// blame shows each child of a fault at the control that it is about, which stands in a div of its
+// own. It throws the error as well if a child has no control, or if there is a rule to tell.
+/** @param {unknown} error @param {ControlOf} controlOf */
 export function blame(error, controlOf) {
   const { errCode = '', faults = [] } = error instanceof Refused ? error.fault : {};
   const controls = faults.map((child) => mark(controlOf(child), child, errCode)).filter(Boolean);
@@ -113,7 +106,8 @@ function mark(control, { message, reason }, errCode) {
   return control;
 }
 
-/** unblame removes what blame has shown in a form. @param {HTMLFormElement} form */
+// unblame removes what blame has shown in a form.
+/** @param {HTMLFormElement} form */
 export function unblame(form) {
   for (const control of form.querySelectorAll('[aria-invalid]')) {
     const [id, ...rest] = (control.getAttribute('aria-describedby') ?? '').split(' ');

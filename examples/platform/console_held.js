@@ -14,12 +14,9 @@ let held = nothing;
 
 const manages = () => !acting.bearer && acting.account?.roles.includes('administrator');
 
-/**
- * openHeld chooses what to list: what was minted, or else one's own. Administrators list all accounts,
- * unless they choose one.
- * @param {string} sub
- * @param {string} [app]
- */
+// openHeld chooses what to list: what was minted, or else one's own. Administrators list all accounts,
+// unless they choose one.
+/** @param {string} sub @param {string} [app] */
 export function openHeld(sub, app) {
   app && pick(byID('held-app'), app);
   if (!manages() && (app || !byID('held-sub').value)) {
@@ -68,10 +65,8 @@ function chosen() {
   return orders[byID('held-order').value](held.tokens.filter(fits));
 }
 
-/**
- * treeOf returns each token after the one that made it, if that is among them, with its depth below it.
- * @param {Token[]} tokens
- */
+// treeOf returns each token after the one that made it, if that is among them, with its depth below it.
+/** @param {Token[]} tokens */
 function treeOf(tokens) {
   const ids = new Set(tokens.map(({ _id }) => _id));
   const made = Map.groupBy(tokens, ({ parent = '' }) => (ids.has(parent) ? parent : ''));

@@ -132,12 +132,8 @@ function seeSecret() {
   byID('lab-secret').type = byID('lab-see').checked ? 'text' : 'password';
 }
 
-/**
- * tryWith opens the lab with a key to sign with.
- * @param {string} key
- * @param {string} secret
- * @param {string} version
- */
+// tryWith opens the lab with a key to sign with.
+/** @param {string} key @param {string} secret @param {string} version */
 export function tryWith(key, secret, version) {
   [byID('lab-key').value, byID('lab-secret').value, byID('lab-version').value] = [key, secret, version];
   location.hash = `#${acting.org}/lab`;

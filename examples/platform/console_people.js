@@ -81,7 +81,8 @@ function add({ data, hasMore }) {
   know([...accounts, ...data]);
 }
 
-/** know also tells the pickers of other sections. @param {Account[]} all */
+// know also tells the pickers of other sections.
+/** @param {Account[]} all */
 function know(all) {
   accounts = all;
   offer('account', all);
@@ -119,7 +120,8 @@ function cells(account) {
   return [open, named(account.email), element('bdi', {}, ...visible(account.roles.join(', ') || 'none')), stateOf(account), idOf(account)];
 }
 
-/** idOf shows an id with a button that copies it. @param {Account} account */
+// idOf shows an id with a button that copies it.
+/** @param {Account} account */
 const idOf = (account) => element('span', { className: 'id' },
   ...copyable(account._id, `the id of ${called(account)}`, (text) => announce(text, byID('people-said'))));
 
@@ -188,11 +190,8 @@ function close() {
   unblame(byID('people-form'));
 }
 
-/**
- * offerRoles shows a box for each role. A role that somebody has, and that was deleted, can only be taken away.
- * @param {HTMLElement} place
- * @param {string[]} has
- */
+// offerRoles shows a box for each role. A role that somebody has, and that was deleted, can only be taken away.
+/** @param {HTMLElement} place @param {string[]} has */
 function offerRoles(place, has) {
   const names = roles.map(({ _id }) => _id);
   place.replaceChildren(...new Set([...names, ...has]).values().map((value) =>
@@ -213,7 +212,8 @@ async function save(form) {
   }
 }
 
-/** changed shows what an account has become. @param {WholeAccount} account @param {string} what */
+// changed shows what an account has become.
+/** @param {WholeAccount} account @param {string} what */
 function changed(account, what) {
   const { secondFactor, ...listed } = account;
   if (account._id === acting.account?._id) {
@@ -279,7 +279,8 @@ async function create(form) {
 /** @param {Role} role */
 const rolePath = ({ _id }) => `/admin/roles/${encodeURIComponent(_id)}`;
 
-/** holdersOf says who has a role, among how many accounts if these are not all. @param {Role} role */
+// holdersOf says who has a role, among how many accounts if these are not all.
+/** @param {Role} role */
 const holdersOf = ({ _id }) => ({ holders: accounts.filter((account) => account.roles.includes(_id)).map(nameOf), among: more ? accounts.length : 0 });
 
 const showRoles = () => keyed(byID('roles'), roles.map((role) => ({ ...role, ...holdersOf(role) })), ({ _id }) => _id, roleCard);

@@ -53,10 +53,12 @@ function follow() {
   byID('mint-until').replaceChildren(...Number.isNaN(at.getTime()) ? [] : ['If it is minted now: ', when(at.toISOString())]);
 }
 
-/** lasts returns seconds, or NaN without an end. @param {FormData} fields */
+// lasts returns seconds, or NaN without an end.
+/** @param {FormData} fields */
 const lasts = (fields) => parseInt(fields.get('seconds') ?? fields.get('end'), 10);
 
-/** wish returns the body for a mint form, without what is undefined. @param {FormData} fields */
+// wish returns the body for a mint form, without what is undefined.
+/** @param {FormData} fields */
 function wish(fields) {
   const roles = fields.getAll('roles').flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
   const from = Date.parse(fields.get('notBefore'));
