@@ -5,7 +5,7 @@ import { complain } from './console_fault.js';
 import { tryWith } from './console_lab.js';
 import { action, announce, copyable, forgetKept, keep, onClick, onSubmit, run, sure } from './console_page.js';
 import { fillIn, learn, offer, pick } from './console_pick.js';
-import { byID, code, counted, dateOf, element, facts, field, keyed, lines, matcher, named, plainly, when } from './console_render.js';
+import { byID, code, counted, dateOf, element, empty, facts, field, keyed, lines, matcher, named, plainly, when } from './console_render.js';
 
 const many = 8; // fewer apps need no filter
 const said = byID('apps-said');
@@ -379,8 +379,7 @@ async function remove(app) {
 export function forgetApps() {
   kept = new Map();
   forgetKept();
-  byID('apps').replaceChildren();
-  byID('client-keys').replaceChildren();
+  empty('apps', 'client-keys');
   resetForm();
 }
 

@@ -4,7 +4,7 @@
 import { acting, queryOf, request, Told } from './console_api.js';
 import { blame, complain, unblame } from './console_fault.js';
 import { action, announce, link, onClick, onSubmit } from './console_page.js';
-import { byID, counted, element, facts, field, table, textOf, valueAt, visible } from './console_render.js';
+import { byID, counted, element, empty, facts, field, table, textOf, valueAt, visible } from './console_render.js';
 
 const equal = ['$eq', '$ne'];
 const ordered = [...equal, '$gt', '$gte', '$lt', '$lte', '$in'];
@@ -45,19 +45,14 @@ export async function openData() {
 // forgetData removes what is shown, and the fields.
 export function forgetData() {
   lists = new Map();
-  for (const id of ['data-list', 'data-filters', 'data-sort']) {
-    byID(id).replaceChildren();
-  }
+  empty('data-list', 'data-filters', 'data-sort');
   clearPage();
 }
 
 function clearPage() {
   latest++; // a page that is under way comes too late
   page = null;
-  byID('data-request').textContent = '';
-  for (const id of ['data-table', 'data-total', 'data-one']) {
-    byID(id).replaceChildren();
-  }
+  empty('data-request', 'data-table', 'data-total', 'data-one');
   for (const id of ['data-previous', 'data-next', 'data-count']) {
     byID(id).hidden = true;
   }

@@ -117,9 +117,9 @@ async function revoke(token) {
   const end = tree.findIndex(({ depth }, i) => i > at && depth <= tree[at].depth);
   const below = tree.slice(at + 1, end < 0 ? undefined : end);
   if (!await sure(`Revoke the token ${token._id} of ${plainly(nameOf('account', token.subject))}?`, 'Revoke it',
-    element('p', {}, below.length ? 'These were made with it, and end too:' : 'No loaded token was made with it.'),
+    below.length ? 'These were made with it, and end too:' : 'No loaded token was made with it.',
     element('ul', {}, ...below.map(({ _id, subject }) => element('li', {}, code(_id), ' of ', named(nameOf('account', subject), subject)))),
-    element('p', {}, 'What was made with it and is not loaded ends, too.'))) {
+    'What was made with it and is not loaded ends, too.')) {
     return;
   }
   await request('DELETE', `${ofApp()}/tokens/${encodeURIComponent(token._id)}`);
@@ -131,7 +131,7 @@ async function revoke(token) {
 async function revokeAll() {
   const mine = held;
   if (!await sure(`Revoke all tokens of this app for ${plainly(nameOf('account', mine.sub))}?`, 'Revoke them',
-    element('p', {}, 'What was made with them ends, too, whoever it is for.'))) {
+    'What was made with them ends, too, whoever it is for.')) {
     return;
   }
   const { data } = await request('DELETE', ofHolder());

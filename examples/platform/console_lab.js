@@ -4,7 +4,7 @@ import { acting, reach, site } from './console_api.js';
 import { duration } from './console_claims.js';
 import { curlOf } from './console_code.js';
 import { onClick, onCopy, onSubmit } from './console_page.js';
-import { byID, element, facts, fill, visible } from './console_render.js';
+import { byID, element, empty, facts, fill, visible } from './console_render.js';
 import { sign } from './console_signature.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
@@ -36,13 +36,11 @@ async function send(form, button) {
   switch (button?.value) {
     case 'sign':
       await shown(form, timeOf(form));
-      return forget();
+      return empty('lab-reply');
     case 'skewed': return deliver(await shown(form, Date.now() - skew));
   }
   return deliver(await shown(form, timeOf(form)));
 }
-
-const forget = () => byID('lab-reply').replaceChildren();
 
 /** @type {typeof prepare} */
 async function shown(form, timestamp) {
@@ -70,7 +68,7 @@ const keyShown = ({ clientKey, key }) => (byID('lab-see').checked ? key : `${cli
 
 /** @param {Sent} request */
 async function deliver(request) {
-  forget();
+  empty('lab-reply');
   const again = request === sent;
   sent = request;
   byID('lab-again').hidden = false;
@@ -145,9 +143,7 @@ export function forgetLab() {
   seeSecret();
   byID('lab-made').hidden = true;
   byID('lab-again').hidden = true;
-  for (const id of ['lab-parts', 'lab-headers', 'lab-curl', 'lab-reply']) {
-    byID(id).replaceChildren();
-  }
+  empty('lab-parts', 'lab-headers', 'lab-curl', 'lab-reply');
 }
 
 onSubmit('lab-form', send);

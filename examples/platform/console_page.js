@@ -2,7 +2,7 @@
 
 import { Told } from './console_api.js';
 import { blame, complain, unblame } from './console_fault.js';
-import { byID, code, element, fill, plainly, visible } from './console_render.js';
+import { byID, code, element, empty, fill, plainly, visible } from './console_render.js';
 
 const views = ['loading', 'sign-in', 'code', 'enrol', 'account'];
 
@@ -157,10 +157,11 @@ function opened(dialog, first, attach) {
 }
 
 // sure asks before a step that cannot be undone, and returns whether to go on. verb names the step.
-// more may have fields.
+// more may have fields; a text is a paragraph.
 /** @param {string} question @param {string} verb @param {...(Node | string)} more */
 export async function sure(question, verb, ...more) {
-  byID('sure-question').replaceChildren(element('p', {}, ...visible(question)), ...more);
+  byID('sure-question').replaceChildren(...[question, ...more].filter(Boolean).map((part) =>
+    (typeof part === 'string' ? element('p', {}, ...visible(part)) : part)));
   byID('sure-yes').textContent = verb;
   const dialog = byID('sure');
   return await opened(dialog, byID('sure-no'), (signal) => {
@@ -201,7 +202,7 @@ export async function keep(title, pairs, text) {
 /** forgetKept removes from the page what is shown only once. */
 export function forgetKept() {
   byID('keep').close();
-  byID('keep-facts').replaceChildren();
+  empty('keep-facts');
 }
 
 // ask opens the dialog for the password. It returns whether the password was accepted: false, too, if

@@ -4,7 +4,7 @@
 import { acting, queryOf, request } from './console_api.js';
 import { complain } from './console_fault.js';
 import { announce, onSubmit } from './console_page.js';
-import { box, byID, counted, element, table, textOf, valueAt, visible } from './console_render.js';
+import { box, byID, counted, element, empty, table, textOf, valueAt, visible } from './console_render.js';
 
 /** @type {Schema[]} */
 let schemas = [];
@@ -133,10 +133,7 @@ const skipping = (pages, where) => [
 ];
 
 // forgetPages removes the pages from the page.
-export function forgetPages() {
-  byID('paging-page').replaceChildren();
-  byID('paging-walk').replaceChildren();
-}
+export const forgetPages = () => empty('paging-page', 'paging-walk');
 
 onSubmit('paging-form', fetchPage);
 byID('paging-form').addEventListener('input', showQuery);

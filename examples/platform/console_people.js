@@ -5,7 +5,7 @@ import { showCredential } from './console_credential.js';
 import { complain, unblame } from './console_fault.js';
 import { action, announce, copyable, link, onClick, onSubmit, sure } from './console_page.js';
 import { offer } from './console_pick.js';
-import { box, breakable, byID, counted, element, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when } from './console_render.js';
+import { box, breakable, byID, counted, element, empty, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when } from './console_render.js';
 import { askWhy } from './console_scope.js';
 
 const rows = 50; // accounts that are shown at once
@@ -62,9 +62,7 @@ export function forgetPeople() {
   reveal(false);
   close();
   forms.forEach(([id]) => unblame(byID(id)));
-  for (const id of ['people-fault', 'people-said', 'people-list', 'people-roles', 'people-new-roles', 'roles']) {
-    byID(id).replaceChildren();
-  }
+  empty('people-fault', 'people-said', 'people-list', 'people-roles', 'people-new-roles', 'roles');
 }
 
 // The accounts.
@@ -186,7 +184,7 @@ function showOne(account) {
 function close() {
   one = null;
   byID('people-one').hidden = true;
-  ['people-one-title', 'people-one-facts', 'people-steps'].forEach((id) => byID(id).replaceChildren());
+  empty('people-one-title', 'people-one-facts', 'people-steps');
   unblame(byID('people-form'));
 }
 

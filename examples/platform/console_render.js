@@ -2,6 +2,10 @@
 
 export const byID = /** @type {ByID} */ ((/** @type {string} */ id) => document.getElementById(id));
 
+// empty removes what elements show.
+/** @param {...string} ids */
+export const empty = (...ids) => ids.forEach((id) => byID(id).replaceChildren());
+
 // element makes an element. A string becomes text, and other children are elements.
 // false, null and undefined are left out.
 /** @type {Make} */

@@ -7,7 +7,7 @@ import { unblame } from './console_fault.js';
 import { forgetHeld, openHeld } from './console_held.js';
 import { announce, keep, onClick, onCopy, onSubmit } from './console_page.js';
 import { learn, pick } from './console_pick.js';
-import { box, byID, code, element, field, keyed, lines, table, visible, when } from './console_render.js';
+import { box, byID, code, element, empty, field, keyed, lines, table, visible, when } from './console_render.js';
 
 const form = byID('mint-form');
 
@@ -161,9 +161,7 @@ async function readMinted() {
 export function forgetTokens() {
   minted = { token: '', limited: false };
   unblame(form);
-  for (const id of ['minted-token', 'minted-tried', 'mint-role-set', 'decoded']) {
-    byID(id).replaceChildren();
-  }
+  empty('minted-token', 'minted-tried', 'mint-role-set', 'decoded');
   byID('minted').hidden = true;
   forgetHeld();
 }

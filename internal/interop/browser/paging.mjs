@@ -10,7 +10,7 @@ export const checks = {
     await go(page, 'Paging');
     await page.getByLabel('List', { exact: true }).selectOption('c_messages');
     await page.getByLabel('where').fill('{"c_likes":{"$gte":40}}');
-    await page.getByLabel('sort').fill('{"c_likes":-1}');
+    await page.getByLabel('sort', { exact: true }).fill('{"c_likes":-1}');
     await page.getByRole('checkbox', { name: 'c_likes' }).check();
     const query = await page.locator('#paging-query').textContent();
     assert.ok(query.startsWith('GET /acme/v2/c_messages?paths[]=') && query.includes('where=%7B%22c_likes%22'), query);
