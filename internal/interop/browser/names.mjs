@@ -1,7 +1,7 @@
 // Proves in a browser that names and values which others have stored can neither run, nor hide, nor break the page.
 
 import assert from 'node:assert/strict';
-import { call, cookieOf, go, inside, open, openAs, settled, signIn, tried } from './kit.mjs';
+import { call, cookieOf, go, inside, open, openAs, settled, signIn, sure, tried } from './kit.mjs';
 import { fits } from './look.mjs';
 
 const probes = [
@@ -70,7 +70,7 @@ export const checks = {
     }
     const cookie = await cookieOf('probe0@acme.example', password);
     await made('/c_messages', { c_text: probes.join(' ') });
-    for (const section of ['Live', 'Data', 'Apps and keys', 'Tokens', 'Paging', 'Account']) {
+    for (const section of ['Live', 'Data', 'People', 'Apps and keys', 'Tokens', 'Paging', 'Account']) {
       await go(page, section);
       await settled(page);
       if (section === 'Live') {
@@ -83,10 +83,10 @@ export const checks = {
     await go(page, 'Apps and keys');
     for (const { _id: key } of apps) {
       await page.getByRole('listitem').filter({ hasText: key }).getByRole('button', { name: 'Delete' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Yes' }).waitFor();
+      await page.getByRole('dialog', { name: 'Are you sure?' }).waitFor();
       await unharmed(page, 'the question before an app is deleted');
-      await page.getByRole('dialog').getByRole('button', { name: 'Yes' }).click();
-      await page.getByText('The app is deleted.').waitFor();
+      await sure(page, 'Delete the app');
+      await page.getByText(/^The app .* is deleted\.$/s).waitFor();
       await settled(page);
     }
     assert.deepEqual(problems, []);
@@ -119,7 +119,10 @@ export const checks = {
       await go(page, section);
       await settled(page);
       const form = page.locator('.tool:visible form').filter({ has: page.getByRole('button', { name: button, exact: true }) });
-      for (const field of await form.locator('input:not([type=checkbox], [pattern]), textarea').all()) {
+      for (const picker of await form.locator('select[data-pick]').all()) {
+        await picker.selectOption('Another, by its id …');
+      }
+      for (const field of await form.locator('input:not([type=checkbox], [type=radio], [pattern]), textarea').all()) {
         const name = await field.getAttribute('name');
         await (skipped.includes(name) || !await field.isVisible() || field.fill(name === 'path' ? `/${markup}` : markup));
       }

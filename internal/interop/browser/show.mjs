@@ -107,7 +107,7 @@ export const checks = {
     await go(page, 'Paging');
     await page.getByLabel('List', { exact: true }).selectOption('c_messages');
     await page.getByLabel('where').fill('{"c_text":{"$ne":"it\'s \u202E\\\\ `x`"}}');
-    await page.getByLabel('sort').fill('{"_id":1}');
+    await page.getByLabel('sort', { exact: true }).fill('{"_id":1}');
     const [reply] = await Promise.all([
       page.waitForResponse((one) => one.url().includes('/c_messages')),
       page.getByRole('button', { name: 'Fetch a page' }).click(),
