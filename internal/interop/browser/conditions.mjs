@@ -181,7 +181,7 @@ export const checks = {
     await page.getByRole('alert').getByText('service.accessDenied.sessionExpired').waitFor();
     await heading(page, 'Sign in').waitFor();
     await signIn(page, email, password);
-    await inside(page, 'Mia Member');
+    await heading(page, 'Data').waitFor(); // where the session ended
     assert.deepEqual(problems, []);
     await close();
     await server.remove();

@@ -162,7 +162,7 @@ export const checks = {
     assert.deepEqual(await ids(2), order.slice(4, 6));
     await press('Previous', 1);
     assert.deepEqual(await ids(1), order.slice(0, 2));
-    await focus(page, 'data-table > div');
+    await page.locator('#data-table > div:focus').waitFor();
     await press('Next', 2);
     assert.deepEqual(await ids(2), order.slice(4, 6));
     await press('Next', 3);
