@@ -169,9 +169,9 @@ type Ledger interface {
 	// The oldest come first, and those of one second in the order of their ids, byte by
 	// byte. The page begins after the position after. List looks at limit records at most,
 	// dead ones too, so that a call is short however many there are: a page may have fewer
-	// records than limit, or none, and others may follow it. next is where
-	// the next page begins, and zero if no record follows. The limit is 1 to MaxPage; any
-	// other is an error.
+	// records than limit, or none, and others may follow it. The next page begins after
+	// next, which is zero if no record follows. The limit is 1 to MaxPage; any other is an
+	// error.
 	//
 	// A record that is live during all calls is on exactly one page. One that is issued
 	// meanwhile is on a later page, unless its position is before those that were looked at.

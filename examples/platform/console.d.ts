@@ -5,7 +5,7 @@
 
 interface Item { _id: string; object: string }
 interface Result<T> { object: 'result'; data: T }
-interface List<T> { object: 'list'; data: T[]; hasMore: boolean | 'true' | 'false'; total?: number }
+interface List<T> { object: 'list'; data: T[]; hasMore: boolean; total?: number }
 
 interface About { message: string; path?: string; reason?: string }
 interface Fault extends About { object: 'fault'; errCode: string; status: number; faults: Fault[] }
@@ -48,7 +48,7 @@ interface Acting { org: string; account: Account | null; bearer: string }
 
 // Call sends a request and returns the JSON of the reply, which the caller gives a type.
 type Call = (method: string, path: string, body?: unknown) => Promise<any>;
-type Send = (...call: [...Parameters<Call>, bearer?: string, own?: boolean]) => ReturnType<Call>;
+type Send = (...call: [...Parameters<Call>, bearer?: string, unheard?: boolean]) => ReturnType<Call>;
 type Options = RequestInit & { headers: Record<string, string> };
 
 // The calls that need no credential.
@@ -99,6 +99,7 @@ type FormID = { [K in keyof Elements]: Elements[K] extends HTMLFormElement ? K :
 // Submitted is the step of a form. The button is the one that was pressed, if any.
 type Submitted = (form: FormData, button: Button) => unknown;
 type Button = HTMLButtonElement | null;
+type ControlOf = (fault: Fault) => HTMLElement | null | undefined;
 
 // Unsigned is what the signature lab signs, Signed what becomes of it, and Sent the whole request.
 interface Unsigned {

@@ -5,7 +5,7 @@ import { showFactor } from './console_factor.js';
 import { complain } from './console_fault.js';
 import { showNumbers } from './console_numbers.js';
 import { action, announce, isShown, onClick, onSubmit, sure } from './console_page.js';
-import { byID, code, element, facts, fill, keyed, named, plainly, visible, when } from './console_render.js';
+import { byID, code, element, empty, facts, fill, keyed, named, plainly, visible, when } from './console_render.js';
 
 // openAccount shows the account, if somebody is signed in and does not set up a second factor.
 export async function openAccount() {
@@ -26,9 +26,7 @@ export async function openAccount() {
 
 // forgetAccount removes the account from the page.
 export function forgetAccount() {
-  for (const id of ['account-title', 'account-facts', 'numbers', 'sessions']) {
-    byID(id).replaceChildren();
-  }
+  empty('account-title', 'account-facts', 'numbers', 'sessions');
 }
 
 // showSessions lists the sessions: first the one of this page, then the latest.

@@ -20,14 +20,16 @@ export class Refused extends Error {
 // Told is an error whose text helps its reader. Any other error is a mistake of the page.
 export class Told extends Error {}
 
-// Unreachable is an error of the network: there is no reply, or none that the server has made.
-export class Unreachable extends Told {}
-
 // over are the refusals by which a session has ended.
 const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
 
 /** @type {(error: unknown) => error is Refused} */
 export const isOver = (error) => error instanceof Refused && over.has(error.detail);
+
+// differing returns the fields that a PATCH sends.
+/** @param {Record<string, unknown>} before @param {Record<string, unknown>} wanted */
+export const differing = (before, wanted) =>
+  Object.fromEntries(Object.entries(wanted).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
 
 // acting is the credential of the tools: the session's cookie, or a bearer token
 // that the user has pasted. It is kept in memory only.
@@ -88,7 +90,10 @@ async function told(step, bearer = acting.bearer) {
 const wantsProof = (error) => error instanceof Refused && error.detail === 'accessDenied.reauthenticationRequired';
 
 /** @type {Send} */
-const call = (method, path, body, bearer) => send(method, `/${acting.org}/v2${path}`, body, bearer);
+const call = (method, path, ...rest) => send(method, `/${acting.org}/v2${path}`, ...rest);
+
+/** @param {string[][]} pairs names and values */
+export const queryOf = (pairs) => pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
 
 // request calls the org with the credential in acting.
 /** @type {Call} */
@@ -104,11 +109,11 @@ export const entry = (method, path, body) => call(method, path, body);
 
 // requestBy gets a path of the org with a bearer token, whatever is in acting.
 /** @type {(bearer: string, path: string) => Promise<any>} */
-export const requestBy = (bearer, path) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true);
+export const requestBy = (bearer, path) => call('GET', path, undefined, bearer, true);
 
 // lookUp is a GET of the page itself, for names of what it shows.
 /** @param {string} path */
-export const lookUp = (path) => told((bearer) => send('GET', `/${acting.org}/v2${path}`, undefined, bearer, true));
+export const lookUp = (path) => told((bearer) => call('GET', path, undefined, bearer, true));
 
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
@@ -167,8 +172,8 @@ function options(bearer) {
 }
 
 /** @type {Send} */
-async function send(method, path, body, bearer = '', own = false) {
-  own || heard({ method, path, body });
+async function send(method, path, body, bearer = '', unheard = false) {
+  unheard || heard({ method, path, body });
   const sent = { ...options(bearer), method, signal: AbortSignal.timeout(longest) };
   if (body !== undefined) {
     sent.headers['Content-Type'] = 'application/json';
@@ -189,7 +194,7 @@ export async function reach(path, sent) {
     }
     const late = name === 'TimeoutError';
     late || lost();
-    throw new Unreachable(late ? 'The server does not answer in time.' : 'The server cannot be reached.');
+    throw new Told(late ? 'The server does not answer in time.' : 'The server cannot be reached.');
   }
 }
 
@@ -197,10 +202,13 @@ export async function reach(path, sent) {
 /** @param {Response} reply */
 async function valueOf(reply) {
   const value = await reply.json().catch(() => {
-    throw new Unreachable(`What came back (status ${reply.status}) is not JSON. Is something between this page and the server?`);
+    throw new Told(`What came back (status ${reply.status}) is not JSON. Is something between this page and the server?`);
   });
   if (value.object === 'fault') { // whatever the status
     throw new Refused(value, secondsOf(reply.headers.get('Retry-After')));
+  }
+  if (value.object === 'list') {
+    value.hasMore = String(value.hasMore) === 'true'; // it may be a text (section 2.1 of the interface)
   }
   return value;
 }

@@ -1,11 +1,11 @@
 // Apps and keys, for administrators.
 
-import { acting, lookUp, request } from './console_api.js';
-import { blame, complain, unblame } from './console_fault.js';
+import { differing, lookUp, request } from './console_api.js';
+import { complain } from './console_fault.js';
 import { tryWith } from './console_lab.js';
-import { action, announce, copy, forgetKept, keep, onClick, onSubmit, run, sure } from './console_page.js';
+import { action, announce, copyable, forgetKept, keep, onClick, onSubmit, run, sure } from './console_page.js';
 import { fillIn, learn, offer, pick } from './console_pick.js';
-import { byID, code, element, facts, field, keyed, lines, named, plainly, when } from './console_render.js';
+import { byID, code, counted, dateOf, element, empty, facts, field, keyed, lines, matcher, named, plainly, when } from './console_render.js';
 
 const many = 8; // fewer apps need no filter
 const said = byID('apps-said');
@@ -22,9 +22,6 @@ const callOf = ({ name, _id }) => plainly(name || _id);
 // openApps lists the apps. If the caller may not list them, the fault names the scope.
 export async function openApps() {
   byID('apps').replaceChildren();
-  if (!acting.account && !acting.bearer) {
-    return;
-  }
   try {
     await Promise.all([learn('account'), listApps()]);
   } catch (error) {
@@ -50,13 +47,13 @@ const cards = () => /** @type {HTMLElement[]} */ ([...byID('apps').children]);
 // filter hides the apps without one of the words.
 function filter(more = '') {
   const all = cards();
-  const words = byID('apps-filter').hidden ? [] : byID('apps-words').value.toLowerCase().split(/\s+/);
+  const matches = matcher(byID('apps-words'));
   for (const one of all) {
-    const text = [...one.querySelectorAll('h3, dl')].map((part) => part.textContent).join(' ').toLowerCase();
-    one.hidden = !words.every((word) => text.includes(word));
+    const text = [...one.querySelectorAll('h3, dl')].map((part) => part.textContent).join(' ');
+    one.hidden = !byID('apps-filter').hidden && !matches(text);
   }
   const left = all.filter((one) => !one.hidden).length;
-  announce(`${left < all.length ? `${left} of ` : ''}${all.length} apps${more}.`, said);
+  announce(`${left < all.length ? `${left} of ` : ''}${counted(all.length, 'app')}${more}.`, said);
 }
 
 // card makes what stays while the app changes. top makes the rest.
@@ -84,10 +81,7 @@ const top = (app) => element('div', { className: 'stack' },
   app.secret && element('p', { className: 'hint' }, 'This page has the secret in memory, until you leave the page or sign out.'));
 
 /** @param {string} text @param {string} what @param {App} app */
-const copied = (text, what, app) => [code(text), ' ', action('Copy', `${what} of ${callOf(app)}`, async () => {
-  await copy(text);
-  tell('Copied.', app);
-}, 'link')];
+const copied = (text, what, app) => copyable(text, `${what} of ${callOf(app)}`, (said) => tell(said, app));
 
 // steps are the buttons of an app.
 /** @param {App & Partial<Kept>} app */
@@ -203,13 +197,12 @@ function stated(form) {
 // changes returns the body for what a form says now, and did not say before.
 /** @param {HTMLFormElement} form @param {Record<string, unknown>} before */
 function changes(form, before) {
-  const { name, exposeKeys, ...key } = Object.fromEntries(
-    Object.entries(stated(form)).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field])));
+  const { name, exposeKeys, ...key } = differing(before, stated(form));
   return { name, exposeKeys, credential: Object.keys(key).length ? key : undefined };
 }
 
 // controlIn finds the control of a field of the body. A chain has a path such as credential.scope[0].
-/** @type {(form: HTMLFormElement) => (fault: Fault) => HTMLElement | undefined} */
+/** @type {(form: HTMLFormElement) => ControlOf} */
 const controlIn = (form) => ({ path = '' }) => {
   const name = path.replace(/\[.*/, '').split('.').at(-1);
   const all = /** @type {HTMLInputElement[]} */ ([...form.elements]);
@@ -234,24 +227,19 @@ function showKey(app, place) {
   showFields(fields, app._id, key);
   const before = stated(form);
   onSubmit(form, async () => {
-    unblame(form);
     const body = changes(form, before);
     if (JSON.stringify(body) === '{}') {
-      return tell('Nothing is changed.', app);
+      return tell('Nothing has changed.', app);
     }
     const replaces = body.credential?.publicKey;
     if (replaces && !await sure(`Give ${callOf(app)} this public key?`, 'Replace them',
       'Its secrets, or its former public key, end now. It never has a secret again, and signs by version 2 only.')) {
       return;
     }
-    try {
-      showKey(await request('PATCH', pathOf(app), body), place);
-    } catch (error) {
-      return blame(error, controlIn(form));
-    }
+    showKey(await request('PATCH', pathOf(app), body), place);
     replaces && kept.delete(app._id);
     await afterwards('The app is changed.', app);
-  });
+  }, controlIn(form));
 }
 
 // New apps.
@@ -266,15 +254,9 @@ function resetForm() {
 }
 
 async function create() {
-  const [form, own] = [byID('app-form'), kept];
-  unblame(form);
+  const own = kept;
   /** @type {App} */
-  let app;
-  try {
-    app = await request('POST', '/apps', changes(form, fresh));
-  } catch (error) {
-    return blame(error, controlIn(form));
-  }
+  const app = await request('POST', '/apps', changes(byID('app-form'), fresh));
   resetForm();
   if (app.secret) {
     own.set(app._id, { secret: app.secret });
@@ -299,9 +281,9 @@ const day = 86_400; // seconds
 /** @param {number} seconds from now */
 const after = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
 
+// askTime asks how long what is replaced stays valid, and says until when. It returns a number of
+// seconds, or null if the user gave up.
 /**
- * askTime asks how long what is replaced stays valid, and says until when. It returns a number of
- * seconds, or null if the user gave up.
  * @param {string} question
  * @param {string} verb
  * @param {{what: string, now: string, choices: [string, number][], most: number}} asked
@@ -357,7 +339,7 @@ async function generate(app) {
   if (overlap === null) {
     return;
   }
-  const until = new Date(after(overlap)).toLocaleString();
+  const until = dateOf(after(overlap));
   await request('POST', `${pathOf(app)}/keypair`, overlap ? { overlap } : undefined);
   await afterwards(`The app has a new key pair.${overlap ? ` Tokens signed by the former key stay valid until ${until}.` : ''}`, app);
 }
@@ -397,12 +379,11 @@ async function remove(app) {
 export function forgetApps() {
   kept = new Map();
   forgetKept();
-  byID('apps').replaceChildren();
-  byID('client-keys').replaceChildren();
+  empty('apps', 'client-keys');
   resetForm();
 }
 
-onSubmit(byID('app-form'), create);
+onSubmit('app-form', create, controlIn(byID('app-form')));
 onClick(byID('apps-refresh'), listApps);
 byID('apps-words').addEventListener('input', () => filter());
 resetForm();

@@ -46,10 +46,8 @@ function read(part, name) {
   }
 }
 
-/**
- * scopeOf names the chains of a token, in words.
- * @param {string} token
- */
+// scopeOf names the chains of a token, in words.
+/** @param {string} token */
 export function scopeOf(token) {
   try {
     const [, chains] = Object.entries(decode(token).claims).find(([name]) => name.endsWith('scp')) ?? [];

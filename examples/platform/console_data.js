@@ -1,10 +1,10 @@
 // Data: the objects of the org, and the lists within them, as tables. The fields of the form are built
 // from the schemas.
 
-import { acting, request, Told } from './console_api.js';
+import { acting, queryOf, request, Told } from './console_api.js';
 import { blame, complain, unblame } from './console_fault.js';
-import { action, announce, onClick, onSubmit } from './console_page.js';
-import { byID, element, facts, field, table, visible } from './console_render.js';
+import { action, announce, link, onClick, onSubmit } from './console_page.js';
+import { byID, counted, element, empty, facts, field, table, textOf, valueAt, visible } from './console_render.js';
 
 const equal = ['$eq', '$ne'];
 const ordered = [...equal, '$gt', '$gte', '$lt', '$lte', '$in'];
@@ -27,9 +27,6 @@ let made = 0; // filters, for their ids
 // openData asks for the schemas, and shows the first page of the chosen list.
 export async function openData() {
   clearPage();
-  if (!acting.account && !acting.bearer) {
-    return;
-  }
   try {
     /** @type {List<Schema>} */
     const { data } = await request('GET', '/schemas?limit=1000');
@@ -48,19 +45,14 @@ export async function openData() {
 // forgetData removes what is shown, and the fields.
 export function forgetData() {
   lists = new Map();
-  for (const id of ['data-list', 'data-filters', 'data-sort']) {
-    byID(id).replaceChildren();
-  }
+  empty('data-list', 'data-filters', 'data-sort');
   clearPage();
 }
 
 function clearPage() {
   latest++; // a page that is under way comes too late
   page = null;
-  byID('data-request').textContent = '';
-  for (const id of ['data-table', 'data-total', 'data-one']) {
-    byID(id).replaceChildren();
-  }
+  empty('data-request', 'data-table', 'data-total', 'data-one');
   for (const id of ['data-previous', 'data-next', 'data-count']) {
     byID(id).hidden = true;
   }
@@ -91,7 +83,6 @@ function addFilter() {
     ...options(chosen().filter(({ filterable }) => filterable).map(({ fqpp }) => fqpp)));
   const operator = element('select', { id: `data-operator-${made}`, name: 'operator' });
   const value = element('input', { id: `data-value-${made}`, name: 'value', autocomplete: 'off', autocapitalize: 'none', spellcheck: false });
-  const remove = element('button', { type: 'button', className: 'quiet', ariaLabel: `Remove filter ${made}` }, 'Remove');
   const needed = field('Value', value);
   const hint = () => {
     needed.hidden = operator.value in valueless;
@@ -105,12 +96,12 @@ function addFilter() {
   operator.addEventListener('change', hint);
   fit();
   const filter = element('fieldset', { className: 'stack' }, element('legend', {}, `Filter ${made}`),
-    element('div', { className: 'pair' }, field('Property', property), field('Operator', operator), needed), remove);
-  onClick(remove, () => {
-    filter.remove();
-    showRequest();
-    byID('data-add').focus();
-  });
+    element('div', { className: 'pair' }, field('Property', property), field('Operator', operator), needed),
+    action('Remove', `filter ${made}`, () => {
+      filter.remove();
+      showRequest();
+      byID('data-add').focus();
+    }));
   byID('data-filters').append(filter);
   showRequest();
   property.focus();
@@ -167,7 +158,7 @@ function pathOf({ list, schema, sort, limit, conditions, cursor }) {
   if (limit) {
     pairs.push(['limit', limit]);
   }
-  return `/${list}?${pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')}`;
+  return `/${list}?${queryOf(pairs)}`;
 }
 
 function showRequest(asked = askedBy(new FormData(byID('data-form')))) {
@@ -204,11 +195,9 @@ async function showPage(asked) {
   /** @type {List<Stored>} */
   const { data, hasMore } = reply;
   page = { ...asked, last: data.at(-1) };
-  const more = hasMore === true || hasMore === 'true';
-  const items = data.length === 1 ? '1 item' : `${data.length} items`;
-  announce(`Page ${asked.number}: ${items}; ${more ? 'there are more' : 'that is all'}.`, byID('data-said'));
+  announce(`Page ${asked.number}: ${counted(data.length, 'item')}; ${hasMore ? 'there are more' : 'that is all'}.`, byID('data-said'));
   byID('data-table').replaceChildren(data.length ? tableOf(asked, data) : element('p', { className: 'hint' }, 'No items.'));
-  byID('data-next').hidden = !more;
+  byID('data-next').hidden = !hasMore;
   byID('data-previous').hidden = !asked.before;
   byID('data-count').hidden = false;
 }
@@ -299,9 +288,6 @@ export function cursorOf(sort, item) {
   return `{"$or":[${beyond},${equal}]}`;
 }
 
-/** @type {(item: any, path: string) => unknown} */
-const valueAt = (item, path) => path.split('.').reduce((at, name) => at?.[name], item);
-
 /** @param {Asked} asked @param {Stored[]} items */
 function tableOf(asked, items) {
   const { list, schema, number } = asked;
@@ -315,14 +301,10 @@ function tableOf(asked, items) {
 
 /** @param {Asked} asked @param {string} id */
 function lookButton(asked, id) {
-  const button = action(id, '', () => look(asked, id), 'link');
-  button.ariaLabel = `Look at ${id}`;
+  const button = link(`Look at ${id}`, () => look(asked, id), id);
   button.dataset.look = id;
   return button;
 }
-
-/** @param {unknown} value */
-const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '');
 
 // shown returns a value as text, and not all of a long one.
 /** @param {unknown} value */
@@ -334,9 +316,8 @@ function shown(value) {
 // openButton opens a list property of an object as a table of its own.
 /** @param {Schema} schema @param {Stored} item @param {Property} property */
 function openButton({ plural }, { _id }, { fqpp, list }) {
-  const button = element('button', { type: 'button', className: 'link', ariaLabel: `Open ${fqpp} of ${_id}` }, 'Open');
   const path = `${plural}/${encodeURIComponent(_id)}/${fqpp.replaceAll('.', '/')}`;
-  onClick(button, async () => {
+  return link(`Open ${fqpp} of ${_id}`, async () => {
     const schema = [...lists.values()].find((one) => one._id === list);
     if (!schema) {
       throw new Error(`There is no schema of ${list}.`);
@@ -346,12 +327,11 @@ function openButton({ plural }, { _id }, { fqpp, list }) {
     offerFields();
     byID('data-list').focus(); // the button goes with its table
     await showFirst(new FormData(byID('data-form')));
-  });
-  return button;
+  }, 'Open');
 }
 
 // controlOf returns the control of an argument. The reason of a where begins with a JSON pointer into it.
-/** @type {(fault: Fault) => HTMLElement | null | undefined} */
+/** @type {ControlOf} */
 function controlOf({ path, reason = '' }) {
   const [, filter] = (path === 'where' && reason.match(/^\/\$and\/(\d+)\//)) || [];
   if (filter) {

@@ -3,7 +3,7 @@
 import { acting, own, site } from './console_api.js';
 import { complain } from './console_fault.js';
 import { announce, isShown, keep, onClick, onSubmit, show, sure } from './console_page.js';
-import { byID, code, element } from './console_render.js';
+import { byID, code, counted, element, empty } from './console_render.js';
 import { steps } from './console_session.js';
 
 // showFactor shows the state, and offers what fits it.
@@ -14,7 +14,7 @@ export async function showFactor() {
   if (who !== acting.account) {
     return;
   }
-  byID('factor-state').textContent = active ? `Active, ${left} recovery code${left === 1 ? '' : 's'} left.` : 'Not set up.';
+  byID('factor-state').textContent = active ? `Active, ${counted(left, 'recovery code')} left.` : 'Not set up.';
   byID('enrol-begin').textContent = active ? 'Replace it' : 'Set up';
   byID('enrol-begin').hidden = false;
   byID('factor-form').hidden = !active;
@@ -25,9 +25,7 @@ export function forgetFactor() {
   for (const form of [byID('code-form'), byID('enrol-form'), byID('factor-form')]) {
     form.reset();
   }
-  for (const id of ['enrol-qr', 'enrol-secret', 'enrol-uri', 'factor-state']) {
-    byID(id).replaceChildren();
-  }
+  empty('enrol-qr', 'enrol-secret', 'enrol-uri', 'factor-state');
   byID('enrol-link').removeAttribute('href');
   byID('enrol-begin').hidden = true;
   byID('factor-form').hidden = true;

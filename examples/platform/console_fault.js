@@ -4,24 +4,22 @@ import { acting, Refused, Told } from './console_api.js';
 import { scopeOf } from './console_claims.js';
 import { breakable, byID, element, facts, visible } from './console_render.js';
 
-/**
- * complain shows an error.
- * @param {unknown} error
- * @param {HTMLElement} [place]
- */
+// complain shows an error.
+/** @param {unknown} error @param {HTMLElement} [place] */
 export function complain(error, place = byID('fault')) {
   place.replaceChildren(...(error instanceof Refused ? refusal(error) : [element('p', {}, ...visible(reasonOf(error)))]));
   place.scrollIntoView({ block: 'nearest' });
 }
 
 /** @param {Refused} error */
-function refusal({ fault, retryAfter }) {
+function refusal(error) {
+  const { fault, retryAfter } = error;
   /** @type {HTMLElement[]} */
   const parts = [element('p', {}, ...visible(sentence(fault)), ' ', element('code', {}, ...breakable(fault.errCode)))];
   if (fault.faults?.length) {
     parts.push(element('ul', {}, ...fault.faults.map((child) => element('li', {}, ...visible(childOf(fault, child))))));
   }
-  const rule = ruleOf(fault);
+  const rule = ruleOf(error);
   if (rule) {
     parts.push(facts(['Rule', rule.rule], ['Held', ...visible(rule.held)], ['Enough', ...visible(rule.enough)]));
   }
@@ -40,16 +38,15 @@ function sentence(fault) {
   return about ? `${fault.message} (${about})` : fault.message;
 }
 
-/** childOf leaves out what the parent fault has said. @param {Fault} fault @param {Fault} child */
+// childOf leaves out what the parent fault has said.
+/** @param {Fault} fault @param {Fault} child */
 const childOf = (fault, child) => (child.message === fault.message ? aboutOf(child) || child.message : sentence(child));
 
-/**
- * ruleOf says which rule has refused, what was held, and what would be enough.
- * @param {Fault} fault
- */
-function ruleOf(fault) {
+// ruleOf says which rule has refused, what was held, and what would be enough.
+/** @param {Refused} error */
+function ruleOf({ fault, detail }) {
   const [held, roles] = heldNow();
-  switch (fault.errCode.slice(fault.errCode.indexOf('.') + 1)) {
+  switch (detail) {
     case 'accessDenied.scope': return {
       rule: 'The scope of the credential must cover what is asked for.',
       held,
@@ -82,18 +79,15 @@ function heldNow() {
   return [`A session, for all that the roles of its account allow: ${roles}.`, `The roles of the account: ${roles}.`];
 }
 
-/**
- * blame shows each child of a fault at the control that it is about, which stands in a div of its
- * own. It throws the error as well if a child has no control, or if there is a rule to tell.
- * @param {unknown} error
- * @param {(child: Fault) => HTMLElement | null | undefined} controlOf
- */
+// blame shows each child of a fault at the control that it is about, which stands in a div of its
+// own. It throws the error as well if a child has no control, or if there is a rule to tell.
+/** @param {unknown} error @param {ControlOf} controlOf */
 export function blame(error, controlOf) {
   const { errCode = '', faults = [] } = error instanceof Refused ? error.fault : {};
   const controls = faults.map((child) => mark(controlOf(child), child, errCode)).filter(Boolean);
   controls[0]?.closest('details')?.setAttribute('open', '');
   controls[0]?.focus();
-  if (!(error instanceof Refused) || !controls.length || controls.length < faults.length || ruleOf(error.fault)) {
+  if (!(error instanceof Refused) || !controls.length || controls.length < faults.length || ruleOf(error)) {
     throw error;
   }
 }
@@ -112,7 +106,8 @@ function mark(control, { message, reason }, errCode) {
   return control;
 }
 
-/** unblame removes what blame has shown in a form. @param {HTMLFormElement} form */
+// unblame removes what blame has shown in a form.
+/** @param {HTMLFormElement} form */
 export function unblame(form) {
   for (const control of form.querySelectorAll('[aria-invalid]')) {
     const [id, ...rest] = (control.getAttribute('aria-describedby') ?? '').split(' ');

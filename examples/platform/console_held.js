@@ -1,10 +1,10 @@
 // The tokens that the server has a record of: listing and revoking them.
 
-import { acting, request } from './console_api.js';
+import { acting, queryOf, request } from './console_api.js';
 import { cursorOf } from './console_data.js';
 import { action, announce, onClick, onSubmit, sure } from './console_page.js';
 import { nameOf, pick } from './console_pick.js';
-import { byID, code, element, named, plainly, showTable, when } from './console_render.js';
+import { byID, code, counted, element, named, plainly, showTable, when } from './console_render.js';
 
 /** @type {Held} */
 const nothing = { app: '', sub: '', tokens: [], more: false };
@@ -14,12 +14,9 @@ let held = nothing;
 
 const manages = () => !acting.bearer && acting.account?.roles.includes('administrator');
 
-/**
- * openHeld chooses what to list: what was minted, or else one's own. Administrators list all accounts,
- * unless they choose one.
- * @param {string} sub
- * @param {string} [app]
- */
+// openHeld chooses what to list: what was minted, or else one's own. Administrators list all accounts,
+// unless they choose one.
+/** @param {string} sub @param {string} [app] */
 export function openHeld(sub, app) {
   app && pick(byID('held-app'), app);
   if (!manages() && (app || !byID('held-sub').value)) {
@@ -43,10 +40,10 @@ const order = '{"issued":1}'; // in which the server finds a page at once
 async function load() {
   const mine = held;
   const last = mine.tokens.at(-1);
-  const where = last ? `&where=${encodeURIComponent(cursorOf(order, last))}` : '';
-  const { data, hasMore } = await request('GET', `${ofHolder()}?limit=50&sort=${encodeURIComponent(order)}${where}`);
+  const query = queryOf([['limit', '50'], ['sort', order], ...(last ? [['where', cursorOf(order, last)]] : [])]);
+  const { data, hasMore } = await request('GET', `${ofHolder()}?${query}`);
   mine.tokens.push(...data);
-  mine.more = hasMore === true || hasMore === 'true';
+  mine.more = hasMore;
   mine === held && show();
 }
 
@@ -68,10 +65,8 @@ function chosen() {
   return orders[byID('held-order').value](held.tokens.filter(fits));
 }
 
-/**
- * treeOf returns each token after the one that made it, if that is among them, with its depth below it.
- * @param {Token[]} tokens
- */
+// treeOf returns each token after the one that made it, if that is among them, with its depth below it.
+/** @param {Token[]} tokens */
 function treeOf(tokens) {
   const ids = new Set(tokens.map(({ _id }) => _id));
   const made = Map.groupBy(tokens, ({ parent = '' }) => (ids.has(parent) ? parent : ''));
@@ -92,7 +87,7 @@ function show() {
   });
   byID('held-more').hidden = !held.more;
   byID('held-revoke').hidden = !held.sub || !held.tokens.length;
-  announce(`${items.length} of ${held.tokens.length} loaded tokens${held.more ? ', and there are more' : ''}.`, byID('held-said'));
+  announce(`${items.length} of ${counted(held.tokens.length, 'loaded token')}${held.more ? ', and there are more' : ''}.`, byID('held-said'));
 }
 
 /** @param {Row} token */
@@ -122,9 +117,9 @@ async function revoke(token) {
   const end = tree.findIndex(({ depth }, i) => i > at && depth <= tree[at].depth);
   const below = tree.slice(at + 1, end < 0 ? undefined : end);
   if (!await sure(`Revoke the token ${token._id} of ${plainly(nameOf('account', token.subject))}?`, 'Revoke it',
-    element('p', {}, below.length ? 'These were made with it, and end too:' : 'No loaded token was made with it.'),
+    below.length ? 'These were made with it, and end too:' : 'No loaded token was made with it.',
     element('ul', {}, ...below.map(({ _id, subject }) => element('li', {}, code(_id), ' of ', named(nameOf('account', subject), subject)))),
-    element('p', {}, 'What was made with it and is not loaded ends, too.'))) {
+    'What was made with it and is not loaded ends, too.')) {
     return;
   }
   await request('DELETE', `${ofApp()}/tokens/${encodeURIComponent(token._id)}`);
@@ -136,7 +131,7 @@ async function revoke(token) {
 async function revokeAll() {
   const mine = held;
   if (!await sure(`Revoke all tokens of this app for ${plainly(nameOf('account', mine.sub))}?`, 'Revoke them',
-    element('p', {}, 'What was made with them ends, too, whoever it is for.'))) {
+    'What was made with them ends, too, whoever it is for.')) {
     return;
   }
   const { data } = await request('DELETE', ofHolder());

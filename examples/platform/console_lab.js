@@ -4,7 +4,7 @@ import { acting, reach, site } from './console_api.js';
 import { duration } from './console_claims.js';
 import { curlOf } from './console_code.js';
 import { onClick, onCopy, onSubmit } from './console_page.js';
-import { byID, element, fill, visible } from './console_render.js';
+import { byID, element, empty, facts, fill, visible } from './console_render.js';
 import { sign } from './console_signature.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
@@ -36,13 +36,11 @@ async function send(form, button) {
   switch (button?.value) {
     case 'sign':
       await shown(form, timeOf(form));
-      return forget();
+      return empty('lab-reply');
     case 'skewed': return deliver(await shown(form, Date.now() - skew));
   }
   return deliver(await shown(form, timeOf(form)));
 }
-
-const forget = () => byID('lab-reply').replaceChildren();
 
 /** @type {typeof prepare} */
 async function shown(form, timestamp) {
@@ -70,7 +68,7 @@ const keyShown = ({ clientKey, key }) => (byID('lab-see').checked ? key : `${cli
 
 /** @param {Sent} request */
 async function deliver(request) {
-  forget();
+  empty('lab-reply');
   const again = request === sent;
   sent = request;
   byID('lab-again').hidden = false;
@@ -92,16 +90,13 @@ async function deliver(request) {
 function showReply(request, { status, text, serverTime, challenge, again }) {
   const value = JSON.parse(text);
   const accepted = value.object !== 'fault';
-  const facts = element('dl');
-  fill(facts, [
-    ['Status', String(status)],
-    ['Your time', timeShown(request.timestamp)],
-    [request.serverTime, serverTime ? timeShown(serverTime) : 'not sent'],
-  ]);
   byID('lab-reply').replaceChildren(
     element('p', { className: accepted ? 'verdict' : 'verdict no' },
       element('strong', {}, accepted ? 'Accepted.' : 'Refused.'), ' ', ...visible(sentence(value, request.timestamp - Number(serverTime), challenge, again))),
-    facts,
+    facts(
+      ['Status', String(status)],
+      ['Your time', timeShown(request.timestamp)],
+      [request.serverTime, serverTime ? timeShown(serverTime) : 'not sent']),
     element('pre', { className: 'wraps', tabIndex: 0, role: 'region', ariaLabel: 'The reply' }, ...visible(JSON.stringify(value, null, 2))));
 }
 
@@ -135,12 +130,8 @@ function seeSecret() {
   byID('lab-secret').type = byID('lab-see').checked ? 'text' : 'password';
 }
 
-/**
- * tryWith opens the lab with a key to sign with.
- * @param {string} key
- * @param {string} secret
- * @param {string} version
- */
+// tryWith opens the lab with a key to sign with.
+/** @param {string} key @param {string} secret @param {string} version */
 export function tryWith(key, secret, version) {
   [byID('lab-key').value, byID('lab-secret').value, byID('lab-version').value] = [key, secret, version];
   location.hash = `#${acting.org}/lab`;
@@ -152,9 +143,7 @@ export function forgetLab() {
   seeSecret();
   byID('lab-made').hidden = true;
   byID('lab-again').hidden = true;
-  for (const id of ['lab-parts', 'lab-headers', 'lab-curl', 'lab-reply']) {
-    byID(id).replaceChildren();
-  }
+  empty('lab-parts', 'lab-headers', 'lab-curl', 'lab-reply');
 }
 
 onSubmit('lab-form', send);

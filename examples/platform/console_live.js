@@ -2,9 +2,9 @@
 
 import { Refused, watch } from './console_api.js';
 import { complain } from './console_fault.js';
-import { onClick } from './console_page.js';
-import { breakable, byID, element, named, plainly, table } from './console_render.js';
+import { link, onClick } from './console_page.js';
 import { learn, nameOf } from './console_pick.js';
+import { breakable, byID, element, matcher, named, table } from './console_render.js';
 import { askWhy } from './console_scope.js';
 
 const kept = 500; // decisions in memory
@@ -104,9 +104,9 @@ function later() {
 }
 
 function draw() {
-  const words = byID('live-words').value.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = matcher(byID('live-words'));
   const only = byID('live-only').value;
-  const wanted = decisions.filter((d) => (!only || (only === 'refused') === Boolean(d.fault)) && matches(d, words)).slice(0, shown);
+  const wanted = decisions.filter((d) => (!only || (only === 'refused') === Boolean(d.fault)) && matches(textOf(d))).slice(0, shown);
   const lost = dropped ? `, and ${dropped} more that this page was too slow for` : '';
   byID('live-count').textContent = `${seen} seen${lost}. Shown are the latest ${wanted.length} that match.`;
   const focused = document.activeElement?.closest('button')?.dataset.decision;
@@ -120,13 +120,7 @@ function draw() {
 
 /** @param {Decision} d */
 const textOf = (d) => [d.route, d.mechanism, d.app, d.account, nameOf('app', d.app ?? ''), nameOf('account', d.account ?? ''), d.fault, d.need, d.chain, d.requestId]
-  .join(' ').toLowerCase();
-
-/** @param {Decision} d @param {string[]} words */
-function matches(d, words) {
-  const text = textOf(d);
-  return words.every((word) => text.includes(word));
-}
+  .join(' ');
 
 /** @param {Decision} d */
 function row(d) {
@@ -152,10 +146,9 @@ function who(d) {
 
 /** @param {Decision} d @param {string} need */
 function whyButton(d, need) {
-  const button = element('button', { type: 'button', className: 'link' }, ...breakable(d.chain || 'no chain'));
-  button.ariaLabel = plainly(`Why: ${d.route}, ${d.chain || 'no chain'}`);
+  const chain = d.chain || 'no chain';
+  const button = link(`Why: ${d.route}, ${chain}`, () => askWhy(d.chain ?? '', need), ...breakable(chain));
   button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
-  onClick(button, () => askWhy(d.chain ?? '', need));
   return button;
 }
 

@@ -4,16 +4,13 @@ import { acting, own } from './console_api.js';
 import { byID, element, fill, plainly, visible } from './console_render.js';
 import { addressOf } from './console_sections.js';
 
-// Only these may ask for the numbers of administration.
-const administrator = 'administrator';
-
 // showNumbers counts what the account may read. A number that is not known is left out.
 /** @param {Account} account */
 export async function showNumbers(account) {
   const list = byID('numbers');
   list.ariaBusy = 'true';
   const asked = [objects()];
-  if (account.roles.includes(administrator)) {
+  if (account.roles.includes('administrator')) { // only these may ask for the other numbers
     asked.push(lengthOf('Accounts', '/admin/accounts', 'people'), lengthOf('Apps', '/apps', 'apps'),
       lengthOf('Roles', '/admin/roles', 'people'));
   }

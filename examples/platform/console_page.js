@@ -1,17 +1,14 @@
 // The parts of the page: its views, its notices, its steps and its dialogs.
 
 import { Told } from './console_api.js';
-import { complain } from './console_fault.js';
-import { byID, element, fill, plainly, visible } from './console_render.js';
+import { blame, complain, unblame } from './console_fault.js';
+import { byID, code, element, empty, fill, plainly, visible } from './console_render.js';
 
 const views = ['loading', 'sign-in', 'code', 'enrol', 'account'];
 
-/**
- * show shows one view. The focus goes to the first field, or to the heading, which
- * a screen reader then reads.
- * @param {string} view
- * @param {string} [field]
- */
+// show shows one view. The focus goes to the first field, or to the heading, which
+// a screen reader then reads.
+/** @param {string} view @param {string} [field] */
 export function show(view, field = `${view}-title`) {
   for (const name of views) {
     byID(name).hidden = name !== view;
@@ -35,49 +32,57 @@ export function quiet() {
   }
 }
 
-/**
- * onSubmit runs a step when its form is submitted. A step that runs does not start again. What the
- * form names in data-clears was the result of an earlier step, and goes.
- * @type {(id: FormID | HTMLFormElement, step: Submitted) => void}
- */
-export function onSubmit(id, step) {
+// onSubmit runs a step when its form is submitted. A step that runs does not start again. What the
+// form names in data-clears was the result of an earlier step, and goes. controlOf finds the control
+// that a part of a refusal is about.
+/** @type {(id: FormID | HTMLFormElement, step: Submitted, controlOf?: ControlOf) => void} */
+export function onSubmit(id, step, controlOf = () => null) {
   const form = typeof id === 'string' ? byID(id) : id;
   form.addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
-    run(form, () => {
+    run(form, async () => {
       form.dataset.clears?.split(' ').forEach((result) => byID(result).replaceChildren());
-      return step(new FormData(form), /** @type {Button} */ (event.submitter));
+      unblame(form);
+      try {
+        await step(new FormData(form), /** @type {Button} */ (event.submitter));
+      } catch (error) {
+        blame(error, controlOf);
+      }
     });
   });
 }
 
-/**
- * onClick runs a step when its button is pressed. A step that runs does not start again.
- * @param {HTMLElement} button
- * @param {() => unknown} step
- */
+// onClick runs a step when its button is pressed. A step that runs does not start again.
+/** @param {HTMLElement} button @param {() => unknown} step */
 export function onClick(button, step) {
   button.addEventListener('click', () => run(button, step));
 }
 
-/**
- * action makes a button for a step. about names what it is about, where several buttons have one text.
- * @param {string} text
- * @param {string} about
- * @param {() => unknown} step
- * @param {string} [className]
- */
+// action makes a button for a step. about names what it is about, where several buttons have one text.
+/** @param {string} text @param {string} about @param {() => unknown} step @param {string} [className] */
 export function action(text, about, step, className = 'quiet') {
   const button = element('button', { type: 'button', className, ariaLabel: about ? plainly(`${text}: ${about}`) : null }, text);
   onClick(button, step);
   return button;
 }
 
-/**
- * run runs a step, and marks its control as busy. It does not disable the control, because that would lose the focus.
- * @param {HTMLElement} control
- * @param {() => unknown} step
- */
+// link makes a button that looks like a link. label is what a screen reader says of it.
+/** @param {string} label @param {() => unknown} step @param {...Child} children */
+export function link(label, step, ...children) {
+  const button = element('button', { type: 'button', className: 'link', ariaLabel: plainly(label) }, ...children);
+  onClick(button, step);
+  return button;
+}
+
+// copyable returns a text with a button that copies it. what names it, and tell says that it is done.
+/** @param {string} text @param {string} what @param {(text: string) => unknown} tell */
+export const copyable = (text, what, tell) => [code(text), ' ', link(`Copy: ${what}`, async () => {
+  await copy(text);
+  tell('Copied.');
+}, 'Copy')];
+
+// run runs a step, and marks its control as busy. It does not disable the control, because that would lose the focus.
+/** @param {HTMLElement} control @param {() => unknown} step */
 export async function run(control, step) {
   if (control.ariaBusy === 'true') {
     return;
@@ -94,11 +99,9 @@ export async function run(control, step) {
   }
 }
 
-/**
- * faultNear returns the element in which the user of the control reads a fault. An item of a list has
- * its own.
- * @param {HTMLElement} control
- */
+// faultNear returns the element in which the user of the control reads a fault. An item of a list has
+// its own.
+/** @param {HTMLElement} control */
 function faultNear(control) {
   const item = control.closest('li, tr, .item');
   if (item) {
@@ -123,7 +126,8 @@ export async function copy(text) {
   }
 }
 
-/** onCopy makes a button copy the text of an element. @param {string} id @param {string} from */
+// onCopy makes a button copy the text of an element.
+/** @param {string} id @param {string} from */
 export function onCopy(id, from) {
   onClick(byID(id), async () => {
     await copy(byID(from).textContent);
@@ -131,8 +135,8 @@ export function onCopy(id, from) {
   });
 }
 
+// opened shows a dialog, and returns how it was closed. attach adds what listens while it is open.
 /**
- * opened shows a dialog, and returns how it was closed. attach adds what listens while it is open.
  * @param {HTMLDialogElement} dialog
  * @param {HTMLElement} first gets the focus
  * @param {(signal: AbortSignal) => void} attach
@@ -152,15 +156,12 @@ function opened(dialog, first, attach) {
   });
 }
 
-/**
- * sure asks before a step that cannot be undone, and returns whether to go on. verb names the step.
- * more may have fields.
- * @param {string} question
- * @param {string} verb
- * @param {...(Node | string)} more
- */
+// sure asks before a step that cannot be undone, and returns whether to go on. verb names the step.
+// more may have fields; a text is a paragraph.
+/** @param {string} question @param {string} verb @param {...(Node | string)} more */
 export async function sure(question, verb, ...more) {
-  byID('sure-question').replaceChildren(element('p', {}, ...visible(question)), ...more);
+  byID('sure-question').replaceChildren(...[question, ...more].filter(Boolean).map((part) =>
+    (typeof part === 'string' ? element('p', {}, ...visible(part)) : part)));
   byID('sure-yes').textContent = verb;
   const dialog = byID('sure');
   return await opened(dialog, byID('sure-no'), (signal) => {
@@ -175,9 +176,9 @@ export async function sure(question, verb, ...more) {
 /** @param {Event} event */
 const stay = (event) => event.preventDefault();
 
+// keep shows what the server shows only once, until its reader says that they have it. Neither Escape
+// nor a reload takes it away without a question.
 /**
- * keep shows what the server shows only once, until its reader says that they have it. Neither Escape
- * nor a reload takes it away without a question.
  * @param {string} title
  * @param {Parameters<typeof fill>[1]} pairs
  * @param {string} text what is copied
@@ -201,15 +202,12 @@ export async function keep(title, pairs, text) {
 /** forgetKept removes from the page what is shown only once. */
 export function forgetKept() {
   byID('keep').close();
-  byID('keep-facts').replaceChildren();
+  empty('keep-facts');
 }
 
-/**
- * ask opens the dialog for the password. It returns whether the password was accepted. It returns
- * false if the user gave up.
- * @param {string} email
- * @param {(password: string) => Promise<unknown>} check
- */
+// ask opens the dialog for the password. It returns whether the password was accepted: false, too, if
+// the user gave up.
+/** @param {string} email @param {(password: string) => Promise<unknown>} check */
 export async function ask(email, check) {
   const dialog = byID('again');
   const form = byID('again-form');

@@ -1,19 +1,16 @@
 // The paging explorer: the query of a list call, its page, and two ways to walk on
 // from it, with their times.
 
-import { acting, request } from './console_api.js';
+import { acting, queryOf, request } from './console_api.js';
 import { complain } from './console_fault.js';
 import { announce, onSubmit } from './console_page.js';
-import { byID, element, table, visible } from './console_render.js';
+import { box, byID, counted, element, empty, table, textOf, valueAt, visible } from './console_render.js';
 
 /** @type {Schema[]} */
 let schemas = [];
 
 // openPaging asks the server which lists there are.
 export async function openPaging() {
-  if (!acting.account && !acting.bearer) {
-    return;
-  }
   try {
     schemas = (await request('GET', '/schemas?limit=1000')).data;
   } catch (error) {
@@ -30,10 +27,8 @@ const chosen = () => schemas.find(({ plural }) => plural === byID('paging-list')
 // showPaths offers the properties of the list. A list below it is asked for by its
 // name.
 function showPaths() {
-  const boxes = (chosen()?.properties ?? []).map(({ fqpp, type }, i) => element('label', { className: 'check' },
-    element('input', { type: 'checkbox', name: 'paths', value: fqpp, checked: i === 0 }), `${fqpp} `,
-    element('span', { className: 'hint' }, type)));
-  byID('paging-paths').replaceChildren(...boxes);
+  byID('paging-paths').replaceChildren(...(chosen()?.properties ?? []).map(({ fqpp, type }, i) =>
+    box({ name: 'paths', value: fqpp, checked: i === 0 }, `${fqpp} `, element('span', { className: 'hint' }, type))));
   showQuery();
 }
 
@@ -50,8 +45,6 @@ function argumentsOf(form) {
   return pairs;
 }
 
-/** @param {string[][]} pairs */
-const queryOf = (pairs) => pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
 /** @type {(form: FormData, pairs: string[][]) => string} */
 const pathOf = (form, pairs) => `/${form.get('list')}?${queryOf(pairs)}`;
 
@@ -65,7 +58,7 @@ function showQuery() {
 async function timed(path) {
   const begin = performance.now();
   const { data, hasMore } = await request('GET', path);
-  return { data, more: hasMore === true || hasMore === 'true', took: performance.now() - begin };
+  return { data, more: hasMore, took: performance.now() - begin };
 }
 
 /** @param {number} took */
@@ -78,16 +71,9 @@ async function fetchPage(form, button) {
   }
   byID('paging-page').replaceChildren();
   const { data, more, took } = await timed(pathOf(form, argumentsOf(form)));
-  announce(`${data.length} items in ${milliseconds(took)}; ${more ? 'there are more' : 'that is all'}.`, byID('paging-said'));
+  announce(`${counted(data.length, 'item')} in ${milliseconds(took)}; ${more ? 'there are more' : 'that is all'}.`, byID('paging-said'));
   const paths = ['_id', ...form.getAll('paths').filter((path) => path !== '_id')];
-  byID('paging-page').replaceChildren(table('The page', paths, data.map((item) => paths.map((path) => element('bdi', { className: 'value' }, ...visible(shown(item, path)))))));
-}
-
-// shown returns the value at a path of an item.
-/** @type {(item: any, path: string) => string} */
-function shown(item, path) {
-  const value = path.split('.').reduce((at, name) => at?.[name], item);
-  return typeof value === 'string' ? value : JSON.stringify(value) ?? '';
+  byID('paging-page').replaceChildren(table('The page', paths, data.map((item) => paths.map((path) => element('bdi', { className: 'value' }, ...visible(textOf(valueAt(item, path))))))));
 }
 
 // walk fetches the same pages in both ways. Both sort by _id, so that they get the
@@ -105,7 +91,7 @@ async function walk(form) {
     same(page, skip[i]) ? 'yes' : 'no']);
   rows.push(['all', String(count(keyset)), milliseconds(total(keyset)), milliseconds(total(skip)), '']);
   byID('paging-walk').replaceChildren(table('Times', ['Page', 'Items', 'Keyset', 'Skip', 'Same items'], rows));
-  announce(`${keyset.length} pages each way.`, byID('paging-said'));
+  announce(`${counted(keyset.length, 'page')} each way.`, byID('paging-said'));
 }
 
 /** @param {Page} a @param {Page} [b] */
@@ -147,10 +133,7 @@ const skipping = (pages, where) => [
 ];
 
 // forgetPages removes the pages from the page.
-export function forgetPages() {
-  byID('paging-page').replaceChildren();
-  byID('paging-walk').replaceChildren();
-}
+export const forgetPages = () => empty('paging-page', 'paging-walk');
 
 onSubmit('paging-form', fetchPage);
 byID('paging-form').addEventListener('input', showQuery);

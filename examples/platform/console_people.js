@@ -1,11 +1,11 @@
 // People, for administrators: the accounts of the org, its roles, and its rules for sessions.
 
-import { acting, reach, Refused, request } from './console_api.js';
+import { acting, differing, queryOf, reach, Refused, request } from './console_api.js';
 import { showCredential } from './console_credential.js';
-import { blame, complain, unblame } from './console_fault.js';
-import { action, announce, copy, onClick, onSubmit, sure } from './console_page.js';
+import { complain, unblame } from './console_fault.js';
+import { action, announce, copyable, link, onClick, onSubmit, sure } from './console_page.js';
 import { offer } from './console_pick.js';
-import { breakable, byID, code, element, facts, field, fill, keyed, lines, named, plainly, showTable, visible, when } from './console_render.js';
+import { box, breakable, byID, counted, element, empty, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when } from './console_render.js';
 import { askWhy } from './console_scope.js';
 
 const rows = 50; // accounts that are shown at once
@@ -35,12 +35,10 @@ const called = (account) => plainly(nameOf(account));
 export async function openPeople() {
   forgetPeople();
   const mine = visit;
-  announce('Loading …', byID('people-said'));
   const replies = await Promise.all([askAccounts(), request('GET', '/admin/roles?limit=1000'), request('GET', '/admin/settings')])
     .catch((error) => mine === visit && complain(error, byID('people-fault')));
-  if (mine === visit) {
-    announce('', byID('people-said'));
-    replies && show(...replies);
+  if (mine === visit && replies) {
+    show(...replies);
   }
 }
 
@@ -64,9 +62,7 @@ export function forgetPeople() {
   reveal(false);
   close();
   forms.forEach(([id]) => unblame(byID(id)));
-  for (const id of ['people-fault', 'people-said', 'people-list', 'people-roles', 'people-new-roles', 'roles']) {
-    byID(id).replaceChildren();
-  }
+  empty('people-fault', 'people-said', 'people-list', 'people-roles', 'people-new-roles', 'roles');
 }
 
 // The accounts.
@@ -74,16 +70,17 @@ export function forgetPeople() {
 /** @returns {Promise<List<Account>>} */
 function askAccounts() {
   const last = accounts.at(-1)?._id;
-  return request('GET', `${path}?limit=1000${last ? `&where=${encodeURIComponent(JSON.stringify({ _id: { $gt: last } }))}` : ''}`);
+  return request('GET', `${path}?limit=1000${last ? `&${queryOf([['where', JSON.stringify({ _id: { $gt: last } })]])}` : ''}`);
 }
 
 /** @param {List<Account>} list */
 function add({ data, hasMore }) {
-  more = String(hasMore) === 'true';
+  more = hasMore;
   know([...accounts, ...data]);
 }
 
-/** know also tells the pickers of other sections. @param {Account[]} all */
+// know also tells the pickers of other sections.
+/** @param {Account[]} all */
 function know(all) {
   accounts = all;
   offer('account', all);
@@ -94,11 +91,11 @@ function know(all) {
 const stateOf = ({ disabled }) => (disabled ? 'deactivated' : 'active');
 
 /** @param {Account} account */
-const textOf = (account) => [account.name, account.email, account._id, stateOf(account), ...account.roles].join(' ').toLowerCase();
+const textOf = (account) => [account.name, account.email, account._id, stateOf(account), ...account.roles].join(' ');
 
 function found() {
-  const words = byID('people-words').value.toLowerCase().split(/\s+/);
-  return accounts.filter((account) => words.every((word) => textOf(account).includes(word)));
+  const matches = matcher(byID('people-words'));
+  return accounts.filter((account) => matches(textOf(account)));
 }
 
 function showAccounts() {
@@ -117,16 +114,14 @@ function showAccounts() {
 
 /** @param {Account} account */
 function cells(account) {
-  const open = element('button', { type: 'button', className: 'link', ariaLabel: `Open: ${called(account)}` }, named(nameOf(account)));
-  onClick(open, () => openOne(account));
+  const open = link(`Open: ${called(account)}`, () => openOne(account), named(nameOf(account)));
   return [open, named(account.email), element('bdi', {}, ...visible(account.roles.join(', ') || 'none')), stateOf(account), idOf(account)];
 }
 
-/** idOf shows an id with a button that copies it. @param {Account} account */
-const idOf = (account) => element('span', { className: 'id' }, code(account._id), ' ', action('Copy', `the id of ${called(account)}`, async () => {
-  await copy(account._id);
-  announce(`The id of ${called(account)} is copied.`, byID('people-said'));
-}, 'link'));
+// idOf shows an id with a button that copies it.
+/** @param {Account} account */
+const idOf = (account) => element('span', { className: 'id' },
+  ...copyable(account._id, `the id of ${called(account)}`, (text) => announce(text, byID('people-said'))));
 
 // showNext asks the server only if no other account that it has sent matches. A page that had room stays,
 // and gets more.
@@ -171,8 +166,8 @@ function showOne(account) {
     ['E-mail', element('bdi', {}, ...visible(account.email))],
     ['Id', idOf(account)],
     ['State', stateOf(account)],
-    ['Second factor', active ? `active, ${recoveryCodesLeft} recovery codes left` : pending ? 'begun, not confirmed' : 'not set up'],
-    tokensFrom ? ['Tokens', 'refused if signed before ', when(tokensFrom)] : false,
+    ['Second factor', active ? `active, ${counted(recoveryCodesLeft, 'recovery code')} left` : pending ? 'begun, not confirmed' : 'not set up'],
+    tokensFrom && ['Tokens', 'refused if signed before ', when(tokensFrom)],
   ]);
   byID('people-name').value = account.name;
   offerRoles(byID('people-roles'), account.roles);
@@ -189,20 +184,16 @@ function showOne(account) {
 function close() {
   one = null;
   byID('people-one').hidden = true;
-  ['people-one-title', 'people-one-facts', 'people-steps'].forEach((id) => byID(id).replaceChildren());
+  empty('people-one-title', 'people-one-facts', 'people-steps');
   unblame(byID('people-form'));
 }
 
-/**
- * offerRoles shows a box for each role. A role that somebody has, and that was deleted, can only be taken away.
- * @param {HTMLElement} place
- * @param {string[]} has
- */
+// offerRoles shows a box for each role. A role that somebody has, and that was deleted, can only be taken away.
+/** @param {HTMLElement} place @param {string[]} has */
 function offerRoles(place, has) {
   const names = roles.map(({ _id }) => _id);
-  place.replaceChildren(...new Set([...names, ...has]).values().map((value) => element('label', { className: 'check' },
-    element('input', { type: 'checkbox', name: 'role', value, checked: has.includes(value) }),
-    element('bdi', {}, ...visible(value)), !names.includes(value) && ' (deleted)')));
+  place.replaceChildren(...new Set([...names, ...has]).values().map((value) =>
+    box({ name: 'role', value, checked: has.includes(value) }, element('bdi', {}, ...visible(value)), !names.includes(value) && ' (deleted)')));
 }
 
 /** @param {FormData} form */
@@ -212,20 +203,15 @@ async function save(form) {
   }
   const before = { name: one.name, roles: one.roles.toSorted() };
   const changes = differing(before, { name: form.get('name').trim(), roles: form.getAll('role').toSorted() });
-  if (changes) {
+  if (Object.keys(changes).length) {
     changed(await request('PATCH', pathOf(one), changes), 'is changed');
   } else {
     announce('Nothing has changed.', byID('people-one-said'));
   }
 }
 
-/** differing returns what a PATCH says, or null. @param {any} before @param {any} wanted */
-function differing(before, wanted) {
-  const names = Object.keys(wanted).filter((name) => JSON.stringify(wanted[name]) !== JSON.stringify(before[name]));
-  return names.length ? Object.fromEntries(names.map((name) => [name, wanted[name]])) : null;
-}
-
-/** changed shows what an account has become. @param {WholeAccount} account @param {string} what */
+// changed shows what an account has become.
+/** @param {WholeAccount} account @param {string} what */
 function changed(account, what) {
   const { secondFactor, ...listed } = account;
   if (account._id === acting.account?._id) {
@@ -291,7 +277,8 @@ async function create(form) {
 /** @param {Role} role */
 const rolePath = ({ _id }) => `/admin/roles/${encodeURIComponent(_id)}`;
 
-/** holdersOf says who has a role, among how many accounts if these are not all. @param {Role} role */
+// holdersOf says who has a role, among how many accounts if these are not all.
+/** @param {Role} role */
 const holdersOf = ({ _id }) => ({ holders: accounts.filter((account) => account.roles.includes(_id)).map(nameOf), among: more ? accounts.length : 0 });
 
 const showRoles = () => keyed(byID('roles'), roles.map((role) => ({ ...role, ...holdersOf(role) })), ({ _id }) => _id, roleCard);
@@ -320,11 +307,7 @@ function people({ holders, among }) {
 }
 
 /** @param {string} chain */
-function tryButton(chain) {
-  const button = element('button', { type: 'button', className: 'link', ariaLabel: `Try ${plainly(chain)}` }, element('code', {}, ...breakable(chain)));
-  onClick(button, () => askWhy(chain));
-  return button;
-}
+const tryButton = (chain) => link(`Try ${chain}`, () => askWhy(chain), element('code', {}, ...breakable(chain)));
 
 /** @param {Role[]} all @param {string} text */
 function rolesChanged(all, text) {
@@ -378,25 +361,22 @@ function showSettings(rules) {
 /** @param {FormData} form */
 async function saveSettings(form) {
   const number = (/** @type {string} */ name) => Number(form.get(name)) * Number(form.get(`${name}Unit`) ?? 1);
-  const changes = differing(settings, {
+  const changes = differing({ ...settings }, {
     idle: number('idle'), maxSession: number('maxSession'), sessionsPerAccount: number('sessionsPerAccount'),
     requireSecondFactor: byID('settings-factor').checked,
   });
-  if (changes) {
+  const some = Object.keys(changes).length > 0;
+  if (some) {
     showSettings(await request('PATCH', '/admin/settings', changes));
   }
-  announce(changes ? 'The rules are changed.' : 'Nothing has changed.', byID('settings-said'));
+  announce(some ? 'The rules are changed.' : 'Nothing has changed.', byID('settings-said'));
 }
 
 /** @type {[FormID, (form: FormData) => Promise<unknown>][]} */
 const forms = [['people-form', save], ['people-new-form', create], ['role-form', createRole], ['settings-form', saveSettings]];
 for (const [id, step] of forms) {
-  const form = byID(id);
-  onSubmit(id, async (data) => {
-    unblame(form);
-    await step(data).catch((error) => blame(parted(error), ({ path: name = '' }) =>
-      /** @type {HTMLElement | null} */ (form.elements.namedItem(name.replace(/\[.*/, '')))));
-  });
+  onSubmit(id, (data) => step(data).catch((error) => { throw parted(error); }), ({ path: name = '' }) =>
+    /** @type {HTMLElement | null} */ (byID(id).elements.namedItem(name.replace(/\[.*/, ''))));
 }
 
 // parted makes a fault with a path its own part: a conflict has no other.

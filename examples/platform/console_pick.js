@@ -13,20 +13,15 @@ const byHand = '\n'; // no id is a line end
 /** @param {{name?: string, email?: string}} item */
 const wordsOf = (item) => [item.name, item.email].filter(Boolean).join(' · ');
 
-/**
- * nameOf returns the name behind an id, or the id.
- * @param {'account' | 'app'} kind
- * @param {string} id
- */
+// nameOf returns the name behind an id, or the id.
+/** @param {'account' | 'app'} kind @param {string} id */
 export function nameOf(kind, id) {
   const item = known[kind].get(id);
   return item?.name || /** @type {Partial<Account>} */ (item)?.email || id;
 }
 
-/**
- * learn asks for all of a kind that can be picked. Without the right to ask, there is the own account.
- * @param {...('account' | 'app')} kinds
- */
+// learn asks for all of a kind that can be picked. Without the right to ask, there is the own account.
+/** @param {...('account' | 'app')} kinds */
 export async function learn(...kinds) {
   await Promise.all(kinds.map(async (kind) => {
     const { data } = await lookUp(paths[kind]).catch(() => ({ data: [] }));
@@ -34,11 +29,8 @@ export async function learn(...kinds) {
   }));
 }
 
-/**
- * offer fills the pickers of a kind. What is picked stays.
- * @param {'account' | 'app'} kind
- * @param {any[]} items
- */
+// offer fills the pickers of a kind. What is picked stays.
+/** @param {'account' | 'app'} kind @param {any[]} items */
 export function offer(kind, items) {
   known[kind] = new Map(items.map((item) => [item._id, item]));
   for (const select of document.querySelectorAll(`select[data-pick=${kind}]`)) {
@@ -46,7 +38,8 @@ export function offer(kind, items) {
   }
 }
 
-/** fillIn offers what is known. @param {HTMLSelectElement} select */
+// fillIn offers what is known.
+/** @param {HTMLSelectElement} select */
 export function fillIn(select) {
   const { value } = select;
   const { none } = select.dataset; // the words for no choice, if that is one
@@ -61,7 +54,8 @@ export function fillIn(select) {
 /** @param {HTMLSelectElement} select @returns {'account' | 'app'} */
 const kindOf = (select) => /** @type {any} */ (select.dataset.pick);
 
-/** pick chooses an id, even one that is not offered. @param {HTMLSelectElement} select @param {string} id */
+// pick chooses an id, even one that is not offered.
+/** @param {HTMLSelectElement} select @param {string} id */
 export function pick(select, id) {
   const offered = !id || known[kindOf(select)].has(id);
   select.value = offered ? id : byHand;
@@ -69,11 +63,8 @@ export function pick(select, id) {
   follow(select);
 }
 
-/**
- * otherOf returns the field for an id by hand. While it is shown, it has the name of the select.
- * @param {HTMLSelectElement} select
- * @returns {HTMLInputElement}
- */
+// otherOf returns the field for an id by hand. While it is shown, it has the name of the select.
+/** @param {HTMLSelectElement} select @returns {HTMLInputElement} */
 function otherOf(select) {
   const next = select.nextElementSibling;
   if (next instanceof HTMLInputElement) {

@@ -2,6 +2,10 @@
 
 export const byID = /** @type {ByID} */ ((/** @type {string} */ id) => document.getElementById(id));
 
+// empty removes what elements show.
+/** @param {...string} ids */
+export const empty = (...ids) => ids.forEach((id) => byID(id).replaceChildren());
+
 // element makes an element. A string becomes text, and other children are elements.
 // false, null and undefined are left out.
 /** @type {Make} */
@@ -14,9 +18,9 @@ export function element(name, properties = {}, ...children) {
 /** @type {WeakMap<Element, string>} */
 const states = new WeakMap(); // of what children of keyed show
 
+// keyed shows one child for each item. A child stays while its item is the same, and so keeps the
+// focus, a selection and open details when a list is shown again.
 /**
- * keyed shows one child for each item. A child stays while its item is the same, and so keeps the
- * focus, a selection and open details when a list is shown again.
  * @template T
  * @param {Element} place
  * @param {T[]} items
@@ -41,9 +45,9 @@ export function keyed(place, items, keyOf, draw) {
   children.forEach((child, i) => place.children[i] === child || place.insertBefore(child, place.children[i] ?? null));
 }
 
+// showTable shows items as the rows of a table in place, or a sentence if there are none. A screen
+// reader reads the caption first. On a narrow page, the table scrolls by itself.
 /**
- * showTable shows items as the rows of a table in place, or a sentence if there are none. A screen
- * reader reads the caption first. On a narrow page, the table scrolls by itself.
  * @template T
  * @param {HTMLElement} place
  * @param {{caption: string, columns: string[], items: T[], keyOf: (item: T) => string,
@@ -62,12 +66,8 @@ export function showTable(place, { caption, columns, items, keyOf, cells, none =
   keyed(body, items, keyOf, (item) => row(cells(item)));
 }
 
-/**
- * table makes a table that does not change.
- * @param {string} caption
- * @param {string[]} columns
- * @param {(Node | string)[][]} rows
- */
+// table makes a table that does not change.
+/** @param {string} caption @param {string[]} columns @param {(Node | string)[][]} rows */
 export function table(caption, columns, rows) {
   const made = element('table', {}, element('caption', {}, caption),
     element('thead', {}, element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name)))),
@@ -78,14 +78,10 @@ export function table(caption, columns, rows) {
 /** @param {(Node | string)[]} cells */
 const row = (cells) => element('tr', {}, ...cells.map((value) => element('td', {}, value)));
 
-/**
- * fill replaces the descriptions in a list of terms. false stands for no pair.
- * @param {HTMLElement} list
- * @param {(false | Child[])[]} pairs
- * @returns {HTMLElement}
- */
+// fill replaces the descriptions in a list of terms. What is falsy stands for no pair.
+/** @param {HTMLElement} list @param {(Child[] | false | '' | 0 | undefined)[]} pairs @returns {HTMLElement} */
 export function fill(list, pairs) {
-  list.replaceChildren(...pairs.filter((pair) => pair !== false).map(([term, ...values]) =>
+  list.replaceChildren(...pairs.filter(Boolean).map(([term, ...values]) =>
     element('div', {}, element('dt', {}, term), element('dd', {}, ...values))));
   return list;
 }
@@ -98,26 +94,21 @@ const unseen = /((?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0])/u
 /** @param {string} letter */
 const nameOf = (letter) => `U+${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
 
+// visible returns a text in which letters that nobody sees, or that turn the direction of others, are
+// named instead.
 /**
- * visible returns a text in which letters that nobody sees, or that turn the direction of others, are
- * named instead.
  * @param {string} text
  * @returns {(HTMLElement | string)[]}
  */
 export const visible = (text) => text.split(unseen).map((part, i) => (i % 2 ? element('mark', {}, nameOf(part)) : part));
 
-/**
- * plainly is visible where only text can stand: in options, titles and labels.
- * @param {string} text
- */
+// plainly is visible where only text can stand: in options, titles and labels.
+/** @param {string} text */
 export const plainly = (text) => text.split(unseen).map((part, i) => (i % 2 ? `[${nameOf(part)}]` : part)).join('');
 
-/**
- * named returns a name that somebody has chosen. It stands alone, because it may hold letters of both
- * directions. A long one is cut on the page; its title has all of it.
- * @param {string} text
- * @param {string} [id]
- */
+// named returns a name that somebody has chosen. It stands alone, because it may hold letters of both
+// directions. A long one is cut on the page; its title has all of it.
+/** @param {string} text @param {string} [id] */
 export const named = (text, id = '') => element('bdi', { className: 'name', title: plainly([text, id].filter(Boolean).join(' · ')) }, ...visible(text));
 
 /** @param {string} text @param {HTMLElement} control */
@@ -133,8 +124,31 @@ export const code = (text) => element('code', {}, ...visible(text));
 export const lines = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
 
 /** @param {string} text a date of the interface */
-export function when(text) {
+export function dateOf(text) {
   const at = new Date(text);
-  const readable = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-  return element('time', { dateTime: text, title: text }, Number.isNaN(at.getTime()) ? text : readable);
+  return Number.isNaN(at.getTime()) ? text : at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** @param {string} text a date of the interface */
+export const when = (text) => element('time', { dateTime: text, title: text }, dateOf(text));
+
+/** @param {number} count @param {string} noun */
+export const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** @param {unknown} value of an object */
+export const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '');
+
+/** @type {(item: any, path: string) => unknown} */
+export const valueAt = (item, path) => path.split('.').reduce((at, name) => at?.[name], item);
+
+// box makes a checkbox with its label.
+/** @param {Partial<HTMLInputElement>} properties @param {...Child} words */
+export const box = (properties, ...words) =>
+  element('label', { className: 'check' }, element('input', { type: 'checkbox', ...properties }), ...words);
+
+// matcher returns a function that reports whether a text has all words of a field, whatever their case.
+/** @param {HTMLInputElement} field */
+export function matcher({ value }) {
+  const words = value.toLowerCase().split(/\s+/);
+  return (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
 }

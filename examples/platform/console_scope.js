@@ -3,7 +3,7 @@
 
 import { acting, site, Told } from './console_api.js';
 import { announce, copy, onClick, onSubmit } from './console_page.js';
-import { byID, code, element, fill, lines, visible } from './console_render.js';
+import { byID, code, element, facts, lines, visible } from './console_render.js';
 import { addressed, longestAddress } from './console_sections.js';
 
 /** @param {FormData} form */
@@ -18,18 +18,13 @@ const verdict = ({ allowed, why }) => element('p', { className: allowed ? 'verdi
   element('strong', {}, allowed ? 'Allowed.' : 'Denied.'), ' ', ...visible(why));
 
 /** @param {Verdict} reply */
-function reasons(reply) {
-  const facts = element('dl');
-  const nearest = reply.allowed ? 'Allowing chain' : 'Nearest chain';
-  fill(facts, [
-    ['Need', code(reply.need)],
-    reply.chain && [nearest, marked(reply.chain, reply.segment)],
-    reply.source && ['Source', ...visible(reply.source)],
-    reply.segment && ['Fails at', `segment ${reply.segment}`],
-    !reply.allowed && ['In part', reply.part ? 'some of it is covered: a list is narrowed to that, and a write held to it' : 'no part of it is covered'],
-  ].filter(Boolean));
-  return facts;
-}
+const reasons = (reply) => facts(
+  ['Need', code(reply.need)],
+  reply.chain && [reply.allowed ? 'Allowing chain' : 'Nearest chain', marked(reply.chain, reply.segment)],
+  reply.source && ['Source', ...visible(reply.source)],
+  reply.segment && ['Fails at', `segment ${reply.segment}`],
+  !reply.allowed && ['In part', reply.part ? 'some of it is covered: a list is narrowed to that, and a write held to it' : 'no part of it is covered'],
+);
 
 // marked returns the chain with the failing segment marked.
 /** @param {string} chain @param {number} [segment] */

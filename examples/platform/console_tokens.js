@@ -3,11 +3,11 @@
 import { acting, lookUp, Refused, request, requestBy, site, Told } from './console_api.js';
 import { decode, rows, summary } from './console_claims.js';
 import { useToken } from './console_credential.js';
-import { blame, unblame } from './console_fault.js';
+import { unblame } from './console_fault.js';
 import { forgetHeld, openHeld } from './console_held.js';
 import { announce, keep, onClick, onCopy, onSubmit } from './console_page.js';
 import { learn, pick } from './console_pick.js';
-import { byID, code, element, field, keyed, lines, table, when } from './console_render.js';
+import { box, byID, code, element, empty, field, keyed, lines, table, visible, when } from './console_render.js';
 
 const form = byID('mint-form');
 
@@ -30,13 +30,9 @@ async function offerRoles() {
 
 /** @param {string} role is empty for the field in which they are written */
 function roleField(role) {
-  const id = `mint-roles-${role}`;
-  const input = element('input', { id, name: 'roles', autocomplete: 'off', autocapitalize: 'none', spellcheck: false });
-  if (!role) {
-    return field('Names, with commas', input);
-  }
-  Object.assign(input, { type: 'checkbox', value: role });
-  return element('div', { className: 'check' }, input, element('label', { htmlFor: id }, role));
+  const input = { id: `mint-roles-${role}`, name: 'roles' };
+  return role ? element('div', {}, box({ ...input, value: role }, element('bdi', {}, ...visible(role))))
+    : field('Names, with commas', element('input', { ...input, autocomplete: 'off', autocapitalize: 'none', spellcheck: false }));
 }
 
 // follow shows the fields that the chosen kind and end have, and the time of the end. What is not
@@ -57,10 +53,12 @@ function follow() {
   byID('mint-until').replaceChildren(...Number.isNaN(at.getTime()) ? [] : ['If it is minted now: ', when(at.toISOString())]);
 }
 
-/** lasts returns seconds, or NaN without an end. @param {FormData} fields */
+// lasts returns seconds, or NaN without an end.
+/** @param {FormData} fields */
 const lasts = (fields) => parseInt(fields.get('seconds') ?? fields.get('end'), 10);
 
-/** wish returns the body for a mint form, without what is undefined. @param {FormData} fields */
+// wish returns the body for a mint form, without what is undefined.
+/** @param {FormData} fields */
 function wish(fields) {
   const roles = fields.getAll('roles').flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
   const from = Date.parse(fields.get('notBefore'));
@@ -99,15 +97,8 @@ let minted = { token: '', limited: false };
 
 /** @param {FormData} fields */
 async function mint(fields) {
-  unblame(form);
   const [app, body] = [fields.get('app').trim(), wish(fields)];
-  let made;
-  try {
-    made = (await request('POST', `/apps/${encodeURIComponent(app)}/tokens`, body)).data;
-  } catch (error) {
-    return blame(error, controlOf);
-  }
-  const { token, jti, expires } = made;
+  const { token, jti, expires } = (await request('POST', `/apps/${encodeURIComponent(app)}/tokens`, body)).data;
   minted = { token, limited: fields.get('kind') === 'limited' };
   if (jti) {
     await keep('The token, shown this once', [['Id', code(jti)], ['Ends', expires ? when(expires) : 'never, unless it is revoked'], ['Token', code(token)]], token);
@@ -170,14 +161,12 @@ async function readMinted() {
 export function forgetTokens() {
   minted = { token: '', limited: false };
   unblame(form);
-  for (const id of ['minted-token', 'minted-tried', 'mint-role-set', 'decoded']) {
-    byID(id).replaceChildren();
-  }
+  empty('minted-token', 'minted-tried', 'mint-role-set', 'decoded');
   byID('minted').hidden = true;
   forgetHeld();
 }
 
-onSubmit('mint-form', mint);
+onSubmit('mint-form', mint, controlOf);
 form.addEventListener('input', follow);
 onClick(byID('minted-try'), tryIt);
 onClick(byID('minted-read'), readMinted);

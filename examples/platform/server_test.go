@@ -99,7 +99,7 @@ func TestServerTimeOnEveryReply(t *testing.T) {
 				r.Header.Set("Content-Type", "application/json")
 			}
 			if test.want == 304 {
-				r.Header.Set("If-None-Match", console[test.path].tag)
+				r.Header.Set("If-None-Match", `"`+console[test.path].tag+`"`)
 			}
 			w, before := httptest.NewRecorder(), time.Now().UnixMilli()
 			test.server.ServeHTTP(w, r)

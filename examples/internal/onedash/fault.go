@@ -10,7 +10,7 @@ import (
 )
 
 // Fault says in one line what is wrong with a flag. Err is what the command's flags
-// returned for a command line. It is the function for cobra's SetFlagErrorFunc.
+// returned for a command line, as in SetFlagErrorFunc of cobra.
 func Fault(cmd *cobra.Command, err error) string {
 	help := fmt.Sprintf("; %s -help lists the flags", cmd.CommandPath())
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {

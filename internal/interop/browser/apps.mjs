@@ -91,7 +91,7 @@ export const checks = {
     assert.equal(await card.getByLabel('Not before').inputValue(), '2026-01-02T03:04:05');
     await shoot(page, 'apps-signing-key');
     await card.getByRole('button', { name: 'Save' }).click();
-    await card.getByText('Nothing is changed.').waitFor();
+    await card.getByText('Nothing has changed.').waitFor();
     for (const [change, expected] of [
       [() => card.getByLabel('Name').fill('Loose app'), { name: 'Loose app' }],
       [() => card.getByLabel('Networks').fill(''), { credential: { networks: null } }],

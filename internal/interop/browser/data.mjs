@@ -62,7 +62,7 @@ export const checks = {
     await shown('c_messages, page 1').waitFor();
     assert.equal(await page.locator('[aria-invalid]').count(), 0);
     assert.ok((await requested()).includes('{"c_likes":{"$in":[7,20]}}'));
-    await filter(1).getByRole('button', { name: 'Remove filter 1' }).click();
+    await filter(1).getByRole('button', { name: 'Remove: filter 1' }).click();
     await focus(page, 'data-add');
 
     // walk presses Next until there is no more, and returns the ids of all items.

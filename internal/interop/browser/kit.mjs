@@ -22,7 +22,7 @@ export const browser = await (inFirefox
 
 // Pages, and what goes wrong on them.
 
-export const desktop = { width: 1280, height: 900 };
+const desktop = { width: 1280, height: 900 };
 
 // open opens the console in its own browser profile. problems collects the errors of its scripts
 // and of its policy, and requests to other origins. Chromium also logs each refusal of the server as

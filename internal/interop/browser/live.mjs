@@ -20,10 +20,10 @@ export const checks = {
     assert.equal(await page.locator('main img, main script').count(), 0);
     await shoot(page, 'live');
 
-    await page.getByLabel('Only with these words').fill('connections NARROW');
+    await page.getByLabel('Only decisions with these words').fill('connections NARROW');
     await page.getByText('Nothing matches.').waitFor();
     await shoot(page, 'live-nothing');
-    await page.getByLabel('Only with these words').fill('connections mia');
+    await page.getByLabel('Only decisions with these words').fill('connections mia');
     await page.getByLabel('Only', { exact: true }).selectOption('refused');
     assert.equal(await rows.count(), 2); // with the header
     await page.getByRole('button', { name: 'Pause' }).click();

@@ -1,7 +1,7 @@
 // Proves in a browser that names and values which others have stored can neither run, nor hide, nor break the page.
 
 import assert from 'node:assert/strict';
-import { call, cookieOf, go, inside, open, openAs, settled, signIn, tried } from './kit.mjs';
+import { call, cookieOf, go, inside, open, openAs, settled, signIn, sure, tried } from './kit.mjs';
 import { fits } from './look.mjs';
 
 const probes = [
@@ -70,7 +70,7 @@ export const checks = {
     }
     const cookie = await cookieOf('probe0@acme.example', password);
     await made('/c_messages', { c_text: probes.join(' ') });
-    for (const section of ['Live', 'Data', 'Apps and keys', 'Tokens', 'Paging', 'Account']) {
+    for (const section of ['Live', 'Data', 'People', 'Apps and keys', 'Tokens', 'Paging', 'Account']) {
       await go(page, section);
       await settled(page);
       if (section === 'Live') {

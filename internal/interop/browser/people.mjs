@@ -43,7 +43,7 @@ const press = async (place, name) => {
 const agree = (page, verb) => page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
 
 async function openAccount(page, email) {
-  await page.getByLabel('Find accounts by words').fill(email);
+  await page.getByLabel('Only accounts with these words').fill(email);
   await rowsOf(page).filter({ hasText: email }).getByRole('button', { name: /^Open/ }).press('Enter');
   await focus(page, 'people-one-title');
 }
@@ -100,7 +100,7 @@ export const checks = {
     assert.equal(await opened(page).getByRole('heading').locator('mark').textContent(), 'U+200B');
     assert.equal(await page.locator('main img, main script').count(), 0);
     assert.ok((await offered(page)).includes(`${odd.replace('\u200B', '[U+200B]')} · ${email}`));
-    await page.getByLabel('Find accounts by words').fill('LONGLONG new@');
+    await page.getByLabel('Only accounts with these words').fill('LONGLONG new@');
     assert.equal(await rowsOf(page).count(), 2); // with the header
     await shoot(page, 'people-opened');
 
@@ -125,7 +125,7 @@ export const checks = {
     assert.deepEqual(bodies, [{ roles: ['reader'] }, { name: 'Nora New' }]);
     assert.deepEqual(await accountOf(email), { ...account, name: 'Nora New', roles: ['reader'] });
     assert.ok((await offered(page)).includes(`Nora New · ${email}`));
-    await page.getByLabel('Find accounts by words').fill('');
+    await page.getByLabel('Only accounts with these words').fill('');
     await region(page, 'Roles').getByRole('listitem').filter({ hasText: 'Nora New' }).getByRole('heading', { name: 'reader' }).waitFor();
     await opened(page).getByLabel('Name').fill('\u00e4'.repeat(200));
     await settled(page);
@@ -149,7 +149,7 @@ export const checks = {
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await openAccount(page, email);
     await press(opened(page), 'Copy: the id of Enno Ended');
-    await page.getByText('The id of Enno Ended is copied.').waitFor();
+    await page.getByText('Copied.').waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), sub);
 
     // Tokens signed before now.
@@ -413,7 +413,7 @@ export const checks = {
     await page.getByText(`51 to ${all.length} of ${all.length}.`).waitFor();
     await press(page.locator('main'), 'Previous');
     await page.getByText(`1 to 50 of ${all.length}.`).waitFor();
-    await page.getByLabel('Find accounts by words').fill('crowd-5');
+    await page.getByLabel('Only accounts with these words').fill('crowd-5');
     await page.getByText('1 to 10 of 10 that match.').waitFor();
     await shoot(page, 'people-many');
 
