@@ -14,7 +14,7 @@ import (
 )
 
 var documents = append([]string{"README.md", "INTERFACE.md", "CONFORMANCE.md", "CAPACITY.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "RELEASE.md",
-	"internal/interop/README.md", "testdata/conformance/v1/README.md"}, guides()...)
+	"examples/platform/VISIT.md", "internal/interop/README.md", "testdata/conformance/v1/README.md"}, guides()...)
 
 // guides returns the pages about one subject each.
 func guides() []string {

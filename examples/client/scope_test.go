@@ -72,7 +72,7 @@ This chain covers object.read.c_a.` + id1 + `.name:
 The nearest chain fails at segment 5:
     object.read.c_a.*.name
                       ^^^^
-The need has "size" there, and not "name".
+The chain has "name" where the need has "size".
 `},
 		{"the whole of an object", "object.read.c_a", []string{"object.read.c_a.*.name"}, `denied
 The nearest chain fails at segment 5:
@@ -96,7 +96,7 @@ The need asks for "c_a" of any type, and not for "c_a#b" alone.
 The nearest chain fails at segment 1:
     admin
     ^^^^^
-The need has "view" there, and not "admin".
+The chain has "admin" where the need has "view".
 `},
 		{"nothing granted", "admin", nil, "denied\nNo chain could match anything.\n"},
 		{"C02b a chain that can match nothing", "object.create.c_a", []string{"object.create.c_a." + id1}, "denied\nNo chain could match anything.\n"},

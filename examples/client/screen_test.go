@@ -246,7 +246,7 @@ func TestJSONOfOtherCommands(t *testing.T) {
 		{"scope check -json -grant admin admin", "{\n  \"allowed\": true\n}\n"},
 		{"scope check -json -grant admin view", "{\n  \"allowed\": false\n}\n"},
 		{"scope explain -json -grant object.read.c_a object.read.c_b",
-			"{\n  \"allowed\": false,\n  \"need\": \"object.read.c_b\",\n  \"chain\": \"object.read.c_a\",\n  \"segment\": 3,\n  \"why\": \"The need has \\\"c_b\\\" there, and not \\\"c_a\\\".\"\n}\n"},
+			"{\n  \"allowed\": false,\n  \"need\": \"object.read.c_b\",\n  \"chain\": \"object.read.c_a\",\n  \"segment\": 3,\n  \"why\": \"The chain has \\\"c_a\\\" where the need has \\\"c_b\\\".\"\n}\n"},
 	} {
 		var got bytes.Buffer
 		c := cli{out: &got, errs: io.Discard, getenv: lookup("")}

@@ -46,12 +46,14 @@ function read(part, name) {
   }
 }
 
-// scopeOf names the chains of a token, in words.
+// scopeOf names the chains and the end of a token, in words.
 /** @param {string} token */
 export function scopeOf(token) {
   try {
-    const [, chains] = Object.entries(decode(token).claims).find(([name]) => name.endsWith('scp')) ?? [];
-    return Array.isArray(chains) ? `the chains ${chains.map((chain) => chain || '*').join(', ') || '(none)'}` : 'a scope that cannot be read';
+    const { claims } = decode(token);
+    const [, chains] = Object.entries(claims).find(([name]) => name.endsWith('scp')) ?? [];
+    const end = claims.exp ? `, until ${new Date(Number(claims.exp) * 1000).toLocaleString()}` : '';
+    return Array.isArray(chains) ? `the chains ${chains.map((chain) => chain || '*').join(', ') || '(none)'}${end}` : 'a scope that cannot be read';
   } catch {
     return 'a scope that cannot be read';
   }

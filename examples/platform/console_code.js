@@ -61,6 +61,7 @@ export const curlOf = ({ method, url, headers, body }) => command(method,
 function curl(one) {
   const { method, mount, path, session, stream, json } = one;
   return present(
+    !session && Boolean(mount) && '# TOKEN is a token that you have minted',
     session && `# The file jar has the cookies of the session${path === '/accounts/login' ? '' : ': sign in with it first'}`,
     json.includes(mark) && '# The variables are parts of JSON: escape quotes and backslashes in them',
     command(method,
@@ -83,7 +84,7 @@ function client(one, prefix) {
   if (session || !mount) {
     return `# ${session ? noSignature : 'The client stays within an org'}`;
   }
-  return `# With a key of ${location.origin}${mount}: see client help connection\n${present(
+  return `# client is built from examples/client. With a key of ${location.origin}${mount}: see client help connection\n${present(
     `client ${stream ? 'tail' : method.toLowerCase()}`, prefix && `-header-prefix ${shell(prefix)}`, !stream && shell(path), shellBody(one)).join(' ')}`;
 }
 

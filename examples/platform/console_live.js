@@ -111,7 +111,7 @@ function draw() {
   byID('live-count').textContent = `${seen} seen${lost}. Shown are the latest ${wanted.length} that match.`;
   const focused = document.activeElement?.closest('button')?.dataset.decision;
   byID('live-decisions').replaceChildren(wanted.length
-    ? table('Decisions', ['Time', 'Route', 'Decision', 'Who', 'Took', 'Why'], wanted.map(row))
+    ? table('Decisions', ['Time', 'Route', 'Decision', 'Why', 'Who', 'Took'], wanted.map(row))
     : element('p', { className: 'hint' }, seen ? 'Nothing matches.' : 'Nothing has happened yet.'));
   if (focused) {
     document.querySelector(`[data-decision="${focused}"]`)?.focus();
@@ -128,9 +128,9 @@ function row(d) {
     element('time', { dateTime: d.at, title: d.requestId }, new Date(d.at).toLocaleTimeString()),
     d.route ?? 'no route',
     d.fault ? element('code', { className: 'bad' }, ...breakable(d.fault)) : 'allowed',
+    d.need ? whyButton(d, d.need) : '',
     who(d),
     `${(d.took / 1000).toFixed(2)}\u00A0ms`,
-    d.need ? whyButton(d, d.need) : '',
   ];
 }
 

@@ -127,5 +127,5 @@ func whyNot(chain, need string, at int) string {
 	case strings.HasPrefix(granted, asked[at]+"#"):
 		return fmt.Sprintf("The need asks for %q of any type, and not for %q alone.", asked[at], granted)
 	}
-	return fmt.Sprintf("The need has %q there, and not %q.", asked[at], granted)
+	return fmt.Sprintf("The chain has %q where the need has %q.", granted, asked[at])
 }

@@ -62,7 +62,7 @@ func TestScopeTester(t *testing.T) {
 		"another object": {
 			"object.read.c_conversation", []string{"admin.read", "object.read.c_message"},
 			scopeReply{Chain: "object.read.c_message", Source: "grant 2", Segment: 3,
-				Why: `The need has "c_conversation" there, and not "c_message".`},
+				Why: `The chain has "c_message" where the need has "c_conversation".`},
 		},
 		"a property of what is asked for whole": {
 			"object.read.c_message", []string{"object.read.c_message.*.c_text"},

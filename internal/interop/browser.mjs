@@ -15,7 +15,7 @@ import { named, report, run } from './checks.mjs';
 // wait for the next code.
 const series = [
   ['account', 'factor', 'sessions', 'abuse', 'conditions'], // on the first two servers
-  ['apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'show', 'visitor', 'live', 'tabs', 'names', 'people'], // on the third
+  ['apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'show', 'visitor', 'live', 'tabs', 'names', 'people', 'visit'], // on the third
 ];
 const alone = ['weight']; // afterwards, because it measures times
 const shared = ['kit', 'look', 'server'];
