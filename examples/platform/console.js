@@ -2,7 +2,7 @@
 // module puts the others together: it opens the section that the address names.
 
 import { forgetAccount, openAccount } from './console_account.js';
-import { acting, Refused } from './console_api.js';
+import { acting, Gone, leave as forgetReplies, Refused } from './console_api.js';
 import { forgetApps, openApps } from './console_apps.js';
 import { onCredential } from './console_credential.js';
 import { forgetData, openData } from './console_data.js';
@@ -10,7 +10,7 @@ import { forgetFactor } from './console_factor.js';
 import { complain } from './console_fault.js';
 import { forgetLab } from './console_lab.js';
 import { closeLive, forgetLive, openLive } from './console_live.js';
-import { quiet, show } from './console_page.js';
+import { dismiss, quiet, show } from './console_page.js';
 import { forgetPages, openPaging } from './console_paging.js';
 import { forgetPeople, openPeople } from './console_people.js';
 import { forgetPicks } from './console_pick.js';
@@ -57,8 +57,10 @@ async function look() {
     showSignIn();
     now.fault && complain(new Refused(now.fault, null));
   } catch (error) {
-    showSignIn();
-    complain(error);
+    if (!(error instanceof Gone)) { // otherwise a later look tells
+      showSignIn();
+      complain(error);
+    }
   }
 }
 
@@ -81,11 +83,17 @@ async function openSection() {
   }
 }
 
+let entered = false; // whether something was entered in the section since it was opened
+
 // visit opens the section without the requests that were shown before.
 function visit() {
+  entered = false;
   forgetShown();
   return openSection();
 }
+
+// renew opens the section again. Opening it empties forms and lists, so what was entered prevents that.
+const renew = async () => { entered || await openSection(); };
 
 // move shows the section that the address names.
 async function move() {
@@ -99,9 +107,13 @@ async function move() {
   }
 }
 
-// leave removes what was entered and shown in the sections.
+// leave removes what was entered, asked and shown.
 function leave() {
   acting.bearer = '';
+  entered = false;
+  forgetReplies();
+  dismiss();
+  quiet();
   for (const form of document.forms) {
     form.id === 'sign-in-form' || form.reset();
   }
@@ -111,11 +123,13 @@ function leave() {
   Object.values(sections).forEach(({ forget }) => forget());
 }
 
-Object.assign(steps, { start, open: openSection, leave, signIn: showSignIn });
+Object.assign(steps, { start, open: openSection, renew, leave, signIn: showSignIn });
 
 // A page from the browser's cache may show a session that is over.
 addEventListener('pageshow', (event) => event.persisted && start());
 addEventListener('pagehide', closeLive);
 addEventListener('hashchange', move);
+addEventListener('input', () => { entered ||= addressed().section !== 'account'; });
+addEventListener('unhandledrejection', (event) => event.reason instanceof Gone && event.preventDefault());
 onCredential(visit);
 start();

@@ -3,7 +3,7 @@
 import { acting, lookUp, request } from './console_api.js';
 import { blame, complain, unblame } from './console_fault.js';
 import { tryWith } from './console_lab.js';
-import { action, announce, copy, forgetKept, keep, onClick, onSubmit, run, sure } from './console_page.js';
+import { action, announce, copy, keep, onClick, onSubmit, run, sure } from './console_page.js';
 import { fillIn, learn, offer, pick } from './console_pick.js';
 import { byID, code, element, facts, field, keyed, lines, named, plainly, when } from './console_render.js';
 
@@ -396,7 +396,6 @@ async function remove(app) {
 // forgetApps removes the apps and their secrets from the page.
 export function forgetApps() {
   kept = new Map();
-  forgetKept();
   byID('apps').replaceChildren();
   byID('client-keys').replaceChildren();
   resetForm();

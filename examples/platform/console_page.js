@@ -195,13 +195,17 @@ export async function keep(title, pairs, text) {
     }, { signal });
     byID('keep-done').addEventListener('click', () => dialog.close(), { signal });
   });
-  forgetKept();
+  byID('keep-facts').replaceChildren();
 }
 
-/** forgetKept removes from the page what is shown only once. */
-export function forgetKept() {
+// dismiss closes the dialogs as if their reader gave up: what they ask must not be answered by somebody else.
+export function dismiss() {
+  byID('sure').close();
   byID('keep').close();
-  byID('keep-facts').replaceChildren();
+  byID('again').close();
+  for (const id of ['sure-question', 'keep-facts', 'again-fault']) {
+    byID(id).replaceChildren();
+  }
 }
 
 /**

@@ -148,8 +148,9 @@ const skipping = (pages, where) => [
 
 // forgetPages removes the pages from the page.
 export function forgetPages() {
-  byID('paging-page').replaceChildren();
-  byID('paging-walk').replaceChildren();
+  for (const id of ['paging-query', 'paging-page', 'paging-walk']) {
+    byID(id).replaceChildren();
+  }
 }
 
 onSubmit('paging-form', fetchPage);
