@@ -2,11 +2,11 @@
 // module puts the others together: it opens the section that the address names.
 
 import { forgetAccount, openAccount } from './console_account.js';
-import { acting, reach, Refused } from './console_api.js';
+import { acting, Gone, leave as forgetReplies, reach, Refused } from './console_api.js';
 import { onCredential } from './console_credential.js';
 import { forgetFactor } from './console_factor.js';
 import { complain } from './console_fault.js';
-import { quiet, show } from './console_page.js';
+import { dismiss, quiet, show } from './console_page.js';
 import { forgetPicks } from './console_pick.js';
 import { byID } from './console_render.js';
 import { forgetVerdict, openScope } from './console_scope.js';
@@ -66,8 +66,10 @@ async function look() {
     showSignIn();
     now.fault && complain(new Refused(now.fault, null));
   } catch (error) {
-    showSignIn();
-    complain(error);
+    if (!(error instanceof Gone)) { // otherwise a later look tells
+      showSignIn();
+      complain(error);
+    }
   }
 }
 
@@ -94,11 +96,17 @@ async function openSection() {
   }
 }
 
+let entered = false; // whether something was entered in the section since it was opened
+
 // visit opens the section without the requests that were shown before.
 function visit() {
+  entered = false;
   forgetShown();
   return openSection();
 }
+
+// renew opens the section again. Opening it empties forms and lists, so what was entered prevents that.
+const renew = async () => { entered || await openSection(); };
 
 // move shows the section that the address names.
 async function move() {
@@ -112,9 +120,13 @@ async function move() {
   }
 }
 
-// leave removes what was entered and shown in the sections.
+// leave removes what was entered, asked and shown.
 function leave() {
   acting.bearer = '';
+  entered = false;
+  forgetReplies();
+  dismiss();
+  quiet();
   for (const form of document.forms) {
     form.id === 'sign-in-form' || form.reset();
   }
@@ -124,11 +136,13 @@ function leave() {
   loaded.forEach(({ forget }) => forget());
 }
 
-Object.assign(steps, { start, open: openSection, leave, signIn: showSignIn });
+Object.assign(steps, { start, open: openSection, renew, leave, signIn: showSignIn });
 
 // A page from the browser's cache may show a session that is over.
 addEventListener('pageshow', (event) => event.persisted && start());
 addEventListener('pagehide', close);
 addEventListener('hashchange', move);
+addEventListener('input', () => { entered ||= addressed().section !== 'account'; });
+addEventListener('unhandledrejection', (event) => event.reason instanceof Gone && event.preventDefault());
 onCredential(visit);
 start();

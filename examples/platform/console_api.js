@@ -20,6 +20,14 @@ export class Refused extends Error {
 // Told is an error whose text helps its reader. Any other error is a mistake of the page.
 export class Told extends Error {}
 
+// Gone is a reply that comes too late: who asked has left the page.
+export class Gone extends Error {}
+
+let visitors = 0;
+
+// leave makes the replies that are under way come too late. Nobody else on this page may see them.
+export const leave = () => { visitors++; };
+
 // over are the refusals by which a session has ended.
 const over = new Set(['accessDenied.sessionExpired', 'accessDenied.loggedInElsewhere', 'accessDenied.noCredentialsSupplied']);
 
@@ -179,14 +187,20 @@ async function send(method, path, body, bearer = '', unheard = false) {
     sent.headers['Content-Type'] = 'application/json';
     sent.body = JSON.stringify(body);
   }
-  return valueOf(await reach(path, sent));
+  const asking = visitors;
+  return reach(path, sent).then(valueOf).finally(() => {
+    if (asking !== visitors) {
+      throw new Gone();
+    }
+  });
 }
 
 // reach fetches, and tells the kinds of silence apart.
 /** @param {string | URL} path @param {RequestInit} sent */
 export async function reach(path, sent) {
+  const request = made(path, sent);
   try {
-    return await fetch(path, sent);
+    return await fetch(request);
   } catch (error) {
     const { name } = /** @type {Error} */ (error);
     if (name === 'AbortError') {
@@ -195,6 +209,15 @@ export async function reach(path, sent) {
     const late = name === 'TimeoutError';
     late || lost();
     throw new Told(late ? 'The server does not answer in time.' : 'The server cannot be reached.');
+  }
+}
+
+/** @param {string | URL} path @param {RequestInit} sent */
+function made(path, sent) {
+  try {
+    return new Request(path, sent);
+  } catch { // the server is not lost for that
+    throw new Told('The browser cannot send this: the token or a key has letters that no header can have.');
   }
 }
 

@@ -3,7 +3,7 @@
 import { differing, lookUp, request } from './console_api.js';
 import { complain } from './console_fault.js';
 import { tryWith } from './console_lab.js';
-import { action, announce, copyable, forgetKept, keep, onClick, onSubmit, run, sure } from './console_page.js';
+import { action, announce, copyable, keep, onClick, onSubmit, run, sure } from './console_page.js';
 import { fillIn, learn, offer, pick } from './console_pick.js';
 import { byID, code, counted, dateOf, element, empty, facts, field, keyed, lines, matcher, named, plainly, when } from './console_render.js';
 
@@ -378,7 +378,6 @@ async function remove(app) {
 // forgetApps removes the apps and their secrets from the page.
 export function forgetApps() {
   kept = new Map();
-  forgetKept();
   empty('apps', 'client-keys');
   resetForm();
 }

@@ -1,12 +1,15 @@
 // What went wrong, for people: the fault, its rule, what was held and what would be enough.
 
-import { acting, Refused, Told } from './console_api.js';
+import { acting, Gone, Refused, Told } from './console_api.js';
 import { scopeOf } from './console_claims.js';
 import { breakable, byID, element, facts, visible } from './console_render.js';
 
-// complain shows an error.
+// complain shows an error, unless it is about what somebody else did.
 /** @param {unknown} error @param {HTMLElement} [place] */
 export function complain(error, place = byID('fault')) {
+  if (error instanceof Gone) {
+    return;
+  }
   place.replaceChildren(...(error instanceof Refused ? refusal(error) : [element('p', {}, ...visible(reasonOf(error)))]));
   place.scrollIntoView({ block: 'nearest' });
 }

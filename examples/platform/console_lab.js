@@ -81,6 +81,9 @@ async function deliver(request) {
     redirect: 'error',
   });
   const text = await reply.text();
+  if (request !== sent) {
+    return; // the user has gone on, or has left
+  }
   const serverTime = reply.headers.get(request.serverTime);
   const challenge = reply.headers.get('WWW-Authenticate') ?? '';
   showReply(request, { status: reply.status, text, serverTime, challenge, again });

@@ -196,13 +196,15 @@ export async function keep(title, pairs, text) {
     }, { signal });
     byID('keep-done').addEventListener('click', () => dialog.close(), { signal });
   });
-  forgetKept();
+  empty('keep-facts');
 }
 
-/** forgetKept removes from the page what is shown only once. */
-export function forgetKept() {
+// dismiss closes the dialogs as if their reader gave up: what they ask must not be answered by somebody else.
+export function dismiss() {
+  byID('sure').close();
   byID('keep').close();
-  empty('keep-facts');
+  byID('again').close();
+  empty('sure-question', 'keep-facts', 'again-fault');
 }
 
 // ask opens the dialog for the password. It returns whether the password was accepted: false, too, if

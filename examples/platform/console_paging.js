@@ -133,7 +133,7 @@ const skipping = (pages, where) => [
 ];
 
 // forgetPages removes the pages from the page.
-export const forgetPages = () => empty('paging-page', 'paging-walk');
+export const forgetPages = () => empty('paging-query', 'paging-page', 'paging-walk');
 
 onSubmit('paging-form', fetchPage);
 byID('paging-form').addEventListener('input', showQuery);

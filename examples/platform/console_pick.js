@@ -1,7 +1,7 @@
 // Pickers: a select with data-pick="account" or "app" offers what its name says, so that nobody pastes
 // an id. Whoever may not list them, or has more than are offered, can still name one by its id.
 
-import { acting, lookUp } from './console_api.js';
+import { acting, Gone, lookUp } from './console_api.js';
 import { element, plainly } from './console_render.js';
 
 /** @type {{account: Map<string, Account>, app: Map<string, App>}} */
@@ -24,8 +24,10 @@ export function nameOf(kind, id) {
 /** @param {...('account' | 'app')} kinds */
 export async function learn(...kinds) {
   await Promise.all(kinds.map(async (kind) => {
-    const { data } = await lookUp(paths[kind]).catch(() => ({ data: [] }));
-    offer(kind, data.length || kind === 'app' || !acting.account ? data : [acting.account]);
+    const reply = await lookUp(paths[kind]).catch((error) => (error instanceof Gone ? null : { data: [] }));
+    if (reply) {
+      offer(kind, reply.data.length || kind === 'app' || !acting.account ? reply.data : [acting.account]);
+    }
   }));
 }
 

@@ -11,6 +11,7 @@ import { addressed, linkSections, showAccountSection } from './console_sections.
 export const steps = {
   start: async () => {}, // shows what is true by then
   open: async () => {}, // opens the section in the address
+  renew: async () => {}, // opens it again, unless that loses what was entered
   leave: () => {}, // removes what was entered and shown
   signIn: () => {}, // shows the form
 };
@@ -29,6 +30,9 @@ function openTabs() {
 
 /** @param {Account | null} who */
 export function actAs(who) {
+  if (acting.account && acting.account._id !== who?._id) {
+    steps.leave(); // another account must not find what this one did
+  }
   acting.account = who;
   showCredential();
   linkSections();
@@ -45,7 +49,6 @@ function endSession(error) {
     return;
   }
   const { section } = addressed();
-  steps.leave();
   showAccountSection(error && section !== 'account' ? section : '');
   steps.signIn();
   error && complain(error);
@@ -60,29 +63,39 @@ async function lookAgain() {
     return;
   }
   if (now.loggedin) {
-    steps.leave(); // another account must not find what this one did
+    steps.leave(); // also what was done with a token
     return steps.start();
   }
   endSession(now.fault && new Refused(now.fault, null));
   now.fault || announce('You were signed out in another tab.');
 }
 
-// lost waits until the server answers again, and then shows what is true by then.
+const longestWait = 15; // seconds
+let wait = 1; // seconds until the next try
+let back = 0; // when the server was back, in milliseconds
+
+// lost waits until the server answers again, and then shows what is true by then. If that is lost again at once, it
+// waits longer: something may let no other request through.
 async function lost() {
   if (byID('offline').textContent) {
     return;
   }
-  for (let wait = 1; ; wait = Math.min(2 * wait, 15)) {
+  if (performance.now() - back > 2000 * longestWait) {
+    wait = 1;
+  }
+  for (; ; wait = Math.min(2 * wait, longestWait)) {
     announce(`The server cannot be reached. The next try is in ${wait} s.`, byID('offline'));
     await new Promise((resolve) => { setTimeout(resolve, wait * 1000); });
-    if (await fetch('/healthz', { cache: 'no-store' }).then(({ ok }) => ok, () => false)) {
+    if (await fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(10_000) }).then(({ ok }) => ok, () => false)) {
       break;
     }
   }
+  wait = Math.min(2 * wait, longestWait);
+  back = performance.now();
   announce('', byID('offline'));
   quiet();
   await lookAgain();
-  await steps.open();
+  await steps.renew();
   announce('The server is back.');
 }
 

@@ -1,7 +1,7 @@
 // Proves in a browser that the console can be used where a browser, a server or a person is not as usual.
 
 import assert from 'node:assert/strict';
-import { asMia, facts, focus, go, heading, inside, open, openAs, settled, signIn, signOut, tried } from './kit.mjs';
+import { asMia, facts, focus, go, heading, inside, open, openAs, settled, signIn, signOut, tried, useToken } from './kit.mjs';
 import { accessible, fits, shoot } from './look.mjs';
 import { Server } from './server.mjs';
 
@@ -165,6 +165,53 @@ export const checks = {
     assert.equal(await unreachable.count(), 0);
     await go(page, 'Account');
     await signOut(page);
+    assert.deepEqual(problems.filter((text) => !text.includes('net::ERR_')), []);
+    await close();
+    await server.remove();
+  },
+
+  'a server that answers no more than that it is well is not asked all the time': async () => {
+    const { page, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
+    await page.route('**/v2/apps?*', (route) => route.abort());
+    let tries = 0;
+    page.on('request', (request) => { tries += request.url().endsWith('/healthz') ? 1 : 0; });
+    await go(page, 'Apps and keys');
+    await page.getByText('The next try is in 4 s.').waitFor();
+    assert.equal(tries, 2);
+    await page.unroute('**/v2/apps?*');
+    await page.getByText('The server is back.').waitFor();
+    await page.locator('#apps > li').first().waitFor();
+    assert.deepEqual(problems.filter((text) => !text.includes('net::ERR_')), []);
+    await close();
+  },
+
+  'a token that no header can have is named, and the server is not called lost': async () => {
+    const { page, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
+    await go(page, 'Apps and keys');
+    await useToken(page, 'eyJhbGciOi\u2026');
+    await page.locator('#section-apps').getByText('The browser cannot send this').first().waitFor();
+    assert.equal(await page.locator('#offline').textContent(), '');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'what was entered is still there when the server is back': async () => {
+    const server = new Server();
+    await server.start();
+    const { admin_email: email, admin_password: password } = server.facts;
+    const { page, problems, close } = await openAs(email, password, 'Ada Admin', { base: server.facts.base_url });
+    await go(page, 'People');
+    await page.getByRole('button', { name: 'Open: Mia Member' }).click();
+    const name = page.locator('#people-name');
+    await name.fill('Mia Renamed');
+    await server.kill();
+    await page.locator('#people-form').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
+    await server.start();
+    await page.getByText('The server is back.').waitFor();
+    assert.equal(await name.inputValue(), 'Mia Renamed');
+    await page.locator('#people-form').getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Mia Renamed is changed.').waitFor();
     assert.deepEqual(problems.filter((text) => !text.includes('net::ERR_')), []);
     await close();
     await server.remove();

@@ -1,7 +1,7 @@
 // Proves in a browser that the tabs and the sections share one session, and forget it together.
 
 import assert from 'node:assert/strict';
-import { call, cookieOf, focus, go, heading, inside, openAsMia, settled, signIn, signOut, tried, useToken } from './kit.mjs';
+import { call, cookieOf, cookiesOf, focus, go, heading, inside, openAs, openAsMia, settled, signIn, signOut, tried, useToken } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -51,6 +51,70 @@ export const checks = {
     assert.equal(await page.locator('#apps li').count(), 0);
     await go(page, 'Apps and keys');
     await page.getByText('nobody: sign in, or paste a token').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a question is not left open for another account': async () => {
+    const { page, context, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await go(page, 'Apps and keys');
+    await page.getByRole('listitem').filter({ hasText: tried.client_key }).getByRole('button', { name: /^Rotate secret/ }).click();
+    await page.getByRole('dialog', { name: 'Are you sure?' }).waitFor();
+    const sent = [];
+    page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()));
+
+    const two = await context.newPage();
+    await two.goto(`${tried.base_url}/#acme`);
+    await inside(two, 'Ada Admin');
+    await signOut(two);
+    await signIn(two, tried.account_email, tried.account_password);
+    await inside(two, 'Mia Member');
+    await page.getByText('the session of Mia Member').waitFor();
+    assert.equal(await page.locator('dialog[open]').count(), 0);
+    assert.equal(await page.locator('#sure-question').textContent(), '');
+    assert.deepEqual(sent, []);
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'what comes after somebody has left is shown to nobody': async () => {
+    const { page, context, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
+    let answer;
+    await page.route('**/apps/*/secret', async (route) => {
+      await new Promise((resolve) => { answer = resolve; });
+      await route.fulfill({ json: { data: { secret: 'for-Ada-alone' } } });
+    });
+    await go(page, 'Apps and keys');
+    await page.getByRole('listitem').filter({ hasText: tried.client_key }).getByRole('button', { name: /^Rotate secret/ }).click();
+    const asked = page.waitForRequest('**/apps/*/secret');
+    await page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: 'Rotate it' }).click();
+    await asked;
+    const two = await context.newPage();
+    await two.goto(`${tried.base_url}/#acme`);
+    await inside(two, 'Ada Admin');
+    await signOut(two);
+    await heading(page, 'Sign in').waitFor();
+    const answered = page.waitForResponse('**/apps/*/secret');
+    answer();
+    await answered;
+    await settled(page);
+    assert.equal(await page.locator('dialog[open]').count(), 0);
+    assert.equal((await page.content()).includes('for-Ada-alone'), false);
+    assert.equal(await page.locator('#fault').textContent(), '');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a page that comes back from the cache of the browser forgets who has left': async () => {
+    const { page, context, problems, close } = await openAsMia();
+    await go(page, 'Signature lab');
+    await page.getByLabel('Client secret').fill('typed');
+    const cookie = (await cookiesOf(context)).map(({ name, value }) => `${name}=${value}`).join('; ');
+    assert.equal((await call('/accounts/me/logout', { Cookie: cookie }, 'POST', {})).status, 200);
+    await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })));
+    await page.locator('#who:empty').waitFor({ state: 'attached' });
+    assert.equal(await page.locator('#lab-secret').inputValue(), '');
     assert.deepEqual(problems, []);
     await close();
   },
