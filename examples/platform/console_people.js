@@ -350,7 +350,7 @@ const times = /** @type {const} */ (['idle', 'maxSession']);
 function showSettings(rules) {
   settings = rules;
   for (const name of times) {
-    const unit = units.find((seconds) => rules[name] % seconds === 0) ?? 1;
+    const unit = units.find((seconds) => rules[name] % seconds === 0 && rules[name] > seconds) ?? 1; // 24 hours, not "1 days"
     byID(`settings-${name}`).value = String(rules[name] / unit);
     byID(`settings-${name}-unit`).value = String(unit);
   }
