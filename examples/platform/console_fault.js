@@ -100,7 +100,8 @@ function mark(control, { message, reason }, errCode) {
   if (control) {
     const id = `${control.id}-fault`;
     byID(id) ?? control.closest('div')?.append(element('div', { id, className: 'wrong' }));
-    byID(id).append(element('p', {}, ...visible(reason?.replace(/^\/\S+: /, '') ?? message), ' ', element('code', {}, ...breakable(errCode)))); // without the JSON pointer
+    const words = reason?.replace(/^\/\S+: /, '') ?? message; // without the JSON pointer
+    byID(id).append(element('p', {}, ...visible(words), ' ', element('code', {}, ...breakable(errCode))));
     if (control.ariaInvalid !== 'true') {
       control.setAttribute('aria-describedby', `${id} ${control.getAttribute('aria-describedby') ?? ''}`.trim());
     }

@@ -119,10 +119,12 @@ function sentence(value, ahead, challenge, again) {
     case 'replayedRequest':
       return again ? 'It is the same request once more. Whoever captures one cannot use it again.' : 'The server has seen this signature or nonce before.';
     case 'staleRequestSignature':
-      return `The timestamp is ${duration(Math.abs(ahead) / 1000)} ${ahead < 0 ? 'behind' : 'ahead of'} the server's clock. A client reads that clock from the reply, and signs anew.`;
+      return `The timestamp is ${duration(Math.abs(ahead) / 1000)} ${ahead < 0 ? 'behind' : 'ahead of'} the server's clock. ` +
+        'A client reads that clock from the reply, and signs anew.';
     case 'invalidRequestSignature':
       // Firefox hides the challenge, because the reply has several.
-      return `The server does not compute this signature: the key, the secret${challenge ? '' : ', the version'} or something in the message differs. It does not say which.`;
+      return `The server does not compute this signature: the key, the secret${challenge ? '' : ', the version'} or something in the ` +
+        'message differs. It does not say which.';
     case 'malformedRequestSignature':
       return `A header is not as it must be${value.reason ? `: ${value.reason}` : '.'}`;
   }

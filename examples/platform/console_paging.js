@@ -73,7 +73,8 @@ async function fetchPage(form, button) {
   const { data, more, took } = await timed(pathOf(form, argumentsOf(form)));
   announce(`${counted(data.length, 'item')} in ${milliseconds(took)}; ${more ? 'there are more' : 'that is all'}.`, byID('paging-said'));
   const paths = ['_id', ...form.getAll('paths').filter((path) => path !== '_id')];
-  byID('paging-page').replaceChildren(table('The page', paths, data.map((item) => paths.map((path) => element('bdi', { className: 'value' }, ...visible(textOf(valueAt(item, path))))))));
+  const rows = data.map((item) => paths.map((path) => element('bdi', { className: 'value' }, ...visible(textOf(valueAt(item, path))))));
+  byID('paging-page').replaceChildren(table('The page', paths, rows));
 }
 
 // walk fetches the same pages in both ways. Both sort by _id, so that they get the

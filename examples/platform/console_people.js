@@ -5,7 +5,9 @@ import { showCredential } from './console_credential.js';
 import { complain, unblame } from './console_fault.js';
 import { action, announce, copyable, link, onClick, onSubmit, sure } from './console_page.js';
 import { offer } from './console_pick.js';
-import { box, breakable, byID, counted, element, empty, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when } from './console_render.js';
+import {
+  box, breakable, byID, counted, element, empty, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when,
+} from './console_render.js';
 import { askWhy } from './console_scope.js';
 
 const rows = 50; // accounts that are shown at once
@@ -252,7 +254,8 @@ async function resetFactor(account) {
 // present second end, too.
 /** @param {Account} account */
 async function endTokens(account) {
-  if (await agreed(account, `Refuse all tokens of ${called(account)} that were signed before now, and the revocable ones that it has made for others? They end for good, because this time only moves forward. `
+  if (await agreed(account, `Refuse all tokens of ${called(account)} that were signed before now, and the revocable ones that it has made for others? `
+    + 'They end for good, because this time only moves forward. '
     + 'Its sessions and its keys go on, and may make new tokens.', 'End its tokens')) {
     const { headers } = await reach('/healthz', { cache: 'no-store' });
     const tokensFrom = new Date(Date.parse(headers.get('Date') ?? '') + 1000).toISOString();

@@ -73,7 +73,9 @@ function otherOf(select) {
     return next;
   }
   const label = `${select.labels[0]?.textContent}, by id`;
-  const other = element('input', { id: `${select.id}-other`, hidden: true, ariaLabel: label, maxLength: 128, autocomplete: 'off', autocapitalize: 'none', spellcheck: false });
+  const other = element('input', {
+    id: `${select.id}-other`, hidden: true, ariaLabel: label, maxLength: 128, autocomplete: 'off', autocapitalize: 'none', spellcheck: false,
+  });
   select.dataset.as = select.name;
   select.after(other);
   select.addEventListener('change', () => {
