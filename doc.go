@@ -1,5 +1,5 @@
-// Package tenantkit is the front door of a multi-tenant platform, in
-// independent packages. Import only those that you need.
+// Package tenantkit authenticates and authorizes the requests of a multi-tenant
+// platform, in independent packages. Import only those that you need.
 //
 //   - envelope: the JSON shapes of replies: lists, results, faults.
 //   - scope: the language of scope chains and its decisions.

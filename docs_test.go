@@ -111,29 +111,36 @@ func TestDocumentedTests(t *testing.T) {
 	}
 }
 
-// TestTranscript runs the README's blocks marked "run" in one shell, in order. It compares their
-// output with the blocks marked "output", where … stands for any text within a line.
+// TestTranscript runs the blocks of a document that are marked "run" in one shell, in order. It
+// compares their output with the blocks marked "output", where … stands for any text within a line.
 func TestTranscript(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
 		}
 	}
-	var script, output string
-	for _, b := range blocks(t, "README.md") {
-		switch b.comment {
-		case "run":
-			script += b.text
-		case "output":
-			output += b.text
+	const quickstart = `go build -o "$TMPDIR/quickstart" ./examples/quickstart
+cd "$TMPDIR"
+./quickstart 2>log &
+until curl -s localhost:8081 >nothing; do kill -0 $! && sleep 0.1; done
+`
+	for document, before := range map[string]string{"README.md": quickstart, "examples/guides/client.md": ""} {
+		script, output := before, ""
+		for _, b := range blocks(t, document) {
+			switch b.comment {
+			case "run":
+				script += b.text
+			case "output":
+				output += b.text
+			}
 		}
-	}
-	if script == "" || output == "" {
-		t.Fatal("the README has no transcript")
-	}
-	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(output), "…", "[^\n]*") + "$"
-	if got := shell(t, script); !regexp.MustCompile(pattern).MatchString(got) {
-		t.Errorf("the README promises:\n%s\nprinted was:\n%s", output, got)
+		if script == before || output == "" {
+			t.Fatalf("%s has no transcript", document)
+		}
+		pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(output)), "…", "[^\n]*") + "$"
+		if got := strings.TrimSpace(shell(t, script)); !regexp.MustCompile(pattern).MatchString(got) {
+			t.Errorf("%s promises:\n%s\nprinted was:\n%s", document, output, got)
+		}
 	}
 }
 

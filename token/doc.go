@@ -12,7 +12,9 @@
 // # Choosing
 //
 // An ephemeral token has no id and needs no ledger. It lasts 15 minutes by default
-// and 24 hours at most, because only replacing the app's key invalidates it earlier.
+// and 24 hours at most, because it cannot be revoked by itself. Replacing the app's key
+// invalidates it earlier, and so does what package auth/bearer checks: a disabled account,
+// app or org, and Account.TokensFrom.
 //
 // The key of an app is changed by Rotate of its store, which lets the former key verify
 // for a stated time, or by Generate, which invalidates all tokens at once. Generate is

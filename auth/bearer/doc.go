@@ -6,7 +6,7 @@
 //   - Certs serves the public keys of an org's apps, for others that verify tokens.
 //   - Mint decides whether a caller may mint a token, and signs it. Its errors are ready for
 //     auth.Fail. Within only decides.
-//   - Made checks that the makers of a token in a ledger still exist.
+//   - Makers checks that the issuers of a token in a ledger still exist.
 //
 // The application chooses where the keys are stored, and the ledger of tokens that have an id.
 // Package token stores both in memory, sqlstore stores both in a database, and redisstore stores

@@ -21,6 +21,9 @@
 // ErrSecondFactor and send a ticket. Verify, or Enrol and Confirm, completes the
 // login.
 //
+// Memory is for one process that may lose its data. Several processes share a
+// store.
+//
 // Mount these verbs and Logout on routes that are auth.Public, with POST; so also
 // SendReset and ResetPassword. Mount Reauthenticate, ChangePassword, Remove,
 // RegenerateRecovery and VerifyAddress behind auth.Authenticated. Enrol and Confirm serve sessions and
@@ -36,9 +39,6 @@
 // and VerifyAddress prove that an account reads a mail address. The application sends the
 // mail. Whoever reads the mails of an account can so replace its password, but not its
 // second factor: a reset opens no session.
-//
-// Memory is for one process that may lose its data. Several processes share a
-// store.
 //
 // # Device cookies
 //

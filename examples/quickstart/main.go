@@ -1,79 +1,46 @@
-// Quickstart is a complete server with one protected list route.
+// Quickstart is a whole server: a person logs in, a partner signs its requests, and a role limits both.
 package main
 
 import (
-	"flag"
-	"fmt"
+	"context"
 	"log"
-	"net"
 	"net/http"
-	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/envelope"
-	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/mempage"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
+type passwords map[string]string // login name to encoded password: a table of yours
+
+func (p passwords) Password(_ context.Context, _, login string) (account, encoded string, err error) {
+	if encoded = p[login]; encoded == "" {
+		err = auth.ErrNotFound
+	}
+	return login, encoded, err
+}
+
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8081", "listen `address`")
-	flag.Parse()
-	listener, err := net.Listen("tcp", *addr)
-	if err != nil {
-		log.Fatal(err)
-	}
-	baseURL := "http://" + listener.Addr().String()
-	clientKey, secret := signing.Generate()
-	handler, err := newHandler(baseURL, clientKey, secret)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("Try:\n\n  go run ./examples/client list -url %s/acme/v2 -key %s -secret %s /notes\n", baseURL, clientKey, string(secret))
-	log.Fatal((&http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}).Serve(listener))
-}
-
-func newHandler(baseURL, clientKey string, secret signing.Secret) (http.Handler, error) {
-	directory := new(auth.Memory)
+	memory, users, directory := new(session.Memory), passwords{}, new(auth.Memory) // your database, later
 	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.note"}})
+	directory.PutAccount(auth.Account{ID: "ada", Org: "acme", Roles: []string{"reader"}})
+	clientKey, secret := signing.Generate()
+	key, _ := signing.NewKey(clientKey, secret)
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
-	directory.PutAccount(auth.Account{ID: "ada", Org: "acme"})
-
-	key, err := signing.NewKey(clientKey, secret)
-	if err != nil {
-		return nil, err
-	}
-	guard := &auth.Guard{
-		BaseURL:   baseURL,
-		Directory: directory,
-		Mechanisms: []auth.Mechanism{&signature.Mechanism{
-			Credentials: signature.Memory{clientKey: {Key: key, Account: "ada"}},
-			Replays:     signing.NewMemory(1_000_000),
-		}},
-	}
-	mux := guard.Mux() // serves /{org}/v2/…
-	mux.HandleFunc("GET /notes", auth.Authenticated, listNotes)
-	return mux, nil
-}
-
-type note struct {
-	envelope.Item
-	Text string `json:"text"`
-}
-
-func (n note) at(path string) (any, bool) {
-	return map[string]string{"_id": n.ID, "object": n.Object}[path], true
-}
-
-var notes = map[string][]note{"acme": {{envelope.Item{ID: "1", Object: "note"}, "Water the plants"}, {envelope.Item{ID: "2", Object: "note"}, "Call back"}}} // by org
-
-func listNotes(w http.ResponseWriter, r *http.Request) {
-	q, err := (&paging.Schema{Object: "note"}).Parse(r.URL.RawQuery, nil) // by _id and object only
-	if err != nil {
-		auth.Fail(w, r, err)
-		return
-	}
-	page, more := mempage.Page(notes[auth.From(r.Context()).Org], q, note.at)
-	auth.Reply(w, r, envelope.List[note]{Data: page, HasMore: more})
+	people := &session.Manager{Store: memory, Attempts: memory, Passwords: users, RoleScoped: true}
+	partners := &signature.Mechanism{Credentials: signature.Memory{clientKey: {Key: key, Account: "ada"}}, Replays: signing.NewMemory(1e6), RoleScoped: true}
+	users["ada"], _ = people.Hash(context.Background(), "correct horse")
+	mux := (&auth.Guard{BaseURL: "http://localhost:8081", Directory: directory, Mechanisms: []auth.Mechanism{people, partners}}).Mux()
+	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		if _, err := people.Login(w, r, session.Form{Login: r.PostFormValue("name"), Password: r.PostFormValue("password")}); err != nil {
+			auth.Fail(w, r, err)
+		}
+	})
+	mux.HandleFunc("GET /notes", auth.Allow("object.read.note"), func(w http.ResponseWriter, r *http.Request) {
+		auth.Reply(w, r, map[string]string{"account": auth.From(r.Context()).Account, "note": "Water the plants"})
+	})
+	log.Printf("listening on localhost:8081; key=%s secret=%s", clientKey, string(secret))
+	log.Fatal(http.ListenAndServe("localhost:8081", mux))
 }

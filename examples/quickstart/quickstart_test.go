@@ -2,103 +2,141 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"net"
 	"net/http"
-	"net/http/httptest"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/tenantkit/tenantkit/signing"
 )
 
-func TestHandler(t *testing.T) {
-	clientKey, secret := signing.Generate()
-	h, err := newHandler("http://quickstart.example", clientKey, secret)
-	if err != nil {
-		t.Fatal(err)
+// TestQuickstart runs the program, on another port, and calls it without the library.
+func TestQuickstart(t *testing.T) {
+	base, clientKey, secret := start(t)
+	jar, _ := cookiejar.New(nil) // returns no error
+	browser := &http.Client{Jar: jar}
+
+	if code, _ := get(t, browser, base, nil); code != http.StatusUnauthorized {
+		t.Errorf("before the login: %d", code)
 	}
-	// Signed without the library, as section 5.3 of the interface says.
-	ask := func(command, nonce, query string) *httptest.ResponseRecorder {
-		timestamp := strconv.FormatInt(time.Now().UnixMilli(), 10)
-		mac := hmac.New(sha256.New, []byte(clientKey+string(secret)))
-		fmt.Fprintf(mac, "%s;GET;%s", command, timestamp)
-		r := httptest.NewRequest("GET", "/acme/v2/notes?"+query, nil)
-		r.Header.Set("Service-Client-Key", clientKey)
-		r.Header.Set("Service-Client-Timestamp", timestamp)
-		r.Header.Set("Service-Client-Nonce", nonce)
-		r.Header.Set("Service-Client-Signature", hex.EncodeToString(mac.Sum(nil)))
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		return w
-	}
-	const list = `{"object":"list","data":[{"_id":"1","object":"note","text":"Water the plants"},{"_id":"2","object":"note","text":"Call back"}],"hasMore":false}`
-	if w := ask("/notes", "nonceNonceNonce1", ""); w.Code != http.StatusOK || w.Body.String() != list {
-		t.Errorf("signed: %d %s", w.Code, w.Body)
-	}
-	if w := ask("/notes", "nonceNonceNonce1", ""); w.Code != http.StatusUnauthorized {
-		t.Errorf("the same nonce again: %d %s", w.Code, w.Body)
-	}
-	if w := ask("/others", "nonceNonceNonce2", ""); w.Code != http.StatusUnauthorized {
-		t.Errorf("signed for another path: %d %s", w.Code, w.Body)
-	}
-	for n, test := range []struct {
-		query string
-		code  int
-		want  string
-	}{
-		{"limit=1", 200, `{"object":"list","data":[{"_id":"1","object":"note","text":"Water the plants"}],"hasMore":true}`},
-		{"where=%7B%22_id%22%3A%7B%22%24gt%22%3A%221%22%7D%7D", 200, `{"object":"list","data":[{"_id":"2","object":"note","text":"Call back"}],"hasMore":false}`},
-		{"limit=none", 400, `"path":"limit"`},
-		{"where=%7B%22text%22%3A%22a%22%7D", 400, `unknown property`},
-	} {
-		// A second request in the same millisecond would be a replay.
-		time.Sleep(2 * time.Millisecond)
-		if w := ask("/notes", fmt.Sprintf("nonceNonceNonc%02d", 10+n), test.query); w.Code != test.code || !strings.Contains(w.Body.String(), test.want) {
-			t.Errorf("%s: %d %s", test.query, w.Code, w.Body)
+	for _, test := range []struct {
+		password string
+		code     int
+	}{{"wrong horse", 401}, {"correct horse", 200}} {
+		response, err := browser.PostForm(base+"/login", url.Values{"name": {"ada"}, "password": {test.password}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != test.code {
+			t.Errorf("login with %q: %d", test.password, response.StatusCode)
 		}
 	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/notes", nil))
-	if w.Code != http.StatusUnauthorized {
-		t.Errorf("unsigned: %d %s", w.Code, w.Body)
+	if code, body := get(t, browser, base, nil); code != http.StatusOK || !strings.Contains(body, "Water the plants") {
+		t.Errorf("after the login: %d %s", code, body)
+	}
+
+	// Section 5.3 of the interface.
+	timestamp := strconv.FormatInt(time.Now().Add(time.Second).UnixMilli(), 10) // what was signed before the start is stale
+	mac := hmac.New(sha256.New, []byte(clientKey+secret))
+	fmt.Fprintf(mac, "/notes;GET;%s", timestamp)
+	signed := http.Header{
+		"Service-Client-Key": {clientKey}, "Service-Client-Timestamp": {timestamp}, "Service-Client-Nonce": {"nonceNonceNonce1"},
+		"Service-Client-Signature": {hex.EncodeToString(mac.Sum(nil))},
+	}
+	for _, want := range []int{http.StatusOK, http.StatusUnauthorized} { // the second one is a replay
+		if code, body := get(t, http.DefaultClient, base, signed); code != want {
+			t.Errorf("signed: %d %s, want %d", code, body, want)
+		}
 	}
 }
 
-// TestPrintedCommand starts the program and runs the command that it prints.
-func TestPrintedCommand(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "quickstart")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+func get(t *testing.T, client *http.Client, base string, header http.Header) (int, string) {
+	r, err := http.NewRequestWithContext(t.Context(), "GET", base+"/notes", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(r.Header, header)
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// start runs the program on a free port, and returns what it prints.
+func start(t *testing.T) (base, clientKey, secret string) {
+	listener, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	listener.Close()
+
+	source, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	moved, overlay, program := filepath.Join(folder, "main.go"), filepath.Join(folder, "overlay.json"), filepath.Join(folder, "quickstart")
+	text, _ := json.Marshal(map[string]any{"Replace": map[string]string{here: moved}}) // strings are valid
+	for name, content := range map[string][]byte{moved: bytes.ReplaceAll(source, []byte("8081"), []byte(strconv.Itoa(port))), overlay: text} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	server := exec.Command(program, "-addr", "127.0.0.1:0")
-	server.Stderr = os.Stderr
-	stdout, err := server.StdoutPipe()
+	server := exec.Command(program)
+	stderr, err := server.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer server.Wait()
-	defer server.Process.Kill()
-
-	var arguments []string
-	for lines := bufio.NewScanner(stdout); arguments == nil && lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), "  go run ./examples/client "); ok {
-			arguments = strings.Fields(rest)
-		}
+	t.Cleanup(func() { server.Process.Kill(); server.Wait() })
+	lines := bufio.NewScanner(stderr)
+	if !lines.Scan() {
+		t.Fatal("the server printed nothing")
 	}
-	client := exec.Command("go", append([]string{"run", "../client"}, arguments...)...)
-	out, err := client.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "Water the plants") {
-		t.Errorf("%v: %s", err, out)
+	printed := regexp.MustCompile(`key=(\w+) secret=(\w+)`).FindStringSubmatch(lines.Text())
+	if printed == nil {
+		t.Fatalf("the server printed %q", lines.Text())
+	}
+	base = fmt.Sprintf("http://localhost:%d/acme/v2", port)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		connection, err := net.Dial("tcp", fmt.Sprintf("localhost:%d", port))
+		if err == nil {
+			connection.Close()
+			return base, printed[1], printed[2]
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
 	}
 }
