@@ -6,33 +6,45 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/storetest"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
 
+// clocked returns a clock that no suite waits for, and the features of a store that reads it.
+func clocked() (*authtest.Clock, storetest.Features) {
+	clock := authtest.NewClock(time.Now())
+	return clock, storetest.Features{Now: clock.Now, Pass: func(d time.Duration) { clock.Advance(d) }}
+}
+
 func TestReplays(t *testing.T) {
 	t.Parallel()
-	memory, once := signing.NewMemory(0), new(keyValues)
+	memory := signing.NewMemory(0)
 	t.Run("Memory", func(t *testing.T) {
 		storetest.Replays(t, func(*testing.T) signing.Replays { return memory }, storetest.Features{})
 	})
 	t.Run("SetOnce", func(t *testing.T) {
-		storetest.Replays(t, func(*testing.T) signing.Replays { return signing.SetOnce(once.set) }, storetest.Features{Stepwise: true})
+		clock, f := clocked()
+		f.Stepwise = true
+		once := &keyValues{now: clock.Now}
+		storetest.Replays(t, func(*testing.T) signing.Replays { return signing.SetOnce(once.set) }, f)
 	})
 }
 
 func TestLedger(t *testing.T) {
 	t.Parallel()
-	ledger := new(token.MemoryLedger)
-	storetest.Ledger(t, func(*testing.T) token.Ledger { return ledger }, storetest.Features{})
+	clock, f := clocked()
+	ledger := &token.MemoryLedger{Now: clock.Now}
+	storetest.Ledger(t, func(*testing.T) token.Ledger { return ledger }, f)
 }
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	keys := new(token.MemoryKeys)
-	storetest.Keys(t, func(*testing.T) storetest.KeyStore { return keys }, storetest.Features{})
+	clock, f := clocked()
+	keys := &token.MemoryKeys{Now: clock.Now}
+	storetest.Keys(t, func(*testing.T) storetest.KeyStore { return keys }, f)
 }
 
 func TestCredentials(t *testing.T) {
@@ -44,8 +56,9 @@ func TestCredentials(t *testing.T) {
 
 // keyValues is a key-value store in a map.
 type keyValues struct {
-	mu sync.Mutex
-	m  map[string]keyValue
+	now func() time.Time
+	mu  sync.Mutex
+	m   map[string]keyValue
 }
 
 type keyValue struct {
@@ -59,7 +72,7 @@ func (kv *keyValues) set(ctx context.Context, key, value string, keep time.Time)
 	}
 	kv.mu.Lock()
 	defer kv.mu.Unlock()
-	if old, ok := kv.m[key]; ok && time.Now().Before(old.keep) {
+	if old, ok := kv.m[key]; ok && kv.now().Before(old.keep) {
 		return old.value, false, nil
 	}
 	if kv.m == nil {

@@ -12,6 +12,7 @@ import (
 
 // TestAccess sends signed requests, so that the principals come from signatures.
 func TestAccess(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	create := func(t *testing.T, account string) string {
 		t.Helper()
@@ -93,6 +94,7 @@ func TestAccess(t *testing.T) {
 
 // TestAccessRules tests the rules for grants and skips, which no signature carries.
 func TestAccessRules(t *testing.T) {
+	t.Parallel()
 	mine := &object{Owner: "ann"}
 	written := &object{Owner: "ada", Values: map[string]any{authorPath: "ann"}}
 	foreign := &object{Owner: "bob", Values: map[string]any{authorPath: "bob"}}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestAccountsOfOthers(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	narrow := func(chain string) string {
 		return s.mint(t, "", fmt.Sprintf(`{"sub":%q,"scope":[%q]}`, s.AdminAccountID, chain))["token"].(string)
@@ -71,6 +72,7 @@ func TestAccountsOfOthers(t *testing.T) {
 }
 
 func TestDeactivate(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
@@ -92,6 +94,7 @@ func TestDeactivate(t *testing.T) {
 }
 
 func TestDeployments(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	one := s.mint(t, "", fmt.Sprintf(`{"sub":%q,"scope":["deployment.execute.count_apps"]}`, s.AccountID))["token"].(string)
 	other := s.mint(t, "", fmt.Sprintf(`{"sub":%q,"scope":["deployment.execute.another"]}`, s.AccountID))["token"].(string)

@@ -28,6 +28,7 @@ func (s *server) signedBy(t *testing.T, app value, method, path, body string) an
 }
 
 func TestApps(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	post := func(t *testing.T, body string) value {
 		t.Helper()
@@ -163,6 +164,7 @@ func TestApps(t *testing.T) {
 
 // TestKeysThatOverlap changes the key pair of an app while its tokens are in use.
 func TestKeysThatOverlap(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	app := s.as(t, "", "POST", "/apps", `{"name":"x","exposeKeys":true}`).ok(t)
 	one := "/apps/" + app["_id"].(string)
@@ -225,6 +227,7 @@ func TestKeysThatOverlap(t *testing.T) {
 }
 
 func TestEndOfAnApp(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]struct {
 		method, path string
 		listed       bool
@@ -305,6 +308,7 @@ func jwks(t *testing.T, s *server) value {
 }
 
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	t.Run("K01 only exposed apps of the org, and public members only", func(t *testing.T) {
 		hidden := s.as(t, "", "POST", "/apps", `{"name":"hidden"}`).ok(t)["_id"].(string)

@@ -15,6 +15,7 @@ import (
 // A change by one request is seen by the next one, although the Guard has a cache.
 // Each case first sends a request that fills the cache.
 func TestChangesHoldForTheNextRequest(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	const password = "correct horse"
 	newAccount := func(t *testing.T, name, roles string) string {
@@ -126,6 +127,7 @@ func TestChangesHoldForTheNextRequest(t *testing.T) {
 // TestWhatIsWrittenIsForgotten checks each function that writes what the Guard
 // looks up. It must go through exec, or make the cache forget the org itself.
 func TestWhatIsWrittenIsForgotten(t *testing.T) {
+	t.Parallel()
 	// %s and at.table stand for the table of a row.
 	writes := regexp.MustCompile(`(INSERT INTO|UPDATE|DELETE FROM) (platform_(orgs|apps|accounts|roles)\b|%s |"\+at\.table)`)
 	takesBack := map[string]bool{"takesWrites": true} // the Guard never looks up what it writes

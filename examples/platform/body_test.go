@@ -14,6 +14,7 @@ import (
 )
 
 func TestBodyRefusals(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	before := s.do(t, call{path: "/c_messages?skip=2400&limit=1000"}).text
 	for _, test := range []struct {
@@ -128,6 +129,7 @@ func TestBodyRefusals(t *testing.T) {
 }
 
 func TestBodyFrame(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	post := call{method: "POST", path: "/c_messages", body: `{"c_text":"x"}`}
 
@@ -177,6 +179,7 @@ func TestBodyFrame(t *testing.T) {
 
 // TestPublicBodies sends longer bodies to public routes than they read.
 func TestPublicBodies(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	frame := len(`{"email":""}`)
 	over := `{"email":"` + strings.Repeat("x", maxPublicBody+1-frame) + `"}`
@@ -262,6 +265,7 @@ func manyMembers(n int) string {
 
 // TestBodiless sends fields to routes without a body. They must change nothing.
 func TestBodiless(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	app := s.do(t, call{method: "POST", path: "/apps", body: `{"name":"another"}`}).ok(t)["_id"].(string)
 	message := "/c_messages/" + demoID(acme, "c_message", 2401)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestClientAddr(t *testing.T) {
+	t.Parallel()
 	p, err := newProxies("X-Forwarded-For", "10.0.0.0/8, 2001:db8:ffff::/48")
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +61,7 @@ func TestClientAddr(t *testing.T) {
 }
 
 func TestQuotaNames(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"192.0.2.1": "192.0.2.1", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::": "2001:db8:1:2::/64",
 	} {
@@ -76,6 +78,7 @@ func TestQuotaNames(t *testing.T) {
 // TestAddressesBehindAProxy checks three uses of the client's address: the quota on
 // registering, the networks of a credential, and the address of a session.
 func TestAddressesBehindAProxy(t *testing.T) {
+	t.Parallel()
 	s := start(t, "-client-addr-header", "X-Real-Ip", "-trusted-proxies", "127.0.0.0/8")
 	b := s.browser(t)
 	refused := func(address string) (n int) {

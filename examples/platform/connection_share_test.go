@@ -55,6 +55,7 @@ func (s *store) hold(t *testing.T) (release func()) {
 }
 
 func TestTheGuardHasItsOwnConnections(t *testing.T) {
+	t.Parallel()
 	for name, db := range map[string]string{
 		"memory": memoryDB,
 		"SQLite": sqliteDB + filepath.Join(t.TempDir(), "platform.db"),
@@ -86,6 +87,7 @@ func TestTheGuardHasItsOwnConnections(t *testing.T) {
 // TestPagesOfOneAccount asks for more pages at once than one account may read,
 // while none of them can continue.
 func TestPagesOfOneAccount(t *testing.T) {
+	t.Parallel()
 	const asked = queriesEach + 6
 	s, p := inside(t)
 	release := p.store.hold(t)
@@ -112,6 +114,7 @@ func TestPagesOfOneAccount(t *testing.T) {
 // TestPagesOfOneOrg runs as many slow queries as the accounts of one org may run
 // together. A further account waits in vain, and another org does not wait.
 func TestPagesOfOneOrg(t *testing.T) {
+	t.Parallel()
 	s, p := inside(t)
 	late := s.account(t, `{"email":"late@acme.example","password":"correct horse","roles":["member"]}`)["_id"].(string)
 	token := s.mint(t, "", wish(late, ""))["token"].(string)
@@ -145,6 +148,7 @@ func TestPagesOfOneOrg(t *testing.T) {
 }
 
 func TestShare(t *testing.T) {
+	t.Parallel()
 	as := func(t *testing.T, org, account string) context.Context {
 		return auth.With(t.Context(), auth.Principal{Org: org, Account: account})
 	}

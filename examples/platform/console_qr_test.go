@@ -103,6 +103,7 @@ func decoded(t *testing.T, picture image.Image) string {
 // TestQRCodesAreRead reads codes of all sizes by a decoder that shares no code with
 // the encoder.
 func TestQRCodesAreRead(t *testing.T) {
+	t.Parallel()
 	s := startEmpty(t)
 	sizes := map[int]bool{}
 	for n := 100; n <= maxOTPAuth; n += 4 {
@@ -120,6 +121,7 @@ func TestQRCodesAreRead(t *testing.T) {
 }
 
 func TestQRCodeOfAnEnrolment(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
@@ -135,6 +137,7 @@ func TestQRCodeOfAnEnrolment(t *testing.T) {
 }
 
 func TestQRCodesAreOfSecondFactorsOnly(t *testing.T) {
+	t.Parallel()
 	s := startEmpty(t)
 	asked := func(text string) string { return `{"text":"` + text + `"}` }
 	for name, test := range map[string]struct {

@@ -40,6 +40,7 @@ func question(t *testing.T, need string, grants ...string) string {
 }
 
 func TestScopeTester(t *testing.T) {
+	t.Parallel()
 	s := startEmpty(t)
 	for name, test := range map[string]struct {
 		need   string
@@ -96,6 +97,7 @@ func TestScopeTester(t *testing.T) {
 }
 
 func TestScopeTesterWarns(t *testing.T) {
+	t.Parallel()
 	s := startEmpty(t)
 	body := question(t, "admin.read", "object.read.c_message", "object.create.c_message."+nobody, "room.open")
 	data := s.ask(t, http.MethodPost, "application/json", body).ok(t)["data"].(value)
@@ -109,6 +111,7 @@ func TestScopeTesterWarns(t *testing.T) {
 }
 
 func TestScopeTesterRefuses(t *testing.T) {
+	t.Parallel()
 	s := startEmpty(t)
 	many := question(t, "admin.read", slices.Repeat([]string{"admin"}, maxGrants+1)...)
 	for name, test := range map[string]struct {

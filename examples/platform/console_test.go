@@ -39,6 +39,7 @@ func startEmpty(t *testing.T, args ...string) *server {
 }
 
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	s := startEmpty(t)
 	for path, own := range console {
 		mediaType, _, _ := strings.Cut(own.mediaType, ";")
@@ -100,6 +101,7 @@ func unzipped(t *testing.T, text string) string {
 }
 
 func TestConsoleIsWhole(t *testing.T) {
+	t.Parallel()
 	t.Run("the policy that keeps out inline code keeps out none of the page", func(t *testing.T) {
 		page := string(console["/"].body)
 		if inline := regexp.MustCompile(`<style|\sstyle=|\son[a-z]+=|<script>|javascript:`).FindString(page); inline != "" {
@@ -189,6 +191,7 @@ func TestConsoleIsWhole(t *testing.T) {
 // An account that reads about itself does not see whether it is disabled, so that the
 // compiler lets a script leave out more than the server does.
 func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
+	t.Parallel()
 	types, err := os.ReadFile("console.d.ts")
 	if err != nil {
 		t.Fatal(err)
@@ -230,6 +233,7 @@ func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
 }
 
 func TestConsoleBrand(t *testing.T) {
+	t.Parallel()
 	s := startEmpty(t, "-header-prefix", "Acme-", "-claim-namespace", "acme/")
 	got := s.consoleCall(t, http.MethodGet, "/console/brand", nil).ok(t)
 	want := value{"object": "result", "data": value{"header": "Acme-", "claims": "acme/"}}
@@ -241,6 +245,7 @@ func TestConsoleBrand(t *testing.T) {
 }
 
 func TestOtherOriginsAreNotRead(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for _, path := range []string{"/accounts", "/accounts/login", "/accounts/me/second-factor", "/accounts/me/second-factor/confirm"} {
 		for name, header := range map[string]http.Header{

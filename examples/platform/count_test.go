@@ -13,6 +13,7 @@ import (
 // TestCounts is P27: a total tells how many objects match of those that the caller may read, and
 // compares nothing that the caller may not compare.
 func TestCounts(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	const text = "object.read.c_message.*.c_text"
 	one := "/c_conversations/" + conversation3

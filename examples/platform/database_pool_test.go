@@ -11,6 +11,7 @@ import (
 )
 
 func TestStatementsAreKeptAndBounded(t *testing.T) {
+	t.Parallel()
 	p, err := openPool("sqlite", memorySource(), 4)
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +52,7 @@ func TestStatementsAreKeptAndBounded(t *testing.T) {
 // request that needs a statement then gets no answer. CAPACITY.md states which ones
 // do, for -db memory:.
 func TestWhatTheGuardAsksTheDatabaseFor(t *testing.T) {
+	t.Parallel()
 	s, p := inside(t)
 	b := s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)

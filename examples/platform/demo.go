@@ -270,13 +270,16 @@ func (p *platform) seedApp(ctx context.Context, of auth.App, own string, others 
 	)
 }
 
+// demoPair makes the pairs of the demo's apps.
+var demoPair = newPair
+
 // seedKeyPair gives an app of acme a key pair whose public key is listed.
 func (p *platform) seedKeyPair(ctx context.Context, clientKey string) error {
 	a, err := p.store.app(ctx, acme, clientKey)
 	if err != nil {
 		return err
 	}
-	pair, err := newPair(a)
+	pair, err := demoPair(a)
 	if err != nil {
 		return err
 	}

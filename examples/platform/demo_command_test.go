@@ -19,6 +19,7 @@ import (
 // TestDemoCommand prints fresh credentials while a server runs on the database, which
 // accepts them.
 func TestDemoCommand(t *testing.T) {
+	t.Parallel()
 	db := sqliteDB + filepath.Join(t.TempDir(), "platform.db")
 	s := start(t, "-db", db, "-idle", "7m")
 	file := filepath.Join(t.TempDir(), "fresh.json")
@@ -57,6 +58,7 @@ func TestDemoCommand(t *testing.T) {
 }
 
 func TestDemoCommandRefusals(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	run := func(db string) error {
 		o, err := parseFlags([]string{"demo", "-db", db}, io.Discard)
@@ -90,6 +92,7 @@ func TestDemoCommandRefusals(t *testing.T) {
 }
 
 func TestLogLevels(t *testing.T) {
+	t.Parallel()
 	for level, want := range map[string]int{"debug": 4, "info": 3, "warn": 2, "error": 1} {
 		o, err := parseFlags([]string{"-log-level", level}, io.Discard)
 		if err != nil {
@@ -110,6 +113,7 @@ func TestLogLevels(t *testing.T) {
 // TestLogOfMilliseconds reads what -log json writes of a duration: a number with its unit
 // in the name. The text has the unit in the value.
 func TestLogOfMilliseconds(t *testing.T) {
+	t.Parallel()
 	o := options{log: "json"}
 	var out bytes.Buffer
 	o.newLog(&out).Info("request", "took", 1500*time.Microsecond, "status", 200)
@@ -129,6 +133,7 @@ func TestLogOfMilliseconds(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"-help"}, {"--help"}, {"-h"}, {"demo", "-help"}} {
 		var stderr bytes.Buffer
 		o, err := parseFlags(args, &stderr)

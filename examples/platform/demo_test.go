@@ -23,6 +23,7 @@ import (
 )
 
 func TestDemoFacts(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "facts.json")
 	// An existing file that all may read is replaced.
 	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
@@ -71,6 +72,7 @@ func TestDemoFacts(t *testing.T) {
 }
 
 func TestSeedingTwice(t *testing.T) {
+	t.Parallel()
 	one, two := start(t), start(t)
 	for name, secrets := range map[string][2]string{
 		"client_key":          {one.ClientKey, two.ClientKey},
@@ -92,6 +94,7 @@ func TestSeedingTwice(t *testing.T) {
 }
 
 func TestDemoObjects(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	all := func(path string) []any {
 		t.Helper()
@@ -143,6 +146,7 @@ func TestDemoObjects(t *testing.T) {
 
 // TestTips runs the printed commands as a user would.
 func TestTips(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip(err)
 	}
@@ -162,6 +166,7 @@ func TestTips(t *testing.T) {
 }
 
 func TestTippedCurl(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip(err)
 	}
@@ -182,6 +187,7 @@ func TestTippedCurl(t *testing.T) {
 }
 
 func TestTheLogHoldsNoSecret(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.do(t, call{path: "/accounts/me?token=in-the-query"}).ok(t)
 	s.do(t, call{method: "POST", path: "/c_messages", body: `{"c_text":"in-the-body","c_nope":1}`})
@@ -204,6 +210,7 @@ func TestTheLogHoldsNoSecret(t *testing.T) {
 }
 
 func TestSeedingThatFailed(t *testing.T) {
+	t.Parallel()
 	s, ctx := newStore(t), t.Context()
 	o := options{db: memoryDB}
 	all, err := openStores(ctx, s, o, slog.New(slog.DiscardHandler))
@@ -223,6 +230,7 @@ func TestSeedingThatFailed(t *testing.T) {
 }
 
 func TestTheKeyOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	o := options{db: sqliteDB + filepath.Join(folder, "platform.db")}
 	open := func() (*stores, error) {
@@ -254,6 +262,7 @@ func TestTheKeyOfAnotherDatabase(t *testing.T) {
 // If instances start at once with an empty file, one of them seeds it, and the
 // others wait.
 func TestInstancesStartAtOnce(t *testing.T) {
+	t.Parallel()
 	file := sqliteDB + filepath.Join(t.TempDir(), "platform.db")
 	var all sync.WaitGroup
 	for range 3 {
@@ -277,6 +286,7 @@ func TestInstancesStartAtOnce(t *testing.T) {
 }
 
 func TestSessionFlagsOnASeededDatabase(t *testing.T) {
+	t.Parallel()
 	file := "sqlite:" + filepath.Join(t.TempDir(), "platform.db")
 	for _, idle := range []time.Duration{time.Hour, time.Minute} {
 		o, err := parseFlags([]string{"-db", file, "-demo", "-idle", idle.String()}, io.Discard)
@@ -301,6 +311,7 @@ func TestSessionFlagsOnASeededDatabase(t *testing.T) {
 // TestSessionFlagsWithoutDemo checks the warning about ignored flags of the demo
 // org. Otherwise a user may think that a second factor is required.
 func TestSessionFlagsWithoutDemo(t *testing.T) {
+	t.Parallel()
 	log := new(buffer)
 	o, err := parseFlags([]string{"-addr", "127.0.0.1:0", "-db", memoryDB, "-demo=false", "-require-second-factor"}, log)
 	if err != nil {

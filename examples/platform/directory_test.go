@@ -11,6 +11,7 @@ import (
 )
 
 func TestDirectory(t *testing.T) {
+	t.Parallel()
 	m := newStore(t)
 	if err := errors.Join(
 		m.putOrg(t.Context(), auth.Org{Code: "acme"}),

@@ -110,6 +110,7 @@ func (s *server) signedIn(t *testing.T, email, password string) *browser {
 }
 
 func TestOnlyAdministratorsWatch(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.refused(t, s.do(t, call{path: "/events", unsigned: true}), 401, "accessDenied.noCredentialsSupplied")
 	s.refused(t, s.do(t, call{path: "/events", account: s.AccountID}), 403, "accessDenied.unspecified")
@@ -122,6 +123,7 @@ func TestOnlyAdministratorsWatch(t *testing.T) {
 }
 
 func TestEventsTellDecisions(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	w := s.watch(t, s.signedIn(t, s.AdminEmail, s.AdminPassword).byCookie)
 	const typed = "TypedByAClient"
@@ -376,6 +378,7 @@ func TestFlood(t *testing.T) {
 // TestDrainingWaitsForNoStream: the server of this test ends with its cleanup, which
 // runs before the check.
 func TestDrainingWaitsForNoStream(t *testing.T) {
+	t.Parallel()
 	var s *server
 	t.Cleanup(func() {
 		if log := s.log.String(); strings.Contains(log, "still in flight") || !strings.Contains(log, "draining") {

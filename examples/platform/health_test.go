@@ -44,6 +44,7 @@ func wantReady(t *testing.T, p *platform, want int) {
 // TestReadyTakesWrites locks the database as another process may. Meanwhile,
 // callers ask without a pause and go away.
 func TestReadyTakesWrites(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "platform.db")
 	p := parts(t, io.Discard, "-db", sqliteDB+file)
 	await := func(want int) {
@@ -93,6 +94,7 @@ func TestReadyTakesWrites(t *testing.T) {
 // TestReadinessIsAskedSeldom asks more often than the stores are checked. It must
 // see a change within a second.
 func TestReadinessIsAskedSeldom(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var down error
 		p, asked := checked(func(context.Context) error { return down })
@@ -115,6 +117,7 @@ func TestReadinessIsAskedSeldom(t *testing.T) {
 // TestReadinessOfCallersThatGoAway tests callers that leave before, during and
 // after the start of a check. The store takes no writes.
 func TestReadinessOfCallersThatGoAway(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, asked := checked(func(ctx context.Context) error {
 			select {
@@ -146,6 +149,7 @@ func TestReadinessOfCallersThatGoAway(t *testing.T) {
 }
 
 func TestReadinessOfAStoreThatHangs(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		hang func(ctx context.Context, mended <-chan struct{}) error
 		most int64 // checks meanwhile

@@ -28,6 +28,7 @@ func (s *server) expect(t *testing.T, got answer, detail string) {
 }
 
 func TestBoundsOfAWhere(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	text := func(n int) string { return `{"c_text":"` + strings.Repeat("x", n-len(`{"c_text":""}`)) + `"}` }
 	fourteen := func(inner string) string { return strings.Repeat(`{"$and":[`, 7) + inner + strings.Repeat(`]}`, 7) }
@@ -81,6 +82,7 @@ func TestBoundsOfAWhere(t *testing.T) {
 }
 
 func TestNamesInFrontOfArguments(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	conversation, message := "/c_conversations/"+demoID(acme, "c_conversation", 2), "/c_messages/"+message1
 	for _, test := range []struct {
@@ -109,6 +111,7 @@ func TestNamesInFrontOfArguments(t *testing.T) {
 }
 
 func TestOnePropertyAsARoute(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	conversation, message := "/c_conversations/"+demoID(acme, "c_conversation", 2), "/c_messages/"+message1
 	t.Run("a list property is a list, with the arguments of one", func(t *testing.T) {
@@ -141,6 +144,7 @@ func TestOnePropertyAsARoute(t *testing.T) {
 }
 
 func TestTheAccountHeaderIsBounded(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	ask := func(account string) answer {
 		at := nextTimestamp()
@@ -155,6 +159,7 @@ func TestTheAccountHeaderIsBounded(t *testing.T) {
 }
 
 func TestBoundsOfOwnClaims(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	members := func(n int) string {
 		var all []string

@@ -56,6 +56,7 @@ func (p *provider) token(t *testing.T, claims value) string {
 }
 
 func TestTokensOfAnotherIssuer(t *testing.T) {
+	t.Parallel()
 	known, discovered := newProvider(t), newProvider(t)
 	s := start(t, "-issuer", "acme:known="+known.URL+",notes,"+known.URL+"/keys", "-issuer", "acme:discovered="+discovered.URL+",notes")
 	get := func(org, path, raw string) (int, string) {

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // patience is how long anything may take. It is long, so that no test fails on a
@@ -29,14 +32,48 @@ const patience = time.Minute
 // hashCost is the cost of the server's password hashes outside of these tests.
 var hashCost = argon2Params
 
-// TestMain makes hashes cheap, because each server hashes the demo's passwords.
+// TestMain makes hashes cheap, because each server hashes the demo's passwords, and
+// key pairs, because each server makes the demo's.
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "4") // many tests wait; the command line overrides it
 	argon2Params.Memory, argon2Params.Iterations = 64, 1
+	demoPair = new(pairs).of
 	os.Exit(m.Run())
+}
+
+// pairs shares key pairs between servers. An app of the demo gets the pair that apps
+// of its name have in all servers. Its next pair is a new one, as outside of tests.
+type pairs struct {
+	mu     sync.Mutex
+	seen   map[string]bool // client keys
+	shared map[string]*token.KeyPair
+}
+
+func (p *pairs) of(a *app) (*token.KeyPair, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seen[a.ClientKey] {
+		return newPair(a)
+	}
+	if p.seen == nil {
+		p.seen, p.shared = map[string]bool{}, map[string]*token.KeyPair{}
+	}
+	p.seen[a.ClientKey] = true
+	if p.shared[a.Name] == nil {
+		pair, err := newPair(a)
+		if err != nil {
+			return nil, err
+		}
+		p.shared[a.Name] = pair
+	}
+	pair := *p.shared[a.Name]
+	pair.ClientKey, pair.Org = a.ClientKey, a.Org
+	return &pair, nil
 }
 
 // TestHashesCostWhatOWASPNames checks the parameters of OWASP's cheat sheet.
 func TestHashesCostWhatOWASPNames(t *testing.T) {
+	t.Parallel()
 	if hashCost.Memory != 19*1024 || hashCost.Iterations != 2 || hashCost.Parallelism != 1 {
 		t.Errorf("%+v", hashCost)
 	}

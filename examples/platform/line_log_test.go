@@ -42,6 +42,7 @@ func (w *takes) String() string {
 }
 
 func TestALineIsWrittenWithinASecond(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &takes{most: 1 << 20}
 		l := newLineLog(w)
@@ -60,6 +61,7 @@ func TestALineIsWrittenWithinASecond(t *testing.T) {
 }
 
 func TestNoLineIsLostAtTheEnd(t *testing.T) {
+	t.Parallel()
 	for _, most := range []int{1, 7, 1 << 20} { // no line is torn where a write ends
 		synctest.Test(t, func(t *testing.T) {
 			w := &takes{most: most}
@@ -93,6 +95,7 @@ func TestNoLineIsLostAtTheEnd(t *testing.T) {
 }
 
 func TestAWriterThatTakesNothingCostsASecondOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &takes{}
 		l := newLineLog(w)
@@ -125,6 +128,7 @@ func TestAWriterThatTakesNothingCostsASecondOnce(t *testing.T) {
 }
 
 func TestEachLineIsWrittenAtOnceWhileDraining(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &takes{most: 1 << 20}
 		l := newLineLog(w)

@@ -11,6 +11,7 @@ import (
 
 // TestLinks follows the Link headers of a list to its end, for a caller of a narrow scope.
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	const author = "object.read.c_message.*.c_author"
 	chains := []string{author, "object.read.c_message.*.c_sent", "object.read.c_message.*.c_likes", "object.read.c_message.*.c_meta.lang"}

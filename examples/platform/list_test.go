@@ -10,6 +10,7 @@ import (
 )
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	list := func(t *testing.T, path string, more bool) []any {
 		t.Helper()
@@ -119,6 +120,7 @@ func TestList(t *testing.T) {
 var escapedText = strings.NewReplacer("٥", url.QueryEscape("٥"), `"`, "%22", "{", "%7B", "}", "%7D")
 
 func TestListRefusals(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for _, test := range []struct {
 		name, query string
@@ -181,6 +183,7 @@ func TestListRefusals(t *testing.T) {
 }
 
 func TestSchemas(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	body := s.do(t, call{path: "/schemas"})
 	if strings.Contains(body.text, "c_secret") {
@@ -240,6 +243,7 @@ func TestSchemas(t *testing.T) {
 // TestListsInAnySpelling asks for a list in all spellings of paths[]. It must get
 // the items, and not an empty list.
 func TestListsInAnySpelling(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	one := "/c_conversations/" + demoID(acme, "c_conversation", 2)
 	for _, paths := range []string{

@@ -46,6 +46,7 @@ func (s *server) account(t *testing.T, body string) value {
 
 // M02: a token that expires or is narrow makes nothing that reaches further.
 func TestMakingBeyondAToken(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	own := "/apps/" + s.ClientKey
 	disabled := s.app(t, `"account":"`+s.AdminAccountID+`"`)["_id"].(string)
@@ -124,6 +125,7 @@ func (s *server) state(t *testing.T) (all []value) {
 
 // M03: the limits of a signing credential limit what it mints.
 func TestMakingBeyondACredential(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	ends := time.Now().Add(time.Hour).Unix()
 	for _, test := range []struct {
@@ -163,6 +165,7 @@ func TestMakingBeyondACredential(t *testing.T) {
 
 // M03: a rotated secret ends, and so does what it makes.
 func TestM03FormerSecrets(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	by := s.signer(s.app(t, `"account":"`+s.AdminAccountID+`"`))
 	one := "/apps/" + by.ClientKey
@@ -191,6 +194,7 @@ func TestM03FormerSecrets(t *testing.T) {
 
 // M04: if an app ends, what its key has made ends, too.
 func TestEndOfAMaker(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for name, end := range map[string]func(t *testing.T, app string){
 		"M04 the app is deleted":  func(t *testing.T, app string) { s.as(t, "", "DELETE", app, "").ok(t) },
@@ -272,6 +276,7 @@ func TestEndOfAMaker(t *testing.T) {
 
 // M05: a token does not keep a role that its subject loses.
 func TestM05RolesOfTheSubject(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.account(t, `{"email":"b@acme.example","roles":["administrator","member"]}`)["_id"].(string)
 	token := s.mint(t, "", wish(b, `,"permanent":true,"roles":["administrator","member"]`))["token"].(string)
@@ -285,6 +290,7 @@ func TestM05RolesOfTheSubject(t *testing.T) {
 
 // M06: only a fresh session may make what outlives it.
 func TestM06StepUp(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "platform.db")
 	s := start(t, "-db", sqliteDB+file)
 	b := s.browser(t)
@@ -315,6 +321,7 @@ func change(t *testing.T, file, statement string) {
 
 // M10: a narrow token neither lists nor ends the tokens of its subject.
 func TestM10NarrowTokensEndThemselvesOnly(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	view := s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":["view.execute.messages"],"permanent":true}`)
 	victim := s.mint(t, "", wish(s.AccountID, `,"permanent":true`))
@@ -337,6 +344,7 @@ func TestM10NarrowTokensEndThemselvesOnly(t *testing.T) {
 
 // M14: a signing key with a scope does what its chains permit.
 func TestM14ScopeOfASigningKey(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	by := *s
 	by.ClientKey, by.ClientSecret = s.NarrowClientKey, s.NarrowClientSecret
@@ -368,6 +376,7 @@ func TestM14ScopeOfASigningKey(t *testing.T) {
 
 // M17: whoever may call a route may end things and narrow them.
 func TestM17EndingIsNeverRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.account(t, `{"email":"b@acme.example","roles":["administrator","member"]}`)["_id"].(string)
 	app := s.app(t, `"account":"`+s.AdminAccountID+`","accounts":["`+b+`"]`)["_id"].(string)
@@ -399,6 +408,7 @@ func TestM17EndingIsNeverRefused(t *testing.T) {
 // null removes a restriction, and so widens the credential. It passes the same
 // check.
 func TestNullUnsets(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	const all = `"notBefore":1000000000,"notAfter":4000000000,"networks":["127.0.0.0/8"],"scope":["object","admin"]`
 	key := s.app(t, `"account":"`+s.AdminAccountID+`","accounts":["`+s.AccountID+`"],`+all)["_id"].(string)
@@ -463,6 +473,7 @@ func TestNullUnsets(t *testing.T) {
 }
 
 func TestSecretGrace(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	by := s.signer(s.app(t, `"account":"`+s.AccountID+`"`))
 	one := "/apps/" + by.ClientKey
@@ -489,6 +500,7 @@ func TestSecretGrace(t *testing.T) {
 }
 
 func TestAccountsCanBeChanged(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	one := "/admin/accounts/" + s.TOTPAccountID
 	ephemeral := s.mint(t, "", wish(s.TOTPAccountID, ""))["token"].(string)
@@ -562,6 +574,7 @@ func TestAccountsCanBeChanged(t *testing.T) {
 }
 
 func TestTheLastAdministrator(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	last := "/admin/accounts/" + s.AdminAccountID
 	for _, c := range [][3]string{
@@ -574,6 +587,7 @@ func TestTheLastAdministrator(t *testing.T) {
 // Several changes at once, each of which ends an administrator: one administrator
 // stays.
 func TestConcurrentEndsOfAdministrators(t *testing.T) {
+	t.Parallel()
 	s, ctx := newStore(t), t.Context()
 	if err := s.putOrg(ctx, auth.Org{Code: acme}); err != nil {
 		t.Fatal(err)
@@ -610,6 +624,7 @@ func TestConcurrentEndsOfAdministrators(t *testing.T) {
 }
 
 func TestRoles(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	made := s.as(t, "", "POST", "/admin/roles", `{"name":"watcher","scope":["object.read.c_message"]}`).ok(t)
 	want := value{"_id": "watcher", "object": "role", "scope": []any{"object.read.c_message"}}
@@ -652,6 +667,7 @@ func TestRoles(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	want := value{"_id": "acme", "object": "settings", "idle": 1800.0, "maxSession": 43200.0, "requireSecondFactor": false, "sessionsPerAccount": 100.0}
 	if diff := cmp.Diff(want, s.as(t, "", "GET", "/admin/settings", "").ok(t)); diff != "" {

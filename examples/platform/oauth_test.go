@@ -24,6 +24,7 @@ func (s *server) oauth(t *testing.T, path, clientKey, secret string, pairs ...st
 }
 
 func TestOAuth(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	t.Run("a narrow client gets a token for its scope", func(t *testing.T) {
 		got := s.oauth(t, "token", s.NarrowClientKey, s.NarrowClientSecret, "grant_type", "client_credentials").ok(t)

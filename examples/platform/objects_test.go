@@ -10,6 +10,7 @@ import (
 )
 
 func TestMe(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	want := value{
 		"_id": s.AdminAccountID, "object": "account", "email": "ada@acme.example", "name": "Ada Admin",
@@ -29,6 +30,7 @@ func TestMe(t *testing.T) {
 }
 
 func TestObjectLife(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	began := time.Now().Truncate(time.Millisecond)
 
@@ -78,6 +80,7 @@ func TestObjectLife(t *testing.T) {
 }
 
 func TestObjectTypes(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	t.Run("a demo message shows all but what is hidden", func(t *testing.T) {
 		got := s.do(t, call{path: "/c_messages/" + demoID(acme, "c_message", 2)}).ok(t)
@@ -128,6 +131,7 @@ func TestObjectTypes(t *testing.T) {
 // TestArgumentsOfAListOnOneObject checks that such arguments are refused before
 // anything is written, and not ignored.
 func TestArgumentsOfAListOnOneObject(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	message, conversation := "/c_messages/"+demoID(acme, "c_message", 2), "/c_conversations/"+demoID(acme, "c_conversation", 2)
 	before, all := s.do(t, call{path: message}).text, s.do(t, call{path: "/c_messages?skip=2400"}).text
@@ -174,6 +178,7 @@ func TestArgumentsOfAListOnOneObject(t *testing.T) {
 }
 
 func TestObjectReply(t *testing.T) {
+	t.Parallel()
 	reply := objectReply{{"_id", "1"}}.with("a.b.c", 1).with("d", nil).with("a.b.e", "x").with("a.f", objectReply{})
 	got, err := json.Marshal(reply)
 	if want := `{"_id":"1","a":{"b":{"c":1,"e":"x"},"f":{}},"d":null}`; string(got) != want || err != nil {

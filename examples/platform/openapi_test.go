@@ -12,6 +12,7 @@ import (
 )
 
 func TestTheDocumentHasEveryRoute(t *testing.T) {
+	t.Parallel()
 	p := parts(t, io.Discard)
 	mux := p.routes()
 	text, err := p.document.JSON()
@@ -60,6 +61,7 @@ func TestTheDocumentHasEveryRoute(t *testing.T) {
 }
 
 func TestTheDocumentIsServed(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	outside := s.consoleCall(t, http.MethodGet, "/openapi.json", nil)
 	within := s.consoleCall(t, http.MethodGet, "/"+s.Org+"/v2/openapi.json", nil)
@@ -82,6 +84,7 @@ func TestTheDocumentIsServed(t *testing.T) {
 // TestTheDocumentTellsTheTruth compares replies of the server with the schemas that
 // the document has for them.
 func TestTheDocumentTellsTheTruth(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	document := value{}
 	if err := json.Unmarshal([]byte(s.consoleCall(t, http.MethodGet, "/openapi.json", nil).text), &document); err != nil {

@@ -73,6 +73,7 @@ func byHand(t *testing.T, s *server, p *platform, claims value) string {
 // those of its added roles cover together. If the claim is a ceiling, it may do
 // what the claim covers.
 func TestScopesOfRoles(t *testing.T) {
+	t.Parallel()
 	const messages, conversations = "object.read.c_message", "object.read.c_conversation"
 	type test struct {
 		name     string
@@ -153,6 +154,7 @@ func TestScopesOfRoles(t *testing.T) {
 // If a role is deleted, the accounts with that role lose its chains, and tokens
 // that add the role become invalid.
 func TestRolesThatAreDeleted(t *testing.T) {
+	t.Parallel()
 	s, p := startParts(t, func(*platform) {})
 	minted := func(sub, more string) string {
 		return s.mint(t, "", `{"sub":"`+sub+`","scope":[]`+more+`}`)["token"].(string)
@@ -194,6 +196,7 @@ func TestRolesThatAreDeleted(t *testing.T) {
 }
 
 func TestTheReader(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.browser(t)
 	me := b.post(t, "/accounts/login", value{"email": s.ReaderEmail, "password": s.ReaderPassword}).ok(t)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestEveryRouteNeedsACredential(t *testing.T) {
+	t.Parallel()
 	p := parts(t, io.Discard)
 	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
 		t.Fatal(err)
@@ -23,6 +24,7 @@ func TestEveryRouteNeedsACredential(t *testing.T) {
 }
 
 func TestRouting(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	fetch := func(t *testing.T, method, path string) answer {
 		t.Helper()

@@ -69,6 +69,7 @@ func (s *scoped) get(t *testing.T, path string, chains ...string) answer {
 }
 
 func TestNarrowScope(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	const narrow = "object.read.c_message.*.c_text"
 	bare := value{"_id": message1, "object": "c_message"}
@@ -132,6 +133,7 @@ func TestNarrowScope(t *testing.T) {
 }
 
 func TestScopeOfSingleObjects(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	chains := []string{
 		"object.read.c_message." + message2 + ".c_text",
@@ -175,6 +177,7 @@ func TestScopeOfSingleObjects(t *testing.T) {
 }
 
 func TestScopeDecisions(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	const narrow = "object.read.c_message.*.c_text"
 	one := "/c_messages/" + message1
@@ -222,6 +225,7 @@ func TestScopeDecisions(t *testing.T) {
 }
 
 func TestWritesShowWhatMayBeRead(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	const body = `{"c_text":"new","c_likes":3}`
 	one := "/c_messages/" + message1
@@ -251,6 +255,7 @@ func TestWritesShowWhatMayBeRead(t *testing.T) {
 }
 
 func TestProperty(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	one := "/c_messages/" + message1
 	for _, test := range []struct {
@@ -301,6 +306,7 @@ func TestProperty(t *testing.T) {
 }
 
 func TestListProperty(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	one := "/c_conversations/" + conversation3
 	item := func(n int, texts ...string) value {

@@ -19,6 +19,7 @@ func (s *server) scoped(t *testing.T, chains string) string {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	echo := s.scoped(t, `"script.route.echo"`)
 	runner := s.scoped(t, `"script.runner"`)
@@ -67,6 +68,7 @@ func TestScripts(t *testing.T) {
 }
 
 func TestTokensOfScripts(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	const create, revoke, revokeAll = "/routes/createAuthToken", "/routes/revokeAuthToken", "/routes/revokeSubjectTokens"
 	arguments := func(account, options string) string {
@@ -206,6 +208,7 @@ func TestTokensOfScripts(t *testing.T) {
 }
 
 func TestListsOfScriptsAndViews(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for path, want := range map[string][]any{
 		"/routes": {
@@ -236,6 +239,7 @@ func TestListsOfScriptsAndViews(t *testing.T) {
 }
 
 func TestViews(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	t.Run("C13 a view reads without object scopes", func(t *testing.T) {
 		only := s.scoped(t, `"view.execute.messages"`)
@@ -261,6 +265,7 @@ func TestViews(t *testing.T) {
 // TestFieldsOfFailures checks that the failure of a store stays a failure, whatever
 // it wraps.
 func TestFieldsOfFailures(t *testing.T) {
+	t.Parallel()
 	missing := &auth.Error{Detail: auth.DetailNotFound, Path: "sub"}
 	failed := storeFailed(missing)
 	if got := inFields(failed, createFields); !errors.Is(got, auth.ErrUnavailable) {

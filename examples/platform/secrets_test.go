@@ -9,6 +9,7 @@ import (
 // TestNothingIsTold is K08: neither the log nor a fault ever holds a secret or a
 // token that could be used again.
 func TestNothingIsTold(t *testing.T) {
+	t.Parallel()
 	s := start(t, "-log", "json")
 	var faults strings.Builder
 	secrets := map[string]string{

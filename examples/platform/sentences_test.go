@@ -56,6 +56,7 @@ func signedHeader(clientKey, macKey, message, timestamp string) []string {
 func nextTimestamp() string { return strconv.FormatInt(tick(), 10) }
 
 func TestSentencesOfTenants(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	t.Run("1-1 an org shows nothing of another", func(t *testing.T) {
 		for _, path := range []string{
@@ -133,6 +134,7 @@ func TestSentencesOfTenants(t *testing.T) {
 }
 
 func TestSentencesOfLists(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.mint(t, "", wish(s.AccountID, `,"permanent":true`))
 	for path, members := range map[string]int{
@@ -313,6 +315,7 @@ func TestSentencesOfLists(t *testing.T) {
 }
 
 func TestSentencesOfClaims(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	refused := func(t *testing.T, got answer) {
 		t.Helper()
@@ -431,6 +434,7 @@ func TestSentencesOfClaims(t *testing.T) {
 }
 
 func TestSentencesOfSessions(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	mine := value{"email": s.AccountEmail, "password": s.AccountPassword}
 	t.Run("5.2.1-1 a registration starts a session", func(t *testing.T) {
@@ -469,6 +473,7 @@ func TestSentencesOfSessions(t *testing.T) {
 }
 
 func TestSentencesOfSignatures(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	const path, command = "/acme/v2/connections", "/connections"
 	key, whole := s.ClientKey, s.ClientKey+s.ClientSecret
@@ -653,6 +658,7 @@ func TestSentencesOfSignatures(t *testing.T) {
 }
 
 func TestSentencesOfTokens(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	t.Run("5.4.1-1 the word Bearer, a blank and the token", func(t *testing.T) {
 		for header, status := range map[string]int{
@@ -702,6 +708,7 @@ func TestSentencesOfTokens(t *testing.T) {
 }
 
 func TestSentencesOfScopes(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	mint := func(t *testing.T, more string, chains ...string) string {
 		t.Helper()

@@ -25,6 +25,7 @@ import (
 )
 
 func TestOutsideTheOrgs(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	get := func(t *testing.T, path string) answer {
 		t.Helper()
@@ -43,6 +44,7 @@ func TestOutsideTheOrgs(t *testing.T) {
 
 // TestServerTimeOnEveryReply has one row for each kind of route and of refusal.
 func TestServerTimeOnEveryReply(t *testing.T) {
+	t.Parallel()
 	p := parts(t, io.Discard, "-header-prefix", "Acme-")
 	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
 		t.Fatal(err)
@@ -116,6 +118,7 @@ func TestServerTimeOnEveryReply(t *testing.T) {
 
 // TestPanic adds routes that panic to those of the platform.
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	log := new(buffer)
 	p := parts(t, log, "-fault-namespace", "acme")
 	f, err := p.seed(t.Context(), auth.SessionPolicy{})
@@ -184,6 +187,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestBrand(t *testing.T) {
+	t.Parallel()
 	s := start(t, "-header-prefix", "Acme-", "-claim-namespace", "acme/", "-fault-namespace", "acme")
 	s.brand, s.faults = "Acme-", "acme"
 	got := s.do(t, call{path: "/accounts/me"})
@@ -198,6 +202,7 @@ func TestBrand(t *testing.T) {
 }
 
 func TestReplayPolicy(t *testing.T) {
+	t.Parallel()
 	twice := func(t *testing.T, s *server, method string) answer {
 		t.Helper()
 		r, err := http.NewRequest(method, s.BaseURL+"/acme/v2/c_messages", strings.NewReader(`{}`))
@@ -237,6 +242,7 @@ func TestReplayPolicy(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, args, want string
 	}{
@@ -385,6 +391,7 @@ func aCA(t *testing.T) string {
 
 // TestDrain runs the server as a program of its own, because a signal ends it.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	program, file := filepath.Join(folder, "platform"), filepath.Join(folder, "facts.json")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
@@ -462,6 +469,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestAnAnswerThatDoesNotCome(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := reply(func(r *http.Request) (bool, error) {
 			<-r.Context().Done()

@@ -95,6 +95,7 @@ func totpBy(t *testing.T, newHash func() hash.Hash, secret string, steps int64) 
 }
 
 func TestSignInAndOut(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.browser(t)
 	right := value{"email": s.AccountEmail, "password": s.AccountPassword}
@@ -132,6 +133,7 @@ func setCookies(got answer) (cookies []http.Cookie) {
 }
 
 func TestCookiesOfALogin(t *testing.T) {
+	t.Parallel()
 	const device = int(180 * 24 * time.Hour / time.Second)
 	for _, test := range []struct {
 		name, flags            string
@@ -175,6 +177,7 @@ func TestCookiesOfALogin(t *testing.T) {
 // TestAKnownDevice guesses passwords for a name while its owner uses it. The owner
 // has signed in and out on this device before. The server restarts meanwhile.
 func TestAKnownDevice(t *testing.T) {
+	t.Parallel()
 	flags := []string{"-db", sqliteDB + filepath.Join(t.TempDir(), "platform.db")}
 	s, _ := inside(t, flags...)
 	right := value{"email": s.AccountEmail, "password": s.AccountPassword}
@@ -201,6 +204,7 @@ func TestAKnownDevice(t *testing.T) {
 }
 
 func TestLoginBodies(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for name, body := range map[string]value{
 		"nothing":              {},
@@ -221,6 +225,7 @@ func TestLoginBodies(t *testing.T) {
 }
 
 func TestRegister(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.browser(t)
 	body := value{"email": "New@acme.example", "password": "correct horse", "name": "New One"}
@@ -244,6 +249,7 @@ func TestRegister(t *testing.T) {
 }
 
 func TestSecondFactorAtLogin(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	first := value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword}
 
@@ -269,6 +275,7 @@ func TestSecondFactorAtLogin(t *testing.T) {
 }
 
 func TestSecondFactorOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	first := value{"email": s.AccountEmail, "password": s.AccountPassword}
 	b, other := s.browser(t), s.browser(t)
@@ -299,6 +306,7 @@ func TestSecondFactorOfOnesOwn(t *testing.T) {
 }
 
 func TestStateOfASecondFactor(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
@@ -333,6 +341,7 @@ func TestStateOfASecondFactor(t *testing.T) {
 }
 
 func TestNewRecoveryCodes(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "platform.db")
 	s := start(t, "-db", sqliteDB+file)
 	b := s.browser(t)
@@ -389,6 +398,7 @@ func TestNewRecoveryCodes(t *testing.T) {
 }
 
 func TestSecondFactorBySHA256(t *testing.T) {
+	t.Parallel()
 	s := start(t, "-sha256-codes")
 	b := s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
@@ -402,6 +412,7 @@ func TestSecondFactorBySHA256(t *testing.T) {
 }
 
 func TestARequiredSecondFactorIsEnrolledAtLogin(t *testing.T) {
+	t.Parallel()
 	s := start(t, "-require-second-factor")
 	b := s.browser(t)
 	fault := s.refused(t, b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}), 403, "accessDenied.unverifiedLocation")
@@ -416,6 +427,7 @@ func TestARequiredSecondFactorIsEnrolledAtLogin(t *testing.T) {
 }
 
 func TestSessionsOfAnAccount(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	first := value{"email": s.AccountEmail, "password": s.AccountPassword}
 	b, other, third := s.browser(t), s.browser(t), s.browser(t)
@@ -448,6 +460,7 @@ func TestSessionsOfAnAccount(t *testing.T) {
 }
 
 func TestReauthenticate(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
@@ -464,6 +477,7 @@ func TestReauthenticate(t *testing.T) {
 }
 
 func TestChangeOfThePassword(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	first := value{"email": s.AccountEmail, "password": s.AccountPassword}
 	b, other := s.browser(t), s.browser(t)
@@ -502,6 +516,7 @@ func TestChangeOfThePassword(t *testing.T) {
 }
 
 func TestALocationIsForOneLogin(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	first := func(location value) value {
 		return value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword, "location": location}
@@ -519,6 +534,7 @@ func TestALocationIsForOneLogin(t *testing.T) {
 }
 
 func TestRequestsOfOtherOriginsAreRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	b := s.browser(t)
 	login := fmt.Sprintf(`{"email":%q,"password":%q}`, s.AccountEmail, s.AccountPassword)
@@ -534,6 +550,7 @@ func TestRequestsOfOtherOriginsAreRefused(t *testing.T) {
 }
 
 func TestStatusOfCredentialsThatFail(t *testing.T) {
+	t.Parallel()
 	s := start(t, "-session-cookie", "brand-{org}")
 	b := s.browser(t)
 	got := b.send(t, http.MethodGet, "/accounts/status", "", "Cookie", "brand-acme=nonsense").ok(t)
@@ -550,6 +567,7 @@ func TestStatusOfCredentialsThatFail(t *testing.T) {
 }
 
 func TestIdleSessionsEnd(t *testing.T) {
+	t.Parallel()
 	s := start(t, "-idle", "4s")
 	b := s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
@@ -566,6 +584,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 }
 
 func TestRegistrationsAreBounded(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	refused := 0
 	for range 60 {

@@ -82,6 +82,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestSignatureVersions(t *testing.T) {
+	t.Parallel()
 	for versions, accepted := range map[string][2]bool{"1": {true, false}, "2": {false, true}, "1,2": {true, true}} {
 		t.Run(versions, func(t *testing.T) {
 			s := start(t, "-signature-versions", versions)
@@ -110,6 +111,7 @@ func TestSignatureVersions(t *testing.T) {
 
 // TestSignedBodies changes requests after their signature.
 func TestSignedBodies(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.ready(t)
 	two := signer{version: 2}
@@ -155,6 +157,7 @@ func TestSignedBodies(t *testing.T) {
 
 // TestPublicKeys gives apps public keys. The server then keeps no secret of them.
 func TestPublicKeys(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.ready(t)
 	pair := func() (string, ed25519.PrivateKey) {
@@ -221,6 +224,7 @@ func TestPublicKeys(t *testing.T) {
 
 // TestReadyFromTheNextSecond asks in the second in which the stores were opened.
 func TestReadyFromTheNextSecond(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		for version, want := range map[int]time.Duration{0: 700 * time.Millisecond, 1: 0, 2: 700 * time.Millisecond} {

@@ -19,6 +19,7 @@ import (
 )
 
 func TestStoredObjects(t *testing.T) {
+	t.Parallel()
 	s, ctx := newStore(t), t.Context()
 	create := func(org, id string) {
 		t.Helper()
@@ -86,6 +87,7 @@ func TestStoredObjects(t *testing.T) {
 }
 
 func TestObjectsAreInAStrictTable(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	for name, older := range map[string]string{
 		"a new database": "",
@@ -133,6 +135,7 @@ func TestObjectsAreInAStrictTable(t *testing.T) {
 
 // Two writes of different properties at once must not undo each other.
 func TestConcurrentUpdates(t *testing.T) {
+	t.Parallel()
 	s, ctx := newStore(t), t.Context()
 	if err := s.create(ctx, &object{ID: "a", Org: acme, Type: messages.Object, Values: map[string]any{}}); err != nil {
 		t.Fatal(err)
@@ -155,6 +158,7 @@ func TestConcurrentUpdates(t *testing.T) {
 }
 
 func TestAStoreThatDoesNotAnswerIsUnavailable(t *testing.T) {
+	t.Parallel()
 	s := newStore(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -171,6 +175,7 @@ func TestAStoreThatDoesNotAnswerIsUnavailable(t *testing.T) {
 // One instance must not undo what another does to an app at the same time. A
 // disabled app stays disabled, and a deleted app stays deleted.
 func TestConcurrentChangesOfAnApp(t *testing.T) {
+	t.Parallel()
 	s, ctx := newStore(t), t.Context()
 	if err := s.putApp(ctx, app{App: auth.App{ClientKey: "key", Org: acme}}); err != nil {
 		t.Fatal(err)
@@ -199,6 +204,7 @@ func TestConcurrentChangesOfAnApp(t *testing.T) {
 
 // A record that another release has written may have other fields.
 func TestChangeOfARecordOfAnotherRelease(t *testing.T) {
+	t.Parallel()
 	s := newStore(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -227,6 +233,7 @@ func TestChangeOfARecordOfAnotherRelease(t *testing.T) {
 }
 
 func TestAddressesOfDatabasesAreNotShown(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{
 		"postgres://ann:hun@ter2@127.0.0.1:x/db",
 		"postgres://ann:hunter2%zz@127.0.0.1/db",
@@ -240,6 +247,7 @@ func TestAddressesOfDatabasesAreNotShown(t *testing.T) {
 }
 
 func TestADatabaseFileIsPrivate(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "own file?.db")
 	s, err := openStore(t.Context(), sqliteDB+file)
 	if err != nil {
@@ -262,6 +270,7 @@ func TestADatabaseFileIsPrivate(t *testing.T) {
 
 // Existing files that others may read become private.
 func TestADatabaseFileIsMadePrivate(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "platform.db")
 	first, err := openStore(t.Context(), sqliteDB+file)
 	if err != nil {
@@ -297,6 +306,7 @@ func TestADatabaseFileIsMadePrivate(t *testing.T) {
 // file that others should read. That file must not change, and nothing must be
 // created where a link leads.
 func TestADatabaseFileIsNoLink(t *testing.T) {
+	t.Parallel()
 	for _, end := range []string{"", "-wal", "-shm", "-journal", ".lock", ".lock-journal"} {
 		t.Run("K13 platform.db"+end, func(t *testing.T) {
 			folder := t.TempDir()
@@ -331,6 +341,7 @@ func TestADatabaseFileIsNoLink(t *testing.T) {
 
 // A wait for another instance lasts as long as the context.
 func TestOneInstanceIsAlone(t *testing.T) {
+	t.Parallel()
 	file := sqliteDB + filepath.Join(t.TempDir(), "platform.db")
 	var instances [2]*store
 	for i := range instances {
@@ -361,6 +372,7 @@ func anybody(*object) error { return nil }
 // TestAnObjectThatMovesAllTheTime has another writer change the object before each
 // try.
 func TestAnObjectThatMovesAllTheTime(t *testing.T) {
+	t.Parallel()
 	s := newStore(t)
 	if err := s.create(t.Context(), &object{ID: "a", Org: acme, Type: messages.Object, Values: map[string]any{}}); err != nil {
 		t.Fatal(err)
@@ -381,6 +393,7 @@ func TestAnObjectThatMovesAllTheTime(t *testing.T) {
 // TestAccessIsDecidedOnWhatIsWrittenOver gives an object to another author between
 // the check of a write and the write.
 func TestAccessIsDecidedOnWhatIsWrittenOver(t *testing.T) {
+	t.Parallel()
 	s, ctx := newStore(t), t.Context()
 	ann := auth.Principal{Org: acme, Account: "ann"}
 	for name, write := range map[string]func(access) error{

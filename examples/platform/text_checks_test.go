@@ -8,6 +8,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	register := func(email, name string) answer {
 		return s.do(t, call{method: "POST", path: "/accounts", unsigned: true,

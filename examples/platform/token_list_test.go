@@ -27,6 +27,7 @@ func byID(t *testing.T, got answer) map[string]value {
 }
 
 func TestTokensOfAnApp(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	jti := func(data value) string { return data["jti"].(string) }
 	list := func(t *testing.T) map[string]value {
@@ -157,6 +158,7 @@ func (c *countedLists) List(ctx context.Context, of token.Holder, after token.Po
 // TestManyTokensOfAnApp pages through more tokens than the ledger returns at once. Some of them
 // are not valid any more.
 func TestManyTokensOfAnApp(t *testing.T) {
+	t.Parallel()
 	p := parts(t, io.Discard)
 	facts, err := p.seed(t.Context(), auth.SessionPolicy{})
 	if err != nil {

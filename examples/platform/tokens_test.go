@@ -16,6 +16,7 @@ import (
 )
 
 func TestMinting(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	t.Run("an ephemeral token", func(t *testing.T) {
 		data := s.mint(t, "", wish(s.AccountID, `,"expiresIn":60,"roles":["administrator"],"grant":"read","skipAcl":true,"bypassCreateAcl":true,"claims":{"x":{"y":1}}`))
@@ -84,6 +85,7 @@ func TestMinting(t *testing.T) {
 
 // TestWhatTokensLift checks the access rules that the options of a token lift.
 func TestWhatTokensLift(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	theirs := "/c_messages/" + s.as(t, s.TOTPAccountID, "POST", "/c_messages", `{"c_text":"theirs"}`).ok(t)["_id"].(string)
 	for _, test := range []struct {
@@ -115,6 +117,7 @@ func TestWhatTokensLift(t *testing.T) {
 }
 
 func TestMintingRefusals(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	me := s.AccountID
 	for _, test := range []struct {
@@ -186,6 +189,7 @@ func TestMintingRefusals(t *testing.T) {
 }
 
 func TestDelegation(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	mintAs := func(t *testing.T, token, body string) answer {
 		t.Helper()
@@ -264,6 +268,7 @@ func TestDelegation(t *testing.T) {
 }
 
 func TestTokensPerSubject(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	t.Run("T21 the eleventh of parallel mints is refused", func(t *testing.T) {
 		var mu sync.Mutex
@@ -298,6 +303,7 @@ func TestTokensPerSubject(t *testing.T) {
 }
 
 func TestRevoking(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	permanent := func(t *testing.T, account string) (token, path string) {
 		t.Helper()
@@ -399,6 +405,7 @@ func TestRevoking(t *testing.T) {
 }
 
 func TestMintingQuota(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	mint := func(account string) answer {
 		return s.as(t, account, "POST", s.tokensPath(), wish(cmp.Or(account, s.AdminAccountID), ""))
@@ -419,6 +426,7 @@ func TestMintingQuota(t *testing.T) {
 }
 
 func TestQuota(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQuota(100*time.Millisecond, 50, 2)
 		ann, bob, eve := inOrg{"acme", "ann"}, inOrg{"acme", "bob"}, inOrg{"globex", "ann"}
@@ -454,6 +462,7 @@ func TestQuota(t *testing.T) {
 // TestAFloodOfAccountsIsLookedThroughSeldom fills the quota with accounts, and then
 // adds others.
 func TestAFloodOfAccountsIsLookedThroughSeldom(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQuota(100*time.Millisecond, 50, 2)
 		ann, bob, eve := inOrg{"acme", "ann"}, inOrg{"acme", "bob"}, inOrg{"globex", "ann"}
@@ -478,6 +487,7 @@ func TestAFloodOfAccountsIsLookedThroughSeldom(t *testing.T) {
 }
 
 func TestAnotherClaimNamespace(t *testing.T) {
+	t.Parallel()
 	s := start(t, "-header-prefix", "Acme-", "-claim-namespace", "acme/", "-fault-namespace", "acme")
 	s.brand, s.faults = "Acme-", "acme"
 	claims := claimsOf(t, s.mint(t, "", wish(s.AccountID, `,"skipAcl":true`))["token"])

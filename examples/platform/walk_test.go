@@ -69,6 +69,7 @@ func walkedIDs(t *testing.T, list iter.Seq2[wireMessage, error]) (ids []string) 
 }
 
 func TestWalk(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	all := seeded()
 	byLikes := func(a, b *object) int { // most liked first, null last
@@ -124,6 +125,7 @@ func TestWalk(t *testing.T) {
 }
 
 func TestWalkOfNestedLists(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	all, filed := seeded(), 0
 	for n := range 40 {
@@ -177,6 +179,7 @@ func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestWalkResumes(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for _, skip := range []bool{false, true} {
 		for _, sort := range [][]paging.Key{nil, {{Path: "c_likes"}, {Path: "c_meta.lang", Desc: true}}} {
@@ -212,6 +215,7 @@ func TestWalkResumes(t *testing.T) {
 
 // TestNarrowTokenWalks walks with a token that reads one property.
 func TestNarrowTokenWalks(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	list := s.walked("/c_messages", nil)
 	list.Client = &http.Client{Transport: &token.Transport{
@@ -244,6 +248,7 @@ func TestNarrowTokenWalks(t *testing.T) {
 
 // TestListsOfThePlatform checks that lists without objects take the same arguments.
 func TestListsOfThePlatform(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for range 3 {
 		s.mint(t, "", wish(s.AccountID, `,"permanent":true`))

@@ -79,6 +79,7 @@ func randomComparison(rng *rand.Rand) condition {
 
 // TestWhere compares the server with the Go functions, page by page.
 func TestWhere(t *testing.T) {
+	t.Parallel()
 	s, all := startScoped(t), seeded()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -107,6 +108,7 @@ func listed(t *testing.T, got answer, more bool) (ids []string) {
 // TestWhereWidensNothing checks that a filter shows nothing that the scope would
 // not show without it.
 func TestWhereWidensNothing(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	visible := []string{demoID(acme, "c_message", 5), message2, message1}
 	chains := []string{"object.read.c_conversation." + conversation3}
@@ -133,6 +135,7 @@ func TestWhereWidensNothing(t *testing.T) {
 }
 
 func TestComparingOutsideTheScope(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	const text = "object.read.c_message.*.c_text"
 	const lists = "object.read.c_conversation.*.c_messages.c_likes"
@@ -211,6 +214,7 @@ func TestComparingOutsideTheScope(t *testing.T) {
 
 // TestNestedWhere sends the arguments of a list property in both spellings.
 func TestNestedWhere(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	one := "/c_conversations/" + demoID(acme, "c_conversation", 2)
 	arguments := func(prefix string) string {

@@ -12,6 +12,7 @@ import (
 // body names. A refused PATCH writes nothing. No schema here has an array.
 // auth.TestMayWrite tests their paths.
 func TestWritesByProperty(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	const of = "object.update.c_message.*."
 	one, two := "/c_messages/"+message1, "/c_messages/"+message2
@@ -99,6 +100,7 @@ func TestWritesByProperty(t *testing.T) {
 
 // A hidden property gets the same answer as an unknown one, whatever the scope.
 func TestWritingWhatIsHidden(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	for _, c := range []struct{ method, path, verb string }{
 		{"PATCH", "/c_messages/" + message1, "update"},
@@ -132,6 +134,7 @@ func TestWritingWhatIsHidden(t *testing.T) {
 // With chains on creating properties, a new object may only have the properties
 // that they name.
 func TestCreatingByProperty(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	const of = "object.create.c_message.*."
 	const last = "/c_messages?skip=2400&limit=1000"
@@ -173,6 +176,7 @@ func TestCreatingByProperty(t *testing.T) {
 }
 
 func TestUnset(t *testing.T) {
+	t.Parallel()
 	s := startScoped(t)
 	one := "/c_messages/" + message2
 	got := s.call(t, "PATCH", one, `{"c_text":null,"c_likes":null,"c_pinned":null,"c_meta":{"lang":null}}`, "*").ok(t)
@@ -205,6 +209,7 @@ func TestUnset(t *testing.T) {
 // A chain on a property is only a limit: the access rules still decide about the
 // object. The chain can be passed on, and nothing wider can.
 func TestTokenForOneProperty(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	const chain = "object.update.c_message.*.c_text"
 	token := s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":["`+chain+`"]}`)["token"].(string)
