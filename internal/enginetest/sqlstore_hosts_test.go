@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -140,9 +141,7 @@ func TestK28AHostVanishes(t *testing.T) {
 			func(ctx context.Context, s *sqlstore.Store) error { return s.DeleteOrg(ctx, "gone") },
 		},
 		"the tables": {
-			func(ctx context.Context, s *sqlstore.Store) error {
-				return nil // Open is the call
-			},
+			nil, // Open is the call
 			func(ctx context.Context, _ *sqlstore.Store) error {
 				_, err := sqlstore.Open(ctx, h.open(t), h.dialect, sqlstore.Options{Prefix: h.prefix + "new_"})
 				return err
@@ -203,10 +202,7 @@ func TestK29DeleteOrgBesideAnother(t *testing.T) {
 			must(tx.Exec(fmt.Sprintf("DELETE FROM %[1]s WHERE ctid IN (SELECT ctid FROM %[1]s WHERE org = 'acme' AND %s LIMIT 1500)", h.prefix+table, c.condition)))(t)
 			done := make(chan error, 1)
 			go func() { done <- s.DeleteOrg(ctx, "acme") }()
-			waits := "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%" + h.prefix + table + "%'"
-			if !until(func() (yes bool) { return db.QueryRow(waits).Scan(&yes) == nil && yes }) {
-				t.Fatal("it does not wait")
-			}
+			waitsFor(t, db, "DELETE FROM "+h.prefix+table)
 			expect(t, "the other one", tx.Commit(), nil)
 			expect(t, "DeleteOrg", <-done, nil)
 			if n := h.held(t, db, table); n != 0 {
@@ -273,5 +269,168 @@ func TestK31CreateBesideReplace(t *testing.T) {
 				t.Errorf("%d sessions", len(list))
 			}
 		})
+	}
+}
+
+// waitsFor returns once a statement that contains a text waits for a lock.
+func waitsFor(t *testing.T, db *sql.DB, text string) {
+	t.Helper()
+	const waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'"
+	if !until(func() (yes bool) { return db.QueryRow(waits, text).Scan(&yes) == nil && yes }) {
+		t.Fatalf("no %s waits", text)
+	}
+}
+
+// TestVerbsAreOneStep holds a row that a verb needs, while another verb runs from its begin to its
+// end. One order of the two must explain both.
+func TestVerbsAreOneStep(t *testing.T) {
+	h := newPostgresHome(t)
+	s, db, ctx := h.store(t), h.open(t), t.Context()
+	hold := func(t *testing.T, table, id string) (release func()) {
+		t.Helper()
+		tx := must(db.BeginTx(ctx, nil))(t)
+		t.Cleanup(func() { tx.Rollback() })
+		must(tx.Exec("SELECT 1 FROM "+h.prefix+table+" WHERE id = $1 FOR UPDATE", id))(t)
+		return func() { expect(t, "Commit", tx.Commit(), nil) }
+	}
+	// within reports whether a call returns before the other one, which waits.
+	within := func(t *testing.T, call func(context.Context) error) bool {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+		defer cancel()
+		err := call(ctx)
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	t.Run("a login while all sessions end", func(t *testing.T) {
+		first, login := aSession("ann"), aSession("ann")
+		expect(t, "Create", s.Sessions().Create(ctx, first, 9), nil)
+		release := hold(t, "sessions", first.ID)
+		done := make(chan error, 1)
+		go func() {
+			_, err := s.Sessions().DeleteAll(ctx, "acme", "ann", "")
+			done <- err
+		}()
+		waitsFor(t, db, "DELETE FROM "+h.prefix+"sessions")
+		before := within(t, func(ctx context.Context) error { return s.Sessions().Create(ctx, login, 9) })
+		release()
+		expect(t, "DeleteAll", <-done, nil)
+		if list := must(s.Sessions().List(ctx, "acme", "ann"))(t); before && len(list) > 0 {
+			t.Error("a login that began and ended during DeleteAll survives it")
+		}
+	})
+	t.Run("a logout while a login makes room", func(t *testing.T) {
+		first, second, login := aSession("bob"), aSession("bob"), aSession("bob")
+		second.Created, login.Created = first.Created.Add(time.Second), first.Created.Add(2*time.Second)
+		expect(t, "Create", s.Sessions().Create(ctx, first, 2), nil)
+		expect(t, "Create", s.Sessions().Create(ctx, second, 2), nil)
+		release := hold(t, "sessions", first.ID)
+		done := make(chan error, 1)
+		go func() { done <- s.Sessions().Create(ctx, login, 2) }()
+		waitsFor(t, db, "UPDATE "+h.prefix+"sessions")
+		before := within(t, func(ctx context.Context) error { return s.Sessions().Delete(ctx, second.Hash) })
+		release()
+		expect(t, "Create", <-done, nil)
+		if _, err := s.Sessions().Get(ctx, first.Hash); before && err != nil {
+			t.Errorf("the logout had made room, and another session: %v", err)
+		}
+	})
+	t.Run("the last use of a token while its subject ends", func(t *testing.T) {
+		first, last := aToken(), aToken()
+		first.ClientKey, first.Subject, first.ID = "app", "cay", "0"
+		last.ClientKey, last.Subject, last.ID, last.MaxUses = "app", "cay", "1", 1
+		expect(t, "Issue", s.Ledger().Issue(ctx, first, nil, 9), nil)
+		expect(t, "Issue", s.Ledger().Issue(ctx, last, nil, 9), nil)
+		release := hold(t, "ledger", first.ID)
+		done := make(chan int, 1)
+		go func() {
+			n, err := s.Ledger().RevokeSubject(ctx, first.Holder())
+			expect(t, "RevokeSubject", err, nil)
+			done <- n
+		}()
+		waitsFor(t, db, h.prefix+"ledger")
+		used := within(t, func(ctx context.Context) error { return spend(ctx, s.Ledger(), last) })
+		release()
+		if n := <-done; used && n != 1 {
+			t.Errorf("%d were live, one of them used up before", n)
+		}
+	})
+}
+
+// TestUpgradeBesideABackup holds a table as a backup or a report does. Open must not let all
+// requests queue behind it.
+func TestUpgradeBesideABackup(t *testing.T) {
+	h := newPostgresHome(t)
+	db, permanent, _ := h.version1(t)
+	tx := must(db.BeginTx(t.Context(), nil))(t)
+	defer tx.Rollback()
+	must(tx.Exec("SELECT 1 FROM " + h.prefix + "ledger"))(t)
+	start := time.Now()
+	_, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, h.options())
+	if took := time.Since(start); err == nil || took > late {
+		t.Errorf("Open = %v after %v", err, took)
+	}
+	expect(t, "the backup", tx.Commit(), nil)
+	expect(t, "afterwards", spend(t.Context(), h.store(t).Ledger(), permanent), nil)
+}
+
+// TestWritesSweepUnderLoad has an engine that deletes slowly, and requests that end at once. Rows of
+// each kind are deleted nevertheless.
+func TestWritesSweepUnderLoad(t *testing.T) {
+	h := newPostgresHome(t)
+	s, db := h.store(t), h.open(t)
+	run(t, db, "INSERT INTO "+h.prefix+"replays (id, keep, uses, began, engine) SELECT sha256(i::text::bytea), 1, 1, 1, '' FROM generate_series(1, 3000) AS i")
+	run(t, db, "INSERT INTO "+h.prefix+"former_keys (key_id, client_key, present, public, ends) SELECT i::text, '', '', '', 1 FROM generate_series(1, 300) AS i")
+	run(t, db, "CREATE FUNCTION "+h.prefix+"slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.0003); RETURN old; END'")
+	run(t, db, "CREATE TRIGGER slow BEFORE DELETE ON "+h.prefix+"replays FOR EACH ROW EXECUTE FUNCTION "+h.prefix+"slow()")
+	expired := func() (replays, keys int) {
+		query := fmt.Sprintf("SELECT (SELECT count(*) FROM %[1]sreplays WHERE keep = 1), (SELECT count(*) FROM %[1]sformer_keys)", h.prefix)
+		if err := db.QueryRow(query).Scan(&replays, &keys); err != nil {
+			t.Fatal(err)
+		}
+		return replays, keys
+	}
+	for range 2 * 256 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		expect(t, "Claim", s.Replays().Claim(ctx, aUse()), nil)
+		cancel()
+	}
+	if !until(func() bool { replays, keys := expired(); return replays <= 2000 && keys == 0 }) {
+		replays, keys := expired()
+		t.Errorf("after 512 writes, %d of 3000 replays and %d of 300 former keys are left", replays, keys)
+	}
+	nothingRuns(t, "auth/sqlstore")
+}
+
+// TestSweepReadsSomeDescendants has more live descendants than one call reads. The next calls go on,
+// and find the dead ones behind them.
+func TestSweepReadsSomeDescendants(t *testing.T) {
+	h := newPostgresHome(t)
+	s, db, ctx := h.store(t), h.open(t), t.Context()
+	insert := "INSERT INTO " + h.prefix + "ledger (client_key, id, subject, key_id, uses, max_uses, issued, org, parent) SELECT 'app', "
+	run(t, db, insert+"'p' || i, 's', 'k', 0, 0, 1, 'acme', '' FROM generate_series(1, 30000) AS i")
+	run(t, db, insert+"'c' || i, 's', 'k', 0, 0, 1, 'acme', 'p' || i FROM generate_series(1, 30000) AS i")
+	run(t, db, insert+"'dead' || i, 's', 'k', 0, 0, 1, 'acme', 'q' FROM generate_series(1, 5) AS i")
+	run(t, db, "VACUUM ANALYZE "+h.prefix+"ledger")
+	left := func() (n int) {
+		if err := db.QueryRow("SELECT count(*) FROM " + h.prefix + "ledger WHERE parent = 'q'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	expect(t, "Sweep", s.Sweep(ctx), nil)
+	if left() != 5 {
+		t.Error("the first call has read all")
+	}
+	expect(t, "Sweep", s.Sweep(ctx), nil)
+	if n := left(); n != 0 {
+		t.Errorf("%d dead ones after the second call", n)
+	}
+	run(t, db, insert+"'again', 's', 'k', 0, 0, 1, 'acme', 'a' FROM generate_series(1, 1) AS i")
+	expect(t, "Sweep", s.Sweep(ctx), nil)
+	if err := db.QueryRow("SELECT 1 FROM " + h.prefix + "ledger WHERE parent = 'a'").Scan(new(int)); !errors.Is(err, sql.ErrNoRows) {
+		t.Errorf("the call after the last one does not begin again: %v", err)
 	}
 }
