@@ -221,13 +221,6 @@ func (s *Store) migrate(ctx context.Context) error {
 		if found == 0 {
 			return q.execAll(ctx, newTables(s.dialect))
 		}
-		if s.dialect == PostgreSQL {
-			// Requests queue behind a statement that waits to alter a table. A backup or a
-			// report may hold the table for hours: Open then fails.
-			if _, err := q.exec(ctx, "SELECT set_config('lock_timeout', '2s', true)"); err != nil {
-				return err
-			}
-		}
 		for _, upgrade := range upgrades[found-1:] {
 			if err := upgrade(ctx, q); err != nil {
 				return err

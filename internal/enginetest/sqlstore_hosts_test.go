@@ -359,23 +359,6 @@ func TestVerbsAreOneStep(t *testing.T) {
 	})
 }
 
-// TestUpgradeBesideABackup holds a table as a backup or a report does. Open must not let all
-// requests queue behind it.
-func TestUpgradeBesideABackup(t *testing.T) {
-	h := newPostgresHome(t)
-	db, permanent, _ := h.version1(t)
-	tx := must(db.BeginTx(t.Context(), nil))(t)
-	defer tx.Rollback()
-	must(tx.Exec("SELECT 1 FROM " + h.prefix + "ledger"))(t)
-	start := time.Now()
-	_, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, h.options())
-	if took := time.Since(start); err == nil || took > late {
-		t.Errorf("Open = %v after %v", err, took)
-	}
-	expect(t, "the backup", tx.Commit(), nil)
-	expect(t, "afterwards", spend(t.Context(), h.store(t).Ledger(), permanent), nil)
-}
-
 // TestWritesSweepUnderLoad has an engine that deletes slowly, and requests that end at once. Rows of
 // each kind are deleted nevertheless.
 func TestWritesSweepUnderLoad(t *testing.T) {
