@@ -184,12 +184,12 @@ SELECT count(*) = 1, coalesce(bool_and($1::bigint > began AND $2::bigint > {now}
 FROM {replays} WHERE id = '' AND engine = ` + engineText
 
 // engineText identifies the engine and the table. It changes when the server is
-// restarted, promoted or restored, and when the table is created again. It is NULL after
-// a recovery, which empties {marks}: the server has lost what was not flushed, and may
-// have the same start time. The start time is a whole number, because version 12 and 13
-// print a fraction as the connection's extra_float_digits says.
-const engineText = `(SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '/' ||
-	(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint || '/' || '{replays}'::regclass::oid || '/' || (SELECT mark FROM {marks}))`
+// restarted and when the table is created again; a standby has another start time than
+// its primary. It is NULL after a recovery, which empties {marks}: the server has lost
+// what was not flushed, and may have the same start time. The start time is a whole
+// number, because a fraction is printed as the connection's extra_float_digits says.
+const engineText = `(SELECT (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint || '/' ||
+	'{replays}'::regclass::oid || '/' || (SELECT mark FROM {marks}))`
 
 // markText gives an emptied {marks} a new mark. Of concurrent statements, one adds its
 // row, and the others wait for its commit.
