@@ -256,9 +256,9 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// TestN13AStandbyIsPromoted has a standby that runs beside its primary and then takes its place. The
+// TestPostgresStandbyIsPromoted has a standby that runs beside its primary and then takes its place. The
 // epoch's row is replicated.
-func TestN13AStandbyIsPromoted(t *testing.T) {
+func TestPostgresStandbyIsPromoted(t *testing.T) {
 	primary, err := startPostgres("-c", "fsync=on")
 	skipUninstalled(t, err)
 	t.Cleanup(primary.stop)
