@@ -51,7 +51,7 @@ func attackNumbers() (numbers []string) {
 		{"F", 29, []string{"F06b"}, 0},
 		{"P", 29, []string{"P25b", "P26b"}, 15},
 		{"M", 22, nil, 0},
-		{"K", 26, nil, 0},
+		{"K", 31, nil, 0},
 		{"O", 40, nil, 0},
 		{"A", 12, nil, 0},
 	} {

@@ -159,7 +159,8 @@ type Ledger interface {
 	// RevokeSubject removes all records of the holder, and returns how many of them were
 	// live. If the Subject is empty, it returns an error and removes nothing. The
 	// descendants are then dead, whatever their subjects are. A token that is issued at
-	// the same time may or may not be removed.
+	// the same time may or may not be removed. One that dies at the same time, because an
+	// ancestor of another subject does, may or may not be counted.
 	RevokeSubject(ctx context.Context, of Holder) (int, error)
 
 	// List returns a page of the live records of the holder, with their Lineage. With the

@@ -51,7 +51,9 @@ const (
 // and a later Create. Once such a verb has returned, no Get that starts finds the
 // record, in this process or in another that shares the store.
 //
-// Each verb is one atomic step. ErrNotFound stands for auth.ErrNotFound. Any other
+// Each verb is one atomic step, with one exception: a record that is created while
+// DeleteOrg runs, or without a limit while DeleteAll runs, may stay, and is then not
+// counted, also if Create returns first. ErrNotFound stands for auth.ErrNotFound. Any other
 // error means that the outcome is unknown. Implementations are safe for concurrent use,
 // in this process and in others that share the store, and return when ctx ends.
 type Store interface {

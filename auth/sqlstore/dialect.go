@@ -18,20 +18,22 @@ const (
 // substitutions returns pairs: a placeholder in a statement, and the SQL that replaces
 // it. The names of tables are not among them. {now} is the engine's clock in Unix
 // milliseconds, rounded down like timestamps on the wire. {max} is the greater of two
-// values. SELECT {each}(…) has a row for each text in a JSON array.
+// values. A SELECT with {lock} waits for concurrent changes of its rows and sees them, and
+// no row changes before the transaction ends; LIMIT and OFFSET count the rows that are left.
+// With {skip} it leaves out the locked rows. SELECT {each}(…) has a row for each text in a JSON array.
 func substitutions(d Dialect) []string {
 	if d == PostgreSQL {
 		return []string{
 			"{now}", "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
 			"{bytes}", "bytea", "{text}", `text COLLATE "C"`, "{int}", "bigint", "{strict}", "", "{max}", "greatest", "{min}", "least",
-			"{skip}", "FOR UPDATE SKIP LOCKED",
+			"{lock}", "FOR UPDATE", "{skip}", "FOR UPDATE SKIP LOCKED",
 			"{each}(", "jsonb_array_elements_text(",
 		}
 	}
 	return []string{
 		"{now}", "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)",
 		"{bytes}", "BLOB", "{text}", "TEXT", "{int}", "INTEGER", "{strict}", " STRICT", "{max}", "max", "{min}", "min",
-		"{skip}", "",
+		"{lock}", "", "{skip}", "",
 		"{each}(", "value FROM json_each(",
 		"$", "?", // in SQLite ?1 is the first argument, and $1 is a named one
 	}

@@ -7,8 +7,8 @@
 //	store, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL, sqlstore.Options{Sealer: sealer})
 //
 // One Store has all of them: Replays, Ledger, Keys, Credentials, Sessions, Attempts and
-// Factors. It does not own the sql.DB, starts no goroutine and needs no Close. The
-// suites of package storetest test each store.
+// Factors. It does not own the sql.DB and needs no Close. The suites of package storetest
+// test each store.
 //
 // # Choosing
 //
@@ -53,7 +53,14 @@
 // # Clock
 //
 // The stores use the engine's clock, so the clocks of the instances need not agree.
-// Some writes also delete expired rows. Where writes are rare, call Sweep regularly.
+// After some writes a goroutine deletes expired rows, for ten seconds at most. Where
+// writes are rare, call Sweep regularly.
+//
+// # A host that vanishes
+//
+// A host may vanish or stop in the middle of a transaction, which holds a lock. In
+// PostgreSQL the server ends it after two seconds, so that other hosts and other orgs
+// wait no longer. In SQLite all writes wait for a process that is stopped.
 //
 // # Errors
 //

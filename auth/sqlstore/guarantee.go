@@ -168,12 +168,16 @@ func survives(yes bool) string {
 	return "may not survive"
 }
 
-// unlogged returns the names of the tables that PostgreSQL empties after a crash.
+// unlogged returns the names of the tables that PostgreSQL empties after a crash, beside
+// {marks}, of which that is expected.
 func (s *Store) unlogged(ctx context.Context) (names []string, err error) {
 	if s.dialect != PostgreSQL {
 		return nil, nil
 	}
 	for _, table := range tables {
+		if table == "marks" {
+			continue
+		}
 		var lost bool
 		err := s.find(ctx, "SELECT relpersistence <> 'p' FROM pg_class WHERE oid = $1::text::regclass", []any{s.prefix + table}, &lost)
 		if err != nil {
@@ -183,7 +187,12 @@ func (s *Store) unlogged(ctx context.Context) (names []string, err error) {
 			names = append(names, s.prefix+table)
 		}
 	}
-	return names, nil
+	var logged bool
+	err = s.find(ctx, "SELECT relpersistence = 'p' FROM pg_class WHERE oid = '{marks}'::regclass", nil, &logged)
+	if err == nil && logged {
+		err = fmt.Errorf("table %[1]smarks is not UNLOGGED, so a recovery would not begin an epoch: ALTER TABLE %[1]smarks SET UNLOGGED", s.prefix)
+	}
+	return names, err
 }
 
 func olderThan(version string, major, minor int) bool {

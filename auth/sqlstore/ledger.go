@@ -76,6 +76,9 @@ var (
 	revokeText = `
 		DELETE FROM {ledger} WHERE client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')
 		RETURNING ` + liveText
+	// Locked rows are not used meanwhile. The count is a statement of its own, which also
+	// sees the changes that the first one has waited for.
+	lockSubjectText  = `SELECT count(*) FROM (SELECT 1 FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3 {lock}) AS locked`
 	countSubjectText = `SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3 AND ` + liveText
 
 	listSubjectText = listText(` AND subject = $5`)
@@ -233,8 +236,10 @@ func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 	}
 	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {
 		// Count before deleting: one record may be the parent of another.
-		if err := q.row(ctx, countSubjectText, of.ClientKey, of.Subject, of.Org).Scan(&live); err != nil {
-			return err
+		for _, text := range []string{lockSubjectText, countSubjectText} {
+			if err := q.row(ctx, text, of.ClientKey, of.Subject, of.Org).Scan(&live); err != nil {
+				return err
+			}
 		}
 		_, err := q.exec(ctx, `DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3`, of.ClientKey, of.Subject, of.Org)
 		return err

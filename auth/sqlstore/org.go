@@ -13,13 +13,16 @@ import (
 //
 // Live sessions are selected by id, because a concurrent Replace changes the hash. Those
 // that were evicted come after them, because a live one may be evicted meanwhile.
+//
+// A concurrent call selects the same rows. It must lock them before it counts them:
+// otherwise it would find all of its batch deleted, and take the table for empty.
 var deleteOrgTexts = []string{
 	`DELETE FROM {ledger} WHERE (client_key, id) IN (
-		SELECT client_key, id FROM {ledger} WHERE org = $1 LIMIT $2)`,
+		SELECT client_key, id FROM {ledger} WHERE org = $1 LIMIT $2 {lock})`,
 	`DELETE FROM {sessions} WHERE org = $1 AND replaced = 0 AND (account, id) IN (
-		SELECT account, id FROM {sessions} WHERE org = $1 AND replaced = 0 LIMIT $2)`,
-	`DELETE FROM {sessions} WHERE hash IN (SELECT hash FROM {sessions} WHERE org = $1 AND replaced <> 0 LIMIT $2)`,
-	`DELETE FROM {factors} WHERE org = $1 AND account IN (SELECT account FROM {factors} WHERE org = $1 LIMIT $2)`,
+		SELECT account, id FROM {sessions} WHERE org = $1 AND replaced = 0 LIMIT $2 {lock})`,
+	`DELETE FROM {sessions} WHERE hash IN (SELECT hash FROM {sessions} WHERE org = $1 AND replaced <> 0 LIMIT $2 {lock})`,
+	`DELETE FROM {factors} WHERE org = $1 AND account IN (SELECT account FROM {factors} WHERE org = $1 LIMIT $2 {lock})`,
 }
 
 // DeleteOrg deletes what the store keeps of an org: signing secrets and key pairs with
@@ -31,7 +34,7 @@ var deleteOrgTexts = []string{
 // Delete or disable the org in the Directory first, and wait until no cache knows it:
 // DeleteOrg does not keep anybody from writing. It deletes up to a thousand rows at a
 // time, in a transaction each, and waits for no other org except for its writes of key
-// pairs and in SQLite. Give it a deadline of minutes. After an error, some rows are
+// pairs and in SQLite. Other orgs wait for at most one of these transactions. Give it a deadline of minutes. After an error, some rows are
 // deleted; call it again. Calls may be concurrent. An empty org is an error.
 func (s *Store) DeleteOrg(ctx context.Context, org string) error {
 	if org == "" {
@@ -80,13 +83,18 @@ func (s *Store) deleteApps(ctx context.Context, org, lock, table, formers string
 	}
 }
 
+// appBatch is small, because key pairs of other orgs wait for the transaction, and because
+// PostgreSQL has sent its reply then, also to a host that has vanished. Only a
+// transaction that is idle has a time limit.
+const appBatch = 100
+
 // deleteSomeApps deletes the present rows first. A concurrent rotation has locked one of
 // them: it is complete before its former row is deleted, or it finds nothing to rotate.
 func deleteSomeApps(ctx context.Context, q conn, org, table, formers string) (clientKeys []string, err error) {
 	err = q.each(ctx, `
 		DELETE FROM `+table+` WHERE client_key IN (
-			SELECT client_key FROM `+table+` WHERE org = $1 ORDER BY client_key LIMIT $2)
-		RETURNING client_key`, []any{org, batch}, func(rows *sql.Rows) error {
+			SELECT client_key FROM `+table+` WHERE org = $1 ORDER BY client_key LIMIT $2 {lock})
+		RETURNING client_key`, []any{org, appBatch}, func(rows *sql.Rows) error {
 		var clientKey string
 		err := rows.Scan(&clientKey)
 		clientKeys = append(clientKeys, clientKey)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"strings"
@@ -36,9 +37,10 @@ import (
 // recorded every accepted request. A request signed earlier, or in the same
 // millisecond, is stale; its client signs again.
 //
-// In PostgreSQL a new epoch begins after a restart of the server and after the
-// promotion of a standby. It also begins if the table is created again or has lost the
-// epoch's row. In SQLite, which few processes share, a new epoch begins with the first
+// In PostgreSQL a new epoch begins after a restart of the server, after any recovery
+// from a crash, such as the end of one of its processes, and after the promotion of a
+// standby. So it does not matter whether commits wait for the disk. A new epoch also
+// begins if the table is created again or has lost the epoch's row. In SQLite, which few processes share, a new epoch begins with the first
 // claim of each Store. It counts from the time at which the Store was opened.
 //
 // In a new epoch, a request that was signed ahead of the clock may be accepted once
@@ -182,10 +184,16 @@ SELECT count(*) = 1, coalesce(bool_and($1::bigint > began AND $2::bigint > {now}
 FROM {replays} WHERE id = '' AND engine = ` + engineText
 
 // engineText identifies the engine and the table. It changes when the server is
-// restarted, promoted or restored, and when the table is created again. The server
-// computes it from memory.
-const engineText = `(SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '/' ||
-	extract(epoch FROM pg_postmaster_start_time())::text || '/' || '{replays}'::regclass::oid::text)`
+// restarted and when the table is created again; a standby has another start time than
+// its primary. It is NULL after a recovery, which empties {marks}: the server has lost
+// what was not flushed, and may have the same start time. The start time is a whole
+// number, because a fraction is printed as the connection's extra_float_digits says.
+const engineText = `(SELECT (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint || '/' ||
+	'{replays}'::regclass::oid || '/' || (SELECT mark FROM {marks}))`
+
+// markText gives an emptied {marks} a new mark. Of concurrent statements, one adds its
+// row, and the others wait for its commit.
+const markText = `INSERT INTO {marks} (id, mark) SELECT 1, $1 WHERE NOT EXISTS (SELECT 1 FROM {marks}) ON CONFLICT (id) DO NOTHING`
 
 const beginText = `
 INSERT INTO {replays} AS e (id, keep, uses, began, engine)
@@ -220,7 +228,11 @@ func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err e
 
 // begin begins an epoch in PostgreSQL, unless this engine has one.
 func (r *Replays) begin(ctx context.Context) error {
-	_, err := conn{r.store, r.store.single}.exec(ctx, beginText)
+	q := conn{r.store, r.store.single}
+	_, err := q.exec(ctx, markText, rand.Text())
+	if err == nil {
+		_, err = q.exec(ctx, beginText)
+	}
 	return err
 }
 

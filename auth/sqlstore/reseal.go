@@ -3,73 +3,116 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
 )
 
-// sealedTables lists the tables with a column of sealed secrets, and the columns that
-// identify their rows beside org. {formers} is the last, because a rotation copies the
+// sealedTable is a table with a column of sealed secrets.
+type sealedTable struct {
+	table, name string // name is the column that identifies the row beside org
+	key         string // the columns of the primary key, as two expressions
+	locate      func(org, name string) location
+}
+
+// sealedTables lists all of them. {formers} is the last, because a rotation copies the
 // sealed secret of {credentials} into it. Once {credentials} is resealed, no copy under
 // an old key can follow.
-var sealedTables = []struct {
-	table, name string
-	locate      func(org, name string) location
-}{
-	{"{keys}", "client_key", pairLocation},
-	{"{factors}", "account", factorLocation},
-	{"{credentials}", "client_key", secretLocation},
-	{"{formers}", "client_key", secretLocation},
+var sealedTables = []sealedTable{
+	{"{keys}", "client_key", "client_key, ''", pairLocation},
+	{"{factors}", "account", "org, account", factorLocation},
+	{"{credentials}", "client_key", "client_key, ''", secretLocation},
+	{"{formers}", "client_key", "client_key, id", secretLocation},
 }
 
 // Reseal seals again, with the current key, every secret that an old key sealed. It
 // takes up to 100 rows at a time, and the store may be in use meanwhile. After it has
 // returned nil and no instance seals with the old key any more, the old key opens
-// nothing here. Reseal returns an error that matches ErrSealed if a secret cannot be
-// opened, and ErrNoSealer if there is no Sealer. It deletes former secrets that have
-// ended.
+// nothing here. Reseal deletes former secrets that have ended.
+//
+// Reseal leaves a secret that cannot be opened as it is, goes on with the others, and
+// then returns an error that matches ErrSealed. The error has the number of these
+// secrets, and the kind, org and name of the first ten: delete them, or call Reseal
+// again with their key. The others are usable, so a program need not stop because of
+// them. Reseal returns ErrNoSealer if there is no Sealer.
 func (s *Store) Reseal(ctx context.Context) error {
 	if s.sealer == nil {
 		return ErrNoSealer
 	}
-	if err := s.sweep(ctx, deadFormersText); err != nil {
+	if err := s.sweep(ctx, deadFormersText, batchesPerSweep, batch); err != nil {
 		return failed("reseal", err)
 	}
+	var left unopened
 	for _, t := range sealedTables {
+		var after []any // the position of the last row of the batch before
 		for more := true; more; {
 			var err error
-			if more, err = s.resealSome(ctx, t.table, t.name, t.locate); err != nil {
+			if after, more, err = s.resealSome(ctx, t, after, &left); err != nil {
 				return failed("reseal", err)
 			}
 		}
 	}
-	return nil
+	return failed("reseal", left.err())
+}
+
+// unopened collects the secrets that cannot be opened.
+type unopened struct {
+	count int
+	named []error
+}
+
+func (u *unopened) add(at location) {
+	const most = 10
+	if u.count++; u.count <= most {
+		u.named = append(u.named, fmt.Errorf("%w: %s of %q in org %q", ErrSealed, at.kind, at.id, at.org))
+	}
+}
+
+func (u *unopened) err() error {
+	if u.count == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d secrets are left as they are: %w", u.count, errors.Join(u.named...))
 }
 
 type sealedRow struct {
 	org, name string
 	sealed    []byte
+	position  [2]string
 }
 
-func (s *Store) resealSome(ctx context.Context, table, name string, locate func(org, name string) location) (more bool, err error) {
-	rows, err := list(ctx, s, `SELECT org, `+name+`, sealed FROM `+table+` WHERE substr(sealed, 1, 9) <> $1 LIMIT 100`,
-		[]any{s.sealer.head()}, func(rows *sql.Rows) (row sealedRow, err error) {
-			err = rows.Scan(&row.org, &row.name, &row.sealed)
+// resealSome seals the next rows of a table. It reads each row once: the index of the
+// primary key leads to the position.
+func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left *unopened) (end []any, more bool, err error) {
+	const most = 100
+	text := `SELECT org, ` + t.name + `, sealed, ` + t.key + ` FROM ` + t.table + ` WHERE substr(sealed, 1, 9) <> $1`
+	if after != nil {
+		text += ` AND (` + t.key + `) > ($2, $3)`
+	}
+	text += ` ORDER BY ` + strings.TrimSuffix(t.key, ", ''") + ` LIMIT 100`
+	rows, err := list(ctx, s, text, append([]any{s.sealer.head()}, after...),
+		func(rows *sql.Rows) (row sealedRow, err error) {
+			err = rows.Scan(&row.org, &row.name, &row.sealed, &row.position[0], &row.position[1])
 			return row, err
 		})
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	for _, row := range rows {
-		at := locate(row.org, row.name)
+		end = []any{row.position[0], row.position[1]}
+		at := t.locate(row.org, row.name)
 		secret, err := s.sealer.open(at, row.sealed)
 		if err != nil {
-			return false, err
+			left.add(at)
+			continue
 		}
 		// A concurrent change has sealed the row anew or copied the secret; the condition
 		// then matches no row.
-		_, err = s.exec(ctx, `UPDATE `+table+` SET sealed = $1 WHERE org = $2 AND `+name+` = $3 AND sealed = $4`,
+		_, err = s.exec(ctx, `UPDATE `+t.table+` SET sealed = $1 WHERE org = $2 AND `+t.name+` = $3 AND sealed = $4`,
 			s.sealer.seal(at, secret), row.org, row.name, row.sealed)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 	}
-	return len(rows) > 0, nil
+	return end, len(rows) == most, nil
 }

@@ -17,11 +17,11 @@ const defaultPrefix = "tenantkit_"
 var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 var tables = []string{
-	"schema", "replays", "ledger", "keys", "former_keys", "credentials", "formers", "sessions", "attempts", "factors",
+	"schema", "replays", "ledger", "keys", "former_keys", "credentials", "formers", "sessions", "attempts", "factors", "marks",
 }
 
 // version is the version of schema.
-const version = 5
+const version = 6
 
 // schema creates the tables of the present version. It may run again. In SQLite new
 // tables are STRICT. Tables of earlier versions stay as they are: their columns have
@@ -123,6 +123,14 @@ CREATE TABLE IF NOT EXISTS {factors} (
 ){strict};
 `
 
+// marksTable creates {marks}, in PostgreSQL only. Upgrades run it, too.
+const marksTable = `-- One row, of the epoch in {replays}. A recovery from a crash empties the table.
+CREATE UNLOGGED TABLE IF NOT EXISTS {marks} (
+	id {int} PRIMARY KEY,    -- 1
+	mark {text} NOT NULL     -- random
+);
+`
+
 // formersTable creates {formers}. The upgrade from version 2 runs it, too.
 const formersTable = `-- Former secrets of the client keys in {credentials}.
 CREATE TABLE IF NOT EXISTS {formers} (
@@ -162,7 +170,15 @@ const schemaTable = `CREATE TABLE IF NOT EXISTS {schema} (
 // NOT EXISTS leaves as they are, it must fail. Its second part then inserts a row
 // without columns that must not be null. It does not set the version there, also if a
 // tool runs the rest after the error.
-var newTables = schema + fmt.Sprintf(`
+func newTables(d Dialect) string {
+	text := schema
+	if d == PostgreSQL {
+		text += marksTable
+	}
+	return text + setVersion
+}
+
+var setVersion = fmt.Sprintf(`
 INSERT INTO {credentials} (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM {schema}) < %[1]d;
 
 INSERT INTO {schema} (version) SELECT %[1]d WHERE NOT EXISTS (SELECT 1 FROM {schema}) ON CONFLICT DO NOTHING;
@@ -180,7 +196,7 @@ func Schema(d Dialect, prefix string) string {
 	if !sqldialect.Known(d) || !validPrefix.MatchString(prefix) {
 		return ""
 	}
-	return newReplacer(d, prefix).Replace(schemaTable + newTables)
+	return newReplacer(d, prefix).Replace(schemaTable + newTables(d))
 }
 
 // migrate creates the tables or upgrades them to the present version. It writes nothing
@@ -203,7 +219,7 @@ func (s *Store) migrate(ctx context.Context) error {
 			return errors.New("the tables are of a later version of this package")
 		}
 		if found == 0 {
-			return q.execAll(ctx, newTables)
+			return q.execAll(ctx, newTables(s.dialect))
 		}
 		for _, upgrade := range upgrades[found-1:] {
 			if err := upgrade(ctx, q); err != nil {
@@ -215,8 +231,17 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-// schemaVersion returns the version of the tables, or 0 if they are empty.
+// schemaVersion returns the version of the tables, or 0 if they are empty or missing. In
+// PostgreSQL it looks for them first: a statement about a missing table is an ERROR in
+// the server's log.
 func schemaVersion(ctx context.Context, q conn) (found int, err error) {
+	if q.store.dialect == PostgreSQL {
+		var exist bool
+		err = q.row(ctx, "SELECT to_regclass('{schema}') IS NOT NULL").Scan(&exist)
+		if err != nil || !exist {
+			return 0, err
+		}
+	}
 	err = q.row(ctx, "SELECT coalesce(max(version), 0) FROM {schema}").Scan(&found)
 	return found, err
 }

@@ -41,7 +41,7 @@ func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) err
 	if limit <= 0 {
 		err = s.store.write(ctx, add)
 	} else {
-		err = s.store.transact(ctx, "sessions\x00"+n.Org+"\x00"+n.Account, func(q conn) error {
+		err = s.store.transact(ctx, accountLock(n.Org, n.Account), func(q conn) error {
 			if err := s.makeRoom(ctx, q, n, limit); err != nil {
 				return err
 			}
@@ -55,13 +55,14 @@ func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) err
 	return nil
 }
 
-// add inserts a record. It refuses a hash that another record had before its latest
-// Replace.
+// add inserts a record. It refuses a hash that another record has, or had before its
+// latest Replace. The primary key alone would wait for a concurrent Replace, which takes
+// the hash away, and then accept it.
 func (s *Sessions) add(ctx context.Context, q conn, n session.Session) error {
 	rows, err := q.exec(ctx, `
 		INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, replaced)
 		SELECT CAST($1 AS {bytes}), $2, $3, $4, $5, CAST($6 AS bigint), CAST($7 AS bigint), CAST($8 AS bigint), CAST($9 AS bigint), $10, $11, $12, 0
-		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE previous = $1)`,
+		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE hash = $1 OR previous = $1)`,
 		n.Hash[:], n.ID, n.Org, n.Account, string(n.Ticket),
 		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent, number(n.Remember))
 	return changed(rows, err, errHash)
@@ -71,12 +72,12 @@ var errHash = errors.New("the hash is not new")
 
 // makeRoom ends the oldest records of n's account and ticket kind until fewer than
 // limit are live. It selects them by id, because a concurrent Replace may change a
-// hash.
+// hash. It locks those that stay, too: a concurrent Delete has made room before, or waits.
 func (s *Sessions) makeRoom(ctx context.Context, q conn, n session.Session, limit int) error {
 	_, err := q.exec(ctx, `
 		UPDATE {sessions} SET replaced = 1 WHERE `+ofAccountText+` AND replaced = 0 AND id IN (
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
-			ORDER BY created DESC, id DESC LIMIT 1000000000 OFFSET $4)`,
+			ORDER BY created DESC, id DESC LIMIT 1000000000 OFFSET $4 {lock})`,
 		n.Org, n.Account, string(n.Ticket), limit-1)
 	return err
 }
@@ -124,15 +125,23 @@ func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, err
 
 // Touch implements session.Store.
 func (s *Sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
+	args, late := []any{hash[:], seen.UnixMilli()}, false
 	err := s.store.write(ctx, func(q conn) error {
-		n, err := q.exec(ctx, `UPDATE {sessions} SET seen = $2 WHERE hash = $1 AND seen < $2 AND `+liveSessionText, hash[:], seen.UnixMilli())
-		if n > 0 || err != nil {
-			return err
+		for {
+			n, err := q.exec(ctx, `UPDATE {sessions} SET seen = $2 WHERE hash = $1 AND seen < $2 AND `+liveSessionText, args...)
+			if n > 0 || err != nil {
+				return err
+			}
+			err = q.row(ctx, `SELECT seen >= $2 FROM {sessions} WHERE hash = $1 AND `+liveSessionText, args...).Scan(&late)
+			if late || err != nil {
+				return err
+			}
+			// A concurrent Create or Replace has brought the record since the update.
 		}
-		// The record is gone, or its seen time is not earlier.
-		err = q.row(ctx, `SELECT count(*) FROM {sessions} WHERE hash = $1 AND `+liveSessionText, hash[:]).Scan(&n)
-		return changed(n, err, auth.ErrNotFound)
 	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = auth.ErrNotFound
+	}
 	return failed("touch a session", err)
 }
 
@@ -185,8 +194,15 @@ func (s *Sessions) DeleteAll(ctx context.Context, org, account, except string) (
 	if !storable(org, account, except) {
 		return 0, nil
 	}
-	return s.deleteWhere(ctx, ofAccountText+` AND ($3 = '' OR id <> $3)`, org, account, except)
+	// With the lock, a login does not begin and end during this call and survive it.
+	locked := func(ctx context.Context, f func(conn) error) error {
+		return s.store.transact(ctx, accountLock(org, account), f)
+	}
+	return s.deleteWhere(ctx, locked, ofAccountText+` AND ($3 = '' OR id <> $3)`, org, account, except)
 }
+
+// accountLock returns the name of the lock of an account's sessions.
+func accountLock(org, account string) string { return "sessions\x00" + org + "\x00" + account }
 
 // DeleteOrg implements session.Store.
 func (s *Sessions) DeleteOrg(ctx context.Context, org string) (int, error) {
@@ -196,13 +212,13 @@ func (s *Sessions) DeleteOrg(ctx context.Context, org string) (int, error) {
 	if !storable(org) {
 		return 0, nil
 	}
-	return s.deleteWhere(ctx, `org = $1`, org)
+	return s.deleteWhere(ctx, s.store.write, `org = $1`, org)
 }
 
 // deleteWhere deletes the records that a condition selects, and returns how many of
 // them were live sessions.
-func (s *Sessions) deleteWhere(ctx context.Context, condition string, args ...any) (ended int, err error) {
-	err = s.store.write(ctx, func(q conn) error {
+func (s *Sessions) deleteWhere(ctx context.Context, run func(context.Context, func(conn) error) error, condition string, args ...any) (ended int, err error) {
+	err = run(ctx, func(q conn) error {
 		ended = 0
 		return q.each(ctx, `
 			DELETE FROM {sessions} WHERE `+condition+` AND replaced = 0

@@ -52,7 +52,9 @@ type Store struct {
 	begun   atomic.Bool   // whether an epoch has begun at opened or later
 	writing chan struct{} // held by the goroutine that writes
 
-	writes atomic.Uint64
+	writes   atomic.Uint64
+	sweeping atomic.Bool                // whether a goroutine deletes expired rows
+	swept    atomic.Pointer[descendant] // where the latest Sweep has ended; nil: begin with the first
 }
 
 // Open checks the engine's settings, creates the missing tables, and returns their

@@ -12,14 +12,21 @@ import (
 const (
 	batch = 1000
 
-	// A write adds at most two rows. A batch of 1000 of each kind with every 256th write
-	// deletes more rows than writes add.
+	// A write adds at most two rows. After every 256th write, up to 1000 rows of each kind
+	// are deleted, which is more than writes add. The batches are small: each is done
+	// quickly on a busy engine too, and what it has done stays.
 	writesPerSweep = 256
+	smallBatch     = 200
+	smallBatches   = 5
 
-	// sweepTime limits how much longer a write may take because of the deletion.
-	sweepTime = 100 * time.Millisecond
+	// sweepTime limits the deletion after a write.
+	sweepTime = 10 * time.Second
 
 	batchesPerSweep = 100
+
+	// descendantBatches limits how many descendants a Sweep reads, a batch each. There is
+	// no index of the dead ones.
+	descendantBatches = 20
 
 	// looksPerIssue is the number of descendants that an Issue of a descendant checks.
 	// It keeps the dead ones from outnumbering the live ones.
@@ -55,22 +62,23 @@ var deadDescendantsText = `DELETE FROM {ledger} WHERE (client_key, id) IN (
 		ORDER BY client_key, parent LIMIT $1)
 	AND NOT ` + ancestorsLive("{ledger}", token.MaxAncestors) + ` {skip})`
 
-// Sweep deletes expired rows, at most a hundred thousand of each table, and the tokens
-// whose ancestors are not live. Each batch of a thousand rows is a transaction. Writes
-// delete expired rows, too. Where writes are rare, call Sweep regularly with a
-// deadline, for example every minute. Any number of instances may call it at the same
-// time.
+// Sweep deletes expired rows, at most a hundred thousand of each table. Of the tokens
+// that have a parent it checks up to 20,000, and deletes those whose ancestors are not
+// live; the next call goes on with the others. Each batch of a thousand rows is a
+// transaction. Writes delete expired rows, too. Where writes are rare, call Sweep
+// regularly with a deadline, for example every minute. Any number of instances may call
+// it at the same time.
 func (s *Store) Sweep(ctx context.Context) error {
 	for _, statement := range deleteExpired {
-		if err := s.sweep(ctx, statement); err != nil {
+		if err := s.sweep(ctx, statement, batchesPerSweep, batch); err != nil {
 			return failed("sweep", err)
 		}
 	}
 	return failed("sweep", s.sweepDescendants(ctx))
 }
 
-func (s *Store) sweep(ctx context.Context, statement string) error {
-	for range batchesPerSweep {
+func (s *Store) sweep(ctx context.Context, statement string, batches int, batch int64) error {
+	for range batches {
 		if n, err := s.exec(ctx, statement, batch); err != nil || n < batch {
 			return err
 		}
@@ -78,47 +86,70 @@ func (s *Store) sweep(ctx context.Context, statement string) error {
 	return nil
 }
 
-// sweepDescendants checks all records that have a parent, batch by batch.
+// descendant is a position among the records that have a parent: after the last record
+// of a batch.
+type descendant struct{ clientKey, parent string }
+
+// sweepDescendants goes on where the call before has ended, and stops after the last
+// record.
 func (s *Store) sweepDescendants(ctx context.Context) error {
-	var clientKey, parent string // of the last record of the batch before
-	for {
-		endKey, endParent, err := s.descendantAfter(ctx, clientKey, parent)
+	at := descendant{}
+	if before := s.swept.Load(); before != nil {
+		at = *before
+	}
+	for range descendantBatches {
+		end, err := s.descendantAfter(ctx, at)
 		last := errors.Is(err, sql.ErrNoRows)
 		if err != nil && !last {
 			return err
 		}
-		n, err := s.exec(ctx, deadDescendantsText, batch, clientKey, parent)
+		n, err := s.exec(ctx, deadDescendantsText, batch, at.clientKey, at.parent)
 		switch {
-		case err != nil || last:
+		case err != nil:
 			return err
+		case last:
+			s.swept.Store(nil) // begin again
+			return nil
 		case n == 0:
 			// All are live. So are the other records that the last parent has made.
-			clientKey, parent = endKey, endParent
+			at = end
 		}
 	}
+	s.swept.Store(&at)
+	return nil
 }
 
-// descendantAfter returns the last record of the batch that begins after a parent. It
-// returns sql.ErrNoRows if fewer records than a batch follow.
-func (s *Store) descendantAfter(ctx context.Context, clientKey, parent string) (endKey, endParent string, err error) {
+// descendantAfter returns the end of the batch that begins after a position. It returns
+// sql.ErrNoRows if fewer records than a batch follow.
+func (s *Store) descendantAfter(ctx context.Context, at descendant) (end descendant, err error) {
 	err = s.find(ctx, `
 		SELECT client_key, parent FROM {ledger} WHERE parent <> '' AND (client_key, parent) > ($1, $2)
-		ORDER BY client_key, parent LIMIT 1 OFFSET $3`, []any{clientKey, parent, batch - 1}, &endKey, &endParent)
-	return endKey, endParent, err
+		ORDER BY client_key, parent LIMIT 1 OFFSET $3`, []any{at.clientKey, at.parent, batch - 1}, &end.clientKey, &end.parent)
+	return end, err
 }
 
-// countWrite counts a write. Every 256th write deletes a batch of expired rows of each
-// kind. The write itself is done, so an error of the deletion is dropped and a later
-// write tries again.
+// countWrite counts a write. After every 256th write, a goroutine deletes expired rows.
+// The request does not wait for it, and its end does not end it: otherwise a busy engine
+// would delete nothing. At most one runs for each Store.
 func (s *Store) countWrite(ctx context.Context) {
 	n := s.writes.Add(1)
-	if n%writesPerSweep != 0 {
+	if n%writesPerSweep != 0 || !s.sweeping.CompareAndSwap(false, true) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, sweepTime)
-	defer cancel()
-	for _, statement := range deleteExpired {
-		if _, err := s.exec(ctx, statement, batch); err != nil {
+	go func() {
+		defer s.sweeping.Store(false)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
+		defer cancel()
+		s.sweepSome(ctx, int(n/writesPerSweep%uint64(len(deleteExpired))))
+	}()
+}
+
+// sweepSome deletes some expired rows of each kind. Each call begins with another kind:
+// if the time is too short for all, each has its turn. A later call tries again after an
+// error.
+func (s *Store) sweepSome(ctx context.Context, turn int) {
+	for i := range deleteExpired {
+		if s.sweep(ctx, deleteExpired[(turn+i)%len(deleteExpired)], smallBatches, smallBatch) != nil {
 			return
 		}
 	}

@@ -54,10 +54,12 @@ func (s *Store) transactPostgres(ctx context.Context, lock string, f func(conn) 
 	}
 	defer tx.Rollback()
 	// The lock has its own statement: the statements after it see everything that was
-	// committed before the lock was granted.
+	// committed before the lock was granted. The time limit comes first. It ends the
+	// transaction of a host that vanishes or stops: others wait for its lock, those of
+	// other orgs too, and TCP may notice after hours.
 	sum := sha256.Sum256([]byte(s.prefix + "\x00" + lock))
 	key := int64(binary.BigEndian.Uint64(sum[:8]))
-	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", key); err != nil {
+	if _, err := tx.ExecContext(ctx, "SELECT set_config('idle_in_transaction_session_timeout', '2s', true), pg_advisory_xact_lock($1)", key); err != nil {
 		return unanswered(err)
 	}
 	if err := f(conn{s, tx}); err != nil {

@@ -15,6 +15,7 @@ var upgrades = [version - 1]func(context.Context, conn) error{
 	moveFormers,
 	toVersion4,
 	orderLedger,
+	addMarks,
 }
 
 func addLineage(ctx context.Context, q conn) error {
@@ -86,6 +87,14 @@ CREATE INDEX {ledger}_org ON {ledger} (org);
 CREATE INDEX IF NOT EXISTS {credentials}_org ON {credentials} (org, client_key);
 ALTER TABLE {sessions} ADD COLUMN remember {int} NOT NULL DEFAULT 0;
 `+formerKeysTable)
+}
+
+// addMarks begins a new epoch with the next Open.
+func addMarks(ctx context.Context, q conn) error {
+	if q.store.dialect == SQLite {
+		return nil
+	}
+	return q.execAll(ctx, marksTable)
 }
 
 // orderLedger lets a page of the records of an app or of a subject be read in order, without

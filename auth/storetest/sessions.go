@@ -47,6 +47,7 @@ func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
 		{"64 replaces of one hash", (*sessionTest).raceReplace},
 		{"F23 64 deletes of one id", (*sessionTest).raceDeleteID},
 		{"F03 nothing comes back", (*sessionTest).raceEnd},
+		{"200 renewals beside a touch and a create", (*sessionTest).raceRenewal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.run(&sessionTest{T: t, store: open(t), cast: f.cast()})

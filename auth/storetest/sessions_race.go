@@ -109,6 +109,38 @@ func (t *sessionTest) raceEnd() {
 	}
 }
 
+// raceRenewal touches a record by the hash that a concurrent Replace gives it, and creates another
+// one with the hash that it takes away.
+func (t *sessionTest) raceRenewal() {
+	for round := range 200 {
+		s := t.one(fmt.Sprint("ann-", round))
+		t.create(0, s)
+		next, late := s, s.Seen.Add(time.Minute)
+		next.Hash = newHash()
+		second := t.one(fmt.Sprint("ann-", round))
+		second.Hash = s.Hash
+		errs := atOnce(3, func(i int) error {
+			switch i {
+			case 0:
+				return t.store.Replace(t.Context(), s.Hash, next)
+			case 1:
+				return t.store.Touch(t.Context(), next.Hash, late)
+			}
+			return t.store.Create(t.Context(), second, 3*(round%2))
+		})
+		expect(t.T, "Replace", errs[0], nil)
+		if errs[2] == nil {
+			t.Errorf("round %d: Create with a hash that a record had until a concurrent Replace", round)
+		}
+		if errs[1] == nil {
+			next.Seen = late
+		} else {
+			expect(t.T, "Touch", errs[1], auth.ErrNotFound)
+		}
+		t.lists(t.org, fmt.Sprint("ann-", round), next)
+	}
+}
+
 func (t *sessionTest) gone(when string, all ...session.Session) {
 	for i, s := range all {
 		_, err := t.store.Get(t.Context(), s.Hash)

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ type proxy struct {
 
 	mu      sync.Mutex
 	hole    bool          // drops all data in both directions, and closes nothing
+	holeAt  []byte        // the hole begins after the first piece to the server that contains this, unless it is nil
 	delay   time.Duration // delay of each piece from the server, unless set changes it before
 	changed chan struct{} // closed when the mode changes
 	conns   []net.Conn
@@ -83,12 +85,18 @@ func (p *proxy) pump(to, from net.Conn, replies bool) {
 	piece := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(piece)
+		p.mu.Lock()
+		hole, delay, changed := p.hole, p.delay, p.changed
+		if !replies && p.holeAt != nil && bytes.Contains(piece[:n], p.holeAt) {
+			p.hole = true
+		}
+		p.mu.Unlock()
+		if err != nil && hole {
+			<-changed // a host that has vanished closes nothing either
+		}
 		if err != nil {
 			return
 		}
-		p.mu.Lock()
-		hole, delay, changed := p.hole, p.delay, p.changed
-		p.mu.Unlock()
 		if hole {
 			continue
 		}

@@ -255,3 +255,50 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 		})
 	}
 }
+
+// TestPostgresStandbyIsPromoted has a standby that runs beside its primary and then takes its place. The
+// epoch's row is replicated.
+func TestPostgresStandbyIsPromoted(t *testing.T) {
+	primary, err := startPostgres("-c", "fsync=on")
+	skipUninstalled(t, err)
+	t.Cleanup(primary.stop)
+	bin, account := must(postgresBin())(t), must(unprivileged())(t)
+	standby := &server{folder: t.TempDir()}
+	for folder := standby.folder; account != nil && len(folder) > len(os.TempDir()); folder = filepath.Dir(folder) {
+		os.Chown(folder, int(account.Uid), int(account.Gid))
+	}
+	data, port := filepath.Join(standby.folder, "data"), must(freePort())(t)
+	standby.source = strings.Replace(primary.source, "127.0.0.1:", "127.0.0.1:"+port+",127.0.0.1:", 1)
+	db := openDB(t, "pgx", standby.source+"&target_session_attrs=read-write")
+	db.SetMaxIdleConns(0)
+	s := must(sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL, sqlstore.Options{}))(t)
+	afterEpoch()
+	captured := aUse()
+	claims(t, "first", s, captured, nil)
+	copied := standby.command(account, filepath.Join(bin, "pg_basebackup"), "-D", data, "-d", primary.source, "-R", "--checkpoint=fast")
+	if out, err := copied.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	standby.source = "postgres://test@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	t.Cleanup(standby.halt)
+	if err := standby.launch(standby.command(account, filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-k", standby.folder, "-c", "listen_addresses=127.0.0.1")); err != nil {
+		t.Fatal(err)
+	}
+	later := aUse()
+	claims(t, "beside the standby", s, later, nil)
+	if !until(func() (replicated bool) {
+		return standby.db.QueryRow("SELECT count(*) = 5 FROM tenantkit_replays").Scan(&replicated) == nil && replicated
+	}) {
+		t.Fatal("not replicated")
+	}
+	primary.halt()
+	if _, err := standby.db.Exec("SELECT pg_promote()"); err != nil {
+		t.Fatal(err)
+	}
+	claims(t, "captured", s, captured, signing.ErrStale)
+	claims(t, "captured later", s, later, signing.ErrStale)
+	time.Sleep(5 * time.Millisecond)
+	anew := aUse()
+	claims(t, "signed anew", s, anew, nil)
+	claims(t, "replayed", s, anew, signing.ErrReplayed)
+}

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -699,4 +700,88 @@ func signedRequest(clientKey string, secret signing.Secret) *http.Request {
 	r.Header.Set(names.Nonce, rand.Text()[:16])
 	r.Header.Set(names.Signature, signing.Sign(clientKey, secret, "/notes", "GET", timestamp))
 	return r
+}
+
+// TestK30ResealLeavesWhatNoKeyOpens spoils one secret of each table. The others are resealed, and the
+// error names the spoiled ones.
+func TestK30ResealLeavesWhatNoKeyOpens(t *testing.T) {
+	a, b := make([]byte, 32), make([]byte, 32)
+	rand.Read(a)
+	rand.Read(b)
+	for _, h := range homes(t) {
+		t.Run("K30 "+h.name, func(t *testing.T) {
+			h.sealer = must(sqlstore.NewSealer(a))(t)
+			db, old := h.open(t), h.store(t)
+			bad, good := newClientKey(), newClientKey()
+			populate(t, old, "acme", bad)
+			populate(t, old, "globex", good)
+			for _, table := range []string{"keys", "factors", "credentials", "formers"} {
+				run(t, db, "UPDATE "+h.prefix+table+" SET sealed = $1 WHERE org = 'acme'", []byte("no key opens this secret"))
+			}
+			h.sealer = must(sqlstore.NewSealer(b, a))(t)
+			err := h.store(t).Reseal(t.Context())
+			if !errors.Is(err, sqlstore.ErrSealed) {
+				t.Fatalf("Reseal = %v, want ErrSealed", err)
+			}
+			t.Log(err)
+			for _, says := range []string{"4 secrets", "key pair of " + strconv.Quote(bad) + ` in org "acme"`, "signing secret of " + strconv.Quote(bad), `second factor of "ann" in org "acme"`} {
+				if !strings.Contains(err.Error(), says) {
+					t.Errorf("the error %q does not say %q", err, says)
+				}
+			}
+			if strings.Contains(err.Error(), "globex") {
+				t.Errorf("the error %q names what was resealed", err)
+			}
+			h.sealer = must(sqlstore.NewSealer(b))(t)
+			fresh := h.store(t)
+			must(must(fresh.Keys())(t).Signer(t.Context(), good))(t)
+			must(must(fresh.Factors())(t).Factor(t.Context(), "globex", "ann"))(t)
+			if c := must(must(fresh.Credentials())(t).Credential(t.Context(), good))(t); c.Key.Secrets() != 2 {
+				t.Errorf("%d secrets, want 2", c.Key.Secrets())
+			}
+		})
+	}
+}
+
+// TestResealReadsEachRowOnce counts the rows that PostgreSQL reads.
+func TestResealReadsEachRowOnce(t *testing.T) {
+	h := newPostgresHome(t)
+	a, b := make([]byte, 32), make([]byte, 32)
+	rand.Read(a)
+	rand.Read(b)
+	h.sealer = must(sqlstore.NewSealer(a))(t)
+	credentials := must(h.store(t).Credentials())(t)
+	const secrets = 2000
+	succeed(t, 8, func(int) (err error) {
+		for range secrets / 8 {
+			_, _, err = credentials.Create(t.Context(), "acme", signature.Credential{})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	h.sealer = must(sqlstore.NewSealer(b, a))(t)
+	watching, db := h.open(t), h.open(t)
+	// A connection reports its reads when it ends, at the latest.
+	read := func() (rows int) {
+		db.SetMaxIdleConns(0)
+		time.Sleep(100 * time.Millisecond)
+		query := "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables WHERE relname = $1"
+		if err := watching.QueryRow(query, h.prefix+"credentials").Scan(&rows); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	run(t, watching, "VACUUM ANALYZE "+h.prefix+"credentials")
+	s := h.storeIn(t, db)
+	before := read()
+	db.SetMaxIdleConns(8)
+	expect(t, "Reseal", s.Reseal(t.Context()), nil)
+	// The one that selects and the one that updates.
+	if n := read() - before; n > 3*secrets {
+		t.Errorf("%d secrets, %d rows read", secrets, n)
+	} else {
+		t.Logf("%d secrets, %d rows read", secrets, n)
+	}
 }

@@ -65,8 +65,8 @@ func TestUpgrade(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			db, permanent, limited := h.version1(t)
 			stores := h.instances(t, 4)
-			if got := h.version(t, db); got != 5 {
-				t.Errorf("version %d, want 5", got)
+			if got := h.version(t, db); got != 6 {
+				t.Errorf("version %d, want 6", got)
 			}
 			ledger, ctx := stores[0].Ledger(), t.Context()
 			expect(t, "the permanent token", spend(ctx, ledger, permanent), nil)

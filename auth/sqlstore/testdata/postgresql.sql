@@ -115,7 +115,12 @@ CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	recovery bytea NOT NULL, -- SHA-256 of each code, one after the other
 	PRIMARY KEY (org, account)
 );
+-- One row, of the epoch in tenantkit_replays. A recovery from a crash empties the table.
+CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_marks (
+	id bigint PRIMARY KEY,    -- 1
+	mark text COLLATE "C" NOT NULL     -- random
+);
 
-INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 5;
+INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 6;
 
-INSERT INTO tenantkit_schema (version) SELECT 5 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_schema (version) SELECT 6 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
