@@ -49,6 +49,12 @@ type Guard struct {
 	// Scopes is the grammar of needs, tokens, roles and credentials; nil: the standard grammar.
 	Scopes *scope.Grammar
 
+	// Ceiling makes the scope claim of a token, even an empty one, limit what the roles of its
+	// subject add. Without it a token has the chains of its claim and those of all its roles
+	// (section 5.5 of the interface). It holds for what a token may do and for what may be
+	// minted.
+	Ceiling bool
+
 	// Deny writes refusals instead of the Guard, for another body or status. The headers of
 	// the refusal (challenge, Retry-After, Cache-Control) are already set.
 	Deny func(w http.ResponseWriter, r *http.Request, err *Error)
@@ -170,7 +176,7 @@ func (g *Guard) validateMechanism(m Mechanism) error {
 // setNames derives the names that requests need from the configuration.
 func (g *Guard) setNames() {
 	g.Brand = g.Brand.withDefaults()
-	g.settings = Settings{g.Brand, g.Scopes, g.Now}
+	g.settings = Settings{g.Brand, g.Scopes, g.Ceiling, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
 	g.names.versions = g.Versions
 	if g.Versions == nil {

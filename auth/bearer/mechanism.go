@@ -26,11 +26,6 @@ type Mechanism struct {
 	// other error counts as a failure of a store.
 	Verifier *token.Verifier
 
-	// Ceiling makes a scope claim, even an empty one, limit what the roles of the subject add.
-	// Without it a token has the chains of its claim and those of all its roles (section 5.5 of
-	// the interface).
-	Ceiling bool
-
 	// ResourceMetadata adds the URL of the tenant's metadata to each challenge (RFC 9728, section
 	// 5.1). Set it if the server serves that document, as package oauth does.
 	ResourceMetadata bool
@@ -141,9 +136,9 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	case foreign != nil && foreign != ours && clientKey != "": // no app of ours has issued it
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailKeyMismatch}
 	case foreign != nil && foreign != ours:
-		return foreign.principal(ctx, attempt{tenant: t, ceiling: m.Ceiling})
+		return foreign.principal(ctx, attempt{tenant: t})
 	}
-	a := attempt{tenant: t, ceiling: m.Ceiling}
+	a := attempt{tenant: t}
 	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
 		Takes:     t.Takes,
 		Org:       t.Org.Key(),
