@@ -27,8 +27,8 @@ var arrows = map[string]string{
 
 	"envelope": "internal/strictjson",
 	"scope":    "",
-	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath",
-	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson scope " + jwt + " " + jose,
+	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
+	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
 
 	"paging":          "envelope internal/strictjson",
 	"paging/mempage":  "envelope paging",
@@ -51,7 +51,7 @@ var arrows = map[string]string{
 	"internal/baseurl":     "",
 	"internal/clock":       "",
 	"internal/compact":     "",
-	"internal/jwks":        "internal/strictjson " + jwt + " " + jose,
+	"internal/jwks":        "internal/strictjson internal/weakkey " + jwt + " " + jose,
 	"internal/prepared":    "",
 	"internal/recent":      "",
 	"internal/redacted":    "",
@@ -60,6 +60,7 @@ var arrows = map[string]string{
 	"internal/rawhttp":     "",
 	"internal/printed":     "",
 	"internal/strictjson":  "",
+	"internal/weakkey":     "",
 	"internal/whole":       "",
 	"internal/sqldialect":  "",
 	"internal/api":         "", // only tests
