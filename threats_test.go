@@ -50,9 +50,9 @@ func attackNumbers() (numbers []string) {
 		{"C", 14, []string{"C02b"}, 0},
 		{"F", 29, []string{"F06b"}, 0},
 		{"P", 29, []string{"P25b", "P26b"}, 15},
-		{"M", 23, nil, 0},
+		{"M", 24, nil, 0},
 		{"K", 26, nil, 0},
-		{"O", 41, nil, 0},
+		{"O", 46, nil, 0},
 		{"A", 12, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {

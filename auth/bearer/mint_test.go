@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -496,5 +497,24 @@ func TestM23UnderACeilingANarrowTokenMakesItsLike(t *testing.T) {
 	set, err := bearer.Effective(t.Context(), m.tenant, token.Claims{Subject: "ann", Scope: []string{"object.read.c_note"}})
 	if err != nil || set.Allows(scope.Object(scope.Update, "c_note", "", "")) {
 		t.Errorf("Effective exceeds the claim: %v", err)
+	}
+}
+
+// A scope that no token can hold is refused before any of its chains costs work.
+func TestM24AScopeThatNoTokenHolds(t *testing.T) {
+	m := newMinting(t)
+	var list []string
+	for i := range 980 {
+		list = append(list, fmt.Sprintf("object.read.c_note.*%s.p%d", strings.Repeat(".property_of_note", 26), i))
+	}
+	var err error
+	allocations := testing.AllocsPerRun(1, func() { _, _, err = m.try(t, session("ann"), wish("ann", chains(list...))) })
+	var fault *auth.Error
+	if !errors.As(err, &fault) || fault.Detail != auth.DetailInvalidScope || fault.Path != "scope" {
+		t.Errorf("got %v", err)
+	}
+	t.Logf("%d chains of %d bytes: %.0f allocations", len(list), len(list[0]), allocations)
+	if allocations > 50 {
+		t.Errorf("it takes %.0f allocations", allocations)
 	}
 }

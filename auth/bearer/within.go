@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -155,6 +156,8 @@ func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error 
 		return &auth.Error{Detail: auth.DetailOption, Path: "roles", Reason: fmt.Sprintf("at most %d", token.MaxRoles)}
 	case slices.ContainsFunc(w.Roles, func(role string) bool { return len(role) > maxRole }):
 		return &auth.Error{Detail: auth.DetailOption, Path: "roles", Reason: fmt.Sprintf("at most %d bytes each", maxRole)}
+	case compact.TooLong(w.Scope):
+		return &auth.Error{Detail: auth.DetailInvalidScope, Path: "scope", Reason: "a token has at most 8 KiB"}
 	case w.Audience != "" && w.Audience != t.URL():
 		return &auth.Error{Detail: auth.DetailOption, Path: "aud"}
 	}
