@@ -48,7 +48,7 @@ func attackNumbers() (numbers []string) {
 		{"N", 15, []string{"N02b"}, 0},
 		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
-		{"F", 29, []string{"F06b"}, 0},
+		{"F", 32, []string{"F06b"}, 0},
 		{"P", 29, []string{"P25b", "P26b"}, 15},
 		{"M", 24, nil, 0},
 		{"K", 26, nil, 0},

@@ -94,6 +94,22 @@ func From(ctx context.Context) Principal {
 	return Principal{}
 }
 
+// Enclosing returns what From returned where a handler has passed its request on to a Mount, of
+// another org perhaps: the nearest principal outside of the innermost Guard. It is the zero
+// Principal if there is none. What that principal proved there is no permission here.
+func Enclosing(ctx context.Context) Principal {
+	for {
+		c, ok := ctx.Value(callKey{}).(*call)
+		if !ok {
+			return Principal{}
+		}
+		if p := From(c.Context); p.Account != "" {
+			return p
+		}
+		ctx = c.Context
+	}
+}
+
 // With returns a context in which From returns p. Use it for a view that runs WithoutScope, for
 // work on behalf of a principal outside a request, and in tests.
 func With(ctx context.Context, p Principal) context.Context {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/clientaddr"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -186,12 +187,5 @@ func fault(err error) error {
 }
 
 func (m *Mechanism) clientAddr(r *http.Request) netip.Addr {
-	if m.ClientAddr != nil {
-		return m.ClientAddr(r).Unmap()
-	}
-	remote, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return remote.Addr().Unmap()
+	return clientaddr.Of(r, m.ClientAddr, "signature.Mechanism.ClientAddr")
 }
