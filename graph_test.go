@@ -27,8 +27,8 @@ var arrows = map[string]string{
 
 	"envelope": "internal/strictjson",
 	"scope":    "",
-	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath",
-	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson scope " + jwt + " " + jose,
+	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
+	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
 
 	"paging":          "envelope internal/strictjson",
 	"paging/mempage":  "envelope paging",
@@ -38,20 +38,21 @@ var arrows = map[string]string{
 	"paging/walk":     "envelope internal/strictjson paging",
 
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
-	"auth/signature":  "auth scope signing",
+	"auth/signature":  "auth internal/clientaddr scope signing",
 	"auth/bearer":     "auth internal/compact internal/jwks internal/recent internal/strictjson internal/whole scope token",
 	"auth/oauth":      "auth auth/bearer auth/signature internal/compact internal/strictjson internal/whole scope signing token",
 	"auth/openapi":    "auth envelope internal/whole paging",
-	"auth/session":    "auth internal/clock internal/redacted scope",
+	"auth/session":    "auth internal/clientaddr internal/clock internal/redacted scope",
 	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
 	"auth/redisstore": "auth auth/session signing token",
 	"auth/storetest":  "auth auth/session auth/signature signing token",
 	"auth/authtest":   "auth auth/session signing token",
 
 	"internal/baseurl":     "",
+	"internal/clientaddr":  "",
 	"internal/clock":       "",
 	"internal/compact":     "",
-	"internal/jwks":        "internal/strictjson " + jwt + " " + jose,
+	"internal/jwks":        "internal/strictjson internal/weakkey " + jwt + " " + jose,
 	"internal/prepared":    "",
 	"internal/recent":      "",
 	"internal/redacted":    "",
@@ -60,6 +61,7 @@ var arrows = map[string]string{
 	"internal/rawhttp":     "",
 	"internal/printed":     "",
 	"internal/strictjson":  "",
+	"internal/weakkey":     "",
 	"internal/whole":       "",
 	"internal/sqldialect":  "",
 	"internal/api":         "", // only tests

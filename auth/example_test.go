@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -342,4 +343,20 @@ func ExampleDetails() {
 		}
 	}
 	// Output: 409 conflict.unspecified It conflicts with what is there.
+}
+
+// A handler that passes its request on to another org. There, the request has no principal yet.
+func ExampleEnclosing() {
+	g := exampleGuard()
+	inner := g.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		fmt.Printf("%q %q\n", auth.From(r.Context()).Account, auth.Enclosing(r.Context()).Account)
+	}))
+	mux := g.Mux()
+	mux.HandleFunc("GET /switch", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
+		other := r.Clone(r.Context())
+		other.URL = &url.URL{Path: "/acme/v2/switched"}
+		inner.ServeHTTP(w, other)
+	})
+	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/acme/v2/switch", nil))
+	// Output: "" "ann"
 }

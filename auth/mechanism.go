@@ -48,15 +48,17 @@ type TenantChallenger interface {
 
 // Settings are what a Guard says once for all its mechanisms. They do not change.
 type Settings struct {
-	Brand  Brand
-	Scopes *scope.Grammar   // nil: the standard grammar
-	Now    func() time.Time // nil: time.Now
+	Brand   Brand
+	Scopes  *scope.Grammar // nil: the standard grammar
+	Ceiling bool
+	Now     func() time.Time // nil: time.Now
 }
 
 // Same reports whether a mechanism that is bound to s can also serve a Guard with the settings
 // t. If both have a clock of their own, it must be one clock: clocks cannot be compared.
 func (s *Settings) Same(t *Settings) bool {
-	return s == t || s.Brand == t.Brand && s.Scopes == t.Scopes && (s.Now == nil) == (t.Now == nil)
+	return s == t || s.Brand == t.Brand && s.Scopes == t.Scopes && s.Ceiling == t.Ceiling &&
+		(s.Now == nil) == (t.Now == nil)
 }
 
 // Presence says how a request carries a mechanism's credential.

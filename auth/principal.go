@@ -28,11 +28,11 @@ type Principal struct {
 
 	Access
 
+	Limited   bool   // the token has a limited number of uses; here it takes no memory of its own
 	TokenID   string // jti of a permanent or limited-use token
 	TokenKey  string // id of the key that signed the token, whatever its kind
 	Maker     string // id of the account that made the token for Account; empty: Account itself
 	MakerApp  string // client key of the app whose key made the token of App; empty: App itself
-	Limited   bool   // the token has a limited number of uses
 	SessionID string // public id of a session, never its secret
 
 	// Expires is the end of the token, of the former key that signed it, or of the secret
@@ -92,6 +92,22 @@ func From(ctx context.Context) Principal {
 		return *p
 	}
 	return Principal{}
+}
+
+// Enclosing returns what From returned where a handler has passed its request on to a Mount, of
+// another org perhaps: the nearest principal outside of the innermost Guard. It is the zero
+// Principal if there is none. What that principal proved there is no permission here.
+func Enclosing(ctx context.Context) Principal {
+	for {
+		c, ok := ctx.Value(callKey{}).(*call)
+		if !ok {
+			return Principal{}
+		}
+		if p := From(c.Context); p.Account != "" {
+			return p
+		}
+		ctx = c.Context
+	}
 }
 
 // With returns a context in which From returns p. Use it for a view that runs WithoutScope, for

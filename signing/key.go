@@ -7,13 +7,14 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/weakkey"
 )
 
 // Key verifies the signatures of one client key. Build it once per credential and
@@ -87,7 +88,7 @@ func NewPublicKey(clientKey string, keys ...ed25519.PublicKey) (*Key, error) {
 	}
 	k := &Key{clientKey: clientKey}
 	for _, key := range keys {
-		if len(key) != ed25519.PublicKeySize || isSmallOrder(key) {
+		if len(key) != ed25519.PublicKeySize || weakkey.HasSmallOrder(key) {
 			return nil, errors.New("signing: an Ed25519 public key has 32 bytes, and no small order")
 		}
 		k.public = append(k.public, slices.Clone(key))
@@ -273,28 +274,3 @@ func (m *keyedMAC) equalsMessage(signature []byte) bool {
 	m.hash.Sum(m.sum[:0])
 	return subtle.ConstantTimeCompare(m.sum[:], signature) == 1
 }
-
-// isSmallOrder reports whether an Ed25519 public key is one of the points whose order
-// divides eight, in any of its encodings.
-func isSmallOrder(key ed25519.PublicKey) bool {
-	y := [ed25519.PublicKeySize]byte(key)
-	y[31] &= 0x7f // the sign of x
-	return slices.Contains(smallOrders[:], y)
-}
-
-// smallOrders are the y coordinates of these points, in little-endian: 0, 1, those of
-// order eight, p-1, and the two that are p and p+1 unreduced.
-var smallOrders = func() (all [7][32]byte) {
-	for i, text := range []string{
-		"0000000000000000000000000000000000000000000000000000000000000000",
-		"0100000000000000000000000000000000000000000000000000000000000000",
-		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
-		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
-		"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-		"edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-		"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-	} {
-		hex.Decode(all[i][:], []byte(text))
-	}
-	return all
-}()

@@ -4,6 +4,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/weakkey"
 )
 
 // Parts of the reader, for tests that compare it with other readers.
@@ -62,8 +63,8 @@ const MaxKeys = maxKeys
 
 // The test for keys that can be factored.
 var (
-	HasROCA    = hasROCA
-	ROCAPrimes = rocaPrimes
+	HasROCA    = weakkey.HasROCA
+	ROCAPrimes = weakkey.ROCAPrimes
 )
 
 // The reasons to refuse JSON that strictjson accepts.

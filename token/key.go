@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/redacted"
+	"github.com/tenantkit/tenantkit/internal/weakkey"
 )
 
 // Lengths of a modulus in bits. An attacker could factor a shorter one, and could keep
@@ -172,7 +173,7 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hasROCA(key.N) {
+	if weakkey.HasROCA(key.N) {
 		return nil, errROCA
 	}
 	if err := trySigner(signer, key); err != nil {
@@ -227,7 +228,7 @@ func (p *KeyPair) Validate() error {
 	if !p.Key.Equal(p.Signer.Public()) {
 		return badKey("signer of another public key")
 	}
-	if hasROCA(p.Key.N) {
+	if weakkey.HasROCA(p.Key.N) {
 		return errROCA
 	}
 	return nil

@@ -246,6 +246,9 @@ func isUnicode(s string) bool { return isText(s) && utf8.ValidString(s) }
 
 // canonical returns the chains in canonical form, each once.
 func (m *Minter) canonical(chains []string) ([]string, error) {
+	if compact.TooLong(chains) {
+		return nil, unmintable(errTooLarge)
+	}
 	if err := m.Scopes.Vet(chains...); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrScope, err)
 	}
@@ -310,7 +313,7 @@ func sign(pair *KeyPair, payload []byte) (Token, error) {
 	header := `{"alg":"` + algorithm + `","kid":"` + pair.KeyID + `","typ":"JWT"}`
 	signed := encode([]byte(header)) + "." + encode(payload)
 	if len(signed)+1+base64.RawURLEncoding.EncodedLen(pair.Key.Size()) > compact.MaxToken {
-		return "", unmintable(errors.New("token would be larger than 8 KiB"))
+		return "", unmintable(errTooLarge)
 	}
 	digest := sha256.Sum256([]byte(signed))
 	signature, err := pair.Signer.Sign(rand.Reader, digest[:], crypto.SHA256)
@@ -319,5 +322,7 @@ func sign(pair *KeyPair, payload []byte) (Token, error) {
 	}
 	return Token(signed + "." + encode(signature)), nil
 }
+
+var errTooLarge = errors.New("token would be larger than 8 KiB")
 
 func unmintable(cause error) error { return fmt.Errorf("%w: %w", ErrClaims, cause) }

@@ -298,7 +298,7 @@ func TestScopesOfClaimAndRoles(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, func(w *world) { w.mechanism.Ceiling = test.ceiling })
+			w := newWorld(t, func(w *world) { w.guard.Ceiling = test.ceiling })
 			want(t, w.me(t, honest(t, "service/scp", test.claim, "service/rls", []string{"editor"})), 200, "")
 			p := w.last.Load()
 			if p.Scope.Allows(read) != test.read || p.Scope.Allows(update) != test.update {

@@ -18,17 +18,16 @@ var errRefused = errors.New("bearer: token refused")
 
 // attempt is the state of one request with a token whose signature is right.
 type attempt struct {
-	tenant  *auth.Tenant
-	ceiling bool // Mechanism.Ceiling
-	roles   []string
-	scope   scope.Set
+	tenant *auth.Tenant
+	roles  []string
+	scope  scope.Set
 
 	maker, makerApp string // set if they differ from its subject and its issuer
 }
 
 // admit decides whether a genuine token is valid in this org, and sets its roles and scope. It
 // runs before a use is spent, so that a failure of the directory costs no use.
-func (a *attempt) admit(ctx context.Context, v *token.Verified) error {
+func (a *attempt) admit(ctx context.Context, v *token.Verified) (err error) {
 	if _, err := a.tenant.App(ctx, v.Issuer()); err != nil {
 		return refuse(err)
 	}
@@ -36,7 +35,8 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) error {
 		return err
 	}
 	claim, claimed := v.Scope()
-	return a.limit(ctx, claim, claimed)
+	a.scope, err = withRoles(ctx, a.tenant, claim, claimed, a.roles)
+	return err
 }
 
 // enter checks the account of a token, and sets the roles.
@@ -52,16 +52,6 @@ func (a *attempt) enter(ctx context.Context, id string, issued time.Time, added 
 		return refuse(err)
 	}
 	return nil
-}
-
-// limit sets the scope to the chains of the claim and those of the roles.
-func (a *attempt) limit(ctx context.Context, claim scope.Set, claimed bool) (err error) {
-	if claimed && a.ceiling {
-		a.scope = claim
-		return nil
-	}
-	a.scope, err = withRoles(ctx, a.tenant, claim, a.roles)
-	return err
 }
 
 // checkMakers refuses a token if one of its makers is gone. The ledger checks the token that made
@@ -135,9 +125,10 @@ func checkRoles(ctx context.Context, t *auth.Tenant, names []string) error {
 	return nil
 }
 
-// withRoles adds the chains of the roles to those of the claim.
-func withRoles(ctx context.Context, t *auth.Tenant, claim scope.Set, roles []string) (scope.Set, error) {
-	if len(roles) == 0 {
+// withRoles adds the chains of the roles to those of the claim, unless the claim is a ceiling.
+// Requests and minting both decide by it.
+func withRoles(ctx context.Context, t *auth.Tenant, claim scope.Set, claimed bool, roles []string) (scope.Set, error) {
+	if len(roles) == 0 || claimed && t.Settings().Ceiling {
 		return claim, nil
 	}
 	set, err := t.RoleScope(ctx, roles)

@@ -26,7 +26,7 @@ func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant, led
 	if err != nil {
 		return Inspected{}, err
 	}
-	a := attempt{tenant: t, ceiling: m.Ceiling}
+	a := attempt{tenant: t}
 	v := b.verifier
 	v.Cache, v.Ledger = nil, nil // the cache remembers only what its own Verifier has accepted
 	if ledger != nil {

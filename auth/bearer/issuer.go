@@ -71,7 +71,7 @@ type Grant struct {
 	App string
 
 	// Scope holds scope chains, as the claim of an own token does. Nil and empty grant
-	// nothing. With Mechanism.Ceiling, one that is not nil limits what the roles add.
+	// nothing. With auth.Guard.Ceiling, one that is not nil limits what the roles add.
 	Scope []string
 
 	Roles       []string // added to those of the account; each must exist in the org

@@ -143,7 +143,7 @@ func (f *Foreign) principal(ctx context.Context, a attempt) (auth.Principal, err
 }
 
 // admitGrant does for a grant what admit does for the claims of an own token.
-func (a *attempt) admitGrant(ctx context.Context, f *Foreign, grant *Grant) error {
+func (a *attempt) admitGrant(ctx context.Context, f *Foreign, grant *Grant) (err error) {
 	if grant.App != "" {
 		if _, err := a.tenant.App(ctx, grant.App); err != nil {
 			return refuse(err)
@@ -156,7 +156,8 @@ func (a *attempt) admitGrant(ctx context.Context, f *Foreign, grant *Grant) erro
 	if len(grant.Scope) > 0 {
 		claim = a.tenant.CompileRecord(f.issuer.source, grant.Account, grant.Scope)
 	}
-	return a.limit(ctx, claim, grant.Scope != nil)
+	a.scope, err = withRoles(ctx, a.tenant, claim, grant.Scope != nil, a.roles)
+	return err
 }
 
 // grant asks Map, and refuses what names nobody.

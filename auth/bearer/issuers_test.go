@@ -316,7 +316,7 @@ func TestO20WhatMapAnswers(t *testing.T) {
 func TestCeilingOfAGrant(t *testing.T) {
 	var grant bearer.Grant
 	w, _, _ := newOther(t, func(w *world, i *bearer.Issuer) {
-		w.mechanism.Ceiling = true
+		w.guard.Ceiling = true
 		w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.c_note"}})
 		i.Map = func(context.Context, *auth.Tenant, *bearer.Foreign) (bearer.Grant, error) { return grant, nil }
 	})

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -25,11 +26,6 @@ type Mechanism struct {
 	// Spent, if any, run after the mechanism's checks. They refuse with an *auth.Error. Any
 	// other error counts as a failure of a store.
 	Verifier *token.Verifier
-
-	// Ceiling makes a scope claim, even an empty one, limit what the roles of the subject add.
-	// Without it a token has the chains of its claim and those of all its roles (section 5.5 of
-	// the interface).
-	Ceiling bool
 
 	// ResourceMetadata adds the URL of the tenant's metadata to each challenge (RFC 9728, section
 	// 5.1). Set it if the server serves that document, as package oauth does.
@@ -134,6 +130,16 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	p, err := m.verify(ctx, b, t, raw, clientKey)
+	if err != nil {
+		if parts, malformed := compact.Split(raw, compact.MaxToken); malformed == nil {
+			t.Claim(auth.Claimed{App: textOf(inside(parts.Payload, "iss")), Account: textOf(inside(parts.Payload, "sub"))})
+		}
+	}
+	return p, err
+}
+
+func (m *Mechanism) verify(ctx context.Context, b *bound, t *auth.Tenant, raw, clientKey string) (auth.Principal, error) {
 	foreign, err := b.issuers.open(ctx, t.Org.Key(), raw, t.Now())
 	switch {
 	case err != nil:
@@ -141,9 +147,9 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	case foreign != nil && foreign != ours && clientKey != "": // no app of ours has issued it
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailKeyMismatch}
 	case foreign != nil && foreign != ours:
-		return foreign.principal(ctx, attempt{tenant: t, ceiling: m.Ceiling})
+		return foreign.principal(ctx, attempt{tenant: t})
 	}
-	a := attempt{tenant: t, ceiling: m.Ceiling}
+	a := attempt{tenant: t}
 	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
 		Takes:     t.Takes,
 		Org:       t.Org.Key(),

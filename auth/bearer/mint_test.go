@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -439,7 +440,7 @@ func TestM16RolesThatGainChains(t *testing.T) {
 		{"M16 under a ceiling that permits nothing", true, wish("ann", chains([]string{}...)), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := newMinting(t, func(w *world) { w.mechanism.Ceiling = c.ceiling })
+			m := newMinting(t, func(w *world) { w.guard.Ceiling = c.ceiling })
 			raw := m.mint(t, changed(signed("ann", appA), narrow), c.wish)
 			if m.holder(t, raw).Scope.Allows(update) {
 				t.Error("it may update already")
@@ -450,8 +451,8 @@ func TestM16RolesThatGainChains(t *testing.T) {
 				t.Errorf("it may update: %v, and pass it on: %v", p.Scope.Allows(update), p.Granted.Allows(update))
 			}
 			// A new token is limited to what its maker may do now, with the role as it is.
-			if _, _, err := m.try(t, changed(signed("ann", appA), narrow), c.wish); err == nil {
-				t.Error("a narrow key minted what exceeds it by a role")
+			if _, _, err := m.try(t, changed(signed("ann", appA), narrow), c.wish); (err != nil) != c.gains {
+				t.Errorf("a narrow key mints what exceeds it by a role: %v", err)
 			}
 		})
 	}
@@ -460,11 +461,60 @@ func TestM16RolesThatGainChains(t *testing.T) {
 // A ceiling limits a token by its claim. It limits a token without a claim only by its roles.
 func TestM16UnderACeilingATokenMintsNoneWithoutAClaim(t *testing.T) {
 	update := scope.Object(scope.Update, "c_note", "", "")
-	m := newMinting(t, func(w *world) { w.mechanism.Ceiling = true })
+	m := newMinting(t, func(w *world) { w.guard.Ceiling = true })
 	parent := m.mint(t, session("ann"), wish("ann", permanent, chains("object.read")))
 	child := m.mint(t, m.holder(t, parent), wish("ann", permanent, chains()))
 	m.directory.PutRole("acme", auth.Role{Name: "member", Scope: []string{"object.update"}})
 	if m.holder(t, child).Scope.Allows(update) && !m.holder(t, parent).Scope.Allows(update) {
 		t.Error("M16 the child may update, and its maker may not")
+	}
+}
+
+// Under a ceiling, what a token may do is also what counts when it is minted: a narrow token of an
+// account with wide roles makes its like.
+func TestM23UnderACeilingANarrowTokenMakesItsLike(t *testing.T) {
+	m := newMinting(t, func(w *world) { w.guard.Ceiling = true })
+	m.directory.PutRole("acme", auth.Role{Name: "member", Scope: []string{"object"}})
+	device := m.holder(t, m.mint(t, session("ann"), wish("ann", permanent, chains("object.read.c_note"))))
+	if like := m.holder(t, m.mint(t, device, wish("ann", chains("object.read.c_note")))); !like.Scope.Allows(scope.Object(scope.Read, "c_note", "", "")) {
+		t.Error("its like may not read")
+	}
+	for name, w := range map[string]bearer.Wish{
+		"M23 a chain of the role beyond the claim": wish("ann", chains("object.update")),
+		"M23 everything": wish("ann", chains("")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, _, err := m.try(t, device, w); !errors.As(err, new(*auth.BeyondError)) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("M23 no claim, which would be all of the role", func(t *testing.T) {
+		if p := m.holder(t, m.mint(t, device, wish("ann", chains()))); p.Scope.Overlaps(scope.Object(scope.Read, "c_note", "", "")) {
+			t.Error("it may read")
+		}
+	})
+	set, err := bearer.Effective(t.Context(), m.tenant, token.Claims{Subject: "ann", Scope: []string{"object.read.c_note"}})
+	if err != nil || set.Allows(scope.Object(scope.Update, "c_note", "", "")) {
+		t.Errorf("Effective exceeds the claim: %v", err)
+	}
+}
+
+// A scope that no token can hold is refused before any of its chains costs work.
+func TestM24AScopeThatNoTokenHolds(t *testing.T) {
+	m := newMinting(t)
+	var list []string
+	for i := range 980 {
+		list = append(list, fmt.Sprintf("object.read.c_note.*%s.p%d", strings.Repeat(".property_of_note", 26), i))
+	}
+	var err error
+	allocations := testing.AllocsPerRun(1, func() { _, _, err = m.try(t, session("ann"), wish("ann", chains(list...))) })
+	var fault *auth.Error
+	if !errors.As(err, &fault) || fault.Detail != auth.DetailInvalidScope || fault.Path != "scope" {
+		t.Errorf("got %v", err)
+	}
+	t.Logf("%d chains of %d bytes: %.0f allocations", len(list), len(list[0]), allocations)
+	if allocations > 50 {
+		t.Errorf("it takes %.0f allocations", allocations)
 	}
 }

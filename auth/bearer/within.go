@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -34,7 +35,8 @@ func (w *Wish) ephemeral() bool { return !w.Permanent && w.MaxUses == 0 }
 const brief = 15 * time.Minute
 
 // Effective returns what a token with these claims may do in the tenant's org. That is the union
-// of the chains of the claim, of the subject's roles, and of the roles that the token adds.
+// of the chains of the claim, of the subject's roles, and of the roles that the token adds. With
+// auth.Guard.Ceiling it is only the chains of the claim, unless the claim is nil.
 //
 // The error wraps auth.ErrNotFound for an unknown subject or added role. It joins a
 // *scope.SyntaxError for each chain that does not parse. Any other error is one of the directory.
@@ -55,7 +57,7 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 	if err != nil {
 		return scope.Set{}, err
 	}
-	return withRoles(ctx, t, claim, roles)
+	return withRoles(ctx, t, claim, c.Scope != nil, roles)
 }
 
 // Within decides whether a principal may mint a token. It applies the rule of
@@ -116,6 +118,9 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	if err != nil {
 		return token.Claims{}, unknown("sub", err)
 	}
+	if w.Scope == nil && by.Granted.Missing(scope.Unscoped()) != nil {
+		w.Scope = []string{} // which bounds it where a claim is a ceiling
+	}
 	if m.Scope, err = effective(ctx, t, subject, w.Claims); err != nil {
 		return token.Claims{}, unknown("roles", err) // everything else is known by now
 	}
@@ -126,9 +131,6 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	// Omit the subject's own roles, so that the token does not keep a role that the subject
 	// loses.
 	w.Roles = m.Roles
-	if w.Scope == nil && by.Granted.Missing(scope.Unscoped()) != nil {
-		w.Scope = []string{} // which bounds it where a claim is a ceiling
-	}
 	w.IssuedAt = subject.TokensFrom
 	return w.Claims, nil
 }
@@ -154,6 +156,8 @@ func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error 
 		return &auth.Error{Detail: auth.DetailOption, Path: "roles", Reason: fmt.Sprintf("at most %d", token.MaxRoles)}
 	case slices.ContainsFunc(w.Roles, func(role string) bool { return len(role) > maxRole }):
 		return &auth.Error{Detail: auth.DetailOption, Path: "roles", Reason: fmt.Sprintf("at most %d bytes each", maxRole)}
+	case compact.TooLong(w.Scope):
+		return &auth.Error{Detail: auth.DetailInvalidScope, Path: "scope", Reason: "a token has at most 8 KiB"}
 	case w.Audience != "" && w.Audience != t.URL():
 		return &auth.Error{Detail: auth.DetailOption, Path: "aud"}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 	"github.com/tenantkit/tenantkit/signing"
@@ -49,6 +50,7 @@ func (s *Server) byAssertion(ctx context.Context, r *http.Request, t *auth.Tenan
 		err = errOtherID
 	}
 	if err != nil {
+		t.Claim(auth.Claimed{Mechanism: signature.Name, App: a.issuer})
 		return auth.Principal{}, invalidClient(err)
 	}
 	client, _, err := s.Signature.Client(ctx, r, t, a.issuer, a.signer)
@@ -56,7 +58,10 @@ func (s *Server) byAssertion(ctx context.Context, r *http.Request, t *auth.Tenan
 		return auth.Principal{}, err
 	}
 	// Claimed last, so that a forged or refused assertion costs no storage.
-	return client, s.Signature.Claim(ctx, a.use(now))
+	if err = s.Signature.Claim(ctx, a.use(now)); err != nil {
+		t.Claim(auth.Claimed{Mechanism: signature.Name, App: a.issuer})
+	}
+	return client, err
 }
 
 // signer returns the Key whose public key verifies the assertion, or nil. If there is no public

@@ -306,8 +306,28 @@ func TestSecretOrAssertion(t *testing.T) {
 	t.Run("O38 a secret of a client with minVersion 2", func(t *testing.T) {
 		want(t, w.send(t, askToken()), 400, "unauthorized_client")
 	})
+	t.Run("O38 a secret in the form of such a client", func(t *testing.T) {
+		q := ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials", "client_id", acmeKey, "client_secret", string(acmeSecret))
+		want(t, w.send(t, q), 400, "unauthorized_client")
+	})
 	t.Run("O38 a wrong secret of such a client", func(t *testing.T) {
 		q := ask("/base/acme/v2/oauth/token", acmeKey, otherSecret, "grant_type", "client_credentials")
 		want(t, w.send(t, q), 401, "invalid_client")
 	})
+}
+
+// A server that takes no signatures of version 1 takes no secrets either.
+func TestO45AServerForVersion2TakesNoSecrets(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.signature.Policy.Version = 2 })
+	want(t, w.send(t, askToken()), 400, "unauthorized_client")
+	form := ask("/base/acme/v2/oauth/introspect", "", "", "token", "x", "client_id", acmeKey, "client_secret", string(acmeSecret))
+	want(t, w.send(t, form), 400, "unauthorized_client")
+	want(t, w.send(t, ask("/base/acme/v2/oauth/token", acmeKey, otherSecret, "grant_type", "client_credentials")), 401, "invalid_client")
+	a := w.send(t, question{method: "GET", path: "/.well-known/oauth-authorization-server/base/acme/v2"})
+	if strings.Contains(a.text, "client_secret") || !strings.Contains(a.text, "private_key_jwt") {
+		t.Errorf("the metadata offers what is refused: %s", a.text)
+	}
+	w.givePublic(t, signer)
+	nextSecond()
+	want(t, w.send(t, askBy(asserted(t, payload()))), 200, "")
 }

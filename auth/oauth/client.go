@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -32,16 +33,24 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request, t *auth.Tena
 		return s.byAssertion(ctx, r, t, f)
 	}
 	clientKey, secret, ok := basic(r)
+	if f.has("client_secret") {
+		clientKey, secret, ok = f["client_id"], signing.Secret(f["client_secret"]), true
+	}
 	switch {
 	case !ok:
 		return auth.Principal{}, invalidClient(errors.New("oauth: no client authentication that is supported"))
 	case !f.isOf(clientKey):
+		t.Claim(auth.Claimed{Mechanism: signature.Name, App: clientKey})
 		return auth.Principal{}, invalidClient(errOtherID)
 	}
 	return s.bySecret(ctx, r, t, clientKey, secret)
 }
 
-// bySecret authenticates by client_secret_basic (RFC 6749, section 2.3.1).
+// takesSecrets reports whether clients may send their secret, as far as the server decides it. A
+// secret that is sent protects even less than a signature of version 1.
+func (s *Server) takesSecrets() bool { return s.Signature.Policy.Version <= 1 }
+
+// bySecret authenticates by client_secret_basic or client_secret_post (RFC 6749, section 2.3.1).
 func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, secret signing.Secret) (auth.Principal, error) {
 	now, signs := t.Now(), false
 	client, credential, err := s.Signature.Client(ctx, r, t, clientKey, func(k *signing.Key) *signing.Key {
@@ -55,15 +64,17 @@ func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, 
 	case err != nil:
 		return auth.Principal{}, err
 	case signs:
-		return auth.Principal{}, mustSign("the client has a public key and must sign an assertion")
-	case credential.MinVersion > 1:
-		// A secret that is sent protects even less than a signature of version 1.
-		return auth.Principal{}, mustSign("the client may not send its secret")
+		err = unauthorized("the client has a public key and must sign an assertion")
+	case credential.MinVersion > 1 || !s.takesSecrets():
+		err = unauthorized("the client may not send its secret")
 	}
-	return client, nil
+	if err != nil {
+		t.Claim(auth.Claimed{Mechanism: signature.Name, App: clientKey})
+	}
+	return client, err
 }
 
-func mustSign(description string) error {
+func unauthorized(description string) error {
 	return refuse(auth.DetailForbidden, codeUnauthorized, description, nil)
 }
 

@@ -8,8 +8,11 @@
 //     (RFC 9728).
 //
 // The clients are the apps: the client id is the client key, and the credential that signs
-// requests also authenticates the client. A token is one that the app could mint for itself. It
-// can do no more than the credential.
+// requests also authenticates the client. It must have an account of its own. A token is one that
+// the app could mint for itself. It can do no more than the credential.
+//
+// The Guard's observer learns by auth.Identify which client has asked, and by auth.Claimed which one
+// a wrong credential names.
 //
 // # What is not here
 //

@@ -62,16 +62,20 @@ func ExampleServer() {
 }
 
 // The documents of the orgs, beside the Guard's own routes.
-func ExampleMetadata() {
+func ExampleServer_Metadata() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
+	keys := new(token.MemoryKeys)
+	signatures := &signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(1000)}
+	tokens := &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}
 	guard := &auth.Guard{
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
+		Mechanisms: []auth.Mechanism{signatures, tokens},
 	}
+	server := &oauth.Server{Signature: signatures, Bearer: tokens, Minter: bearer.Minter(guard, keys, nil)}
 	site := http.NewServeMux()
-	site.Handle("/.well-known/", oauth.Metadata(guard))
+	site.Handle("/.well-known/", server.Metadata(guard))
 	site.Handle("/", guard.Mux())
 
 	reply := httptest.NewRecorder()

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -12,8 +13,10 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// maxForm is the greatest length of a body, in bytes. A token has 8 KiB at most.
-const maxForm = 32 << 10
+const (
+	maxForm       = 32 << 10 // bytes of a body; a token has 8 KiB at most
+	maxParameters = 17       // twice as many as are defined
+)
 
 // form holds the parameters of a body. One without a value counts as omitted (RFC 6749, section
 // 3.2).
@@ -34,6 +37,9 @@ func readForm(r *http.Request) (form, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxForm+1))
 	if len(body) > maxForm || errors.As(err, new(*http.MaxBytesError)) {
 		return nil, refuse(auth.DetailTooLarge, codeRequest, "the body is too large", err)
+	}
+	if bytes.Count(body, []byte("&")) >= maxParameters { // before each costs memory: nobody has authenticated yet
+		return nil, invalidRequest("too many parameters")
 	}
 	values, bad := url.ParseQuery(string(body))
 	if err != nil || bad != nil {

@@ -3,7 +3,9 @@ package oauth_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -238,5 +240,22 @@ func TestNoMoreThanTheClient(t *testing.T) {
 				t.Errorf("%s for a client of %s: %d, beyond by %v", wish, own, status, client.Missing(w.last.Scope))
 			}
 		}
+	}
+}
+
+// The chains of roles have no bound of their own, and anybody in the org may ask.
+func TestO46TheReplyAboutATokenIsBounded(t *testing.T) {
+	w := newWorld(t)
+	var roles []string
+	for i := range 4 {
+		role := auth.Role{Name: fmt.Sprint("r", i), Scope: distinct(1000, 40+i)}
+		w.directory.PutRole("acme", role)
+		roles = append(roles, role.Name)
+	}
+	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: roles})
+	a := w.send(t, askAbout(w.record(t, acmeKey, "acme", "ann", 0, func(c *token.Claims) { c.Scope = []string{"admin.read"} })))
+	t.Logf("%d bytes about a scope of %d", len(a.text), 4*1000*41)
+	if !a.Active || len(a.text) > 65<<10 || !strings.HasPrefix(a.Scope, "admin.read object.read.c_0xxx") || strings.HasSuffix(a.Scope, " ") {
+		t.Errorf("%d bytes: %.80s", len(a.text), a.text)
 	}
 }

@@ -103,7 +103,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 		auth.Reply(rw, r, map[string]string{"account": auth.From(r.Context()).Account})
 	})
 	site := http.NewServeMux()
-	site.Handle("/.well-known/", oauth.Metadata(w.guard))
+	site.Handle("/.well-known/", w.server.Metadata(w.guard))
 	site.Handle("/", http.StripPrefix("/base", mux))
 	w.Server = httptest.NewServer(site)
 	t.Cleanup(w.Close)

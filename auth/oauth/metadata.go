@@ -17,7 +17,11 @@ const (
 )
 
 // serverMetadata returns the document of RFC 8414, section 2.
-func serverMetadata(issuer string) any {
+func (s *Server) serverMetadata(issuer string) any {
+	methods := []string{"private_key_jwt"}
+	if s.takesSecrets() {
+		methods = []string{"client_secret_basic", "client_secret_post", "private_key_jwt"}
+	}
 	m := map[string]any{
 		"issuer":                   issuer,
 		"jwks_uri":                 issuer + "/auth/certs/jwk",
@@ -26,7 +30,7 @@ func serverMetadata(issuer string) any {
 	}
 	for name, path := range map[string]string{"token": tokenPath, "introspection": introspectPath, "revocation": revokePath} {
 		m[name+"_endpoint"] = issuer + path
-		m[name+"_endpoint_auth_methods_supported"] = []string{"client_secret_basic", "private_key_jwt"}
+		m[name+"_endpoint_auth_methods_supported"] = methods
 		m[name+"_endpoint_auth_signing_alg_values_supported"] = algorithms
 	}
 	return m
@@ -45,11 +49,13 @@ func resourceMetadata(issuer string) any {
 // /.well-known/oauth-authorization-server/ and /.well-known/oauth-protected-resource/ of the host:
 // these paths are outside of the mount. auth.Tenant.WellKnown has the URLs. The documents have an
 // ETag and may be cached for 5 minutes. A Guard with a Resolve of its own has them only if that
-// finds tenants by /{org}/{version}, too. Metadata panics if the Guard is not valid.
+// finds tenants by /{org}/{version}, too. Metadata panics if the Guard is not valid, or if a
+// required field is missing.
 //
 // The jwks_uri is where section 4 of the interface has the keys: see bearer.Certs.
-func Metadata(g *auth.Guard) http.Handler {
-	server := document{g, serverDocument, serverMetadata}.handler()
+func (s *Server) Metadata(g *auth.Guard) http.Handler {
+	s.mustBeValid()
+	server := document{g, serverDocument, s.serverMetadata}.handler()
 	resource := document{g, resourceDocument, resourceMetadata}.handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/.well-known/"+serverDocument+"/") {

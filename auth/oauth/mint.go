@@ -29,8 +29,6 @@ func (s *Server) mint(ctx context.Context, a asked) (any, error) {
 		return nil, refuse(auth.DetailOption, codeGrant, "only client_credentials", nil)
 	case resource != "" && resource != a.tenant.URL():
 		return nil, refuse(auth.DetailOption, codeTarget, "the resource must be the issuer", nil)
-	case a.client.Account == "":
-		return nil, refuse(auth.DetailForbidden, codeUnauthorized, "the client has no account of its own", nil)
 	}
 	if s.Admit != nil {
 		if err := s.Admit(ctx, a.client); err != nil {
@@ -67,14 +65,23 @@ func (a asked) wanted() ([]string, error) {
 	return chains, nil
 }
 
-// texts returns the chains of a Set, each once. The chain that grants everything is *.
+// maxScope is the greatest length of a scope in a reply, in bytes. Roles have no bound of their own.
+const maxScope = 64 << 10
+
+// texts returns the chains of a Set, each once, as long as they are a scope of at most maxScope. No
+// token can have as many. The chain that grants everything is *.
 func texts(s scope.Set) []string {
-	all, seen := []string{}, map[scope.Chain]bool{}
+	all, seen, length := []string{}, map[scope.Chain]bool{}, 0
 	for chain := range s.Chains() {
-		if !seen[chain] {
-			seen[chain] = true
-			all = append(all, chain.String())
+		if seen[chain] {
+			continue
 		}
+		seen[chain] = true
+		text := chain.String()
+		if length += len(text) + len(" "); length > maxScope {
+			break
+		}
+		all = append(all, text)
 	}
 	return all
 }

@@ -40,18 +40,22 @@ const (
 // authenticate clients themselves: Authorization: Basic is no credential of a mechanism there. It
 // panics if a required field is missing.
 func (s *Server) Register(m *auth.Mux) {
-	if s.Signature == nil || s.Bearer == nil || s.Minter == nil {
-		panic("oauth: Server needs Signature, Bearer and Minter")
-	}
+	s.mustBeValid()
 	m.HandleFunc("POST "+tokenPath, auth.Public, s.serve(s.mint))
 	m.HandleFunc("POST "+introspectPath, auth.Public, s.serve(s.introspect))
 	m.HandleFunc("POST "+revokePath, auth.Public, s.serve(s.revoke))
 }
 
+func (s *Server) mustBeValid() {
+	if s.Signature == nil || s.Bearer == nil || s.Minter == nil {
+		panic("oauth: Server needs Signature, Bearer and Minter")
+	}
+}
+
 // asked is a request of a client that has authenticated.
 type asked struct {
 	tenant *auth.Tenant
-	client auth.Principal // without an account if the credential has none of its own
+	client auth.Principal
 	form   form
 }
 
@@ -83,6 +87,11 @@ func (s *Server) answer(r *http.Request, endpoint func(context.Context, asked) (
 	client, err := s.authenticate(ctx, r, t, f)
 	if err != nil {
 		return nil, err
+	}
+	auth.Identify(r, client)
+	if client.Account == "" {
+		// Such a credential can act as nobody, so MayMake cannot bound who makes one.
+		return nil, unauthorized("the client has no account of its own")
 	}
 	return endpoint(ctx, asked{t, client, f})
 }

@@ -119,6 +119,9 @@ func TestRefusals(t *testing.T) {
 		return q
 	}
 	plain := "grant_type=client_credentials"
+	post := func(clientKey string, secret signing.Secret) question {
+		return ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials", "client_id", clientKey, "client_secret", string(secret))
+	}
 	for _, c := range []struct {
 		name   string
 		q      question
@@ -147,7 +150,16 @@ func TestRefusals(t *testing.T) {
 		{"O25 a signature, too", signed(askToken()), 400, "invalid_request"},
 		{"O25 an account header", with(askToken(), "Service-Client-Account", "ann"), 400, "invalid_request"},
 		{"O26 no credential", ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials"), 401, "invalid_client"},
-		{"O26 only a secret in the form", ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials", "client_id", acmeKey, "client_secret", string(acmeSecret)), 401, "invalid_client"},
+		{"a secret in the form", post(acmeKey, acmeSecret), 200, ""},
+		{"O42 a wrong secret in the form", post(acmeKey, otherSecret), 401, "invalid_client"},
+		{"O42 a secret in the form, without a client", post("", acmeSecret), 401, "invalid_client"},
+		{"O42 the secret of another org's client in the form", post(globexKey, globexSecret), 401, "invalid_client"},
+		{"O42 an empty secret in the form", post(acmeKey, ""), 401, "invalid_client"},
+		{"O42 a secret in the form beside Basic of another client", with(post(acmeKey, acmeSecret), "Authorization", "Basic eDp5"), 400, "invalid_request"},
+		{"O43 a parameter for each byte", body(askToken(), plain+strings.Repeat("&x", 16<<10-20)), 400, "invalid_request"},
+		{"O43 18 parameters", body(askToken(), plain+strings.Repeat("&", 17)), 400, "invalid_request"},
+		{"17 parameters", body(askToken(), plain+strings.Repeat("&", 16)), 200, ""},
+		{"O28 a token of more than 8 KiB", askToken("scope", strings.Join(distinct(900, 20), " ")), 400, "invalid_scope"},
 		{"O26 only a signature", signed(ask("/base/acme/v2/oauth/token", "", "", "grant_type", "client_credentials")), 401, "invalid_client"},
 		{"O26 another scheme", with(askToken(), "Authorization", "Bearer x"), 401, "invalid_client"},
 		{"O26 Basic without anything", with(askToken(), "Authorization", "Basic"), 401, "invalid_client"},
@@ -172,8 +184,8 @@ func TestRefusals(t *testing.T) {
 			if challenge := a.header.Get("WWW-Authenticate"); (challenge != "") != (c.status == 401 && basic) {
 				t.Errorf("the challenge is %q", challenge)
 			}
-			if c.code != "" && a.Token != "" {
-				t.Error("a token")
+			if (c.code == "") != (a.Token != "") {
+				t.Errorf("the token is %q", a.Token)
 			}
 		})
 	}
@@ -259,13 +271,41 @@ func TestClientsWithoutAnAccountOrAKeyPair(t *testing.T) {
 	q := ask("/base/acme/v2/oauth/token", otherKey, otherSecret, "grant_type", "client_credentials")
 	want(t, w.send(t, q), 400, "unauthorized_client")
 	w.change(acmeKey, func(c *signature.Credential) { c.Account, c.Accounts = "", []string{"ann"} })
-	want(t, w.send(t, askToken()), 400, "unauthorized_client")
-	// It still revokes and inspects.
+	// Nobody's rights bound who makes such a credential, so it serves for nothing here.
 	raw := w.record(t, acmeKey, "acme", "ann", 0)
-	want(t, w.send(t, ask("/base/acme/v2/oauth/revoke", acmeKey, acmeSecret, "token", raw)), 200, "")
-	if status := w.me(t, "acme", raw); status != 401 {
-		t.Errorf("a revoked token is answered with %d", status)
+	for name, q := range map[string]question{
+		"O44 a token":       askToken(),
+		"O44 introspection": ask("/base/acme/v2/oauth/introspect", acmeKey, acmeSecret, "token", raw),
+		"O44 revocation":    ask("/base/acme/v2/oauth/revoke", acmeKey, acmeSecret, "token", raw),
+	} {
+		t.Run(name, func(t *testing.T) { want(t, w.send(t, q), 400, "unauthorized_client") })
 	}
+	if status := w.me(t, "acme", raw); status != 200 {
+		t.Errorf("the token is answered with %d", status)
+	}
+}
+
+// distinct returns n chains of the given length.
+func distinct(n, length int) (chains []string) {
+	for i := range n {
+		chain := fmt.Sprintf("object.read.c_%d", i)
+		chains = append(chains, chain+strings.Repeat("x", max(0, length-len(chain))))
+	}
+	return chains
+}
+
+// A Ceiling is that of the clients' tokens, too: a client that is narrower than its account gets
+// what its credential has.
+func TestANarrowClientUnderACeiling(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.guard.Ceiling = true })
+	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"reader"}})
+	w.change(acmeKey, func(c *signature.Credential) { c.Scope = []string{"admin.read"} })
+	for _, pairs := range [][]string{nil, {"scope", "admin.read"}} {
+		if a := w.token(t, pairs...); a.Scope != "admin.read" {
+			t.Errorf("the scope is %q", a.Scope)
+		}
+	}
+	want(t, w.send(t, askToken("scope", "object.read.c_note")), 400, "invalid_scope")
 }
 
 func TestASecretIsDecodedAsAParameter(t *testing.T) {
@@ -360,15 +400,50 @@ func TestObserversLearnWhy(t *testing.T) {
 	w := newWorld(t)
 	q := ask("/base/acme/v2/oauth/token", acmeKey, otherSecret, "grant_type", "client_credentials")
 	w.send(t, q)
-	var got []string
-	for _, e := range w.events {
-		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %v %s", e.Org, e.Handler, e.Detail)))
-	}
-	if diff := cmp.Diff([]string{"acme false", "acme true accessDenied.invalidCredentials"}, got); diff != "" {
-		t.Error(diff)
-	}
 	if text := w.events[1].Err.Error(); strings.Contains(text, url.QueryEscape(string(otherSecret))) {
 		t.Errorf("the error has the secret: %s", text)
+	}
+}
+
+// The routes are Public for the Guard. Its observer learns from the Server who asked, or whom a
+// credential that was refused names.
+func TestObserversLearnWho(t *testing.T) {
+	w := newWorld(t)
+	raw := w.record(t, acmeKey, "acme", "ann", 0)
+	const grant = "client_credentials"
+	for name, c := range map[string]struct {
+		q    question
+		want []string
+	}{
+		"a token":        {askToken(), []string{acmeKey + " ann ok"}},
+		"introspection":  {ask("/base/acme/v2/oauth/introspect", acmeKey, acmeSecret, "token", raw), []string{acmeKey + " ann ok"}},
+		"revocation":     {ask("/base/acme/v2/oauth/revoke", otherKey, otherSecret, "token", raw), []string{otherKey + " ann ok"}},
+		"a scope beyond": {askToken("scope", "openid"), []string{acmeKey + " ann ok", acmeKey + " ann invalidArgument.authScope"}},
+		"a wrong secret": {ask("/base/acme/v2/oauth/token", acmeKey, otherSecret, "grant_type", grant),
+			[]string{"claimed " + acmeKey + " accessDenied.invalidCredentials"}},
+		"a wrong secret in the form": {ask("/base/acme/v2/oauth/token", "", "", "client_id", acmeKey, "client_secret", "x"),
+			[]string{"claimed " + acmeKey + " accessDenied.invalidCredentials"}},
+		"another client_id": {askToken("client_id", otherKey), []string{"claimed " + acmeKey + " accessDenied.invalidCredentials"}},
+		"nothing":           {ask("/base/acme/v2/oauth/token", "", "", "grant_type", grant), []string{"claimed  accessDenied.invalidCredentials"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.events = nil
+			w.send(t, c.q)
+			var got []string
+			for _, e := range w.events[1:] { // the first says that a Public route admits everybody
+				switch {
+				case e.Detail == "":
+					got = append(got, e.App+" "+e.Account+" ok")
+				case e.App != "":
+					got = append(got, e.App+" "+e.Account+" "+e.Detail)
+				default:
+					got = append(got, "claimed "+e.Claimed.App+" "+e.Detail)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

@@ -99,3 +99,35 @@ func TestChangePassword(t *testing.T) {
 		want(t, w.browser().change(annPassword, nextPassword), 401, auth.DetailNoCredentials)
 	})
 }
+
+// The application asks nowhere how long a new password is. Old ones still log in.
+func TestF32ShortNewPasswords(t *testing.T) {
+	for name, c := range map[string]struct {
+		least int
+		next  string
+		fault string
+	}{
+		"F32 7 characters":                        {0, "1234567", auth.DetailOption},
+		"F32 7 characters of 14 bytes":            {0, "ééééééé", auth.DetailOption},
+		"F32 none, though none are asked for":     {-1, "", auth.DetailOption},
+		"F32 fewer than the server asks for":      {15, "12345678901234", auth.DetailOption},
+		"8 characters":                            {0, "12345678", ""},
+		"one character, which the server permits": {1, "x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(w *world) { w.manager.MinPassword = c.least })
+			status := 200
+			if c.fault != "" {
+				status = 400
+			}
+			want(t, w.ann().change(annPassword, c.next), status, c.fault)
+			var refused *auth.Error
+			if _, err := w.manager.Hash(t.Context(), c.next); (c.fault == "") != (err == nil) || err != nil && !errors.As(err, &refused) {
+				t.Errorf("Hash: %v", err)
+			}
+		})
+	}
+	w := newWorld(t)
+	w.stores.passwords["acme/bob"] = "bob"
+	want(t, w.browser().login("bob", "bob"), 200, "")
+}

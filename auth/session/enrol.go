@@ -52,8 +52,9 @@ func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
 //
 // Confirm returns an error that wraps ErrCode, ErrLocked, ErrConflict or
 // auth.ErrUnavailable. Without a session and an enrolment ticket, its detail is
-// auth.DetailNoCredentials. If it returns recovery codes beside an error, they are
-// valid: the factor is active, and a later step has failed.
+// auth.DetailNoCredentials. If a step after the activation fails, the activation is
+// undone: recovery codes never come beside an error. If the store of factors itself does
+// not answer, the factor may be active: RegenerateRecovery then shows codes.
 func (m *Manager) Confirm(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
 	t, err := m.tenant(r.Context())
 	if err != nil {
@@ -66,28 +67,40 @@ func (m *Manager) Confirm(w http.ResponseWriter, r *http.Request, code string) (
 	if by.ticket == nil {
 		return m.confirmInSession(w, r, t, by, code)
 	}
+	var undo func()
 	_, err = m.complete(w, r, t, *by.ticket, func() (err error) {
-		recovery, err = m.activate(r.Context(), t, by, code)
+		recovery, undo, err = m.activate(r.Context(), t, by, code)
 		return err
 	})
-	return recovery, err
+	return unlessFailed(recovery, undo, err)
+}
+
+// unlessFailed returns the recovery codes of an activation, or undoes it because of err.
+func unlessFailed(recovery []string, undo func(), err error) ([]string, error) {
+	if err == nil {
+		return recovery, nil
+	}
+	if undo != nil {
+		undo()
+	}
+	return nil, err
 }
 
 // confirmInSession is Confirm for a session. The session's token is renewed, and its
 // time of authentication stays: a code of a secret that it has just received proves
 // nothing more.
 func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
-	recovery, err = m.activate(r.Context(), t, by, code)
+	recovery, undo, err := m.activate(r.Context(), t, by, code)
 	if err != nil {
-		return nil, err
+		return unlessFailed(nil, undo, err)
 	}
 	p := auth.From(r.Context())
 	if err := m.renew(w, r, t, p.Authenticated); err != nil {
-		return recovery, err
+		return unlessFailed(nil, undo, err)
 	}
 	// Other sessions were created with the former factor, or with none.
 	_, err = m.RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID)
-	return recovery, err
+	return unlessFailed(recovery, undo, err)
 }
 
 // Remove removes the second factor of the session's account, by a code of it, and ends
@@ -179,31 +192,34 @@ func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (F
 	return f, err
 }
 
-// activate makes the pending secret the account's active one.
-func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
+// activate makes the pending secret the account's active one. undo makes the former one active
+// again. It is nil if nothing was activated.
+func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, undo func(), err error) {
 	counted := m.codeAttempt(t, by.account)
 	if _, err := counted.begin(ctx, m.now()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	recovery, err = m.takePending(ctx, t, by, code)
-	return recovery, counted.finish(ctx, err) // not deferred, so that the attempt stays counted after a panic
+	recovery, undo, err = m.takePending(ctx, t, by, code)
+	return recovery, undo, counted.finish(ctx, err) // not deferred, so that the attempt stays counted after a panic
 }
 
-func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
+func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, undo func(), err error) {
 	f, err := m.factorFor(ctx, t, by)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	step, ok := m.codes().match(f.Pending, code, m.now(), 0)
 	if f.Pending == nil || !ok {
-		return nil, errCode
+		return nil, nil, errCode
 	}
+	former := f
 	recovery, hashes := newRecovery()
 	f.Secret, f.Pending, f.Step, f.Recovery = f.Pending, nil, step, hashes
 	if err := m.saveFactor(ctx, t, by.account, f); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return recovery, nil
+	former.Version++ // Save has raised it; it refuses this one after a further change, which so stays
+	return recovery, func() { m.saveFactor(context.WithoutCancel(ctx), t, by.account, former) }, nil
 }
 
 // saveFactor saves f. It maps ErrConflict to auth.DetailConflict.

@@ -656,3 +656,23 @@ func ExampleManager_ResetFactor() {
 	fmt.Println("ann's sessions have ended")
 	// Output: ann's sessions have ended
 }
+
+// A program that ends: no more requests, then the mails that are on their way.
+func ExampleManager_Wait() {
+	a := newApplication()
+	defer a.close()
+	a.post("/password/forgotten", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
+		return a.manager.SendReset(r, "ann", func(context.Context, string, session.MailTicket, error) {
+			time.Sleep(10 * time.Millisecond) // a slow mail server
+			fmt.Println("sent")
+		})
+	})
+	a.send("/password/forgotten")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	fmt.Println(a.manager.Wait(ctx))
+	// Output:
+	// /password/forgotten 200
+	// sent
+	// <nil>
+}

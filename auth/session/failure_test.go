@@ -236,10 +236,11 @@ func TestF10TheDirectoryIsDown(t *testing.T) {
 	want(t, pending.post("/verify", "code", w.code(secret)), 200, "")
 }
 
-// The recovery codes are valid once the factor is active, whatever fails after that.
-func TestCodesBesideAnErrorAreGood(t *testing.T) {
+// Handlers answer with an error or with codes. So a factor whose codes nobody has seen must not be
+// active, whatever fails after its activation.
+func TestF30NoFactorIsActiveWithoutItsRecoveryCodes(t *testing.T) {
 	for verb, required := range map[string]bool{"Replace": false, "DeleteAll": false, "DeleteID": true, "Create": true} {
-		t.Run(verb, func(t *testing.T) {
+		t.Run("F30 "+verb, func(t *testing.T) {
 			w := newWorld(t)
 			var codes []string
 			w.mux.HandleFunc("POST /confirm-all-the-same", auth.Optional, func(rw http.ResponseWriter, r *http.Request) {
@@ -256,12 +257,32 @@ func TestCodesBesideAnErrorAreGood(t *testing.T) {
 			w.stores.set(verb, http.ErrServerClosed)
 			got := b.post("/confirm-all-the-same", "code", w.code(secret))
 			w.stores.set(verb, nil)
-			if got.status != 503 || len(codes) != 10 {
-				t.Fatalf("got %d, codes %q", got.status, codes)
+			if state := must(w.manager.FactorState(t.Context(), "acme", "ann")); got.status != 503 || codes != nil || state.Active {
+				t.Fatalf("got %d, codes %q, %+v", got.status, codes, state)
 			}
-			want(t, w.browser().login("ann", annPassword, "code", codes[9]), 200, "")
+			b.login("ann", annPassword)
+			_, recovery := b.enrol()
+			w.clock.Advance(time.Minute)
+			want(t, w.browser().login("ann", annPassword, "code", recovery[9]), 200, "")
 		})
 	}
+	t.Run("F30 a reset meanwhile stays", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		secret := decoded(t, b.post("/enrol").data)
+		w.stores.before["Replace"] = func() {
+			w.stores.before = map[string]func(){}
+			if err := w.manager.ResetFactor(t.Context(), "acme", "ann"); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := b.post("/confirm", "code", w.code(secret)); got.status == 200 {
+			t.Error("confirmed")
+		}
+		if state := must(w.manager.FactorState(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
+			t.Errorf("%+v is left", state)
+		}
+	})
 	t.Run("and none before", func(t *testing.T) {
 		w := newWorld(t, org(func(o *auth.Org) { o.Session.SecondFactor = true }))
 		b := w.browser()

@@ -53,12 +53,20 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f Form) (auth.Pr
 	return m.proceed(w, r, t, authentication{account, proven, f.Remember}, f.Code)
 }
 
-// Start creates a session for an account that was authenticated elsewhere: at
-// registration, by single sign-on or with a passkey. It does what Login does after the
+// Start creates a session for an account that was authenticated elsewhere, and ends the
+// session that the request carries, also if the new one still waits for a second factor.
+// It is for registration, single sign-on and passkeys. It does what Login does after the
 // right password, and returns the same errors from there on. ErrCredentials means that
 // the account is unknown, disabled or empty. Some single sign-on ends with a POST from
 // another origin. CrossOrigin must allow that one. The session is not remembered: see
 // auth.SessionPolicy.RememberIdle.
+//
+// The new session is no fresher than what is known (auth.Need.Fresh). If the request was
+// admitted with a session, also one of another org whose handler has passed the request
+// on, or carries a live session of the account, the new one has its time of
+// authentication if that is earlier. A handler on a public route that has new proof, such
+// as a sign-in at the provider just now, calls Logout before. ErrCredentials then also
+// means that the account was changed after that time, as by a new password.
 //
 // Start creates no session for a request that was admitted with another credential than
 // a session, such as a token. The session could do more than that credential, and for
@@ -73,13 +81,47 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 	if err := mayStartAs(r, account); err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account: account, at: m.stamp()}, "")
+	at, err := m.provenAt(r, t, account)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	return m.proceed(w, r, t, authentication{account: account, at: at}, "")
+}
+
+// provenAt returns the time of authentication of a session that Start creates.
+func (m *Manager) provenAt(r *http.Request, t *auth.Tenant, account string) (time.Time, error) {
+	at := m.stamp()
+	for _, p := range []auth.Principal{auth.From(r.Context()), auth.Enclosing(r.Context())} {
+		if p.SessionID != "" && p.Authenticated.Before(at) {
+			at = p.Authenticated
+		}
+	}
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	s, err := m.carried(ctx, r, t)
+	if err != nil {
+		return at, err
+	}
+	if s.Account == account && s.Authenticated.Before(at) {
+		at = s.Authenticated
+	}
+	found, err := t.Account(ctx, account)
+	switch {
+	case auth.IsNotFound(err):
+		return at, errCredentials
+	case err == nil && changedSince(found, at):
+		return at, errCredentials // its session would be refused at once
+	}
+	return at, err
 }
 
 // mayStartAs refuses a request whose credential may not do everything that the account
 // may. Another session of one account has the same limits, so a session may start it.
 func mayStartAs(r *http.Request, account string) error {
 	p := auth.From(r.Context())
+	if outer := auth.Enclosing(r.Context()); p.Account == "" && outer.SessionID == "" {
+		p = outer // of another org, so only a session could be a person's
+	}
 	bySession := p.SessionID != ""
 	if p.Account == "" || bySession && p.Account == account {
 		return nil
@@ -208,6 +250,7 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	m.clear(w, r, t, m.ticketCookie())
 	m.sendSession(w, t, &o.session, o.token)
 	m.sendDevice(w, t, o.proof)
+	auth.Identify(r, o.principal)
 	return o.principal, nil
 }
 
@@ -246,6 +289,9 @@ func enabledAccount(ctx context.Context, t *auth.Tenant, id string) (*auth.Accou
 	account, err := t.Account(ctx, id)
 	if auth.IsNotFound(err) {
 		return nil, errCredentials // the reply to a disabled account is that to a wrong password
+	}
+	if err == nil {
+		t.Claim(auth.Claimed{Mechanism: Name, Account: id})
 	}
 	return account, err
 }

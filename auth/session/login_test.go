@@ -307,7 +307,7 @@ func TestPasswordsAreTakenAsTheyAre(t *testing.T) {
 		"0123":                    {"123", "0123.0"},
 	}
 	for password, others := range passwords {
-		w := newWorld(t, func(w *world) { w.manager.Hasher = session.PBKDF2{Iterations: 1} })
+		w := newWorld(t, func(w *world) { w.manager.Hasher, w.manager.MinPassword = session.PBKDF2{Iterations: 1}, 1 })
 		w.stores.passwords["acme/ann"] = must(w.manager.Hash(t.Context(), password))
 		want(t, w.browser().login("ann", password), 200, "")
 		for _, other := range append(others, password+" ", " "+password, password+"\n", password[:len(password)-1]) {

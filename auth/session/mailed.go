@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -77,7 +78,7 @@ const (
 // context outlives the request, for a minute. If a store fails, send gets the error, and
 // neither account nor ticket. At most 64 calls run at once, and while a call runs, it
 // tells by its place that an account exists: put the mail into a queue. A program that
-// ends loses the mails that are not sent yet.
+// ends loses the mails that are not sent yet: call Wait before.
 //
 // Requests are counted by the name and by the address of the client. SendReset returns
 // an error that wraps ErrLocked or auth.ErrUnavailable. Its detail is
@@ -95,19 +96,18 @@ func (m *Manager) SendReset(r *http.Request, login string,
 	if login == "" || len(login) > maxLogin {
 		return nil // as for an unknown name
 	}
-	if m.sending.Add(1) > maxSending {
-		m.sending.Add(-1)
+	if !m.mails.begin() {
 		return &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many mails are being sent")}
 	}
 	if _, err := m.resetAttempt(r, t, login).count(r.Context(), m.now()); err != nil {
-		m.sending.Add(-1)
+		m.mails.end()
 		return err
 	}
 	// Its time is before the look-up: see authentication.
 	s, token := m.newSession(r, t.Org, authentication{at: m.stamp()}, ticketReset, resetLife)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), sendLimit)
 	go func() {
-		defer m.sending.Add(-1)
+		defer m.mails.end()
 		defer cancel()
 		defer logPanic(ctx)
 		account, err := m.createReset(ctx, t, login, s)
@@ -119,6 +119,57 @@ func (m *Manager) SendReset(r *http.Request, login string,
 		}
 	}()
 	return nil
+}
+
+// Wait returns when no call of send of SendReset runs, or with the error of ctx. Call it
+// after http.Server.Shutdown, before the program ends. The context of each send ends a
+// minute after its request, so a minute is enough if send returns then.
+func (m *Manager) Wait(ctx context.Context) error { return m.mails.wait(ctx) }
+
+// mails counts the calls of send that run.
+type mails struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // closed when n becomes 0; nil: nobody waits
+}
+
+// begin reports whether one more call may run.
+func (s *mails) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n == maxSending {
+		return false
+	}
+	s.n++
+	return true
+}
+
+func (s *mails) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n--; s.n == 0 && s.none != nil {
+		close(s.none)
+		s.none = nil
+	}
+}
+
+func (s *mails) wait(ctx context.Context) error {
+	s.mu.Lock()
+	if s.n == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	if s.none == nil {
+		s.none = make(chan struct{})
+	}
+	none := s.none
+	s.mu.Unlock()
+	select {
+	case <-none:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // logPanic logs a panic of send, as net/http does with those of handlers. It must not
@@ -185,7 +236,7 @@ func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
 	if err != nil {
 		return err
 	}
-	if err := checkNext(next); err != nil {
+	if err := m.checkNext(next); err != nil {
 		return err
 	}
 	s, err := m.mailed(r, t, ticket, ticketReset)
@@ -333,28 +384,35 @@ func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket MailTicket, pur
 	return s, m.checkUnchanged(ctx, t, s)
 }
 
+// carried returns the session whose cookie the request carries, or the zero Session if there is
+// none that has not ended.
+func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) (Session, error) {
+	hash, ok := m.sessionCookie().hash(r, t)
+	if !ok {
+		return Session{}, nil
+	}
+	s, err := m.Store.Get(ctx, hash)
+	switch {
+	case meansEnded(err), err == nil && s.check(t.Org, m.now()) != nil:
+		return Session{}, nil
+	case err != nil:
+		return Session{}, auth.Unavailable(err)
+	}
+	switch account, err := t.Account(ctx, s.Account); {
+	case auth.IsNotFound(err), err == nil && s.isOlderThan(account):
+		return Session{}, nil // ended, though the browser still has the cookie
+	case err != nil:
+		return Session{}, err
+	}
+	return s, nil
+}
+
 // signedIn returns the account that the request was admitted with. On a public route it
 // is that of the session whose cookie the request carries. It is "" if there is none.
 func (m *Manager) signedIn(ctx context.Context, r *http.Request, t *auth.Tenant) (account string, err error) {
 	if p := auth.From(r.Context()); p.Account != "" {
 		return p.Account, nil
 	}
-	hash, ok := m.sessionCookie().hash(r, t)
-	if !ok {
-		return "", nil
-	}
-	s, err := m.Store.Get(ctx, hash)
-	switch {
-	case meansEnded(err), err == nil && s.check(t.Org, m.now()) != nil:
-		return "", nil
-	case err != nil:
-		return "", auth.Unavailable(err)
-	}
-	switch account, err := t.Account(ctx, s.Account); {
-	case auth.IsNotFound(err), err == nil && s.isOlderThan(account):
-		return "", nil // ended, though the browser still has the cookie
-	case err != nil:
-		return "", err
-	}
-	return s.Account, nil
+	s, err := m.carried(ctx, r, t)
+	return s.Account, err
 }

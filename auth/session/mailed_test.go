@@ -179,7 +179,7 @@ func TestResetPassword(t *testing.T) {
 	bubble(t, "a full queue and a bad password do not cost the ticket", func(t *testing.T) {
 		w := newPostOffice(t)
 		ticket := w.forgot("ann")
-		for _, next := range []string{"", strings.Repeat("x", 1025)} {
+		for _, next := range []string{"", strings.Repeat("x", 1025), "1234567", "ééééééé"} {
 			want(t, w.browser().post("/reset", "ticket", ticket, "next", next), 400, auth.DetailOption)
 		}
 		want(t, w.reset(ticket), 200, "")
@@ -230,7 +230,7 @@ func TestF23WhatIsNoMailedTicket(t *testing.T) {
 		}},
 		{"F23 after a password change", func(w *postOffice) (*browser, string, string) {
 			ticket := w.forgot("ann")
-			want(w.t, w.ann().post("/password", "login", "ann", "password", annPassword, "next", "another"), 200, "")
+			want(w.t, w.ann().post("/password", "login", "ann", "password", annPassword, "next", "another one"), 200, "")
 			return w.browser(), reset, ticket
 		}},
 		{"F23 after a change that ended no ticket", func(w *postOffice) (*browser, string, string) {
@@ -331,7 +331,7 @@ func TestF23ByAnotherCredential(t *testing.T) {
 		w := newPostOffice(t)
 		ticket := session.MailTicket(w.forgot("ann"))
 		w.as(t, auth.Principal{Org: "acme", Account: "bob", Mechanism: "bearer"}, func(_ http.ResponseWriter, r *http.Request) {
-			if err := w.manager.ResetPassword(r, ticket, "next", nil); !errors.Is(err, session.ErrCode) {
+			if err := w.manager.ResetPassword(r, ticket, "the next one", nil); !errors.Is(err, session.ErrCode) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -684,5 +684,37 @@ func TestAddressTicket(t *testing.T) {
 		for range 4 {
 			want(t, w.browser().post("/address", "account", "ann", "address", "a@example.test"), 503, auth.DetailUnavailable)
 		}
+	})
+}
+
+// A program that ends waits for the mails that are being sent, and no longer than it likes.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newPostOffice(t)
+		if err := w.manager.Wait(t.Context()); err != nil {
+			t.Errorf("without mails: %v", err)
+		}
+		w.sent = func() { time.Sleep(20 * time.Second) }
+		want(t, w.browser().post("/forgot", "login", "ann"), 200, "")
+		want(t, w.browser().post("/forgot", "login", "bob"), 200, "")
+		brief, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := w.manager.Wait(brief); !errors.Is(err, context.DeadlineExceeded) || len(w.mails) > 0 {
+			t.Errorf("got %v with %d mails", err, len(w.mails))
+		}
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				if err := w.manager.Wait(t.Context()); err != nil {
+					t.Errorf("got %v", err)
+				}
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if len(w.mails) != 2 {
+					t.Errorf("%d mails are sent", len(w.mails))
+				}
+			})
+		}
+		both.Wait()
 	})
 }

@@ -99,7 +99,11 @@ func (s *Session) check(org *auth.Org, now time.Time) error {
 // isOlderThan reports whether the account was changed after it authenticated for this
 // record.
 func (s *Session) isOlderThan(account *auth.Account) bool {
-	return wholeMillis(account.Changed).After(s.Authenticated)
+	return changedSince(account, s.Authenticated)
+}
+
+func changedSince(account *auth.Account, at time.Time) bool {
+	return wholeMillis(account.Changed).After(at)
 }
 
 func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, account *auth.Account) (auth.Principal, error) {

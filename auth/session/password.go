@@ -1,10 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
@@ -55,6 +58,9 @@ func (m *Manager) verifyOnce(ctx context.Context, t *auth.Tenant, place *place, 
 	case err != nil:
 		return "", throttled(err)
 	case !ok:
+		if account != "" {
+			t.Claim(auth.Claimed{Mechanism: Name, Account: account})
+		}
 		return "", errCredentials
 	}
 	if rehash {
@@ -108,13 +114,16 @@ func throttled(err error) error {
 // account yet. They take no place of signed-in accounts, and need a limit that the
 // application sets.
 //
-// Use passwords of 1 to 1024 bytes, and login names of 1 to 256: Login refuses others
-// as wrong, whatever was stored.
+// Use login names of 1 to 256 bytes: Login refuses others as wrong, whatever was stored.
 //
-// The error has the detail auth.DetailThrottled if too many passwords are waiting, or
+// The error has the detail auth.DetailOption for a password that is shorter than
+// MinPassword or longer than 1024 bytes, auth.DetailThrottled if too many passwords are waiting, or
 // auth.DetailLocked if too many of this account are. Otherwise it is the error of ctx
 // or of the Hasher.
 func (m *Manager) Hash(ctx context.Context, password string) (encoded string, err error) {
+	if err := m.checkNext(password); err != nil {
+		return "", err
+	}
 	var by party
 	if t := auth.TenantFrom(ctx); t != nil {
 		by = accountParty(t, auth.From(ctx).Account)
@@ -214,8 +223,8 @@ func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]b
 // store must store the encoded next. It must then set auth.Account.Changed to the
 // current time, rounded up to a millisecond. In this order, a concurrent login that
 // has read the former password is older than the change, and so invalid. If store
-// fails, ChangePassword returns its error and changes no session. next has 1 to 1024
-// bytes, and the application checks its quality.
+// fails, ChangePassword returns its error and changes no session. next has MinPassword
+// characters at least and 1024 bytes at most. The application checks its quality.
 //
 // ChangePassword returns an error that wraps ErrCredentials, ErrLocked,
 // auth.ErrUnavailable, or auth.ErrNotFound if this session has ended meanwhile. After
@@ -229,7 +238,7 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	if err != nil {
 		return err
 	}
-	if err := checkNext(next); err != nil {
+	if err := m.checkNext(next); err != nil {
 		return err
 	}
 	if _, err := m.ownPassword(r, t, p, login, password); err != nil {
@@ -249,10 +258,14 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: m.stamp().Add(time.Millisecond)})
 }
 
-// checkNext refuses a new password that no login would accept.
-func checkNext(next string) error {
-	if next == "" || len(next) > maxPassword {
-		return &auth.Error{Detail: auth.DetailOption, Reason: "a password has 1 to 1024 bytes"}
+// minPassword is that of NIST SP 800-63B, section 5.1.1.1.
+const minPassword = 8
+
+// checkNext rejects a new password that is too short, or that no login would accept.
+func (m *Manager) checkNext(next string) error {
+	least := cmp.Or(max(m.MinPassword, 0), minPassword)
+	if utf8.RuneCountInString(next) < least || len(next) > maxPassword {
+		return &auth.Error{Detail: auth.DetailOption, Reason: fmt.Sprintf("a password has at least %d characters and at most %d bytes", least, maxPassword)}
 	}
 	return nil
 }

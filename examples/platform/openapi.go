@@ -98,7 +98,7 @@ var (
 			Summary:     "Sign in",
 			Description: "If a second factor is wanted, send the same body with `location`, or `location` alone with the ticket cookie.",
 			Request:     loginForm,
-			Reply:       accountReply{},
+			Reply:       loginReply{},
 		},
 		"GET /accounts/status":                    {Summary: "Who is signed in", Reply: statusReply{}},
 		"GET /accounts/me":                        {Summary: "The caller's account", Reply: accountReply{}},

@@ -93,7 +93,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	}
 	p.tokens.minter = bearer.Minter(p.guard, p.keys, p.stores.ledger)
 	p.oauth = &oauth.Server{Signature: signatures, Bearer: tokens, Minter: p.tokens.minter, Admit: p.tokens.withinQuota}
-	p.metadata = oauth.Metadata(p.guard)
+	p.metadata = p.oauth.Metadata(p.guard)
 	return p, nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/bearer"
 )
 
 // startParts serves the demo orgs, and gives the test access to the platform.
@@ -102,11 +101,7 @@ func TestScopesOfRoles(t *testing.T) {
 	} {
 		t.Run(mode, func(t *testing.T) {
 			s, p := startParts(t, func(p *platform) {
-				for _, m := range p.guard.Mechanisms {
-					if b, ok := m.(*bearer.Mechanism); ok {
-						b.Ceiling = mode == "the claim as a ceiling"
-					}
-				}
+				p.guard.Ceiling = mode == "the claim as a ceiling"
 			})
 			for _, c := range tests {
 				subject := s.AccountID

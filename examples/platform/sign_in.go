@@ -117,18 +117,21 @@ var loginForm = envelope.Form{
 	{Path: "password", Kind: envelope.String},
 	{Path: "location.verificationToken", Kind: envelope.String},
 	{Path: "location.locationName", Kind: envelope.String}, // accepted and ignored
-	{Path: "location.singleUse", Kind: envelope.Boolean},
+	{Path: "location.singleUse", Kind: envelope.Boolean},   // false asks to remember the location
+}
+
+// loginReply has remembered if the client asked to be remembered at this location.
+type loginReply struct {
+	accountReply
+	Remembered *bool `json:"remembered,omitempty"`
 }
 
 // login is one step or two. If the account has a second factor, a code is needed.
 // The code comes with the ticket of the first step, or with the password again.
-func (h signIn) login(w http.ResponseWriter, r *http.Request) (accountReply, error) {
+func (h signIn) login(w http.ResponseWriter, r *http.Request) (loginReply, error) {
 	values, err := readValues(r, loginForm)
-	if err == nil {
-		err = mustBeSingleUse(values)
-	}
 	if err != nil {
-		return accountReply{}, err
+		return loginReply{}, err
 	}
 	email, hasEmail := values["email"].(string)
 	password, hasPassword := values["password"].(string)
@@ -143,20 +146,16 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request) (accountReply, err
 		err = required(values, "email", "password")
 	}
 	if err != nil {
-		return accountReply{}, err
+		return loginReply{}, err
 	}
-	return h.store.ownAccount(r.Context(), p)
-}
-
-// mustBeSingleUse refuses a request to remember a location. Each login of an
-// account with a second factor needs a code of its own. If the server ignored the
-// request, the client would expect a next login without a code.
-func mustBeSingleUse(values map[string]any) error {
-	const path = "location.singleUse"
-	if values[path] == false {
-		return wrongBody(path, "must be true: no location is remembered")
+	account, err := h.store.ownAccount(r.Context(), p)
+	reply := loginReply{accountReply: account}
+	if values["location.singleUse"] == false {
+		// Existing clients ask for it. Each login of an account with a second factor
+		// still needs a code of its own, and the client must not expect otherwise.
+		reply.Remembered = new(bool)
 	}
-	return nil
+	return reply, err
 }
 
 // me answers with the account that the request acts as.

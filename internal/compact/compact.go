@@ -19,6 +19,16 @@ var (
 	ErrEncoding = errors.New("not canonical base64url")
 )
 
+// TooLong reports whether a token cannot hold an array of these strings, whatever else it has. It
+// costs nothing, so it comes before each of them costs work.
+func TooLong(texts []string) bool {
+	length := 0
+	for _, text := range texts {
+		length += len(text) + len(`"",`)
+	}
+	return length > MaxToken
+}
+
 // Parts are the three parts of a token. They are decoded from base64url, but the JSON is
 // not read.
 type Parts struct {

@@ -114,7 +114,8 @@ const checks = {
     await assert.rejects(grant({ resource: 'https://elsewhere.example' }), refused('invalid_target'));
     await assert.rejects(grant({}, client, secret('wrong')), challenged);
     await assert.rejects(grant({}, { client_id: 'nobody' }, secret()), challenged);
-    await assert.rejects(grant({}, client, oauth.ClientSecretPost(facts.client_secret)), (error) => error.error === 'invalid_client');
+    await assert.rejects(grant({}, client, oauth.ClientSecretPost('wrong')), (error) => error.error === 'invalid_client');
+    assert.ok((await grant({}, client, oauth.ClientSecretPost(facts.client_secret))).access_token);
     const response = await oauth.genericTokenEndpointRequest(server, client, secret(), 'password', { username: 'x' }, http);
     await assert.rejects(oauth.processGenericTokenEndpointResponse(server, client, response), refused('unsupported_grant_type'));
   },

@@ -16,6 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/tenantkit/tenantkit/internal/strictjson"
+	"github.com/tenantkit/tenantkit/internal/weakkey"
 )
 
 // Algorithms are the algorithms that a Key may have. With none of them a verifier could
@@ -35,14 +36,16 @@ type Key struct {
 	public    interface{ Equal(crypto.PublicKey) bool }
 }
 
-var errKey = errors.New("not an RSA key of 2048 to 4096 bits, a P-256 key or an Ed25519 key")
+var errKey = errors.New("not an RSA key of 2048 to 4096 bits, a P-256 key or an Ed25519 key, or one that is known to be weak")
 
 // NewKey returns the Key of an *rsa.PublicKey, an *ecdsa.PublicKey or an
-// ed25519.PublicKey.
+// ed25519.PublicKey. It rejects keys that others can sign with: points of small order, and
+// RSA keys that can be factored (ROCA).
 func NewKey(public crypto.PublicKey) (*Key, error) {
 	switch k := public.(type) {
 	case *rsa.PublicKey:
-		if k != nil && k.N != nil && k.N.BitLen() >= 2048 && k.N.BitLen() <= 4096 && k.E >= 3 && k.E%2 == 1 && k.E <= 1<<31-1 {
+		if k != nil && k.N != nil && k.N.BitLen() >= 2048 && k.N.BitLen() <= 4096 && k.E >= 3 && k.E%2 == 1 && k.E <= 1<<31-1 &&
+			!weakkey.HasROCA(k.N) {
 			return &Key{"RS256", k}, nil
 		}
 	case *ecdsa.PublicKey:
@@ -53,7 +56,7 @@ func NewKey(public crypto.PublicKey) (*Key, error) {
 			return &Key{"ES256", k}, nil
 		}
 	case ed25519.PublicKey:
-		if len(k) == ed25519.PublicKeySize {
+		if len(k) == ed25519.PublicKeySize && !weakkey.HasSmallOrder(k) {
 			return &Key{"EdDSA", k}, nil
 		}
 	}

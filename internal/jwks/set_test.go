@@ -172,6 +172,9 @@ func TestKeysThatAreNotUsed(t *testing.T) {
 		"a short RSA key":                {jwk("kty", "RSA", "n", b64(n), "e", "AQAB")},
 		"an even exponent":               {jwk("kty", "RSA", "n", b64(short.N.Bytes()), "e", "BA")},
 		"a point off the curve":          {jwk("kty", "EC", "crv", "P-256", "x", b64(point[1:33]), "y", b64(off))},
+		"O41 Ed25519 of order 1":         {jwk("kty", "OKP", "crv", "Ed25519", "x", b64(append([]byte{1}, make([]byte, 31)...)))},
+		"O41 Ed25519 of order 4":         {jwk("kty", "OKP", "crv", "Ed25519", "x", b64(make([]byte, 32)))},
+		"O41 RSA that can be factored":   {jwk("kty", "RSA", "n", b64(powerOf65537().Bytes()), "e", "AQAB")},
 		"another curve":                  {jwk("kty", "EC", "crv", "P-384", "x", b64(point[1:33]), "y", b64(point[33:]))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -398,7 +401,10 @@ func TestNewKey(t *testing.T) {
 	for name, public := range map[string]crypto.PublicKey{
 		"nil": nil, "bytes": []byte("secret"), "P-384": &p384.PublicKey, "a short Ed25519 key": ed25519.PublicKey("x"),
 		"no modulus": &rsa.PublicKey{E: 3}, "no RSA key": (*rsa.PublicKey)(nil), "no ECDSA key": (*ecdsa.PublicKey)(nil), "no curve": &ecdsa.PublicKey{},
-		"a huge modulus": &rsa.PublicKey{N: new(big.Int).Lsh(big.NewInt(1), 4096), E: 65537},
+		"O41 order 1": ed25519.PublicKey(append([]byte{1}, make([]byte, 31)...)), "O41 order 4": ed25519.PublicKey(make([]byte, 32)),
+		"O41 order 4, the other sign":        ed25519.PublicKey(append(make([]byte, 31), 0x80)),
+		"O41 a modulus that can be factored": &rsa.PublicKey{N: powerOf65537(), E: 65537},
+		"a huge modulus":                     &rsa.PublicKey{N: new(big.Int).Lsh(big.NewInt(1), 4096), E: 65537},
 	} {
 		if key, err := jwks.NewKey(public); key != nil || err == nil {
 			t.Errorf("%s: accepted", name)
@@ -552,4 +558,18 @@ func TestAnUnchangedKeyIsKept(t *testing.T) {
 	if again, err := s.Key(t.Context(), start.Add(11*time.Minute), "a"); err != nil || again != first {
 		t.Error(again, err)
 	}
+}
+
+// powerOf65537 returns 2048 bits that are a power of 65537 modulo each small prime, as the moduli of
+// CVE-2017-15361 are.
+func powerOf65537() *big.Int {
+	m := big.NewInt(1)
+	for n, found := int64(2), 0; found < 126; n++ { // the primes of keys of this length
+		if big.NewInt(n).ProbablyPrime(0) {
+			m.Mul(m, big.NewInt(n))
+			found++
+		}
+	}
+	k := new(big.Int).Div(new(big.Int).Lsh(big.NewInt(3), 2046), m)
+	return k.Mul(k, m).Add(k, new(big.Int).Exp(big.NewInt(65537), big.NewInt(1_234_567), m))
 }

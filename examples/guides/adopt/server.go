@@ -79,11 +79,12 @@ func (s *service) guard(baseURL *url.URL) *auth.Guard {
 		Resolve:   s.resolve(baseURL),
 		Versions:  []string{"v1"},
 		Brand:     auth.Brand{Header: "Acme-", Claims: "acme/", Faults: "acme"},
+		Ceiling:   true,            // a token has no more than its own scope
 		Timeout:   5 * time.Second, // a spent use waits until a disk has written
 		Mechanisms: []auth.Mechanism{
 			s.sessions,
 			&signature.Mechanism{Credentials: s.credentials, Replays: s.store.Replays(), RoleScoped: true},
-			&bearer.Mechanism{Ceiling: true, Verifier: &token.Verifier{
+			&bearer.Mechanism{Verifier: &token.Verifier{
 				Keys: token.Cached(s.keys, 0), Ledger: s.store.Ledger(), Cache: &token.Cache{},
 			}},
 		},

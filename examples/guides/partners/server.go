@@ -49,7 +49,7 @@ func Handler(baseURL string, s Stores, notes http.HandlerFunc) http.Handler {
 	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), notes)
 
 	site := http.NewServeMux()
-	site.Handle("/.well-known/", oauth.Metadata(guard)) // outside of the orgs
+	site.Handle("/.well-known/", server.Metadata(guard)) // outside of the orgs
 	site.Handle("/", mux)
 	return site
 }

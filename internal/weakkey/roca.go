@@ -1,11 +1,11 @@
-package token
+package weakkey
 
 import (
 	"math/big"
 	"math/bits"
 )
 
-// hasROCA reports whether a modulus was made by the library of CVE-2017-15361, whose
+// HasROCA reports whether a modulus was made by the library of CVE-2017-15361, whose
 // keys can be factored. The test is from Nemec, Sys, Svenda, Klinec, Matyas, "The
 // Return of Coppersmith's Attack", CCS 2017.
 //
@@ -13,9 +13,9 @@ import (
 // at least 39, for keys of all lengths. So modulo each of these primes, the modulus
 // is a power of 65537, and the exponents agree. That is also true of 2^62 in 2^216
 // other moduli (section 2.1).
-func hasROCA(modulus *big.Int) bool {
-	var found [len(rocaPrimes)]logarithm
-	for i, prime := range rocaPrimes {
+func HasROCA(modulus *big.Int) bool {
+	var found [len(ROCAPrimes)]logarithm
+	for i, prime := range ROCAPrimes {
 		l, ok := logarithmOf(remainder(modulus, prime), prime)
 		if !ok {
 			return false
@@ -30,8 +30,8 @@ func hasROCA(modulus *big.Int) bool {
 	return true
 }
 
-// rocaPrimes are the first 39 primes without 2, for which every modulus passes.
-var rocaPrimes = [...]uint{
+// ROCAPrimes are the first 39 primes without 2, for which every modulus passes.
+var ROCAPrimes = [...]uint{
 	3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97,
 	101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
 }

@@ -1,0 +1,125 @@
+package session_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/envelope"
+)
+
+// starting is a world with routes that call Start, also in another org.
+func starting(t testing.TB) *world {
+	w := newWorld(t)
+	start := func(rw http.ResponseWriter, r *http.Request) {
+		p, err := w.manager.Start(rw, r, r.PostFormValue("account"))
+		if err != nil {
+			auth.Fail(rw, r, err)
+			return
+		}
+		envelope.Write(rw, envelope.Result[string]{Data: p.Account})
+	}
+	w.mux.HandleFunc("POST /continue", auth.Authenticated, start)
+	elsewhere := w.guard.Mount(http.HandlerFunc(start))
+	w.mux.HandleFunc("POST /switch", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
+		clone := r.Clone(r.Context())
+		clone.URL = &url.URL{Path: "/globex/v2/start"}
+		elsewhere.ServeHTTP(rw, clone)
+	})
+	w.mux.HandleFunc("POST /relogin", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
+		if err := w.manager.Logout(rw, r); err != nil {
+			auth.Fail(rw, r, err)
+			return
+		}
+		start(rw, r)
+	})
+	return w
+}
+
+// Start must not make a session fresh that nothing new was proven for.
+func TestF31StartIsNoFresherThanItsEvidence(t *testing.T) {
+	for _, c := range []struct {
+		name, path, account, org string
+		stays                    bool // not fresh
+	}{
+		{"F31 on a public route", "/start", "ann", "acme", true},
+		{"F31 on a route of sessions", "/continue", "ann", "acme", true},
+		{"F31 for another account, by a session", "/continue", "bob", "acme", true},
+		{"F31 in another org, by a session", "/switch", "gus", "globex", true},
+		{"for another account, whose proof is not the session", "/start", "bob", "acme", false},
+		{"after a logout, with proof made elsewhere", "/relogin", "ann", "acme", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := starting(t)
+			b := w.ann()
+			w.clock.Advance(11 * time.Minute)
+			want(t, b.post("/sudo"), 403, auth.DetailReauthenticate)
+			want(t, b.post(c.path, "account", c.account), 200, "")
+			b.org = c.org
+			want(t, b.get("/me"), 200, "")
+			if c.stays {
+				want(t, b.post("/sudo"), 403, auth.DetailReauthenticate)
+			} else {
+				want(t, b.post("/sudo"), 200, "")
+			}
+		})
+	}
+	t.Run("without a session it is fresh", func(t *testing.T) {
+		w := starting(t)
+		b := w.browser()
+		want(t, b.post("/start", "account", "ann"), 200, "")
+		want(t, b.post("/sudo"), 200, "")
+	})
+	t.Run("F31 an account that was changed since", func(t *testing.T) {
+		w := starting(t)
+		b := w.ann()
+		w.clock.Advance(time.Minute)
+		w.directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Changed: w.clock.Now()})
+		want(t, b.post("/continue", "account", "bob"), 401, auth.DetailInvalidCredentials)
+		want(t, b.get("/me"), 200, "") // the open session stands
+	})
+}
+
+// Logins are on Public routes. The Guard's observer learns from the Manager who they are, and never
+// what was typed as the name of an account that does not exist.
+func TestEventsOfLoginsNameTheAccount(t *testing.T) {
+	w := newWorld(t)
+	secret, _ := w.ann().enrol()
+	w.clock.Advance(time.Minute)
+	half := w.ticket()
+	for _, c := range []struct {
+		name string
+		do   func() reply
+		want []string
+	}{
+		{"a login", func() reply { return w.browser().login("bob", "bob's password") }, []string{"bob ok"}},
+		{"a wrong password", func() reply { return w.browser().login("ann", "wrong") }, []string{"claimed ann " + auth.DetailInvalidCredentials}},
+		{"an unknown name", func() reply { return w.browser().login("my password", "x") }, []string{"claimed  " + auth.DetailInvalidCredentials}},
+		{"the first step", func() reply { return w.browser().login("ann", annPassword) }, []string{"claimed ann " + auth.DetailSecondFactor}},
+		{"a wrong code", func() reply { return half.post("/verify", "code", w.wrong(secret)) }, []string{"claimed ann " + invalidCode}},
+		{"the second step", func() reply { return half.post("/verify", "code", w.code(secret)) }, []string{"ann ok"}},
+		{"a session made elsewhere", func() reply { return w.browser().post("/start", "account", "bob") }, []string{"bob ok"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.events = nil
+			c.do()
+			var got []string
+			for _, e := range w.events[1:] { // the first says that a Public route admits everybody
+				switch {
+				case e.Detail != "":
+					got = append(got, "claimed "+e.Claimed.Account+" "+e.Detail)
+				case e.Mechanism == session.Name:
+					got = append(got, e.Account+" ok")
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
