@@ -52,7 +52,7 @@ func attackNumbers() (numbers []string) {
 		{"P", 29, []string{"P25b", "P26b"}, 15},
 		{"M", 22, nil, 0},
 		{"K", 26, nil, 0},
-		{"O", 40, nil, 0},
+		{"O", 40, []string{"O39b"}, 0},
 		{"A", 12, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {
