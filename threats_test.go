@@ -48,10 +48,10 @@ func attackNumbers() (numbers []string) {
 		{"N", 15, []string{"N02b"}, 0},
 		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
-		{"F", 29, []string{"F06b"}, 0},
+		{"F", 35, []string{"F06b"}, 0},
 		{"P", 29, []string{"P25b", "P26b"}, 15},
 		{"M", 22, nil, 0},
-		{"K", 26, nil, 0},
+		{"K", 46, nil, 0},
 		{"O", 40, []string{"O39b"}, 0},
 		{"A", 12, nil, 0},
 	} {
