@@ -48,10 +48,10 @@ func attackNumbers() (numbers []string) {
 		{"N", 15, []string{"N02b"}, 0},
 		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
-		{"F", 32, []string{"F06b"}, 0},
+		{"F", 35, []string{"F06b"}, 0},
 		{"P", 29, []string{"P25b", "P26b"}, 15},
 		{"M", 24, nil, 0},
-		{"K", 31, nil, 0},
+		{"K", 46, nil, 0},
 		{"O", 46, nil, 0},
 		{"A", 12, nil, 0},
 	} {

@@ -15,7 +15,9 @@ import (
 //
 // Implementations are safe for concurrent use, and return when ctx ends.
 type Directory interface {
-	// Org finds an org by its present code. All other methods get its Key.
+	// Org finds an org by its present code. With Guard.FormerCodes it also finds an org by a
+	// former code, unless the code is the present one of another org: that one is found. If
+	// several have had it, it finds the last. All other methods get its Key.
 	Org(ctx context.Context, code string) (*Org, error)
 	App(ctx context.Context, clientKey string) (*App, error)
 	Account(ctx context.Context, org, id string) (*Account, error)
@@ -42,7 +44,8 @@ type Org struct {
 	ID string
 
 	// FormerCodes are earlier Codes, of an org with an ID. Tokens that were minted under them
-	// stay valid. Another org may have one of them as its Code by now.
+	// stay valid. Another org may have one of them as its Code by now. With Guard.FormerCodes,
+	// requests to them are served until then, and Tenant.Org has the requested one as its Code.
 	FormerCodes []string
 
 	Disabled bool // requests get the answer of an unknown org

@@ -44,6 +44,8 @@ type Guard struct {
 	// with the Timeout. nil: the first two path segments.
 	Resolve func(ctx context.Context, r *http.Request) (Address, error)
 
+	FormerCodes bool // serve orgs under their Org.FormerCodes, too; the Directory must find them
+
 	Brand Brand // of the Guard and its mechanisms
 
 	// Scopes is the grammar of needs, tokens, roles and credentials; nil: the standard grammar.
@@ -333,10 +335,11 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 	if err != nil {
 		return nil, &Error{Detail: DetailUnknownOrg, Err: err}
 	}
-	if org.Disabled || org.Code != code {
+	served := g.under(org, code)
+	if served == nil || org.Disabled {
 		return nil, &Error{Detail: DetailUnknownOrg}
 	}
-	return org, g.checkKey(org)
+	return served, g.checkKey(org)
 }
 
 // checkKey refuses orgs whose stored things could be another org's.

@@ -93,20 +93,18 @@ func (d Door) original(r *http.Request) (*http.Request, error) {
 	return o, nil
 }
 
-// check refuses headers that another reader behind the front door could take for those of
-// the front door or of a Door. CGI and WSGI read X_Auth_Account as X-Auth-Account.
+// check rejects headers that another reader behind the front door could take for those of
+// the front door or of a Door. CGI and WSGI read X_Auth_Account as X-Auth-Account, and PHP
+// reads X.Auth.Account so, too. So two names are the same if their letters and digits are.
 func (d Door) check(h http.Header) error {
 	own := []string{d.From.Method, d.From.URI, d.From.Body}
-	foreign := []string{Org, App, Account, Roles, Nginx.Method, Nginx.URI, Nginx.Body, ForwardAuth.Method, ForwardAuth.URI}
 	for name, values := range h {
-		plain := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
-		if name == plain && slices.Contains(own, name) {
+		switch {
+		case slices.Contains(own, name):
 			if len(values) != 1 {
 				return errors.New("forward: a header of the front door is there twice")
 			}
-			continue
-		}
-		if slices.Contains(foreign, plain) {
+		case slices.Contains(reserved, lettersAndDigits(name)):
 			return errors.New("forward: the client has sent a header of the front door")
 		}
 	}
@@ -114,4 +112,21 @@ func (d Door) check(h http.Header) error {
 		return errors.New("forward: the front door does not say what it was asked")
 	}
 	return nil
+}
+
+// reserved are the names of all headers of front doors and of a Door.
+var reserved = func() (names []string) {
+	for _, name := range []string{Org, App, Account, Roles, Nginx.Method, Nginx.URI, Nginx.Body, ForwardAuth.Method, ForwardAuth.URI} {
+		names = append(names, lettersAndDigits(name))
+	}
+	return names
+}()
+
+func lettersAndDigits(name string) string {
+	return strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
+			return c
+		}
+		return -1
+	}, strings.ToLower(name))
 }

@@ -230,19 +230,25 @@ func TestSmuggledHeaders(t *testing.T) {
 	w := newWorld(t)
 	door := w.door(forward.ForwardAuth)
 	for name, alter := range map[string]func(http.Header){
-		"O39 the URI twice":                      func(h http.Header) { h["X-Forwarded-Uri"] = append(h["X-Forwarded-Uri"], "/acme/v2/other") },
-		"O39 the method twice":                   func(h http.Header) { h["X-Forwarded-Method"] = append(h["X-Forwarded-Method"], "GET") },
-		"O39 the URI with an underscore, too":    func(h http.Header) { h["X_forwarded_uri"] = []string{"/acme/v2/other"} },
-		"O39 in upper case with underscores":     func(h http.Header) { h["X_FORWARDED_METHOD"] = []string{"GET"} },
-		"O39 in a raw case":                      func(h http.Header) { h["x-forwarded-uri"] = []string{"/acme/v2/other"} },
-		"O39 the headers of another front door":  func(h http.Header) { h.Set("X-Original-URI", "/acme/v2/other") },
-		"O39 a word that there is no body":       func(h http.Header) { h.Set("X-Original-Body", "none") },
-		"O39 only those of another":              func(h http.Header) { delete(h, "X-Forwarded-Uri"); h.Set("X-Original-URI", "/acme/v2/notes") },
-		"O39 no URI":                             func(h http.Header) { delete(h, "X-Forwarded-Uri") },
-		"O39 no method":                          func(h http.Header) { delete(h, "X-Forwarded-Method") },
-		"O39 an identity":                        func(h http.Header) { h.Set("X-Auth-Account", "root") },
-		"O39 an identity with underscores":       func(h http.Header) { h["X_Auth_Account"] = []string{"root"} },
-		"O39 an identity, in part an underscore": func(h http.Header) { h["X-Auth_Roles"] = []string{"administrator"} },
+		"O39 the URI twice":                           func(h http.Header) { h["X-Forwarded-Uri"] = append(h["X-Forwarded-Uri"], "/acme/v2/other") },
+		"O39 the method twice":                        func(h http.Header) { h["X-Forwarded-Method"] = append(h["X-Forwarded-Method"], "GET") },
+		"O39 the URI with an underscore, too":         func(h http.Header) { h["X_forwarded_uri"] = []string{"/acme/v2/other"} },
+		"O39 in upper case with underscores":          func(h http.Header) { h["X_FORWARDED_METHOD"] = []string{"GET"} },
+		"O39 in a raw case":                           func(h http.Header) { h["x-forwarded-uri"] = []string{"/acme/v2/other"} },
+		"O39 the headers of another front door":       func(h http.Header) { h.Set("X-Original-URI", "/acme/v2/other") },
+		"O39 a word that there is no body":            func(h http.Header) { h.Set("X-Original-Body", "none") },
+		"O39 only those of another":                   func(h http.Header) { delete(h, "X-Forwarded-Uri"); h.Set("X-Original-URI", "/acme/v2/notes") },
+		"O39 no URI":                                  func(h http.Header) { delete(h, "X-Forwarded-Uri") },
+		"O39 no method":                               func(h http.Header) { delete(h, "X-Forwarded-Method") },
+		"O39 an identity":                             func(h http.Header) { h.Set("X-Auth-Account", "root") },
+		"O39 an identity with underscores":            func(h http.Header) { h["X_Auth_Account"] = []string{"root"} },
+		"O39 an identity, in part an underscore":      func(h http.Header) { h["X-Auth_Roles"] = []string{"administrator"} },
+		"O39b an identity with dots, as PHP reads it": func(h http.Header) { h["X.auth.account"] = []string{"root"} },
+		"O39b an identity, in part a dot":             func(h http.Header) { h["X-Auth.Account"] = []string{"root"} },
+		"O39b an identity with other characters":      func(h http.Header) { h["X~Auth!Account"] = []string{"root"} },
+		"O39b an identity without any":                func(h http.Header) { h["Xauthaccount"] = []string{"root"} },
+		"O39b the URI with dots, too":                 func(h http.Header) { h["X.forwarded.uri"] = []string{"/acme/v2/other"} },
+		"O39b another front door's method, with dots": func(h http.Header) { h["X.Original.Method"] = []string{"GET"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := subrequest(forward.ForwardAuth, "GET", "/acme/v2/notes", http.Header{"Authorization": {"Bearer " + w.token}})

@@ -2,6 +2,7 @@ package forward_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +58,10 @@ func TestFrontDoors(t *testing.T) {
 			}))
 			defer door.Close()
 			service := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.RawQuery == spelt {
+					json.NewEncoder(rw).Encode(r.Header)
+					return
+				}
 				body, _ := io.ReadAll(r.Body)
 				identity := []string{r.Method, r.RequestURI, strings.Join(r.Header[forward.Account], "+"), r.Header.Get(forward.Roles), r.Header.Get("Authorization"), string(body)}
 				io.WriteString(rw, strings.Join(identity, "|"))
@@ -134,6 +140,9 @@ func TestFrontDoors(t *testing.T) {
 					}
 				})
 			}
+			for _, name := range spellings {
+				t.Run("O39b "+name, func(t *testing.T) { checkSpelling(t, at+"/acme/v2/notes?"+spelt, bearer.Clone(), name) })
+			}
 			door.Close()
 			t.Run("without a Door nobody is admitted", func(t *testing.T) {
 				r, err := http.NewRequestWithContext(t.Context(), "GET", at+path, nil)
@@ -151,6 +160,69 @@ func TestFrontDoors(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// spellings are names that a reader behind a front door could take for X-Auth-Account or X-Auth-Roles.
+var spellings = []string{
+	"X-AUTH-ACCOUNT", "x-auth-account", "X_Auth_Account", "X-Auth_Account", "X.Auth.Account", "X-Auth.Account", "x.auth_account",
+	"X~Auth~Account", "X!Auth|Account", "X'Auth`Account", "X+Auth*Account", "X^Auth$Account", "X%Auth&Account", "X#Auth-Account",
+	"X-Auth.Roles", "X.Auth.Roles", "X_Auth_Roles", "X~Auth-Roles",
+}
+
+// spelt is the query of a request to which the service answers with its headers.
+const spelt = "spelt"
+
+// readers are rules by which services read the names of headers.
+var readers = map[string]func(rune) bool{
+	"a service that ignores case":       func(rune) bool { return false },
+	"CGI and WSGI":                      func(c rune) bool { return c == '-' || c == '_' },
+	"PHP":                               func(c rune) bool { return strings.ContainsRune("-_. ", c) },
+	"one that keeps letters and digits": func(c rune) bool { return !('a' <= c && c <= 'z' || '0' <= c && c <= '9') },
+}
+
+// checkSpelling sends an identity of the client's own under a name. If the request is admitted, no reader may
+// find another identity than that of the Door. A service may take the first value or the last, so there must be one.
+func checkSpelling(t *testing.T, url string, header http.Header, name string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = header
+	r.Header[name] = []string{"root"}
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != 200 {
+		return
+	}
+	var received http.Header
+	if err := json.NewDecoder(reply.Body).Decode(&received); err != nil {
+		t.Fatal(err)
+	}
+	for reader, same := range readers {
+		read := func(name string) string {
+			return strings.Map(func(c rune) rune {
+				if same(c) {
+					return '_'
+				}
+				return c
+			}, strings.ToLower(name))
+		}
+		for own, want := range map[string]string{forward.Account: "ann", forward.Roles: "member,night%2C%20shift"} {
+			var got []string
+			for name, values := range received {
+				if read(name) == read(own) {
+					got = append(got, values...)
+				}
+			}
+			if !slices.Equal(got, []string{want}) {
+				t.Errorf("%s reads %q as %s", reader, got, own)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -37,6 +38,9 @@ func managed(a *account) managedReply {
 }
 
 func (h provisioning) list(r *http.Request) (envelope.List[managedReply], error) {
+	if err := h.store.queries.hold(r.Context()); err != nil {
+		return envelope.List[managedReply]{}, err
+	}
 	all, err := findAll[account](r.Context(), h.store.db,
 		"SELECT record FROM platform_accounts WHERE org = $1 ORDER BY id", auth.From(r.Context()).Org)
 	if err != nil {
@@ -105,6 +109,10 @@ func (h provisioning) valid(ctx context.Context, a *account, password string, ha
 // validRoles looks up only the roles that are new to the account. A role that it
 // has may have been deleted, and the account may still keep or lose it.
 func (h provisioning) validRoles(ctx context.Context, wrong *invalid, org string, roles, has []string) error {
+	if len(roles) > max(maxAccountRoles, len(has)) {
+		wrong.add("roles", fmt.Sprintf("must be at most %d", maxAccountRoles))
+		return nil
+	}
 	added := slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(has, role) })
 	known, err := h.store.Roles(ctx, org, added)
 	if err != nil {

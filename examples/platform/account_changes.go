@@ -202,9 +202,8 @@ func (s *store) changeAccount(ctx context.Context, org, id string, change func(*
 		return nil, storeFailed(err)
 	}
 	defer tx.Rollback()
-	// The update locks the org's row.
-	if _, err := tx.ExecContext(ctx, "UPDATE platform_orgs SET record = record WHERE code = $1", org); err != nil {
-		return nil, storeFailed(err)
+	if err := lockOrg(ctx, tx, org); err != nil {
+		return nil, err
 	}
 	a, err := find[account](ctx, tx, accountRow(org, id))
 	if err != nil {
@@ -225,6 +224,12 @@ func (s *store) changeAccount(ctx context.Context, org, id string, change func(*
 		return nil, storeFailed(err)
 	}
 	return a, nil
+}
+
+// lockOrg locks the org's row until the transaction ends.
+func lockOrg(ctx context.Context, tx *sql.Tx, org string) error {
+	_, err := tx.ExecContext(ctx, "UPDATE platform_orgs SET record = record WHERE code = $1", org)
+	return storeFailed(err)
 }
 
 // othersAdminister returns an error if no other account of the org is an enabled

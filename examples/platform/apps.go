@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"hash/maphash"
 	"net/http"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -40,19 +38,13 @@ type apps struct {
 	store       *store
 	credentials *sqlstore.Credentials
 	keys        *keyPairs
-	locks       *appLocks
+	locks       *share // one slot for each app
+	generating  *share // one slot for each org: to generate a pair takes a core for a while
+	pairs       *quota // likewise, by org
 }
 
-// appLocks are the locks of apps. Apps with equal hashes share a lock, and wait for
-// each other.
-type appLocks [64]sync.Mutex
-
-var lockSeed = maphash.MakeSeed()
-
-func (l *appLocks) lock(clientKey string) (unlock func()) {
-	one := &l[maphash.String(lockSeed, clientKey)%uint64(len(l))]
-	one.Lock()
-	return one.Unlock
+func (h apps) lock(r *http.Request) (unlock func(), err error) {
+	return h.locks.take(r.Context(), inOrg{auth.From(r.Context()).Org, r.PathValue("key")}, 1, nil)
 }
 
 // appReply is an app as administrators see it. A list omits the credential.
@@ -97,6 +89,9 @@ func replyOfCredential(c *signature.Credential) *credentialReply {
 }
 
 func (h apps) list(r *http.Request) (envelope.List[appReply], error) {
+	if err := h.store.queries.hold(r.Context()); err != nil {
+		return envelope.List[appReply]{}, err
+	}
 	all, err := h.store.listApps(r.Context(), auth.From(r.Context()).Org)
 	if err != nil {
 		return envelope.List[appReply]{}, err
@@ -187,6 +182,15 @@ func (h apps) update(r *http.Request) (appReply, error) {
 
 var keyPairForm = envelope.Form{{Path: "overlap", Kind: envelope.Integer}} // seconds
 
+// mayGenerate waits for the org's turn to generate a pair.
+func (h apps) mayGenerate(ctx context.Context) (done func(), err error) {
+	org := inOrg{org: auth.From(ctx).Org}
+	if err := h.pairs.take(org); err != nil {
+		return nil, err
+	}
+	return h.generating.take(ctx, org, 1, nil)
+}
+
 // changeKeys gives an app a new key pair. All its tokens end at once, unless the request
 // names an overlap.
 func (h apps) changeKeys(r *http.Request) (appReply, error) {
@@ -198,6 +202,11 @@ func (h apps) changeKeys(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
+	done, err := h.mayGenerate(r.Context())
+	if err != nil {
+		return appReply{}, err
+	}
+	defer done()
 	if overlap > 0 {
 		return h.change(r, func(ctx context.Context, a *app) error { return h.keys.rotate(ctx, a, overlap) })
 	}
@@ -343,7 +352,11 @@ var credentialFields = map[string]string{
 // delete removes an app with its credential and its key pair, and so ends its
 // tokens. It removes first what lets requests in.
 func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
-	defer h.locks.lock(r.PathValue("key"))()
+	unlock, err := h.lock(r)
+	if err != nil {
+		return done(err)
+	}
+	defer unlock()
 	a, err := h.find(r)
 	if err != nil {
 		return done(err)
@@ -360,7 +373,11 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 // change alters a copy of the app that the request's path names, and returns the
 // reply for it.
 func (h apps) change(r *http.Request, change func(context.Context, *app) error) (appReply, error) {
-	defer h.locks.lock(r.PathValue("key"))()
+	unlock, err := h.lock(r)
+	if err != nil {
+		return appReply{}, err
+	}
+	defer unlock()
 	a, err := h.find(r)
 	if err != nil {
 		return appReply{}, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -9,16 +8,17 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// The limits of how many connections of the routes are in use at once, for pages of
-// objects and for changes of accounts. There is one limit per account, and one for
-// all accounts of an org together. Further requests wait for queryWait at most.
+// The limits of how much is done at once: requests for pages, which hold a connection
+// and then the page in memory, and changes of accounts. There is one limit per caller
+// (see callerOf), and one for all callers of an org together. Further requests wait for
+// queryWait at most.
 const (
 	queriesEach   = 4
 	queriesPerOrg = 12 // of routeConnections: one org cannot take all of them, but two can
 	queryWait     = time.Second
 )
 
-// share limits how much is done at once for each account and for each org. Each
+// share limits how much is done at once for each caller and for each org. Each
 // instance counts by itself.
 type share struct {
 	each, perOrg int
@@ -28,7 +28,7 @@ type share struct {
 	slots map[inOrg]*slots // the slots of an org have the empty name
 }
 
-// slots are the slots of one account or org, as long as anybody uses them.
+// slots are the slots of one caller or org, as long as anybody uses them.
 type slots struct {
 	taken chan struct{}
 	users int // how many callers have a slot or wait for one
@@ -38,22 +38,46 @@ func newShare(each, perOrg int, wait time.Duration) *share {
 	return &share{each: each, perOrg: perOrg, wait: wait, slots: make(map[inOrg]*slots)}
 }
 
-// enter takes a slot of the account in ctx and one of its org, until leave is
+// held is the slot of one request, if it has one.
+type held struct{ leave func() }
+
+type heldKey struct{}
+
+// holding returns a context in which hold works. The slot is taken until end is called.
+func holding(ctx context.Context) (_ context.Context, end func()) {
+	h := new(held)
+	return context.WithValue(ctx, heldKey{}, h), func() {
+		if h.leave != nil {
+			h.leave()
+		}
+	}
+}
+
+// hold takes a slot for the request of ctx, unless it has one. The request keeps it
+// until its response is written: a client that does not read keeps the page in memory.
+func (s *share) hold(ctx context.Context) (err error) {
+	h := ctx.Value(heldKey{}).(*held)
+	if h.leave == nil {
+		h.leave, err = s.enter(ctx)
+	}
+	return err
+}
+
+// enter takes a slot of the caller in ctx and one of its org, until leave is
 // called. If one of them does not become free in time, the request is throttled.
 // Without an account and an app in ctx, there is no limit.
 func (s *share) enter(ctx context.Context) (leave func(), err error) {
 	p := auth.From(ctx)
-	name := cmp.Or(p.Account, p.App)
-	if name == "" {
+	if p.Account == "" && p.App == "" {
 		return func() {}, nil
 	}
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
-	leaveOwn, err := s.take(ctx, inOrg{p.Org, name}, s.each, timer.C)
+	leaveOwn, err := s.take(ctx, callerOf(p), s.each, timer.C)
 	if err != nil {
 		return nil, err
 	}
-	// Taken last, so that an account cannot wait here with more callers than it has
+	// Taken last, so that a caller cannot wait here with more callers than it has
 	// slots.
 	leaveOrg, err := s.take(ctx, inOrg{org: p.Org}, s.perOrg, timer.C)
 	if err != nil {
@@ -63,7 +87,7 @@ func (s *share) enter(ctx context.Context) (leave func(), err error) {
 	return func() { leaveOrg(); leaveOwn() }, nil
 }
 
-// take takes a slot of an account or org, which has most slots.
+// take takes a slot of a caller or org, which has most slots.
 func (s *share) take(ctx context.Context, whose inOrg, most int, late <-chan time.Time) (leave func(), err error) {
 	p := s.use(whose, most)
 	select {

@@ -119,9 +119,13 @@ func (p *platform) showBrand(w http.ResponseWriter, _ *http.Request) {
 }
 
 // asked answers a POST of the page with what answer makes of its body, of at most
-// limit bytes. It asks for no credential.
+// limit bytes. It asks for no credential, so each address has a quota.
 func asked[T any](p *platform, limit int64, answer func(*http.Request) (T, error)) http.HandlerFunc {
 	return p.only(func(w http.ResponseWriter, r *http.Request) {
+		if err := p.asking.take(inOrg{name: quotaName(p.proxies.addr(r))}); err != nil {
+			p.guard.Fail(w, r, err)
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
 		data, err := answer(r)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,8 +23,13 @@ func formOf(s *paging.Schema) (f envelope.Form) {
 			continue
 		}
 		kind := kinds[p.Type]
-		if p.List != nil {
+		switch {
+		case p.List != nil:
 			kind = readNothing
+		case p.Type == paging.String && p.Sort:
+			kind = atMost(maxSorted)
+		case p.Type == paging.String:
+			kind = atMost(maxText)
 		}
 		f = append(f, envelope.Field{Path: p.Path, Kind: kind, Null: p.Path == languagePath})
 	}
@@ -48,6 +54,26 @@ func changesOf(s *paging.Schema) envelope.Form {
 		f = append(f, envelope.Field{Path: path, Null: null})
 	}
 	return f
+}
+
+// The longest strings that clients may write, in bytes. A list is sorted by an index,
+// and PostgreSQL takes no entry of more than about 2700 bytes. A page has up to 1000
+// strings of maxText.
+const (
+	maxSorted = 200
+	maxText   = 64 << 10
+)
+
+// atMost reads a string of at most so many bytes. Stored documents are read without it:
+// an earlier release may have written longer ones.
+func atMost(bytes int) envelope.Kind {
+	return func(value string) (any, string) {
+		text, refused := envelope.String(value)
+		if s, _ := text.(string); len(s) > bytes {
+			return nil, fmt.Sprintf("must have at most %d bytes", bytes)
+		}
+		return text, refused
+	}
 }
 
 func readNothing(string) (any, string) { return nil, "cannot be written" }

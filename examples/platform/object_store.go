@@ -54,11 +54,6 @@ func (s *store) indexes() (statements []string, err error) {
 func (s *store) page(ctx context.Context, visible sqlpage.Visible, of *paging.Schema, q paging.Query) (page []*object, more bool, err error) {
 	// Last, and with And: the client's own filter can only narrow the page.
 	q = q.And(paging.Eq("object", of.Object))
-	leave, err := s.queries.enter(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	defer leave()
 	rows, err := s.pages.Query(ctx, q, objectTable(of), visible)
 	if err != nil {
 		return nil, false, storeFailed(err)
@@ -83,11 +78,6 @@ func (s *store) total(ctx context.Context, visible sqlpage.Visible, of *paging.S
 	if q.Count == 0 {
 		return nil, nil
 	}
-	leave, err := s.queries.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	total, err := s.pages.Count(ctx, q.And(paging.Eq("object", of.Object)), objectTable(of), visible)
 	if errors.Is(err, paging.ErrSlowCount) {
 		return nil, err // the client's to mend
@@ -134,11 +124,42 @@ const insertObject = `INSERT INTO platform_objects (org, type, id, owner, versio
 
 // create adds an object, whose id must be new.
 func (s *store) create(ctx context.Context, o *object) error {
-	return execIn(ctx, s.objects, fmt.Errorf("object %s exists", o.ID),
-		insertObject, o.Org, o.Type, o.ID, o.Owner, encodeValues(o.Values, schemaOf(o.Type)))
+	doc := encodeValues(o.Values, schemaOf(o.Type))
+	return s.storing(ctx, o, len(doc), func(tx *sql.Tx) error {
+		return execIn(ctx, tx, fmt.Errorf("object %s exists", o.ID), insertObject, o.Org, o.Type, o.ID, o.Owner, doc)
+	})
 }
 
-// createAll adds many objects in one transaction, and skips existing ones.
+// maxStored is how many bytes of documents the objects of one account may have, in an org.
+// Anybody may register and create objects.
+const maxStored = 64 << 20
+
+// storing runs a change of an object in a transaction that counts by how many bytes the
+// documents of its owner become longer. Objects of earlier releases and of the demo are
+// not counted, and deleting them frees nothing below zero.
+func (s *store) storing(ctx context.Context, o *object, longer int, change func(*sql.Tx) error) error {
+	tx, err := begin(ctx, s.objects.DB)
+	if err != nil {
+		return storeFailed(err)
+	}
+	defer tx.Rollback()
+	if err := change(tx); err != nil {
+		return err
+	}
+	// Last, because changes of one account's objects wait here for each other.
+	full := &auth.Error{Detail: auth.DetailConflict, Reason: "the account's objects take up all of its room: delete some"}
+	err = execIn(ctx, tx, full, `INSERT INTO platform_usage (org, owner, bytes) VALUES ($1, $2, $3)
+		ON CONFLICT (org, owner) DO UPDATE SET bytes =
+			CASE WHEN platform_usage.bytes + CAST($4 AS BIGINT) < 0 THEN 0 ELSE platform_usage.bytes + CAST($4 AS BIGINT) END
+		WHERE CAST($4 AS BIGINT) <= 0 OR platform_usage.bytes + CAST($4 AS BIGINT) <= $5`,
+		o.Org, o.Owner, max(longer, 0), longer, s.room)
+	if err != nil {
+		return err
+	}
+	return storeFailed(tx.Commit())
+}
+
+// createAll adds many objects in one transaction, and skips existing ones. It counts none.
 func (s *store) createAll(ctx context.Context, all []*object) error {
 	tx, err := s.objects.BeginTx(ctx, nil)
 	if err != nil {
@@ -170,15 +191,19 @@ type access func(*object) error
 func (s *store) update(ctx context.Context, org string, of *paging.Schema, id string, changes map[string]any, allowed access) (*object, error) {
 	var changed *object
 	err := s.write(ctx, org, of, id, allowed, func(now *object) error {
+		before := encodeValues(now.Values, of)
 		maps.Copy(now.Values, changes)
 		maps.DeleteFunc(now.Values, func(path string, _ any) bool {
 			value, named := changes[path]
 			return named && value == nil
 		})
 		changed = now
-		return execIn(ctx, s.objects, errChanged,
-			"UPDATE platform_objects SET doc = $5, version = version + 1 WHERE org = $1 AND type = $2 AND id = $3 AND version = $4",
-			org, of.Object, id, now.version, encodeValues(now.Values, of))
+		doc := encodeValues(now.Values, of)
+		return s.storing(ctx, now, len(doc)-len(before), func(tx *sql.Tx) error {
+			return execIn(ctx, tx, errChanged,
+				"UPDATE platform_objects SET doc = $5, version = version + 1 WHERE org = $1 AND type = $2 AND id = $3 AND version = $4",
+				org, of.Object, id, now.version, doc)
+		})
 	})
 	return changed, err
 }
@@ -186,9 +211,11 @@ func (s *store) update(ctx context.Context, org string, of *paging.Schema, id st
 // delete removes an object.
 func (s *store) delete(ctx context.Context, org string, of *paging.Schema, id string, allowed access) error {
 	return s.write(ctx, org, of, id, allowed, func(now *object) error {
-		return execIn(ctx, s.objects, errChanged,
-			"DELETE FROM platform_objects WHERE org = $1 AND type = $2 AND id = $3 AND version = $4",
-			org, of.Object, id, now.version)
+		return s.storing(ctx, now, -len(encodeValues(now.Values, of)), func(tx *sql.Tx) error {
+			return execIn(ctx, tx, errChanged,
+				"DELETE FROM platform_objects WHERE org = $1 AND type = $2 AND id = $3 AND version = $4",
+				org, of.Object, id, now.version)
+		})
 	})
 }
 

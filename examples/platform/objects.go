@@ -318,6 +318,9 @@ func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Q
 
 // replies returns the page that a query asks for.
 func (h objects) replies(r *http.Request, q paging.Query, visible sqlpage.Visible, views func(*object) view) (to envelope.List[objectReply], err error) {
+	if err := h.store.queries.hold(r.Context()); err != nil {
+		return to, err
+	}
 	page, more, err := h.store.page(r.Context(), visible, h.schema, q)
 	if err != nil {
 		return to, err

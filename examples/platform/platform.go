@@ -27,6 +27,7 @@ type platform struct {
 	sessions *session.Manager
 	guard    *auth.Guard
 	oauth    *oauth.Server
+	asking   *quota            // of questions outside of the orgs, by client address
 	metadata http.Handler      // of OAuth
 	document *openapi.Document // of routes
 	proxies  proxies
@@ -42,7 +43,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, proxies: o.proxies, log: log, feed: new(feed)}
+	p := &platform{store: store, proxies: o.proxies, log: log, feed: new(feed), asking: newQuota(askInterval, askBurst, maxAsking)}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
 	}

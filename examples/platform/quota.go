@@ -14,6 +14,20 @@ const (
 	maxMinters   = 100_000
 )
 
+// The quota on generating token signing keys, by org. One takes about 90 ms of CPU.
+const (
+	pairInterval = 2 * time.Second
+	pairBurst    = 20
+	maxPairing   = 100_000
+)
+
+// The quota on questions of the console, by client address. One takes 1 to 2 ms of CPU.
+const (
+	askInterval = 50 * time.Millisecond
+	askBurst    = 100
+	maxAsking   = 100_000
+)
+
 // The quota on registering, by client address.
 const (
 	registerInterval = time.Second
@@ -24,7 +38,11 @@ const (
 // inOrg is a name that is unique within an org.
 type inOrg struct{ org, name string }
 
-// quota limits how often each account, or address, may do something: once per
+// callerOf names an account as it is used by one app, or by nobody: no app with the
+// right to act as an account takes from what the account's own sessions may do.
+func callerOf(p auth.Principal) inOrg { return inOrg{p.Org, p.App + " " + p.Account} }
+
+// quota limits how often each caller, org or address may do something: once per
 // interval in the long run. A full allowance is burst times at once. Each instance
 // counts by itself: three instances admit three times as much.
 type quota struct {

@@ -116,15 +116,20 @@ func (s *store) remove(ctx context.Context, at row, otherwise error) error {
 }
 
 // exec runs a statement that has to change a row of an org. If it changes none,
-// exec returns otherwise. All changes of what the Guard looks up go through exec or
-// changeAccount. So the Guard's cache forgets the org after each change. It does so
+// exec returns otherwise. All changes of what the Guard looks up go through exec,
+// changeAccount or addRole. So the Guard's cache forgets the org after each change. It does so
 // after an error, too, because the statement may have succeeded.
 func (s *store) exec(ctx context.Context, org string, otherwise error, statement string, args ...any) error {
 	defer s.found.Invalidate(org)
 	return execIn(ctx, s.db, otherwise, statement, args...)
 }
 
-func execIn(ctx context.Context, db *pool, otherwise error, statement string, args ...any) error {
+// writer is a *pool or a transaction.
+type writer interface {
+	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
+}
+
+func execIn(ctx context.Context, db writer, otherwise error, statement string, args ...any) error {
 	result, err := db.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return storeFailed(err)

@@ -20,6 +20,8 @@ func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
 		// wait. Otherwise no other request would get one.
 		ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 		defer cancel()
+		ctx, end := holding(ctx)
+		defer end()
 		value, err := answer(r.WithContext(ctx))
 		if err != nil {
 			auth.Fail(w, r, err)

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
@@ -23,6 +26,9 @@ func replyOfRole(r *auth.Role) roleReply {
 }
 
 func (h roles) list(r *http.Request) (envelope.List[roleReply], error) {
+	if err := h.store.queries.hold(r.Context()); err != nil {
+		return envelope.List[roleReply]{}, err
+	}
 	all, err := findAll[auth.Role](r.Context(), h.store.db,
 		"SELECT record FROM platform_roles WHERE org = $1 ORDER BY name", auth.From(r.Context()).Org)
 	if err != nil {
@@ -89,6 +95,10 @@ func (h roles) delete(r *http.Request) (envelope.Result[bool], error) {
 // without an end, so the caller must be allowed to give them.
 func mayScopeRole(ctx context.Context, before, after auth.Role) error {
 	p, tenant := auth.From(ctx), auth.TenantFrom(ctx)
+	size := func(r auth.Role) int { return len(strings.Join(r.Scope, "")) }
+	if len(after.Scope) > max(maxChains, len(before.Scope)) || size(after) > max(maxScope, size(before)) {
+		return wrongBody("scope", fmt.Sprintf("must have at most %d chains, of %d bytes together", maxChains, maxScope))
+	}
 	if err := tenant.Vet("scope", after.Scope); err != nil {
 		return err
 	}
@@ -103,7 +113,43 @@ func mayScopeRole(ctx context.Context, before, after auth.Role) error {
 	return mayMake(p, auth.Making{Account: p.Account, Scope: set})
 }
 
+// The limits of roles. Their chains are kept compiled in memory, which takes about 30
+// times the bytes of the text, for each account that has them.
+const (
+	maxRoles        = 100 // of an org
+	maxAccountRoles = 64
+	maxChains       = 200      // of a role
+	maxScope        = 16 << 10 // bytes of all chains of a role
+)
+
+// addRole adds a role. The org's row is locked, so that requests at the same time do not
+// add more than maxRoles.
 func (s *store) addRole(ctx context.Context, org string, r auth.Role) error {
-	return s.exec(ctx, org, &auth.Error{Detail: auth.DetailConflict, Path: "name"},
-		"INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", org, r.Name, asJSON(r))
+	leave, err := s.queries.enter(ctx) // who waits for the lock holds a connection
+	if err != nil {
+		return err
+	}
+	defer leave()
+	tx, err := begin(ctx, s.db.DB)
+	if err != nil {
+		return storeFailed(err)
+	}
+	defer tx.Rollback()
+	if err := lockOrg(ctx, tx, org); err != nil {
+		return err
+	}
+	var all, same int
+	err = tx.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(CASE WHEN name = $2 THEN 1 END) FROM platform_roles WHERE org = $1", org, r.Name).
+		Scan(&all, &same)
+	switch {
+	case err != nil:
+		return storeFailed(err)
+	case same > 0:
+		return &auth.Error{Detail: auth.DetailConflict, Path: "name"}
+	case all >= maxRoles:
+		return &auth.Error{Detail: auth.DetailConflict, Reason: fmt.Sprintf("an org has at most %d roles", maxRoles)}
+	}
+	defer s.found.Invalidate(org) // see exec
+	_, err = tx.ExecContext(ctx, "INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)", org, r.Name, asJSON(r))
+	return storeFailed(errors.Join(err, tx.Commit()))
 }

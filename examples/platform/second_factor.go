@@ -47,7 +47,7 @@ func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelo
 	if err != nil {
 		return none, err
 	}
-	org := auth.TenantFrom(r.Context()).Org.Code
+	org := auth.TenantFrom(r.Context()).Org.Key() // a ticket has no principal
 	a, err := h.store.account(r.Context(), org, e.Account)
 	if err != nil {
 		return none, err

@@ -30,6 +30,7 @@ type store struct {
 
 	found   *auth.CachedDirectory // the Guard's cache of the records; see exec
 	queries *share                // limits the route connections of each account and org
+	room    int64                 // bytes of objects that one account may store; see storing
 	alive   []*sql.Conn           // a database in memory would end with its last connection
 	file    string                // of SQLite; "" if there is none
 }
@@ -43,7 +44,7 @@ const (
 
 // openStore opens the database of -db, and creates missing tables.
 func openStore(ctx context.Context, name string) (*store, error) {
-	s := &store{dialect: sqlpage.SQLite, queries: newShare(queriesEach, queriesPerOrg, queryWait)}
+	s := &store{dialect: sqlpage.SQLite, queries: newShare(queriesEach, queriesPerOrg, queryWait), room: maxStored}
 	driver, source := "sqlite", ""
 	switch {
 	case name == memoryDB:
@@ -143,6 +144,8 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_objects (
 		org TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
 		version {integer} NOT NULL, doc {json} NOT NULL, PRIMARY KEY (org, type, id)) {strict}`,
+	`CREATE TABLE IF NOT EXISTS platform_usage (
+		org TEXT NOT NULL, owner TEXT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY (org, owner))`,
 	`CREATE TABLE IF NOT EXISTS platform_readiness (id SMALLINT PRIMARY KEY, checked BIGINT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS platform_demo (org TEXT PRIMARY KEY, client_key TEXT NOT NULL, seeded SMALLINT NOT NULL DEFAULT 0)`,
 }

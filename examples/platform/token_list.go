@@ -70,6 +70,9 @@ func anyProperty(string) bool { return true }
 // list answers with the tokens of a subject that are still valid.
 func (h *tokens) list(r *http.Request) (envelope.List[tokenReply], error) {
 	ctx := r.Context()
+	if err := h.store.queries.hold(ctx); err != nil {
+		return envelope.List[tokenReply]{}, err
+	}
 	records, err := h.ofSubject(ctx, r.PathValue("key"), r.PathValue("sub"), scope.Read)
 	if err != nil {
 		return envelope.List[tokenReply]{}, err
@@ -109,6 +112,9 @@ func withoutOthers(all []token.Record) []token.Record {
 func (h *tokens) listApp(r *http.Request) (envelope.List[tokenReply], error) {
 	ctx := r.Context()
 	none := envelope.List[tokenReply]{}
+	if err := h.store.queries.hold(ctx); err != nil {
+		return none, err
+	}
 	q, err := tokenSchema.Parse(r.URL.RawQuery, anyProperty)
 	if err != nil {
 		return none, err

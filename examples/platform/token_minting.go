@@ -26,7 +26,7 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 	if err != nil {
 		return minted{}, unknownApp(err)
 	}
-	if err := h.quota.take(inOrg{p.Org, p.Account}); err != nil {
+	if err := h.quota.take(callerOf(p)); err != nil {
 		return minted{}, err // first, because a refusal costs work, too
 	}
 	if w.outlivesSession() {
@@ -40,7 +40,7 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 
 // withinQuota counts a token for an OAuth client.
 func (h *tokens) withinQuota(_ context.Context, client auth.Principal) error {
-	return h.quota.take(inOrg{client.Org, client.Account})
+	return h.quota.take(callerOf(client))
 }
 
 // tokenFields maps the library's names to the fields of a request for a token.

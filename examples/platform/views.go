@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -61,9 +62,13 @@ func (h views) messages(r *http.Request) (any, error) {
 //
 // Views run by GET, but this one may still mint. An ephemeral token leaves no
 // record. A session has no app to mint with, so a page of another origin cannot
-// make a browser mint.
+// make a browser mint. A GET with a signature of version 1 can be repeated for 2 s with
+// other nonces, and each response would be a token of 5 minutes, so it is rejected.
 func (h views) messageToken(r *http.Request) (any, error) {
 	p := auth.From(r.Context())
+	if p.Mechanism == signature.Name && r.Header.Get("Signature-Input") == "" {
+		return nil, &auth.Error{Detail: auth.DetailForbidden, Reason: "needs a token, or a signature of version 2"}
+	}
 	lasts := 5 * time.Minute
 	if !p.Expires.IsZero() {
 		lasts = min(lasts, time.Until(p.Expires))

@@ -48,11 +48,13 @@ func (t *Table) Add(id, email, encoded string, roles ...string) bool {
 	return true
 }
 
-// byEmail ignores case and outer blanks, because attempts are counted so. In SQL it is an
-// index on lower(email).
+// byEmail compares addresses as attempts are counted: without outer spaces, in lower case.
+// A name that found an account and was counted apart would have further attempts. In SQL,
+// store a column with the result of strings.ToLower: the lower of an engine can differ.
 func (t *Table) byEmail(email string) (id string) {
+	email = strings.ToLower(strings.TrimSpace(email))
 	for id, r := range t.rows {
-		if strings.EqualFold(r.email, strings.TrimSpace(email)) {
+		if strings.ToLower(r.email) == email {
 			return id
 		}
 	}

@@ -107,7 +107,11 @@ func TestRename(t *testing.T) {
 		mustCall(t, owner, "POST", acme+"/rename", map[string]string{"subdomain": "globex"}, 409)
 		mustCall(t, owner, "POST", acme+"/rename", map[string]string{"subdomain": "Acme Labs"}, 400)
 		mustCall(t, owner, "POST", acme+"/rename", map[string]string{"subdomain": "acme-labs"}, 200)
-		mustCall(t, owner, "GET", acme+"/notes", nil, 404) // at once
+
+		// What partners and phones have saved goes on under the former name.
+		mustCall(t, owner, "GET", acme+"/notes", nil, 200)
+		mustCall(t, w.at(acme).Signed(clientKey, keySecret), "GET", acme+"/notes", nil, 200)
+		mustCall(t, w.at(acme).Bearer(minted), "GET", acme+"/notes", nil, 200)
 
 		mustCall(t, w.moved(t, owner, renamed), "GET", renamed+"/notes", nil, 200)
 		mustCall(t, w.at(renamed).Signed(clientKey, keySecret), "GET", renamed+"/notes", nil, 200)
@@ -124,6 +128,8 @@ func TestRename(t *testing.T) {
 		// Another tenant takes the name that has become free. Nothing of acme is valid there.
 		gus := w.login(t, globex, "gus@globex.example")
 		mustCall(t, gus, "POST", globex+"/rename", map[string]string{"subdomain": "acme"}, 200)
+		mustCall(t, w.moved(t, owner, renamed), "GET", renamed+"/notes", nil, 200)
+		mustCall(t, w.at(renamed).Bearer(minted), "GET", renamed+"/notes", nil, 200)
 		mustCall(t, owner, "GET", acme+"/notes", nil, 401)
 		mustCall(t, w.at(acme).Signed(clientKey, keySecret), "GET", acme+"/notes", nil, 401)
 		mustCall(t, w.at(acme).Bearer(minted), "GET", acme+"/notes", nil, 401)

@@ -20,8 +20,14 @@ type directory struct{ db *sql.DB }
 func (d directory) Org(ctx context.Context, code string) (*auth.Org, error) {
 	var o auth.Org
 	var former string
-	row := d.db.QueryRowContext(ctx, `SELECT id, subdomain, former, closed FROM tenants WHERE subdomain = $1`, code)
-	err := row.Scan(&o.ID, &o.Code, &former, &o.Disabled)
+	// The tenant that has the subdomain, or else the last that had it.
+	row := d.db.QueryRowContext(ctx, `
+		SELECT id, subdomain, closed,
+			COALESCE((SELECT string_agg(subdomain, ' ') FROM former_subdomains WHERE tenant_id = tenants.id), '')
+		FROM tenants
+		WHERE subdomain = $1 OR id = (SELECT tenant_id FROM former_subdomains WHERE subdomain = $1)
+		ORDER BY subdomain = $1 DESC LIMIT 1`, code)
+	err := row.Scan(&o.ID, &o.Code, &o.Disabled, &former)
 	o.FormerCodes = strings.Fields(former)
 	o.Session.RememberIdle = 30 * 24 * time.Hour // for people who ask at login
 	return found(&o, err)

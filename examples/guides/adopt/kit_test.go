@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -81,7 +82,7 @@ func newWorld(t *testing.T, source string) *world {
 	}
 	key := make([]byte, 32)
 	rand.Read(key)
-	s, err := newService(t.Context(), db, dialect, key)
+	s, err := newService(t.Context(), db, dialect, key, proxies{netip.MustParsePrefix("192.0.2.1/32")})
 	if err != nil {
 		t.Fatal(err)
 	}

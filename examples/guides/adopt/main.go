@@ -23,20 +23,25 @@ func main() {
 	listen := flag.String("listen", "localhost:8080", "`address` to listen on")
 	base := flag.String("base", "http://localhost:8080", "`URL` whose host has the tenants as subdomains")
 	database := flag.String("db", os.Getenv("DATABASE_URL"), "`URL` of PostgreSQL, or a file of SQLite (default $DATABASE_URL, or adopt.db)")
+	networks := flag.String("proxies", "", "`networks` of the proxies in front, which append to X-Forwarded-For")
 	demo := flag.Bool("demo", false, "create the tables first, with two tenants")
 	flag.Parse()
-	if err := run(*listen, *base, *database, *demo); err != nil {
+	if err := run(*listen, *base, *database, *networks, *demo); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(listen, base, database string, demo bool) error {
+func run(listen, base, database, networks string, demo bool) error {
 	ctx := context.Background()
 	key, err := hex.DecodeString(os.Getenv("AUTH_KEY"))
 	if err != nil {
 		return err
 	}
 	baseURL, err := url.Parse(base)
+	if err != nil {
+		return err
+	}
+	behind, err := parseProxies(networks)
 	if err != nil {
 		return err
 	}
@@ -53,7 +58,7 @@ func run(listen, base, database string, demo bool) error {
 			return err
 		}
 	}
-	s, err := newService(ctx, db, dialect, key)
+	s, err := newService(ctx, db, dialect, key, behind)
 	if err != nil {
 		return err
 	}

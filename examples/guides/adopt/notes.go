@@ -34,7 +34,7 @@ func (s *service) createNote(_ http.ResponseWriter, r *http.Request, ask newNote
 	n := note{Item: envelope.Item{ID: uuid.NewString(), Object: "note"}, Title: ask.Title, Body: ask.Body}
 	_, err := s.db.ExecContext(r.Context(), `INSERT INTO notes (id, tenant_id, title, body) VALUES ($1, $2, $3, $4)`,
 		n.ID, auth.From(r.Context()).Org, n.Title, n.Body)
-	return n, auth.Unavailable(err)
+	return n, sqlError(err)
 }
 
 func (s *service) deleteNote(_ http.ResponseWriter, r *http.Request) (any, error) {

@@ -32,11 +32,12 @@ type service struct {
 	sessions    *session.Manager
 	minter      *token.Minter
 	pages       *sqlpage.Pages
+	behind      proxies
 }
 
 // newService makes the service over its database. The library's tables are in it, too, and begin
 // with auth_. key is 32 random bytes, kept apart from the database.
-func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key []byte) (*service, error) {
+func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key []byte, behind proxies) (*service, error) {
 	if err := sqlcheck.Check(ctx, db, dialect, *notes.Schema(), notes.Table()); err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	if err != nil {
 		return nil, err // says which setting of the engine to change, and how
 	}
-	s := &service{db: db, store: store, directory: auth.Cached(directory{db}, 0, 0), pages: &sqlpage.Pages{DB: db, Dialect: dialect}}
+	s := &service{db: db, store: store, directory: auth.Cached(directory{db}, 0, 0), pages: &sqlpage.Pages{DB: db, Dialect: dialect}, behind: behind}
 	if s.credentials, err = store.Credentials(); err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	s.sessions = &session.Manager{
 		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
 		Passwords: passwords{db}, Hasher: session.Migrating(oldHasher{bcrypt.DefaultCost}, session.PBKDF2{}),
-		DeviceKey: deviceKey, RoleScoped: true,
+		DeviceKey: deviceKey, RoleScoped: true, ClientAddr: behind.addr,
 	}
 	return s, nil
 }
@@ -76,14 +77,17 @@ func (s *service) guard(baseURL *url.URL) *auth.Guard {
 	return &auth.Guard{
 		BaseURL:   baseURL.String(),
 		Directory: s.directory,
-		Resolve:   s.resolve(baseURL),
+		Resolve:   resolve(baseURL),
 		Versions:  []string{"v1"},
-		Brand:     auth.Brand{Header: "Acme-", Claims: "acme/", Faults: "acme"},
-		Ceiling:   true,            // a token has no more than its own scope
-		Timeout:   5 * time.Second, // a spent use waits until a disk has written
+
+		FormerCodes: true, // until another tenant takes the subdomain
+		Ceiling:     true, // a token has no more than its own scope
+
+		Brand:   auth.Brand{Header: "Acme-", Claims: "acme/", Faults: "acme"},
+		Timeout: 5 * time.Second, // a spent use waits until a disk has written
 		Mechanisms: []auth.Mechanism{
 			s.sessions,
-			&signature.Mechanism{Credentials: s.credentials, Replays: s.store.Replays(), RoleScoped: true},
+			&signature.Mechanism{Credentials: s.credentials, Replays: s.store.Replays(), RoleScoped: true, ClientAddr: s.behind.addr},
 			&bearer.Mechanism{Verifier: &token.Verifier{
 				Keys: token.Cached(s.keys, 0), Ledger: s.store.Ledger(), Cache: &token.Cache{},
 			}},
@@ -119,21 +123,17 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 	return mux
 }
 
-// resolve finds the tenant of https://acme.example.test/v1/notes. Its error is that of the
-// directory: 404 for an unknown subdomain, and 503 if the database does not answer.
-func (s *service) resolve(baseURL *url.URL) func(context.Context, *http.Request) (auth.Address, error) {
-	return func(ctx context.Context, r *http.Request) (auth.Address, error) {
+// resolve reads the subdomain of https://acme.example.test/v1/notes. The Guard asks the
+// directory for it: 404 for an unknown one, and 503 if the database does not respond.
+func resolve(baseURL *url.URL) func(context.Context, *http.Request) (auth.Address, error) {
+	return func(_ context.Context, r *http.Request) (auth.Address, error) {
 		host := (&url.URL{Host: r.Host}).Hostname()
 		name, below := strings.CutSuffix(strings.ToLower(host), "."+baseURL.Hostname())
 		if !below {
 			return auth.Address{}, auth.ErrNotFound
 		}
-		tenant, err := s.directory.Org(ctx, name)
-		if err != nil {
-			return auth.Address{}, err
-		}
 		version, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
-		return auth.Address{Org: tenant.Code, Version: version, Rest: "/" + rest, Authority: name + "." + baseURL.Host}, nil
+		return auth.Address{Org: name, Version: version, Rest: "/" + rest, Authority: name + "." + baseURL.Host}, nil
 	}
 }
 
@@ -164,12 +164,19 @@ func with[T any](run func(w http.ResponseWriter, r *http.Request, ask T) (any, e
 
 // change runs a statement. It returns none if no row was changed.
 func (s *service) change(ctx context.Context, none error, statement string, args ...any) error {
-	result, err := s.db.ExecContext(ctx, statement, args...)
+	return change(ctx, s.db, none, statement, args...)
+}
+
+// change runs a statement in a *sql.DB or a transaction.
+func change(ctx context.Context, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, none error, statement string, args ...any) error {
+	result, err := db.ExecContext(ctx, statement, args...)
 	if err != nil {
-		return auth.Unavailable(err)
+		return sqlError(err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n > 0 {
-		return auth.Unavailable(err)
+		return sqlError(err)
 	}
 	return none
 }

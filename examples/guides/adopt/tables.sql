@@ -3,8 +3,12 @@
 CREATE TABLE tenants (
 	id uuid PRIMARY KEY,
 	subdomain text NOT NULL UNIQUE,
-	former text NOT NULL DEFAULT '', -- earlier subdomains, separated by blanks
 	closed boolean NOT NULL DEFAULT false
+);
+CREATE TABLE former_subdomains (
+	subdomain text PRIMARY KEY,
+	tenant_id uuid NOT NULL REFERENCES tenants, -- the last that had it
+	UNIQUE (tenant_id, subdomain)
 );
 CREATE TABLE users (
 	id uuid PRIMARY KEY,

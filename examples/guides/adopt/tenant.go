@@ -20,16 +20,34 @@ type newName struct {
 	Subdomain string `json:"subdomain"`
 }
 
-// rename gives the tenant another subdomain. Second factors, sessions, keys and tokens stay.
+// rename gives the tenant another subdomain. Second factors, sessions, keys and tokens stay. The
+// former one goes on to be served until another tenant takes it.
 func (s *service) rename(_ http.ResponseWriter, r *http.Request, ask newName) (any, error) {
 	if !subdomain.MatchString(ask.Subdomain) {
 		return nil, &auth.Error{Detail: auth.DetailBody, Path: "subdomain"}
 	}
 	org := auth.From(r.Context()).Org
+	tx, err := s.db.BeginTx(r.Context(), nil)
+	if err != nil {
+		return nil, sqlError(err)
+	}
+	defer tx.Rollback()
+	err = change(r.Context(), tx, auth.ErrNotFound, `
+		INSERT INTO former_subdomains (tenant_id, subdomain) SELECT id, subdomain FROM tenants WHERE id = $1
+		ON CONFLICT (subdomain) DO UPDATE SET tenant_id = excluded.tenant_id`, org)
+	if err != nil {
+		return nil, err
+	}
+	// The column is unique: a subdomain that is taken is 409.
+	if err := change(r.Context(), tx, auth.ErrNotFound, `UPDATE tenants SET subdomain = $2 WHERE id = $1`, org, ask.Subdomain); err != nil {
+		return nil, err
+	}
 	defer s.directory.Invalidate(org) // also after an error: the outcome is then unknown
-	return ask, s.change(r.Context(), auth.ErrConflict, `
-		UPDATE tenants SET former = former || ' ' || subdomain, subdomain = $2
-		WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM tenants WHERE subdomain = $2)`, org, ask.Subdomain)
+	// The tenant that was served under the name so far is cached under it, too.
+	if before, err := s.directory.Org(r.Context(), ask.Subdomain); err == nil {
+		defer s.directory.Invalidate(before.Key())
+	}
+	return ask, sqlError(tx.Commit())
 }
 
 type newKey struct {
@@ -54,16 +72,19 @@ func (s *service) createKey(_ http.ResponseWriter, r *http.Request, ask newKey) 
 		s.change(r.Context(), nil, `INSERT INTO api_clients (client_key, tenant_id, label) VALUES ($1, $2, $3)`, clientKey, by.Org, ask.Label)
 }
 
+// deleteKey deletes a partner's key. If it fails in between, it can be called again: it is not found
+// only when there is no row either.
 func (s *service) deleteKey(_ http.ResponseWriter, r *http.Request) (any, error) {
 	org, clientKey := auth.From(r.Context()).Org, r.PathValue("key")
-	switch err := s.credentials.Delete(r.Context(), org, clientKey); {
-	case auth.IsNotFound(err):
-		return nil, err // also for a key of another tenant
-	case err != nil:
-		return nil, auth.Unavailable(err)
+	if clientKey == issuer(org) {
+		return nil, auth.ErrNotFound
+	}
+	none := s.credentials.Delete(r.Context(), org, clientKey) // not found also for a key of another tenant
+	if none != nil && !auth.IsNotFound(none) {
+		return nil, auth.Unavailable(none)
 	}
 	defer s.directory.Invalidate(org)
-	return struct{}{}, s.change(r.Context(), nil, `DELETE FROM api_clients WHERE client_key = $1 AND tenant_id = $2`, clientKey, org)
+	return struct{}{}, s.change(r.Context(), none, `DELETE FROM api_clients WHERE client_key = $1 AND tenant_id = $2`, clientKey, org)
 }
 
 type newToken struct {

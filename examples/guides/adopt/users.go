@@ -65,7 +65,12 @@ func (s *service) logout(w http.ResponseWriter, r *http.Request) (any, error) {
 // enrol and confirm set up a second factor.
 func (s *service) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
 	e, err := s.sessions.Enrol(r)
-	return map[string]string{"secret": e.Secret.Base32(), "uri": s.sessions.OTPAuth("Acme Notes", e.Account, e.Secret)}, err
+	if err != nil {
+		return nil, err
+	}
+	var email string // which the authenticator shows: the account is a UUID
+	err = s.db.QueryRowContext(r.Context(), `SELECT email FROM users WHERE id = $1`, e.Account).Scan(&email)
+	return map[string]string{"secret": e.Secret.Base32(), "uri": s.sessions.OTPAuth("Acme Notes", email, e.Secret)}, sqlError(err)
 }
 
 type code struct {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -64,6 +65,9 @@ func (s *Sender) Deliver(ctx context.Context, url string, e Event) error {
 	}
 }
 
+// again are answers of a receiver that may take another attempt.
+var again = []int{http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}
+
 func deliver(ctx context.Context, client *http.Client, url string, body []byte) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -78,7 +82,7 @@ func deliver(ctx context.Context, client *http.Client, url string, body []byte) 
 	switch {
 	case res.StatusCode/100 == 2:
 		return nil
-	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusUnauthorized, res.StatusCode >= 500:
+	case slices.Contains(again, res.StatusCode), res.StatusCode >= 500:
 		return fmt.Errorf("webhooks: the receiver answered %d", res.StatusCode)
 	}
 	return fmt.Errorf("%w: it answered %d", ErrRefused, res.StatusCode)
@@ -108,12 +112,24 @@ var Public http.RoundTripper = &http.Transport{
 
 var errInternal = errors.New("webhooks: the address is not a public one")
 
-// inside are networks that netip does not know as private: of carriers, of translation
-// to IPv4, and of tests.
-var inside = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
+// inside are networks of IPv4 that netip does not know as private: of carriers, of
+// documents and tests, of relays, and reserved ones.
+var inside = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4")
+
+// Of IPv6 only global is public, without what contains addresses of IPv4 (Teredo, 6to4), and
+// without networks of documents and tests. The IANA registries of special-purpose addresses
+// name both.
+var (
+	global  = netip.MustParsePrefix("2000::/3")
+	special = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+)
+
+func prefixes(all ...string) (networks []netip.Prefix) {
+	for _, one := range all {
+		networks = append(networks, netip.MustParsePrefix(one))
+	}
+	return networks
 }
 
 func checkPublic(address string) error {
@@ -122,13 +138,13 @@ func checkPublic(address string) error {
 		return err
 	}
 	addr := to.Addr().Unmap()
-	if !addr.IsGlobalUnicast() || addr.IsPrivate() {
-		return errInternal
+	not := inside
+	if addr.Is6() {
+		not = special
 	}
-	for _, network := range inside {
-		if network.Contains(addr) {
-			return errInternal
-		}
+	contains := func(network netip.Prefix) bool { return network.Contains(addr) }
+	if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.Is6() && !global.Contains(addr) || slices.ContainsFunc(not, contains) {
+		return errInternal
 	}
 	return nil
 }

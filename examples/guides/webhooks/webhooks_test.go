@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -184,6 +185,21 @@ func TestDeliveryIsRefused(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	for _, status := range []int{401, 408, 425, 429, 500, 503} {
+		t.Run(fmt.Sprint("another attempt after ", status), func(t *testing.T) {
+			asked := 0
+			busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if asked++; asked == 1 {
+					w.WriteHeader(status)
+				}
+			}))
+			defer busy.Close()
+			s := Sender{Key: stranger, Base: http.DefaultTransport, Waits: []time.Duration{0}}
+			if err := s.Deliver(t.Context(), busy.URL, created); err != nil || asked != 2 {
+				t.Errorf("%v after %d attempts", err, asked)
+			}
+		})
+	}
 	t.Run("a redirect", func(t *testing.T) {
 		away := httptest.NewServer(http.RedirectHandler(url, http.StatusTemporaryRedirect))
 		defer away.Close()
@@ -209,6 +225,11 @@ func TestPublicAddresses(t *testing.T) {
 		"169.254.169.254:80": false, "[fe80::1]:80": false, "[fd00::1]:80": false, "0.0.0.0:80": false, "[::]:80": false,
 		"100.64.0.1:80": false, "224.0.0.1:80": false, "255.255.255.255:80": false, "[::ffff:127.0.0.1]:80": false,
 		"[64:ff9b::7f00:1]:80": false, "[2002:7f00:1::]:80": false, "nonsense": false,
+		"[fec0::1]:80": false, "[2001::1]:80": false, "[2001:db8::1]:80": false, "[3fff::1]:80": false, "[5f00::1]:80": false,
+		"[100::1]:80": false, "[::7f00:1]:80": false, "[::ffff:0:7f00:1]:80": false, "[64:ff9b:1::7f00:1]:80": false,
+		"[2001:20::1]:80": false, "[fe80::1%eth0]:80": false, "192.88.99.1:80": false, "192.0.2.1:80": false, "198.51.100.1:80": false,
+		"203.0.113.1:80": false, "192.0.0.8:80": false, "198.18.0.1:80": false, "[2001:4860:4860::8888]:443": true,
+		"[2a00:1450::1]:443": true,
 	} {
 		if got := checkPublic(address) == nil; got != public {
 			t.Errorf("%s: public %v, want %v", address, got, public)

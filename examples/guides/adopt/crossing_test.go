@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// from is a client behind the proxy.
+type from struct {
+	http.RoundTripper
+	addr string
+}
+
+func (f from) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header["X-Forwarded-For"] = []string{f.addr}
+	return f.RoundTripper.RoundTrip(r)
+}
+
+func behindProxy(c *http.Client, addr string) *http.Client {
+	copied := *c
+	copied.Transport = from{c.Transport, addr}
+	return &copied
+}
+
+// Without ClientAddr all clients of a proxy are one: whoever guesses delays everybody, and a key
+// that is limited to networks works for everybody or for nobody.
+func TestAddressesBehindAProxy(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		key, _, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}, "networks": []string{"198.51.100.0/24"}})
+		for addr, want := range map[string]int{"198.51.100.7": 200, "198.51.100.7, 192.0.2.1": 200, "203.0.113.9": 401,
+			"198.51.100.7, 203.0.113.9": 401, "nonsense": 401} {
+			if status, got := call(t, behindProxy(key, addr), "GET", acme+"/notes", nil); status != want {
+				t.Errorf("%s: %d %v, want %d", addr, status, got, want)
+			}
+		}
+		right := map[string]string{"email": "ed@acme.example", "password": "correct horse"}
+		last := 0
+		for n := 0; n < 200 && last != 429; n++ { // names that nobody has, so that only the address is counted
+			guess := map[string]string{"email": "nobody" + strings.Repeat("x", n) + "@acme.example", "password": "wrong horse"}
+			last, _ = call(t, behindProxy(w.at(acme).Browser(), "203.0.113.9"), "POST", acme+"/login", guess)
+		}
+		if last != 429 {
+			t.Fatalf("guesses are not delayed: %d", last)
+		}
+		if status, got := call(t, behindProxy(w.at(acme).Browser(), "203.0.113.9"), "POST", acme+"/login", right); status != 429 {
+			t.Errorf("the guesser: %d %v", status, got)
+		}
+		mustCall(t, behindProxy(w.at(acme).Browser(), "198.51.100.7"), "POST", acme+"/login", right, 200)
+	})
+}
+
+func TestClientAddr(t *testing.T) {
+	behind, err := parseProxies("10.0.0.0/8,2001:db8::/32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ peer, forwarded, want string }{
+		{"203.0.113.9:1", "198.51.100.7", "203.0.113.9"}, // no proxy: it can write what it wants
+		{"10.0.0.1:1", "198.51.100.7", "198.51.100.7"},
+		{"10.0.0.1:1", "1.2.3.4, 198.51.100.7, 10.9.9.9", "198.51.100.7"},
+		{"[2001:db8::1]:1", "198.51.100.7", "198.51.100.7"},
+		{"[::ffff:10.0.0.1]:1", "::ffff:198.51.100.7", "198.51.100.7"},
+		{"10.0.0.1:1", "", "10.0.0.1"},
+		{"10.0.0.1:1", "10.0.0.2", "10.0.0.2"},
+		{"10.0.0.1:1", "198.51.100.7, nonsense", "10.0.0.1"},
+	} {
+		r := &http.Request{RemoteAddr: c.peer, Header: http.Header{}}
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		if got := behind.addr(r); got != netip.MustParseAddr(c.want) {
+			t.Errorf("%s %q: %s, want %s", c.peer, c.forwarded, got, c.want)
+		}
+	}
+	if _, err := parseProxies("10.0.0.1"); err == nil {
+		t.Error("an address is no network")
+	}
+}
+
+// A key whose deletion has failed between its two steps is deleted by another call.
+func TestDeletingAKeyAgain(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		_, clientKey, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}})
+		if err := w.credentials.Delete(t.Context(), acmeID, clientKey); err != nil {
+			t.Fatal(err)
+		}
+		owner := w.login(t, acme, "olga@acme.example")
+		mustCall(t, w.login(t, globex, "gus@globex.example"), "DELETE", globex+"/keys/"+clientKey, nil, 404)
+		mustCall(t, owner, "DELETE", acme+"/keys/"+clientKey, nil, 200)
+		if n := one[int](t, w.db, "SELECT COUNT(*) FROM api_clients WHERE client_key = $1", clientKey); n != 0 {
+			t.Error("its row is left")
+		}
+		mustCall(t, owner, "DELETE", acme+"/keys/"+clientKey, nil, 404)
+		clientKey, _, err := w.credentials.Create(t.Context(), acmeID, signature.Credential{}) // without its row
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, owner, "DELETE", acme+"/keys/"+clientKey, nil, 200)
+		mustCall(t, owner, "DELETE", acme+"/keys/"+issuer(acmeID), nil, 404)
+		w.holder(t, owner, "object") // its issuer is there
+	})
+}
+
+func TestTheAuthenticatorShowsTheAddress(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		made := mustCall(t, w.login(t, acme, "ed@acme.example"), "POST", acme+"/factor", nil, 200)
+		uri, err := url.Parse(made["uri"].(string))
+		if err != nil || uri.Path != "/Acme Notes:ed@acme.example" {
+			t.Errorf("%v %v", made["uri"], err)
+		}
+	})
+}
+
+// A payment writes a row and ends what the person has given to programs. Both are in the tables of
+// the service, so that one transaction has them: users.changed ends sessions and tokens. The rows of
+// the tokens go afterwards, by a call that can be repeated.
+func TestAPaymentInOneTransaction(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		pay := func(id string, fails error) error {
+			tx, err := w.db.BeginTx(t.Context(), nil)
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback()
+			if err := change(t.Context(), tx, nil, "INSERT INTO notes (id, tenant_id, title, body) VALUES ($1, $2, 'Invoice', 'paid')", id, acmeID); err != nil {
+				return err
+			}
+			err = change(t.Context(), tx, nil, "UPDATE users SET changed = $1 WHERE tenant_id = $2 AND email = 'ed@acme.example'", time.Now().UnixMilli()+1, acmeID)
+			if err := errors.Join(err, fails); err != nil {
+				return err
+			}
+			defer w.directory.Invalidate(acmeID)
+			return tx.Commit()
+		}
+		editor := w.login(t, acme, "ed@acme.example")
+		held, _ := w.holder(t, editor, "object")
+		other, _ := w.holder(t, w.login(t, acme, "olga@acme.example"), "object")
+		const invoice = "aaaaaaaa-0000-4000-8000-000000000201"
+
+		if err := pay(invoice, errors.New("the bank does not answer")); err == nil {
+			t.Fatal("paid")
+		}
+		mustCall(t, held, "GET", acme+"/notes", nil, 200)
+		mustCall(t, editor, "GET", acme+"/notes", nil, 200)
+		if n := one[int](t, w.db, "SELECT COUNT(*) FROM notes WHERE id = $1", invoice); n != 0 {
+			t.Error("a row of a payment that has failed")
+		}
+		if err := pay(invoice, nil); err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, held, "GET", acme+"/notes", nil, 401)
+		mustCall(t, editor, "GET", acme+"/notes", nil, 401)
+		mustCall(t, other, "GET", acme+"/notes", nil, 200)
+
+		of := token.Holder{Org: acmeID, ClientKey: issuer(acmeID), Subject: "aaaaaaaa-0000-4000-8000-000000000012"}
+		for range 2 {
+			if _, err := w.minter.Ledger.RevokeSubject(context.WithoutCancel(t.Context()), of); err != nil {
+				t.Error(err)
+			}
+		}
+		left, _, err := w.minter.Ledger.List(t.Context(), of, token.Position{}, 10)
+		if err != nil || len(left) > 0 {
+			t.Errorf("%d tokens are left, %v", len(left), err)
+		}
+	})
+}
+
+// A person who works for two tenants is two accounts. Each has a session, a password and a second
+// factor of its own: what happens at one tenant changes nothing at the other.
+func TestAPersonAtTwoTenants(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		w.exec(t, "INSERT INTO users (id, tenant_id, email, password_hash) SELECT 'bbbbbbbb-0000-4000-8000-000000000012', $1, email, password_hash FROM users WHERE email = 'ed@acme.example'", globexID)
+		w.exec(t, "INSERT INTO user_roles (user_id, role) VALUES ('bbbbbbbb-0000-4000-8000-000000000012', 'reader')")
+		here, there := w.login(t, acme, "ed@acme.example"), w.login(t, globex, "ed@acme.example")
+		note := map[string]string{"title": "Dynamite", "body": "sold out"}
+		mustCall(t, here, "POST", acme+"/notes", note, 200)
+		mustCall(t, there, "POST", globex+"/notes", note, 403) // the role that it has there
+
+		mustCall(t, w.moved(t, here, globex), "GET", globex+"/notes", nil, 401) // a switch is another login
+		secret := mustCall(t, here, "POST", acme+"/factor", nil, 200)["secret"]
+		mustCall(t, here, "POST", acme+"/factor/confirm", map[string]string{"code": totp(t, secret, time.Now())}, 200)
+		again := map[string]string{"email": "ed@acme.example", "password": "correct horse"}
+		mustCall(t, w.at(acme).Browser(), "POST", acme+"/login", again, 403)
+		mustCall(t, w.at(globex).Browser(), "POST", globex+"/login", again, 200) // a factor is one tenant's
+
+		mustCall(t, here, "POST", acme+"/logout", nil, 200)
+		mustCall(t, here, "GET", acme+"/notes", nil, 401)
+		mustCall(t, there, "GET", globex+"/notes", nil, 200)
+		w.exec(t, "UPDATE users SET disabled = true WHERE tenant_id = $1 AND email = 'ed@acme.example'", acmeID)
+		w.directory.Invalidate(acmeID)
+		mustCall(t, w.at(acme).Browser(), "POST", acme+"/login", again, 401)
+		mustCall(t, there, "GET", globex+"/notes", nil, 200)
+	})
+}
