@@ -20,21 +20,22 @@ import (
 
 // platform holds the parts of the server.
 type platform struct {
-	store    *store
-	stores   *stores
-	keys     *keyPairs
-	tokens   *tokens
-	sessions *session.Manager
-	guard    *auth.Guard
-	oauth    *oauth.Server
-	asking   *quota            // of questions outside of the orgs, by client address
-	metadata http.Handler      // of OAuth
-	document *openapi.Document // of routes
-	proxies  proxies
-	ready    *readiness
-	feed     *feed
-	recheck  recheck
-	log      *slog.Logger
+	store      *store
+	stores     *stores
+	keys       *keyPairs
+	tokens     *tokens
+	sessions   *session.Manager
+	guard      *auth.Guard
+	signatures *signature.Mechanism
+	oauth      *oauth.Server
+	asking     *quota            // of questions outside of the orgs, by client address
+	metadata   http.Handler      // of OAuth
+	document   *openapi.Document // of routes
+	proxies    proxies
+	ready      *readiness
+	feed       *feed
+	recheck    recheck
+	log        *slog.Logger
 }
 
 // newPlatform opens the stores. The caller must close the platform.
@@ -64,7 +65,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 
 		ClientAddr: p.proxies.addr,
 	}
-	signatures := &signature.Mechanism{
+	p.signatures = &signature.Mechanism{
 		Credentials: p.stores.credentials,
 		Replays:     p.stores.replays,
 		Policy:      o.policy,
@@ -81,7 +82,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	p.guard = &auth.Guard{
 		BaseURL:    baseURL,
 		Directory:  store.found,
-		Mechanisms: []auth.Mechanism{signatures, tokens, p.sessions},
+		Mechanisms: []auth.Mechanism{p.signatures, tokens, p.sessions},
 		Brand:      o.brand,
 		Observe:    p.observe,
 		Timeout:    o.storeTimeout,
@@ -93,7 +94,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		return nil, errors.Join(err, p.close())
 	}
 	p.tokens.minter = bearer.Minter(p.guard, p.keys, p.stores.ledger)
-	p.oauth = &oauth.Server{Signature: signatures, Bearer: tokens, Minter: p.tokens.minter, Admit: p.tokens.withinQuota}
+	p.oauth = &oauth.Server{Signature: p.signatures, Bearer: tokens, Minter: p.tokens.minter, Admit: p.tokens.withinQuota}
 	p.metadata = p.oauth.Metadata(p.guard)
 	return p, nil
 }

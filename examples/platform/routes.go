@@ -90,7 +90,7 @@ func (p *platform) scriptRoutes(mux *auth.Mux) {
 	mux.HandleFunc("POST /routes/{identifier}", auth.Allow("script.route.{identifier}"), reply(scripts.route))
 	mux.HandleFunc("POST /sys/script_runner", auth.Allow("script.runner"), reply(scripts.run))
 
-	views := views{p.store, p.tokens}
+	views := views{p.store, p.tokens, p.signatures.Claim}
 	mux.HandleFunc("GET /views", auth.Authenticated, reply(views.list))
 	mux.HandleFunc("GET /views/{name}", auth.Allow("view.execute.{name}"), reply(views.execute))
 

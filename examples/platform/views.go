@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -15,6 +19,7 @@ import (
 type views struct {
 	store  *store
 	tokens *tokens
+	claim  func(context.Context, signing.Use) error
 }
 
 // builtinView is one function, and the query arguments that it reads.
@@ -56,6 +61,25 @@ func (h views) messages(r *http.Request) (any, error) {
 	return page, err
 }
 
+// once rejects a request whose signature has been here before, under whatever nonce. The
+// Guard has verified the signature. All its siblings have one claim here, for single use.
+func (h views) once(r *http.Request, clientKey string) error {
+	now := time.Now()
+	text := r.Header.Get(signing.HeadersFor(auth.TenantFrom(r.Context()).Brand().Header).Signature)
+	if text == "" {
+		return nil // of version 2, which has no siblings
+	}
+	sum := sha256.Sum256([]byte("message_token " + text))
+	return h.claim(r.Context(), signing.Use{
+		ClientKey: clientKey,
+		Nonce:     hex.EncodeToString(sum[:8]),
+		Signature: sum,
+		Signed:    now,
+		Seen:      now,
+		Keep:      now.Add(time.Minute), // longer than a signature has siblings
+	})
+}
+
 // messageToken mints a token that reads messages, which the caller can hand to a
 // browser. It refuses a caller who cannot read them without the view. Otherwise
 // every view that mints would be a way around the caller's scope.
@@ -63,11 +87,13 @@ func (h views) messages(r *http.Request) (any, error) {
 // Views run by GET, but this one may still mint. An ephemeral token leaves no
 // record. A session has no app to mint with, so a page of another origin cannot
 // make a browser mint. A GET with a signature of version 1 can be repeated for 2 s with
-// other nonces, and each response would be a token of 5 minutes, so it is rejected.
+// other nonces, so a signature mints once.
 func (h views) messageToken(r *http.Request) (any, error) {
 	p := auth.From(r.Context())
-	if p.Mechanism == signature.Name && r.Header.Get("Signature-Input") == "" {
-		return nil, &auth.Error{Detail: auth.DetailForbidden, Reason: "needs a token, or a signature of version 2"}
+	if p.Mechanism == signature.Name {
+		if err := h.once(r, p.App); err != nil {
+			return nil, err
+		}
 	}
 	lasts := 5 * time.Minute
 	if !p.Expires.IsZero() {
