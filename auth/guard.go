@@ -97,7 +97,8 @@ type Address struct {
 
 	// Authority is the host of the tenant's URL, with its port unless that is the default:
 	// "acme.example.com". Version 2 of a signature covers it. Make it from configuration or
-	// from the org's code, not from the Host header. "": that of BaseURL.
+	// from the org's code, not from the Host header. "": that of BaseURL. If the path does not
+	// hold the org either, only the client key binds a signed request to its org.
 	Authority string
 }
 

@@ -52,7 +52,9 @@ type Issuer struct {
 
 	// Base sends the requests for keys, for instance with the CA and the credential that a
 	// cluster asks for; nil: http.DefaultTransport. With Discover the host of the set is the
-	// issuer's choice: a credential must go to known hosts only. A panic of Base counts as a
+	// issuer's choice, also one inside of the server's network. A credential must go to known
+	// hosts only. If the issuer is not trusted with that choice, use JWKS, or a Base that
+	// rejects inner addresses. A panic of Base counts as a
 	// failure to answer.
 	Base http.RoundTripper
 
@@ -67,7 +69,7 @@ type Grant struct {
 	Account string // id of an account of the org; required
 
 	// App is the client key of the app that it acts through. The app must be enabled. A token
-	// without an app mints no tokens.
+	// without an app mints no tokens. With one it mints tokens of at most 15 minutes.
 	App string
 
 	// Scope holds scope chains, as the claim of an own token does. Nil and empty grant

@@ -336,8 +336,8 @@ func TestCeilingOfAGrant(t *testing.T) {
 
 func TestO21WhatAForeignTokenMints(t *testing.T) {
 	grant := bearer.Grant{Account: "ann", App: appA, Scope: []string{"object.read.c_note", "admin.update"}}
-	w, _, clock := newOther(t, func(_ *world, i *bearer.Issuer) {
-		i.Until = time.Now().Add(10 * time.Minute)
+	w, _, clock := newOther(t, func(w *world, i *bearer.Issuer) {
+		i.Until = w.guard.Now().Add(10 * time.Minute)
 		i.Map = func(context.Context, *auth.Tenant, *bearer.Foreign) (bearer.Grant, error) { return grant, nil }
 	})
 	var tenant *auth.Tenant
@@ -370,6 +370,7 @@ func TestO21WhatAForeignTokenMints(t *testing.T) {
 		{"more", appA, wish(func(v *bearer.Wish) { v.Scope = []string{"object"} }), false, []string{"scope"}},
 		{"for longer", appA, wish(func(v *bearer.Wish) { v.Expires = clock.Now().Add(11 * time.Minute) }), false, []string{"expires"}},
 		{"for ever", appA, wish(func(v *bearer.Wish) { v.Permanent = true }), false, []string{"expires"}},
+		{"with a record, which the issuer cannot revoke", appA, wish(func(v *bearer.Wish) { v.Permanent, v.Expires = true, clock.Now().Add(time.Minute) }), false, []string{"expires"}},
 		{"with a role", appA, wish(func(v *bearer.Wish) { v.Roles = []string{"editor"} }), true, []string{"roles"}},
 		{"with a flag", appA, wish(func(v *bearer.Wish) { v.SkipACL = true }), true, []string{"skipAcl"}},
 		{"for another account", appA, wish(func(v *bearer.Wish) { v.Subject = "root" }), false, []string{"sub"}},
@@ -390,6 +391,18 @@ func TestO21WhatAForeignTokenMints(t *testing.T) {
 			}
 		})
 	}
+	// Nobody learns here when the issuer withdraws its key.
+	t.Run("O21 for longer than 15 minutes, by a token that lasts longer", func(t *testing.T) {
+		grant.App = appA
+		p := principal()
+		p.Expires = clock.Now().Add(time.Hour)
+		for lasts, within := range map[time.Duration]bool{15 * time.Minute: true, 16 * time.Minute: false} {
+			err := bearer.Within(t.Context(), p, false, tenant, wish(func(v *bearer.Wish) { v.Expires = clock.Now().Add(lasts) }))
+			if (err == nil) != within {
+				t.Errorf("%v: %v", lasts, err)
+			}
+		}
+	})
 	t.Run("O22 Until", func(t *testing.T) {
 		clock.advance(10 * time.Minute)
 		want(t, w.me(t, ofOther()), 401, auth.DetailTokenExpired)

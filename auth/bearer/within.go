@@ -65,7 +65,8 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 // minter is an administrator. Mint decides in the same way, and signs.
 //
 //   - A token mints only for its own app. A token of another issuer has the app of its Grant, and
-//     mints nothing without one. A token with a jti is the parent of the permanent and
+//     mints nothing without one. It mints only ephemeral tokens of at most 15 minutes, because
+//     nobody here learns when its issuer revokes it. A token with a jti is the parent of the permanent and
 //     limited-use tokens it mints, and these end with it. The ephemeral tokens it mints last for
 //     15 minutes at most.
 //   - A credential that is limited to networks mints only ephemeral tokens of at most 15 minutes,
@@ -94,6 +95,9 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	}
 	if err := w.complete(by, t, now); err != nil {
 		return token.Claims{}, err
+	}
+	if by.Mechanism == NameIssuer && !w.isBrief(now) {
+		return token.Claims{}, beyond("expires") // it would outlive the issuer's key
 	}
 	own, err := t.Account(ctx, by.Account) // disabled since: nothing more is minted
 	if err != nil {
@@ -174,7 +178,7 @@ func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error 
 	return nil
 }
 
-func (w *Wish) lasts(now time.Time) time.Duration { return w.Expires.Sub(now) }
+func (w *Wish) isBrief(now time.Time) bool { return w.ephemeral() && w.Expires.Sub(now) <= brief }
 
 // making returns the token as a Making, without what depends on its subject.
 func (w *Wish) making(by auth.Principal, now time.Time) auth.Making {
@@ -184,9 +188,9 @@ func (w *Wish) making(by auth.Principal, now time.Time) auth.Making {
 		Access:        auth.Access{Grant: w.Grant, SkipACL: w.SkipACL, SkipCreateACL: w.SkipCreateACL},
 		Claims:        len(w.Extra) > 0,
 		Expires:       w.Expires,
-		EndsWithMaker: !w.ephemeral() || w.lasts(now) <= brief,
+		EndsWithMaker: !w.ephemeral() || w.isBrief(now),
 	}
-	if w.ephemeral() && w.lasts(now) <= brief {
+	if w.isBrief(now) {
 		m.Networks = by.Networks // the token works from any network, but only briefly
 	}
 	return m

@@ -1,7 +1,9 @@
 package session_test
 
 import (
+	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
 )
 
 // starting is a world with routes that call Start, also in another org.
@@ -69,6 +72,21 @@ func TestF31StartIsNoFresherThanItsEvidence(t *testing.T) {
 			}
 		})
 	}
+	t.Run("F31 in another org, by a token", func(t *testing.T) {
+		w := starting(t)
+		inner := w.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if _, err := w.manager.Start(httptest.NewRecorder(), r, "gus"); !errors.As(err, new(*auth.BeyondError)) {
+				t.Errorf("got %v", err)
+			}
+		}))
+		r := httptest.NewRequest("POST", "/globex/v2/start", nil)
+		token := auth.Principal{Org: "acme", Account: "ann", Mechanism: "bearer", Granted: scope.Unscoped(), Scope: scope.Unscoped()}
+		w.mux.HandleFunc("POST /by-token", auth.Public, func(rw http.ResponseWriter, outer *http.Request) {
+			inner.ServeHTTP(rw, r.WithContext(auth.With(outer.Context(), token)))
+			rw.Write([]byte("{}"))
+		})
+		want(t, w.browser().post("/by-token"), 200, "")
+	})
 	t.Run("without a session it is fresh", func(t *testing.T) {
 		w := starting(t)
 		b := w.browser()

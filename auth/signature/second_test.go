@@ -321,6 +321,23 @@ func TestAuthorityOfATenant(t *testing.T) {
 	want(t, w.sendSecond(t, q), 401, invalid)
 }
 
+// If Resolve finds the org outside of the path and names no Authority, the signature covers no org.
+// The client key does: its app is of one org.
+func TestASignatureThatCoversNoOrg(t *testing.T) {
+	org := ""
+	w := newWorld(t, func(w *world) {
+		w.guard.Resolve = func(_ context.Context, r *http.Request) (auth.Address, error) {
+			return auth.Address{Org: org, Version: "v2", Rest: r.URL.EscapedPath()}, nil
+		}
+	})
+	q := w.second()
+	q.path = "/connections"
+	org = "globex"
+	want(t, w.sendSecond(t, q), 401, invalid)
+	org = "acme"
+	want(t, w.sendSecond(t, q), 200, "ann")
+}
+
 func TestSecondOfAnotherBrand(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.guard.Brand.Header = "Acme-" })
 	q := w.second()

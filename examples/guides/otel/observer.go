@@ -69,9 +69,11 @@ func (o *Observer) Observe(ctx context.Context, e auth.Event) {
 		attribute.String("auth.detail", e.Detail), // empty if allowed
 		attribute.String("auth.org", e.Org),
 	))
-	if e.Handler {
+	switch {
+	case e.Handler && e.Detail == "": // it only says who called a Public route
+	case e.Handler:
 		o.faults.Add(ctx, 1, few)
-	} else {
+	default:
 		o.decisions.Add(ctx, 1, few)
 		o.duration.Record(ctx, e.Took.Seconds(), few)
 	}
