@@ -59,8 +59,8 @@
 // # A host that vanishes
 //
 // A host may vanish or stop in the middle of a transaction, which holds a lock. In
-// PostgreSQL the server ends it after two seconds, so that other hosts and other orgs
-// wait no longer. In SQLite all writes wait for a process that is stopped.
+// PostgreSQL the server ends it after two seconds, and the waits of the host's other
+// calls after three: other hosts and other orgs wait no longer. In SQLite all writes wait for a process that is stopped.
 //
 // # Errors
 //
@@ -73,7 +73,8 @@
 // # What is not checked
 //
 // Open does not notice settings that change later, or that differ between connections
-// of one sql.DB. Nothing detects that somebody altered the tables or restored a backup,
+// of one sql.DB. If synchronous_commit is turned off for the role, a crash may undo what
+// Options.UnsafeDurability names; no request is accepted twice. Nothing detects that somebody altered the tables or restored a backup,
 // beyond what Replays documents. Nothing checks that the sealing key is kept apart from
 // the database.
 //

@@ -54,12 +54,14 @@ func (s *Store) transactPostgres(ctx context.Context, lock string, f func(conn) 
 	}
 	defer tx.Rollback()
 	// The lock has its own statement: the statements after it see everything that was
-	// committed before the lock was granted. The time limit comes first. It ends the
+	// committed before the lock was granted. The time limits come first. They end the
 	// transaction of a host that vanishes or stops: others wait for its lock, those of
-	// other orgs too, and TCP may notice after hours.
+	// other orgs too, and TCP may notice after hours. They also end the waits of its
+	// other calls, which would get the lock one after the other.
 	sum := sha256.Sum256([]byte(s.prefix + "\x00" + lock))
 	key := int64(binary.BigEndian.Uint64(sum[:8]))
-	if _, err := tx.ExecContext(ctx, "SELECT set_config('idle_in_transaction_session_timeout', '2s', true), pg_advisory_xact_lock($1)", key); err != nil {
+	const text = `SELECT set_config('idle_in_transaction_session_timeout', '2s', true), set_config('lock_timeout', '3s', true), pg_advisory_xact_lock($1)`
+	if _, err := tx.ExecContext(ctx, text, key); err != nil {
 		return unanswered(err)
 	}
 	if err := f(conn{s, tx}); err != nil {
@@ -116,7 +118,8 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // unlocked calls f again while another process holds SQLite's lock, and after
-// PostgreSQL has ended f because of a deadlock. In both cases f has changed nothing.
+// PostgreSQL has ended f because of a deadlock or a long wait for a lock. In all these
+// cases f has changed nothing.
 func (s *Store) unlocked(ctx context.Context, f func() error) error {
 	const longest = 20 * time.Millisecond
 	for wait := time.Millisecond; ; wait = min(2*wait, longest) {
@@ -138,8 +141,9 @@ func isLocked(d Dialect, err error) bool {
 	if d == SQLite {
 		return strings.Contains(err.Error(), "database is locked")
 	}
-	const deadlock = "40P01"
-	return sqlState(err) == deadlock
+	const deadlock, lockTimeout = "40P01", "55P03"
+	state := sqlState(err)
+	return state == deadlock || state == lockTimeout
 }
 
 // sqlState returns the SQLSTATE of an error, or "" if it has none.

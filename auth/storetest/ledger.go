@@ -39,6 +39,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"T20 nothing is accepted after a revocation", testRevoke},
 		{"T20 revoking while uses are spent", testRevokeRace},
 		{"T20 revoking a subject while tokens are issued", testRevokeSubjectRace},
+		{"a last use beside the end of its subject is counted once", testRevokeSubjectCounts},
 		{"T23 what cannot be revoked", testRevokeOther},
 		{"T20 revoking a subject ends its tokens, used ones too, and no others", testRevokeSubject},
 		{"T21 issuing at once stays within the limit", testLimitRace},

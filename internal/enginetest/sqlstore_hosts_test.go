@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -185,7 +186,45 @@ func TestK28AHostVanishes(t *testing.T) {
 	}
 }
 
-// TestDeleteOrgBesideAnother runs beside a call that has deleted the first thousand rows of a table,
+// TestK28AHostVanishesWithManyCalls has calls of a host that wait for one lock when it vanishes. Each
+// of them gets the lock in its turn, unless the server ends its wait.
+func TestK28AHostVanishesWithManyCalls(t *testing.T) {
+	h := newPostgresHome(t)
+	near, db := must(h.store(t).Keys())(t), h.open(t)
+	source := durablePostgres(t)
+	address := strings.Split(strings.Split(source, "@")[1], "/")[0]
+	p := startProxy(t, address)
+	many := openDB(t, "pgx", strings.Replace(source, address, p.addr(), 1))
+	const calls = 12
+	many.SetMaxOpenConns(calls)
+	far := must(h.storeIn(t, many).Keys())(t)
+
+	tx := must(db.BeginTx(t.Context(), nil))(t)
+	defer tx.Rollback()
+	must(tx.Exec("LOCK TABLE " + h.prefix + "keys"))(t) // one call waits for it, and the others for that call
+	var all sync.WaitGroup
+	defer all.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range calls {
+		all.Go(func() { far.Delete(ctx, "acme", newClientKey()) })
+	}
+	const wait = "SELECT count(*) = $1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+	if !until(func() (yes bool) { return db.QueryRow(wait, calls-1).Scan(&yes) == nil && yes }) {
+		t.Fatal("they do not wait")
+	}
+	p.set(true, 0)
+	expect(t, "the one that held the table", tx.Commit(), nil)
+	start := time.Now()
+	within, end := context.WithTimeout(t.Context(), 15*time.Second)
+	defer end()
+	if err := near.Delete(within, "globex", newClientKey()); !errors.Is(err, token.ErrNotFound) {
+		t.Errorf("K28 another host, for %v: %v", time.Since(start).Round(time.Second), err)
+	}
+	t.Logf("another host waited for %v", time.Since(start).Round(10*time.Millisecond))
+}
+
+// TestK29DeleteOrgBesideAnother runs beside a call that has deleted the first thousand rows of a table,
 // and has not committed. No row is left when it returns.
 func TestK29DeleteOrgBesideAnother(t *testing.T) {
 	h := newPostgresHome(t)
