@@ -66,7 +66,9 @@ var (
 		SELECT EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $4),
 			(SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
 			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
-			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + isLive("{ledger}", token.MaxAncestors-1) + `)`
+			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + isLive("{ledger}", token.MaxAncestors-1) + `),
+			(SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id NOT IN (SELECT {each}($3))
+				AND issued >= CAST($6 AS bigint) - 3600 AND ` + liveText + `)`
 	pruneText = `
 		DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND (NOT (` + liveText + `) OR
 			key_id NOT IN (SELECT {each}($3)) AND issued < CAST($4 AS bigint) - 3600)`
@@ -144,9 +146,9 @@ func (l *Ledger) issue(ctx context.Context, q conn, r token.Record, keys string,
 // parent is revoked after this look-up, the new record is dead as well.
 func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, limit int) error {
 	var known, parentLives, parentMayMake bool
-	var live int
-	err := q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent).
-		Scan(&known, &live, &parentLives, &parentMayMake)
+	var live, replaced int
+	err := q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent, r.Issued.Unix()).
+		Scan(&known, &live, &parentLives, &parentMayMake, &replaced)
 	switch {
 	case err != nil:
 		return err
@@ -156,7 +158,7 @@ func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, l
 		return token.ErrRevoked
 	case r.Parent != "" && !parentMayMake:
 		return token.ErrTooDeep
-	case live >= limit:
+	case live >= limit, replaced >= token.MaxReplaced:
 		return token.ErrTooMany
 	}
 	return nil

@@ -126,7 +126,7 @@ var suitesOf = []struct {
 
 const (
 	epochTests   = "TestClaimsEnd|TestRedisReplays|TestRedisTheMillisecond|TestRedisKeepsASignature|TestRedisClockSteps|TestRedisEpoch|TestRefusedClaims|TestRacesLeave|TestRedisKeysOutlive|TestRedisForgets|TestOneWrongClock"
-	recordTests  = "TestTokensEnd|TestSpent|TestRedisKeepsWhat|TestRedisLedger|TestRedisRecord|TestRedisForgetsDescendants|TestRedisForgetsWhat|TestRedisAnApp|TestRecordsOf|TestM07|TestM08|TestRedisRevocation|TestRedisIndexes|TestRedisKeysOutlive|TestRedisEndsMany"
+	recordTests  = "TestTokensEnd|TestSpent|TestRedisKeepsWhat|TestRedisLedger|TestRedisForgetsDescendants|TestRedisForgetsWhat|TestRedisAnApp|TestRecordsOf|TestM07|TestM08|TestRedisRevocation|TestRedisIndexes|TestRedisKeysOutlive|TestRedisEndsMany"
 	sessionTests = "TestSessionsEnd|TestSessionsThat|TestRedisAnOrg|TestRedisForgetsWhat|TestRedisIndexes|TestRedisLogout|TestRedisKeysOutlive|TestRedisEndsMany"
 	triesTests   = "TestBudgetOfReturnedTries|TestRefusedTries|TestRedisForgetsWhat|TestRedisKeysOutlive"
 )
