@@ -39,7 +39,7 @@ var _ token.Ledger = (*Ledger)(nil)
 // number of ancestors, all of them live. row is the table or an alias of it.
 func isLive(row string, ancestors int) string {
 	return strings.ReplaceAll(
-		`row.org IS NOT NULL AND (row.expires IS NULL OR {now} < row.expires * 1000) AND (row.max_uses = 0 OR row.uses < row.max_uses) AND `,
+		`(row.expires IS NULL OR {now} < row.expires * 1000) AND (row.max_uses = 0 OR row.uses < row.max_uses) AND `,
 		"row", row) + ancestorsLive(row, ancestors)
 }
 
@@ -285,11 +285,9 @@ type ledgerRow struct {
 }
 
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
-	var org sql.NullString // a row without an org is dead
 	var issued int64
 	var expires sql.NullInt64
-	err = rows.Scan(&r.ID, &org, &r.Subject, &r.KeyID, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
-	r.Org = org.String
+	err = rows.Scan(&r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
 	r.Issued = time.Unix(issued, 0).UTC()
 	if expires.Valid {
 		r.Expires = time.Unix(expires.Int64, 0).UTC()

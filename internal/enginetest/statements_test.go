@@ -94,7 +94,6 @@ var suitesOf = []struct {
 	{"sqlstore/keys.go", sqlSteps("TestSQLKeys|TestKeysThat", "TestK18|TestSecretsAre|TestT22|TestSealing|TestAltered|TestRowsThat|TestNamesThat")},
 	{"sqlstore/credentials.go", sqlSteps("TestSQLCredentials|TestCredentials|TestPut|TestK17", "TestSecretsAre|TestT22|TestSealing|TestAltered|TestReseal|TestRowsThat|TestSweep")},
 	{"sqlstore/org.go", sqlSteps("TestK23", "TestDeleteOrg")},
-	{"sqlstore/upgrade.go", sqlSteps("TestUpgrade", "TestSchemaOver")},
 	{"sqlstore/sessions.go", sqlSteps("TestSQLSessions", "TestSessionsEnd|TestSessionsThat|TestLimitWhile|TestDeadlock|TestSweep|TestInstances|TestRowsThat|TestNamesThat")},
 	{"sqlstore/factors.go", sqlSteps("TestSQLFactors", "TestSecretsAre|TestSealing|TestAltered|TestRowsThat")},
 	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf")},
