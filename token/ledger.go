@@ -112,6 +112,10 @@ type Spender interface {
 //   - it has uses left;
 //   - all its ancestors are live.
 //
+// A ledger does not ask the directory. The tokens that an account's TokensFrom has ended stay live
+// here; package bearer takes them for dead everywhere: in Authenticate and Inspect, in Mint before
+// they count against a limit, and by Makers in lists.
+//
 // The ancestors are the record of the same ClientKey that Parent names, the parent of
 // that record, and so on. They may have other subjects and keys. A record is dead if
 // an ancestor is unknown, or if it has more than MaxAncestors of them. So when a
