@@ -64,11 +64,13 @@ var (
 
 	checkIssueText = `
 		SELECT EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $4),
-			(SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
+			counts.live,
 			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
 			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + isLive("{ledger}", token.MaxAncestors-1) + `),
-			(SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id NOT IN (SELECT {each}($3))
-				AND issued >= CAST($6 AS bigint) - 3600 AND ` + liveText + `)`
+			counts.replaced
+		FROM (SELECT count(*) FILTER (WHERE key_id IN (SELECT {each}($3))) AS live,
+				count(*) FILTER (WHERE key_id NOT IN (SELECT {each}($3)) AND issued >= CAST($6 AS bigint) - 3600) AS replaced
+			FROM {ledger} WHERE client_key = $1 AND subject = $2 AND ` + liveText + `) AS counts`
 	pruneText = `
 		DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND (NOT (` + liveText + `) OR
 			key_id NOT IN (SELECT {each}($3)) AND issued < CAST($4 AS bigint) - 3600)`
