@@ -245,6 +245,22 @@ func ExamplePEM() {
 }
 
 // A former key verifies until the stated end, and then its tokens end with it.
+func ExampleMemoryKeys_Ensure() {
+	var keys token.MemoryKeys
+	// Each instance ensures the pair at its start. All have the same, and no token ends.
+	for range 2 {
+		public, err := keys.Ensure(context.Background(), "acme", "notes-app")
+		if err != nil {
+			panic(err)
+		}
+		pair, err := keys.Signer(context.Background(), "notes-app")
+		fmt.Println(pair.KeyID == public.KeyID, err)
+	}
+	// Output:
+	// true <nil>
+	// true <nil>
+}
+
 func ExampleMemoryKeys_Rotate() {
 	ctx := context.Background()
 	var keys token.MemoryKeys

@@ -80,3 +80,6 @@ var (
 	ErrCount     = errCount
 	ErrGrant     = errGrant
 )
+
+// Slots returns how many slots the list of an app's records takes.
+func (m *MemoryLedger) Slots(clientKey string) int { return len(m.apps[clientKey].sorted) }

@@ -34,6 +34,10 @@ type Holder struct {
 // of the zero auth.Principal, which must never end or see the tokens of others.
 const AnySubject = "\x00any"
 
+// MaxReplaced is how many live records of other keys than those that an Issue names a subject
+// may have. So a call costs no more for an app whose key pair is replaced all the time.
+const MaxReplaced = 100
+
 // MaxPage is how many records one List looks at, at most.
 const MaxPage = 1000
 
@@ -108,6 +112,10 @@ type Spender interface {
 //   - it has uses left;
 //   - all its ancestors are live.
 //
+// A ledger does not ask the directory. The tokens that an account's TokensFrom has ended stay live
+// here; package bearer takes them for dead everywhere: in Authenticate and Inspect, in Mint before
+// they count against a limit, and by Makers in lists.
+//
 // The ancestors are the record of the same ClientKey that Parent names, the parent of
 // that record, and so on. They may have other subjects and keys. A record is dead if
 // an ancestor is unknown, or if it has more than MaxAncestors of them. So when a
@@ -143,7 +151,8 @@ type Ledger interface {
 	//     one of a key that does not verify any more. Otherwise a request that was
 	//     admitted before a key was replaced could make a token with the new key;
 	//   - ErrTooDeep: the parent has MaxAncestors ancestors itself;
-	//   - ErrTooMany: there are limit such records already.
+	//   - ErrTooMany: there are limit such records already, or MaxReplaced live ones of
+	//     other keys that were issued at most an hour before r. RevokeSubject removes these.
 	//
 	// If a record with r's ClientKey and ID exists, or MaxUses is negative, Issue
 	// returns another error and changes nothing.

@@ -41,3 +41,33 @@ func BenchmarkIssue(b *testing.B) {
 		})
 	}
 }
+
+// TestIssuedAndRevokedInTurn has an app whose latest token is issued and revoked again and again,
+// with one id and with many. Each Issue would look at all that were revoked before.
+func TestIssuedAndRevokedInTurn(t *testing.T) {
+	const records = 1000
+	for name, id := range map[string]func(i int) string{
+		"one id":   func(int) string { return "new" },
+		"many ids": func(i int) string { return fmt.Sprintf("new-%06d", i) },
+	} {
+		var ledger token.MemoryLedger
+		for i := range records {
+			expectNil(t, ledger.Issue(t.Context(), aRecord(fmt.Sprint("filled-", i)), nil, 2*records))
+		}
+		for i := range records / 2 {
+			r := aRecord(id(i))
+			expectNil(t, ledger.Issue(t.Context(), r, nil, 2*records))
+			expectNil(t, ledger.Revoke(t.Context(), r.Holder(), r.ID))
+		}
+		if n := ledger.Slots(appA); n > records+1 {
+			t.Errorf("%s: %d slots for %d records", name, n, records)
+		}
+	}
+}
+
+func expectNil(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

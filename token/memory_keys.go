@@ -57,6 +57,45 @@ func (m *MemoryKeys) Generate(ctx context.Context, org, clientKey string) (*Publ
 	return &pair.PublicKey, nil
 }
 
+// Ensure returns the public key of an app's present pair, and gives the app a new pair of 2048 bits
+// if it has none. It is one atomic step: of all calls for an app without a pair one makes it, and
+// all return the same key. It never ends a token. The error matches ErrBadKey for a client key of
+// another shape, or of another org.
+func (m *MemoryKeys) Ensure(ctx context.Context, org, clientKey string) (*PublicKey, error) {
+	m.mu.RLock()
+	public, err := m.present(org, clientKey)
+	m.mu.RUnlock()
+	if public != nil || err != nil {
+		return public, err
+	}
+	pair, err := GeneratePair(minBits)
+	if err != nil {
+		return nil, err
+	}
+	pair.ClientKey, pair.Org = clientKey, org
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if public, err := m.present(org, clientKey); public != nil || err != nil {
+		return public, err
+	}
+	if err := m.put(pair); err != nil {
+		return nil, err
+	}
+	return &pair.PublicKey, nil
+}
+
+// present returns the present key of an app, or nil if it has none.
+func (m *MemoryKeys) present(org, clientKey string) (*PublicKey, error) {
+	switch a := m.apps[clientKey]; {
+	case a == nil:
+		return nil, nil
+	case a.pair.Org != org:
+		return nil, badKey("client key of another org")
+	default:
+		return &a.pair.PublicKey, nil
+	}
+}
+
 // Put gives pair.ClientKey this pair. It replaces the old pair and all former keys,
 // which invalidates every token of the app. Ends and Former of the argument are ignored.
 // The error matches ErrBadKey if the pair is not valid, if another app has it, or if

@@ -82,8 +82,20 @@ type appRecords struct {
 	removed int
 }
 
+// add takes the slot of a removed record beside the new one, if there is one. Otherwise an app
+// whose latest tokens are issued and revoked in turn would collect removed records there.
 func (a *appRecords) add(r *storedRecord) {
-	a.sorted = slices.Insert(a.sorted, indexAfter(a.sorted, r.Position()), r) // mostly at the end
+	i := indexAfter(a.sorted, r.Position()) // mostly the end
+	switch {
+	case i > 0 && a.sorted[i-1].removed:
+		a.sorted[i-1] = r
+	case i < len(a.sorted) && a.sorted[i].removed:
+		a.sorted[i] = r
+	default:
+		a.sorted = slices.Insert(a.sorted, i, r)
+		return
+	}
+	a.removed--
 }
 
 func (a *appRecords) remove(r *storedRecord) {
@@ -94,10 +106,10 @@ func (a *appRecords) remove(r *storedRecord) {
 	}
 }
 
-// indexAfter returns the index of the first record after a position.
+// indexAfter returns the index of the first record after a position. No two records have the same.
 func indexAfter(sorted []*storedRecord, p Position) int {
 	i, found := slices.BinarySearchFunc(sorted, p, func(r *storedRecord, p Position) int { return r.Position().Compare(p) })
-	for found && i < len(sorted) && sorted[i].Position().Compare(p) == 0 {
+	if found {
 		i++
 	}
 	return i
@@ -150,12 +162,16 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 		return err
 	}
 	// All remaining records are live, so the stored count is exact.
-	if m.subjects[subjectKey{r.ClientKey, r.Subject}].count(kids) >= limit {
+	h := m.subjects[subjectKey{r.ClientKey, r.Subject}]
+	young, old := h.others(r.Issued, kids)
+	if h.count(kids) >= limit || young >= MaxReplaced {
 		return ErrTooMany
 	}
 	r.Uses = 0
 	m.add(&storedRecord{Record: r, parent: parent})
-	m.prune(r, kids)
+	for _, r := range old {
+		m.remove(r)
+	}
 	return nil
 }
 
@@ -189,28 +205,27 @@ func (m *MemoryLedger) dropDead(now time.Time) {
 	m.spent = nil
 }
 
-// prune drops the records of a subject that have other keys and are old. If a key was
-// replaced, its records are dead, but only Keys knows that.
-func (m *MemoryLedger) prune(issued Record, kids []string) {
-	h := m.subjects[subjectKey{issued.ClientKey, issued.Subject}]
+// others returns the records of a subject that have other keys: the number of the young ones, and
+// those to drop. If a key was replaced, its records are dead, but only Keys knows that.
+func (h *subjectRecords) others(issued time.Time, kids []string) (young int, old []*storedRecord) {
+	if h == nil {
+		return 0, nil
+	}
 	others := h.records.Len() - h.count(kids)
 	// Chosen before any is removed, because one may be the parent of another.
-	var old []*storedRecord
 	for r := range h.all() {
-		if others == 0 {
+		if others == young+len(old) {
 			break
 		}
-		if slices.Contains(kids, r.KeyID) {
-			continue
-		}
-		others--
-		if issued.Issued.Sub(r.Issued) > keepFor {
+		switch {
+		case slices.Contains(kids, r.KeyID):
+		case issued.Sub(r.Issued) > keepFor:
 			old = append(old, r)
+		default:
+			young++
 		}
 	}
-	for _, r := range old {
-		m.remove(r)
-	}
+	return young, old
 }
 
 func (m *MemoryLedger) add(r *storedRecord) {

@@ -11,8 +11,8 @@ import (
 // maxMakers bounds the memory of a long list whose tokens all have other makers.
 const maxMakers = 10_000
 
-// Makers checks the makers of tokens that a Ledger lists. The Mechanism checks those of the
-// token of a request itself. Makers looks up each maker once, or again after 10,000 others. So
+// Makers checks the makers and the accounts of tokens that a Ledger lists. The Mechanism checks those
+// of the token of a request itself. Makers looks up each one once, or again after 10,000 others. So
 // it is for the lists of one request: it does not see later changes. It is for one goroutine.
 type Makers struct {
 	Tenant *auth.Tenant // required
@@ -21,15 +21,32 @@ type Makers struct {
 	accounts map[string]answer[*auth.Account]
 }
 
-// Made checks that the makers of a token with a jti still exist. They are the app whose
-// signature made it, and the account that made it for another account. The error wraps
-// auth.ErrNotFound if a maker is gone or disabled, or has since ended its tokens. It wraps
-// auth.ErrUnavailable if the directory does not answer.
+// Made checks that a record which a Ledger lists as live is not dead by the directory, which the
+// Ledger does not ask. Its makers must still exist: the app whose signature made it, and the
+// account that made it for another account. Its own account must not have ended it by TokensFrom. A
+// record of an account that is disabled passes, because its token is accepted again later.
+//
+// The error wraps auth.ErrNotFound if the token is dead: a maker is gone or disabled, or has since
+// ended its tokens, or its account has. It wraps auth.ErrUnavailable if the directory does not
+// answer.
 func (m *Makers) Made(ctx context.Context, r token.Record) error {
 	if m.apps == nil {
 		m.apps, m.accounts = map[string]answer[*auth.App]{}, map[string]answer[*auth.Account]{}
 	}
-	return made(ctx, remembered{m}, r)
+	if err := made(ctx, remembered{m}, r); err != nil {
+		return err
+	}
+	// Authenticate has asked for the account before.
+	subject, err := remembered{m}.Account(ctx, r.Subject)
+	switch {
+	case auth.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case r.Issued.Before(subject.TokensFrom):
+		return fmt.Errorf("bearer: issued before its account's tokens begin: %w", auth.ErrNotFound)
+	}
+	return nil
 }
 
 // directory is an auth.Tenant, or one whose answers are remembered.

@@ -72,7 +72,7 @@ func TestMakersAreLookedUpOnce(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"root": 1, appB: 1, "gone": 1, "off": 1, "gone app": 1, "later": 1}, directory.of); diff != "" {
+	if diff := cmp.Diff(map[string]int{"root": 1, appB: 1, "gone": 1, "off": 1, "gone app": 1, "later": 1, "ann": 1}, directory.of); diff != "" {
 		t.Errorf("look-ups (-want +got):\n%s", diff)
 	}
 

@@ -72,8 +72,8 @@ func minterOf(m *token.Minter, s *auth.Settings) (token.Minter, error) {
 	return minter, nil
 }
 
-// dropWithoutMaker revokes those tokens of a subject whose maker is gone. If there are none, it
-// returns token.ErrTooMany.
+// dropWithoutMaker revokes those tokens of a subject that are dead by the directory: see
+// Makers.Made. If there are none, it returns token.ErrTooMany.
 func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, c token.Claims) (dropped bool, err error) {
 	makers := Makers{Tenant: t}
 	for r, err := range token.Records(ctx, ledger, token.Holder{Org: t.Org.Key(), ClientKey: c.Issuer, Subject: c.Subject}) {

@@ -80,6 +80,34 @@ func TestM09EachKindOfToken(t *testing.T) {
 	}
 }
 
+// What TokensFrom has ended is dead in lists, too, and leaves its slots to new tokens.
+func TestT36TokensFromLeavesNoCorpses(t *testing.T) {
+	m := newMinting(t)
+	for range 10 {
+		m.mint(t, session("ann"), wish("ann", permanent))
+	}
+	_, _, err := m.try(t, session("ann"), wish("ann", permanent))
+	if fault, ok := errors.AsType[*auth.Error](err); !ok || fault.Detail != auth.DetailTooManyTokens {
+		t.Fatalf("the eleventh: %v", err)
+	}
+	m.tokensFrom(auth.TokensFromNow(m.clock.Now(), 0))
+	raw := m.mint(t, session("ann"), wish("ann", permanent))
+	want(t, m.me(t, raw), 200, "")
+	if n := len(m.records(t)); n != 1 {
+		t.Errorf("T36 %d records, want the new one", n)
+	}
+	m.tokensFrom(auth.TokensFromNow(m.clock.Now().Add(time.Hour), 0))
+	makers := bearer.Makers{Tenant: m.tenant}
+	if err := makers.Made(t.Context(), m.records(t)[0]); !errors.Is(err, auth.ErrNotFound) {
+		t.Errorf("T36 listed: %v", err)
+	}
+	makers = bearer.Makers{Tenant: m.tenant}
+	m.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true})
+	if err := makers.Made(t.Context(), m.records(t)[0]); err != nil {
+		t.Errorf("a disabled account may come back: %v", err)
+	}
+}
+
 // A minter that knows TokensFrom sets the iat of new tokens to it. Such a token is valid at once,
 // because TokensFrom is ahead by less than the minute that a verifier allows.
 func TestM09AMinterThatKnows(t *testing.T) {

@@ -26,6 +26,7 @@ var returnText string
 var (
 	tryScript    = newScript(tryText)
 	returnScript = newScript(returnText)
+	resetScript  = newScript("return redis.call('DEL', KEYS[1])")
 )
 
 // Try implements session.Attempts.
@@ -59,6 +60,6 @@ func (a *Attempts) Return(ctx context.Context, key string) error {
 
 // Reset implements session.Attempts.
 func (a *Attempts) Reset(ctx context.Context, key string) error {
-	_, err := a.store.do.call(ctx, "DEL", a.store.prefix+"f:"+key)
+	_, err := a.store.code(ctx, resetScript, []string{"f:" + key})
 	return err
 }

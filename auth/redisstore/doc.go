@@ -54,6 +54,7 @@
 //	maxmemory-policy noeviction
 //	appendonly yes
 //	appendfsync always
+//	no-appendfsync-on-rewrite no
 //
 // "appendfsync everysec" is allowed, too, and faster. It loses up to two seconds of
 // changes with the power, and some milliseconds with the process. A logout, a
@@ -67,7 +68,7 @@
 // # What is not covered
 //
 // Redis Cluster is not covered, because the keys of one method may be in several slots.
-// A hash tag as the prefix puts all keys into one slot, see UnsafeCluster. Reads from
+// A hash tag in the prefix puts all keys into one slot, see UnsafeCluster. Reads from
 // replicas are not covered either: they may still return records that have ended.
 // Guarantee tells what a server can lose when it is killed, loses power or fails over.
 //
@@ -76,6 +77,7 @@
 // All keys begin with Options.Prefix. PAIR is the length of its first part, a colon,
 // and both parts.
 //
+//	version             of this format
 //	epoch               of replays: when it began, the latest time seen, the server
 //	n:NONCE KEY         a nonce; KEY is the client key, without the blank here
 //	s:SIGNATURE KEY     a signature, 32 bytes
@@ -88,8 +90,12 @@
 //	o:ORG               the accounts of an org that have sessions
 //	f:KEY               tries, by the key of Attempts
 //
-// The format is documented for operators. A new version may change it; the changelog
-// then says what happens to existing keys.
+// The format is documented for operators. It has a version, and each call compares it with that
+// of the instance. Open refuses data of another version, and so does each call of an instance
+// that runs while another version begins anew on the same keys: its error is auth.ErrUnavailable.
+// To change over to a release with another version, stop all instances, and give the new ones
+// another Prefix, or delete the keys: all tokens and sessions are then gone, and requests signed
+// before are stale. The changelog says which releases change the version.
 //
 // # Errors
 //

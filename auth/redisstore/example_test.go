@@ -122,7 +122,14 @@ const fit = "# Server\r\nredis_version:7.0.15\r\n\r\n# Memory\r\nmaxmemory_polic
 
 const evicting = "maxmemory_policy:allkeys-lru\r\naof_enabled:1\r\nrole:master\r\ncluster_enabled:0\r\n"
 
-func everysec(setting string) (any, error) { return []any{setting, "everysec"}, nil }
+func everysec(setting string) (any, error) {
+	return []any{setting, configuredValue(setting, "everysec")}, nil
+}
+
+// configuredValue returns the setting of a server that syncs so.
+func configuredValue(setting, sync string) string {
+	return map[string]string{"appendfsync": sync, "appendonly": "yes", "no-appendfsync-on-rewrite": "no"}[setting]
+}
 
 func (s *server) do(_ context.Context, args ...any) (any, error) {
 	s.calls = append(s.calls, args[0].(string))

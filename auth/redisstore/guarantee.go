@@ -37,6 +37,10 @@ func (s *Store) Guarantee() Guarantee {
 		g.note("process kill: nothing is lost")
 		g.note("power loss: up to half a minute is lost, or what the system keeps to itself: " + ended)
 	}
+	if s.settings["no-appendfsync-on-rewrite"] != "no" {
+		g.Power = false
+		g.note("power loss while the file is rewritten: up to half a minute is lost: " + ended)
+	}
 	g.note("failover: what had not reached the replica is lost: " + ended)
 	g.note("replays: none is accepted after any of these, but for requests signed ahead of the server's clock")
 	if s.settings["maxmemory-policy"] != "noeviction" {

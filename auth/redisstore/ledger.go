@@ -19,12 +19,8 @@ import (
 // A record takes about 550 bytes until it or its parent expires, or until a day after
 // its last use was spent. Issue also deletes dead records of its subject, and those of
 // keys that it does not name and that were issued more than an hour before. A record that
-// earlier versions have written names no org and is dead. A record that never expires
-// stays until it is revoked or Issue deletes it. A record whose parent is revoked is
-// dead at once, but keeps its memory until then.
-//
-// With token.AnySubject, List does not find records that earlier versions have written. It
-// finds them by their subject.
+// never expires stays until it is revoked or Issue deletes it. A record whose parent is
+// revoked is dead at once, but keeps its memory until then.
 type Ledger struct{ store *Store }
 
 var _ token.Ledger = (*Ledger)(nil)
@@ -75,7 +71,7 @@ func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	args := []string{
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
 		strconv.Itoa(limit), l.store.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, r.Org,
-		strconv.Itoa(len(verifying)), // before the keys, because run may append an argument
+		strconv.Itoa(token.MaxReplaced), strconv.Itoa(len(verifying)),
 	}
 	code, err := l.store.code(ctx, issueScript,
 		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject), appKey(r.ClientKey)}, append(args, verifying...)...)

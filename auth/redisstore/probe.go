@@ -53,6 +53,9 @@ var forRecords = []rule{
 	{"appendfsync", "", []string{"everysec", "always"},
 		"run CONFIG SET appendfsync everysec, or always, and set it in the server's configuration, or set UnsafeNoAppendOnly",
 		func(o Options) bool { return o.UnsafeNoAppendOnly }},
+	{"no-appendfsync-on-rewrite", "", []string{"no"},
+		"run CONFIG SET no-appendfsync-on-rewrite no and set it in the server's configuration, or set UnsafeNoAppendOnly: a rewrite takes as long as the file is large, and meanwhile nothing is synced",
+		func(o Options) bool { return o.UnsafeNoAppendOnly }},
 }
 
 // spelled maps values of INFO to those of CONFIG GET.

@@ -28,21 +28,24 @@ func TestOpenRefusesWhatBreaksAPromise(t *testing.T) {
 		{name: "evicts, asked for", from: "noeviction", to: "volatile-ttl", options: redisstore.Options{UnsafeEviction: true}},
 		{name: "a replica", from: "role:master", to: "role:slave", want: []string{"role"}},
 		{name: "a cluster", from: "cluster_enabled:0", to: "cluster_enabled:1", want: []string{"cluster-enabled"}},
-		{name: "a cluster, asked for", from: "cluster_enabled:0", to: "cluster_enabled:1", options: redisstore.Options{UnsafeCluster: true}},
+		{name: "a cluster, asked for", from: "cluster_enabled:0", to: "cluster_enabled:1", options: redisstore.Options{UnsafeCluster: true, Prefix: "{p}:"}},
 		{name: "no append-only file", from: "aof_enabled:1", to: "aof_enabled:0", want: []string{"appendonly"}},
 		{name: "no append-only file, asked for", from: "aof_enabled:1", to: "aof_enabled:0",
 			options: redisstore.Options{UnsafeNoAppendOnly: true}},
 		{name: "does not sync", config: func(s string) (any, error) { return []any{s, []byte("no")}, nil }, want: []string{"appendfsync"}},
-		{name: "syncs always", config: func(s string) (any, error) { return map[any]any{s: "always"}, nil }},
-		{name: "syncs always, by a client of names and values", config: func(s string) (any, error) { return map[string]any{s: "always"}, nil }},
-		{name: "CONFIG is forbidden", config: forbidden, want: []string{"appendfsync"}},
+		{name: "does not sync while it rewrites the file", config: func(s string) (any, error) {
+			return []any{s, map[string]string{"appendfsync": "always", "no-appendfsync-on-rewrite": "yes"}[s]}, nil
+		}, want: []string{"no-appendfsync-on-rewrite"}},
+		{name: "syncs always", config: func(s string) (any, error) { return map[any]any{s: configuredValue(s, "always")}, nil }},
+		{name: "syncs always, by a client of names and values", config: func(s string) (any, error) { return map[string]any{s: configuredValue(s, "always")}, nil }},
+		{name: "CONFIG is forbidden", config: forbidden, want: []string{"appendfsync", "no-appendfsync-on-rewrite"}},
 		{name: "CONFIG is forbidden, taken for right", config: forbidden, options: redisstore.Options{UnsafeUnknown: true}},
-		{name: "CONFIG answers nothing", config: func(string) (any, error) { return []any{}, nil }, want: []string{"appendfsync"}},
+		{name: "CONFIG answers nothing", config: func(string) (any, error) { return []any{}, nil }, want: []string{"appendfsync", "no-appendfsync-on-rewrite"}},
 		{name: "INFO lacks a setting and CONFIG has it", from: "aof_enabled:1\r\n", config: func(s string) (any, error) {
-			return []any{s, map[string]string{"appendonly": "yes", "appendfsync": "everysec"}[s]}, nil
+			return []any{s, configuredValue(s, "everysec")}, nil
 		}},
 		{name: "an unknown setting is not taken for another's option", config: forbidden,
-			options: redisstore.Options{UnsafeEviction: true}, want: []string{"appendfsync"}},
+			options: redisstore.Options{UnsafeEviction: true}, want: []string{"appendfsync", "no-appendfsync-on-rewrite"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &server{info: strings.Replace(fit, c.from, c.to, 1), config: c.config}

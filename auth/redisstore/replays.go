@@ -28,9 +28,7 @@ import (
 //     flushed.
 //   - The server's replication id (master_replid) has changed: a server was restarted,
 //     with or without its data, or a replica was promoted. Even an append-only file may
-//     lack the last second or two. Claims check the id once a second. The first claim
-//     after a restart also checks it, because a restarted server does not know the
-//     script.
+//     lack the last second or two. Each claim compares the id.
 //   - The server's clock was stepped back by more than ten seconds: keys that expired
 //     by the earlier clock are gone.
 //
@@ -39,8 +37,6 @@ import (
 //   - A request can be signed ahead of the server's clock, by at most
 //     Policy.FutureTolerance. If its record is lost right after its acceptance, it can
 //     be replayed once within the time it was ahead.
-//   - A restart may take less than a second, and the first claim after it may fail
-//     because the disk is not writable. The restart is then detected a second late.
 //   - Keys live a minute longer than needed. A clock that is stepped forward by more
 //     than that, and back again without a claim in between, is not detected.
 //   - A primary that was cut off, and accepts requests after the promotion of its
@@ -48,8 +44,12 @@ import (
 //
 // A new epoch begins at the later of the server's and the caller's clock, but at most
 // five minutes after the server's clock. A server that is further behind its verifiers
-// may accept again what was signed meanwhile. A new epoch costs honest clients at most
-// a second signature. The claim that begins it is itself stale.
+// may accept again what was signed meanwhile. The claim that begins the epoch is itself stale.
+//
+// A new epoch costs honest clients a second signature. If the clock of the instance that begins
+// it is ahead, all requests are stale until the other clocks have come to the same time: five
+// seconds if it is five seconds ahead, and never more than five minutes. The store cannot tell
+// such a clock from a server that is behind, where the earlier time would accept requests twice.
 //
 // # Bounds
 //
@@ -68,8 +68,9 @@ var epochText string
 var claimText string
 
 var (
-	epochScript = newScript(epochText, "return 0")
-	claimScript = newScript(epochText, claimText)
+	// Data of the time before there were versions has an epoch and no version.
+	epochScript = newChecking("if redis.call('EXISTS', KEYS[1]) > redis.call('EXISTS', KEYS[#KEYS]) then fits('0') end", epochText, "return 0")
+	claimScript = newChecking(epochText, claimText)
 )
 
 // margin is how much longer a key lives than the record it holds. It exceeds the ten

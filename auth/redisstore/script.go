@@ -11,9 +11,13 @@ import (
 	"sync"
 )
 
-// look is the last argument of a script that the server did not know. The server may
-// have been restarted, and the script then checks.
-const look = "look"
+// version is the version of the format. Each script compares it with that of the data, so that
+// two versions never work on the same data, also if the data was lost and another version began
+// anew. Raise it with each change of what the keys or their values mean.
+const version = "1"
+
+//go:embed lua/version.lua
+var versionText string
 
 // script is a Lua script, which the server executes atomically.
 type script struct {
@@ -21,7 +25,14 @@ type script struct {
 	name func() string
 }
 
+// newScript returns a script that first checks the version.
 func newScript(parts ...string) *script {
+	return newChecking(append([]string{"fits(redis.call('GET', KEYS[#KEYS]))"}, parts...)...)
+}
+
+// newChecking returns a script that checks the version itself, by fits.
+func newChecking(parts ...string) *script {
+	parts = append([]string{"local version = '" + version + "'", versionText}, parts...)
 	text := strings.Join(parts, "\n")
 	return &script{text, sync.OnceValue(func() string { return nameOf(text) })}
 }
@@ -36,13 +47,15 @@ func nameOf(text string) string {
 
 // run runs a script in one round trip. If the server does not know the script, a second
 // round trip sends it. That happens after a restart or SCRIPT FLUSH. The first round
-// trip has then done nothing, so sending again is safe.
+// trip has then done nothing, so sending again is safe. The last key of each script is that of
+// the version.
 func (s *Store) run(ctx context.Context, script *script, keys []string, args ...string) (any, error) {
 	command := make([]any, 0, 4+len(keys)+len(args))
-	command = append(command, "EVALSHA", script.name(), strconv.Itoa(len(keys)))
+	command = append(command, "EVALSHA", script.name(), strconv.Itoa(len(keys)+1))
 	for _, key := range keys {
 		command = append(command, s.prefix+key)
 	}
+	command = append(command, s.versionKey)
 	for _, arg := range args {
 		command = append(command, arg)
 	}
@@ -51,7 +64,7 @@ func (s *Store) run(ctx context.Context, script *script, keys []string, args ...
 		return reply, err
 	}
 	command[0], command[1] = "EVAL", script.text
-	return s.do.call(ctx, append(command, look)...)
+	return s.do.call(ctx, command...)
 }
 
 // code runs a script that returns an integer.

@@ -296,17 +296,26 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 func TestGuarantee(t *testing.T) {
 	for _, c := range []struct {
 		name, from, to, sync string
+		rewrite              string
 		kill, power          bool
 		text                 string
 	}{
-		{"everysec", "", "", "everysec", false, false, "up to two seconds"},
-		{"always", "", "", "always", true, true, "nothing is lost"},
-		{"does not sync", "", "", "no", true, false, "half a minute"},
-		{"no append-only file", "aof_enabled:1", "aof_enabled:0", "everysec", false, false, "snapshot"},
-		{"evicts", "noeviction", "allkeys-lru", "always", false, false, "drops records"},
+		{"everysec", "", "", "everysec", "no", false, false, "up to two seconds"},
+		{"always", "", "", "always", "no", true, true, "nothing is lost"},
+		{"always, but not while it rewrites the file", "", "", "always", "yes", true, false, "half a minute is lost: "},
+		{"everysec, but not while it rewrites the file", "", "", "everysec", "yes", false, false, "half a minute"},
+		{"does not sync", "", "", "no", "no", true, false, "half a minute"},
+		{"no append-only file", "aof_enabled:1", "aof_enabled:0", "everysec", "no", false, false, "snapshot"},
+		{"evicts", "noeviction", "allkeys-lru", "always", "no", false, false, "drops records"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &server{info: strings.Replace(fit, c.from, c.to, 1), config: func(name string) (any, error) { return []any{name, c.sync}, nil }}
+			s := &server{info: strings.Replace(fit, c.from, c.to, 1), config: func(name string) (any, error) {
+				rewrite := c.rewrite
+				if name != "no-appendfsync-on-rewrite" {
+					rewrite = c.sync
+				}
+				return []any{name, rewrite}, nil
+			}}
 			opened, err := redisstore.Open(t.Context(), s.do, redisstore.Options{UnsafeEviction: true, UnsafeNoAppendOnly: true})
 			if err != nil {
 				t.Fatal(err)

@@ -26,9 +26,9 @@ func FuzzSession(f *testing.F) {
 	do := func(ctx context.Context, args ...any) (any, error) {
 		switch {
 		case args[0] == "MGET":
-			return []any{held}, nil
-		case args[0] == "EVALSHA" && len(args) > 6:
-			written = args[6].(string) // the first argument after three keys
+			return []any{held, nil}, nil
+		case args[0] == "EVALSHA" && len(args) > 7:
+			written = args[7].(string) // the first argument after four keys
 			return int64(0), nil
 		}
 		return s.do(ctx, args...)
@@ -70,9 +70,9 @@ func TestSessionsOfAnyText(t *testing.T) {
 	sessions, err := open(t, func(ctx context.Context, args ...any) (any, error) {
 		switch {
 		case args[0] == "MGET":
-			return []any{[]byte(held)}, nil
-		case args[0] == "EVALSHA" && len(args) > 6:
-			held = args[6].(string)
+			return []any{[]byte(held), []byte("1")}, nil
+		case args[0] == "EVALSHA" && len(args) > 7:
+			held = args[7].(string)
 			return int64(0), nil
 		}
 		return s.do(ctx, args...)

@@ -65,6 +65,8 @@ var (
 	sessionsScript  = newScript(sessionText, sessionsText)
 )
 
+var errVersion = errors.New("redisstore: the data is of another version of this package")
+
 var errHash = errors.New("redisstore: the hash of a session is not new")
 
 // Create implements session.Store. It returns an error if the hash exists.
@@ -81,14 +83,18 @@ func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) err
 
 // Get implements session.Store.
 func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
-	// MGET of one key, because some clients turn a nil reply into an error.
-	reply, err := s.store.do.call(ctx, "MGET", s.key(hashKey(hash)))
+	// MGET does not return a nil reply, which some clients turn into an error.
+	reply, err := s.store.do.call(ctx, "MGET", s.key(hashKey(hash)), s.store.versionKey)
 	if err != nil {
 		return session.Session{}, err
 	}
 	array, ok := reply.([]any)
-	if !ok || len(array) != 1 {
+	if !ok || len(array) != 2 {
 		return session.Session{}, errReply
+	}
+	// Without a version the server has lost its data, and no session is left either.
+	if found, ok := text(array[1]); array[1] != nil && (!ok || found != version) {
+		return session.Session{}, auth.Unavailable(errVersion)
 	}
 	if array[0] == nil {
 		return session.Session{}, auth.ErrNotFound

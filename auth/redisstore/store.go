@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 )
 
@@ -19,16 +21,19 @@ type Options struct {
 
 	UnsafeEviction     bool // accepts a full server that drops records: replays pass, sessions and tokens end, uses are forgotten
 	UnsafeNoAppendOnly bool // accepts a restart that ends all tokens and sessions, or restores those of a snapshot, revoked or not
-	UnsafeCluster      bool // accepts a cluster; Prefix must be a hash tag such as "{tenantkit}:"; failovers and resharding are untested
+	UnsafeCluster      bool // accepts a cluster; Prefix must have a hash tag such as "{tenantkit}:"; failovers and resharding are untested
 	UnsafeUnknown      bool // accepts settings that the server does not let the user read
 }
 
 // Store is a Redis or Valkey server that Open has accepted. Its stores are safe for
 // concurrent use, each by itself and together.
 type Store struct {
-	do       Do
-	prefix   string
-	perKey   int
+	do     Do
+	prefix string
+	perKey int
+
+	versionKey any // made once
+
 	settings settings
 	options  Options
 }
@@ -40,7 +45,8 @@ const (
 
 // Open checks the server behind do, and begins the epoch of Replays if there is none.
 // The error joins one *SettingError for each wrong setting. Any other error means that
-// the check failed.
+// the check failed, that the data under the prefix is of another version of this package, or
+// that UnsafeCluster has a prefix without a hash tag.
 func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	found, err := probe(ctx, do)
 	if err != nil {
@@ -53,15 +59,26 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	if s.perKey <= 0 {
 		s.perKey = defaultPerKey
 	}
+	s.versionKey = s.prefix + "version"
+	if o.UnsafeCluster && !hasTag(s.prefix) {
+		return nil, errors.New(`redisstore: UnsafeCluster needs a Prefix with a hash tag, such as "{tenantkit}:"`)
+	}
 	if err := s.refuse(forAll); err != nil {
 		return nil, err
 	}
 	// With an epoch the first request is not stale. The call also shows that scripts
-	// run.
-	if _, err := s.code(ctx, epochScript, []string{"epoch"}, millis(time.Now()), look); err != nil {
+	// run, and that the data is of this version.
+	if _, err := s.code(ctx, epochScript, []string{"epoch"}, millis(time.Now())); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// hasTag reports whether a prefix puts all its keys into one slot of a cluster: what is between
+// the first { and the next } counts, unless it is empty.
+func hasTag(prefix string) bool {
+	_, after, _ := strings.Cut(prefix, "{")
+	return strings.Index(after, "}") > 0
 }
 
 // Replays returns the server's record of accepted requests. It needs no append-only

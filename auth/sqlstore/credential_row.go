@@ -83,7 +83,7 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 		if secret, err = c.store.unseal(at, former.sealed); err != nil {
 			return nil, err
 		}
-		if isPublic(secret) { // an earlier version of this package has rotated it
+		if isPublic(secret) { // somebody has copied the row, and everybody knows the text
 			return nil, errPublic
 		}
 		if key, err = key.WithFormer(signing.Secret(secret), time.UnixMilli(former.ends)); err != nil {

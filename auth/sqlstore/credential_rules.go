@@ -2,9 +2,7 @@ package sqlstore
 
 import (
 	"encoding/json"
-	"errors"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth/signature"
@@ -22,7 +20,7 @@ type rules struct {
 	Networks  []netip.Prefix `json:"networks"`
 	Disabled  bool           `json:"disabled,omitempty"`
 
-	minVersion int
+	MinVersion int `json:"minVersion,omitempty"`
 }
 
 func rulesText(c signature.Credential) (string, error) {
@@ -33,25 +31,12 @@ func rulesText(c signature.Credential) (string, error) {
 	if !c.NotAfter.IsZero() {
 		r.NotAfter = &c.NotAfter
 	}
-	var value any = r
-	if c.MinVersion > 1 {
-		// An array: an earlier version of this package would ignore another member, and
-		// accept what it must refuse. It cannot read an array, and refuses the request.
-		value = []any{c.MinVersion, r}
-	}
-	text, err := json.Marshal(value)
+	r.MinVersion = c.MinVersion
+	text, err := json.Marshal(r)
 	return string(text), err
 }
 
-// readRules reads what rulesText returns.
 func readRules(text string) (r rules, err error) {
-	if strings.HasPrefix(text, "[") {
-		pair := []any{&r.minVersion, &r}
-		if err = json.Unmarshal([]byte(text), &pair); err == nil && len(pair) != 2 {
-			err = errors.New("restrictions of a later version")
-		}
-		return r, err
-	}
 	err = json.Unmarshal([]byte(text), &r)
 	return r, err
 }
@@ -59,7 +44,7 @@ func readRules(text string) (r rules, err error) {
 func (r rules) credential(key *signing.Key) *signature.Credential {
 	c := &signature.Credential{
 		Key: key, Account: r.Account, Accounts: r.Accounts, Scope: r.Scope, Networks: r.Networks, Disabled: r.Disabled,
-		MinVersion: r.minVersion,
+		MinVersion: r.MinVersion,
 	}
 	if r.NotBefore != nil {
 		c.NotBefore = *r.NotBefore

@@ -40,11 +40,11 @@ func substitutions(d Dialect) []string {
 }
 
 // newReplacer returns the Replacer for statements. It replaces placeholders such as {now},
-// and writes a table such as {ledger} as prefix_ledger.
+// and writes a table such as {ledger} by its name.
 func newReplacer(d Dialect, prefix string) *strings.Replacer {
 	all := substitutions(d)
 	for _, table := range tables {
-		all = append(all, "{"+table+"}", prefix+table)
+		all = append(all, "{"+table+"}", tableName(prefix, table))
 	}
 	return strings.NewReplacer(all...)
 }

@@ -19,7 +19,8 @@
 //
 // # Tables
 //
-// Open creates the tables that are missing. Their names share one prefix. Any number of
+// Open creates the tables that are missing. Their names share one prefix; all but the table
+// "schema" then have the version, as in tenantkit_v6_ledger. Any number of
 // instances may call Open at the same time. If the program may not create tables, run
 // the statements that Schema returns before; Open then changes nothing.
 //
@@ -76,12 +77,17 @@
 // of one sql.DB. If synchronous_commit is turned off for the role, a crash may undo what
 // Options.UnsafeDurability names; no request is accepted twice. Nothing detects that somebody altered the tables or restored a backup,
 // beyond what Replays documents. Nothing checks that the sealing key is kept apart from
-// the database.
+// the database. Open does check that it is the key of this database: see ErrSealingKey.
 //
 // # Compatibility
 //
-// Open upgrades the tables of an earlier version in one transaction, and refuses those
-// of a later version. Running instances of an earlier version may then get errors: stop
-// them first. Structs may get more fields: write keyed literals. Tell errors apart by
-// errors.Is; their texts may change.
+// The tables have a version, and Open refuses those of any other version. So two releases with
+// different versions never share tables: the first instance of the new release fails at its start,
+// the old ones go on, and may restart. There is no rolling upgrade between versions. The changelog
+// says which releases change the version, and how to carry the tables over: stop all instances,
+// carry over, start the new ones. An old instance that was not stopped gets errors from every verb,
+// because the names of the tables contain the version. No release has changed it yet.
+//
+// Structs may get more fields: write keyed literals. Tell errors apart by errors.Is; their texts may
+// change.
 package sqlstore

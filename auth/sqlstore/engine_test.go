@@ -78,7 +78,7 @@ func (c connection) QueryContext(_ context.Context, query string, _ []driver.Nam
 	case strings.Contains(query, "relpersistence"):
 		return &rows{{false}}, nil
 	case strings.Contains(query, "count(*)"):
-		return &rows{{int64(0), int64(0), int64(0), int64(0)}}, nil
+		return &rows{{int64(0), int64(0), int64(0), int64(0), int64(0)}}, nil
 	}
 	return &rows{{int64(1)}}, nil
 }
@@ -120,6 +120,8 @@ func TestPostgresByItsSettings(t *testing.T) {
 		"11":                                {change: map[string]string{"server_version_num": "110022"}, refusal: "older than 12"},
 		"a version that is none":            {change: map[string]string{"server_version_num": ""}, refusal: "older than 12"},
 		"without full_page_writes":          {change: map[string]string{"full_page_writes": "off"}, refusal: "full_page_writes is off"},
+		"K33 failed syncs are tried again":  {change: map[string]string{"data_sync_retry": "on"}, refusal: "data_sync_retry is on"},
+		"K33 damaged pages become empty":    {change: map[string]string{"zero_damaged_pages": "on"}, refusal: "zero_damaged_pages is on"},
 		"a synchronous standby":             {change: map[string]string{"synchronous_standby_names": "one"}, failover: true},
 		"a standby that has applied it":     {change: map[string]string{"synchronous_standby_names": "one", "synchronous_commit": "remote_apply"}, failover: true},
 		"a standby that has not written it": {change: map[string]string{"synchronous_standby_names": "one", "synchronous_commit": "remote_write"}},

@@ -67,6 +67,18 @@ func ExampleStore_Ledger() {
 	_ = minter
 }
 
+func ExampleKeys_Ensure() {
+	keys, err := store.Keys()
+	if err != nil {
+		log.Fatal(err) // sqlstore.ErrNoSealer
+	}
+	public, err := keys.Ensure(ctx, "acme", "sKfhQKJTXnDrGRjGPQYVkW") // at the start of each instance
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(public.KeyID)
+}
+
 func ExampleStore_Keys() {
 	keys, err := store.Keys()
 	if err != nil {

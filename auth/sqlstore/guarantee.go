@@ -42,7 +42,7 @@ func (s *Store) probePostgres(ctx context.Context) (settings, error) {
 	found := settings{PostgreSQL, map[string]string{}}
 	err := conn{s, s.single}.each(ctx, `
 		SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'fsync', 'full_page_writes',
-			'synchronous_commit', 'synchronous_standby_names', 'default_transaction_isolation', 'default_transaction_read_only')
+			'synchronous_commit', 'data_sync_retry', 'zero_damaged_pages', 'synchronous_standby_names', 'default_transaction_isolation', 'default_transaction_read_only')
 		UNION ALL SELECT 'recovery', pg_is_in_recovery()::text`, nil, func(rows *sql.Rows) error {
 		var name, setting string
 		err := rows.Scan(&name, &setting)
@@ -122,6 +122,12 @@ func (f settings) lossy() string {
 			return setting + " is off: set it to on in postgresql.conf, for this role or for this connection"
 		}
 	}
+	// With these, what the disk has failed to keep is taken for written, or for empty.
+	for _, setting := range []string{"data_sync_retry", "zero_damaged_pages"} {
+		if f.values[setting] == "on" {
+			return setting + " is on: set it to off in postgresql.conf"
+		}
+	}
 	return ""
 }
 
@@ -178,13 +184,13 @@ func (s *Store) unlogged(ctx context.Context) (names []string, err error) {
 		if table == "marks" {
 			continue
 		}
-		var lost bool
-		err := s.find(ctx, "SELECT relpersistence <> 'p' FROM pg_class WHERE oid = $1::text::regclass", []any{s.prefix + table}, &lost)
+		name, lost := tableName(s.prefix, table), false
+		err := s.find(ctx, "SELECT relpersistence <> 'p' FROM pg_class WHERE oid = $1::text::regclass", []any{name}, &lost)
 		if err != nil {
 			return nil, err
 		}
 		if lost {
-			names = append(names, s.prefix+table)
+			names = append(names, name)
 		}
 	}
 	var logged bool

@@ -56,6 +56,53 @@ func (k *Keys) Generate(ctx context.Context, org, clientKey string) (*token.Publ
 	return &pair.PublicKey, nil
 }
 
+// Ensure returns the public key of an app's present pair, and gives the app a new pair of 2048 bits
+// if it has none. It is one atomic step: of all calls for an app without a pair one makes it, and
+// all return the same key. It never ends a token. The error matches token.ErrBadKey for a client key
+// of another shape, or of another org.
+func (k *Keys) Ensure(ctx context.Context, org, clientKey string) (*token.PublicKey, error) {
+	public, err := k.present(ctx, org, clientKey)
+	if public != nil || err != nil {
+		return public, failed("find a key pair", err)
+	}
+	pair, err := token.GeneratePair(pairBits)
+	if err != nil {
+		return nil, err
+	}
+	pair.ClientKey, pair.Org = clientKey, org
+	e, err := k.encode(pair)
+	for public == nil && err == nil {
+		// No other app can have this key id: the pair is new. So the lock of change is not needed.
+		_, err = k.store.exec(ctx, `INSERT INTO {keys} (client_key, org, key_id, public, sealed, exposed) VALUES ($1, $2, $3, $4, $5, 0)
+			ON CONFLICT (client_key) DO NOTHING`, clientKey, org, pair.KeyID, e.public, e.sealed)
+		if err == nil {
+			public, err = k.present(ctx, org, clientKey) // none if it was deleted since
+		}
+	}
+	if err != nil {
+		return nil, failed("ensure a key pair", err)
+	}
+	return public, nil
+}
+
+// present returns the present key of an app, or nil if it has none.
+func (k *Keys) present(ctx context.Context, org, clientKey string) (public *token.PublicKey, err error) {
+	if !storable(org, clientKey) {
+		return nil, fmt.Errorf("%w: a name is not UTF-8 or has a zero byte", token.ErrBadKey)
+	}
+	err = k.store.read(ctx, func(q conn) (err error) {
+		public, err = scanPublic(q.row(ctx, presentText+`WHERE k.client_key = $1`, clientKey).Scan)
+		return err
+	})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err == nil && public.Org != org:
+		return nil, fmt.Errorf("%w: client key of another org", token.ErrBadKey)
+	}
+	return public, err
+}
+
 // Put stores pair as the one pair of pair.ClientKey, in place of its present pair and of
 // all former keys. That invalidates every token of the app. It changes nothing and
 // returns an error that matches token.ErrBadKey for an unfit pair, for a pair of another

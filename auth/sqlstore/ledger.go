@@ -39,7 +39,7 @@ var _ token.Ledger = (*Ledger)(nil)
 // number of ancestors, all of them live. row is the table or an alias of it.
 func isLive(row string, ancestors int) string {
 	return strings.ReplaceAll(
-		`row.org IS NOT NULL AND (row.expires IS NULL OR {now} < row.expires * 1000) AND (row.max_uses = 0 OR row.uses < row.max_uses) AND `,
+		`(row.expires IS NULL OR {now} < row.expires * 1000) AND (row.max_uses = 0 OR row.uses < row.max_uses) AND `,
 		"row", row) + ancestorsLive(row, ancestors)
 }
 
@@ -64,9 +64,13 @@ var (
 
 	checkIssueText = `
 		SELECT EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $4),
-			(SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
+			counts.live,
 			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
-			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + isLive("{ledger}", token.MaxAncestors-1) + `)`
+			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + isLive("{ledger}", token.MaxAncestors-1) + `),
+			counts.replaced
+		FROM (SELECT count(*) FILTER (WHERE key_id IN (SELECT {each}($3))) AS live,
+				count(*) FILTER (WHERE key_id NOT IN (SELECT {each}($3)) AND issued >= CAST($6 AS bigint) - 3600) AS replaced
+			FROM {ledger} WHERE client_key = $1 AND subject = $2 AND ` + liveText + `) AS counts`
 	pruneText = `
 		DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND (NOT (` + liveText + `) OR
 			key_id NOT IN (SELECT {each}($3)) AND issued < CAST($4 AS bigint) - 3600)`
@@ -147,9 +151,9 @@ func (l *Ledger) issue(ctx context.Context, q conn, r token.Record, keys string,
 // parent is revoked after this look-up, the new record is dead as well.
 func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, limit int) error {
 	var known, parentLives, parentMayMake bool
-	var live int
-	err := q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent).
-		Scan(&known, &live, &parentLives, &parentMayMake)
+	var live, replaced int
+	err := q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent, r.Issued.Unix()).
+		Scan(&known, &live, &parentLives, &parentMayMake, &replaced)
 	switch {
 	case err != nil:
 		return err
@@ -159,7 +163,7 @@ func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, l
 		return token.ErrRevoked
 	case r.Parent != "" && !parentMayMake:
 		return token.ErrTooDeep
-	case live >= limit:
+	case live >= limit, replaced >= token.MaxReplaced:
 		return token.ErrTooMany
 	}
 	return nil
@@ -288,11 +292,9 @@ type ledgerRow struct {
 }
 
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
-	var org sql.NullString // a row without an org is dead
 	var issued int64
 	var expires sql.NullInt64
-	err = rows.Scan(&r.ID, &org, &r.Subject, &r.KeyID, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
-	r.Org = org.String
+	err = rows.Scan(&r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
 	r.Issued = time.Unix(issued, 0).UTC()
 	if expires.Valid {
 		r.Expires = time.Unix(expires.Int64, 0).UTC()

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -20,13 +19,12 @@ var tables = []string{
 	"schema", "replays", "ledger", "keys", "former_keys", "credentials", "formers", "sessions", "attempts", "factors", "marks",
 }
 
-// version is the version of schema.
+// version is the version of schema. The names of all tables but {schema} contain it: an instance
+// of another version never finds them, also if it runs while they are replaced. Raise it with
+// each change of the tables or of what their columns mean.
 const version = 6
 
-// schema creates the tables of the present version. It may run again. In SQLite new
-// tables are STRICT. Tables of earlier versions stay as they are: their columns have
-// the same affinity, and only this package writes them. Copying them would stop all
-// instances for a time that grows with the number of rows.
+// schema creates the tables. It may run again. In SQLite they are STRICT.
 const schema = `
 -- Accepted requests: a row for each nonce and each signature. The row with the
 -- empty id is the epoch. It is deleted with the others when the table is emptied.
@@ -51,7 +49,7 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 	maker {text} NOT NULL DEFAULT '',     -- account
 	maker_app {text} NOT NULL DEFAULT '', -- client key
 	parent {text} NOT NULL DEFAULT '',    -- id; empty: none
-	org {text},                -- NULL: unknown; such a record is dead
+	org {text} NOT NULL,
 	PRIMARY KEY (client_key, id)
 ){strict};
 CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject, issued, id);
@@ -71,7 +69,17 @@ CREATE TABLE IF NOT EXISTS {keys} (
 ){strict};
 CREATE INDEX IF NOT EXISTS {keys}_org ON {keys} (org);
 
-` + formerKeysTable + `
+-- Former public keys of the apps in {keys} that still verify.
+CREATE TABLE IF NOT EXISTS {former_keys} (
+	key_id {text} PRIMARY KEY,
+	client_key {text} NOT NULL,
+	present {text} NOT NULL,  -- the key_id in {keys} that follows; beside another one this key is dead
+	public {bytes} NOT NULL,  -- PKIX
+	ends {int} NOT NULL      -- Unix milliseconds
+){strict};
+CREATE INDEX IF NOT EXISTS {former_keys}_client_key ON {former_keys} (client_key);
+CREATE INDEX IF NOT EXISTS {former_keys}_ends ON {former_keys} (ends);
+
 -- Signing secrets.
 CREATE TABLE IF NOT EXISTS {credentials} (
 	client_key {text} PRIMARY KEY,
@@ -82,7 +90,17 @@ CREATE TABLE IF NOT EXISTS {credentials} (
 ){strict};
 CREATE INDEX IF NOT EXISTS {credentials}_org ON {credentials} (org, client_key);
 
-` + formersTable + `
+-- Former secrets of the client keys in {credentials}.
+CREATE TABLE IF NOT EXISTS {formers} (
+	client_key {text} NOT NULL,
+	id {text} NOT NULL,       -- random
+	org {text} NOT NULL,
+	ends {int} NOT NULL,     -- Unix milliseconds
+	sealed {bytes} NOT NULL,  -- the secret
+	PRIMARY KEY (client_key, id)
+){strict};
+CREATE INDEX IF NOT EXISTS {formers}_ends ON {formers} (ends);
+
 CREATE TABLE IF NOT EXISTS {sessions} (
 	hash {bytes} PRIMARY KEY, -- SHA-256 of the token
 	previous {bytes},         -- the hash before the latest Replace
@@ -123,7 +141,7 @@ CREATE TABLE IF NOT EXISTS {factors} (
 ){strict};
 `
 
-// marksTable creates {marks}, in PostgreSQL only. Upgrades run it, too.
+// marksTable creates {marks}, in PostgreSQL only.
 const marksTable = `-- One row, of the epoch in {replays}. A recovery from a crash empties the table.
 CREATE UNLOGGED TABLE IF NOT EXISTS {marks} (
 	id {int} PRIMARY KEY,    -- 1
@@ -131,45 +149,14 @@ CREATE UNLOGGED TABLE IF NOT EXISTS {marks} (
 );
 `
 
-// formersTable creates {formers}. The upgrade from version 2 runs it, too.
-const formersTable = `-- Former secrets of the client keys in {credentials}.
-CREATE TABLE IF NOT EXISTS {formers} (
-	client_key {text} NOT NULL,
-	id {text} NOT NULL,       -- random
-	org {text} NOT NULL,
-	ends {int} NOT NULL,     -- Unix milliseconds
-	sealed {bytes} NOT NULL,  -- the secret
-	PRIMARY KEY (client_key, id)
-){strict};
-CREATE INDEX IF NOT EXISTS {formers}_ends ON {formers} (ends);
-`
-
-// formerKeysTable creates {former_keys}. The upgrade from version 3 runs it, too.
-//
-// A former key names the pair that has followed it. If any program replaces or deletes
-// that pair, the former key is dead with it, even if the program is of an earlier
-// version and does not know this table.
-const formerKeysTable = `-- Former public keys of the apps in {keys} that still verify.
-CREATE TABLE IF NOT EXISTS {former_keys} (
-	key_id {text} PRIMARY KEY,
-	client_key {text} NOT NULL,
-	present {text} NOT NULL,  -- the key_id in {keys}; beside another one this key is dead
-	public {bytes} NOT NULL,  -- PKIX
-	ends {int} NOT NULL      -- Unix milliseconds
-){strict};
-CREATE INDEX IF NOT EXISTS {former_keys}_client_key ON {former_keys} (client_key);
-CREATE INDEX IF NOT EXISTS {former_keys}_ends ON {former_keys} (ends);
-`
-
+// schemaTable has one row.
 const schemaTable = `CREATE TABLE IF NOT EXISTS {schema} (
-	version {int} PRIMARY KEY
+	version {int} PRIMARY KEY,
+	probe {bytes} -- sealed by the first Open with a Sealer
 ){strict};
 `
 
-// newTables creates all tables. On tables of an earlier version, which CREATE TABLE IF
-// NOT EXISTS leaves as they are, it must fail. Its second part then inserts a row
-// without columns that must not be null. It does not set the version there, also if a
-// tool runs the rest after the error.
+// newTables creates all tables.
 func newTables(d Dialect) string {
 	text := schema
 	if d == PostgreSQL {
@@ -179,16 +166,21 @@ func newTables(d Dialect) string {
 }
 
 var setVersion = fmt.Sprintf(`
-INSERT INTO {credentials} (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM {schema}) < %[1]d;
-
-INSERT INTO {schema} (version) SELECT %[1]d WHERE NOT EXISTS (SELECT 1 FROM {schema}) ON CONFLICT DO NOTHING;
+INSERT INTO {schema} (version) SELECT %d WHERE NOT EXISTS (SELECT 1 FROM {schema}) ON CONFLICT DO NOTHING;
 `, version)
 
-// Schema returns the statements that create the tables of the present version, for
-// programs that run them with their own tool. They may run again. They do not upgrade
-// tables of an earlier version: they fail there, and Open upgrades. An empty prefix
-// means the default of Options.Prefix. Schema returns "" for a dialect or prefix that
-// Open refuses.
+// tableName returns the name of a table of this version.
+func tableName(prefix, table string) string {
+	if table == "schema" {
+		return prefix + table
+	}
+	return fmt.Sprintf("%sv%d_%s", prefix, version, table)
+}
+
+// Schema returns the statements that create the tables, for programs that run them with their own
+// tool. They may run again. Beside tables of another version they create new ones, and Open refuses
+// both. An empty prefix means the default of Options.Prefix. Schema returns "" for a dialect or
+// prefix that Open refuses.
 func Schema(d Dialect, prefix string) string {
 	if prefix == "" {
 		prefix = defaultPrefix
@@ -199,12 +191,10 @@ func Schema(d Dialect, prefix string) string {
 	return newReplacer(d, prefix).Replace(schemaTable + newTables(d))
 }
 
-// migrate creates the tables or upgrades them to the present version. It writes nothing
-// if they have it.
+// migrate creates the tables. It writes nothing if they are there.
 func (s *Store) migrate(ctx context.Context) error {
-	found, err := schemaVersion(ctx, conn{s, s.db})
-	if err == nil && found == version {
-		return nil
+	if found, err := schemaVersion(ctx, conn{s, s.db}); err == nil && found != 0 {
+		return checkVersion(found)
 	}
 	// The tables are missing or unreadable: the transaction returns the error, if any.
 	return s.transact(ctx, "schema", func(q conn) error {
@@ -215,20 +205,20 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if found > version {
-			return errors.New("the tables are of a later version of this package")
+		if found != 0 {
+			return checkVersion(found)
 		}
-		if found == 0 {
-			return q.execAll(ctx, newTables(s.dialect))
-		}
-		for _, upgrade := range upgrades[found-1:] {
-			if err := upgrade(ctx, q); err != nil {
-				return err
-			}
-		}
-		_, err = q.exec(ctx, "INSERT INTO {schema} (version) VALUES ($1) ON CONFLICT DO NOTHING", version)
-		return err
+		return q.execAll(ctx, newTables(s.dialect))
 	})
+}
+
+// checkVersion refuses the tables of another version. To carry them over is for a program that the
+// changelog names, while no instance runs: nothing here could do it beside instances that write.
+func checkVersion(found int) error {
+	if found != version {
+		return fmt.Errorf("the tables are of version %d, and this release needs version %d: see \"Compatibility\" in the package comment", found, version)
+	}
+	return nil
 }
 
 // schemaVersion returns the version of the tables, or 0 if they are empty or missing. In

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha256"
@@ -43,6 +44,13 @@ const (
 // Sealer lacks, or for another row, or it was altered.
 var ErrSealed = errors.New("sqlstore: a sealed secret cannot be opened")
 
+// ErrSealingKey means that none of the Sealer's keys is the one with which the latest Open has
+// sealed: a key was mistyped, or one of another database. Nothing could be opened, and what were
+// sealed could not be opened by the other instances. It also means a Sealer on a database without
+// one, and UnsafeUnsealed on a database with one. To give up the secrets of a lost key, set the
+// probe in the table "schema" to NULL.
+var ErrSealingKey = errors.New("sqlstore: the Sealer does not have the key of this database")
+
 // ErrNoSealer means that Options have no Sealer, but the store keeps secrets.
 var ErrNoSealer = errors.New("sqlstore: secrets need a Sealer: set Options.Sealer, or UnsafeUnsealed")
 
@@ -50,7 +58,8 @@ var ErrNoSealer = errors.New("sqlstore: secrets need a Sealer: set Options.Seale
 // current key and the old ones. Each key is 32 random bytes; a password is no key. Keep
 // the keys out of the database. To replace a key, first restart all instances with the
 // new key as an old one. Then restart them with the new key as the current one. After
-// Store.Reseal the previous key is no longer needed.
+// Store.Reseal the previous key is no longer needed. An instance without the current key of the
+// others does not open: see ErrSealingKey.
 func NewSealer(current []byte, old ...[]byte) (*Sealer, error) {
 	s := &Sealer{}
 	for _, key := range append([][]byte{current}, old...) {
@@ -135,6 +144,36 @@ func (s *Store) unseal(at location, kept []byte) ([]byte, error) {
 		return nil, ErrSealed
 	}
 	return kept[1:], nil
+}
+
+// checkSealer opens the probe, or seals one if there is none. It seals a probe of an old key anew, so
+// that the old key is not needed once the last instance has been restarted without it.
+func (s *Store) checkSealer(ctx context.Context) error {
+	if s.keepsSecrets() != nil {
+		return nil
+	}
+	at := location{kind: "probe"}
+	for {
+		var before any // NULL
+		var found []byte
+		if err := s.find(ctx, `SELECT probe FROM {schema} WHERE version = $1`, []any{version}, &found); err != nil {
+			return err
+		}
+		if found != nil {
+			if _, err := s.unseal(at, found); err != nil {
+				return ErrSealingKey
+			}
+			before = found
+			if s.sealer == nil || bytes.HasPrefix(found, s.sealer.head()) {
+				return nil
+			}
+		}
+		// If another instance was faster, its probe counts.
+		n, err := s.exec(ctx, `UPDATE {schema} SET probe = $1 WHERE version = $3 AND coalesce(probe, '') = coalesce(CAST($2 AS {bytes}), '')`, s.seal(at, []byte("probe")), before, version)
+		if err != nil || n == 1 {
+			return err
+		}
+	}
 }
 
 // keepsSecrets returns ErrNoSealer unless the options have a Sealer or UnsafeUnsealed.

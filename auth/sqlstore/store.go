@@ -59,7 +59,8 @@ type Store struct {
 
 // Open checks the engine's settings, creates the missing tables, and returns their
 // store. It returns an error for settings that break a promise; the error says how to
-// correct them. An invalid prefix and an unknown dialect are errors, too.
+// correct them. An invalid prefix, an unknown dialect and tables of another version are
+// errors, too. The error wraps ErrSealingKey if the Sealer lacks the key of the secrets.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	s, err := newStore(db, dialect, o)
 	if err != nil {
@@ -115,6 +116,9 @@ func (s *Store) open(ctx context.Context, undurable bool) error {
 	if lost != nil && !undurable {
 		return fmt.Errorf("tables %s are UNLOGGED and emptied by a crash: ALTER TABLE … SET LOGGED, or set UnsafeDurability",
 			strings.Join(lost, ", "))
+	}
+	if err := s.checkSealer(ctx); err != nil {
+		return err
 	}
 	s.guarantee = settings.guarantee(lost)
 	if s.dialect == PostgreSQL {

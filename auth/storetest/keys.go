@@ -24,6 +24,7 @@ type KeyStore interface {
 
 	Put(ctx context.Context, pair *token.KeyPair) error
 	Generate(ctx context.Context, org, clientKey string) (*token.PublicKey, error)
+	Ensure(ctx context.Context, org, clientKey string) (*token.PublicKey, error)
 	Rotate(ctx context.Context, org, clientKey string, overlap time.Duration) (*token.PublicKey, error)
 	Expose(ctx context.Context, org, clientKey string, exposed bool) error
 	Delete(ctx context.Context, org, clientKey string) error
@@ -53,6 +54,7 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 		{"a rotated key verifies until its end", testRotated},
 		{"K16 an overlap that is out of range changes nothing", testOverlapRange},
 		{"K16 eight former keys are the most", testMostFormers},
+		{"T37 a pair that is ensured at once is one pair", testEnsureRace},
 		{"K17 verbs with a client key of another org change nothing", testKeysOfAnotherOrg},
 		{"K18 replacing or deleting a pair ends its former keys", testFormersEnd},
 		{"a former key has one owner", testFormerHasOwner},

@@ -283,6 +283,8 @@ func testKeysOfAnotherOrg(t *testing.T, k *keys) {
 	expect(t, "Put of the same pair", k.Put(t.Context(), &same), token.ErrBadKey)
 	_, err := k.Generate(t.Context(), rival, app)
 	expect(t, "Generate", err, token.ErrBadKey)
+	_, err = k.Ensure(t.Context(), rival, app)
+	expect(t, "Ensure", err, token.ErrBadKey)
 	_, err = k.Rotate(t.Context(), rival, app, time.Hour)
 	expect(t, "Rotate", err, token.ErrNotFound)
 	expect(t, "Delete", k.Delete(t.Context(), rival, app), token.ErrNotFound)
@@ -301,4 +303,45 @@ func testKeysOfAnotherOrg(t *testing.T, k *keys) {
 	expect(t, "Delete by the owner", k.Delete(t.Context(), k.org, app), nil)
 	expect(t, "once it is free", k.Put(t.Context(), theirs), nil)
 	expect(t, "Delete", k.Delete(t.Context(), rival, app), nil)
+}
+
+// testEnsureRace ensures the pair of an app several times at once, twice: the pair is deleted
+// between. A pair that is there stays, with its former keys and its exposure.
+func testEnsureRace(t *testing.T, k *keys) {
+	app, before := random(), ""
+	for range 2 {
+		kids := make([]string, 6)
+		errs := atOnce(len(kids), func(i int) error {
+			public, err := k.Ensure(t.Context(), k.org, app)
+			if err == nil {
+				kids[i] = public.KeyID
+			}
+			return err
+		})
+		for i, err := range errs {
+			expect(t, "Ensure", err, nil)
+			if kids[i] != kids[0] || kids[i] == before {
+				t.Errorf("the keys %q, after %q", kids, before)
+			}
+		}
+		pair, err := k.Signer(t.Context(), app)
+		if err != nil || pair.KeyID != kids[0] || pair.Org != k.org || pair.Exposed {
+			t.Fatalf("Signer = %+v, %v", pair, err)
+		}
+		before = kids[0]
+		expect(t, "Delete", k.Delete(t.Context(), k.org, app), nil)
+	}
+	former := k.put(t, random())
+	app = former.ClientKey
+	expect(t, "Expose", k.Expose(t.Context(), k.org, app, true), nil)
+	present := k.rotate(t, app, time.Hour).KeyID
+	public, err := k.Ensure(t.Context(), k.org, app)
+	if err != nil || public.KeyID != present || !public.Exposed || public.Org != k.org || public.ClientKey != app {
+		t.Errorf("Ensure = %+v, %v", public, err)
+	}
+	k.verifying(t, "afterwards", app, present, former.KeyID)
+	for _, bad := range []string{"", "a b", "\x00", "\xff"} {
+		_, err := k.Ensure(t.Context(), k.org, bad)
+		expect(t, fmt.Sprintf("Ensure of %q", bad), err, token.ErrBadKey)
+	}
 }

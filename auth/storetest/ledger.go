@@ -46,6 +46,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"T21 the limit is for live records of one app, subject and key", testLimit},
 		{"T21 the limit is for the records of all keys that verify", testLimitOverKeys},
 		{"T34 records of keys that an issue does not name are kept for an hour", testKeptForAnHour},
+		{"K36 records of keys that were replaced all the time", testReplacedAllTheTime},
 		{"T35 verbs of another org, app or subject find nothing", testOtherHolders},
 		{"T35 a subject must be named to be revoked", testNoSubject},
 		{"names that look alike are apart", testLedgerNames},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -118,5 +119,29 @@ func testLedgerNames(t *testing.T, l *ledger) {
 	r := l.issue(t, func(r *token.Record) { r.Subject = subject })
 	if list := l.list(t, l.app, subject); len(list) != 1 || !sameRecord(list[0], r) {
 		t.Errorf("List of %q = %+v", subject, list)
+	}
+}
+
+// testReplacedAllTheTime has as many records of other keys as Issue looks at.
+func testReplacedAllTheTime(t *testing.T, l *ledger) {
+	for range token.MaxReplaced {
+		l.issue(t, func(r *token.Record) { r.KeyID = random() })
+	}
+	next := l.record()
+	expect(t, "one more", l.Issue(t.Context(), next, nil, many), token.ErrTooMany)
+	l.spend(t, "one more", next, token.ErrRevoked)
+	if n := len(l.ids(t)); n != token.MaxReplaced {
+		t.Errorf("%d listed, want %d", n, token.MaxReplaced)
+	}
+	named := l.list(t, l.app, l.subject)[0].KeyID
+	expect(t, "one of them is of a key that verifies", l.Issue(t.Context(), next, []string{named}, many), nil)
+	another := l.record()
+	another.Subject = l.f.account()
+	expect(t, "of another subject", l.Issue(t.Context(), another, nil, many), nil)
+	later := l.record()
+	later.Issued = later.Issued.Add(time.Hour + time.Second)
+	expect(t, "an hour later", l.Issue(t.Context(), later, nil, many), nil)
+	if n := len(l.ids(t)); n != 2 {
+		t.Errorf("%d listed an hour later, want 2", n)
 	}
 }

@@ -138,8 +138,8 @@ func (h home) grown(b *testing.B, n int) *grown {
 	for table, row := range map[string]string{
 		"sessions (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced)": fmt.Sprint(
 			bytes, ", i, 'acme', i, '', 0, 0, 0, ", later.UnixMilli(), ", '', '', 0"),
-		"ledger (client_key, id, subject, key_id, uses, max_uses, issued)": "i % 100, i, i, 'key', 0, 0, 0",
-		"replays (id, keep, uses, began, engine)":                          fmt.Sprint(bytes, ", ", later.UnixMilli(), ", 1, 0, ''"),
+		"ledger (client_key, id, subject, key_id, uses, max_uses, issued, org)": "i % 100, i, i, 'key', 0, 0, 0, 'acme'",
+		"replays (id, keep, uses, began, engine)":                               fmt.Sprint(bytes, ", ", later.UnixMilli(), ", 1, 0, ''"),
 	} {
 		if _, err := db.Exec("INSERT INTO "+h.prefix+table+" SELECT "+row+" FROM "+numbers, n); err != nil {
 			b.Fatal(table, err)

@@ -91,7 +91,7 @@ func TestTablesOfAnotherRole(t *testing.T) {
 		}
 	}
 	usesEveryStore(t, db)
-	if _, err := db.ExecContext(t.Context(), "DROP TABLE tenantkit_sessions"); err == nil {
+	if _, err := db.ExecContext(t.Context(), "DROP TABLE "+tablesOf("tenantkit_")+"sessions"); err == nil {
 		t.Error("the server may drop tables")
 	}
 }

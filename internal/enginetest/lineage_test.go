@@ -149,32 +149,6 @@ func TestM08DamagedLineage(t *testing.T) {
 	})
 }
 
-// TestRedisRecordWithoutLineage reads a record that an earlier version has written.
-func TestRedisRecordWithoutLineage(t *testing.T) {
-	s := startRedis(t)
-	ledger, r := storesAt(t, s.addr()).ledger, tokenOf("id", 2)
-	expect(t, "Issue", ledger.Issue(t.Context(), r, nil, 10), nil)
-	s.command(t, "HDEL", "tenantkit:t:3:appid", "a", "c", "p")
-	if got, err := ledger.Spend(t.Context(), r); got != (token.Lineage{}) || err != nil {
-		t.Errorf("Spend = %+v, %v", got, err)
-	}
-	if list, _, err := ledger.List(t.Context(), heldBy(r.ClientKey, r.Subject), token.Position{}, token.MaxPage); len(list) != 1 || list[0].Lineage != (token.Lineage{}) || err != nil {
-		t.Errorf("List = %+v, %v", list, err)
-	}
-	// Nobody could revoke a record without an owner, so it must not be accepted.
-	child := tokenOf("child", 0)
-	child.Parent = r.ID
-	expect(t, "Issue", ledger.Issue(t.Context(), child, nil, 10), nil)
-	s.command(t, "HDEL", "tenantkit:t:3:appid", "o")
-	for _, r := range []token.Record{r, child} {
-		expect(t, "Spend without an org", spend(t.Context(), ledger, r), token.ErrRevoked)
-	}
-	expect(t, "Revoke without an org", ledger.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
-	if list, _, err := ledger.List(t.Context(), r.Holder(), token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
-		t.Errorf("List = %+v, %v", list, err)
-	}
-}
-
 // TestRedisForgetsDescendants has records whose own expiry is later than their parent's, and a
 // subject whose records are dead because of their parent.
 func TestRedisForgetsDescendants(t *testing.T) {

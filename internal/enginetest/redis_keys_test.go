@@ -18,11 +18,11 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// keys returns the keys of a server except the epoch.
+// keys returns the keys of a server except the version and the epoch.
 func (s *redisServer) keys(t *testing.T) (names []string) {
 	t.Helper()
 	for _, key := range s.command(t, "KEYS", "*").([]any) {
-		if key != "tenantkit:epoch" {
+		if key != "tenantkit:epoch" && key != "tenantkit:version" {
 			names = append(names, fmt.Sprintf("%q", key))
 		}
 	}
@@ -86,9 +86,9 @@ func TestRedisKeysOutliveWhatTheyProtect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if key == "tenantkit:epoch" {
+		if key == "tenantkit:epoch" || key == "tenantkit:version" {
 			if ttl != int64(-1) {
-				t.Errorf("the epoch ends in %v ms", ttl)
+				t.Errorf("%s ends in %v ms", key, ttl)
 			}
 			continue
 		}
@@ -130,7 +130,7 @@ func TestRedisClockSteps(t *testing.T) {
 	epoch := strings.Fields(s.command(t, "GET", "tenantkit:epoch").(string))
 	ahead := time.Now().Add(time.Hour).UnixMilli()
 	s.command(t, "FLUSHALL")
-	s.command(t, "SET", "tenantkit:epoch", fmt.Sprint(epoch[0], " ", ahead, " ", epoch[2]))
+	s.command(t, "MSET", "tenantkit:version", "1", "tenantkit:epoch", fmt.Sprint(epoch[0], " ", ahead, " ", epoch[2]))
 	expect(t, "N10 a replay of what has expired", replays.Claim(t.Context(), u), signing.ErrStale)
 	afterEpoch()
 	expect(t, "N10 signed when the clock is right again", replays.Claim(t.Context(), useNow("key", 2)), nil)
@@ -290,7 +290,7 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	// The time to live of an index is relative, and rounded up by one millisecond at most.
 	for _, key := range s.command(t, "KEYS", "*").([]any) {
 		end := s.command(t, "PEXPIRETIME", key).(int64)
-		if key != "tenantkit:epoch" && (end < 0 || end > soon.UnixMilli()+1) {
+		if key != "tenantkit:epoch" && key != "tenantkit:version" && (end < 0 || end > soon.UnixMilli()+1) {
 			t.Errorf("%q expires at %d, and everything has expired at %d", key, end, soon.UnixMilli())
 		}
 	}
@@ -435,12 +435,17 @@ func TestRedisUserNeedsLittle(t *testing.T) {
 	}
 }
 
-// TestRedisClusterOfOneSlot shows what UnsafeCluster and a hash tag allow.
-func TestRedisClusterOfOneSlot(t *testing.T) {
+// TestK34RedisClusterOfOneSlot shows what UnsafeCluster and a hash tag allow.
+func TestK34RedisClusterOfOneSlot(t *testing.T) {
 	s := startRedis(t, "--cluster-enabled", "yes")
 	s.command(t, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
 	if !until(func() bool { return strings.Contains(s.command(t, "CLUSTER", "INFO").(string), "cluster_state:ok") }) {
 		t.Fatal("the cluster does not come up")
+	}
+	for _, prefix := range []string{"", "tenantkit:", "{}:", "}{:", "{tenantkit:", "{}{tenantkit}:"} {
+		if _, err := redisstore.Open(t.Context(), dial(t, s.addr()), redisstore.Options{Prefix: prefix, UnsafeCluster: true}); err == nil {
+			t.Errorf("K34 opened with the prefix %q", prefix)
+		}
 	}
 	stores := storesOf(t, openAt(t, s.addr(), redisstore.Options{Prefix: "{tenantkit}:", UnsafeCluster: true}))
 	for verb, err := range stores.verbs(t.Context(), 1) {

@@ -117,7 +117,7 @@ func TestT33RotationDuringABurst(t *testing.T) {
 	for name, job := range map[string]func(t *testing.T) mintJob{
 		"SQLite": func(*testing.T) mintJob { return mintJob{Dialect: sqlstore.SQLite, Source: path, Prefix: "tenantkit_"} },
 		"PostgreSQL": func(t *testing.T) mintJob {
-			return mintJob{Dialect: sqlstore.PostgreSQL, Source: durablePostgres(t), Prefix: newPostgresHome(t).prefix}
+			return mintJob{Dialect: sqlstore.PostgreSQL, Source: durablePostgres(t), Prefix: prefixOf(newPostgresHome(t).prefix)}
 		},
 		"Redis": func(t *testing.T) mintJob {
 			return mintJob{Dialect: sqlstore.SQLite, Source: filepath.Join(t.TempDir(), "store"), Prefix: "tenantkit_", Redis: startRedis(t).addr()}

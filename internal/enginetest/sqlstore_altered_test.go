@@ -2,10 +2,14 @@ package enginetest
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // Sealing detects altered secrets. It does not tell an older value of the same row from the latest:
@@ -60,6 +64,38 @@ func TestAlteredSecretsDoNotOpen(t *testing.T) {
 			}
 			if err := find(sealed); err != nil {
 				t.Errorf("an older value, put back: %v; if it is told apart now, THREATS.md may say so", err)
+			}
+		})
+	}
+}
+
+// TestK18FormerKeysOfARow replaces and deletes the row of a pair by hand. Its former keys must not
+// outlive the pair that has followed them.
+func TestK18FormerKeysOfARow(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			keys, ctx := must(h.storeIn(t, db).Keys())(t), t.Context()
+			for what, statement := range map[string]string{
+				"Generate": "UPDATE {keys} SET key_id = 'another' WHERE client_key = $1",
+				"Delete":   "DELETE FROM {keys} WHERE client_key = $1",
+			} {
+				app := rand.Text()
+				former := must(keys.Generate(ctx, "acme", app))(t)
+				must(keys.Rotate(ctx, "acme", app, time.Hour))(t)
+				must(keys.Public(ctx, former.KeyID))(t)
+				run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement), app)
+				_, err := keys.Public(ctx, former.KeyID)
+				expect(t, what, err, token.ErrNotFound)
+				if what == "Generate" {
+					must(keys.Rotate(ctx, "acme", app, time.Hour))(t)
+					_, err := keys.Public(ctx, former.KeyID)
+					expect(t, "Generate and Rotate", err, token.ErrNotFound)
+				}
+				run(t, db, "DELETE FROM "+h.prefix+"keys WHERE client_key = $1", app)
+				must(keys.Generate(ctx, "acme", app))(t)
+				_, err = keys.Public(ctx, former.KeyID)
+				expect(t, what+" and Generate", err, token.ErrNotFound)
 			}
 		})
 	}

@@ -118,7 +118,7 @@ func TestPostgresThatFails(t *testing.T) {
 		}
 	})
 	t.Run("N13 an unlogged table emptied by a crash", func(t *testing.T) {
-		if _, err := server.db.Exec("ALTER TABLE tenantkit_replays SET UNLOGGED"); err != nil {
+		if _, err := server.db.Exec("ALTER TABLE " + tablesOf("tenantkit_") + "replays SET UNLOGGED"); err != nil {
 			t.Fatal(err)
 		}
 		_, err := sqlstore.Open(t.Context(), server.db, sqlstore.PostgreSQL, sqlstore.Options{})
@@ -134,11 +134,11 @@ func TestPostgresThatFails(t *testing.T) {
 		claims(t, "first", s, captured, nil)
 		restart(syscall.SIGKILL)
 		var rows int
-		if err := server.db.QueryRow("SELECT count(*) FROM tenantkit_replays").Scan(&rows); err != nil || rows != 0 {
+		if err := server.db.QueryRow("SELECT count(*) FROM " + tablesOf("tenantkit_") + "replays").Scan(&rows); err != nil || rows != 0 {
 			t.Fatalf("%d rows are left, %v", rows, err)
 		}
 		staleOnce(t, captured, aUseBefore(captured))
-		if _, err := server.db.Exec("ALTER TABLE tenantkit_replays SET LOGGED"); err != nil {
+		if _, err := server.db.Exec("ALTER TABLE " + tablesOf("tenantkit_") + "replays SET LOGGED"); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"crypto/ed25519"
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -136,41 +135,20 @@ func TestK24PublicKeysOfAWriter(t *testing.T) {
 	}
 }
 
-// TestK25CredentialsBesideAnEarlierVersion reads what the store writes as the version before does.
-// That version knows neither MinVersion nor public keys. It must refuse such a credential, rather
-// than ignore what it does not know.
-func TestK25CredentialsBesideAnEarlierVersion(t *testing.T) {
+// TestPublicKeysAsFormerSecret copies the text of public keys, which everybody knows, to a former
+// secret of the same client key.
+func TestPublicKeysAsFormerSecret(t *testing.T) {
 	for _, h := range homes(t) {
-		t.Run("K25 "+h.name, func(t *testing.T) {
+		t.Run(h.name, func(t *testing.T) {
 			h := homeLike(t, h)
 			db := h.open(t)
-			s := h.storeIn(t, db)
-			credentials, ctx := must(s.Credentials())(t), t.Context()
-			read := func(clientKey string) error {
-				var text string
-				if err := db.QueryRow("SELECT restrictions FROM "+h.prefix+"credentials WHERE client_key = $1", clientKey).Scan(&text); err != nil {
-					t.Fatal(err)
-				}
-				var restrictions struct{ Account string } // of version 4
-				return json.Unmarshal([]byte(text), &restrictions)
-			}
-			plain, _, err := credentials.Create(ctx, "acme", signature.Credential{MinVersion: 1})
-			expect(t, "Create", err, nil)
-			expect(t, "read by version 4", read(plain), nil)
-			strict, _, err := credentials.Create(ctx, "acme", signature.Credential{MinVersion: 2})
-			expect(t, "Create", err, nil)
-			if read(strict) == nil {
-				t.Error("K25 an earlier version would accept version 1 of a signature")
-			}
+			credentials, ctx := must(h.storeIn(t, db).Credentials())(t), t.Context()
 			public, _ := signing.Generate()
 			expect(t, "PutPublicKey", credentials.PutPublicKey(ctx, "acme", public, signature.Credential{}, publicKey(t)), nil)
-			// A rotation by the earlier version makes the text of the public keys a former
-			// secret, which everybody knows.
 			run(t, db, "INSERT INTO "+h.prefix+"formers (client_key, id, org, ends, sealed) SELECT client_key, 'x', org, 9999999999999, sealed FROM "+
 				h.prefix+"credentials WHERE client_key = $1", public)
-			run(t, db, "UPDATE "+h.prefix+"credentials SET version = 'y' WHERE client_key = $1", public)
 			if _, err := credentials.Credential(ctx, public); err == nil {
-				t.Error("K25 public keys became a former secret")
+				t.Error("public keys became a former secret")
 			}
 		})
 	}

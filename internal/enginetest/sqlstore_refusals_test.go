@@ -74,7 +74,8 @@ func TestRowsThatWereAltered(t *testing.T) {
 	t.Parallel()
 	for _, h := range homes(t) {
 		sealed := h.store(t)
-		unsealed, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: h.prefix, UnsafeUnsealed: true})
+		run(t, h.open(t), "UPDATE "+prefixOf(h.prefix)+"schema SET probe = NULL")
+		unsealed, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: prefixOf(h.prefix), UnsafeUnsealed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,18 +157,18 @@ func TestKeysThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// TestTablesOfALaterVersion has a program that is older than its tables.
-func TestTablesOfALaterVersion(t *testing.T) {
+// TestTablesOfAnotherVersion has a program that is older or newer than its tables.
+func TestTablesOfAnotherVersion(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
 			db := h.open(t)
 			h.storeIn(t, db)
-			if _, err := db.Exec("INSERT INTO " + h.prefix + "schema (version) VALUES (1000)"); err != nil {
-				t.Fatal(err)
-			}
-			s, err := sqlstore.Open(t.Context(), db, h.dialect, h.options())
-			if s != nil || err == nil || !strings.Contains(err.Error(), "later version") {
-				t.Errorf("Open = %v", err)
+			for _, version := range []string{"1", "5", "1000"} {
+				run(t, db, "UPDATE "+prefixOf(h.prefix)+"schema SET version = "+version)
+				s, err := sqlstore.Open(t.Context(), db, h.dialect, h.options())
+				if s != nil || err == nil || !strings.Contains(err.Error(), "tables are of version "+version) {
+					t.Errorf("Open = %v", err)
+				}
 			}
 		})
 	}
@@ -185,7 +186,7 @@ func TestCredentialsThatAreForgotten(t *testing.T) {
 	built := map[*signature.Credential]bool{}
 	for range most + 1 {
 		clientKey, secret := signing.Generate()
-		_, err := db.Exec("INSERT INTO tenantkit_credentials (client_key, org, version, sealed, restrictions) VALUES ($1, 'acme', 'v', $2, '{}')",
+		_, err := db.Exec("INSERT INTO "+tablesOf("tenantkit_")+"credentials (client_key, org, version, sealed, restrictions) VALUES ($1, 'acme', 'v', $2, '{}')",
 			clientKey, append([]byte{0}, secret...))
 		if err != nil {
 			t.Fatal(err)

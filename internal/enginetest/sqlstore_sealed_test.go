@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -227,9 +228,22 @@ func TestSealingKeys(t *testing.T) {
 			}
 			first := open(with(a))
 			kept := keepSecrets(t, first)
-			kept.expect(t, "with a new key alone", open(with(b)), sqlstore.ErrSealed)
+			refused := func(what string, o sqlstore.Options) {
+				t.Helper()
+				o.Prefix = prefixOf(h.prefix)
+				s, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, o)
+				if s != nil || !errors.Is(err, sqlstore.ErrSealingKey) {
+					t.Errorf("T38 %s: Open = %v", what, err)
+				}
+			}
+			refused("with a new key alone", sqlstore.Options{Sealer: with(b)})
+			refused("without sealing", sqlstore.Options{UnsafeUnsealed: true})
+			// The order of a rotation: first all instances know both keys, whichever seals.
+			kept.expect(t, "with the new key too", open(with(a, b)), nil)
 			both := open(with(b, a))
 			kept.expect(t, "with the old key too", both, nil)
+			open(with(a, b))
+			open(with(b, a))
 			if err := open(with(b)).Reseal(t.Context()); !errors.Is(err, sqlstore.ErrSealed) {
 				t.Errorf("Reseal without the old key = %v", err)
 			}
@@ -243,7 +257,34 @@ func TestSealingKeys(t *testing.T) {
 				}
 			}
 			kept.expect(t, "sealed anew, with the new key alone", open(with(b)), nil)
-			kept.expect(t, "with the old key alone", open(with(a)), sqlstore.ErrSealed)
+			refused("with the old key alone", sqlstore.Options{Sealer: with(a)})
+		})
+	}
+}
+
+// TestT38FirstOpenAtOnce opens new tables at once by instances of two keys. One key is that of the
+// database, and it is known to all instances that have opened.
+func TestT38FirstOpenAtOnce(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			sealers := [2]*sqlstore.Sealer{sealer(t), sealer(t)}
+			errs := make([]error, 8)
+			var wg sync.WaitGroup
+			for i := range errs {
+				db := h.open(t)
+				wg.Go(func() {
+					_, errs[i] = sqlstore.Open(t.Context(), db, h.dialect, sqlstore.Options{Prefix: prefixOf(h.prefix), Sealer: sealers[i%2]})
+				})
+			}
+			wg.Wait()
+			if (errs[0] == nil) == (errs[1] == nil) {
+				t.Errorf("one key: %v, the other: %v", errs[0], errs[1])
+			}
+			for i, err := range errs {
+				if (err == nil) != (errs[i%2] == nil) || err != nil && !errors.Is(err, sqlstore.ErrSealingKey) {
+					t.Errorf("instance %d: %v", i, err)
+				}
+			}
 		})
 	}
 }
@@ -262,15 +303,19 @@ func TestWithoutASealer(t *testing.T) {
 					t.Errorf("error %v, want ErrNoSealer", err)
 				}
 			}
-			unsealed, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: h.prefix, UnsafeUnsealed: true})
+			unsealed, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: prefixOf(h.prefix), UnsafeUnsealed: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			kept := keepSecrets(t, unsealed)
 			kept.expect(t, "unsealed", unsealed, nil)
 			h.sealer = sealer
+			if _, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, h.options()); !errors.Is(err, sqlstore.ErrSealingKey) {
+				t.Errorf("T38 unsealed, under a Sealer: Open = %v", err)
+			}
+			run(t, h.open(t), "UPDATE "+prefixOf(h.prefix)+"schema SET probe = NULL")
 			kept.expect(t, "unsealed, under a Sealer", h.store(t), sqlstore.ErrSealed)
-			if _, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: h.prefix, Sealer: sealer, UnsafeUnsealed: true}); err == nil {
+			if _, err := sqlstore.Open(t.Context(), h.open(t), h.dialect, sqlstore.Options{Prefix: prefixOf(h.prefix), Sealer: sealer, UnsafeUnsealed: true}); err == nil {
 				t.Error("opened with both")
 			}
 		})

@@ -94,7 +94,6 @@ var suitesOf = []struct {
 	{"sqlstore/keys.go", sqlSteps("TestSQLKeys|TestKeysThat", "TestK18|TestSecretsAre|TestT22|TestSealing|TestAltered|TestRowsThat|TestNamesThat")},
 	{"sqlstore/credentials.go", sqlSteps("TestSQLCredentials|TestCredentials|TestPut|TestK17", "TestSecretsAre|TestT22|TestSealing|TestAltered|TestReseal|TestRowsThat|TestSweep")},
 	{"sqlstore/org.go", sqlSteps("TestK23", "TestDeleteOrg|TestK29")},
-	{"sqlstore/upgrade.go", sqlSteps("TestUpgrade", "TestSchemaOver")},
 	{"sqlstore/sessions.go", sqlSteps("TestSQLSessions", "TestSessionsEnd|TestSessionsThat|TestLimitWhile|TestDeadlock|TestVerbsAre|TestK31|TestSweep|TestInstances|TestRowsThat|TestNamesThat")},
 	{"sqlstore/factors.go", sqlSteps("TestSQLFactors", "TestSecretsAre|TestSealing|TestAltered|TestRowsThat")},
 	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf|TestWritesSweep")},
@@ -126,7 +125,7 @@ var suitesOf = []struct {
 
 const (
 	epochTests   = "TestClaimsEnd|TestRedisReplays|TestRedisTheMillisecond|TestRedisKeepsASignature|TestRedisClockSteps|TestRedisEpoch|TestRefusedClaims|TestRacesLeave|TestRedisKeysOutlive|TestRedisForgets|TestOneWrongClock"
-	recordTests  = "TestTokensEnd|TestSpent|TestRedisKeepsWhat|TestRedisLedger|TestRedisRecord|TestRedisForgetsDescendants|TestRedisForgetsWhat|TestRedisAnApp|TestRecordsOf|TestM07|TestM08|TestRedisRevocation|TestRedisIndexes|TestRedisKeysOutlive|TestRedisEndsMany"
+	recordTests  = "TestTokensEnd|TestSpent|TestRedisKeepsWhat|TestRedisLedger|TestRedisForgetsDescendants|TestRedisForgetsWhat|TestRedisAnApp|TestRecordsOf|TestM07|TestM08|TestRedisRevocation|TestRedisIndexes|TestRedisKeysOutlive|TestRedisEndsMany"
 	sessionTests = "TestSessionsEnd|TestSessionsThat|TestRedisAnOrg|TestRedisForgetsWhat|TestRedisIndexes|TestRedisLogout|TestRedisKeysOutlive|TestRedisEndsMany"
 	triesTests   = "TestBudgetOfReturnedTries|TestRefusedTries|TestRedisForgetsWhat|TestRedisKeysOutlive"
 )

@@ -42,7 +42,7 @@ type home struct {
 	name     string
 	dialect  sqlstore.Dialect
 	open     func(t testing.TB) *sql.DB
-	prefix   string
+	prefix   string // of the names of all tables but that of the version
 	sealer   *sqlstore.Sealer
 	unsealed bool // without a sealer
 }
@@ -64,7 +64,7 @@ func homes(t testing.TB) []home {
 func newSQLiteHome(t testing.TB) home {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store")
-	return home{name: "SQLite", sealer: sealer(t), dialect: sqlstore.SQLite, prefix: "tenantkit_",
+	return home{name: "SQLite", sealer: sealer(t), dialect: sqlstore.SQLite, prefix: tablesOf("tenantkit_"),
 		open: func(t testing.TB) *sql.DB { return openSQLite(t, path, "") }}
 }
 
@@ -80,7 +80,7 @@ var prefixes atomic.Int64
 func newPostgresHome(t testing.TB) home {
 	t.Helper()
 	at := durablePostgres(t)
-	prefix := fmt.Sprintf("t%d_", prefixes.Add(1))
+	prefix := tablesOf(fmt.Sprintf("t%d_", prefixes.Add(1)))
 	return home{name: "PostgreSQL", sealer: sealer(t), dialect: sqlstore.PostgreSQL, prefix: prefix,
 		open: func(t testing.TB) *sql.DB { return openDB(t, "pgx", at) }}
 }
@@ -103,11 +103,22 @@ func (h home) store(t testing.TB) *sqlstore.Store {
 	return h.storeIn(t, h.open(t))
 }
 
+// tablesOf returns what begins the names of the tables for Options.Prefix, and prefixOf the reverse.
+func tablesOf(prefix string) string {
+	const table = "ledger ("
+	before, _, _ := strings.Cut(sqlstore.Schema(sqlstore.SQLite, prefix), table)
+	return before[strings.LastIndexByte(before, ' ')+1:]
+}
+
+func prefixOf(tables string) string {
+	return tables[:strings.LastIndexByte(tables[:len(tables)-1], '_')+1]
+}
+
 func (h home) options() sqlstore.Options {
 	if h.unsealed {
-		return sqlstore.Options{Prefix: h.prefix, UnsafeUnsealed: true}
+		return sqlstore.Options{Prefix: prefixOf(h.prefix), UnsafeUnsealed: true}
 	}
-	return sqlstore.Options{Prefix: h.prefix, Sealer: h.sealer}
+	return sqlstore.Options{Prefix: prefixOf(h.prefix), Sealer: h.sealer}
 }
 
 func (h home) storeIn(t testing.TB, db *sql.DB) *sqlstore.Store {
@@ -153,4 +164,13 @@ func sealer(t testing.TB) *sqlstore.Sealer {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// homeLike returns a new home in the same engine.
+func homeLike(t *testing.T, h home) home {
+	t.Helper()
+	if h.dialect == sqlstore.SQLite {
+		return newSQLiteHome(t)
+	}
+	return newPostgresHome(t)
 }

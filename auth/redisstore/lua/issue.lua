@@ -1,41 +1,42 @@
 -- KEYS: 1 record, 2 the subject's ids in the order of issue, 3 the index of the app. ARGV: 1 id, 2 subject, 3
 -- key id, 4 maximum uses, 5 issued, 6 expires, in seconds or empty, 7 limit, 8 prefix
--- of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13 how
--- many further keys verify, and then their key ids. Returns 0 added, 1 the id exists, 2 the
--- limit is reached, 3 the parent is not live or its key does not verify, 4 the
+-- of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13 the
+-- limit of other keys, 14 how many further keys verify, and then their key ids. Returns 0 added, 1 the id exists, 2 the
+-- limit or that of other keys is reached, 3 the parent is not live or its key does not verify, 4 the
 -- parent has four ancestors.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 1
 end
 local verifies = {[ARGV[3]] = true}
-for i = 14, 13 + tonumber(ARGV[13]) do
+for i = 15, 14 + tonumber(ARGV[14]) do
   verifies[ARGV[i]] = true
 end
 if ARGV[11] ~= '' then
-  local r = redis.call('HMGET', ARGV[8] .. ARGV[11], 'm', 'n', 'p', 'o', 'k')
-  local ancestors = live(ARGV[8], r[1], r[2], r[3], r[4])
-  if not ancestors or not verifies[r[5]] then
+  local r = redis.call('HMGET', ARGV[8] .. ARGV[11], 'm', 'n', 'p', 'k')
+  local ancestors = live(ARGV[8], r[1], r[2], r[3])
+  if not ancestors or not verifies[r[4]] then
     return 3
   end
   if ancestors == 4 then
     return 4
   end
 end
-local same, drop = 0, {}
+local same, others, drop = 0, 0, {}
 for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
-  local r = redis.call('HMGET', ARGV[8] .. id, 'm', 'n', 'p', 'o', 'k', 'i')
-  local lives = live(ARGV[8], r[1], r[2], r[3], r[4])
-  if lives and verifies[r[5]] then
+  local r = redis.call('HMGET', ARGV[8] .. id, 'm', 'n', 'p', 'k', 'i')
+  local lives = live(ARGV[8], r[1], r[2], r[3])
+  if lives and verifies[r[4]] then
     same = same + 1
   elseif lives then
     -- The caller may not know yet of a key that has come meanwhile.
-    lives = tonumber(r[6]) >= tonumber(ARGV[5]) - 3600
+    lives = tonumber(r[5]) >= tonumber(ARGV[5]) - 3600
+    others = others + (lives and 1 or 0)
   end
   if not lives then
-    drop[#drop + 1] = {id, r[6]}
+    drop[#drop + 1] = {id, r[5]}
   end
 end
-if same >= tonumber(ARGV[7]) then
+if same >= tonumber(ARGV[7]) or others >= tonumber(ARGV[13]) then
   return 2
 end
 

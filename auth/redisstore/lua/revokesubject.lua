@@ -6,7 +6,7 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   local r = redis.call('HMGET', ARGV[1] .. id, 'm', 'n', 'p', 'o', 'i')
   if r[4] == ARGV[2] then
     drop[#drop + 1] = {id, r[5]}
-    if live(ARGV[1], r[1], r[2], r[3], r[4]) then
+    if live(ARGV[1], r[1], r[2], r[3]) then
       count = count + 1
     end
   end

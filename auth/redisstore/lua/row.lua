@@ -2,7 +2,7 @@
 -- parent and the subject of a live record of the org, or nil.
 local function row(prefix, org, id)
   local r = redis.call('HMGET', prefix .. id, 'm', 'n', 'p', 'o', 'k', 'i', 'e', 'a', 'c', 's')
-  if r[4] == org and live(prefix, r[1], r[2], r[3], r[4]) then
+  if r[4] == org and live(prefix, r[1], r[2], r[3]) then
     return {id, r[5], r[2], r[1], r[6], r[7], r[8] or '', r[9] or '', r[3] or '', r[10]}
   end
 end

@@ -1,19 +1,20 @@
 CREATE TABLE IF NOT EXISTS tenantkit_schema (
-	version bigint PRIMARY KEY
+	version bigint PRIMARY KEY,
+	probe bytea -- sealed by the first Open with a Sealer
 );
 
 -- Accepted requests: a row for each nonce and each signature. The row with the
 -- empty id is the epoch. It is deleted with the others when the table is emptied.
-CREATE TABLE IF NOT EXISTS tenantkit_replays (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_replays (
 	id bytea PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
 	keep bigint NOT NULL,     -- Unix milliseconds
 	uses bigint NOT NULL,     -- acceptances of a signature; a huge number for single use
 	began bigint NOT NULL,    -- first acceptance, Unix milliseconds
 	engine text COLLATE "C" NOT NULL    -- of the epoch: identity of the engine and the table
 );
-CREATE INDEX IF NOT EXISTS tenantkit_replays_keep ON tenantkit_replays (keep);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_replays_keep ON tenantkit_v6_replays (keep);
 
-CREATE TABLE IF NOT EXISTS tenantkit_ledger (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_ledger (
 	client_key text COLLATE "C" NOT NULL,
 	id text COLLATE "C" NOT NULL,
 	subject text COLLATE "C" NOT NULL,
@@ -25,17 +26,17 @@ CREATE TABLE IF NOT EXISTS tenantkit_ledger (
 	maker text COLLATE "C" NOT NULL DEFAULT '',     -- account
 	maker_app text COLLATE "C" NOT NULL DEFAULT '', -- client key
 	parent text COLLATE "C" NOT NULL DEFAULT '',    -- id; empty: none
-	org text COLLATE "C",                -- NULL: unknown; such a record is dead
+	org text COLLATE "C" NOT NULL,
 	PRIMARY KEY (client_key, id)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_subject ON tenantkit_ledger (client_key, subject, issued, id);
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_expires ON tenantkit_ledger (expires) WHERE expires IS NOT NULL;
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_parent ON tenantkit_ledger (client_key, parent) WHERE parent <> '';
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_org ON tenantkit_ledger (org);
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_issued ON tenantkit_ledger (client_key, issued, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_subject ON tenantkit_v6_ledger (client_key, subject, issued, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_expires ON tenantkit_v6_ledger (expires) WHERE expires IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_parent ON tenantkit_v6_ledger (client_key, parent) WHERE parent <> '';
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_org ON tenantkit_v6_ledger (org);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_issued ON tenantkit_v6_ledger (client_key, issued, id);
 
 -- Key pairs, one for each app.
-CREATE TABLE IF NOT EXISTS tenantkit_keys (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_keys (
 	client_key text COLLATE "C" PRIMARY KEY,
 	org text COLLATE "C" NOT NULL,
 	key_id text COLLATE "C" NOT NULL UNIQUE,
@@ -43,31 +44,31 @@ CREATE TABLE IF NOT EXISTS tenantkit_keys (
 	sealed bytea NOT NULL,  -- PKCS #8
 	exposed bigint NOT NULL   -- 0 or 1
 );
-CREATE INDEX IF NOT EXISTS tenantkit_keys_org ON tenantkit_keys (org);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_keys_org ON tenantkit_v6_keys (org);
 
--- Former public keys of the apps in tenantkit_keys that still verify.
-CREATE TABLE IF NOT EXISTS tenantkit_former_keys (
+-- Former public keys of the apps in tenantkit_v6_keys that still verify.
+CREATE TABLE IF NOT EXISTS tenantkit_v6_former_keys (
 	key_id text COLLATE "C" PRIMARY KEY,
 	client_key text COLLATE "C" NOT NULL,
-	present text COLLATE "C" NOT NULL,  -- the key_id in tenantkit_keys; beside another one this key is dead
+	present text COLLATE "C" NOT NULL,  -- the key_id in tenantkit_v6_keys that follows; beside another one this key is dead
 	public bytea NOT NULL,  -- PKIX
 	ends bigint NOT NULL      -- Unix milliseconds
 );
-CREATE INDEX IF NOT EXISTS tenantkit_former_keys_client_key ON tenantkit_former_keys (client_key);
-CREATE INDEX IF NOT EXISTS tenantkit_former_keys_ends ON tenantkit_former_keys (ends);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_former_keys_client_key ON tenantkit_v6_former_keys (client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_former_keys_ends ON tenantkit_v6_former_keys (ends);
 
 -- Signing secrets.
-CREATE TABLE IF NOT EXISTS tenantkit_credentials (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_credentials (
 	client_key text COLLATE "C" PRIMARY KEY,
 	org text COLLATE "C" NOT NULL,
 	version text COLLATE "C" NOT NULL,  -- random, new with each change
 	sealed bytea NOT NULL,  -- the secret
 	restrictions text COLLATE "C" NOT NULL -- JSON
 );
-CREATE INDEX IF NOT EXISTS tenantkit_credentials_org ON tenantkit_credentials (org, client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_credentials_org ON tenantkit_v6_credentials (org, client_key);
 
--- Former secrets of the client keys in tenantkit_credentials.
-CREATE TABLE IF NOT EXISTS tenantkit_formers (
+-- Former secrets of the client keys in tenantkit_v6_credentials.
+CREATE TABLE IF NOT EXISTS tenantkit_v6_formers (
 	client_key text COLLATE "C" NOT NULL,
 	id text COLLATE "C" NOT NULL,       -- random
 	org text COLLATE "C" NOT NULL,
@@ -75,9 +76,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_formers (
 	sealed bytea NOT NULL,  -- the secret
 	PRIMARY KEY (client_key, id)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_formers_ends ON tenantkit_formers (ends);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_formers_ends ON tenantkit_v6_formers (ends);
 
-CREATE TABLE IF NOT EXISTS tenantkit_sessions (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_sessions (
 	hash bytea PRIMARY KEY, -- SHA-256 of the token
 	previous bytea,         -- the hash before the latest Replace
 	id text COLLATE "C" NOT NULL,
@@ -93,20 +94,20 @@ CREATE TABLE IF NOT EXISTS tenantkit_sessions (
 	replaced bigint NOT NULL, -- 1: ended by a newer session, over the limit
 	remember bigint NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
 );
-CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_sessions_id ON tenantkit_sessions (org, account, id) WHERE replaced = 0;
-CREATE INDEX IF NOT EXISTS tenantkit_sessions_previous ON tenantkit_sessions (previous) WHERE previous IS NOT NULL;
-CREATE INDEX IF NOT EXISTS tenantkit_sessions_expires ON tenantkit_sessions (expires);
+CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_v6_sessions_id ON tenantkit_v6_sessions (org, account, id) WHERE replaced = 0;
+CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_previous ON tenantkit_v6_sessions (previous) WHERE previous IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_expires ON tenantkit_v6_sessions (expires);
 
-CREATE TABLE IF NOT EXISTS tenantkit_attempts (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_attempts (
 	key text COLLATE "C" PRIMARY KEY,
 	tries bigint NOT NULL,
 	latest bigint NOT NULL,   -- this and until: Unix nanoseconds
 	until bigint NOT NULL,    -- 0: no delay
 	refused bigint NOT NULL   -- 1: the latest try was inside the delay
 );
-CREATE INDEX IF NOT EXISTS tenantkit_attempts_latest ON tenantkit_attempts (latest);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_attempts_latest ON tenantkit_v6_attempts (latest);
 
-CREATE TABLE IF NOT EXISTS tenantkit_factors (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_factors (
 	org text COLLATE "C" NOT NULL,
 	account text COLLATE "C" NOT NULL,
 	version bigint NOT NULL,
@@ -115,12 +116,10 @@ CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	recovery bytea NOT NULL, -- SHA-256 of each code, one after the other
 	PRIMARY KEY (org, account)
 );
--- One row, of the epoch in tenantkit_replays. A recovery from a crash empties the table.
-CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_marks (
+-- One row, of the epoch in tenantkit_v6_replays. A recovery from a crash empties the table.
+CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_v6_marks (
 	id bigint PRIMARY KEY,    -- 1
 	mark text COLLATE "C" NOT NULL     -- random
 );
-
-INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 6;
 
 INSERT INTO tenantkit_schema (version) SELECT 6 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

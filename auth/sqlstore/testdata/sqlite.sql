@@ -1,19 +1,20 @@
 CREATE TABLE IF NOT EXISTS tenantkit_schema (
-	version INTEGER PRIMARY KEY
+	version INTEGER PRIMARY KEY,
+	probe BLOB -- sealed by the first Open with a Sealer
 ) STRICT;
 
 -- Accepted requests: a row for each nonce and each signature. The row with the
 -- empty id is the epoch. It is deleted with the others when the table is emptied.
-CREATE TABLE IF NOT EXISTS tenantkit_replays (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_replays (
 	id BLOB PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
 	keep INTEGER NOT NULL,     -- Unix milliseconds
 	uses INTEGER NOT NULL,     -- acceptances of a signature; a huge number for single use
 	began INTEGER NOT NULL,    -- first acceptance, Unix milliseconds
 	engine TEXT NOT NULL    -- of the epoch: identity of the engine and the table
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tenantkit_replays_keep ON tenantkit_replays (keep);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_replays_keep ON tenantkit_v6_replays (keep);
 
-CREATE TABLE IF NOT EXISTS tenantkit_ledger (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_ledger (
 	client_key TEXT NOT NULL,
 	id TEXT NOT NULL,
 	subject TEXT NOT NULL,
@@ -25,17 +26,17 @@ CREATE TABLE IF NOT EXISTS tenantkit_ledger (
 	maker TEXT NOT NULL DEFAULT '',     -- account
 	maker_app TEXT NOT NULL DEFAULT '', -- client key
 	parent TEXT NOT NULL DEFAULT '',    -- id; empty: none
-	org TEXT,                -- NULL: unknown; such a record is dead
+	org TEXT NOT NULL,
 	PRIMARY KEY (client_key, id)
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_subject ON tenantkit_ledger (client_key, subject, issued, id);
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_expires ON tenantkit_ledger (expires) WHERE expires IS NOT NULL;
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_parent ON tenantkit_ledger (client_key, parent) WHERE parent <> '';
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_org ON tenantkit_ledger (org);
-CREATE INDEX IF NOT EXISTS tenantkit_ledger_issued ON tenantkit_ledger (client_key, issued, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_subject ON tenantkit_v6_ledger (client_key, subject, issued, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_expires ON tenantkit_v6_ledger (expires) WHERE expires IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_parent ON tenantkit_v6_ledger (client_key, parent) WHERE parent <> '';
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_org ON tenantkit_v6_ledger (org);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_issued ON tenantkit_v6_ledger (client_key, issued, id);
 
 -- Key pairs, one for each app.
-CREATE TABLE IF NOT EXISTS tenantkit_keys (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_keys (
 	client_key TEXT PRIMARY KEY,
 	org TEXT NOT NULL,
 	key_id TEXT NOT NULL UNIQUE,
@@ -43,31 +44,31 @@ CREATE TABLE IF NOT EXISTS tenantkit_keys (
 	sealed BLOB NOT NULL,  -- PKCS #8
 	exposed INTEGER NOT NULL   -- 0 or 1
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tenantkit_keys_org ON tenantkit_keys (org);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_keys_org ON tenantkit_v6_keys (org);
 
--- Former public keys of the apps in tenantkit_keys that still verify.
-CREATE TABLE IF NOT EXISTS tenantkit_former_keys (
+-- Former public keys of the apps in tenantkit_v6_keys that still verify.
+CREATE TABLE IF NOT EXISTS tenantkit_v6_former_keys (
 	key_id TEXT PRIMARY KEY,
 	client_key TEXT NOT NULL,
-	present TEXT NOT NULL,  -- the key_id in tenantkit_keys; beside another one this key is dead
+	present TEXT NOT NULL,  -- the key_id in tenantkit_v6_keys that follows; beside another one this key is dead
 	public BLOB NOT NULL,  -- PKIX
 	ends INTEGER NOT NULL      -- Unix milliseconds
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tenantkit_former_keys_client_key ON tenantkit_former_keys (client_key);
-CREATE INDEX IF NOT EXISTS tenantkit_former_keys_ends ON tenantkit_former_keys (ends);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_former_keys_client_key ON tenantkit_v6_former_keys (client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_former_keys_ends ON tenantkit_v6_former_keys (ends);
 
 -- Signing secrets.
-CREATE TABLE IF NOT EXISTS tenantkit_credentials (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_credentials (
 	client_key TEXT PRIMARY KEY,
 	org TEXT NOT NULL,
 	version TEXT NOT NULL,  -- random, new with each change
 	sealed BLOB NOT NULL,  -- the secret
 	restrictions TEXT NOT NULL -- JSON
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tenantkit_credentials_org ON tenantkit_credentials (org, client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_credentials_org ON tenantkit_v6_credentials (org, client_key);
 
--- Former secrets of the client keys in tenantkit_credentials.
-CREATE TABLE IF NOT EXISTS tenantkit_formers (
+-- Former secrets of the client keys in tenantkit_v6_credentials.
+CREATE TABLE IF NOT EXISTS tenantkit_v6_formers (
 	client_key TEXT NOT NULL,
 	id TEXT NOT NULL,       -- random
 	org TEXT NOT NULL,
@@ -75,9 +76,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_formers (
 	sealed BLOB NOT NULL,  -- the secret
 	PRIMARY KEY (client_key, id)
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tenantkit_formers_ends ON tenantkit_formers (ends);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_formers_ends ON tenantkit_v6_formers (ends);
 
-CREATE TABLE IF NOT EXISTS tenantkit_sessions (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_sessions (
 	hash BLOB PRIMARY KEY, -- SHA-256 of the token
 	previous BLOB,         -- the hash before the latest Replace
 	id TEXT NOT NULL,
@@ -93,20 +94,20 @@ CREATE TABLE IF NOT EXISTS tenantkit_sessions (
 	replaced INTEGER NOT NULL, -- 1: ended by a newer session, over the limit
 	remember INTEGER NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
 ) STRICT;
-CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_sessions_id ON tenantkit_sessions (org, account, id) WHERE replaced = 0;
-CREATE INDEX IF NOT EXISTS tenantkit_sessions_previous ON tenantkit_sessions (previous) WHERE previous IS NOT NULL;
-CREATE INDEX IF NOT EXISTS tenantkit_sessions_expires ON tenantkit_sessions (expires);
+CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_v6_sessions_id ON tenantkit_v6_sessions (org, account, id) WHERE replaced = 0;
+CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_previous ON tenantkit_v6_sessions (previous) WHERE previous IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_expires ON tenantkit_v6_sessions (expires);
 
-CREATE TABLE IF NOT EXISTS tenantkit_attempts (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_attempts (
 	key TEXT PRIMARY KEY,
 	tries INTEGER NOT NULL,
 	latest INTEGER NOT NULL,   -- this and until: Unix nanoseconds
 	until INTEGER NOT NULL,    -- 0: no delay
 	refused INTEGER NOT NULL   -- 1: the latest try was inside the delay
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tenantkit_attempts_latest ON tenantkit_attempts (latest);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_attempts_latest ON tenantkit_v6_attempts (latest);
 
-CREATE TABLE IF NOT EXISTS tenantkit_factors (
+CREATE TABLE IF NOT EXISTS tenantkit_v6_factors (
 	org TEXT NOT NULL,
 	account TEXT NOT NULL,
 	version INTEGER NOT NULL,
@@ -115,7 +116,5 @@ CREATE TABLE IF NOT EXISTS tenantkit_factors (
 	recovery BLOB NOT NULL, -- SHA-256 of each code, one after the other
 	PRIMARY KEY (org, account)
 ) STRICT;
-
-INSERT INTO tenantkit_credentials (client_key) SELECT 'of an earlier version: Open upgrades' WHERE (SELECT max(version) FROM tenantkit_schema) < 6;
 
 INSERT INTO tenantkit_schema (version) SELECT 6 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -121,10 +120,7 @@ func (s *service) addIssuers(ctx context.Context) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT id FROM tenants`)
 	tenants, err := collect(rows, err, func(id *string) []any { return []any{id} })
 	for _, id := range tenants {
-		if _, err = s.keys.Signer(ctx, issuer(id)); errors.Is(err, token.ErrNoKeyPair) {
-			_, err = s.keys.Generate(ctx, id, issuer(id))
-		}
-		if err != nil {
+		if _, err = s.keys.Ensure(ctx, id, issuer(id)); err != nil {
 			return err
 		}
 	}
