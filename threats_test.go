@@ -43,8 +43,8 @@ func attackNumbers() (numbers []string) {
 		also   []string // variants of a number, after it
 		never  int      // the number that no attack has
 	}{
-		{"S", 22, []string{"S01b", "S10b", "S14b", "S15b"}, 0},
-		{"V", 16, nil, 0},
+		{"S", 23, []string{"S01b", "S10b", "S14b", "S15b"}, 0},
+		{"V", 18, nil, 0},
 		{"N", 15, []string{"N02b"}, 0},
 		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
