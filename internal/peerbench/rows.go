@@ -151,11 +151,13 @@ var rows = slices.Concat([]row{
 			text: "An http.Server and an http.Client in one process, eight concurrent connections, a reply of two bytes. " +
 				"The time is that of the whole run divided by its requests: the inverse of the throughput.",
 			because: "Most of this time is not the library's; its allocations are those of the row above.",
-			peers: chainPeers(
-				peer{name: "plain handler", floor: true, note: "needs no credential and gets none, so the others' time includes reading one"},
+			peers: append(chainPeers(
+				peer{name: "plain handler", floor: true, note: "needs no credential and gets none, so the others' time includes sending and reading one"},
 				peer{name: "authn-go", module: modAuthn, accepts: []string{"a credential the route is not for"},
 					note: "the least that can be asked of it: a bearer token looked up in a map"},
 				"the client signs each request; a memory store records its claim"),
+				peer{name: "plain handler with the token", floor: true, note: "gets the token of tenantkit, and does not look at it"},
+				peer{name: "plain handler with the signature", floor: true, note: "gets requests that the client signs, and does not look at that"}),
 		},
 		{ // the only row that times processes instead of calls
 			name: "Server", title: "CPU of a whole server for a request",
