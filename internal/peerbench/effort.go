@@ -28,7 +28,7 @@ func effortOf(quick bool) effort {
 	}
 	// Many short samples: what disturbs one of them is an outlier of its peer, and what
 	// lasts longer disturbs all peers of the row alike.
-	return effort{passes: 3, rounds: 3, benchtime: 40 * time.Millisecond, live: 1_000_000, rows: 1_000_000}
+	return effort{passes: 3, rounds: 3, benchtime: 30 * time.Millisecond, live: 1_000_000, rows: 1_000_000}
 }
 
 // turns is how often each peer of a row is timed. A replay store takes one round in each

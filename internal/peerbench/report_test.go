@@ -242,6 +242,9 @@ func TestRows(t *testing.T) {
 			if strings.Contains(p.name, "/") {
 				t.Errorf("%s: %q would be read as part of a row", r.name, p.name)
 			}
+			if match := benchmarkLine.FindStringSubmatch("BenchmarkX/" + p.benchmark() + " 1 1 ns/op"); match[2] != p.benchmark() {
+				t.Errorf("%s: on one core %q would be read as %q on more", r.name, p.name, match[2])
+			}
 		}
 		if n != 1 {
 			t.Errorf("%s: %d of ours", r.name, n)

@@ -55,7 +55,7 @@ var rows = slices.Concat([]row{
 		text: "One POST with a body of 30 bytes and its Content-Digest, signed by HMAC-SHA256. All peers get the same headers, " +
 			"and are set to require the same components, parameters and times, as far as they can.",
 		peers: []peer{
-			{name: "HMAC and SHA-256", floor: true, note: "one HMAC-SHA256 of the base, with pooled state, and one SHA-256 of the body"},
+			{name: "HMAC, and SHA-256 of the body", floor: true, note: "one HMAC-SHA256 of the base, with pooled state, and one SHA-256 of the body"},
 			{name: ours, note: "Verifier.Verify, which reads the body and puts it back"},
 			{name: "httpsign", module: modHTTPSgn, accepts: []string{"a digest of md5 beside", "a nonce of another shape"},
 				note: "VerifyRequest and ValidateContentDigestHeader"},
