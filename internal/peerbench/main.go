@@ -59,6 +59,9 @@ func run(out, base string, quick bool) error {
 		return err
 	}
 	m.cpu, m.end = measured.cpu, now()
+	for _, d := range m.disturbances() {
+		log.Print("disturbed: ", d)
+	}
 	after := report{e, m, measured}.markdown()
 	beside := func(name string) string { return filepath.Join(filepath.Dir(out), name) }
 	err = errors.Join(
