@@ -43,8 +43,8 @@ func attackNumbers() (numbers []string) {
 		also   []string // variants of a number, after it
 		never  []int    // numbers that no attack has, or has any more
 	}{
-		{"S", 22, []string{"S01b", "S10b", "S14b", "S15b"}, nil},
-		{"V", 16, nil, nil},
+		{"S", 23, []string{"S01b", "S10b", "S14b", "S15b"}, nil},
+		{"V", 18, nil, nil},
 		{"N", 15, []string{"N02b"}, nil},
 		{"T", 38, []string{"T05b"}, nil},
 		{"C", 14, []string{"C02b"}, nil},

@@ -1,6 +1,9 @@
 package paging
 
-import "net/url"
+import (
+	"cmp"
+	"net/url"
+)
 
 // maxLink is the longest Link header in bytes. Proxies refuse a reply whose headers
 // exceed a few KiB.
@@ -47,8 +50,11 @@ func (s *Schema) NextLink(list, rawQuery string, last func(path string) (value a
 	if len(link) > maxLink {
 		return ""
 	}
-	// The canonical form of a filter can be deeper than what was sent, and so too deep.
-	if _, err := s.Parse(u.RawQuery, everyPath); err != nil {
+	// The canonical form of a filter can be deeper than what was sent, and so too deep. All
+	// other parameters are as they were accepted.
+	p := parser{readable: everyPath}
+	listParser{&p, s, "", arguments{"where": parameters.Get("where"), "sort": cmp.Or(parameters.Get("sort"), "_id")}}.filterAndSort()
+	if p.err() != nil {
 		return ""
 	}
 	return link

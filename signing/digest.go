@@ -2,13 +2,13 @@ package signing
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"crypto/sha512"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 )
 
 // Errors of the body of a request of version 2.
@@ -28,10 +28,10 @@ type digests struct {
 	sum512         [sha512.Size]byte
 }
 
-// parse reads the header. Algorithms that are not known are refused, and so is a
+// parse reads the lines of the header. Algorithms that are not known are refused, and so is a
 // second value of one: not every reader would check both.
-func (d *digests) parse(value string) bool {
-	list := dictionary{lines: []string{value}}
+func (d *digests) parse(lines []string) bool {
+	list := dictionary{lines: lines}
 	for {
 		m, more, ok := list.next()
 		if !ok || !more {
@@ -73,22 +73,27 @@ func (p *Policy) checkBody(r *http.Request, d *digests) error {
 	case !d.has256 && !d.has512:
 		return expectNothing(r.Body)
 	}
-	body, err := p.readBody(r)
+	held := &heldBody{Closer: r.Body}
+	body, err := p.readBody(r, held.short[:0])
 	switch {
 	case err != nil:
 		return err
 	case !d.match(body):
 		return ErrDigest
 	}
-	r.Body = readAgain{bytes.NewReader(body), r.Body}
+	held.again.Reset(body)
+	r.Body = held
 	return nil
 }
 
-// readAgain reads a body that was read before, and closes the connection's.
-type readAgain struct {
-	io.Reader
+// heldBody is a body that was read, and is read again. Close closes the connection's.
+type heldBody struct {
+	again bytes.Reader
 	io.Closer
+	short [448]byte // a short body, which then needs no allocation of its own; 512 bytes in all
 }
+
+func (b *heldBody) Read(p []byte) (int, error) { return b.again.Read(p) }
 
 // expectNothing refuses a body with a byte in it.
 func expectNothing(body io.Reader) error {
@@ -101,20 +106,36 @@ func expectNothing(body io.Reader) error {
 	return nil
 }
 
-// readBody reads the body as it was sent, up to the bound.
-func (p *Policy) readBody(r *http.Request) ([]byte, error) {
-	most := cmp.Or(p.MaxBody, defaultMaxBody)
+// shortBody is how much memory the announced length of a body takes before it comes.
+// Beyond that, memory is at most twice what has come: the length costs its sender
+// nothing, and no signature covers it.
+const shortBody = 16 << 10
+
+// isShort reports whether a body is at most shortBody bytes long.
+func isShort(r *http.Request) bool { return 0 <= r.ContentLength && r.ContentLength <= shortBody }
+
+// readBody reads the body as it was sent, up to the bound. It appends to body, which
+// is empty, as far as that has room.
+func (p *Policy) readBody(r *http.Request, body []byte) ([]byte, error) {
+	most := p.maxBody()
 	if r.ContentLength > most {
 		return nil, ErrBodyTooLarge
 	}
-	var body bytes.Buffer
-	body.Grow(int(max(0, r.ContentLength)) + bytes.MinRead) // one allocation if the length is known
-	_, err := body.ReadFrom(io.LimitReader(r.Body, most+1))
-	if _, limited := errors.AsType[*http.MaxBytesError](err); limited || int64(body.Len()) > most {
-		return nil, ErrBodyTooLarge
+	// One byte more than the length has room for the end, so nothing grows.
+	body = slices.Grow(body, int(min(r.ContentLength, shortBody)+1))
+	for {
+		n, err := r.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		_, limited := errors.AsType[*http.MaxBytesError](err)
+		switch {
+		case limited || int64(len(body)) > most:
+			return nil, ErrBodyTooLarge
+		case err == io.EOF:
+			return body, nil
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", ErrDigest, err)
+		case len(body) == cap(body):
+			body = append(make([]byte, 0, 2*cap(body)), body...)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDigest, err)
-	}
-	return body.Bytes(), nil
 }

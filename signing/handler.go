@@ -54,7 +54,7 @@ func (v *Verifier) verify(r *http.Request) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := v.checkBody(r, &c); err != nil {
+	if err := v.checkBody(ctx, r, &c); err != nil {
 		return nil, err
 	}
 	ctx, cancel = context.WithTimeout(r.Context(), storeTimeout)

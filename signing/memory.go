@@ -142,6 +142,19 @@ func (m *Memory) Claim(ctx context.Context, u Use) error {
 	return m.claim(&u)
 }
 
+// Used implements UsedNonces. Its error is that of ctx.
+func (m *Memory) Used(ctx context.Context, clientKey, nonce string) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	m.once.Do(m.init)
+	key := m.seed.Key(clientKey)
+	s := &m.shards[key.Pick(shardCount)]
+	tick := currentTick(m.lock(s))
+	defer s.Unlock()
+	return s.table != nil && s.table.Find(m.seed.Nonce(key, nonce), tick) != nil, nil
+}
+
 // claim records a request as a whole, or nothing of it.
 func (m *Memory) claim(u *Use) error {
 	key := m.seed.Key(u.ClientKey)

@@ -78,6 +78,8 @@ func (p *Policy) keep(signed int64) time.Time {
 	return time.UnixMilli(signed + p.past() + retentionMargin.Milliseconds())
 }
 
+func (p *Policy) maxBody() int64 { return cmp.Or(p.MaxBody, defaultMaxBody) }
+
 // past returns Tolerance in milliseconds.
 func (p *Policy) past() int64 { return cmp.Or(p.Tolerance, defaultTolerance).Milliseconds() }
 

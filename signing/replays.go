@@ -56,6 +56,18 @@ type Replays interface {
 	Claim(ctx context.Context, u Use) error
 }
 
+// UsedNonces is what a Replays may be, too. Verify then refuses a repeated request of
+// version 2 before it reads a body that is long, or of unknown length. Otherwise one
+// captured request makes a server hold a body for each connection of the attacker.
+//
+// Used reports whether Claim has accepted a nonce of a client key and still remembers
+// it. It records nothing, and false promises nothing: Claim alone decides. An error
+// means that the store failed. Used is called after the signature was verified.
+// Implementations are safe for concurrent use, and return when ctx ends.
+type UsedNonces interface {
+	Used(ctx context.Context, clientKey, nonce string) (bool, error)
+}
+
 // Errors of Claim, which Verify passes on.
 var (
 	ErrReplayed = errors.New("signing: request was accepted before")

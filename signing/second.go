@@ -34,7 +34,7 @@ func (v *Verifier) parseSecond(c *credential, r *http.Request, names *prefixed) 
 	if err := s.base.check(); err != nil {
 		return err
 	}
-	if s.input.components&coversDigest != 0 && !s.digests.parse(s.base.digest) {
+	if s.input.components&coversDigest != 0 && !s.digests.parse(r.Header[digestHeader]) {
 		return fmt.Errorf("%w: malformed, or an unknown algorithm", ErrDigest)
 	}
 	c.account = s.input.components&coversAccount != 0

@@ -21,8 +21,8 @@ import (
 // Transport is an http.RoundTripper that signs every request it sends.
 //
 // A request outside BaseURL fails with ErrOutside and is not sent, also when a
-// redirect leads there: credentials never leave the service. A request whose path no
-// server would accept fails with ErrPath.
+// redirect leads there: credentials never leave the service. A request whose path or
+// method no server would accept fails with ErrPath or ErrMethod: "get" is not GET.
 //
 // If a reply says that the signature was stale, Transport corrects its clock, signs
 // the request again and sends it once more. If a reply says that the request was
@@ -97,8 +97,8 @@ var ErrOutside = errors.New("signing: request is outside the base URL")
 // can be used again.
 const maxDrained = 64 << 10
 
-// RoundTrip implements http.RoundTripper. Nothing is sent if it returns ErrOutside or
-// ErrPath, or an error for a field that is missing or malformed. The request's
+// RoundTrip implements http.RoundTripper. Nothing is sent if it returns ErrOutside,
+// ErrPath or ErrMethod, or an error for a field that is missing or malformed. The request's
 // context may end while the request waits for a timestamp. Then it is not sent, or
 // not sent again, and the error wraps the cause of the context. Errors of Base are
 // returned unchanged.
@@ -157,6 +157,8 @@ func (t *Transport) target(r *http.Request) (target, error) {
 		return target{}, errors.New("signing: Transport.Account must be at most 64 visible ASCII characters")
 	case !baseurl.Has(base, r):
 		return target{}, ErrOutside
+	case !isMethod(methodOf(r)):
+		return target{}, ErrMethod
 	}
 	if t.Signer == nil {
 		if err := checkMACKey(t.ClientKey, t.Secret); err != nil {
@@ -210,7 +212,7 @@ func (t *Transport) sign(r *http.Request, to target) error {
 	if t.Account != "" && r.Header[names.Account] == nil {
 		r.Header.Set(names.Account, t.Account)
 	}
-	method := strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
+	method := methodOf(r)
 	if to.version == 2 {
 		return t.signSecond(r, to, method)
 	}
@@ -227,10 +229,13 @@ func (t *Transport) sign(r *http.Request, to target) error {
 	return nil
 }
 
+// methodOf returns the method that net/http sends.
+func methodOf(r *http.Request) string { return cmp.Or(r.Method, http.MethodGet) }
+
 // repeat returns r with a fresh body, and whether r may be signed and sent once more
 // after a refusal for this reason.
 func repeat(r *http.Request, reason string) (*http.Request, bool) {
-	safe := isSafe(cmp.Or(r.Method, http.MethodGet))
+	safe := isSafe(methodOf(r))
 	if reason != refusedStale && (reason != refusedReplayed || !safe) {
 		return nil, false
 	}

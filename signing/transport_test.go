@@ -595,3 +595,32 @@ func FuzzServerTime(f *testing.F) {
 		}
 	})
 }
+
+// A method is signed in upper case, and sent as it is. Every server would refuse the request.
+func TestS23TransportRefusesOtherMethods(t *testing.T) {
+	for _, version := range []int{1, 2} {
+		sent := 0
+		client := &signing.Transport{
+			BaseURL: "https://api.example.com/acme/v2", ClientKey: clientKey, Secret: secret, Version: version, Clock: new(signing.Clock),
+			Base: roundTrip(func(r *http.Request) (*http.Response, error) {
+				sent++
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+			}),
+		}
+		for method, good := range map[string]bool{
+			"": true, "GET": true, "VERSION-CONTROL": true, "get": false, "Post": false, "GET;": false, "P\u00dcT": false, strings.Repeat("A", 33): false,
+		} {
+			sent = 0
+			body := &closing{Reader: strings.NewReader("x")}
+			r := newRequest(t, "GET", client.BaseURL+"/connections", nil)
+			r.Method, r.Body = method, body
+			_, err := client.RoundTrip(r)
+			if good && (err != nil || sent != 1) {
+				t.Errorf("version %d, %q: %v, sent %d times", version, method, err, sent)
+			}
+			if !good && (!errors.Is(err, signing.ErrMethod) || sent != 0 || body.closed.Load() == 0) {
+				t.Errorf("version %d, %q: %v, sent %d times, body closed: %v", version, method, err, sent, body.closed.Load() > 0)
+			}
+		}
+	}
+}

@@ -85,7 +85,8 @@ var (
 //
 // Verify checks in this order and stops at the first refusal: method, shape of the
 // headers, length of the command, timestamp, key, MAC or signature, Admit, digest of
-// the body, replay. A refusal leaves no trace. So its errors are, in this order:
+// the body, replay. If Replays is a UsedNonces, it refuses a known nonce before it reads
+// a body of more than 16 KiB. A refusal leaves no trace. So its errors are, in this order:
 //
 //   - ErrMethod;
 //   - ErrNoSignature, ErrAmbiguous, ErrMalformed, ErrVersion, or ErrDigest for a
@@ -106,7 +107,7 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := v.checkBody(r, &c); err != nil {
+	if err := v.checkBody(ctx, r, &c); err != nil {
 		return nil, err
 	}
 	// Claimed last, so that a forged request costs no storage.
@@ -183,12 +184,29 @@ func (v *Verifier) complete(c *credential, now time.Time) {
 // checkBody checks the body of a request of version 2. Version 1 does not cover it. The
 // request then counts as seen when its body has arrived. A client decides how long that
 // takes, and a store may have forgotten the first use of the nonce by then.
-func (v *Verifier) checkBody(r *http.Request, c *credential) error {
+func (v *Verifier) checkBody(ctx context.Context, r *http.Request, c *credential) error {
 	if !c.isSecond {
 		return nil
 	}
+	if err := v.checkNonce(ctx, r, &c.use); err != nil {
+		return err
+	}
 	err := v.Policy.checkBody(r, &c.second.digests)
 	c.use.Seen = v.Policy.now()
+	return err
+}
+
+// checkNonce refuses a nonce that is known before its body is read. A short body is not
+// worth the look-up, and one beyond the bound is not read.
+func (v *Verifier) checkNonce(ctx context.Context, r *http.Request, u *Use) error {
+	store, ok := v.Replays.(UsedNonces)
+	if !ok || r.Body == nil || isShort(r) || r.ContentLength > v.Policy.maxBody() {
+		return nil
+	}
+	used, err := store.Used(ctx, u.ClientKey, u.Nonce)
+	if used && err == nil {
+		return ErrReplayed
+	}
 	return err
 }
 

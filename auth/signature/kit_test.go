@@ -245,6 +245,12 @@ type sighting struct {
 	count int
 }
 
+func (s *mapStore) Used(_ context.Context, clientKey, nonce string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nonces[clientKey+"\x00"+nonce], nil
+}
+
 func (s *mapStore) Claim(ctx context.Context, u signing.Use) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

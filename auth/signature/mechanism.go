@@ -146,6 +146,14 @@ func (a afterBody) Claim(_ context.Context, u signing.Use) error {
 	return a.Replays.Claim(ctx, u)
 }
 
+// Used implements signing.UsedNonces if the store does. It is called before the body is read.
+func (a afterBody) Used(ctx context.Context, clientKey, nonce string) (bool, error) {
+	if store, ok := a.Replays.(signing.UsedNonces); ok {
+		return store.Used(ctx, clientKey, nonce)
+	}
+	return false, nil
+}
+
 func detail(err error) string {
 	if e, ok := errors.AsType[*auth.Error](err); ok {
 		return e.Detail

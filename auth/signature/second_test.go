@@ -464,3 +464,34 @@ func TestTheHandlerReadsTheSignedBody(t *testing.T) {
 		t.Errorf("%d, and the handler read %q", rw.Code, read)
 	}
 }
+
+// A captured request does not make the server read, and hold, a body for each of its copies.
+func TestV18AUsedNonceReadsNoBody(t *testing.T) {
+	for name, store := range map[string]func(signing.Replays) signing.Replays{
+		"the store looks it up":    func(r signing.Replays) signing.Replays { return r },
+		"the store cannot do that": func(r signing.Replays) signing.Replays { return struct{ signing.Replays }{r} },
+	} {
+		w := newWorld(t, func(w *world) { w.mechanism.Replays = store(w.mechanism.Replays) })
+		mux := w.guard.Mux()
+		mux.Handle("POST /connections", auth.Authenticated, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		q := w.second()
+		q.method, q.body = "POST", strings.Repeat("x", 20<<10)
+		read := 0
+		for _, want := range []int{200, 401} {
+			body := strings.NewReader(q.body)
+			r := httptest.NewRequest(q.method, q.path+q.query, body)
+			for _, l := range q.header() {
+				name, value, _ := strings.Cut(l, ": ")
+				r.Header.Set(name, value)
+			}
+			rw := httptest.NewRecorder()
+			if mux.ServeHTTP(rw, r); rw.Code != want {
+				t.Errorf("%s: %d, want %d", name, rw.Code, want)
+			}
+			read = len(q.body) - body.Len()
+		}
+		if looks := name == "the store looks it up"; looks != (read == 0) {
+			t.Errorf("%s: %d bytes of the body were read again", name, read)
+		}
+	}
+}

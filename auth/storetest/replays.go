@@ -41,6 +41,7 @@ func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) 
 		{"S14 siblings are over with the window", testSiblingWindow},
 		{"S14 single use is for good", testSingleUse},
 		{"a replay takes no sibling's place", testSiblingReplay},
+		{"V18 a nonce is known once it was accepted, if the store can look it up", testUsedNonces},
 		{"a call whose context has ended returns", testReplaysContext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -269,6 +270,35 @@ func testKeep(t *testing.T, r *replays) {
 	r.f.pass(brief / 2)
 	u.Seen = r.f.now()
 	r.claim(t, "after retention", u, signing.ErrStale, signing.ErrReplayed)
+}
+
+func testUsedNonces(t *testing.T, r *replays) {
+	store, ok := r.store.(signing.UsedNonces)
+	if !ok {
+		t.Skip("the store is not a signing.UsedNonces")
+	}
+	used := func(what string, u signing.Use, want bool) {
+		t.Helper()
+		if got, err := store.Used(t.Context(), u.ClientKey, u.Nonce); got != want || err != nil {
+			t.Errorf("%s: %v, %v", what, got, err)
+		}
+	}
+	u := r.use()
+	used("a new one", u, false)
+	used("one that was looked up before", u, false)
+	r.claim(t, "after it was looked up", u, nil)
+	used("an accepted one", u, true)
+	other, refused := u, u
+	other.ClientKey = random()
+	used("that of another client key", other, false)
+	refused.Nonce = newNonce()
+	r.claim(t, "its signature again", refused, signing.ErrReplayed)
+	if !r.f.Stepwise {
+		used("one that was refused", refused, false)
+	}
+	if _, err := store.Used(ended(t), u.ClientKey, u.Nonce); err == nil {
+		t.Error("no error of the context")
+	}
 }
 
 func testReplaysContext(t *testing.T, r *replays) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"slices"
 	"testing"
 )
@@ -95,10 +96,12 @@ func race(b *testing.B, contenders []contender) {
 	}
 }
 
-// thereAndBack returns all in order and then in reverse order. Over both turns, a
-// machine that slows down or speeds up affects all peers alike.
+var rounds = flag.Int("rounds", 1, "how often a benchmark times all peers, there and back")
+
+// thereAndBack returns all in order and then in reverse order, for each round. Over both
+// turns, a machine that slows down or speeds up affects all peers alike.
 func thereAndBack[T any](all []T) []T {
 	back := slices.Clone(all)
 	slices.Reverse(back)
-	return slices.Concat(all, back)
+	return slices.Repeat(slices.Concat(all, back), *rounds)
 }

@@ -36,8 +36,11 @@ func BenchmarkLoopback(b *testing.B) {
 func loopbacks(t testing.TB) (contenders []contender) {
 	transport := &http.Transport{MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
-	plain := chainKind{"plain handler", func(*http.Request) string { return subject }, plainChain}
-	for _, k := range chainKinds(plain, signedNow) {
+	anyone := func(*http.Request) string { return subject }
+	kinds := append(chainKinds(chainKind{"plain handler", anyone, plainChain}, signedNow),
+		chainKind{"plain handler with the token", anyone, unguarded(bearerChain)},
+		chainKind{"plain handler with the signature", anyone, unguarded(signedNow)})
+	for _, k := range kinds {
 		c := k.build(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if k.account(r) != subject {
 				w.WriteHeader(http.StatusForbidden)
@@ -52,6 +55,15 @@ func loopbacks(t testing.TB) (contenders []contender) {
 		}))
 	}
 	return contenders
+}
+
+// unguarded returns a chain that gets a credential and does not look at it.
+func unguarded(build func(testing.TB, http.Handler) chain) func(testing.TB, http.Handler) chain {
+	return func(t testing.TB, end http.Handler) chain {
+		c := build(t, end)
+		c.admits, c.refuses = end, end
+		return c
+	}
 }
 
 // send sends a copy of r to a server.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -19,43 +21,67 @@ type machine struct {
 
 // moment is the state of the machine at a time.
 type moment struct {
-	at   time.Time
-	load float64 // load average of the last minute; negative if the system has none
+	at time.Time
+
+	// all is the CPU time of all processes since the machine was started, and negative if
+	// the system does not tell it. own is that of this run, and stolen what the host gave to
+	// other machines.
+	all, own, stolen time.Duration
 }
 
-func now() moment { return moment{time.Now(), load()} }
-
-// load reads the load average from Linux; other systems have no such file.
-func load() float64 {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return -1
+// now reads what Linux tells of the CPUs; other systems have no such files.
+func now() moment {
+	m := moment{at: time.Now(), all: -1}
+	var user, nice, system, idle, wait, irq, soft, steal int64
+	text, err := os.ReadFile("/proc/stat")
+	if err == nil {
+		_, err = fmt.Sscan(strings.TrimPrefix(string(text), "cpu"), &user, &nice, &system, &idle, &wait, &irq, &soft, &steal)
 	}
-	load := -1.0
-	if _, err := fmt.Sscan(string(text), &load); err != nil {
-		return -1
+	self, _ := os.ReadFile("/proc/self/stat")
+	// The name of the program, which may have blanks, is in brackets.
+	fields := strings.Fields(string(self[bytes.LastIndexByte(self, ')')+1:]))
+	if err != nil || len(fields) < 15 {
+		return m
 	}
-	return load
+	const tick = time.Second / 100
+	for _, field := range fields[11:15] { // of this process and of children that have ended
+		n, _ := strconv.ParseInt(field, 10, 64)
+		m.own += time.Duration(n) * tick
+	}
+	m.all, m.stolen = time.Duration(user+nice+system)*tick, time.Duration(steal)*tick
+	return m
 }
 
-// disturbances returns why the figures of a run must not be quoted. The limit at the
-// end is higher because the run itself sometimes uses all cores.
+// others and stolen return the part of one core that other processes, and other machines
+// of the host, took during the run.
+func (m machine) others() float64 {
+	return float64((m.end.all-m.start.all)-(m.end.own-m.start.own)) / float64(m.end.at.Sub(m.start.at))
+}
+
+func (m machine) stolen() float64 {
+	return float64(m.end.stolen-m.start.stolen) / float64(m.end.at.Sub(m.start.at))
+}
+
+// disturbances returns why the figures of a run must not be quoted.
 func (m machine) disturbances() (all []string) {
-	idle, busy := float64(m.cores)/2, float64(m.cores)+1
-	if m.start.load > idle {
-		all = append(all, fmt.Sprintf("the load average at the start was %.1f, above %.1f", m.start.load, idle))
+	const mostOthers, mostStolen = 0.05, 0.01
+	if strings.HasSuffix(m.commit, "-dirty") || m.commit == "unknown" {
+		all = append(all, "no commit has this code")
 	}
-	if m.end.load > busy {
-		all = append(all, fmt.Sprintf("the load average at the end was %.1f, above %.1f", m.end.load, busy))
+	if m.start.all < 0 || m.end.all < 0 {
+		return append(all, "the load of the machine is not known")
 	}
-	if m.start.load < 0 || m.end.load < 0 {
-		all = append(all, "the load of the machine is not known")
+	if others := m.others(); others > mostOthers {
+		all = append(all, fmt.Sprintf("other processes took %s of a core, above %s", percent(others), percent(mostOthers)))
+	}
+	if stolen := m.stolen(); stolen > mostStolen {
+		all = append(all, fmt.Sprintf("other machines took %s of a core, above %s", percent(stolen), percent(mostStolen)))
 	}
 	return all
 }
 
-// machineOf returns the machine of a run. The run has printed the CPU.
-func machineOf(cpu string, start moment) (machine, error) {
+// machineOf returns the machine before a run. The run prints the CPU.
+func machineOf() (machine, error) {
 	versions := map[string]string{}
 	list, err := goCommand("", "list", "-m", "-f", "{{.Path}} {{.Version}}", "all")
 	if err != nil {
@@ -70,7 +96,7 @@ func machineOf(cpu string, start moment) (machine, error) {
 		commit = []byte("unknown")
 	}
 	return machine{
-		cpu: cpu, goVersion: runtime.Version(), cores: runtime.NumCPU(), versions: versions,
-		commit: strings.TrimSpace(string(commit)), start: start, end: now(),
+		goVersion: runtime.Version(), cores: runtime.NumCPU(), versions: versions,
+		commit: strings.TrimSpace(string(commit)), start: now(),
 	}, nil
 }

@@ -21,14 +21,25 @@ func main() {
 	log.SetFlags(0)
 	out := flag.String("o", "RESULTS.md", "the report; its plots are written beside it")
 	quick := flag.Bool("quick", false, "one short pass over small tables: a check of the code, not of the figures")
+	base := flag.String("compare", "", "an earlier report: fail if ours is slower beside its floors, or allocates more")
 	flag.Parse()
-	if err := run(*out, *quick); err != nil {
+	if err := run(*out, *base, *quick); err != nil {
 		log.Fatal("peerbench: ", err)
 	}
 }
 
-func run(out string, quick bool) error {
-	start := now() // before the compiler loads the machine
+func run(out, base string, quick bool) error {
+	var before []byte
+	if base != "" {
+		var err error
+		if before, err = os.ReadFile(base); err != nil { // before out replaces it
+			return err
+		}
+	}
+	m, err := machineOf()
+	if err != nil {
+		return err
+	}
 	e := effortOf(quick)
 	folder, err := os.MkdirTemp("", "peerbench")
 	if err != nil {
@@ -47,18 +58,26 @@ func run(out string, quick bool) error {
 	if err != nil {
 		return err
 	}
-	m, err := machineOf(measured.cpu, start)
-	if err != nil {
-		return err
+	m.cpu, m.end = measured.cpu, now()
+	for _, d := range m.disturbances() {
+		log.Print("disturbed: ", d)
 	}
+	after := report{e, m, measured}.markdown()
 	beside := func(name string) string { return filepath.Join(filepath.Dir(out), name) }
-	return errors.Join(
-		os.WriteFile(out, report{e, m, measured}.markdown(), 0o644),
+	err = errors.Join(
+		os.WriteFile(out, after, 0o644),
 		os.WriteFile(beside("scope.svg"), scopePlot(measured, "Scope check", scopePrefix).svg(), 0o644),
 		os.WriteFile(beside("scopetext.svg"), scopePlot(measured, "Scope check by text", scopeTextPrefix).svg(), 0o644),
 		os.WriteFile(beside("paging.svg"), pagingPlot(measured, e.rows).svg(), 0o644),
 		os.WriteFile(beside("growth.svg"), growthPlot(measured, e.live).svg(), 0o644),
 	)
+	if err != nil || base != "" {
+		return errors.Join(err, compare(before, after))
+	}
+	if !quick {
+		return quotable(after)
+	}
+	return nil
 }
 
 // goCommand runs the go command in this module alone, with a toolchain if one is named.

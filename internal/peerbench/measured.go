@@ -128,13 +128,13 @@ func (m *measured) figure(f figure) (float64, bool) {
 	return m.median(r, p, f.unit)
 }
 
-// complete returns an error unless each peer has the given number of samples and each
-// target was measured.
-func (m *measured) complete(samples int) error {
+// complete returns an error unless each peer has the number of samples of its row and
+// each target was measured.
+func (m *measured) complete(samples func(row) int) error {
 	for _, r := range rows {
 		for _, p := range r.peers {
-			if n := len(m.of(r, p, unitTime)); n != samples {
-				return fmt.Errorf("%d times of %s in %s, not %d", n, p.name, r.name, samples)
+			if n := len(m.of(r, p, unitTime)); n != samples(r) {
+				return fmt.Errorf("%d times of %s in %s, not %d", n, p.name, r.name, samples(r))
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func messages(t testing.TB) []contender {
 		return c
 	}
 	return []contender{
-		{name: "HMAC and SHA-256", good: floorMessage(honest)},
+		{name: "HMAC, and SHA-256 of the body", good: floorMessage(honest)},
 		of(ours, tenantkitMessage),
 		of("httpsign", httpsignMessage),
 		of("httpsig-go", httpsigMessage),

@@ -51,12 +51,13 @@ func (p report) head(b *bytes.Buffer) {
 	for _, d := range append(p.disturbances(), p.scatter()...) {
 		fmt.Fprintf(b, "**Disturbed: %s. Do not quote these figures.**\n\n", d)
 	}
-	fmt.Fprintf(b, "- Machine: %s, %d cores; %s, its garbage collector and scheduler as they are by default\n", p.machine.cpu, p.cores, p.goVersion)
-	fmt.Fprintf(b, "- Commit %s, %s, %v long; load average %.2f at the start, %.2f at the end\n",
-		p.commit, p.start.at.UTC().Format("2006-01-02 15:04 MST"), p.end.at.Sub(p.start.at).Round(time.Second), p.start.load, p.end.load)
+	fmt.Fprintf(b, "- Machine: %s, %d cores; %s, its garbage collector and scheduler as they are by default. What needs no second\n"+
+		"  core is kept on one\n", p.machine.cpu, p.cores, p.goVersion)
+	fmt.Fprintf(b, "- Commit %s, %s, %v long; other processes took %s of a core, and other machines %s\n",
+		p.commit, p.start.at.UTC().Format("2006-01-02 15:04 MST"), p.end.at.Sub(p.start.at).Round(time.Second), percent(p.others()), percent(p.stolen()))
 	fmt.Fprintf(b, "- Medians of %d samples of at least %v. Passes: %d, each with a process for each row, which times all peers\n"+
-		"  in turn and then again in reverse order. ± is half the distance of the quartiles, %s for the median figure\n",
-		p.turns(), p.benchtime, p.passes, percent(p.usualSpread()/2))
+		"  in turn and then again in reverse order, %d times. ± is half the distance of the quartiles, %s for the median figure\n",
+		p.turns(row{}), p.benchtime, p.passes, p.rounds, percent(p.usualSpread()/2))
 	fmt.Fprintf(b, "- Replay stores grow from %d requests to %d while they are timed; the paged table has %d rows\n", p.live/2, p.live, p.rows)
 	fmt.Fprintf(b, "- Rows whose title names a version of Go are of a binary built with %s\n\n", nextGo)
 	b.WriteString("A ratio below 1 is faster than tenantkit, or than the floor. A floor is no implementation but a step that every\n" +
@@ -64,7 +65,7 @@ func (p report) head(b *bytes.Buffer) {
 		"All times include the call of a closure or two, those of floors, too.\n\n")
 }
 
-// scatter returns a disturbance that the load average has not shown.
+// scatter returns a disturbance that the use of the CPUs has not shown.
 func (p report) scatter() []string {
 	const most = 0.05
 	if half := p.usualSpread() / 2; half > most {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // printed is the output of a run in which each peer of a row takes one nanosecond more
@@ -65,14 +66,15 @@ func TestUnreadableFiguresAreAnError(t *testing.T) {
 
 func TestAReportNeedsEachPeer(t *testing.T) {
 	text := printed()
-	if err := readAll(t, text).complete(1); err != nil {
+	one, two := func(row) int { return 1 }, func(row) int { return 2 }
+	if err := readAll(t, text).complete(one); err != nil {
 		t.Errorf("all were printed: %v", err)
 	}
-	if err := readAll(t, text).complete(2); err == nil {
+	if err := readAll(t, text).complete(two); err == nil {
 		t.Error("one of two samples is missing, and nothing is said")
 	}
 	without := strings.Replace(text, "BenchmarkWhere/json_into_any", "BenchmarkWhere/another", 1)
-	if err := readAll(t, without).complete(1); err == nil {
+	if err := readAll(t, without).complete(one); err == nil {
 		t.Error("json into any is missing, and nothing is said")
 	}
 }
@@ -152,20 +154,41 @@ func TestTheSummaryLeavesOutAPeerThatIsNotThere(t *testing.T) {
 
 func TestDisturbedRuns(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		start, end float64
-		disturbed  bool
+		name      string
+		commit    string
+		end       moment // a minute after the start
+		disturbed bool
 	}{
-		{"an idle machine, busy with the run at the end", 0.9, 2.4, false},
-		{"busy before", 1.1, 2.4, true},
-		{"busy meanwhile", 0.9, 3.1, true},
-		{"a system that does not say", -1, -1, true},
+		{"busy with the run alone", "abc1234", moment{all: 72 * time.Second, own: 70 * time.Second}, false},
+		{"busy with others", "abc1234", moment{all: 72 * time.Second, own: 65 * time.Second}, true},
+		{"another machine of the host was served", "abc1234", moment{all: 70 * time.Second, own: 70 * time.Second, stolen: time.Second}, true},
+		{"a system that does not say", "abc1234", moment{all: -1}, true},
+		{"code that no commit has", "abc1234-dirty", moment{all: 70 * time.Second, own: 70 * time.Second}, true},
+		{"no repository", "unknown", moment{all: 70 * time.Second, own: 70 * time.Second}, true},
 	} {
-		m := machine{cores: 2, start: moment{load: c.start}, end: moment{load: c.end}}
+		c.end.at = time.Unix(60, 0)
+		m := machine{cores: 2, commit: c.commit, start: moment{at: time.Unix(0, 0)}, end: c.end}
 		text := string(report{machine: m, measured: readAll(t, printed())}.markdown())
 		if strings.Contains(text, "**Disturbed: ") != c.disturbed {
 			t.Errorf("%s: %q", c.name, m.disturbances())
 		}
+		if marked := quotable([]byte(text)) != nil; marked != c.disturbed {
+			t.Errorf("%s: marked is %v", c.name, marked)
+		}
+	}
+}
+
+// This machine says what its CPUs do, and what this process has taken of it.
+func TestMomentsCountTheCPU(t *testing.T) {
+	start := now()
+	if start.all < 0 {
+		t.Skip("no /proc/stat")
+	}
+	for until := time.Now().Add(200 * time.Millisecond); time.Now().Before(until); {
+	}
+	end := now()
+	if own := end.own - start.own; own <= 0 || own > time.Second || end.all-start.all < own/2 {
+		t.Errorf("own %v of %v", own, end.all-start.all)
 	}
 }
 
@@ -218,6 +241,9 @@ func TestRows(t *testing.T) {
 			}
 			if strings.Contains(p.name, "/") {
 				t.Errorf("%s: %q would be read as part of a row", r.name, p.name)
+			}
+			if match := benchmarkLine.FindStringSubmatch("BenchmarkX/" + p.benchmark() + " 1 1 ns/op"); match[2] != p.benchmark() {
+				t.Errorf("%s: on one core %q would be read as %q on more", r.name, p.name, match[2])
 			}
 		}
 		if n != 1 {

@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // row is one table of the report: one operation, and all implementations of it.
@@ -108,7 +112,11 @@ type process struct{ toolchain, pattern, benchtime string }
 func (e effort) processes() (all []process) {
 	for _, r := range rows {
 		if r.group() != "Replay" {
-			all = append(all, process{r.toolchain, "^Benchmark" + r.group() + "$", e.benchtime.String()})
+			benchtime := e.benchtime
+			if r.group() == "Server" {
+				benchtime = max(benchtime, 100*time.Millisecond) // a server also works between its requests
+			}
+			all = append(all, process{r.toolchain, "^Benchmark" + r.group() + "$", benchtime.String()})
 			continue
 		}
 		for _, p := range r.peers {
@@ -119,6 +127,22 @@ func (e effort) processes() (all []process) {
 		all = append(all, process{"", "^Benchmark" + benchmark + "$", e.benchtime.String()})
 	}
 	return slices.Compact(all)
+}
+
+// pinned returns the beginning of a command that keeps a process on one core, the last one,
+// because the system handles its interrupts on the first. Then the scheduler moves nothing
+// while it is timed, and collections of garbage count in full. It returns nil for
+// processes that need two cores, and on a system without taskset.
+func (p process) pinned() []string {
+	for _, group := range []string{"Loopback", "Server", coresBenchmark} {
+		if p.pattern == "^Benchmark"+group+"$" {
+			return nil
+		}
+	}
+	if _, err := exec.LookPath("taskset"); err != nil {
+		return nil
+	}
+	return []string{"taskset", "-c", strconv.Itoa(runtime.NumCPU() - 1)}
 }
 
 // toolchains returns the toolchains of all rows, the go command's own first.

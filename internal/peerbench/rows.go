@@ -55,7 +55,7 @@ var rows = slices.Concat([]row{
 		text: "One POST with a body of 30 bytes and its Content-Digest, signed by HMAC-SHA256. All peers get the same headers, " +
 			"and are set to require the same components, parameters and times, as far as they can.",
 		peers: []peer{
-			{name: "HMAC and SHA-256", floor: true, note: "one HMAC-SHA256 of the base, with pooled state, and one SHA-256 of the body"},
+			{name: "HMAC, and SHA-256 of the body", floor: true, note: "one HMAC-SHA256 of the base, with pooled state, and one SHA-256 of the body"},
 			{name: ours, note: "Verifier.Verify, which reads the body and puts it back"},
 			{name: "httpsign", module: modHTTPSgn, accepts: []string{"a digest of md5 beside", "a nonce of another shape"},
 				note: "VerifyRequest and ValidateContentDigestHeader"},
@@ -151,11 +151,13 @@ var rows = slices.Concat([]row{
 			text: "An http.Server and an http.Client in one process, eight concurrent connections, a reply of two bytes. " +
 				"The time is that of the whole run divided by its requests: the inverse of the throughput.",
 			because: "Most of this time is not the library's; its allocations are those of the row above.",
-			peers: chainPeers(
-				peer{name: "plain handler", floor: true, note: "needs no credential and gets none, so the others' time includes reading one"},
+			peers: append(chainPeers(
+				peer{name: "plain handler", floor: true, note: "needs no credential and gets none, so the others' time includes sending and reading one"},
 				peer{name: "authn-go", module: modAuthn, accepts: []string{"a credential the route is not for"},
 					note: "the least that can be asked of it: a bearer token looked up in a map"},
 				"the client signs each request; a memory store records its claim"),
+				peer{name: "plain handler with the token", floor: true, note: "gets the token of tenantkit, and does not look at it"},
+				peer{name: "plain handler with the signature", floor: true, note: "gets requests that the client signs, and does not look at that"}),
 		},
 		{ // the only row that times processes instead of calls
 			name: "Server", title: "CPU of a whole server for a request",
