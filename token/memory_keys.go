@@ -132,6 +132,8 @@ func (m *MemoryKeys) put(pair *KeyPair) error {
 //   - ErrNotFound if the org has no app of this client key with a pair;
 //   - ErrFormers if the app has MaxFormers former keys that still verify. To drop one of
 //     them would invalidate tokens before the stated end.
+//
+// It costs what GeneratePair costs, and so does Generate.
 func (m *MemoryKeys) Rotate(ctx context.Context, org, clientKey string, overlap time.Duration) (*PublicKey, error) {
 	if err := CheckOverlap(overlap); err != nil {
 		return nil, err

@@ -190,6 +190,8 @@ const pairsLock = "key pairs"
 //   - token.ErrNotFound if the org has no app of this client key with a pair;
 //   - token.ErrFormers if the app has token.MaxFormers former keys that still verify. To
 //     drop one of them would invalidate tokens before the stated end.
+//
+// It costs what token.GeneratePair costs, and so does Generate.
 func (k *Keys) Rotate(ctx context.Context, org, clientKey string, overlap time.Duration) (*token.PublicKey, error) {
 	if err := token.CheckOverlap(overlap); err != nil {
 		return nil, err

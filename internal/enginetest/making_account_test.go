@@ -135,7 +135,7 @@ func oneTimeCode(secret string, at time.Time) string {
 }
 
 func (r *round) tryRole(p *principal) *principal {
-	body := map[string]any{"name": r.name("role"), "scope": r.someScope()}
+	body := map[string]any{"name": r.roleName(), "scope": r.someScope()}
 	if _, ok := r.try(p, "role", "POST", "/admin/roles", body); !ok {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (r *round) tryRole(p *principal) *principal {
 }
 
 func (r *round) tryWiderRole(p *principal) *principal {
-	name := r.name("role")
+	name := r.roleName()
 	if r.routes.roles {
 		r.must(r.t, "POST", "/admin/roles", map[string]any{"name": name, "scope": []string{}})
 	}

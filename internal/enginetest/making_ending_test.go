@@ -40,7 +40,7 @@ func (r *round) narrow(p *principal) {
 	if r.routes.scopes {
 		c.scope = []string{"object", "admin"}
 	}
-	role := r.name("role")
+	role := r.roleName()
 	if r.routes.roles {
 		r.must(r.t, "POST", "/admin/roles", map[string]any{"name": role, "scope": []string{"object"}})
 	}

@@ -21,6 +21,7 @@ type round struct {
 	fresh      string              // an account made for the round
 	rolesOf    map[string][]string // roles of the accounts that a principal may act as
 	apps       []app               // to delete at the end
+	roles      []string            // likewise
 	principals []*principal
 	findings   map[finding][]string
 }
@@ -60,6 +61,20 @@ func (r *round) run() {
 func (r *round) name(what string) string {
 	r.names++
 	return fmt.Sprintf("%s-%d-%d", what, r.number, r.names)
+}
+
+// roleName is name for a role, which leave deletes.
+func (r *round) roleName() string {
+	name := r.name("role")
+	r.roles = append(r.roles, name)
+	return name
+}
+
+// leave deletes the roles of the round, because an org has at most a hundred.
+func (r *round) leave() {
+	for _, role := range r.roles {
+		r.administer(r.t, "DELETE", "/admin/roles/"+role, nil)
+	}
 }
 
 // newAccount makes an account without a password.

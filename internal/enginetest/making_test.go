@@ -125,6 +125,7 @@ func (m *making) run(t *testing.T) {
 			defer func() { m.spaces <- space }()
 			source := rand.NewPCG(*makingSeed, uint64(number))
 			r := &round{making: m, workspace: space, t: t, random: random{rand.New(source)}, number: number}
+			defer r.leave()
 			r.run()
 		})
 	}
