@@ -24,6 +24,9 @@
 // instances may call Open at the same time. If the program may not create tables, run
 // the statements that Schema returns before; Open then changes nothing.
 //
+// In PostgreSQL the table marks is UNLOGGED on purpose. It holds nothing to keep: each
+// recovery empties it, and Replays then begin a new epoch.
+//
 // # What may be lost
 //
 // Guarantee tells what survives a killed engine process, a power loss and a failover.
