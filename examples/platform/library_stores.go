@@ -59,13 +59,15 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 		Sealer:           sealer,
 		UnsafeDurability: o.db == memoryDB, // the name memory: says as much
 	})
-	if err != nil {
+	if errors.Is(err, sqlstore.ErrSealingKey) { // the file was lost, or each host has another one
+		return nil, fmt.Errorf("-sealing-key-file: not the key that the secrets in the database were sealed with: %w", err)
+	} else if err != nil {
 		return nil, fmt.Errorf("-db: %w", err)
 	}
-	// Reseal seals the secrets of an older key again. It fails if the key is not
-	// the key of the database: the file was lost, or each host has another one.
+	// Reseal seals the secrets of an older key again. A secret that no key opens is of one org, and
+	// must not stop the others.
 	if err := kept.Reseal(ctx); errors.Is(err, sqlstore.ErrSealed) {
-		return nil, fmt.Errorf("-sealing-key-file: not the key that the secrets in the database were sealed with: %w", err)
+		log.Error("secrets that no key opens", "error", err)
 	} else if err != nil {
 		return nil, fmt.Errorf("-db: %w", err)
 	}

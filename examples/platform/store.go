@@ -159,18 +159,18 @@ func (s *store) alone(ctx context.Context, do func() error) error {
 	case s.dialect == sqlpage.SQLite:
 		return do()
 	}
-	const lock = "(7305808869229538421)" // any number that no other program uses
-	conn, err := s.db.Conn(ctx)
+	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return storeFailed(err)
 	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock"+lock); err != nil {
+	defer tx.Rollback()
+	// The number is one that no other program uses. The limit ends the lock of a host that vanishes
+	// here, which would otherwise keep all others from starting.
+	const lock = "SELECT set_config('idle_in_transaction_session_timeout', '1min', true), pg_advisory_xact_lock(7305808869229538421)"
+	if _, err := tx.ExecContext(ctx, lock); err != nil {
 		return storeFailed(err)
 	}
-	err = do()
-	_, failed := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock"+lock)
-	return errors.Join(err, storeFailed(failed))
+	return errors.Join(do(), storeFailed(tx.Commit()))
 }
 
 // aloneBy runs do while it holds the lock of file, an SQLite database that is never
