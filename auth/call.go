@@ -3,15 +3,12 @@ package auth
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/tenantkit/tenantkit/scope"
 )
 
 // call is one request inside a Guard. It is also the context of the handler's request, and
@@ -243,34 +240,27 @@ func (c *call) challengeOf(m Mechanism, cause error) string {
 	return m.Challenge(cause)
 }
 
-// dropped returns an error for the chains that were left out of the request's scope, or
-// nil.
-func (c *call) dropped(granted scope.Set) (err error) {
-	if all := c.tenant.dropped.Load(); all != nil {
-		err = *all
-	}
-	for chain, source := range granted.Unknown() {
-		err = errors.Join(err, fmt.Errorf("auth: %s: chain %q has an unknown root", source, chain))
-	}
-	return err
-}
-
 func (c *call) observe(r *http.Request, e *Error, d decision) {
 	g := c.tenant.guard
 	if g.Observe == nil {
 		return
 	}
+	notes := c.tenant.notes.Load()
 	c.mu.Lock()
+	who, chosen := &c.principal, c.mechanism
+	if identified := notes.identifiedBy(); who.Account == "" && identified != nil {
+		who = identified
+	}
 	event := Event{
 		Route:     r.Pattern,
-		Mechanism: c.principal.Mechanism,
+		Mechanism: who.Mechanism,
 		Org:       c.tenant.Org.Key(),
-		App:       c.principal.App,
-		Account:   c.principal.Account,
+		App:       who.App,
+		Account:   who.Account,
 		Allowed:   e == nil || d.handler,
 		Handler:   d.handler,
 		Took:      time.Since(epoch) - c.began,
-		Scope:     c.principal.Scope,
+		Scope:     who.Scope,
 	}
 	c.mu.Unlock()
 	if d.need != nil {
@@ -278,8 +268,12 @@ func (c *call) observe(r *http.Request, e *Error, d decision) {
 	}
 	if e != nil {
 		event.Detail, event.Err = e.Fault().Detail, e
+		event.Claimed = notes.claim()
+		if event.Claimed.Mechanism == "" && event.Mechanism == "" && chosen != none {
+			event.Claimed.Mechanism = g.names.mechanisms[chosen]
+		}
 	}
-	if dropped := c.dropped(event.Scope); dropped != nil {
+	if dropped := droppedFrom(event.Scope, notes); dropped != nil {
 		event.Err = errors.Join(event.Err, dropped)
 	}
 	g.Observe(c, event)

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -21,4 +22,33 @@ func ExampleFailAs() {
 	handler(w, httptest.NewRequest("GET", "/", nil))
 	fmt.Println(w.Code, w.Body, w.Header().Get("Retry-After"), w.Header().Get("Cache-Control"))
 	// Output: 429 Too many requests. 1 no-store
+}
+
+// A handler that authenticates its callers itself tells the Guard's observer who they are.
+func ExampleIdentify() {
+	g := exampleGuard()
+	g.Observe = func(_ context.Context, e auth.Event) {
+		fmt.Printf("allowed %v, app %q, claimed %q, detail %q\n", e.Allowed, e.App, e.Claimed.App, e.Detail)
+	}
+	mux := g.Mux()
+	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		t := auth.TenantFrom(r.Context())
+		app, password, _ := r.BasicAuth()
+		if password != "correct" {
+			t.Claim(auth.Claimed{Mechanism: "basic", App: app})
+			auth.Fail(w, r, &auth.Error{Detail: auth.DetailInvalidCredentials})
+			return
+		}
+		auth.Identify(r, auth.Principal{Org: t.Org.Key(), App: app, Mechanism: "basic"})
+	})
+	for _, password := range []string{"wrong", "correct"} {
+		r := httptest.NewRequest("POST", "/acme/v2/login", nil)
+		r.SetBasicAuth("bank", password)
+		mux.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	// Output:
+	// allowed true, app "", claimed "", detail ""
+	// allowed true, app "", claimed "bank", detail "accessDenied.invalidCredentials"
+	// allowed true, app "", claimed "", detail ""
+	// allowed true, app "bank", claimed "", detail ""
 }

@@ -94,18 +94,19 @@ type Address struct {
 }
 
 // Event is one decision of a Guard. It holds ids and codes, never a secret. If a request
-// was admitted and its handler then called Fail, there are two events. Both are Allowed,
-// and the second has Handler set. A failed login is such an event, because its route is
-// Public: find it by its Detail.
+// was admitted and its handler then called Identify or Fail, there is another event for
+// each. All are Allowed, and those have Handler set. A failed login is such an event, because
+// its route is Public: find it by its Detail.
 type Event struct {
 	Route     string // Request.Pattern, as Mux and http.ServeMux set it; empty if no route matched
-	Mechanism string // empty if none authenticated the request
+	Mechanism string // empty if none authenticated the request, and no handler identified its caller
 	Detail    string // of the fault; empty if there is none
 	Org       string
 	App       string
 	Account   string
+	Claimed   Claimed       // whom a rejected credential names; only with a Detail
 	Allowed   bool          // the Guard admitted the request
-	Handler   bool          // the handler called Fail with Detail: the fault is no refusal by the Guard
+	Handler   bool          // of the handler: it called Fail with Detail, or Identify if there is none
 	Took      time.Duration // from the Guard's start to the decision; with Handler also in the handler
 	Err       error         // the cause of the fault, and chains that were dropped from the scope
 
@@ -120,7 +121,8 @@ type Event struct {
 type names struct {
 	serverTime string
 	versions   []string
-	loopback   bool // BaseURL is http on a loopback host
+	mechanisms []string // of each of Mechanisms; "" if it is not a Describer
+	loopback   bool     // BaseURL is http on a loopback host
 }
 
 // Validate reports what is missing or inconsistent. Mux and Mount call it and panic on an
@@ -151,6 +153,11 @@ func (g *Guard) validate() (problems []error) {
 	problems = append(problems, g.Scopes.Validate())
 	for _, m := range g.Mechanisms {
 		problems = append(problems, g.validateMechanism(m))
+		name := ""
+		if d, ok := m.(Describer); ok {
+			name = d.Scheme(&g.settings).Mechanism
+		}
+		g.names.mechanisms = append(g.names.mechanisms, name)
 	}
 	return problems
 }

@@ -28,11 +28,11 @@ type Principal struct {
 
 	Access
 
+	Limited   bool   // the token has a limited number of uses; here it takes no memory of its own
 	TokenID   string // jti of a permanent or limited-use token
 	TokenKey  string // id of the key that signed the token, whatever its kind
 	Maker     string // id of the account that made the token for Account; empty: Account itself
 	MakerApp  string // client key of the app whose key made the token of App; empty: App itself
-	Limited   bool   // the token has a limited number of uses
 	SessionID string // public id of a session, never its secret
 
 	// Expires is the end of the token, of the former key that signed it, or of the secret

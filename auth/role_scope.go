@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -83,7 +82,7 @@ func (t *Tenant) RoleScope(ctx context.Context, names []string) (scope.Set, erro
 func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
 	set, err := t.guard.recorded.compile(t.guard.Scopes, source{t.Org.Key(), kind, name}, chains)
 	if err != nil {
-		t.drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
+		t.notesOf().drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
 	}
 	return set
 }
@@ -95,22 +94,9 @@ func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
 func (t *Tenant) Narrow(kind, name string, record, roles scope.Set) scope.Set {
 	set, err := t.guard.narrowed.intersect(source{t.Org.Key(), kind, name}, record, roles)
 	if err != nil {
-		t.drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
+		t.notesOf().drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
 	}
 	return set
-}
-
-// drop keeps an error about dropped chains for the observer.
-func (t *Tenant) drop(err error) {
-	for {
-		before, all := t.dropped.Load(), err
-		if before != nil {
-			all = errors.Join(*before, err)
-		}
-		if t.dropped.CompareAndSwap(before, &all) {
-			return
-		}
-	}
 }
 
 // recordedSets caches the compiled chains of records, by their sources. An entry is valid

@@ -24,7 +24,7 @@ type Tenant struct {
 	guard     *Guard
 	url       *url.URL              // of the request as it came to the Guard
 	authority *string               // of the tenant's URL; nil: that of the Guard's BaseURL
-	dropped   atomic.Pointer[error] // what was left out, for the observer; nil: nothing
+	notes     atomic.Pointer[notes] // for the observer; nil: nothing, as for most requests
 }
 
 // noOrg is the org of a request before its org is found. Observers can get it, and so can a

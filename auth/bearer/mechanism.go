@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -134,6 +135,16 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	p, err := m.verify(ctx, b, t, raw, clientKey)
+	if err != nil {
+		if parts, malformed := compact.Split(raw, compact.MaxToken); malformed == nil {
+			t.Claim(auth.Claimed{App: textOf(inside(parts.Payload, "iss")), Account: textOf(inside(parts.Payload, "sub"))})
+		}
+	}
+	return p, err
+}
+
+func (m *Mechanism) verify(ctx context.Context, b *bound, t *auth.Tenant, raw, clientKey string) (auth.Principal, error) {
 	foreign, err := b.issuers.open(ctx, t.Org.Key(), raw, t.Now())
 	switch {
 	case err != nil:

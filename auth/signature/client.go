@@ -21,7 +21,12 @@ import (
 // caller records proofs that could be sent again.
 //
 // The error has auth.DetailInvalidCredentials, whatever the reason, or wraps auth.ErrUnavailable.
-func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, proves func(*signing.Key) *signing.Key) (auth.Principal, *Credential, error) {
+func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, proves func(*signing.Key) *signing.Key) (_ auth.Principal, _ *Credential, err error) {
+	defer func() {
+		if err != nil {
+			t.Claim(auth.Claimed{Mechanism: Name, App: clientKey})
+		}
+	}()
 	a := attempt{mechanism: m, tenant: t}
 	key, err := a.known(ctx, clientKey)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/signing"
@@ -97,6 +98,10 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 		}
 	}
 	key, err := v.Verify(ctx, r, t.Command)
+	if err != nil || a.overrideErr != nil {
+		names := signing.HeadersFor(settings.Brand.Header)
+		t.Claim(auth.Claimed{App: claimedKey(r.Header, names), Account: r.Header.Get(names.Account)})
+	}
 	switch {
 	case err != nil:
 		return auth.Principal{}, fault(err)
@@ -106,6 +111,16 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailPrincipal, Err: a.overrideErr}
 	}
 	return a.principal(key), nil
+}
+
+// claimedKey returns the client key that a rejected request names, for events only.
+func claimedKey(h http.Header, names signing.Headers) string {
+	_, input, second := strings.Cut(h.Get("Signature-Input"), `keyid="`)
+	if !second {
+		return h.Get(names.ClientKey)
+	}
+	key, _, _ := strings.Cut(input, `"`)
+	return key
 }
 
 // Challenge implements auth.Mechanism.
