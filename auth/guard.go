@@ -122,6 +122,7 @@ type names struct {
 	serverTime string
 	versions   []string
 	mechanisms []string // of each of Mechanisms; "" if it is not a Describer
+	described  []string // all names that principals of Describers have
 	loopback   bool     // BaseURL is http on a loopback host
 }
 
@@ -152,12 +153,16 @@ func (g *Guard) validate() (problems []error) {
 	problem(g.Timeout < 0, "Timeout must not be negative")
 	problems = append(problems, g.Scopes.Validate())
 	for _, m := range g.Mechanisms {
-		problems = append(problems, g.validateMechanism(m))
-		name := ""
-		if d, ok := m.(Describer); ok {
-			name = d.Scheme(&g.settings).Mechanism
+		err := g.validateMechanism(m)
+		problems = append(problems, err)
+		var scheme Scheme
+		if d, ok := m.(Describer); ok && err == nil {
+			scheme = d.Scheme(&g.settings)
 		}
-		g.names.mechanisms = append(g.names.mechanisms, name)
+		g.names.mechanisms = append(g.names.mechanisms, scheme.Mechanism)
+		for _, s := range slices.Concat([]Scheme{scheme}, scheme.Others) {
+			g.names.described = append(append(g.names.described, s.Mechanism), s.Also...)
+		}
 	}
 	return problems
 }
@@ -375,10 +380,10 @@ func (g *Guard) chooseMechanism(r *http.Request) (chosen int32, found Presence, 
 }
 
 // Require lets a request through to a handler if it meets the need. It must be below Mount;
-// otherwise it refuses every request. It panics on the zero Need and on a need whose
-// operation does not parse.
+// otherwise it refuses every request. It panics on the zero Need, on a need whose operation
+// does not parse, and on a name of Fresh that no mechanism has.
 func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
-	rule, err := n.compile(g.Scopes)
+	rule, err := n.compile(g)
 	if err != nil {
 		panic(err)
 	}
@@ -404,7 +409,7 @@ func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 // nothing. It is for handlers of Public routes that need only the decision. A request is
 // authenticated once, however often it is checked. Check does not change what From returns.
 func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
-	rule, err := n.compile(g.Scopes)
+	rule, err := n.compile(g)
 	if err != nil {
 		return Principal{}, err
 	}
