@@ -67,8 +67,8 @@ type Guard struct {
 	invalid  error
 	names    names
 	settings Settings
-	recorded recordedSets
-	narrowed narrowedSets
+	recorded sets[recordedSet]
+	narrowed sets[narrowedSet]
 	stamps   stamps
 
 	identified atomic.Bool // the Directory has returned an Org with an ID
@@ -181,6 +181,8 @@ func (g *Guard) validateMechanism(m Mechanism) error {
 
 // setNames derives the names that requests need from the configuration.
 func (g *Guard) setNames() {
+	g.recorded.init()
+	g.narrowed.init()
 	g.Brand = g.Brand.withDefaults()
 	g.settings = Settings{g.Brand, g.Scopes, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")

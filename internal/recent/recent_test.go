@@ -259,20 +259,21 @@ func TestLookupsOfOneKeyAreOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(10)
 		release := make(chan struct{})
-		slow := func(ctx context.Context, result error) (int64, error) {
+		slow := func(ctx context.Context) (int64, error) {
 			return c.answers.Get(ctx, &c.groups, start, 1, func() (recent.Found[int64], error) {
 				n := c.asked.Add(1)
 				<-release
-				return recent.Found[int64]{Value: n, Group: group(1)}, errors.Join(result, ctx.Err())
+				return recent.Found[int64]{Value: n, Group: group(1)}, nil
 			})
 		}
 		var got [100]int64
 		for i := range got {
-			go func() { got[i], _ = slow(t.Context(), nil) }()
+			go func() { got[i], _ = slow(t.Context()) }()
 		}
+		synctest.Wait()
 		gone, cancel := context.WithCancel(t.Context())
 		var err error
-		go func() { _, err = slow(gone, nil) }()
+		go func() { _, err = slow(gone) }()
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
