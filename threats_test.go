@@ -47,13 +47,13 @@ func attackNumbers() (numbers []string) {
 		{"V", 16, nil, 0},
 		{"N", 15, []string{"N02b"}, 0},
 		{"T", 35, []string{"T05b"}, 0},
-		{"C", 14, []string{"C02b"}, 0},
+		{"C", 17, []string{"C02b"}, 0},
 		{"F", 29, []string{"F06b"}, 0},
 		{"P", 29, []string{"P25b", "P26b"}, 15},
 		{"M", 22, nil, 0},
-		{"K", 26, nil, 0},
+		{"K", 26, []string{"K39", "K40", "K41"}, 0},
 		{"O", 40, nil, 0},
-		{"A", 12, nil, 0},
+		{"A", 16, nil, 0},
 	} {
 		for i := 1; i <= group.last; i++ {
 			number := fmt.Sprintf("%s%02d", group.letter, i)
@@ -62,6 +62,11 @@ func attackNumbers() (numbers []string) {
 			}
 			if variant := number + "b"; slices.Contains(group.also, variant) {
 				numbers = append(numbers, variant)
+			}
+		}
+		for _, number := range group.also { // beyond last
+			if !strings.HasSuffix(number, "b") {
+				numbers = append(numbers, number)
 			}
 		}
 	}

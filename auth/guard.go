@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/baseurl"
@@ -71,7 +70,7 @@ type Guard struct {
 	narrowed sets[narrowedSet]
 	stamps   stamps
 
-	identified atomic.Bool // the Directory has returned an Org with an ID
+	ids sets[struct{}] // the IDs of orgs that could be Codes of others
 }
 
 // Brand holds a server's own names on the wire. Mechanisms and clients use them.
@@ -183,6 +182,7 @@ func (g *Guard) validateMechanism(m Mechanism) error {
 func (g *Guard) setNames() {
 	g.recorded.init()
 	g.narrowed.init()
+	g.ids.init()
 	g.Brand = g.Brand.withDefaults()
 	g.settings = Settings{g.Brand, g.Scopes, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
@@ -347,10 +347,16 @@ func (g *Guard) checkKey(org *Org) error {
 		return errOrgID
 	case org.ID == "" && len(org.FormerCodes) > 0:
 		return errFormerKey
-	case org.ID == "" && g.identified.Load():
+	case org.ID != "" && !isOrg(org.ID):
+		return nil
+	}
+	id := source{org: org.Key()} // a share of its own, so that only the oldest make room
+	_, known := g.ids.find(id)
+	switch {
+	case org.ID == "" && known:
 		return errNoOrgID
-	case org.ID != "" && !g.identified.Load(): // so that requests only read
-		g.identified.Store(true)
+	case org.ID != "" && !known:
+		g.ids.keep(source{org: strings.Clone(org.ID)}, struct{}{}, 0)
 	}
 	return nil
 }
@@ -358,7 +364,7 @@ func (g *Guard) checkKey(org *Org) error {
 var (
 	errOrgID     = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
 	errFormerKey = errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
-	errNoOrgID   = errors.New("auth: the Directory returned an Org without an ID beside others that have one")
+	errNoOrgID   = errors.New("auth: the Directory returned an Org without an ID whose Code is the ID of another")
 )
 
 // chooseMechanism returns the index of the mechanism whose credential the request presents.
