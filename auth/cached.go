@@ -122,12 +122,16 @@ func (c *CachedDirectory) Roles(ctx context.Context, org string, names []string)
 		return c.directory.Roles(ctx, org, names)
 	}
 	now := c.now()
-	roles, unknown := make([]Role, 0, len(names)), []string(nil)
+	var roles []Role
+	var unknown []string
 	for _, name := range names {
 		switch role, ok := c.roles.Find(&c.of, now, inOrg{org, name}); {
 		case !ok:
 			unknown = append(unknown, strings.Clone(name))
 		case role != nil:
+			if roles == nil {
+				roles = make([]Role, 0, len(names))
+			}
 			roles = append(roles, *role)
 		}
 	}
