@@ -111,8 +111,16 @@ func positionOf(t testing.TB, d depth) position {
 	return p
 }
 
+// pageRows are *sql.Rows or *sqlpage.Rows.
+type pageRows interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close() error
+}
+
 // read reads the page that a query returns and compares it with the expected rows.
-func (p position) read(rows *sql.Rows, err error) error {
+func (p position) read(rows pageRows, err error) error {
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@
 //
 // The rows of the tenant that the caller's scope has, with the properties that the caller
 // asks for and may read. Only the columns of these properties are read from the database.
-// Unknown arguments are refused. With Declaration.Count, count=true adds the total of what the
+// Unknown arguments are refused. A reply has at most paging.MaxBytes and the last item of each
+// list: a page or a list in it that would have more ends earlier, and says hasMore. With Declaration.Count, count=true adds the total of what the
 // caller can see.
 //
 // Page makes no Link header, because the reply need not have the properties that the link needs.
@@ -96,7 +97,8 @@
 // object.read.ticket.*.comments.text. Chains on comment change nothing here. One statement
 // reads the list of all objects of a page, at most 10,000 items together. So on a page of 500
 // objects each list has at most 20 items, whatever its limit says; hasMore tells the caller.
-// A skip times the number of objects is at most 10,000.
+// If the items of a list have too many bytes, the page ends with the last object whose lists
+// are known. A skip times the number of objects is at most 10,000.
 //
 // The index for it begins with the tenant and the column:
 //

@@ -2,7 +2,6 @@ package sqllist
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -35,7 +34,16 @@ func (l *List) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, ma
 	if err != nil {
 		return envelope.List[envelope.Verbatim]{}, err
 	}
-	return l.view(q, grant, "").answer(ctx, pages, tenant)
+	return l.view(q, grant, "", paging.MaxBytes/statements(q)).answer(ctx, pages, tenant)
+}
+
+// statements returns how many statements read the items of q. Each has the same part of the bytes
+// of the reply, so that a list of long items leaves room for the lists in it.
+func statements(q paging.Query) (n int) {
+	for _, sub := range q.Lists {
+		n += statements(sub)
+	}
+	return n + 1
 }
 
 // Get answers a call for one object. Without paths[] it has all that the caller may read,
@@ -58,7 +66,7 @@ func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 		}
 	}
 	q.Where, q.Limit = paging.Eq("_id", id), 1
-	page, err := l.view(q, grant, "").answer(ctx, pages, tenant)
+	page, err := l.view(q, grant, "", paging.MaxBytes/statements(q)).answer(ctx, pages, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +84,7 @@ type view struct {
 	prefix string // path of the list property with a dot, or empty
 	shown  []shown
 	narrow bool // something is not shown on every object
+	bytes  int  // how many its items may have, of the bytes of the reply
 }
 
 // shown is a column that the reply may have.
@@ -86,8 +95,8 @@ type shown struct {
 	always bool   // on every object
 }
 
-func (l *List) view(q paging.Query, grant scope.Grant, prefix string) *view {
-	v := &view{list: l, query: q, grant: grant, prefix: prefix, shown: make([]shown, 0, len(l.columns))}
+func (l *List) view(q paging.Query, grant scope.Grant, prefix string, bytes int) *view {
+	v := &view{list: l, query: q, grant: grant, prefix: prefix, bytes: bytes, shown: make([]shown, 0, len(l.columns))}
 	for i := range l.columns {
 		c := &l.columns[i]
 		if i == 0 || !q.Wants(c.path) {
@@ -113,21 +122,21 @@ type item struct {
 func (v *view) answer(ctx context.Context, pages *sqlpage.Pages, tenant string) (page envelope.List[envelope.Verbatim], err error) {
 	ids, all := v.grant.IDs()
 	visible := sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all}
-	items, err := v.items(nil, func(table sqlpage.Table) (*sql.Rows, error) {
+	items, more, err := v.items(nil, func(table sqlpage.Table) (*sqlpage.Rows, error) {
 		return pages.Query(ctx, v.query, table, visible)
 	})
 	if err != nil {
 		return page, err
 	}
-	items, more := paging.Trim(items, v.query.Limit)
-	if err := v.addLists(ctx, pages, tenant, items); err != nil {
+	complete, err := v.addLists(ctx, pages, tenant, items)
+	if err != nil {
 		return page, err
 	}
 	total, err := pages.Count(ctx, v.query, v.list.table, visible)
 	if err != nil {
 		return page, v.list.failed(err)
 	}
-	page = listOf(items, more)
+	page = listOf(complete, more || len(complete) < len(items))
 	page.Total = total
 	return page, nil
 }
@@ -140,9 +149,9 @@ func listOf(items []item, more bool) envelope.List[envelope.Verbatim] {
 	return envelope.List[envelope.Verbatim]{Data: texts, HasMore: more}
 }
 
-// items reads all rows of a query. roots has the root of each parent. Without roots the rows
-// have no parent.
-func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Rows, error)) (items []item, err error) {
+// items reads the rows of a query. roots has the root of each parent. Without roots the rows
+// have no parent. more is that of the rows.
+func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sqlpage.Rows, error)) (items []item, more bool, err error) {
 	s := v.list.scanners.Get().(*scanner)
 	defer v.list.scanners.Put(s)
 	defer s.reset() // first, so that it keeps no value
@@ -157,22 +166,24 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Ro
 	}
 	rows, err := query(table)
 	if err != nil {
-		return nil, v.list.failed(err)
+		return nil, false, v.list.failed(err)
 	}
 	defer rows.Close()
+	rows.Use(paging.MaxBytes - v.bytes)
 	var text []byte
 	for rows.Next() {
 		s.reset() // a document is decoded into what is there
 		if err := rows.Scan(into...); err != nil {
-			return nil, v.list.failed(err)
+			return nil, false, v.list.failed(err)
 		}
 		root, start := *s.id, len(text)
 		if roots != nil {
 			root = roots[parent]
 		}
 		if text, err = v.append(text, s, root); err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		rows.Use(len(text) - start)
 		// When text grows, the older items stay as they are in an older array.
 		items = append(items, item{text[start:len(text):len(text)], *s.id, parent, root})
 		if len(items) == 1 {
@@ -181,9 +192,9 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Ro
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, v.list.failed(err)
+		return nil, false, v.list.failed(err)
 	}
-	return items, nil
+	return items, rows.More(), nil
 }
 
 func (l *List) failed(err error) error {

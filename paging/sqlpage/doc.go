@@ -7,9 +7,12 @@
 //	visible := sqlpage.Visible{Tenant: org, IDs: ids, AllIDs: all}
 //	rows, err := pages.Query(ctx, q, table, visible)
 //	… // scan them into notes
-//	notes, more := paging.Trim(notes, q.Limit)
+//	more := rows.More()
 //
-// Statement returns the text and its arguments, for a program that runs it itself.
+// The rows end where the page ends: after q.Limit rows, or at paging.MaxBytes.
+//
+// Statement returns the text and its arguments, for a program that runs it itself. It then
+// counts the rows and the bytes of a page, too.
 //
 // The names in a statement are those of the Table, which the program writes. Values
 // from a request are always bound as arguments.

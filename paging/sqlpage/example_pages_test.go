@@ -40,8 +40,7 @@ func ExamplePages() {
 		}
 		ids = append(ids, id)
 	}
-	page, more := paging.Trim(ids, q.Limit)
-	fmt.Println(page, more, rows.Err())
+	fmt.Println(ids, rows.More(), rows.Err())
 	// Output:
 	// [m1] false <nil>
 }
