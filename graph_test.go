@@ -25,7 +25,7 @@ const (
 var arrows = map[string]string{
 	".": "",
 
-	"envelope": "internal/strictjson",
+	"envelope": "internal/jsonfields internal/strictjson",
 	"scope":    "",
 	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath",
 	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson scope " + jwt + " " + jose,
@@ -41,7 +41,7 @@ var arrows = map[string]string{
 	"auth/signature":  "auth scope signing",
 	"auth/bearer":     "auth internal/compact internal/jwks internal/recent internal/strictjson internal/whole scope token",
 	"auth/oauth":      "auth auth/bearer auth/signature internal/compact internal/strictjson internal/whole scope signing token",
-	"auth/openapi":    "auth envelope internal/whole paging",
+	"auth/openapi":    "auth envelope internal/jsonfields internal/whole paging",
 	"auth/session":    "auth internal/clock internal/redacted scope",
 	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
 	"auth/redisstore": "auth auth/session signing token",
@@ -51,6 +51,7 @@ var arrows = map[string]string{
 	"internal/baseurl":     "",
 	"internal/clock":       "",
 	"internal/compact":     "",
+	"internal/jsonfields":  "",
 	"internal/jwks":        "internal/strictjson " + jwt + " " + jose,
 	"internal/prepared":    "",
 	"internal/recent":      "",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/jsonfields"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -192,43 +193,21 @@ func nullable(schema object) object {
 	return object{"anyOf": []object{schema, {"type": "null"}}}
 }
 
-// structure describes the members of a struct. A field hides those of the same name in embedded
-// structs, as in encoding/json.
+// structure describes the members of a struct.
 func (s schemas) structure(t goType) object {
 	properties, required := object{}, []string{}
-	seen := map[reflect.Type]bool{}
-	type level struct {
-		reflect.Type
-		optional bool // embedded by a pointer
-	}
-	for next := []level{{t.Type, false}}; len(next) > 0; next = next[1:] {
-		if seen[next[0].Type] {
-			continue
+	for _, f := range jsonfields.Of(t.Type) {
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
 		}
-		seen[next[0].Type] = true
-		for i := range next[0].NumField() {
-			f := next[0].Field(i)
-			options := strings.Split(f.Tag.Get("json"), ",")
-			name, inner := options[0], f.Type
-			if inner.Kind() == reflect.Pointer {
-				inner = inner.Elem()
-			}
-			if f.Anonymous && name == "" && inner.Kind() == reflect.Struct {
-				next = append(next, level{inner, next[0].optional || inner != f.Type})
-				continue
-			}
-			name = cmp.Or(name, f.Name)
-			if _, hidden := properties[name]; hidden || !f.IsExported() || f.Tag.Get("json") == "-" {
-				continue
-			}
-			omitted := slices.Contains(options[1:], "omitempty") || slices.Contains(options[1:], "omitzero")
-			properties[name] = s.value(goType{f.Type, t.request}, omitted)
-			if slices.Contains(options[1:], "string") && isScalar(inner.Kind()) {
-				properties[name] = object{"type": "string"}
-			}
-			if !omitted && !next[0].optional && !(t.request && f.Type.Kind() == reflect.Pointer) {
-				required = append(required, name)
-			}
+		omitted := f.Has("omitempty") || f.Has("omitzero")
+		properties[f.Name] = s.value(goType{f.Type, t.request}, omitted)
+		if f.Has("string") && !t.request && isScalar(inner.Kind()) {
+			properties[f.Name] = object{"type": "string"}
+		}
+		if !omitted && !f.Pointer && !(t.request && f.Type.Kind() == reflect.Pointer) {
+			required = append(required, f.Name)
 		}
 	}
 	slices.Sort(required)

@@ -170,7 +170,9 @@ func (e *engine) meetsAllOf(t *testing.T, page func(url.Values) envelope.List[lo
 	for table := range met {
 		want := idsOf(all[table])
 		if table == 2 { // of comments that exist
-			want = slices.DeleteFunc(want, func(id string) bool { return !slices.Contains(met[1], all[2][slices.Index(idsOf(all[2]), id)]["comment"].(string)) })
+			want = slices.DeleteFunc(want, func(id string) bool {
+				return !slices.Contains(met[1], all[2][slices.Index(idsOf(all[2]), id)]["comment"].(string))
+			})
 		}
 		slices.Sort(met[table])
 		if !slices.Equal(met[table], want) {
