@@ -73,6 +73,7 @@ const (
 	maxTotal     = 10_000
 	maxSkip      = 10_000
 	maxPaths     = 100
+	maxArguments = 256 // of one request, with those that are unknown
 	maxSortKeys  = 8
 	maxPrefix    = 4 // segments before the name of an argument
 	maxLists     = 8 // list properties of one request; each costs a query for every item
