@@ -34,7 +34,7 @@ var arrows = map[string]string{
 	"paging/mempage":  "envelope paging",
 	"paging/sqlpage":  "envelope internal/prepared internal/sqldialect paging",
 	"paging/sqlcheck": "paging paging/sqlpage",
-	"paging/sqllist":  "envelope paging paging/sqlpage scope",
+	"paging/sqllist":  "envelope paging paging/sqlcheck paging/sqlpage scope",
 	"paging/walk":     "envelope internal/strictjson paging",
 
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",

@@ -10,8 +10,9 @@ import "cmp"
 type Schema struct {
 	Object     string // object name of the items, like c_message; Parse does not use it
 	Properties []Property
-	Default    int // limit if the caller gives none; 0: 100
-	Max        int // the largest limit; larger ones are lowered to it; 0: 1000
+	ExampleID  string // an _id, if all have a form, such as a UUID; a document shows it, Parse does not use it
+	Default    int    // limit if the caller gives none; 0: 100
+	Max        int    // the largest limit; larger ones are lowered to it; 0: 1000
 
 	// Count allows count=true, which asks for the total of a list. As a list property its
 	// items are never counted. A filter that no index serves makes the back end look at

@@ -35,6 +35,8 @@ func (l *List) declareLists(lists map[string]Items) error {
 			return fmt.Errorf("list %q: no name, or declared twice", path)
 		case of.List == nil || of.List.table.Properties[of.Parent].Type != paging.String || strings.HasSuffix(of.Parent, "[]"):
 			return fmt.Errorf("list %q: the items have no text %q that can hold their parent", path, of.Parent)
+		case of.List.table.Where != nil:
+			return fmt.Errorf("list %q: its Where has no value here", path)
 		case of.List.table.SharedByAllTenants != l.table.SharedByAllTenants:
 			return errors.New("one of the tables is SharedByAllTenants")
 		}

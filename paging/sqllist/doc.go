@@ -32,6 +32,7 @@
 //	milliseconds  a time.Time in timestamp(3): sqlpage.Milliseconds
 //	enum          a text in a column of an enum: sqlpage.Enum
 //	array         []string in text[]: sqlpage.Array; a filter names tags[]
+//	bigint        a text in a column of bigint or a smaller integer: sqlpage.BigInt
 //
 // The tag of an embedded envelope.Item is that of _id, which must be the first field. The
 // fields of other embedded structs belong to the struct. A field with the name _ or the JSON
@@ -63,9 +64,29 @@
 // is "", or nil in []*string.
 //
 // There is no tag for sqlpage.Column.UnsafeExpression. Make the expression a column of the table,
-// or of a view with an index on the expression. An _id is a text, so a key of bigint needs one:
+// or of a view with an index on the expression.
 //
-//	ALTER TABLE notes ADD COLUMN key text GENERATED ALWAYS AS (id::text) STORED;
+// # Numbers as ids
+//
+// An _id is a text for clients, also if the column is bigint:
+//
+//	envelope.Item `page:"id,bigint"`
+//
+// The page is in the order of the numbers: 1, 2, 10. Scope chains such as object.read.note.10
+// need a grammar with such identifiers, or routes with {id} answer 404: set
+// Guard.Scopes to &scope.Grammar{Identifier: sqlpage.Digits}. List.Check refuses another one.
+//
+// # Only one's own rows
+//
+// Declaration.Where names the properties that each call compares with one value:
+//
+//	var own = sqllist.Must[job](sqllist.Declaration{Table: "jobs", Object: "job", Where: []string{"technician"}})
+//
+//	page, err := own.Where("technician", p.Account).Page(r.Context(), pages, p.Org, p.Scope, r.URL.RawQuery)
+//
+// The value is beside the tenant in the statement: no argument of the caller reaches another row,
+// and a call without it is an error. Indexes and sqlcheck know of it. A second declaration of the
+// same struct, without Where, is the list of those who see all rows.
 //
 // # Why tags
 //
@@ -106,7 +127,7 @@
 //
 // # What is not checked
 //
-// New checks the struct, not the database: package sqlcheck compares it with Schema and Table.
+// New checks the struct. List.Check compares it with the database and the Guard.
 // The tenant and the scope must be those of the principal that the Guard admitted, never
 // arguments of the request.
 //

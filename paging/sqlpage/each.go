@@ -63,8 +63,11 @@ func (s *statement) each(q paging.Query, visible, parent string, ids []string) s
 			" IN (" + s.selecting(s.table.Properties["_id"].Name).page(q, where) + `) ORDER BY parents."a key"` + order
 	}
 	value := `parents."an id"`
-	if of.Storage == UUID {
+	switch of.Storage {
+	case UUID:
 		value += "::uuid"
+	case BigInt:
+		value += "::bigint"
 	}
 	all := slices.Clone(s.table.Select) // and those of the order
 	for _, c := range s.table.Properties {

@@ -78,7 +78,7 @@ type compiler func(paging.Query, Table, Visible, Dialect) (text string, args []a
 
 func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible Visible, compile compiler) (*sql.Rows, error) {
 	if p.DB == nil {
-		return nil, errors.New("sqlpage: no database")
+		return nil, programError{errors.New("sqlpage: no database")}
 	}
 	text, args, err := compile(q, table, visible, p.Dialect)
 	if err != nil {
