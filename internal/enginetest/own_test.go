@@ -216,6 +216,21 @@ func TestOwnRows(t *testing.T) {
 			if err := jobs.Check(t.Context(), e.db, e.dialect, digitsOf); err == nil || !strings.Contains(err.Error(), `"parts_company_id_job_id_name__id"`) {
 				t.Error("a list in the list:", err)
 			}
+			long := make([]byte, 6000) // that does not become shorter by compression
+			for i := range long {
+				long[i] = byte('!' + newRandom(i).IntN(90))
+			}
+			e.exec(t, `DROP INDEX "jobs_company_id_title__id"`)
+			e.exec(t, `DROP INDEX "jobs_company_id_technician_title_desc__id"`)
+			e.exec(t, `DROP INDEX "jobs_company_id_title_desc__id"`)
+			e.exec(t, "UPDATE jobs SET title = $1 WHERE id = 1", string(long))
+			err = jobs.Check(t.Context(), e.db, e.dialect, digitsOf)
+			if err == nil || strings.Contains(err.Error(), "The longest text has 6000 bytes.") != (e.dialect == sqlpage.PostgreSQL) {
+				t.Error("P35", err)
+			}
+			if _, err := e.db.ExecContext(t.Context(), `CREATE INDEX too_long ON jobs (title)`); (err != nil) != (e.dialect == sqlpage.PostgreSQL) {
+				t.Error("P35", err)
+			}
 			if e.dialect == sqlpage.PostgreSQL {
 				table := jobs.Table()
 				table.Properties = map[string]sqlpage.Column{"_id": {Name: "id", Type: paging.String, NotNull: true}, "company_id": table.Properties["company_id"]}

@@ -1,6 +1,7 @@
 package sqlcheck
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -49,8 +50,32 @@ func (c *check) sort(p paging.Property) {
 		if c.view {
 			where = "create for the tables of the view, in their names,"
 		}
-		c.problem(p.Path, "a sort by it %s: %s\n\t%s", trouble, where, index)
+		long, err := c.longest(p.Path)
+		if err != nil {
+			c.problem(p.Path, "%w", err)
+			return
+		}
+		c.problem(p.Path, "a sort by it %s: %s\n\t%s%s", trouble, where, index, long)
 	}
+}
+
+// maxIndexed is how many bytes PostgreSQL takes for the values of a row in one index, roughly: it
+// compresses them first.
+const maxIndexed = 2700
+
+// longest says how long the longest text of a property is, if no index can have it. It reads all
+// rows, so it is asked for only if the index is missing.
+func (c *check) longest(path string) (advice string, err error) {
+	column := c.table.Properties[path]
+	if c.dialect != sqlpage.PostgreSQL || column.Type != paging.String || column.Storage != 0 {
+		return "", nil
+	}
+	name := cmp.Or(column.UnsafeExpression, `"`+column.Name+`"`)
+	var bytes int
+	if err := c.db.QueryRowContext(c.ctx, "SELECT coalesce(max(octet_length("+name+")), 0) FROM "+c.quotedName()).Scan(&bytes); err != nil || bytes <= maxIndexed {
+		return "", err
+	}
+	return fmt.Sprintf("\n\tThe longest text has %d bytes. PostgreSQL refuses about %d in one index: shorten it, and add CHECK (octet_length(%s) <= 2000).", bytes, maxIndexed, name), nil
 }
 
 // plans returns what is wrong with the plans of a sort.
