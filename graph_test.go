@@ -40,7 +40,7 @@ var arrows = map[string]string{
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
 	"auth/bearer":     "auth internal/compact internal/jwks internal/recent internal/strictjson internal/whole scope token",
-	"auth/oauth":      "auth auth/bearer auth/signature internal/compact internal/strictjson internal/whole scope signing token",
+	"auth/oauth":      "auth auth/bearer auth/openapi auth/signature internal/compact internal/strictjson internal/whole scope signing token",
 	"auth/openapi":    "auth envelope internal/jsonfields internal/whole paging",
 	"auth/session":    "auth internal/clock internal/redacted scope",
 	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",

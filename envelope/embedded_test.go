@@ -33,8 +33,13 @@ type Deep struct {
 }
 
 type hidden struct {
-	Text string `json:"text"`
 	Kind string `json:"kind"`
+}
+
+// Other and Note are ambiguous about text.
+type Other struct {
+	Text string `json:"text"`
+	Own  string
 }
 
 type Both struct {
@@ -136,7 +141,7 @@ func TestReadHasTheMembersOfEncodingJSON(t *testing.T) {
 		if err := json.Unmarshal(body, &members); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"text", "Text", "size", "title", "own", "kind", "Note", "Titled", "Deep", "Both", "named", "A", "x"} {
+		for _, name := range []string{"text", "Text", "size", "title", "own", "kind", "Note", "Titled", "Deep", "Both", "Other", "Own", "named", "A", "x"} {
 			if _, known := members[name]; known {
 				continue
 			}
@@ -152,7 +157,7 @@ func TestReadHasTheMembersOfEncodingJSON(t *testing.T) {
 
 var embeddable = []reflect.Type{
 	reflect.TypeFor[Note](), reflect.TypeFor[*Note](), reflect.TypeFor[Titled](), reflect.TypeFor[*Titled](),
-	reflect.TypeFor[Deep](), reflect.TypeFor[*Deep](), reflect.TypeFor[Both](), reflect.TypeFor[*Both](),
+	reflect.TypeFor[Deep](), reflect.TypeFor[*Deep](), reflect.TypeFor[Other](), reflect.TypeFor[*Other](), reflect.TypeFor[Both](), reflect.TypeFor[*Both](),
 }
 
 var memberTypes = []reflect.Type{

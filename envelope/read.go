@@ -27,7 +27,7 @@ import (
 // path of each member that the body names, such as "address.city". An object that is
 // null or empty has its own path in named.
 //
-// Read reads structs in the struct member by member. Any other value has at most 16
+// A text of an Enum must be one of its values. Read reads structs in the struct member by member. Any other value has at most 16
 // nested objects and arrays. Read replaces pointers and slices and does not merge
 // them with old values. It reports only the first mistake in a slice. In maps and
 // arrays, names match as in encoding/json. Other tag options have no effect.
@@ -150,7 +150,13 @@ func decode(text string, to reflect.Value) (refused string) {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		return decodeSlice(text, to)
 	}
-	return decodeAny(text, to, wanted(to.Type()))
+	if refused := decodeAny(text, to, wanted(to.Type())); refused != "" {
+		return refused
+	}
+	if enum, ok := to.Interface().(Enum); ok && to.Kind() == reflect.String && !slices.Contains(enum.Values(), to.String()) {
+		return "must be one of " + strings.Join(enum.Values(), ", ")
+	}
+	return ""
 }
 
 func decodeStruct(text string, to reflect.Value) (refused string) {

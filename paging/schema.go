@@ -41,6 +41,9 @@ type Property struct {
 	Null   bool    // may be null or missing: where may compare it with null; $exists is always allowed
 	Hidden bool    // never returned, filtered or sorted by; nor is any property below it
 	List   *Schema // of the items, if this is a list property
+
+	// Values are all values of a String that has few, for documents. Parse does not use them.
+	Values []string
 }
 
 // Type is the type of a property's value.

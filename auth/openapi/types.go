@@ -58,7 +58,7 @@ func (s schemas) named(key any, wanted string, make func() object) object {
 func (m *maker) content(mediaType string, body any, request bool) object {
 	content := object{"schema": m.schemas.of(body, request)}
 	switch body.(type) {
-	case nil, envelope.Form, *paging.Schema, ListOf, AnyOf:
+	case nil, envelope.Form, *paging.Schema, wholeItem, ListOf, AnyOf:
 	default:
 		if !reflect.ValueOf(body).IsZero() {
 			content["example"] = body
@@ -75,6 +75,8 @@ func (s schemas) of(body any, request bool) object {
 		return formSchema(body)
 	case *paging.Schema:
 		return s.item(body)
+	case wholeItem:
+		return s.wholeItem(body.Schema)
 	case ListOf:
 		return listSchema(s.item(body.Schema), body.Schema.Count)
 	case AnyOf:
@@ -116,7 +118,9 @@ var (
 func (s schemas) goType(t goType) object {
 	pointer := reflect.PointerTo(t.Type) // it has the methods of the value, too
 	switch {
-	case t.Type == timeType:
+	case t.Type == reflect.TypeFor[json.Number]():
+		return decimal
+	case t.Type == timeType, t.Type == reflect.TypeFor[envelope.Time]():
 		return object{"type": "string", "format": "date-time"}
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "List["):
 		data, _ := t.FieldByName("Data")
@@ -128,14 +132,15 @@ func (s schemas) goType(t goType) object {
 		return object{} // whatever it writes, such as a json.RawMessage
 	case pointer.Implements(textMarshaler):
 		return object{"type": "string"}
-	case t.Name() == "" || t.PkgPath() == "" || isScalar(t.Kind()):
+	case t.Name() == "" || t.PkgPath() == "" || isScalar(t.Kind()) && !(t.Kind() == reflect.String && t.Implements(reflect.TypeFor[envelope.Enum]())):
 		return s.shape(t)
 	}
 	// Every other type with a name is a reference, because it may contain itself.
 	name := t.Name()
-	if t.request {
+	if t.request && t.Kind() != reflect.String {
 		name += "Request"
 	}
+	t.request = t.request && t.Kind() != reflect.String // an enum is the same in both
 	return s.named(t, name, func() object { return s.shape(t) })
 }
 
@@ -152,6 +157,9 @@ func (s schemas) shape(t goType) object {
 	case reflect.Float32, reflect.Float64:
 		return object{"type": "number", "format": "double"}
 	case reflect.String:
+		if enum, ok := reflect.Zero(t.Type).Interface().(envelope.Enum); ok {
+			return enumSchema(enum.Values())
+		}
 		return object{"type": "string"}
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
@@ -213,6 +221,8 @@ func (s schemas) structure(t goType) object {
 	slices.Sort(required)
 	return membersOf(properties, required)
 }
+
+func enumSchema(values []string) object { return object{"type": "string", "enum": values} }
 
 // constant is a text that has one value.
 func constant(text string) object { return object{"type": "string", "const": text} }

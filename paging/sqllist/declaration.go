@@ -270,6 +270,9 @@ func parseTag(typ reflect.Type, tag string) (p paging.Property, c sqlpage.Column
 	case c.Storage == sqlpage.Array, c.Storage != 0 && p.Type == paging.Any:
 		err = errors.New("it has a storage that its type has not")
 	}
+	if enum, ok := reflect.Zero(typ).Interface().(envelope.Enum); ok && p.Type == paging.String {
+		p.Values = enum.Values()
+	}
 	c.Name, c.Type, c.NotNull = name, p.Type, !p.Null
 	return p, c, tenant, err
 }
@@ -283,7 +286,7 @@ var kinds = map[reflect.Kind]paging.Type{
 // typeOf returns the type of the JSON of a Go type. It is Any if that is no plain value.
 func typeOf(typ reflect.Type) paging.Type {
 	switch {
-	case typ == reflect.TypeFor[time.Time]():
+	case typ == reflect.TypeFor[time.Time](), typ == reflect.TypeFor[envelope.Time]():
 		return paging.Date
 	case typ == reflect.TypeFor[json.Number]():
 		return paging.Number

@@ -43,12 +43,13 @@
 // any other field is NOT NULL. These are the columns in PostgreSQL; package sqlpage says
 // which SQLite needs:
 //
-//   - string, also with a name of its own: text
+//   - string, also with a name of its own: text. An envelope.Enum has its values in documents
 //   - int, int64 and smaller integers: bigint or smaller
 //   - float64: double precision
 //   - json.Number: numeric
 //   - bool: boolean
-//   - time.Time: timestamptz; clients see milliseconds
+//   - time.Time, envelope.Time: timestamptz; clients see milliseconds. Where the struct is a reply
+//     of its own, use envelope.Time: encoding/json writes a time.Time in another spelling
 //   - []byte, and types that implement sql.Scanner: any column
 //   - json.RawMessage, and other structs, maps and slices: jsonb, or JSON in a text
 //

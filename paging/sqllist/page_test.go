@@ -287,6 +287,30 @@ type code int
 func (c code) Error() string { return "code" }
 func (c code) Code() int     { return int(c) }
 
+// One time has one spelling in a list and in a reply of the same struct.
+func TestTimesOfListsAndReplies(t *testing.T) {
+	type sent struct {
+		envelope.Item `page:"id"`
+		_             string         `page:"tenant,tenant"`
+		At            envelope.Time  `json:"at" page:"at,filter,sort"`
+		Maybe         *envelope.Time `json:"maybe" page:"maybe"`
+	}
+	list := sqllist.Must[sent](sqllist.Declaration{Table: "sents", Object: "sent"})
+	at := time.Date(2026, 1, 2, 3, 4, 41, 90_000_000, time.FixedZone("", 3600))
+	page, err := list.Page(t.Context(), pagesOf(fakeRows{columns: []string{"id", "at", "maybe"}, rows: [][]driver.Value{{"a", at, at}, {"b", "2026-01-02T03:04:05.000Z", nil}}}),
+		"acme", scope.Unscoped(), "paths[]=at&paths[]=maybe&sort=at")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := json.Marshal(sent{Item: envelope.Item{ID: "a", Object: "sent"}, At: envelope.Time{Time: at}, Maybe: &envelope.Time{Time: at}})
+	if diff := cmp.Diff(string(reply), string(page.Data[0])); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if got := string(page.Data[1]); !strings.HasSuffix(got, `"at":"2026-01-02T03:04:05.000Z","maybe":null}`) {
+		t.Error(got)
+	}
+}
+
 // To repeat a request does not help against a mistake in the program, or a scope of thousands of objects.
 func TestPermanentErrors(t *testing.T) {
 	var many scope.Set // of 20 roles
