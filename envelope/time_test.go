@@ -45,21 +45,3 @@ func TestTimesAreInTheOrderOfTheirTexts(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
-
-type color string
-
-func (color) Values() []string { return []string{"red", "blue"} }
-
-func ExampleEnum() {
-	var body struct {
-		Color  color   `json:"color"`
-		Others []color `json:"others,omitempty"`
-	}
-	fmt.Println(readBody(`{"color":"red","others":["blue"]}`, &body), body.Color, body.Others)
-	fmt.Println(readBody(`{"color":"green"}`, &body))
-	fmt.Println(readBody(`{"color":"red","others":["blue","green"]}`, &body))
-	// Output:
-	// <nil> red [blue]
-	// envelope: fault 400 invalidArgument.body: The body is not valid; at color: must be one of red, blue
-	// envelope: fault 400 invalidArgument.body: The body is not valid; at others: [1] must be one of red, blue
-}
