@@ -49,7 +49,7 @@ func attackNumbers() (numbers []string) {
 		{"T", 35, []string{"T05b"}, 0},
 		{"C", 14, []string{"C02b"}, 0},
 		{"F", 29, []string{"F06b"}, 0},
-		{"P", 29, []string{"P25b", "P26b"}, 15},
+		{"P", 35, []string{"P25b", "P26b"}, 15},
 		{"M", 22, nil, 0},
 		{"K", 26, nil, 0},
 		{"O", 40, nil, 0},

@@ -337,16 +337,18 @@ func TestPermanentErrors(t *testing.T) {
 		"no value for the Where":   {ownThings, "acme", scope.Unscoped(), 500},
 		"nothing is wrong":         {things, "acme", scope.Unscoped(), 200},
 	} {
-		w := httptest.NewRecorder()
-		page, err := test.list.Page(t.Context(), pagesOf(fakeRows{columns: []string{"id"}}), test.tenant, test.may, "")
-		if err != nil {
-			auth.Fail(w, httptest.NewRequest("GET", "/", nil), err)
-		} else {
-			auth.Reply(w, httptest.NewRequest("GET", "/", nil), page)
-		}
-		if w.Code != test.status {
-			t.Errorf("%s: %d %v", name, w.Code, err)
-		}
+		t.Run("P32 "+name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			page, err := test.list.Page(t.Context(), pagesOf(fakeRows{columns: []string{"id"}}), test.tenant, test.may, "")
+			if err != nil {
+				auth.Fail(w, httptest.NewRequest("GET", "/", nil), err)
+			} else {
+				auth.Reply(w, httptest.NewRequest("GET", "/", nil), page)
+			}
+			if w.Code != test.status {
+				t.Errorf("%d %v", w.Code, err)
+			}
+		})
 	}
 }
 
