@@ -3,6 +3,7 @@ package sqlpage
 import (
 	"database/sql"
 	"reflect"
+	"slices"
 
 	"github.com/tenantkit/tenantkit/paging"
 )
@@ -25,8 +26,8 @@ type Rows struct {
 	bytes int  // and bytes
 	more  bool
 
-	into  []any     // the arguments of Scan, with
-	sized []counter // the Scanners among them
+	into  []any     // the arguments of Scan, if there are Scanners among them,
+	sized []counter // and these
 }
 
 // Next prepares the next row of the page for Scan. It returns false after the last one, or after
@@ -55,18 +56,21 @@ func (r *Rows) Use(bytes int) { r.bytes -= bytes }
 
 // Scan is sql.Rows.Scan. It counts the bytes of texts.
 func (r *Rows) Scan(dest ...any) error {
-	r.into, r.sized = append(r.into[:0], dest...), r.sized[:0]
+	into := dest
+	r.sized = r.sized[:0]
 	for i, d := range dest {
 		if s, ok := d.(sql.Scanner); ok {
-			if r.sized == nil {
-				r.sized = make([]counter, 0, len(dest))
+			if len(r.sized) == 0 {
+				r.into = append(r.into[:0], dest...)
+				into = r.into
+				r.sized = slices.Grow(r.sized, len(dest)) // at once, because pointers lead into it
 			}
 			r.sized = append(r.sized, counter{s, r})
 			r.into[i] = &r.sized[len(r.sized)-1]
 		}
 	}
-	err := r.rows.Scan(r.into...)
-	for _, d := range r.into {
+	err := r.rows.Scan(into...)
+	for _, d := range into {
 		r.bytes -= length(d)
 	}
 	return err
