@@ -49,7 +49,7 @@ func attackNumbers() (numbers []string) {
 		{"T", 38, []string{"T05b"}, nil},
 		{"C", 17, []string{"C02b"}, nil},
 		{"F", 35, []string{"F06b"}, []int{33}},
-		{"P", 29, []string{"P25b", "P26b"}, []int{15}},
+		{"P", 35, []string{"P25b", "P26b"}, []int{15}},
 		{"M", 24, nil, nil},
 		{"K", 46, nil, []int{25, 37, 38}},
 		{"O", 46, []string{"O39b"}, nil},
