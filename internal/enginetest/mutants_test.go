@@ -109,6 +109,9 @@ func packagesOf(t *testing.T, root string) (all []tested) {
 		if err := d.Decode(&p); err != nil {
 			t.Fatal(err)
 		}
+		if strings.HasSuffix(p.ImportPath, "test") { // it is what tests
+			continue
+		}
 		p.by = slices.DeleteFunc(by[p.ImportPath], func(name string) bool { return name == p.ImportPath })
 		all = append(all, p)
 	}
@@ -173,7 +176,7 @@ var flipped = map[token.Token]string{
 }
 
 // noticed reports whether the mutant compiles, and whether a test fails with it: one of its package,
-// or else one of another package.
+// or else one of another package, or for a store the suites on each engine.
 func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 	folder := t.TempDir()
 	file, overlay := filepath.Join(folder, "spoiled.go"), filepath.Join(folder, "overlay.json")
@@ -182,13 +185,21 @@ func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 		t.Error(err)
 		return false, false
 	}
-	for _, packages := range [][]string{{m.of.ImportPath}, m.of.by} {
+	steps := [][]string{{m.of.ImportPath}, m.of.by}
+	if strings.HasSuffix(m.of.ImportPath, "store") {
+		steps = append(steps, []string{"-run", "^(TestSQL[A-Z][a-z]+|TestRedisStores)$", "./internal/enginetest"})
+	}
+	for i, packages := range steps {
 		if len(packages) == 0 {
 			continue
 		}
+		work := "GOWORK=off"
+		if i == 2 {
+			work = "GOWORK=" // enginetest is another module
+		}
 		// A mutant that waits for ever, or takes all memory, is noticed, too.
 		run := exec.CommandContext(t.Context(), "go", append([]string{"test", "-p", "1", "-vet=off", "-short", "-failfast", "-timeout", "3m", "-overlay", overlay}, packages...)...)
-		run.Dir, run.Env = root, append(os.Environ(), "GOWORK=off", "GOMEMLIMIT=2GiB")
+		run.Dir, run.Env = root, append(os.Environ(), work, "GOMEMLIMIT=2GiB")
 		if out, err := run.CombinedOutput(); err != nil {
 			return !strings.Contains(string(out), "[build failed]"), true
 		}
