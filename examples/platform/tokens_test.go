@@ -405,7 +405,6 @@ func TestRevoking(t *testing.T) {
 }
 
 func TestMintingQuota(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	mint := func(account string) answer {
 		return s.as(t, account, "POST", s.tokensPath(), wish(cmp.Or(account, s.AdminAccountID), ""))
