@@ -131,7 +131,7 @@ func TestWhatIsWrittenIsForgotten(t *testing.T) {
 	// %s and at.table stand for the table of a row.
 	writes := regexp.MustCompile(`(INSERT INTO|UPDATE|DELETE FROM) (platform_(orgs|apps|accounts|roles)\b|%s |"\+at\.table)`)
 	takesBack := map[string]bool{"takesWrites": true, "lockOrg": true} // the Guard never looks up what they write, or it is as before
-	files, _ := filepath.Glob("*.go")                 // the pattern is well-formed
+	files, _ := filepath.Glob("*.go")                                  // the pattern is well-formed
 	found := 0
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
