@@ -134,7 +134,7 @@ func TestSweepTakesDescendants(t *testing.T) {
 				}
 			}
 			for i := range 1100 {
-				_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued) VALUES ('a', $1, 's', 'k', 0, 0, 1)", fmt.Sprint(i))
+				_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued, org) VALUES ('a', $1, 's', 'k', 0, 0, 1, 'acme')", fmt.Sprint(i))
 				if err != nil {
 					t.Fatal(err)
 				}
