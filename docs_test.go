@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var documents = append([]string{"README.md", "INTERFACE.md", "CONFORMANCE.md", "CAPACITY.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "RELEASE.md",
+var documents = append([]string{"README.md", "INTERFACE.md", "CONFORMANCE.md", "CAPACITY.md", "BOUNDS.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "RELEASE.md",
 	"examples/platform/VISIT.md", "internal/interop/README.md", "testdata/conformance/v1/README.md"}, guides()...)
 
 // guides returns the pages about one subject each.

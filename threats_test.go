@@ -47,13 +47,13 @@ func attackNumbers() (numbers []string) {
 		{"V", 18, nil, nil},
 		{"N", 15, []string{"N02b"}, nil},
 		{"T", 38, []string{"T05b"}, nil},
-		{"C", 14, []string{"C02b"}, nil},
+		{"C", 17, []string{"C02b"}, nil},
 		{"F", 35, []string{"F06b"}, []int{33}},
-		{"P", 29, []string{"P25b", "P26b"}, []int{15}},
+		{"P", 35, []string{"P25b", "P26b"}, []int{15}},
 		{"M", 24, nil, nil},
-		{"K", 46, nil, []int{25, 37, 38, 39, 40, 41}},
+		{"K", 46, nil, []int{25, 37, 38}},
 		{"O", 46, []string{"O39b"}, nil},
-		{"A", 12, nil, nil},
+		{"A", 16, nil, nil},
 	} {
 		for i := 1; i <= group.last; i++ {
 			number := fmt.Sprintf("%s%02d", group.letter, i)
@@ -62,6 +62,11 @@ func attackNumbers() (numbers []string) {
 			}
 			if variant := number + "b"; slices.Contains(group.also, variant) {
 				numbers = append(numbers, variant)
+			}
+		}
+		for _, number := range group.also { // beyond last
+			if !strings.HasSuffix(number, "b") {
+				numbers = append(numbers, number)
 			}
 		}
 	}

@@ -32,6 +32,8 @@ func (m stamped) Authenticate(context.Context, *http.Request, *auth.Tenant) (aut
 
 func (stamped) Challenge(error) string { return "Stamped" }
 
+func (stamped) Scheme(*auth.Settings) auth.Scheme { return auth.Scheme{Mechanism: "stamped"} }
+
 func stampedGuard(m stamped) *auth.Guard {
 	g := guard()
 	g.Mechanisms = []auth.Mechanism{m}
@@ -101,11 +103,13 @@ func TestFreshAsksTheNamedMechanisms(t *testing.T) {
 		{"its own among others, an old proof", old, []string{"Wax", "stamped"}, 403},
 		{"another, an old proof", old, []string{"Wax"}, 200},
 		{"another, a token", letter{name: "Wax", presence: auth.Header}, []string{"stamped"}, 200},
-		{"its name in another case, an old proof", old, []string{"Stamped"}, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := guard()
 			g.Mechanisms, g.Now = []auth.Mechanism{c.by}, func() time.Time { return now }
+			for _, name := range []string{"stamped", "Wax"} {
+				g.Mechanisms = append(g.Mechanisms, letter{name: name}) // presented by no request
+			}
 			named := slices.Clone(c.named)
 			need := auth.Authenticated.Fresh(10*time.Minute, named...)
 			clear(named) // the need stores a copy
@@ -118,6 +122,37 @@ func TestFreshAsksTheNamedMechanisms(t *testing.T) {
 			if c.status == 403 && errCode(t, rec.Body.Bytes()) != "service."+auth.DetailReauthenticate {
 				t.Errorf("got %s", rec.Body)
 			}
+		})
+	}
+}
+
+// nameless is a mechanism that is no Describer.
+type nameless struct{ auth.Mechanism }
+
+// Freshness that is asked of a misspelt mechanism would be asked of none.
+func TestA15AMisspeltMechanismOfFreshDoesNotOpenARoute(t *testing.T) {
+	for name, c := range map[string]struct {
+		by    auth.Mechanism
+		named []string
+		want  bool
+	}{
+		"its name":               {stamped{}, []string{"stamped"}, true},
+		"misspelt":               {stamped{}, []string{"stampd"}, false},
+		"in another case":        {stamped{}, []string{"Stamped"}, false},
+		"one of two is misspelt": {stamped{}, []string{"stamped", "wax"}, false},
+		"empty":                  {stamped{}, []string{""}, false},
+		"of no Describer":        {nameless{stamped{}}, []string{"stamped"}, false},
+		"empty, of no Describer": {nameless{stamped{}}, []string{""}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, need := stampedGuard(stamped{}), auth.Authenticated.Fresh(time.Minute, c.named...)
+			g.Mechanisms = []auth.Mechanism{c.by}
+			defer func() {
+				if refused := recover(); (refused == nil) != c.want {
+					t.Errorf("registered: %v, want %v: %v", refused == nil, c.want, refused)
+				}
+			}()
+			g.Require(need)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,8 @@ type CachedDirectory struct {
 	orgs     recent.Answers[string, *Org]
 	apps     recent.Answers[string, *App]
 	accounts recent.Answers[inOrg, *Account]
-	roles    recent.Answers[inOrg, []Role]
+	roles    recent.Answers[inOrg, *Role]  // by name; nil: there is none
+	lists    recent.Answers[inOrg, []Role] // only look-ups under way, by names: none is kept
 }
 
 // Cached wraps a Directory so that a successful look-up is answered from memory for the
@@ -30,10 +32,14 @@ type CachedDirectory struct {
 // change. The process that made it calls Invalidate, and its next request sees it. Failures
 // are not cached, and neither is "not found".
 //
-// The cache keeps up to entries answers of each of the four kinds, 10,000 if entries is 0.
-// When it is full, only few of the new answers replace others. So a name that is asked for
-// once costs little, and one that is asked for often is soon cached. It is safe for
-// concurrent use, and a hit takes no lock.
+// The cache keeps up to entries answers of each of the four kinds, 10,000 if entries is 0. An
+// answer of more than 1 KiB counts for each KiB. Roles are kept by name. Each org has an equal
+// share, and may use room that no other org needs. If an org has used its share up, only few
+// of its new answers replace others, and only its own. So a name that is asked for once costs
+// little, and one that is asked for often is soon cached.
+//
+// It is safe for concurrent use, and a hit takes no lock. Requests that ask for the same thing
+// at once share one look-up in d.
 func Cached(d Directory, stale time.Duration, entries int) *CachedDirectory {
 	return &CachedDirectory{directory: d, of: recent.Groups{
 		Stale: cmp.Or(max(stale, 0), defaultStale),
@@ -54,44 +60,107 @@ const defaultStale = 2 * time.Second
 
 // Org implements Directory.
 func (c *CachedDirectory) Org(ctx context.Context, code string) (*Org, error) {
-	return c.orgs.Get(&c.of, c.now(), code, func() (*Org, string, error) {
-		o, err := c.directory.Org(ctx, code)
-		if o == nil {
-			return nil, code, err
-		}
-		return o, o.Key(), err
+	return cached(ctx, c, &c.orgs, code, strings.Clone, c.directory.Org, func(o *Org) (string, int) {
+		return o.Key(), len(o.Code) + len(o.ID) + bytesOf(o.FormerCodes)
 	})
 }
 
 // App implements Directory.
 func (c *CachedDirectory) App(ctx context.Context, clientKey string) (*App, error) {
-	return c.apps.Get(&c.of, c.now(), clientKey, func() (*App, string, error) {
-		a, err := c.directory.App(ctx, clientKey)
-		if a == nil {
-			return nil, "", err // of no org, if it is no error
-		}
-		return a, a.Org, err
+	return cached(ctx, c, &c.apps, clientKey, strings.Clone, c.directory.App, func(a *App) (string, int) {
+		return a.Org, len(a.ClientKey) + len(a.Org) + len(a.Name)
 	})
 }
 
 // Account implements Directory.
 func (c *CachedDirectory) Account(ctx context.Context, org, id string) (*Account, error) {
-	return c.accounts.Get(&c.of, c.now(), inOrg{org, id}, func() (*Account, string, error) {
-		a, err := c.directory.Account(ctx, org, id)
-		return a, org, err
+	look := func(ctx context.Context, of inOrg) (*Account, error) {
+		return c.directory.Account(ctx, of.org, of.name)
+	}
+	return cached(ctx, c, &c.accounts, inOrg{org, id}, inOrg.clone, look, func(a *Account) (string, int) {
+		return org, len(a.ID) + len(a.Org) + bytesOf(a.Roles)
 	})
 }
 
-// Roles implements Directory.
+// cached returns a kept answer, or looks it up. The key is cloned before it is kept, because it
+// may be a part of a whole request.
+func cached[K comparable, V any](ctx context.Context, c *CachedDirectory, in *recent.Answers[K, *V], key K, clone func(K) K,
+	look func(context.Context, K) (*V, error), of func(*V) (org string, bytes int)) (*V, error) {
+	now := c.now()
+	if known, ok := in.Find(&c.of, now, key); ok {
+		return known, nil
+	}
+	key = clone(key)
+	return in.Get(ctx, &c.of, now, key, func() (found recent.Found[*V], err error) {
+		if found.Value, err = look(ctx, key); err == nil && found.Value == nil {
+			err = errNeither
+		}
+		if err == nil {
+			var bytes int
+			found.Group, bytes = of(found.Value)
+			found.Cost = 1 + bytes/1024
+		}
+		return found, err
+	})
+}
+
+// errNeither is the error for a Directory that returns neither a result nor an error.
+var errNeither = errors.New("neither a result nor an error")
+
+func bytesOf(texts []string) (bytes int) {
+	for _, text := range texts {
+		bytes += 16 + len(text)
+	}
+	return bytes
+}
+
+// Roles implements Directory. It asks for all names that it does not know in one look-up.
 func (c *CachedDirectory) Roles(ctx context.Context, org string, names []string) ([]Role, error) {
-	// No name that a directory knows contains NUL, so no two such lists share a key. A list
-	// with a NUL is not cached.
+	// No name that a directory knows contains NUL, so no two lists without one are the same
+	// when joined. A list with a NUL is not cached.
 	if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, "\x00") }) {
 		return c.directory.Roles(ctx, org, names)
 	}
-	roles, err := c.roles.Get(&c.of, c.now(), inOrg{org, strings.Join(names, "\x00")}, func() ([]Role, string, error) {
-		roles, err := c.directory.Roles(ctx, org, names)
-		return roles, org, err
+	now := c.now()
+	var roles []Role
+	var unknown []string
+	for _, name := range names {
+		switch role, ok := c.roles.Find(&c.of, now, inOrg{org, name}); {
+		case !ok:
+			unknown = append(unknown, strings.Clone(name))
+		case role != nil:
+			if roles == nil {
+				roles = make([]Role, 0, len(names))
+			}
+			roles = append(roles, *role)
+		}
+	}
+	if unknown == nil {
+		return roles, nil
+	}
+	found, err := c.lists.Get(ctx, &c.of, now, inOrg{org, strings.Join(unknown, "\x00")}, func() (recent.Found[[]Role], error) {
+		return c.askForRoles(ctx, org, unknown, now)
 	})
-	return slices.Clone(roles), err
+	return append(roles, found...), err
 }
+
+// askForRoles keeps each role by its name, and nil for a name that no role has.
+func (c *CachedDirectory) askForRoles(ctx context.Context, org string, names []string, now time.Time) (recent.Found[[]Role], error) {
+	since := c.of.Forgets()
+	roles, err := c.directory.Roles(ctx, org, names)
+	if err != nil {
+		return recent.Found[[]Role]{}, err
+	}
+	for _, name := range names {
+		found := recent.Found[*Role]{Group: org, Cost: 1 + len(name)/1024}
+		if i := slices.IndexFunc(roles, func(r Role) bool { return r.Name == name }); i >= 0 {
+			role := roles[i]
+			found.Value = &role
+			found.Cost += bytesOf(role.Scope) / 1024
+		}
+		c.roles.Keep(&c.of, since, now, inOrg{org, name}, found)
+	}
+	return recent.Found[[]Role]{Value: roles, Group: org, Cost: recent.NotKept}, nil
+}
+
+func (k inOrg) clone() inOrg { return inOrg{strings.Clone(k.org), strings.Clone(k.name)} }

@@ -3,8 +3,11 @@ package auth_test
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -267,6 +270,116 @@ func TestCachedHitsAllocateNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(100, hit); n != 0 {
 			t.Errorf("%s: %v allocations", kind, n)
 		}
+	}
+}
+
+// Accounts with the same roles in other orders must not each hold all chains again. The roles of
+// a Directory in a database are new values with each look-up.
+func TestK39RolesInOtherOrdersTakeNoMemory(t *testing.T) {
+	d := auth.Cached(fresh{}, time.Hour, 0)
+	names := make([]string, 50)
+	for i := range names {
+		names[i] = "r" + strconv.Itoa(i)
+	}
+	before := heapBytes()
+	for i := range 50 {
+		names[0], names[i] = names[i], names[0]
+		roles, err := d.Roles(t.Context(), "acme", names)
+		if err != nil || len(roles) != 50 {
+			t.Fatal(len(roles), err)
+		}
+	}
+	if held := (heapBytes() - before) >> 20; held > 8 {
+		t.Errorf("50 orders of 50 roles hold %d MiB", held)
+	}
+	runtime.KeepAlive(d)
+}
+
+// An org that has more or larger roles than its share evicts its own.
+func TestK40LargeRolesOfOneOrgStayWithinItsShare(t *testing.T) {
+	d := auth.Cached(fresh{}, time.Hour, 0)
+	if _, err := d.Roles(t.Context(), "globex", []string{"reader"}); err != nil {
+		t.Fatal(err)
+	}
+	before := heapBytes()
+	for i := range 300 {
+		if _, err := d.Roles(t.Context(), "acme", []string{"r" + strconv.Itoa(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if held := (heapBytes() - before) >> 20; held > 16 {
+		t.Errorf("300 roles of 90 KB hold %d MiB", held)
+	}
+	asked.Store(0)
+	if _, err := d.Roles(t.Context(), "globex", []string{"reader"}); err != nil || asked.Load() != 0 {
+		t.Errorf("the role of another org was looked up again: %v", err)
+	}
+}
+
+// fresh is a Directory that finds each role, with 990 chains of 90 bytes, and each org.
+type fresh struct{ auth.Directory }
+
+var asked atomic.Int64
+
+func (fresh) Roles(_ context.Context, _ string, names []string) (roles []auth.Role, err error) {
+	asked.Add(1)
+	for _, name := range names {
+		r := auth.Role{Name: name}
+		for i := range 990 {
+			r.Scope = append(r.Scope, "object.read.c_note."+strings.Repeat("x", 64)+strconv.Itoa(i))
+		}
+		roles = append(roles, r)
+	}
+	return roles, nil
+}
+
+func (fresh) Org(_ context.Context, code string) (*auth.Org, error) {
+	return &auth.Org{Code: strings.Clone(code)}, nil
+}
+
+func heapBytes() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// The code of an org is a part of the request's line, which can be a megabyte.
+func TestK41ALongRequestLineIsNotKept(t *testing.T) {
+	d := auth.Cached(fresh{}, time.Hour, 0)
+	g := guard()
+	g.Directory = d
+	mux := g.Mux()
+	mux.Handle("GET /{path...}", auth.Public, whoami)
+	before := heapBytes()
+	for i := range 50 {
+		do(mux, "GET", "/org"+strconv.Itoa(i)+"/v2/"+strings.Repeat("a", 1<<20))
+	}
+	if held := (heapBytes() - before) >> 20; held > 4 {
+		t.Errorf("50 requests hold %d MiB", held)
+	}
+	runtime.KeepAlive(d)
+}
+
+// A name that no role has is remembered, too, until Invalidate.
+func TestUnknownRolesAreRemembered(t *testing.T) {
+	memory := new(auth.Memory)
+	c := &counting{Directory: memory}
+	d := auth.Cached(c, time.Hour, 0)
+	memory.PutRole("acme", auth.Role{Name: "reader"})
+	for range 3 {
+		if roles, err := d.Roles(t.Context(), "acme", []string{"writer", "reader"}); err != nil || len(roles) != 1 {
+			t.Fatal(roles, err)
+		}
+	}
+	if n := c.asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	memory.PutRole("acme", auth.Role{Name: "writer"})
+	d.Invalidate("acme")
+	if roles, err := d.Roles(t.Context(), "acme", []string{"writer", "reader"}); err != nil || len(roles) != 2 {
+		t.Error(roles, err)
 	}
 }
 

@@ -17,8 +17,6 @@ import (
 // claiming is a letter that says whom a rejected one names. Its names are those of letter.
 type claiming struct{ letter }
 
-func (m claiming) Scheme(*auth.Settings) auth.Scheme { return auth.Scheme{Mechanism: m.name} }
-
 func (m claiming) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	p, err := m.letter.Authenticate(ctx, r, t)
 	if err != nil {

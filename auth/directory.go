@@ -36,11 +36,11 @@ type Org struct {
 	// another org.
 	//
 	// Give an ID to all orgs of a Directory or to none: an org without one would share
-	// everything with an org whose ID is its Code. Once a Guard has seen an ID, it answers
-	// requests to orgs without one with 500. To begin with IDs, give each org that has none
-	// its Code as its ID, all in one step, and change Codes only after that. With any other ID it
-	// would lose what is stored for it, second factors included. No later ID may be one of
-	// these Codes.
+	// everything with an org whose ID is its Code. Once a Guard has seen that ID, it answers
+	// requests to the org without one with 500. Other orgs do not notice. To begin with IDs, give
+	// each org that has none its Code as its ID, all in one step, and change Codes only after
+	// that. With any other ID it would lose what is stored for it, second factors included. No
+	// later ID may be one of these Codes.
 	ID string
 
 	// FormerCodes are earlier Codes, of an org with an ID. Tokens that were minted under them

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
 )
 
 // A route whose clients expect errors of another form.
@@ -26,9 +27,15 @@ func ExampleFailAs() {
 
 // A handler that authenticates its callers itself tells the Guard's observer who they are.
 func ExampleIdentify() {
-	g := exampleGuard()
-	g.Observe = func(_ context.Context, e auth.Event) {
-		fmt.Printf("allowed %v, app %q, claimed %q, detail %q\n", e.Allowed, e.App, e.Claimed.App, e.Detail)
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	g := &auth.Guard{
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann"})},
+		Observe: func(_ context.Context, e auth.Event) {
+			fmt.Printf("allowed %v, app %q, claimed %q, detail %q\n", e.Allowed, e.App, e.Claimed.App, e.Detail)
+		},
 	}
 	mux := g.Mux()
 	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {

@@ -236,8 +236,8 @@ func detailOf(err error) string {
 		return DetailForbidden
 	case errors.Is(err, ErrConflict):
 		return DetailConflict
-	case errors.Is(err, context.DeadlineExceeded):
-		return DetailUnavailable
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return DetailUnavailable // the second: nobody is there to read it, and nothing is broken
 	case isTooLarge(err):
 		return DetailTooLarge
 	}

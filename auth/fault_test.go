@@ -147,6 +147,7 @@ func TestFailRecognisesErrors(t *testing.T) {
 		{"a store that failed to find its way", fmt.Errorf("%w: %w", auth.ErrUnavailable, auth.ErrNotFound), 503, "error.storeUnavailable"},
 		{"a store that failed with a refusal of its own", fmt.Errorf("%w: %w", auth.ErrUnavailable, &auth.Error{Detail: auth.DetailForbidden}), 503, "error.storeUnavailable"},
 		{"a deadline that passed", context.DeadlineExceeded, 503, "error.storeUnavailable"},
+		{"a client that hung up", fmt.Errorf("query: %w", context.Canceled), 503, "error.storeUnavailable"},
 		{"a body over its bound", &http.MaxBytesError{Limit: 1}, 413, "tooLarge.unspecified"},
 		{"a body over its bound, taken for a malformed one", &auth.Error{Detail: auth.DetailBody, Err: fmt.Errorf("note: %w", &http.MaxBytesError{Limit: 1})}, 413, "tooLarge.unspecified"},
 		{"a body that is malformed", &auth.Error{Detail: auth.DetailBody, Err: errors.New("unexpected end")}, 400, "invalidArgument.body"},

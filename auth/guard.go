@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/baseurl"
@@ -75,11 +74,11 @@ type Guard struct {
 	invalid  error
 	names    names
 	settings Settings
-	recorded recordedSets
-	narrowed narrowedSets
+	recorded sets[recordedSet]
+	narrowed sets[narrowedSet]
 	stamps   stamps
 
-	identified atomic.Bool // the Directory has returned an Org with an ID
+	ids sets[struct{}] // the IDs of orgs that could be Codes of others
 }
 
 // Brand holds a server's own names on the wire. Mechanisms and clients use them.
@@ -131,6 +130,7 @@ type names struct {
 	serverTime string
 	versions   []string
 	mechanisms []string // of each of Mechanisms; "" if it is not a Describer
+	described  []string // all names that principals of Describers have
 	loopback   bool     // BaseURL is http on a loopback host
 }
 
@@ -161,12 +161,16 @@ func (g *Guard) validate() (problems []error) {
 	problem(g.Timeout < 0, "Timeout must not be negative")
 	problems = append(problems, g.Scopes.Validate())
 	for _, m := range g.Mechanisms {
-		problems = append(problems, g.validateMechanism(m))
-		name := ""
-		if d, ok := m.(Describer); ok {
-			name = d.Scheme(&g.settings).Mechanism
+		err := g.validateMechanism(m)
+		problems = append(problems, err)
+		var scheme Scheme
+		if d, ok := m.(Describer); ok && err == nil {
+			scheme = d.Scheme(&g.settings)
 		}
-		g.names.mechanisms = append(g.names.mechanisms, name)
+		g.names.mechanisms = append(g.names.mechanisms, scheme.Mechanism)
+		for _, s := range slices.Concat([]Scheme{scheme}, scheme.Others) {
+			g.names.described = append(append(g.names.described, s.Mechanism), s.Also...)
+		}
 	}
 	return problems
 }
@@ -185,6 +189,9 @@ func (g *Guard) validateMechanism(m Mechanism) error {
 
 // setNames derives the names that requests need from the configuration.
 func (g *Guard) setNames() {
+	g.recorded.init()
+	g.narrowed.init()
+	g.ids.init()
 	g.Brand = g.Brand.withDefaults()
 	g.settings = Settings{g.Brand, g.Scopes, g.Ceiling, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
@@ -350,10 +357,16 @@ func (g *Guard) checkKey(org *Org) error {
 		return errOrgID
 	case org.ID == "" && len(org.FormerCodes) > 0:
 		return errFormerKey
-	case org.ID == "" && g.identified.Load():
+	case org.ID != "" && !isOrg(org.ID):
+		return nil
+	}
+	id := source{org: org.Key()} // a share of its own, so that only the oldest make room
+	_, known := g.ids.find(id)
+	switch {
+	case org.ID == "" && known:
 		return errNoOrgID
-	case org.ID != "" && !g.identified.Load(): // so that requests only read
-		g.identified.Store(true)
+	case org.ID != "" && !known:
+		g.ids.keep(source{org: strings.Clone(org.ID)}, struct{}{}, 0)
 	}
 	return nil
 }
@@ -361,7 +374,7 @@ func (g *Guard) checkKey(org *Org) error {
 var (
 	errOrgID     = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
 	errFormerKey = errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
-	errNoOrgID   = errors.New("auth: the Directory returned an Org without an ID beside others that have one")
+	errNoOrgID   = errors.New("auth: the Directory returned an Org without an ID whose Code is the ID of another")
 )
 
 // chooseMechanism returns the index of the mechanism whose credential the request presents.
@@ -385,10 +398,10 @@ func (g *Guard) chooseMechanism(r *http.Request) (chosen int32, found Presence, 
 }
 
 // Require lets a request through to a handler if it meets the need. It must be below Mount;
-// otherwise it refuses every request. It panics on the zero Need and on a need whose
-// operation does not parse.
+// otherwise it refuses every request. It panics on the zero Need, on a need whose operation
+// does not parse, and on a name of Fresh that no mechanism has.
 func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
-	rule, err := n.compile(g.Scopes)
+	rule, err := n.compile(g)
 	if err != nil {
 		panic(err)
 	}
@@ -414,7 +427,7 @@ func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 // nothing. It is for handlers of Public routes that need only the decision. A request is
 // authenticated once, however often it is checked. Check does not change what From returns.
 func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
-	rule, err := n.compile(g.Scopes)
+	rule, err := n.compile(g)
 	if err != nil {
 		return Principal{}, err
 	}

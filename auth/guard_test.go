@@ -579,7 +579,7 @@ func TestObserveSeesEachDecision(t *testing.T) {
 	do(mux, "GET", "/acme/v2/nosuch")
 	want := []auth.Event{
 		{Route: "GET /mine", Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
-		{Route: "GET /mine", Detail: "accessDenied.invalidCredentials", Org: "acme"},
+		{Route: "GET /mine", Detail: "accessDenied.invalidCredentials", Org: "acme", Claimed: auth.Claimed{Mechanism: "Wax"}},
 		{Detail: "notFound.env"},
 		{Route: "GET /gone", Allowed: true, Org: "acme", Account: "ann", Mechanism: "Wax"},
 		{Route: "GET /gone", Detail: "notFound.unspecified", Org: "acme", Account: "ann", Mechanism: "Wax", Allowed: true, Handler: true},

@@ -31,7 +31,7 @@ func (g *Guard) Mux() *Mux {
 }
 
 // Handle registers a handler for a pattern, behind a need. It panics on the zero Need and on
-// a need whose operation does not parse. It panics if the need uses a path value that the
+// a need that Require refuses. It panics if the need uses a path value that the
 // pattern lacks. It also panics on a pattern that http.ServeMux refuses, that names a host,
 // or that ends in a slash. The Guard cuts a trailing slash, so such a route would never
 // match. For the same reason {path...} is never empty.
@@ -55,7 +55,7 @@ func (m *Mux) Handle(pattern string, n Need, h http.Handler) {
 // checkPlaceholders panics on an operation that no request of this route could fill. It
 // ignores an operation that does not parse, because Require refuses it.
 func (m *Mux) checkPlaceholders(pattern string, n Need) {
-	rule, err := n.compile(m.guard.Scopes)
+	rule, err := n.compile(m.guard)
 	if err != nil || rule.operation == nil {
 		return
 	}

@@ -1,11 +1,10 @@
 package auth
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
-
-	"github.com/tenantkit/tenantkit/scope"
 )
 
 // Need is what a route requires of a request before its handler runs. Each route has one.
@@ -80,8 +79,10 @@ func (n Need) By(mechanisms ...string) Need {
 //
 //	auth.Allow("admin.update").Fresh(10*time.Minute, session.Name)
 //
-// requires a recent password of sessions, and admits tokens. Fresh panics if d is not
-// positive. It also panics for Public, which runs no mechanism.
+// requires a recent password of sessions, and admits tokens. Registration panics if no
+// mechanism of the Guard says, as a Describer, that it has this name: with a misspelt name no
+// request would have to be fresh. Fresh panics if d is not positive. It also panics for
+// Public, which runs no mechanism.
 func (n Need) Fresh(d time.Duration, mechanisms ...string) Need {
 	if d <= 0 || n.kind == needNothing {
 		panic("auth: Need.Fresh without a time")
@@ -101,13 +102,22 @@ type rule struct {
 	operation *template // of Allow and Some
 }
 
-// compile returns an error for the zero Need and for an operation that does not parse.
-func (n Need) compile(g *scope.Grammar) (rule, error) {
+// compile returns an error for the zero Need, for an operation that does not parse, and for a
+// name of Fresh that no mechanism has.
+func (n Need) compile(g *Guard) (rule, error) {
+	for _, name := range n.freshFor {
+		if err := g.Validate(); err != nil {
+			return rule{}, err
+		}
+		if name == "" || !slices.Contains(g.names.described, name) {
+			return rule{}, fmt.Errorf("auth: Need.Fresh: no mechanism of the Guard is a Describer with the name %q", name)
+		}
+	}
 	switch n.kind {
 	case 0:
 		return rule{}, errZeroNeed
 	case needAllow, needSome:
-		t, err := parseTemplate(g, n.operation)
+		t, err := parseTemplate(g.Scopes, n.operation)
 		return rule{n, t}, err
 	}
 	return rule{Need: n}, nil

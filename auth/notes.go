@@ -13,7 +13,8 @@ import (
 )
 
 // Claimed is whom a rejected credential names. Nothing of it is proven: anybody can write
-// another's client key into a request. Each string is at most 128 bytes of printable text.
+// another's client key into a request, or by mistake a secret. Each string is at most 128 bytes
+// of printable text.
 type Claimed struct {
 	Mechanism string // that was asked; for a mechanism that is a Describer the Guard adds it
 	App       string // client key

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
+	"time"
 
+	"github.com/tenantkit/tenantkit/internal/recent"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -80,7 +81,7 @@ func (t *Tenant) RoleScope(ctx context.Context, names []string) (scope.Set, erro
 // name, and are the source of its chains. A chain that does not parse is dropped, which only
 // narrows the Set. The Guard's observer is informed of it.
 func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
-	set, err := t.guard.recorded.compile(t.guard.Scopes, source{t.Org.Key(), kind, name}, chains)
+	set, err := compileOnce(&t.guard.recorded, t.guard.Scopes, source{t.Org.Key(), kind, name}, chains)
 	if err != nil {
 		t.notesOf().drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
 	}
@@ -92,21 +93,33 @@ func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
 // intersects the two once while they stay the same. If they have too many chains (see
 // scope.Set.Intersect), nothing is permitted, and the Guard's observer is informed.
 func (t *Tenant) Narrow(kind, name string, record, roles scope.Set) scope.Set {
-	set, err := t.guard.narrowed.intersect(source{t.Org.Key(), kind, name}, record, roles)
+	set, err := intersectOnce(&t.guard.narrowed, source{t.Org.Key(), kind, name}, record, roles)
 	if err != nil {
 		t.notesOf().drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
 	}
 	return set
 }
 
-// recordedSets caches the compiled chains of records, by their sources. An entry is valid
-// while the record holds the same chains.
-type recordedSets struct {
-	mu   sync.RWMutex
-	sets map[source]recordedSet
+// sets caches compiled Sets of all orgs. Each org has a share: see recent.Groups. An entry is
+// valid while the record that it is of is the same.
+type sets[T any] struct {
+	of   recent.Groups
+	sets recent.Answers[source, T]
 }
 
 type source struct{ org, kind, name string }
+
+// maxSets limits what each cache of Sets holds, in KiB.
+const maxSets = 64 << 10
+
+func (c *sets[T]) init() { c.of.Stale, c.of.Limit = 1, maxSets }
+
+// find returns an entry. Entries have no age, so the time is always the same.
+func (c *sets[T]) find(of source) (known T, ok bool) { return c.sets.Find(&c.of, time.Time{}, of) }
+
+func (c *sets[T]) keep(of source, value T, bytes int) {
+	c.sets.Keep(&c.of, 0, time.Time{}, of, recent.Found[T]{Value: value, Group: of.org, Cost: 1 + bytes/1024})
+}
 
 type recordedSet struct {
 	chains []string
@@ -114,70 +127,28 @@ type recordedSet struct {
 	err    error
 }
 
-const maxRecordedSets = 10_000
-
-// narrowedSets caches intersections, by the names of their first Sets.
-type narrowedSets struct {
-	mu     sync.RWMutex
-	sets   map[source]narrowedSet
-	chains int // of all intersections together
-}
-
-// maxNarrowedChains limits what the cache holds to about 100 MB: two lists of 64 chains can
-// have 4096 in common, for each account that a credential acts as.
-const maxNarrowedChains = 100_000
-
 type narrowedSet struct {
 	record, roles, both scope.Set
-	chains              int // of both
 	err                 error
 }
 
-func (c *narrowedSets) intersect(of source, record, roles scope.Set) (scope.Set, error) {
-	c.mu.RLock()
-	known, ok := c.sets[of]
-	c.mu.RUnlock()
-	if ok && known.record.Is(record) && known.roles.Is(roles) {
-		return known.both, known.err
-	}
-	both, err := record.Intersect(roles)
-	c.put(of, narrowedSet{record, roles, both, countChains(both), err})
-	return both, err
-}
-
-func (c *narrowedSets) put(of source, n narrowedSet) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	chains := c.chains + n.chains - c.sets[of].chains
-	if c.sets == nil || len(c.sets) >= maxRecordedSets || chains > maxNarrowedChains {
-		c.sets, chains = map[source]narrowedSet{}, n.chains // the next requests fill it again
-	}
-	c.sets[of], c.chains = n, chains
-}
-
-func countChains(s scope.Set) (n int) {
-	for range s.Chains() {
-		n++
-	}
-	for range s.Unknown() {
-		n++
-	}
-	return n
-}
-
-func (c *recordedSets) compile(g *scope.Grammar, of source, chains []string) (scope.Set, error) {
-	c.mu.RLock()
-	known, ok := c.sets[of]
-	c.mu.RUnlock()
+func compileOnce(c *sets[recordedSet], g *scope.Grammar, of source, chains []string) (scope.Set, error) {
+	known, ok := c.find(of)
 	if ok && slices.Equal(known.chains, chains) {
 		return known.set, known.err
 	}
 	set, err := g.Compile(of.kind+" "+of.name, chains...)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sets == nil || len(c.sets) >= maxRecordedSets {
-		c.sets = map[source]recordedSet{} // the next requests fill it again
-	}
-	c.sets[of] = recordedSet{slices.Clone(chains), set, err}
+	c.keep(of, recordedSet{slices.Clone(chains), set, err}, set.Size()+bytesOf(chains))
 	return set, err
+}
+
+func intersectOnce(c *sets[narrowedSet], of source, record, roles scope.Set) (scope.Set, error) {
+	known, ok := c.find(of)
+	if ok && known.record.Is(record) && known.roles.Is(roles) {
+		return known.both, known.err
+	}
+	both, err := record.Intersect(roles)
+	// The Sets that it is of are kept alive, too, even if their records have changed.
+	c.keep(of, narrowedSet{record, roles, both, err}, both.Size()+record.Size()+roles.Size())
+	return both, err
 }

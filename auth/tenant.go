@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -149,7 +148,7 @@ func lookup(what string, nothing bool, err error) error {
 	case err == nil && !nothing:
 		return nil
 	case err == nil:
-		err = errors.New("neither a result nor an error")
+		err = errNeither
 	case IsNotFound(err):
 		return err
 	}

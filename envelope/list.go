@@ -101,9 +101,18 @@ func listIn[T any](body []byte, room []T) (wireList[T], error) {
 // room returns an empty slice with capacity for the items of a list. A slice that
 // grows during decoding costs as much memory again. It counts ids, because every item
 // has one. Items may contain further ids, so the slice is never larger than the body.
+//
+// Of a long body it counts the ids at the beginning, and takes the others to be as far apart. To
+// count all takes a tenth of the time of the page.
 func room[T any](body []byte) []T {
+	const sample = 16 << 10
 	size := max(1, int(reflect.TypeFor[T]().Size()))
-	return make([]T, 0, min(bytes.Count(body, itemID), len(body)/size))
+	counted := body[:min(len(body), sample)]
+	ids := bytes.Count(counted, itemID)
+	if first, last := bytes.Index(counted, itemID), bytes.LastIndex(counted, itemID); len(body) > sample && ids > 1 {
+		ids = (len(body) - first) * (ids - 1) / (last - first)
+	}
+	return make([]T, 0, min(ids, len(body)/size))
 }
 
 var itemID = []byte(`"_id":`)

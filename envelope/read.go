@@ -1,7 +1,6 @@
 package envelope
 
 import (
-	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenantkit/tenantkit/internal/jsonfields"
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
@@ -20,17 +20,19 @@ import (
 // *BodyError for auth.Fail and leaves v unchanged.
 //
 // The json tags name the members. The spelling must be exact. A member is required
-// unless its tag has omitempty or omitzero or its field is a pointer. Only pointers
-// and interfaces may be null. For a PATCH, named tells null from absent. It holds the
+// unless its tag has omitempty or omitzero or its field is a pointer. The members of an
+// embedded struct are those of the struct, and a field hides those of its name below it,
+// as in encoding/json. If a pointer embeds it, none is required, and the first that the
+// body names sets the pointer. Only pointers and interfaces may be null. For a PATCH, named tells null from absent. It holds the
 // path of each member that the body names, such as "address.city". An object that is
 // null or empty has its own path in named.
 //
-// Read reads structs in the struct member by member. Any other value has at most 16
+// A text of an Enum must be one of its values. Read reads structs in the struct member by member. Any other value has at most 16
 // nested objects and arrays. Read replaces pointers and slices and does not merge
 // them with old values. It reports only the first mistake in a slice. In maps and
 // arrays, names match as in encoding/json. Other tag options have no effect.
 //
-// Read panics if v does not point to a struct.
+// Read panics if v does not point to a struct, or to one with members that nothing can set.
 func Read(r *http.Request, limit int64, v any) (named []string, err error) {
 	to := reflect.ValueOf(v)
 	if to.Kind() != reflect.Pointer || to.Elem().Kind() != reflect.Struct {
@@ -64,21 +66,19 @@ func targetOf(t reflect.Type) *target {
 	return to
 }
 
-// add adds the fields of the struct at index. Their paths begin with at.
+// add adds the members of the struct at index. Their paths begin with at.
 func (to *target) add(t reflect.Type, at string, index []int) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inner := append(slices.Clone(index), i)
-		switch path := at + cmp.Or(name, f.Name); {
-		case f.Anonymous && name == "" && isObject(f.Type):
-			to.add(f.Type, at, inner)
-		case !f.IsExported() || f.Tag.Get("json") == "-":
+	for _, f := range jsonfields.Of(t) {
+		path, inner := at+f.Name, append(slices.Clone(index), f.Index...)
+		required := !f.Pointer && f.Type.Kind() != reflect.Pointer && !f.Has("omitempty") && !f.Has("omitzero")
+		switch {
+		case f.Sealed || !isObject(f.Type) && !t.FieldByIndex(f.Index).IsExported():
+			panic(fmt.Sprintf("envelope: Read cannot set %s of %v: a pointer to a struct that is not exported is embedded", f.Name, t))
 		case isObject(f.Type):
-			to.form = append(to.form, Field{Path: path, Required: isRequired(f.Type, options)})
+			to.form = append(to.form, Field{Path: path, Required: required})
 			to.add(f.Type, path+".", inner)
 		default:
-			to.form = append(to.form, Field{Path: path, Kind: kindOf(f.Type), Null: isNullable(f.Type), Required: isRequired(f.Type, options)})
+			to.form = append(to.form, Field{Path: path, Kind: kindOf(f.Type), Null: isNullable(f.Type), Required: required})
 			to.fields[path] = inner
 		}
 	}
@@ -86,16 +86,20 @@ func (to *target) add(t reflect.Type, at string, index []int) {
 
 func (to *target) set(v reflect.Value, values map[string]any) {
 	for path, value := range values {
-		field := v.FieldByIndex(to.fields[path])
+		field := v
+		for _, i := range to.fields[path] {
+			if field.Kind() == reflect.Pointer { // to an embedded struct
+				if field.IsNil() {
+					field.Set(reflect.New(field.Type().Elem()))
+				}
+				field = field.Elem()
+			}
+			field = field.Field(i)
+		}
 		if field.SetZero(); value != nil {
 			field.Set(reflect.ValueOf(value))
 		}
 	}
-}
-
-func isRequired(t reflect.Type, options string) bool {
-	optional := func(option string) bool { return option == "omitempty" || option == "omitzero" }
-	return t.Kind() != reflect.Pointer && !slices.ContainsFunc(strings.Split(options, ","), optional)
 }
 
 func isNullable(t reflect.Type) bool {
@@ -146,7 +150,13 @@ func decode(text string, to reflect.Value) (refused string) {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		return decodeSlice(text, to)
 	}
-	return decodeAny(text, to, wanted(to.Type()))
+	if refused := decodeAny(text, to, wanted(to.Type())); refused != "" {
+		return refused
+	}
+	if enum, ok := to.Interface().(Enum); ok && to.Kind() == reflect.String && !slices.Contains(enum.Values(), to.String()) {
+		return "must be one of " + strings.Join(enum.Values(), ", ")
+	}
+	return ""
 }
 
 func decodeStruct(text string, to reflect.Value) (refused string) {

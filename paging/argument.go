@@ -35,6 +35,7 @@ func splitParameter(parameter string) (list, name string) {
 // where_from, belong to the application. Ignoring a misspelt argument would return
 // more than the caller asked for.
 func nearMiss(parameter string) (argument string, missed bool) {
+	parameter = parameter[:min(len(parameter), maxLooked)]
 	for word := range strings.FieldsFuncSeq(parameter, isSeparator) {
 		word = strings.Trim(word, "_-")
 		for _, name := range argumentNames {
@@ -53,6 +54,7 @@ func nearMiss(parameter string) (argument string, missed bool) {
 // case: where in where.limit. Unlike nearMiss it needs the exact name, because a list
 // property may have a similar name, such as limits.
 func hasArgument(prefix string) bool {
+	prefix = prefix[:min(len(prefix), maxLooked)]
 	for word := range strings.FieldsFuncSeq(prefix, isSeparator) {
 		if word = strings.ToLower(word); isArgument(word) || word == "paths" {
 			return true
@@ -60,6 +62,9 @@ func hasArgument(prefix string) bool {
 	}
 	return false
 }
+
+// maxLooked is how many bytes of a parameter are looked at. A property has a shorter path.
+const maxLooked = 256
 
 // isSeparator reports whether r separates the words of a parameter: it is no letter,
 // no digit, no _ and no -.

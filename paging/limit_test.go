@@ -1,6 +1,8 @@
 package paging_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,5 +67,42 @@ func TestParseSkip(t *testing.T) {
 		if diff := cmp.Diff(want, refused(t, "skip="+text)); diff != "" {
 			t.Errorf("P03 %s:\n%s", text, diff)
 		}
+	}
+}
+
+// TestManyArguments is P31: what a query of 60 KB costs before it is refused.
+func TestManyArguments(t *testing.T) {
+	schema := paging.Schema{Properties: []paging.Property{{Path: "c_likes", Type: paging.Integer, Filter: true}}}
+	var many strings.Builder
+	for i := range 7000 {
+		fmt.Fprintf(&many, "a.b%d&", i)
+	}
+	for name, query := range map[string]string{
+		"P31 7,000 unknown arguments":      many.String(),
+		"P31 7,000 empty arguments":        strings.Repeat("&", 7000),
+		"P31 257 arguments":                "limit=1" + strings.Repeat("&q=1", 256),
+		"P31 300 paths":                    strings.Repeat("&paths[]=a", 300),
+		"P31 arguments of a list property": strings.Repeat("&a.where={}", 300),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			allocs := testing.AllocsPerRun(5, func() { _, err = schema.Parse(query, readable) })
+			if err == nil || err.Error() != "paging: more than 256 arguments" || allocs > 20 && !raceEnabled {
+				t.Errorf("%v, %v allocations", err, allocs)
+			}
+			if link := schema.NextLink("https://api.example.com/", query, nil); link != "" {
+				t.Error(link)
+			}
+		})
+	}
+	if _, err := schema.Parse("limit=1"+strings.Repeat("&q=1", 255), readable); err != nil {
+		t.Error("256 arguments:", err)
+	}
+	if _, err := schema.Parse(strings.Repeat("a.", 30_000)+"where=1", readable); err == nil {
+		t.Error("P31 an argument below a long name is ignored")
+	}
+	long := "q=" + strings.Repeat("a", 2048)
+	if allocs := testing.AllocsPerRun(5, func() { schema.NextLink("https://api.example.com/", long, nil) }); allocs > 0 && !raceEnabled {
+		t.Errorf("a link that cannot be: %v allocations", allocs)
 	}
 }

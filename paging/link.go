@@ -21,10 +21,13 @@ const maxLink = 2048
 // last returns the properties of the last item of the page, as for Compare. It is asked
 // for the keys of the sort, which the caller may read, or false for those that are missing.
 //
-// NextLink returns "" if there is no such link: if it is longer than 2048 bytes, if a value
+// NextLink returns "" if there is no such link: if it or rawQuery is longer than 2048 bytes, if a value
 // of last is an array or an object, if a filter may not name a key of the sort, or if list
 // is no URL. Clients then make the where themselves, or use skip.
 func (s *Schema) NextLink(list, rawQuery string, last func(path string) (value any, ok bool)) string {
+	if len(rawQuery) > maxLink {
+		return ""
+	}
 	// From the request again, because the query of a handler has the server's conditions.
 	q, err := s.Parse(rawQuery, everyPath)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // belong to the application and are ignored, unless they look like a misspelt
 // argument, or RefuseUnknown is set. Unknown and hidden paths are left out. If no given
 // path is left, Paths is _id. A comma in a path is refused, because paths[] has one path
-// and is repeated.
+// and is repeated. A query of more than 256 arguments is refused, also if they are unknown.
 //
 // The error is an *Error that lists everything that is wrong. The Query is then zero.
 func (s *Schema) Parse(rawQuery string, readable func(path string) bool) (Query, error) {
@@ -70,6 +70,10 @@ type parser struct {
 
 // collect stores the parameters by list and argument.
 func (p *parser) collect(rawQuery string) {
+	if strings.Count(rawQuery, "&") >= maxArguments {
+		p.add("", "", "more than "+strconv.Itoa(maxArguments)+" arguments")
+		return
+	}
 	values, err := url.ParseQuery(rawQuery)
 	if err != nil {
 		p.add("", "", "the query is malformed")

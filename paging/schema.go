@@ -10,8 +10,9 @@ import "cmp"
 type Schema struct {
 	Object     string // object name of the items, like c_message; Parse does not use it
 	Properties []Property
-	Default    int // limit if the caller gives none; 0: 100
-	Max        int // the largest limit; larger ones are lowered to it; 0: 1000
+	ExampleID  string // an _id, if all have a form, such as a UUID; a document shows it, Parse does not use it
+	Default    int    // limit if the caller gives none; 0: 100
+	Max        int    // the largest limit; larger ones are lowered to it; 0: 1000
 
 	// Count allows count=true, which asks for the total of a list. As a list property its
 	// items are never counted. A filter that no index serves makes the back end look at
@@ -40,6 +41,9 @@ type Property struct {
 	Null   bool    // may be null or missing: where may compare it with null; $exists is always allowed
 	Hidden bool    // never returned, filtered or sorted by; nor is any property below it
 	List   *Schema // of the items, if this is a list property
+
+	// Values are all values of a String that has few, for documents. Parse does not use them.
+	Values []string
 }
 
 // Type is the type of a property's value.
@@ -73,6 +77,7 @@ const (
 	maxTotal     = 10_000
 	maxSkip      = 10_000
 	maxPaths     = 100
+	maxArguments = 256 // of one request, with those that are unknown
 	maxSortKeys  = 8
 	maxPrefix    = 4 // segments before the name of an argument
 	maxLists     = 8 // list properties of one request; each costs a query for every item

@@ -3,6 +3,7 @@ package scope_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -120,20 +121,36 @@ func TestIntersectionKeepsUnknownChains(t *testing.T) {
 
 // Pairs cost time also if they have nothing in common.
 func TestIntersectionIsBoundedInTime(t *testing.T) {
-	reads, updates := make([]string, 1024), make([]string, 257)
+	reads, updates := make([]string, 1024), make([]string, 33)
 	for i := range reads {
 		reads[i] = fmt.Sprintf("object.read.c_%d", i)
 	}
 	for i := range updates {
 		updates[i] = fmt.Sprintf("object.update.c_%d", i)
 	}
-	if _, err := compile(t, reads...).Intersect(compile(t, updates[:256]...)); err != nil {
+	if _, err := compile(t, reads...).Intersect(compile(t, updates[:32]...)); err != nil {
 		t.Error(err)
 	}
-	updates[256] = "object"
+	updates[32] = "object"
 	both, err := compile(t, reads...).Intersect(compile(t, updates...))
 	if err == nil || both.Allows(need(t, reads[0])) {
-		t.Errorf("more than 1024 times 256 chains: %v", err)
+		t.Errorf("more than 1024 times 32 chains: %v", err)
+	}
+}
+
+// A pair with nothing in common takes no memory, and one of which one chain is the result takes
+// none of its own.
+func TestIntersectionOfManyPairsIsCheap(t *testing.T) {
+	reads, updates := make([]string, 512), make([]string, 64)
+	for i := range reads {
+		reads[i] = fmt.Sprintf("object.read.c_note.%024x.c_title", i)
+	}
+	for i := range updates {
+		updates[i] = fmt.Sprintf("object.read.c_note.%024x", 1000+i)
+	}
+	a, b := compile(t, reads...), compile(t, updates...)
+	if n := testing.AllocsPerRun(10, func() { a.Intersect(b) }); n > 4 {
+		t.Errorf("%v allocations for %d pairs", n, len(reads)*len(updates))
 	}
 }
 
@@ -307,4 +324,44 @@ func texts(chains []scope.Chain) (list []string) {
 		list = append(list, c.String())
 	}
 	return list
+}
+
+// The size is about what the heap holds.
+func TestSize(t *testing.T) {
+	for name, chains := range map[string]func(i int) string{
+		"many segments": func(i int) string { return fmt.Sprintf("object.read.c_note.*.a%d"+strings.Repeat(".b", 25), i) },
+		"few segments":  func(i int) string { return fmt.Sprintf("object.read.c_%d", i) },
+		"unknown":       func(i int) string { return fmt.Sprintf("unknown.c_%d", i) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := make([]string, 1000)
+			for i := range all {
+				all[i] = chains(i)
+			}
+			var sets [20]scope.Set
+			before := heap()
+			for i := range sets {
+				sets[i] = compile(t, all...)
+			}
+			held := int(heap()-before) / len(sets)
+			for _, text := range all {
+				held += len(text) // that the sets share
+			}
+			if size := sets[0].Size(); size < held*2/3 || size > held*2 {
+				t.Errorf("%d bytes, and the heap holds %d", size, held)
+			}
+			runtime.KeepAlive(sets)
+		})
+	}
+	if (scope.Set{}).Size() != 0 {
+		t.Error("the zero Set has a size")
+	}
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -49,19 +49,30 @@ func meet(c, d string) (both string, ok bool) {
 	if d == "*" {
 		return c, true
 	}
+	// Compare first: most pairs have nothing in common, and of most others one is the result.
+	for x, y := c, d; x != "" && y != ""; {
+		var a, b string
+		a, x, _ = cut(x, '.')
+		b, y, _ = cut(y, '.')
+		if !segmentCovers(a, b) && !segmentCovers(b, a) {
+			return "", false
+		}
+	}
+	switch {
+	case covers(c, d):
+		return d, true
+	case covers(d, c):
+		return c, true
+	}
 	var segments []string
 	for c != "" && d != "" {
 		var a, b string
 		a, c, _ = cut(c, '.')
 		b, d, _ = cut(d, '.')
-		switch {
-		case segmentCovers(a, b):
-			segments = append(segments, b)
-		case segmentCovers(b, a):
-			segments = append(segments, a)
-		default:
-			return "", false
+		if segmentCovers(b, a) {
+			b = a
 		}
+		segments = append(segments, b)
 	}
 	if rest := c + d; rest != "" { // one of them is empty
 		segments = append(segments, rest)
@@ -72,8 +83,11 @@ func meet(c, d string) (both string, ok bool) {
 // segmentCovers reports whether granted is equal to asked, is *, or is asked without its
 // type.
 func segmentCovers(granted, asked string) bool {
-	base, _, _ := cut(asked, '#')
-	return granted == "*" || granted == asked || granted == base
+	if granted == "*" || granted == asked {
+		return true
+	}
+	kind, longer := strings.CutPrefix(asked, granted)
+	return longer && kind[0] == '#' && strings.IndexByte(granted, '#') < 0
 }
 
 // MarshalText returns the canonical text. The zero Chain has no text, so it returns an

@@ -209,6 +209,14 @@ func ExampleSet_Intersect() {
 	// Output: object.read.c_note of role reader and credential
 }
 
+// A cache of Sets limits its memory.
+func ExampleSet_Size() {
+	narrow, _ := scope.Compile("role reader", "object.read.c_note")
+	wide := narrow.Union(scope.Unscoped())
+	fmt.Println(narrow.Size() > 0, wide.Size() > narrow.Size())
+	// Output: true true
+}
+
 func ExampleSet_Is() {
 	notes, _ := scope.Compile("role reader", "object.read.c_note")
 	again, _ := scope.Compile("role reader", "object.read.c_note")

@@ -42,7 +42,7 @@ func (s Set) Is(t Set) bool { return slices.Equal(s.parts, t.parts) }
 
 const (
 	maxMeets = 4 * maxChains // chains of an intersection
-	maxPairs = 1 << 18       // pairs of chains to compare, a microsecond each at worst
+	maxPairs = 1 << 15       // pairs of chains to compare
 )
 
 var (
@@ -53,7 +53,7 @@ var (
 // Intersect returns a Set that permits what both s and t permit. Its chains are the common
 // parts of a chain of s and a chain of t. It compiles them, so keep the result. Its Unknown
 // yields what those of s and t yield. If it has more than 4096 chains, or if there are more
-// than 262,144 pairs of a chain of s and a chain of t, Intersect returns an error and the
+// than 32,768 pairs of a chain of s and a chain of t, Intersect returns an error and the
 // zero Set.
 func (s Set) Intersect(t Set) (Set, error) {
 	if s.count()*t.count() > maxPairs {
@@ -83,6 +83,21 @@ func (s Set) Intersect(t Set) (Set, error) {
 		}
 	}
 	return both, nil
+}
+
+// Size returns about how many bytes of memory s keeps alive. It counts for each list that s
+// holds its chains, their segments and the index. Caches of Sets limit their memory by it.
+func (s Set) Size() (bytes int) {
+	for _, part := range s.parts {
+		bytes += 256 + 32*cap(part.chains) + 32*len(part.unknown) + 56*cap(part.nodes) + 2*len(part.slots)
+		for _, c := range part.chains {
+			bytes += len(c.text)
+		}
+		for _, text := range part.unknown {
+			bytes += len(text)
+		}
+	}
+	return bytes
 }
 
 func (s Set) count() (n int) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/clock"
@@ -41,15 +42,20 @@ func Cached(k Keys, stale time.Duration) *CachedKeys {
 // Public implements Keys. Its errors are those of the Keys that it asks. If that Keys
 // returns neither a key nor an error, Public returns an error other than ErrNotFound.
 func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error) {
-	return c.found.Get(&c.of, clock.Now(c.Now), kid, func() (*PublicKey, string, error) {
+	now := clock.Now(c.Now)
+	if k, ok := c.found.Find(&c.of, now, kid); ok {
+		return k, nil
+	}
+	kid = strings.Clone(kid) // it is a part of a request
+	return c.found.Get(ctx, &c.of, now, kid, func() (found recent.Found[*PublicKey], err error) {
 		k, err := c.keys.Public(ctx, kid)
 		if err == nil && k == nil {
 			err = errNoKey // a missing answer must not look like a missing key
 		}
 		if err != nil {
-			return nil, "", err
+			return found, err
 		}
-		return k, k.ClientKey, nil
+		return recent.Found[*PublicKey]{Value: k, Group: k.ClientKey}, nil
 	})
 }
 

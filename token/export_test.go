@@ -36,7 +36,7 @@ func (c *Cache) Len() (entries, bytes int) {
 	return len(c.found), c.bytes
 }
 
-func (c *CachedKeys) Len() int { return c.found.Len() }
+func (c *CachedKeys) Len() int { kept, _ := c.found.Len(); return kept }
 
 // Len returns how many records are stored, and of how many subjects.
 func (m *MemoryLedger) Len() (records, subjects int) {

@@ -48,10 +48,13 @@ var unsplit = map[error]error{
 
 func split(raw string) (compact.Parts, error) {
 	c, err := compact.Split(raw, maxHeader)
-	if err != nil {
-		return c, unsplit[err]
+	if err == nil {
+		return c, nil
 	}
-	return c, nil
+	if known := unsplit[err]; known != nil {
+		return c, known
+	}
+	return c, &refusal{err} // never nil: an error that is not listed must not pass
 }
 
 func encode(part []byte) string { return base64.RawURLEncoding.EncodeToString(part) }

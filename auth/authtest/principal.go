@@ -38,3 +38,6 @@ func (a as) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (
 }
 
 func (as) Challenge(error) string { return "" }
+
+// Scheme implements auth.Describer, so that Need.Fresh knows the name.
+func (a as) Scheme(*auth.Settings) auth.Scheme { return auth.Scheme{Mechanism: a.principal.Mechanism} }

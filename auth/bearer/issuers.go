@@ -15,9 +15,9 @@ import (
 
 const (
 	// rememberFor is how long a token is not verified again, and maxRemembered how many
-	// tokens are remembered. With each request times, key and account are checked anyway.
+	// KiB of tokens are remembered. With each request times, key and account are checked anyway.
 	rememberFor   = 5 * time.Minute
-	maxRemembered = 4096
+	maxRemembered = 16 << 10
 )
 
 // issuers finds out which issuer a token is of.
@@ -85,7 +85,7 @@ func (s *issuers) open(ctx context.Context, org, raw string, now time.Time) (*Fo
 	if i == nil {
 		return nil, nil
 	}
-	return s.remember(org, raw, now, func() (*Foreign, error) { return i.open(ctx, now, parts) })
+	return s.remember(ctx, org, raw, now, func() (*Foreign, error) { return i.open(ctx, now, parts) })
 }
 
 func (i *boundIssuer) open(ctx context.Context, now time.Time, parts compact.Parts) (*Foreign, error) {
@@ -105,18 +105,19 @@ func (i *boundIssuer) open(ctx context.Context, now time.Time, parts compact.Par
 }
 
 // remember keeps what verify returns, if it returns no error.
-func (s *issuers) remember(org, raw string, now time.Time, verify func() (*Foreign, error)) (*Foreign, error) {
+func (s *issuers) remember(ctx context.Context, org, raw string, now time.Time, verify func() (*Foreign, error)) (*Foreign, error) {
 	// The caller's text may be a part of a buffer that is reused.
 	key := sender{org, strings.Clone(raw)}
-	return s.seen.Get(&s.groups, now, key, func() (*Foreign, string, error) {
+	return s.seen.Get(ctx, &s.groups, now, key, func() (recent.Found[*Foreign], error) {
 		f, err := verify()
-		return f, org, err
+		// The token is kept as text, and its payload with pointers to its members.
+		return recent.Found[*Foreign]{Value: f, Group: org, Cost: 1 + 3*len(raw)/1024}, err
 	})
 }
 
 // rememberOurs keeps the next request with a token of our own from reading its iss.
-func (s *issuers) rememberOurs(org, raw string, now time.Time) {
-	s.remember(org, raw, now, func() (*Foreign, error) { return ours, nil })
+func (s *issuers) rememberOurs(ctx context.Context, org, raw string, now time.Time) {
+	s.remember(ctx, org, raw, now, func() (*Foreign, error) { return ours, nil })
 }
 
 // principal returns the principal of a token of another issuer.

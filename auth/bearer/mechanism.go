@@ -161,7 +161,7 @@ func (m *Mechanism) verify(ctx context.Context, b *bound, t *auth.Tenant, raw, c
 		return auth.Principal{}, fault(err)
 	}
 	if foreign == nil {
-		b.issuers.rememberOurs(t.Org.Key(), raw, t.Now())
+		b.issuers.rememberOurs(ctx, t.Org.Key(), raw, t.Now())
 	}
 	return a.principal(verified), nil
 }

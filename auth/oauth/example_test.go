@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/oauth"
+	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -82,4 +84,12 @@ func ExampleServer_Metadata() {
 	site.ServeHTTP(reply, httptest.NewRequest("GET", "/.well-known/oauth-protected-resource/acme/v2", nil))
 	fmt.Println(reply.Code, reply.Body)
 	// Output: 200 {"authorization_servers":["https://api.example.com/acme/v2"],"bearer_methods_supported":["header"],"resource":"https://api.example.com/acme/v2"}
+}
+
+// Describe is what a document says of the three routes.
+func ExampleDescribe() {
+	routes := map[string]openapi.Route{} // of the server's own routes
+	maps.Copy(routes, oauth.Describe())
+	fmt.Println(routes["POST /oauth/token"].Summary)
+	// Output: Get a token by client credentials
 }

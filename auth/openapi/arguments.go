@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,7 +94,7 @@ func (m *maker) pageArguments(s *paging.Schema, prefix string) []object {
 	where := query(prefix+"where", "A JSON object: only items that match. To continue after a page, add "+
 		"`{\"_id\":{\"$gt\":<_id of its last item>}}` as the last member of `$and`.",
 		object{"type": "string", "contentSchema": m.schemas.where(s)})
-	where["example"] = `{"_id":{"$gt":"5f2b6c1d9e8a7f3042d1c0b9"}}`
+	where["example"] = fmt.Sprintf(`{"_id":{"$gt":%q}}`, cmp.Or(s.ExampleID, "5f2b6c1d9e8a7f3042d1c0b9"))
 	return []object{
 		query(prefix+"limit", fmt.Sprintf("Items on a page; reduced to %d.", most), limit),
 		query(prefix+"skip", "Items to leave out at the beginning.",
@@ -128,6 +129,9 @@ func condition(p paging.Property) object {
 	if p.Type == paging.Integer {
 		value = typeSchemas[paging.Number] // an integer can be compared with a fraction
 	}
+	if p.Values != nil {
+		value = enumSchema(p.Values)
+	}
 	bound := value
 	if p.Null {
 		value = nullable(value)
@@ -139,7 +143,7 @@ func condition(p paging.Property) object {
 		"$exists": object{"type": "boolean"}, "$not": object{"type": "object"},
 	}
 	if p.Type == paging.String && !strings.Contains(p.Path, "[]") {
-		operators["$prefix"] = bound
+		operators["$prefix"] = typeSchemas[paging.String]
 	}
 	return object{"anyOf": []object{value, {"type": "object", "additionalProperties": false, "minProperties": 1, "properties": operators}}}
 }

@@ -23,7 +23,14 @@
 // omitempty or omitzero. A pointer, slice or map may be null unless it has one of them, because
 // encoding/json writes nil as null. A request's field is required and null as in envelope.Read. A
 // type with a MarshalJSON of its own may be anything, except for time.Time and the types of
-// package envelope.
+// package envelope. An envelope.Enum and Property.Values have their values. json.Number and
+// paging.Number are numbers without a format, because of "double" generators make a type that
+// rounds money.
+//
+// The properties of a Route.Object that may not be null are required, unless the need is of Some. A
+// request with paths[] gets those that it names alone.
+//
+// Package auth/oauth has the description of its routes: oauth.Describe.
 //
 // # What is not checked
 //

@@ -65,6 +65,17 @@ type Route struct {
 	// refuse it.
 	BodyOptional bool
 
+	// Status is that of a success; 0: 200. One of 201, 202 or 3xx has the header Location. One of
+	// 204 or 3xx has no body unless there is a Reply.
+	Status int
+
+	// Credentials are what the handler of a Public route reads itself, as alternatives to none.
+	Credentials []auth.Scheme
+
+	// Refusal is the body of errors that have another form than section 6 of the interface,
+	// such as those of OAuth: 400, 401, 413, 429, 500 and 503. nil: none.
+	Refusal any
+
 	// List has the arguments of a list. Without a Reply, the reply is a list of its items.
 	List *paging.Schema
 
@@ -114,6 +125,8 @@ type maker struct {
 	names   map[string]string // of the path's parameters, by the path without them
 	ids     map[string]bool   // operationIds
 	tags    []object          // the first segments of paths
+
+	ownSchemes map[string]auth.Scheme // of Route.Credentials, by mechanism
 }
 
 func (d *Document) make() ([]byte, error) {
@@ -121,7 +134,8 @@ func (d *Document) make() ([]byte, error) {
 		return nil, errors.New("openapi: Document.Mux, Title and Version are required")
 	}
 	m := &maker{Document: d, guard: d.Mux.Guard(), schemas: schemas{object{"Fault": faultSchema()}, make(map[any]string)},
-		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool), tags: []object{}}
+		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool), tags: []object{},
+		ownSchemes: make(map[string]auth.Scheme)}
 	servers, err := m.servers()
 	if err := errors.Join(err, m.readSchemes(), m.checkRoutes()); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -9,36 +10,68 @@ import (
 // item describes the items of a list: section 2.1 of the interface. Only _id and object are
 // required, because others are sent on demand. Hidden properties are left out.
 func (s schemas) item(of *paging.Schema) object {
-	return s.named(of, of.Object, func() object {
-		tree := node{}
+	return s.named(of, of.Object, func() object { return s.properties(of, []string{"_id", "object"}) })
+}
+
+// wholeItem is item for an object that is sent alone: section 2.2 of the interface. A property that
+// may not be null is required, too.
+type wholeItem struct{ *paging.Schema }
+
+func (s schemas) wholeItem(of *paging.Schema) object {
+	return s.named(wholeItem{of}, of.Object+"Whole", func() object {
+		required := []string{"_id", "object"}
 		for _, p := range visible(of) {
-			tree.add(strings.Split(p.Path, "."), s.property(p))
+			if name, below, deep := strings.Cut(p.Path, "."); p.List == nil && !p.Null && !deep && below == "" && !identifiesItem(name) {
+				required = append(required, strings.TrimSuffix(name, "[]"))
+			}
 		}
-		name := object{"type": "string"}
-		setText(name, "const", of.Object)
-		schema := tree.schema()
-		properties := schema["properties"].(object)
-		properties["_id"], properties["object"] = object{"type": "string"}, name
-		schema["required"] = []string{"_id", "object"}
-		return schema
+		slices.Sort(required)
+		return s.properties(of, slices.Compact(required))
 	})
+}
+
+func identifiesItem(name string) bool { return name == "_id" || name == "object" }
+
+func (s schemas) properties(of *paging.Schema, required []string) object {
+	tree := node{}
+	for _, p := range visible(of) {
+		tree.add(strings.Split(p.Path, "."), s.property(p))
+	}
+	name, id := object{"type": "string"}, object{"type": "string"}
+	setText(name, "const", of.Object)
+	if of.ExampleID != "" {
+		id["examples"] = []string{of.ExampleID}
+	}
+	schema := tree.schema()
+	properties := schema["properties"].(object)
+	properties["_id"], properties["object"] = id, name
+	schema["required"] = required
+	return schema
 }
 
 func (s schemas) property(p paging.Property) object {
 	if p.List != nil {
 		return listSchema(s.item(p.List), false)
 	}
-	if p.Null {
-		return nullable(typeSchemas[p.Type])
+	schema := typeSchemas[p.Type]
+	if p.Values != nil {
+		schema = enumSchema(p.Values)
 	}
-	return typeSchemas[p.Type]
+	if p.Null {
+		return nullable(schema)
+	}
+	return schema
 }
+
+// decimal is an exact number. Of "double" generators make a type that rounds money; without a
+// format most make a decimal, and oapi-codegen what it is told.
+var decimal = object{"type": "number", "x-go-type": "json.Number"}
 
 var typeSchemas = map[paging.Type]object{
 	paging.Any:     {},
 	paging.String:  {"type": "string"},
 	paging.Integer: {"type": "integer", "format": "int64"},
-	paging.Number:  {"type": "number", "format": "double"},
+	paging.Number:  decimal,
 	paging.Boolean: {"type": "boolean"},
 	paging.Date:    {"type": "string", "format": "date-time"},
 }

@@ -3,12 +3,14 @@ package openapi
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/paging"
 )
 
 // methods are those that a Guard lets through, except for HEAD, which GET includes.
@@ -38,11 +40,24 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 	if _, taken := m.paths[path][strings.ToLower(method)]; taken {
 		return fmt.Errorf("openapi: %q and another pattern are one path in OpenAPI", pattern)
 	}
+	own := m.Routes[pattern]
 	security := m.security(r)
+	for _, s := range own.Credentials {
+		if !r.Public {
+			return fmt.Errorf("openapi: %q has Credentials, but it is not Public", pattern)
+		}
+		m.ownSchemes[s.Mechanism] = s
+		security = append(security, object{word(s.Mechanism): []string{}})
+	}
+	if own.Credentials != nil {
+		security = append(security, object{})
+	}
 	if len(security) == 0 && !r.Public { // OpenAPI would take it for a public route
 		return fmt.Errorf("openapi: %q needs a mechanism that the Guard does not have", pattern)
 	}
-	own := m.Routes[pattern]
+	if err := m.checkID(own.List, own.Object); err != nil {
+		return fmt.Errorf("openapi: %q: %w", pattern, err)
+	}
 	extension, text := need(r)
 	if own.Description != "" {
 		text = own.Description + "\n\n" + text
@@ -52,7 +67,7 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 		"summary":     cmp.Or(own.Summary, method+" "+path),
 		"description": text,
 		"security":    security,
-		"responses":   m.responses(method, own),
+		"responses":   m.responses(method, own, r.Part),
 	}
 	if tag, _, _ := strings.Cut(path[1:], "/"); tag != "" {
 		o["tags"] = []string{tag}
@@ -123,24 +138,50 @@ var (
 // word replaces what may not stand in a name.
 func word(text string) string { return notInNames.ReplaceAllString(text, "_") }
 
-func (m *maker) responses(method string, own Route) object {
-	reply := own.Reply
+// checkID refuses a schema whose ids no scope chain of the Guard can name.
+func (m *maker) checkID(schemas ...*paging.Schema) error {
+	for _, s := range schemas {
+		if s == nil || s.ExampleID == "" {
+			continue
+		}
+		if _, err := m.guard.Scopes.Parse("object.read." + s.Object + "." + s.ExampleID); err != nil {
+			return fmt.Errorf("Guard.Scopes refuses an _id such as %s: set its Identifier: %w", s.ExampleID, err)
+		}
+	}
+	return nil
+}
+
+func (m *maker) responses(method string, own Route, part bool) object {
+	status, reply := cmp.Or(own.Status, http.StatusOK), own.Reply
 	switch {
 	case reply != nil:
 	case own.List != nil:
 		reply = ListOf{own.List}
-	case own.Object != nil:
+	case own.Object != nil && part:
 		reply = own.Object
+	case own.Object != nil:
+		reply = wholeItem{own.Object}
 	}
-	content := m.content(cmp.Or(own.MediaType, "application/json"), reply, false)
-	success := object{"description": "Success.", "content": content}
-	all := object{"200": success, "default": ref("responses", "Fault")}
+	success := object{"description": cmp.Or(map[int]string{http.StatusOK: "Success."}[status], http.StatusText(status)+".")}
+	if reply != nil || status != http.StatusNoContent && status < 300 {
+		success["content"] = m.content(cmp.Or(own.MediaType, "application/json"), reply, false)
+	}
+	if status == http.StatusCreated || status == http.StatusAccepted || status >= 300 {
+		success["headers"] = object{"Location": header("string", "The URL of what to ask for next.")}
+	}
+	all := object{strconv.Itoa(status): success, "default": ref("responses", "Fault")}
 	statuses := ownStatuses
 	if method != "GET" {
 		statuses = slices.Concat(statuses, changeStatuses)
 	}
 	for _, status := range statuses {
 		all[strconv.Itoa(status)] = ref("responses", "Fault"+strconv.Itoa(status))
+	}
+	if own.Refusal != nil {
+		refusal := m.content("application/json", own.Refusal, false)
+		for _, status := range []int{400, 401, 413, 429, 500, 503} {
+			all[strconv.Itoa(status)] = object{"description": http.StatusText(status) + ".", "content": refusal}
+		}
 	}
 	return all
 }

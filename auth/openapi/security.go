@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +28,11 @@ func (m *maker) readSchemes() error {
 
 func (m *maker) securitySchemes() object {
 	all := object{}
-	for _, s := range m.schemes {
+	schemes := slices.Clone(m.schemes)
+	for _, name := range slices.Sorted(maps.Keys(m.ownSchemes)) {
+		schemes = append(schemes, m.ownSchemes[name])
+	}
+	for _, s := range schemes {
 		for i, name := range m.schemeNames(s) {
 			var scheme object
 			switch {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/jsonfields"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -57,7 +58,7 @@ func (s schemas) named(key any, wanted string, make func() object) object {
 func (m *maker) content(mediaType string, body any, request bool) object {
 	content := object{"schema": m.schemas.of(body, request)}
 	switch body.(type) {
-	case nil, envelope.Form, *paging.Schema, ListOf, AnyOf:
+	case nil, envelope.Form, *paging.Schema, wholeItem, ListOf, AnyOf:
 	default:
 		if !reflect.ValueOf(body).IsZero() {
 			content["example"] = body
@@ -74,6 +75,8 @@ func (s schemas) of(body any, request bool) object {
 		return formSchema(body)
 	case *paging.Schema:
 		return s.item(body)
+	case wholeItem:
+		return s.wholeItem(body.Schema)
 	case ListOf:
 		return listSchema(s.item(body.Schema), body.Schema.Count)
 	case AnyOf:
@@ -115,7 +118,9 @@ var (
 func (s schemas) goType(t goType) object {
 	pointer := reflect.PointerTo(t.Type) // it has the methods of the value, too
 	switch {
-	case t.Type == timeType:
+	case t.Type == reflect.TypeFor[json.Number]():
+		return decimal
+	case t.Type == timeType, t.Type == reflect.TypeFor[envelope.Time]():
 		return object{"type": "string", "format": "date-time"}
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "List["):
 		data, _ := t.FieldByName("Data")
@@ -127,14 +132,15 @@ func (s schemas) goType(t goType) object {
 		return object{} // whatever it writes, such as a json.RawMessage
 	case pointer.Implements(textMarshaler):
 		return object{"type": "string"}
-	case t.Name() == "" || t.PkgPath() == "" || isScalar(t.Kind()):
+	case t.Name() == "" || t.PkgPath() == "" || isScalar(t.Kind()) && !(t.Kind() == reflect.String && t.Implements(reflect.TypeFor[envelope.Enum]())):
 		return s.shape(t)
 	}
 	// Every other type with a name is a reference, because it may contain itself.
 	name := t.Name()
-	if t.request {
+	if t.request && t.Kind() != reflect.String {
 		name += "Request"
 	}
+	t.request = t.request && t.Kind() != reflect.String // an enum is the same in both
 	return s.named(t, name, func() object { return s.shape(t) })
 }
 
@@ -151,6 +157,9 @@ func (s schemas) shape(t goType) object {
 	case reflect.Float32, reflect.Float64:
 		return object{"type": "number", "format": "double"}
 	case reflect.String:
+		if enum, ok := reflect.Zero(t.Type).Interface().(envelope.Enum); ok {
+			return enumSchema(enum.Values())
+		}
 		return object{"type": "string"}
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
@@ -192,48 +201,28 @@ func nullable(schema object) object {
 	return object{"anyOf": []object{schema, {"type": "null"}}}
 }
 
-// structure describes the members of a struct. A field hides those of the same name in embedded
-// structs, as in encoding/json.
+// structure describes the members of a struct.
 func (s schemas) structure(t goType) object {
 	properties, required := object{}, []string{}
-	seen := map[reflect.Type]bool{}
-	type level struct {
-		reflect.Type
-		optional bool // embedded by a pointer
-	}
-	for next := []level{{t.Type, false}}; len(next) > 0; next = next[1:] {
-		if seen[next[0].Type] {
-			continue
+	for _, f := range jsonfields.Of(t.Type) {
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
 		}
-		seen[next[0].Type] = true
-		for i := range next[0].NumField() {
-			f := next[0].Field(i)
-			options := strings.Split(f.Tag.Get("json"), ",")
-			name, inner := options[0], f.Type
-			if inner.Kind() == reflect.Pointer {
-				inner = inner.Elem()
-			}
-			if f.Anonymous && name == "" && inner.Kind() == reflect.Struct {
-				next = append(next, level{inner, next[0].optional || inner != f.Type})
-				continue
-			}
-			name = cmp.Or(name, f.Name)
-			if _, hidden := properties[name]; hidden || !f.IsExported() || f.Tag.Get("json") == "-" {
-				continue
-			}
-			omitted := slices.Contains(options[1:], "omitempty") || slices.Contains(options[1:], "omitzero")
-			properties[name] = s.value(goType{f.Type, t.request}, omitted)
-			if slices.Contains(options[1:], "string") && isScalar(inner.Kind()) {
-				properties[name] = object{"type": "string"}
-			}
-			if !omitted && !next[0].optional && !(t.request && f.Type.Kind() == reflect.Pointer) {
-				required = append(required, name)
-			}
+		omitted := f.Has("omitempty") || f.Has("omitzero")
+		properties[f.Name] = s.value(goType{f.Type, t.request}, omitted)
+		if f.Has("string") && !t.request && isScalar(inner.Kind()) {
+			properties[f.Name] = object{"type": "string"}
+		}
+		if !omitted && !f.Pointer && !(t.request && f.Type.Kind() == reflect.Pointer) {
+			required = append(required, f.Name)
 		}
 	}
 	slices.Sort(required)
 	return membersOf(properties, required)
 }
+
+func enumSchema(values []string) object { return object{"type": "string", "enum": values} }
 
 // constant is a text that has one value.
 func constant(text string) object { return object{"type": "string", "const": text} }

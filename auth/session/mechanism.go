@@ -12,9 +12,10 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Presented implements auth.Mechanism.
+// Presented implements auth.Mechanism. The name of the cookie has the org, so outside a Guard
+// there is none.
 func (m *Manager) Presented(r *http.Request) auth.Presence {
-	if m.sessionCookie().isSent(r, auth.TenantFrom(r.Context())) {
+	if t := auth.TenantFrom(r.Context()); t != nil && m.sessionCookie().isSent(r, t) {
 		return auth.Cookie
 	}
 	return auth.Absent

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -151,5 +152,11 @@ func TestM21ASessionOfARoleStartsItsOwnAccountOnly(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestPresentedOutsideAGuard(t *testing.T) {
+	if got := new(session.Manager).Presented(httptest.NewRequest("GET", "/acme/v2/notes", nil)); got != auth.Absent {
+		t.Errorf("got %v", got)
 	}
 }

@@ -70,9 +70,13 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 
 // Presented implements auth.Mechanism. The client key alone is no credential, because clients
 // also send it with tokens. The account header counts as a credential. So without a signature it
-// is refused, not ignored.
+// is refused, not ignored. Outside a Guard the headers are those of Policy.Header.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
-	names := signing.HeadersFor(auth.TenantFrom(r.Context()).Brand().Header)
+	prefix := m.Policy.Header
+	if t := auth.TenantFrom(r.Context()); t != nil {
+		prefix = t.Brand().Header
+	}
+	names := signing.HeadersFor(prefix)
 	if names.Signed(r.Header) || len(r.Header[names.Account]) > 0 {
 		return auth.Header
 	}

@@ -208,3 +208,15 @@ func (a altering) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 	roles[0] = "administrator"
 }
+
+// A middleware outside a Guard may ask which credential a request has.
+func TestPresentedOutsideAGuard(t *testing.T) {
+	for header, want := range map[string]auth.Presence{
+		signing.HeadersFor("").Signature: auth.Header, signing.HeadersFor("Acme-").Signature: auth.Absent, "X": auth.Absent} {
+		r := httptest.NewRequest("GET", "/acme/v2/notes", nil)
+		r.Header[header] = []string{"x"}
+		if got := new(signature.Mechanism).Presented(r); got != want {
+			t.Errorf("%q: %v, want %v", header, got, want)
+		}
+	}
+}

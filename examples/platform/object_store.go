@@ -69,8 +69,7 @@ func (s *store) page(ctx context.Context, visible sqlpage.Visible, of *paging.Sc
 	if err := rows.Err(); err != nil {
 		return nil, false, storeFailed(err)
 	}
-	page, more = paging.Trim(page, q.Limit)
-	return page, more, nil
+	return page, rows.More(), nil
 }
 
 // total returns the total that a client asked for, or nil.

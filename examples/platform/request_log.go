@@ -83,13 +83,16 @@ func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
 		slog.String("org", d.Org),
 		slog.String("app", d.App),
 		slog.String("account", d.Account),
+		slog.String("claimed_by", d.Claimed.Mechanism), // nothing of the claims is proven
+		slog.String("claimed_app", d.Claimed.App),
+		slog.String("claimed_account", d.Claimed.Account),
 		slog.String("fault", d.Detail),
 	} {
 		if known.Value.String() != "" {
 			attrs = append(attrs, known)
 		}
 	}
-	if d.Handler {
+	if d.Handler && d.Detail != "" {
 		attrs = append(attrs, slog.Bool("handler", true)) // the fault is no refusal by the Guard
 	}
 	if d.Err != nil {

@@ -202,7 +202,7 @@ func TestCheckFinds(t *testing.T) {
 			}, []string{"state: is enum in the database, and the Table needs text or character varying: set Storage: sqlpage.Enum"}},
 			{"a number for the _id", onlyPostgres, "", "", func(c *checked) {
 				c.column("_id", func(c *sqlpage.Column) { c.Name, c.Storage, c.NotNull = "size", 0, false })
-			}, []string{"_id: is bigint in the database", "set UnsafeExpression to the cast, such as id::text"}},
+			}, []string{"_id: is bigint in the database", "Storage: sqlpage.BigInt for an _id"}},
 			{"a number cast for the _id", onlyPostgres, "CREATE INDEX adopted_size_text ON adopted (tenant_id, (size::text) COLLATE \"C\")", "", func(c *checked) {
 				c.schema.Properties = nil
 				c.column("_id", func(c *sqlpage.Column) {

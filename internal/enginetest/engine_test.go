@@ -241,11 +241,20 @@ func (e *engine) page(t testing.TB, q paging.Query) (ids []string, more bool) {
 	if err != nil {
 		t.Fatalf("%s: %s: %v", e.name, q.Where, err)
 	}
-	return paging.Trim(readIDs(t, rows), q.Limit)
+	ids = readIDs(t, rows)
+	return ids, rows.More()
+}
+
+// rowsOfPage are *sql.Rows or *sqlpage.Rows.
+type rowsOfPage interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close() error
 }
 
 // readIDs reads and closes the rows of a page.
-func readIDs(t testing.TB, rows *sql.Rows) (ids []string) {
+func readIDs(t testing.TB, rows rowsOfPage) (ids []string) {
 	t.Helper()
 	defer rows.Close()
 	for rows.Next() {

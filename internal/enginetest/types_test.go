@@ -265,7 +265,8 @@ func (e *engine) visiblePage(t testing.TB, q paging.Query, visible sqlpage.Visib
 	if err != nil {
 		t.Fatalf("%s: where %s sort %v: %v", e.name, q.Where, q.Sort, err)
 	}
-	return paging.Trim(readIDs(t, rows), q.Limit)
+	ids = readIDs(t, rows)
+	return ids, rows.More()
 }
 
 func ofTenant(items []item, tenant string) []item {
@@ -621,7 +622,7 @@ func (e *engine) uuidBesideHand(b *testing.B, path string, deep int, visible sql
 	}
 	defer byHand.Close()
 	page := func(ids []string) {
-		if len(ids) != limit+1 {
+		if len(ids) < limit {
 			b.Fatalf("%d rows", len(ids))
 		}
 	}

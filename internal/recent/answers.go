@@ -1,6 +1,8 @@
 package recent
 
 import (
+	"context"
+	"errors"
 	"hash/maphash"
 	"math/rand/v2"
 	"sync"
@@ -17,10 +19,12 @@ import (
 // asks again.
 type Answers[K comparable, V any] struct {
 	table atomic.Pointer[table[K, V]] // nil until there is an answer
-	count atomic.Int64
 
-	mu   sync.Mutex
-	hand int // the list in which the search for the next victim begins
+	mu     sync.Mutex
+	count  int
+	all    share[K, V]
+	shares map[string]*share[K, V] // the same answers, by group
+	asking map[K]*flight[V]        // look-ups under way
 }
 
 type table[K comparable, V any] struct {
@@ -30,16 +34,63 @@ type table[K comparable, V any] struct {
 
 type link[K comparable, V any] struct{ atomic.Pointer[answer[K, V]] }
 
-// answer is one kept answer. Only next changes.
+// answer is one kept answer. Only next changes, and under mu the neighbors.
 type answer[K comparable, V any] struct {
-	key        K
-	value      V
+	key K
+	Found[V]
 	until      time.Time
 	generation *generation
 	next       link[K, V]
+	around     [2]neighbors[K, V] // in the share of its group, and in that of all
 }
 
-// admission applies when the table is full of good answers. Of this many new answers,
+type neighbors[K comparable, V any] struct{ older, newer *answer[K, V] }
+
+// Found is the answer of a look-up.
+type Found[V any] struct {
+	Value V
+	Group string // that it belongs to
+	Cost  int    // of keeping it, in KiB or part of one: see Groups.Limit; 0: 1; NotKept: it is not kept
+}
+
+// NotKept is the cost of an answer that only the callers that wait for it get.
+const NotKept = -1
+
+// share holds the answers of a group, or all answers.
+type share[K comparable, V any] struct {
+	ends neighbors[K, V] // newer is the oldest answer, and older the newest; nil: none
+	cost int
+}
+
+const (
+	ofGroup = iota
+	ofAll
+)
+
+func (s *share[K, V]) add(n *answer[K, V], i int) {
+	n.around[i] = neighbors[K, V]{older: s.ends.older}
+	if s.ends.older == nil {
+		s.ends.newer = n
+	} else {
+		s.ends.older.around[i].newer = n
+	}
+	s.ends.older = n
+	s.cost += n.Cost
+}
+
+func (s *share[K, V]) remove(n *answer[K, V], i int) {
+	at, newer, older := n.around[i], &s.ends.newer, &s.ends.older
+	if at.older != nil {
+		newer = &at.older.around[i].newer
+	}
+	if at.newer != nil {
+		older = &at.newer.around[i].older
+	}
+	*newer, *older = at.newer, at.older
+	s.cost -= n.Cost
+}
+
+// admission applies when a group has used its share up. Of this many new answers,
 // one is kept on average. So a flood of names that are asked for once costs little
 // and evicts few answers. A name that is asked for often is soon kept.
 const admission = 8
@@ -51,35 +102,100 @@ func (a *Answers[K, V]) Find(g *Groups, now time.Time, key K) (answer V, ok bool
 	if known == nil || !known.isFresh(now, g.Stale) {
 		return answer, false
 	}
-	return known.value, true
+	return known.Value, true
 }
 
-// Get returns the answer for key. It returns a kept answer that was asked for less
-// than g.Stale before now. Otherwise it calls ask, which returns an answer and the
-// group that it belongs to. If ask returns an error, Get returns it and keeps
-// nothing.
+// Get returns the answer for key, as Find does. If none is kept, it calls ask and keeps
+// what that returns, unless it returns an error. Calls for one key that come while ask runs
+// wait for it, until ctx ends, and share its result. They do not share an error of
+// a caller whose ctx has ended.
 //
 // The age of an answer counts from before the call of ask. So a slow look-up does not
 // make the answer last longer.
-func (a *Answers[K, V]) Get(g *Groups, now time.Time, key K, ask func() (V, string, error)) (V, error) {
-	list := a.table.Load().list(key)
-	known := list.find(key)
-	if known != nil && known.isFresh(now, g.Stale) {
-		return known.value, nil
+func (a *Answers[K, V]) Get(ctx context.Context, g *Groups, now time.Time, key K, ask func() (Found[V], error)) (V, error) {
+	for {
+		if value, ok := a.Find(g, now, key); ok {
+			return value, nil
+		}
+		f, leads := a.join(g, now, key)
+		if leads {
+			return a.lead(ctx, g, f, key, ask)
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			var none V
+			return none, ctx.Err()
+		}
+		if !f.abandoned {
+			return f.value, f.err
+		}
 	}
-	forgets := g.forgets.Load() // before asking; see generation
-	value, group, err := ask()
-	if err != nil || known == nil && !a.admits(list, now, g) {
-		return value, err
-	}
-	if generation := g.generation(group, forgets); generation != nil {
-		a.put(&answer[K, V]{key: key, value: value, until: now.Add(g.Stale), generation: generation}, now, g)
-	}
-	return value, nil
 }
 
-// Len returns how many answers are kept, whether they are still good or not.
-func (a *Answers[K, V]) Len() int { return int(a.count.Load()) }
+// flight is a look-up that is under way. Its results are set before done is closed.
+type flight[V any] struct {
+	since     uint64 // the value of forgets before the look-up
+	began     time.Time
+	done      chan struct{}
+	abandoned bool // its caller has panicked or gone: others ask themselves
+	value     V
+	err       error
+}
+
+// join returns the look-up that is under way for a key, or begins one. It does not return
+// one whose result may be older than a call of Forget, or too old.
+func (a *Answers[K, V]) join(g *Groups, now time.Time, key K) (f *flight[V], leads bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	since := g.forgets.Load()
+	if f := a.asking[key]; f != nil && f.since == since && now.Sub(f.began).Abs() < g.Stale {
+		return f, false
+	}
+	f = &flight[V]{since: since, began: now, done: make(chan struct{}), abandoned: true}
+	if a.asking == nil {
+		a.asking = map[K]*flight[V]{}
+	}
+	a.asking[key] = f
+	return f, true
+}
+
+func (a *Answers[K, V]) lead(ctx context.Context, g *Groups, f *flight[V], key K, ask func() (Found[V], error)) (V, error) {
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.asking[key] == f {
+			delete(a.asking, key)
+		}
+		close(f.done)
+	}()
+	found, err := ask()
+	if err == nil {
+		a.Keep(g, f.since, f.began, key, found)
+	}
+	f.value, f.err = found.Value, err
+	f.abandoned = err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled))
+	return f.value, f.err
+}
+
+// Keep keeps an answer that was looked up without Get. since is what g.Forgets returned, and
+// now the time, before the look-up.
+func (a *Answers[K, V]) Keep(g *Groups, since uint64, now time.Time, key K, found Found[V]) {
+	if found.Cost == NotKept {
+		return
+	}
+	found.Cost = max(found.Cost, 1)
+	if generation := g.generation(found.Group, since); generation != nil {
+		a.put(&answer[K, V]{key: key, Found: found, until: now.Add(g.Stale), generation: generation}, now, g)
+	}
+}
+
+// Len returns how many answers are kept, whether they are still good or not, and their cost.
+func (a *Answers[K, V]) Len() (count, cost int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.count, a.all.cost
+}
 
 // list returns the list of a key, or nil if there is no table yet.
 func (t *table[K, V]) list(key K) *link[K, V] {
@@ -105,20 +221,6 @@ func (l *link[K, V]) find(key K) *answer[K, V] {
 	return nil
 }
 
-// firstStale returns the link to the first answer of the list that is no longer good,
-// or nil.
-func (l *link[K, V]) firstStale(now time.Time, stale time.Duration) *link[K, V] {
-	for known := l.first(); known != nil; l, known = &known.next, known.next.Load() {
-		if !known.isFresh(now, stale) {
-			return l
-		}
-	}
-	return nil
-}
-
-// unlink removes the first answer from the list.
-func (l *link[K, V]) unlink() { l.Store(l.Load().next.Load()) }
-
 func (l *link[K, V]) push(n *answer[K, V]) {
 	n.next.Store(l.Load())
 	l.Store(n)
@@ -129,31 +231,86 @@ func (n *answer[K, V]) isFresh(now time.Time, stale time.Duration) bool {
 	return 0 < left && left <= stale && !n.generation.outdated.Load() // left exceeds stale if the clock was set back
 }
 
-// admits reports whether a new answer for a list is kept.
-func (a *Answers[K, V]) admits(list *link[K, V], now time.Time, g *Groups) bool {
-	return a.Len() < g.Limit || list.firstStale(now, g.Stale) != nil || rand.Uint32()%admission == 0
-}
-
 func (a *Answers[K, V]) put(n *answer[K, V], now time.Time, g *Groups) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	list := a.grow().list(n.key)
-	for at, known := list, list.Load(); known != nil; at, known = &known.next, known.next.Load() {
-		if known.key != n.key {
-			continue
-		}
+	known := a.table.Load().list(n.key).find(n.key)
+	if known != nil {
 		if known.until.After(n.until) && !known.generation.outdated.Load() {
 			return // a slow look-up must not replace a newer answer
 		}
-		n.next.Store(known.next.Load())
-		at.Store(n)
+		a.evict(known, nil)
+	}
+	if a.shares == nil {
+		a.shares = map[string]*share[K, V]{}
+	}
+	if a.shares[n.Group] == nil {
+		a.shares[n.Group] = new(share[K, V])
+	}
+	if a.makeRoom(n, now, g, known != nil) {
+		a.grow().list(n.key).push(n)
+		a.shares[n.Group].add(n, ofGroup)
+		a.all.add(n, ofAll)
+		a.count++
+	} else if a.shares[n.Group].cost == 0 {
+		delete(a.shares, n.Group)
+	}
+}
+
+// makeRoom evicts answers, so that n has room, and reports whether to keep n. A group may use
+// room that no other needs. If there is none left, a group with more than an equal share
+// gives way with its oldest answers: the group of n first.
+func (a *Answers[K, V]) makeRoom(n *answer[K, V], now time.Time, g *Groups, admitted bool) bool {
+	own := a.shares[n.Group]
+	for oldest := a.all.ends.newer; oldest != nil && !oldest.isFresh(now, g.Stale); oldest = a.all.ends.newer {
+		a.evict(oldest, own)
+	}
+	for oldest := own.ends.newer; oldest != nil && !oldest.isFresh(now, g.Stale); oldest = own.ends.newer {
+		a.evict(oldest, own) // it is outdated, but not old
+	}
+	for a.all.cost+n.Cost > g.Limit {
+		fair := g.Limit / len(a.shares)
+		if own.cost+n.Cost <= fair {
+			a.evictOver(fair, max(1, g.Limit/64), own)
+			continue
+		}
+		if own.cost == 0 || !admitted && rand.Uint32()%admission != 0 {
+			return false
+		}
+		admitted = true
+		a.evict(own.ends.newer, own)
+	}
+	return true
+}
+
+// evictOver evicts the oldest answers of a group that holds more than is fair. There is one,
+// because the group of own holds less. It evicts several at once, because it has to search.
+func (a *Answers[K, V]) evictOver(fair, some int, own *share[K, V]) {
+	for _, s := range a.shares {
+		if s.cost <= fair {
+			continue
+		}
+		for enough := s.cost - some; s.cost > max(fair, enough); {
+			a.evict(s.ends.newer, own)
+		}
 		return
 	}
-	if a.Len() >= g.Limit {
-		a.evict(list, now, g.Stale)
+}
+
+// evict removes an answer, and its share if that is empty and not own.
+func (a *Answers[K, V]) evict(n *answer[K, V], own *share[K, V]) {
+	at := a.table.Load().list(n.key)
+	for at.Load() != n {
+		at = &at.Load().next
 	}
-	list.push(n)
-	a.count.Add(1)
+	at.Store(n.next.Load())
+	s := a.shares[n.Group]
+	s.remove(n, ofGroup)
+	a.all.remove(n, ofAll)
+	a.count--
+	if s.cost == 0 && s != own {
+		delete(a.shares, n.Group)
+	}
 }
 
 // grow returns the table. If there are as many answers as lists, it first makes a
@@ -164,27 +321,16 @@ func (a *Answers[K, V]) grow() *table[K, V] {
 	if old == nil {
 		old = &table[K, V]{}
 	}
-	if a.Len() < len(old.lists) {
+	if a.count < len(old.lists) {
 		return old
 	}
 	t := &table[K, V]{maphash.MakeSeed(), make([]link[K, V], max(least, 2*len(old.lists)))}
 	for i := range old.lists {
 		for n := old.lists[i].Load(); n != nil; n = old.lists[i].Load() {
-			old.lists[i].unlink()
+			old.lists[i].Store(n.next.Load())
 			t.list(n.key).push(n)
 		}
 	}
 	a.table.Store(t)
 	return t
-}
-
-// evict drops an answer of the list that is no longer good. If there is none, it
-// drops any answer.
-func (a *Answers[K, V]) evict(list *link[K, V], now time.Time, stale time.Duration) {
-	at := list.firstStale(now, stale)
-	for lists := a.table.Load().lists; at.first() == nil; at = &lists[a.hand] {
-		a.hand = (a.hand + 1) % len(lists)
-	}
-	at.unlink()
-	a.count.Add(-1)
 }

@@ -16,7 +16,10 @@ import (
 // The fields are set before first use.
 type Groups struct {
 	Stale time.Duration // how long an answer is kept
-	Limit int           // the maximum number of groups, and of answers of each kind
+
+	// Limit is the maximum cost of the answers of each kind, in KiB, and of groups. Each group
+	// has an equal share of it.
+	Limit int
 
 	forgets atomic.Uint64 // how often Forget was called, for any group
 	mu      sync.Mutex
@@ -42,6 +45,9 @@ func (g *Groups) Forget(group string) {
 	}
 	g.begin(group, g.forgets.Add(1))
 }
+
+// Forgets returns the argument of Answers.Keep, for a look-up that begins now.
+func (g *Groups) Forgets() uint64 { return g.forgets.Load() }
 
 // generation returns the current generation of a group. since is the value of forgets
 // before the look-up. If the group may have been forgotten after that, the answer may

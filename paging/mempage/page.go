@@ -1,6 +1,7 @@
 package mempage
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -16,6 +17,10 @@ import (
 // it must have the form of paging.DateLayout. A value of another type exists, equals
 // nothing and sorts after all others. The value of a path that ends with [] is a
 // []any or a []string of the elements.
+//
+// A page ends with the row with which it has paging.MaxBytes. These are the bytes of all texts
+// that the rows hold, sent or not, also behind pointers, except those of fields that are not
+// exported.
 func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value any, ok bool)) (page []T, more bool) {
 	order := q.Order()
 	after, where, resumed := q.Cursor()
@@ -35,11 +40,50 @@ func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value a
 
 	kept = kept[min(max(q.Skip, 0), len(kept)):]
 	kept, more = paging.Trim(kept, q.Limit)
-	page = make([]T, len(kept))
-	for i := range kept {
-		page[i] = kept[i].row
+	page = make([]T, 0, len(kept))
+	for left := paging.MaxBytes; len(page) < len(kept); {
+		if left <= 0 {
+			return page, true
+		}
+		page = append(page, kept[len(page)].row)
+		use(&left, reflect.ValueOf(&page[len(page)-1]), maxDepth)
 	}
 	return page, more
+}
+
+// maxDepth ends a row that contains itself.
+const maxDepth = 16
+
+// use takes from left what a value holds, until nothing is left.
+func use(left *int, v reflect.Value, depth int) {
+	switch *left--; v.Kind() {
+	case reflect.String:
+		*left -= v.Len()
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() && depth > 0 {
+			use(left, v.Elem(), depth-1)
+		}
+	case reflect.Struct:
+		for i := 0; i < v.NumField() && *left > 0; i++ {
+			// What such a field points to need not be the row's, like the zone of a time.
+			if f := v.Field(i); v.Type().Field(i).IsExported() || f.Kind() != reflect.Pointer {
+				use(left, f, depth-1)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			*left -= v.Len()
+			return
+		}
+		for i := 0; i < v.Len() && *left > 0 && depth > 0; i++ {
+			use(left, v.Index(i), depth-1)
+		}
+	case reflect.Map:
+		for entries := v.MapRange(); *left > 0 && depth > 0 && entries.Next(); {
+			use(left, entries.Key(), depth-1)
+			use(left, entries.Value(), depth-1)
+		}
+	}
 }
 
 // Count returns how many rows match the filter of q, or nil if the caller did not ask for

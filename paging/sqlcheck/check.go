@@ -22,7 +22,7 @@ func Check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, schema pagi
 	if _, err := sqlpage.Indexes(paging.Schema{}, table, dialect, within...); err != nil {
 		return err // an invalid table, dialect or within
 	}
-	c := &check{ctx: ctx, db: db, dialect: dialect, schema: &schema, table: &table, within: within, wrong: map[string]bool{}}
+	c := &check{ctx: ctx, db: db, dialect: dialect, schema: &schema, table: &table, within: slices.Concat(table.Where, within), wrong: map[string]bool{}}
 	c.properties()
 	if err := c.columns(); err != nil {
 		return errors.Join(append(c.problems, fmt.Errorf("sqlcheck: table %s: %w", table.Name, err))...)
@@ -37,7 +37,7 @@ type check struct {
 	dialect sqlpage.Dialect
 	schema  *paging.Schema
 	table   *sqlpage.Table
-	within  []string
+	within  []string // after the Where of the table
 
 	view     bool
 	wrong    map[string]bool // paths with a problem, by which no page can be planned
@@ -57,7 +57,7 @@ func (c *check) problem(path, format string, args ...any) {
 // properties compares the schema with the table.
 func (c *check) properties() {
 	if c.table.Properties["_id"].Type != paging.String {
-		c.problem("_id", "must be of the type String: for a number, set UnsafeExpression to the cast, such as id::text")
+		c.problem("_id", "must be of the type String: for a number, set Storage: sqlpage.BigInt")
 	}
 	if object := c.table.Properties["object"]; c.table.Object == "" && object.Type != paging.String {
 		c.problem("object", "every caller may filter by it: set Object in the Table, or give it a column of texts")
@@ -171,6 +171,7 @@ var inPostgreSQL = map[form][]string{
 	{paging.String, sqlpage.UUID}:       {"uuid"},
 	{paging.String, sqlpage.Enum}:       {"enum"},
 	{paging.String, sqlpage.Array}:      {"text[]"},
+	{paging.String, sqlpage.BigInt}:     {"smallint", "integer", "bigint"},
 	{paging.Integer, 0}:                 {"smallint", "integer", "bigint"},
 	{paging.Number, 0}:                  {"numeric"},
 	{paging.Number, sqlpage.Double}:     {"double precision"},
@@ -185,12 +186,12 @@ func (c *check) accepted(says sqlpage.Column) []string {
 	if c.dialect == sqlpage.PostgreSQL {
 		return inPostgreSQL[form{says.Type, says.Storage}]
 	}
-	switch says.Type {
-	case paging.Any:
+	switch {
+	case says.Type == paging.Any:
 		return []string{"text", "blob"}
-	case paging.Integer, paging.Boolean:
+	case says.Type == paging.Integer, says.Type == paging.Boolean, says.Storage == sqlpage.BigInt:
 		return []string{"integer", "int"}
-	case paging.Number:
+	case says.Type == paging.Number:
 		if says.Storage == sqlpage.Double {
 			return []string{"real"}
 		}
@@ -207,7 +208,7 @@ func (c *check) instead(typ string) string {
 	return ""
 }
 
-const asNumber = "set Type: paging.Integer, or set UnsafeExpression to the cast, such as id::text"
+const asNumber = "set Type: paging.Integer, or Storage: sqlpage.BigInt for an _id"
 
 var advice = map[string]string{
 	"citext":              "citext compares and sorts without case; make it text, or set UnsafeExpression to the cast, such as email::text",

@@ -14,7 +14,8 @@
 //     says. Texts of an array have a deterministic collation. The encoding is UTF-8.
 //   - Tables of SQLite are STRICT.
 //   - An index serves each sort in each direction: no page reads the rows of other
-//     tenants, or sorts all rows of its own. The error has the statement of the index.
+//     tenants, or sorts all rows of its own. The error has the statement of the index, and says
+//     so if a text is too long for it: sqlpage.Indexes says how long texts may be.
 //
 // The database itself says which index it reads, with EXPLAIN. So indexes on expressions,
 // those below a view and those of partitions count, whatever their names. PostgreSQL
@@ -25,7 +26,7 @@
 //
 // # What is not checked
 //
-// Check looks at no row. An _id that two rows of a tenant share, NaN in a numeric
+// Check looks at rows only for a text that is too long for a missing index. An _id that two rows of a tenant share, NaN in a numeric
 // column, infinity in a time, text that is no JSON, and an expression that fails for some
 // rows go unnoticed. Constraints prevent them, such as CHECK (price <> 'NaN').
 //

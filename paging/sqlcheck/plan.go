@@ -1,6 +1,7 @@
 package sqlcheck
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -28,7 +29,7 @@ func (c *check) sorts() {
 
 func (c *check) sort(p paging.Property) {
 	p.Sort = true
-	indexes, err := sqlpage.Indexes(paging.Schema{Properties: []paging.Property{p}}, *c.table, c.dialect, c.within...)
+	indexes, err := sqlpage.Indexes(paging.Schema{Properties: []paging.Property{p}}, *c.table, c.dialect, c.within[len(c.table.Where):]...)
 	if err != nil {
 		c.problem(p.Path, "callers may sort by it: %w", err)
 		return
@@ -49,14 +50,38 @@ func (c *check) sort(p paging.Property) {
 		if c.view {
 			where = "create for the tables of the view, in their names,"
 		}
-		c.problem(p.Path, "a sort by it %s: %s\n\t%s", trouble, where, index)
+		long, err := c.longest(p.Path)
+		if err != nil {
+			c.problem(p.Path, "%w", err)
+			return
+		}
+		c.problem(p.Path, "a sort by it %s: %s\n\t%s%s", trouble, where, index, long)
 	}
+}
+
+// maxIndexed is how many bytes PostgreSQL takes for the values of a row in one index, roughly: it
+// compresses them first.
+const maxIndexed = 2700
+
+// longest says how long the longest text of a property is, if no index can have it. It reads all
+// rows, so it is asked for only if the index is missing.
+func (c *check) longest(path string) (advice string, err error) {
+	column := c.table.Properties[path]
+	if c.dialect != sqlpage.PostgreSQL || column.Type != paging.String || column.Storage != 0 {
+		return "", nil
+	}
+	name := cmp.Or(column.UnsafeExpression, `"`+column.Name+`"`)
+	var bytes int
+	if err := c.db.QueryRowContext(c.ctx, "SELECT coalesce(max(octet_length("+name+")), 0) FROM "+c.quotedName()).Scan(&bytes); err != nil || bytes <= maxIndexed {
+		return "", err
+	}
+	return fmt.Sprintf("\n\tThe longest text has %d bytes. PostgreSQL refuses about %d in one index: shorten it, and add CHECK (octet_length(%s) <= 2000).", bytes, maxIndexed, name), nil
 }
 
 // plans returns what is wrong with the plans of a sort.
 func (c *check) plans(p paging.Property, desc bool) (trouble string, err error) {
 	first := paging.Query{Sort: []paging.Key{{Path: p.Path, Desc: desc}}, Limit: 100}
-	for _, path := range c.within {
+	for _, path := range c.within[len(c.table.Where):] {
 		text, err := json.Marshal(map[string]any{path: c.sample(path, paging.String)})
 		if err != nil {
 			return "", err
@@ -106,6 +131,8 @@ func (c *check) sample(path string, typ paging.Type) any {
 		return true
 	case typ == paging.Integer, typ == paging.Number:
 		return sampleNumber
+	case column.Storage == sqlpage.BigInt:
+		return string(sampleNumber)
 	}
 	return sampleText
 }
@@ -115,6 +142,12 @@ func (c *check) plan(q paging.Query) (trouble string, err error) {
 	visible := sqlpage.Visible{AllIDs: true}
 	if c.table.Tenant != "" {
 		visible.Tenant = c.sample(c.table.Tenant, paging.String).(string)
+	}
+	for _, path := range c.table.Where {
+		if visible.Where == nil {
+			visible.Where = map[string]string{}
+		}
+		visible.Where[path] = c.sample(path, paging.String).(string)
 	}
 	text, args, err := sqlpage.Statement(q, *c.table, visible, c.dialect)
 	if err != nil {
@@ -197,7 +230,13 @@ func (c *check) leading() int {
 // within as arguments: an index must have them. A deep page may sort the first rows of
 // its parts, and may read a part of few rows by another index.
 func (n node) trouble(deep bool, args []any) string {
-	filtered := func(arg any) bool { text, ok := arg.(string); return ok && strings.Contains(n.Filter, text) }
+	filtered := func(arg any) bool {
+		switch arg.(type) {
+		case string, int64:
+			return strings.Contains(n.Filter, fmt.Sprint(arg))
+		}
+		return false
+	}
 	switch {
 	case n.Type == "Seq Scan", slices.ContainsFunc(args, filtered):
 		return readsAll

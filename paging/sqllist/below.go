@@ -2,7 +2,6 @@ package sqllist
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +35,8 @@ func (l *List) declareLists(lists map[string]Items) error {
 			return fmt.Errorf("list %q: no name, or declared twice", path)
 		case of.List == nil || of.List.table.Properties[of.Parent].Type != paging.String || strings.HasSuffix(of.Parent, "[]"):
 			return fmt.Errorf("list %q: the items have no text %q that can hold their parent", path, of.Parent)
+		case of.List.table.Where != nil:
+			return fmt.Errorf("list %q: its Where has no value here", path)
 		case of.List.table.SharedByAllTenants != l.table.SharedByAllTenants:
 			return errors.New("one of the tables is SharedByAllTenants")
 		}
@@ -64,23 +65,24 @@ func (l *List) isShown(prefix string, reads func(path string) bool) bool {
 // together, and those that are skipped.
 const maxBelow = 10_000
 
-// addLists adds the list properties to items, by one statement each.
-func (v *view) addLists(ctx context.Context, pages *sqlpage.Pages, tenant string, items []item) error {
+// addLists adds the list properties to objects, by one statement each. It returns the first of
+// the objects, those that have all of their lists: at least one of them.
+func (v *view) addLists(ctx context.Context, pages *sqlpage.Pages, tenant string, objects []item) (complete []item, err error) {
 	for _, p := range v.list.lists {
 		q, asked := v.query.Lists[p.path]
 		if !asked || !v.query.Wants(p.path) {
 			continue
 		}
-		if err := p.List.view(q, v.grant, v.prefix+p.path+".").addTo(ctx, pages, tenant, p, items); err != nil {
-			return err
+		if objects, err = p.List.view(q, v.grant, v.prefix+p.path+".", v.bytes).addTo(ctx, pages, tenant, p, objects); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return objects, nil
 }
 
 // addTo adds the list property p, whose items v shows, to the objects on which it may be
-// read.
-func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p listProperty, objects []item) error {
+// read. It returns the objects before the first whose items were not all read.
+func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p listProperty, objects []item) ([]item, error) {
 	roots := map[string]string{}
 	var ids []string
 	for _, o := range objects {
@@ -89,23 +91,31 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 		}
 	}
 	if err := v.bound(len(ids)); err != nil || ids == nil {
-		return err
+		return objects, err
 	}
-	items, err := v.items(roots, func(table sqlpage.Table) (*sql.Rows, error) {
+	items, more, err := v.items(roots, func(table sqlpage.Table) (*sqlpage.Rows, error) {
 		return pages.QueryEach(ctx, v.query, table, sqlpage.Visible{Tenant: tenant, AllIDs: true}, p.Parent, ids)
 	})
 	if err != nil {
-		return err
+		return nil, err
+	}
+	var next []item // the first item that is left out for its bytes
+	if more {
+		next, items = items[len(items)-1:], items[:len(items)-1]
 	}
 	size, of := map[string]int{}, map[string][]item{}
 	items = slices.DeleteFunc(items, func(i item) bool {
 		size[i.parent]++
 		return size[i.parent] > v.query.Limit
 	})
-	if err := v.addLists(ctx, pages, tenant, items); err != nil {
-		return err
+	complete, err := v.addLists(ctx, pages, tenant, items)
+	if err != nil {
+		return nil, err
 	}
-	for _, i := range items {
+	if len(complete) < len(items) {
+		next = items[len(complete):]
+	}
+	for _, i := range complete {
 		of[i.parent] = append(of[i.parent], i)
 	}
 	for i := range objects {
@@ -113,13 +123,20 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 		if _, shown := roots[o.id]; !shown {
 			continue
 		}
-		list, err := envelope.Encode(listOf(of[o.id], size[o.id] > v.query.Limit))
+		last := len(next) > 0 && o.id == next[0].parent
+		if last && of[o.id] == nil {
+			return objects[:i], nil
+		}
+		list, err := envelope.Encode(listOf(of[o.id], last || size[o.id] > v.query.Limit))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.text = slices.Concat(o.text[:len(o.text)-1], p.member, list, []byte{'}'})
+		if last {
+			return objects[:i+1], nil
+		}
 	}
-	return nil
+	return objects, nil
 }
 
 // bound limits what is read for so many objects.

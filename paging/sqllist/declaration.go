@@ -27,6 +27,12 @@ type Declaration struct {
 	Count              bool // callers may ask for the total, as in paging.Schema
 
 	Lists map[string]Items // list properties, by path
+
+	// Where are the paths of properties that each call compares with one value, by List.Where:
+	// for a list of which a caller sees its own rows. They are texts with their own column,
+	// shown or not. Indexes begin with them after the tenant. Several declarations may have
+	// one struct.
+	Where []string
 }
 
 // List is a list of the rows of one table. New makes it. It is safe for concurrent use.
@@ -55,6 +61,7 @@ func New[T any](d Declaration) (*List, error) {
 		schema: paging.Schema{Object: d.Object, RefuseUnknown: true, Default: d.Default, Max: d.Max, Count: d.Count},
 		table: sqlpage.Table{
 			Name: d.Table, Object: d.Object, SharedByAllTenants: d.SharedByAllTenants, Properties: map[string]sqlpage.Column{},
+			Where: slices.Clone(d.Where),
 		},
 		object: appendText([]byte(`,"object":`), d.Object),
 	}
@@ -156,6 +163,9 @@ func (l *List) field(f reflect.StructField, tag string, index []int) error {
 	case tenant:
 		l.table.Tenant = p.Path
 	}
+	if p.Path == "_id" {
+		l.schema.ExampleID = exampleOf(c)
+	}
 	if !document {
 		l.table.Properties[p.Path] = c
 	}
@@ -227,6 +237,7 @@ func isName(name string) bool {
 
 var storages = map[string]sqlpage.Storage{
 	"uuid": sqlpage.UUID, "milliseconds": sqlpage.Milliseconds, "day": sqlpage.Day, "enum": sqlpage.Enum, "array": sqlpage.Array,
+	"bigint": sqlpage.BigInt,
 }
 
 // parseTag reads a tag: the name of the column and options.
@@ -259,6 +270,9 @@ func parseTag(typ reflect.Type, tag string) (p paging.Property, c sqlpage.Column
 	case c.Storage == sqlpage.Array, c.Storage != 0 && p.Type == paging.Any:
 		err = errors.New("it has a storage that its type has not")
 	}
+	if enum, ok := reflect.Zero(typ).Interface().(envelope.Enum); ok && p.Type == paging.String {
+		p.Values = enum.Values()
+	}
 	c.Name, c.Type, c.NotNull = name, p.Type, !p.Null
 	return p, c, tenant, err
 }
@@ -272,7 +286,7 @@ var kinds = map[reflect.Kind]paging.Type{
 // typeOf returns the type of the JSON of a Go type. It is Any if that is no plain value.
 func typeOf(typ reflect.Type) paging.Type {
 	switch {
-	case typ == reflect.TypeFor[time.Time]():
+	case typ == reflect.TypeFor[time.Time](), typ == reflect.TypeFor[envelope.Time]():
 		return paging.Date
 	case typ == reflect.TypeFor[json.Number]():
 		return paging.Number

@@ -61,7 +61,7 @@ var _ = everything{}.note // not exported, so it needs no tag
 
 func TestDeclared(t *testing.T) {
 	l := sqllist.Must[everything](sqllist.Declaration{Table: "public.things", Object: "thing", Default: 5, Max: 10})
-	if diff := cmp.Diff(&paging.Schema{Object: "thing", Default: 5, Max: 10, RefuseUnknown: true, Properties: []paging.Property{
+	if diff := cmp.Diff(&paging.Schema{Object: "thing", ExampleID: "5b000000-0000-4000-8000-000000000001", Default: 5, Max: 10, RefuseUnknown: true, Properties: []paging.Property{
 		{Path: "made", Type: paging.Date, Sort: true},
 		{Path: "title", Type: paging.String, Filter: true, Sort: true},
 		{Path: "by", Type: paging.String, Filter: true, Null: true},

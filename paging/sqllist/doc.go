@@ -32,6 +32,7 @@
 //	milliseconds  a time.Time in timestamp(3): sqlpage.Milliseconds
 //	enum          a text in a column of an enum: sqlpage.Enum
 //	array         []string in text[]: sqlpage.Array; a filter names tags[]
+//	bigint        a text in a column of bigint or a smaller integer: sqlpage.BigInt
 //
 // The tag of an embedded envelope.Item is that of _id, which must be the first field. The
 // fields of other embedded structs belong to the struct. A field with the name _ or the JSON
@@ -42,12 +43,13 @@
 // any other field is NOT NULL. These are the columns in PostgreSQL; package sqlpage says
 // which SQLite needs:
 //
-//   - string, also with a name of its own: text
+//   - string, also with a name of its own: text. An envelope.Enum has its values in documents
 //   - int, int64 and smaller integers: bigint or smaller
 //   - float64: double precision
 //   - json.Number: numeric
 //   - bool: boolean
-//   - time.Time: timestamptz; clients see milliseconds
+//   - time.Time, envelope.Time: timestamptz; clients see milliseconds. Where the struct is a reply
+//     of its own, use envelope.Time: encoding/json writes a time.Time in another spelling
 //   - []byte, and types that implement sql.Scanner: any column
 //   - json.RawMessage, and other structs, maps and slices: jsonb, or JSON in a text
 //
@@ -63,9 +65,29 @@
 // is "", or nil in []*string.
 //
 // There is no tag for sqlpage.Column.UnsafeExpression. Make the expression a column of the table,
-// or of a view with an index on the expression. An _id is a text, so a key of bigint needs one:
+// or of a view with an index on the expression.
 //
-//	ALTER TABLE notes ADD COLUMN key text GENERATED ALWAYS AS (id::text) STORED;
+// # Numbers as ids
+//
+// An _id is a text for clients, also if the column is bigint:
+//
+//	envelope.Item `page:"id,bigint"`
+//
+// The page is in the order of the numbers: 1, 2, 10. Scope chains such as object.read.note.10
+// need a grammar with such identifiers, or routes with {id} answer 404: set
+// Guard.Scopes to &scope.Grammar{Identifier: sqlpage.Digits}. List.Check refuses another one.
+//
+// # Only one's own rows
+//
+// Declaration.Where names the properties that each call compares with one value:
+//
+//	var own = sqllist.Must[job](sqllist.Declaration{Table: "jobs", Object: "job", Where: []string{"technician"}})
+//
+//	page, err := own.Where("technician", p.Account).Page(r.Context(), pages, p.Org, p.Scope, r.URL.RawQuery)
+//
+// The value is beside the tenant in the statement: no argument of the caller reaches another row,
+// and a call without it is an error. Indexes and sqlcheck know of it. A second declaration of the
+// same struct, without Where, is the list of those who see all rows.
 //
 // # Why tags
 //
@@ -77,7 +99,8 @@
 //
 // The rows of the tenant that the caller's scope has, with the properties that the caller
 // asks for and may read. Only the columns of these properties are read from the database.
-// Unknown arguments are refused. With Declaration.Count, count=true adds the total of what the
+// Unknown arguments are refused. A reply has at most paging.MaxBytes and the last item of each
+// list: a page or a list in it that would have more ends earlier, and says hasMore. With Declaration.Count, count=true adds the total of what the
 // caller can see.
 //
 // Page makes no Link header, because the reply need not have the properties that the link needs.
@@ -96,7 +119,8 @@
 // object.read.ticket.*.comments.text. Chains on comment change nothing here. One statement
 // reads the list of all objects of a page, at most 10,000 items together. So on a page of 500
 // objects each list has at most 20 items, whatever its limit says; hasMore tells the caller.
-// A skip times the number of objects is at most 10,000.
+// If the items of a list have too many bytes, the page ends with the last object whose lists
+// are known. A skip times the number of objects is at most 10,000.
 //
 // The index for it begins with the tenant and the column:
 //
@@ -104,7 +128,7 @@
 //
 // # What is not checked
 //
-// New checks the struct, not the database: package sqlcheck compares it with Schema and Table.
+// New checks the struct. List.Check compares it with the database and the Guard.
 // The tenant and the scope must be those of the principal that the Guard admitted, never
 // arguments of the request.
 //

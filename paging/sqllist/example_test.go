@@ -109,6 +109,24 @@ func ExampleDeclaration() {
 	// meta.po string
 }
 
+func ExampleList_Where() {
+	type job struct {
+		envelope.Item `page:"id,bigint"`
+		_             string `page:"company_id,bigint,tenant"`
+		_             string `page:"technician,uuid"`
+		Title         string `json:"title" page:"title,filter,sort"`
+	}
+	own := sqllist.Must[job](sqllist.Declaration{Table: "jobs", Object: "job", Where: []string{"technician"}})
+	indexes, err := own.Indexes(sqlpage.PostgreSQL)
+	fmt.Println(indexes[0], err)
+	// A handler answers own.Where("technician", p.Account).Page(…), and without Where nothing:
+	_, err = own.Page(context.Background(), &sqlpage.Pages{DB: sql.OpenDB(database{}), Dialect: sqlpage.PostgreSQL}, "7", scope.Unscoped(), "")
+	fmt.Println(err)
+	// Output:
+	// CREATE INDEX IF NOT EXISTS "jobs_company_id_technician__id" ON "jobs" ("company_id", "technician", "id") <nil>
+	// sqllist: table jobs: sqlpage: table jobs: "" is no value for "technician" of Where
+}
+
 func ExampleItems() {
 	type comment struct {
 		envelope.Item `page:"id,uuid"`
@@ -127,11 +145,13 @@ func ExampleItems() {
 }
 
 func ExampleError() {
-	_, err := notes.Page(context.Background(), &sqlpage.Pages{}, acme, scope.Unscoped(), "")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := notes.Page(ctx, &sqlpage.Pages{DB: sql.OpenDB(database{}), Dialect: sqlpage.PostgreSQL}, acme, scope.Unscoped(), "")
 	fmt.Println(err)
 	fmt.Println(err.(*sqllist.Error).Fault().Status)
 	// Output:
-	// sqllist: table notes: sqlpage: no database
+	// sqllist: table notes: context canceled
 	// 503
 }
 

@@ -2,8 +2,7 @@ package sqllist
 
 import (
 	"context"
-	"database/sql"
-	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,16 +15,53 @@ import (
 
 // Page answers a list call. rawQuery is url.URL.RawQuery. tenant and may are those of the
 // principal that the Guard admitted, its Org and its Scope. Without a tenant Page returns an
-// error, and with the zero Set no items.
+// error, and with the zero Set no items. If the Declaration has a Where, call List.Where first.
 //
 // Items are in the reply if may permits to read any part of them. They have the properties
 // that the caller asks for by paths[] and may read on this object. The caller can filter and
 // sort by what it may read on every object.
 //
-// The error is a *paging.Error, which is 400, or an *Error, which is 503. A value that has no
-// JSON, such as NaN, is another error, which is 500. auth.Fail answers with each.
+// The error is a *paging.Error, which is 400, or an *Error, which is 503. Any other is 500,
+// because to repeat the request does not help: a Declaration that is not as the table is, no
+// tenant, or a value that has no JSON, such as NaN. auth.Fail answers with each.
 func (l *List) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, rawQuery string) (envelope.List[envelope.Verbatim], error) {
-	grant := may.On(scope.Read, l.schema.Object)
+	return Part{list: l}.Page(ctx, pages, tenant, may, rawQuery)
+}
+
+// Get answers a call for one object. Without paths[] it has all that the caller may read,
+// except list properties. The rest is as for Page. If there is no such object in the tenant,
+// or may permits to read no part of it, the error is ErrNotFound.
+func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id, rawQuery string) (envelope.Verbatim, error) {
+	return Part{list: l}.Get(ctx, pages, tenant, may, id, rawQuery)
+}
+
+// Where returns the rows whose property has the value, of a list with this property in its
+// Declaration.Where:
+//
+//	page, err := own.Where("technician", p.Account).Page(ctx, pages, p.Org, p.Scope, raw)
+//
+// No argument of the caller reaches another row. A list with a Where that gets no value, or an
+// empty one, answers nothing but an error.
+func (l *List) Where(property, value string) Part { return Part{list: l}.Where(property, value) }
+
+// Part is the rows of a List that have certain values.
+type Part struct {
+	list  *List
+	where map[string]string
+}
+
+// Where returns the rows of p that have this value, too.
+func (p Part) Where(property, value string) Part {
+	if p.where = maps.Clone(p.where); p.where == nil {
+		p.where = map[string]string{}
+	}
+	p.where[property] = value
+	return p
+}
+
+// Page is List.Page for the rows of p.
+func (p Part) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, rawQuery string) (envelope.List[envelope.Verbatim], error) {
+	l, grant := p.list, may.On(scope.Read, p.list.schema.Object)
 	q, err := l.schema.Parse(rawQuery, func(path string) bool {
 		if l.hasList(path) { // its arguments compare nothing themselves
 			return may.Overlaps(scope.Object(scope.Read, l.schema.Object, "", path))
@@ -35,14 +71,12 @@ func (l *List) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, ma
 	if err != nil {
 		return envelope.List[envelope.Verbatim]{}, err
 	}
-	return l.view(q, grant, "").answer(ctx, pages, tenant)
+	return p.answer(ctx, pages, tenant, q, grant)
 }
 
-// Get answers a call for one object. Without paths[] it has all that the caller may read,
-// except list properties. The rest is as for Page. If there is no such object in the tenant,
-// or may permits to read no part of it, the error is ErrNotFound.
-func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id, rawQuery string) (envelope.Verbatim, error) {
-	grant := may.On(scope.Read, l.schema.Object)
+// Get is List.Get for the rows of p.
+func (p Part) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id, rawQuery string) (envelope.Verbatim, error) {
+	l, grant := p.list, may.On(scope.Read, p.list.schema.Object)
 	q, err := l.schema.ParseObject(rawQuery, grant.Of(id))
 	if err != nil {
 		return nil, err
@@ -58,7 +92,7 @@ func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 		}
 	}
 	q.Where, q.Limit = paging.Eq("_id", id), 1
-	page, err := l.view(q, grant, "").answer(ctx, pages, tenant)
+	page, err := p.answer(ctx, pages, tenant, q, grant)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +100,39 @@ func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 		return nil, ErrNotFound
 	}
 	return page.Data[0], nil
+}
+
+// answer reads the page of a list that is no property.
+func (p Part) answer(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Grant) (page envelope.List[envelope.Verbatim], err error) {
+	v := p.list.view(q, grant, "", paging.MaxBytes/statements(q))
+	ids, all := v.grant.IDs()
+	visible := sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all, Where: p.where}
+	items, more, err := v.items(nil, func(table sqlpage.Table) (*sqlpage.Rows, error) {
+		return pages.Query(ctx, v.query, table, visible)
+	})
+	if err != nil {
+		return page, err
+	}
+	complete, err := v.addLists(ctx, pages, tenant, items)
+	if err != nil {
+		return page, err
+	}
+	total, err := pages.Count(ctx, v.query, v.list.table, visible)
+	if err != nil {
+		return page, v.list.failed(err)
+	}
+	page = listOf(complete, more || len(complete) < len(items))
+	page.Total = total
+	return page, nil
+}
+
+// statements returns how many statements read the items of q. Each has the same part of the bytes
+// of the reply, so that a list of long items leaves room for the lists in it.
+func statements(q paging.Query) (n int) {
+	for _, sub := range q.Lists {
+		n += statements(sub)
+	}
+	return n + 1
 }
 
 // view is what one request shows of the items of a list.
@@ -76,6 +143,7 @@ type view struct {
 	prefix string // path of the list property with a dot, or empty
 	shown  []shown
 	narrow bool // something is not shown on every object
+	bytes  int  // how many its items may have, of the bytes of the reply
 }
 
 // shown is a column that the reply may have.
@@ -86,8 +154,8 @@ type shown struct {
 	always bool   // on every object
 }
 
-func (l *List) view(q paging.Query, grant scope.Grant, prefix string) *view {
-	v := &view{list: l, query: q, grant: grant, prefix: prefix, shown: make([]shown, 0, len(l.columns))}
+func (l *List) view(q paging.Query, grant scope.Grant, prefix string, bytes int) *view {
+	v := &view{list: l, query: q, grant: grant, prefix: prefix, bytes: bytes, shown: make([]shown, 0, len(l.columns))}
 	for i := range l.columns {
 		c := &l.columns[i]
 		if i == 0 || !q.Wants(c.path) {
@@ -109,29 +177,6 @@ type item struct {
 	root   string // the object of whose scope it is part: itself, or that of its parent
 }
 
-// answer reads the page of a list that is no property.
-func (v *view) answer(ctx context.Context, pages *sqlpage.Pages, tenant string) (page envelope.List[envelope.Verbatim], err error) {
-	ids, all := v.grant.IDs()
-	visible := sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all}
-	items, err := v.items(nil, func(table sqlpage.Table) (*sql.Rows, error) {
-		return pages.Query(ctx, v.query, table, visible)
-	})
-	if err != nil {
-		return page, err
-	}
-	items, more := paging.Trim(items, v.query.Limit)
-	if err := v.addLists(ctx, pages, tenant, items); err != nil {
-		return page, err
-	}
-	total, err := pages.Count(ctx, v.query, v.list.table, visible)
-	if err != nil {
-		return page, v.list.failed(err)
-	}
-	page = listOf(items, more)
-	page.Total = total
-	return page, nil
-}
-
 func listOf(items []item, more bool) envelope.List[envelope.Verbatim] {
 	texts := make([]envelope.Verbatim, len(items))
 	for i := range items {
@@ -140,9 +185,9 @@ func listOf(items []item, more bool) envelope.List[envelope.Verbatim] {
 	return envelope.List[envelope.Verbatim]{Data: texts, HasMore: more}
 }
 
-// items reads all rows of a query. roots has the root of each parent. Without roots the rows
-// have no parent.
-func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Rows, error)) (items []item, err error) {
+// items reads the rows of a query. roots has the root of each parent. Without roots the rows
+// have no parent. more is that of the rows.
+func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sqlpage.Rows, error)) (items []item, more bool, err error) {
 	s := v.list.scanners.Get().(*scanner)
 	defer v.list.scanners.Put(s)
 	defer s.reset() // first, so that it keeps no value
@@ -157,22 +202,27 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Ro
 	}
 	rows, err := query(table)
 	if err != nil {
-		return nil, v.list.failed(err)
+		return nil, false, v.list.failed(err)
 	}
 	defer rows.Close()
+	rows.Use(paging.MaxBytes - v.bytes)
 	var text []byte
 	for rows.Next() {
 		s.reset() // a document is decoded into what is there
 		if err := rows.Scan(into...); err != nil {
-			return nil, v.list.failed(err)
+			if rows.Err() == nil {
+				err = declarationError{err}
+			}
+			return nil, false, v.list.failed(err)
 		}
 		root, start := *s.id, len(text)
 		if roots != nil {
 			root = roots[parent]
 		}
 		if text, err = v.append(text, s, root); err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		rows.Use(len(text) - start)
 		// When text grows, the older items stay as they are in an older array.
 		items = append(items, item{text[start:len(text):len(text)], *s.id, parent, root})
 		if len(items) == 1 {
@@ -181,16 +231,9 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sql.Ro
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, v.list.failed(err)
+		return nil, false, v.list.failed(err)
 	}
-	return items, nil
-}
-
-func (l *List) failed(err error) error {
-	if errors.Is(err, paging.ErrSlowCount) {
-		return err // 400, because of the filter
-	}
-	return &Error{l.table.Name, err}
+	return items, rows.More(), nil
 }
 
 // append appends the JSON of the row that s has read.

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"net/url"
@@ -34,6 +35,8 @@ type thing struct {
 }
 
 var things = sqllist.Must[thing](sqllist.Declaration{Table: "things", Object: "thing"})
+
+var ownThings = sqllist.Must[thing](sqllist.Declaration{Table: "things", Object: "thing", Where: []string{"text"}})
 
 const allPaths = "paths[]=text&paths[]=at&paths[]=meta&paths[]=size"
 
@@ -253,7 +256,13 @@ func TestErrors(t *testing.T) {
 		{"an unknown argument", fakeRows{}, `status=open`, 400, new(*paging.Error)},
 		{"the database refuses", fakeRows{err: broken}, "", 503, new(*sqllist.Error)},
 		{"the database ends", fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}}, end: broken}, "", 503, new(*sqllist.Error)},
-		{"NULL in a column that is NOT NULL", fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{nil}}}, "", 503, new(*sqllist.Error)},
+		{"NULL in a column that is NOT NULL", fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{nil}}}, "", 500, new(error)},
+		{"a column that there is not", fakeRows{err: sqlState("42703")}, "", 500, new(error)},
+		{"a value that an expression cannot cast", fakeRows{err: sqlState("22P02")}, "", 500, new(error)},
+		{"too many connections", fakeRows{err: sqlState("53300")}, "", 503, new(*sqllist.Error)},
+		{"the database is told to stop", fakeRows{err: sqlState("57014")}, "", 503, new(*sqllist.Error)},
+		{"no such column in SQLite", fakeRows{err: code(1)}, "", 500, new(error)},
+		{"a lock in SQLite", fakeRows{err: code(5)}, "", 503, new(*sqllist.Error)},
 	} {
 		raw := strings.Replace(test.raw, test.raw[strings.Index(test.raw, "=")+1:], url.QueryEscape(test.raw[strings.Index(test.raw, "=")+1:]), 1)
 		_, err := page(t, test.rows, scope.Unscoped(), raw)
@@ -265,6 +274,81 @@ func TestErrors(t *testing.T) {
 		if test.status == 503 && (w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "reset")) {
 			t.Errorf("%s: %v %s", test.name, w.Header(), w.Body)
 		}
+	}
+}
+
+type sqlState string
+
+func (s sqlState) Error() string    { return string(s) }
+func (s sqlState) SQLState() string { return string(s) }
+
+type code int
+
+func (c code) Error() string { return "code" }
+func (c code) Code() int     { return int(c) }
+
+// One time has one spelling in a list and in a reply of the same struct.
+func TestTimesOfListsAndReplies(t *testing.T) {
+	type sent struct {
+		envelope.Item `page:"id"`
+		_             string         `page:"tenant,tenant"`
+		At            envelope.Time  `json:"at" page:"at,filter,sort"`
+		Maybe         *envelope.Time `json:"maybe" page:"maybe"`
+	}
+	list := sqllist.Must[sent](sqllist.Declaration{Table: "sents", Object: "sent"})
+	at := time.Date(2026, 1, 2, 3, 4, 41, 90_000_000, time.FixedZone("", 3600))
+	page, err := list.Page(t.Context(), pagesOf(fakeRows{columns: []string{"id", "at", "maybe"}, rows: [][]driver.Value{{"a", at, at}, {"b", "2026-01-02T03:04:05.000Z", nil}}}),
+		"acme", scope.Unscoped(), "paths[]=at&paths[]=maybe&sort=at")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := json.Marshal(sent{Item: envelope.Item{ID: "a", Object: "sent"}, At: envelope.Time{Time: at}, Maybe: &envelope.Time{Time: at}})
+	if diff := cmp.Diff(string(reply), string(page.Data[0])); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if got := string(page.Data[1]); !strings.HasSuffix(got, `"at":"2026-01-02T03:04:05.000Z","maybe":null}`) {
+		t.Error(got)
+	}
+}
+
+// To repeat a request does not help against a mistake in the program, or a scope of thousands of objects.
+func TestPermanentErrors(t *testing.T) {
+	var many scope.Set // of 20 roles
+	for n := range 20 {
+		var chains []string
+		for m := range 1000 {
+			chains = append(chains, fmt.Sprintf("object.read.thing.%024x", n*1000+m))
+		}
+		role, err := scope.Compile("test", chains...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		many = many.Union(role)
+	}
+	for name, test := range map[string]struct {
+		list   *sqllist.List
+		tenant string
+		may    scope.Set
+		status int
+	}{
+		"no tenant":                {things, "", scope.Unscoped(), 500},
+		"a scope of many objects":  {things, "acme", many, 400},
+		"a tenant that is no text": {things, "a\x00", scope.Unscoped(), 500},
+		"no value for the Where":   {ownThings, "acme", scope.Unscoped(), 500},
+		"nothing is wrong":         {things, "acme", scope.Unscoped(), 200},
+	} {
+		t.Run("P32 "+name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			page, err := test.list.Page(t.Context(), pagesOf(fakeRows{columns: []string{"id"}}), test.tenant, test.may, "")
+			if err != nil {
+				auth.Fail(w, httptest.NewRequest("GET", "/", nil), err)
+			} else {
+				auth.Reply(w, httptest.NewRequest("GET", "/", nil), page)
+			}
+			if w.Code != test.status {
+				t.Errorf("%d %v", w.Code, err)
+			}
+		})
 	}
 }
 

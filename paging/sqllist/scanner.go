@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -40,6 +41,9 @@ func access(p any, array bool) (into any, write writer) {
 		return p, write
 	}
 	if write := fast(p, appendDate); write != nil {
+		return dateInto{p}, write
+	}
+	if write := fast(p, appendTime); write != nil {
 		return dateInto{p}, write
 	}
 	into = p
@@ -88,6 +92,8 @@ func appendDate(text []byte, t time.Time) []byte {
 	return append(t.UTC().AppendFormat(append(text, '"'), paging.DateLayout), '"')
 }
 
+func appendTime(text []byte, t envelope.Time) []byte { return appendDate(text, t.Time) }
+
 // dateInto reads a date, which is a text in SQLite, into a time or a pointer to one.
 type dateInto struct{ p any }
 
@@ -104,6 +110,13 @@ func (d dateInto) Scan(value any) error {
 	switch p := d.p.(type) {
 	case *time.Time:
 		*p = t
+	case *envelope.Time:
+		p.Time = t
+	case **envelope.Time:
+		if ok {
+			*p = &envelope.Time{Time: t}
+		}
+		ok = ok || value == nil
 	case **time.Time:
 		if ok {
 			*p = new(t)

@@ -3,6 +3,7 @@ package sqlpage
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -35,7 +36,10 @@ func (c column) key() key {
 
 // isText reports whether the column is compared as a text.
 func (c column) isText() bool {
-	if c.dialect == PostgreSQL {
+	switch {
+	case c.Storage == BigInt:
+		return false
+	case c.dialect == PostgreSQL:
 		return c.Type == paging.String && c.Storage != UUID
 	}
 	return c.Type == paging.String || c.Type == paging.Date
@@ -67,7 +71,7 @@ func (c column) condition(op paging.Op, value any, bind func(argument) string) s
 	if a, ok := c.argument(value); ok {
 		return c.key().String() + symbols[op] + bind(a)
 	}
-	if op == paging.OpEq || !c.hasType(value) || c.Storage == UUID {
+	if op == paging.OpEq || !c.hasType(value) || c.Storage == UUID || c.Storage == BigInt {
 		return "FALSE"
 	}
 	n, _ := value.(json.Number) // a fraction, or outside int64
@@ -163,8 +167,11 @@ func (c column) text(v string) (a argument, ok bool) {
 	case c.Type == paging.Date:
 		t, ok := parseDate(v)
 		return c.date(t), ok
-	case c.Type != paging.String || c.Storage == UUID && !isUUID(v):
+	case c.Type != paging.String || c.Storage == UUID && !isUUID(v) || c.Storage == BigInt && !Digits(v):
 		return argument{}, false
+	case c.Storage == BigInt:
+		n, _ := strconv.ParseInt(v, 10, 64) // Digits
+		return argument{n, "bigint"}, true
 	case c.Storage == UUID:
 		return argument{v, "uuid"}, true
 	}

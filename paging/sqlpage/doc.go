@@ -7,9 +7,12 @@
 //	visible := sqlpage.Visible{Tenant: org, IDs: ids, AllIDs: all}
 //	rows, err := pages.Query(ctx, q, table, visible)
 //	… // scan them into notes
-//	notes, more := paging.Trim(notes, q.Limit)
+//	more := rows.More()
 //
-// Statement returns the text and its arguments, for a program that runs it itself.
+// The rows end where the page ends: after q.Limit rows, or at paging.MaxBytes.
+//
+// Statement returns the text and its arguments, for a program that runs it itself. It then
+// counts the rows and the bytes of a page, too.
 //
 // The names in a statement are those of the Table, which the program writes. Values
 // from a request are always bound as arguments.
@@ -21,7 +24,8 @@
 // conditions stand beside the filter and the cursor of the query and apply to each
 // part of the statement. So no argument of a client reaches another tenant's row, and
 // a program that forgets the tenant gets an error. A program that forgets the ids gets
-// no rows.
+// no rows. Table.Where has further properties of this kind, for lists of which a caller
+// sees its own rows.
 //
 // # Depth
 //
@@ -65,7 +69,8 @@
 //
 // The columns in PostgreSQL, by Type, and those that need a Storage:
 //
-//   - String: text or varchar of any collation; uuid (UUID); an enum (Enum); text[] (Array)
+//   - String: text or varchar of any collation; uuid (UUID); an enum (Enum); text[] (Array);
+//     bigint or smaller (BigInt)
 //   - Integer: smallint, integer or bigint
 //   - Number: numeric without NaN; double precision (Double)
 //   - Boolean: boolean
@@ -94,7 +99,8 @@
 // The tables in SQLite are STRICT, so that a column has values of one type. The
 // encoding is UTF-8. The columns, by Type:
 //
-//   - String: TEXT of any collation, also for UUID and Enum; TEXT of a JSON array (Array)
+//   - String: TEXT of any collation, also for UUID and Enum; TEXT of a JSON array (Array);
+//     INTEGER (BigInt)
 //   - Integer: INTEGER
 //   - Number: INTEGER, REAL, or ANY that holds only numbers
 //   - Boolean: INTEGER that is 0 or 1
@@ -132,6 +138,6 @@
 //
 // # Compatibility
 //
-// Structs only gain fields: write their literals with field names. ErrTooLong keeps
-// its meaning. The texts of errors and of statements may change with any version.
+// Structs only gain fields: write their literals with field names. ErrTooLong and
+// ErrProgram keep their meaning. The texts of errors and of statements may change with any version.
 package sqlpage

@@ -2,7 +2,6 @@ package sqlpage
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,14 +17,22 @@ import (
 // q.Limit+1: paging.Trim makes a page of them. There are up to len(ids) times as many in
 // all, so limit both. The ids must differ. One that the property cannot hold has no rows.
 //
+// The rows end one row after that with which they have paging.MaxBytes. Rows.More says so. The
+// last row is then on no page: the page of its parent has more, or is empty if it has no other
+// row. Nothing is known of the pages of the parents after that.
+//
 // Each page reads a range of an index that begins with the tenant and the parent: Indexes
 // writes it with the parent in within. The rest is as for Query.
-func (p *Pages) QueryEach(ctx context.Context, q paging.Query, table Table, visible Visible, parent string, ids []string) (*sql.Rows, error) {
-	return p.run(ctx, q, table, visible, func(q paging.Query, table Table, visible Visible, d Dialect) (string, []any, error) {
+func (p *Pages) QueryEach(ctx context.Context, q paging.Query, table Table, visible Visible, parent string, ids []string) (*Rows, error) {
+	rows, err := p.run(ctx, q, table, visible, func(q paging.Query, table Table, visible Visible, d Dialect) (string, []any, error) {
 		return compile(q, &table, visible, d, func(s *statement, q paging.Query, visible string) string {
 			return s.each(q, visible, parent, ids)
 		})
 	})
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(rows, 0, true), nil
 }
 
 // each returns a SELECT that joins the parents with the first rows of each. No expression
@@ -56,8 +63,11 @@ func (s *statement) each(q paging.Query, visible, parent string, ids []string) s
 			" IN (" + s.selecting(s.table.Properties["_id"].Name).page(q, where) + `) ORDER BY parents."a key"` + order
 	}
 	value := `parents."an id"`
-	if of.Storage == UUID {
+	switch of.Storage {
+	case UUID:
 		value += "::uuid"
+	case BigInt:
+		value += "::bigint"
 	}
 	all := slices.Clone(s.table.Select) // and those of the order
 	for _, c := range s.table.Properties {

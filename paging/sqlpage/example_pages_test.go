@@ -40,10 +40,37 @@ func ExamplePages() {
 		}
 		ids = append(ids, id)
 	}
-	page, more := paging.Trim(ids, q.Limit)
-	fmt.Println(page, more, rows.Err())
+	fmt.Println(ids, rows.More(), rows.Err())
 	// Output:
 	// [m1] false <nil>
+}
+
+// A page ends where its rows end. What a program adds to each item counts, too.
+func ExampleRows() {
+	table := sqlpage.Table{Name: "messages", Select: []string{"id", "body"}, SharedByAllTenants: true, Properties: map[string]sqlpage.Column{
+		"_id": {Name: "id", Type: paging.String, NotNull: true},
+	}}
+	pages := &sqlpage.Pages{DB: sql.OpenDB(&database{}), Dialect: sqlpage.SQLite}
+	var rows *sqlpage.Rows
+	rows, err := pages.Query(context.Background(), paging.Query{Limit: 2}, table, sqlpage.Visible{AllIDs: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, body string
+		if err := rows.Scan(&id, &body); err != nil {
+			fmt.Println(err)
+			return
+		}
+		rows.Use(paging.MaxBytes) // as if a signed link of each item had so many bytes
+		fmt.Println(id)
+	}
+	fmt.Println("more:", rows.More())
+	// Output:
+	// m1
+	// more: false
 }
 
 // database is a driver with one message. It counts the statements that it prepares

@@ -3,6 +3,7 @@ package sqlpage
 import (
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/sqldialect"
@@ -14,8 +15,18 @@ import (
 // sorted by, one for each direction. A sort by several properties needs further
 // indexes of the same form.
 //
-// The tenant is the first column of each index. Pass in within further properties that
-// every query compares with one value. They follow the tenant.
+// The tenant is the first column of each index, and the Where of the table follows. Pass in
+// within further properties that every query compares with one value.
+//
+// The statements lock the table against writes while they run. For a large table that is in
+// use, write CREATE INDEX CONCURRENTLY instead, outside of a transaction:
+//
+//	strings.Replace(index, "CREATE INDEX", "CREATE INDEX CONCURRENTLY", 1)
+//
+// PostgreSQL refuses rows whose texts in one index have more than about 2,700 bytes together,
+// after compression: the INSERT of such a row fails, or the CREATE INDEX. So limit the length of
+// texts that callers can sort by, and of Where, with a CHECK (octet_length(title) <= 500).
+// Package sqlcheck says how long they are where an index is missing.
 //
 // Indexes returns an error if the table is not valid or lacks a property, or if the
 // schema sorts by a column that PostgreSQL cannot index.
@@ -41,7 +52,7 @@ func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...strin
 	if table.Tenant != "" {
 		leading = append(leading, paging.Key{Path: table.Tenant})
 	}
-	for _, path := range within {
+	for _, path := range append(slices.Clone(table.Where), within...) {
 		leading = append(leading, paging.Key{Path: path})
 	}
 	var indexes []string

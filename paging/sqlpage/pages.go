@@ -28,10 +28,14 @@ type Pages struct {
 	kept *prepared.DB // for SQLite
 }
 
-// Query runs the Statement for the page of q among the visible rows. It returns the
-// error of Statement or of the driver. The caller must close the rows.
-func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible Visible) (*sql.Rows, error) {
-	return p.run(ctx, q, table, visible, Statement)
+// Query runs the Statement for the page of q among the visible rows. The rows end where the page
+// ends. It returns the error of Statement or of the driver. The caller must close the rows.
+func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible Visible) (*Rows, error) {
+	rows, err := p.run(ctx, q, table, visible, Statement)
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(rows, q.Limit, false), nil
 }
 
 // Count returns the total that a caller asked for, or nil. It is how many of the visible
@@ -74,7 +78,7 @@ type compiler func(paging.Query, Table, Visible, Dialect) (text string, args []a
 
 func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible Visible, compile compiler) (*sql.Rows, error) {
 	if p.DB == nil {
-		return nil, errors.New("sqlpage: no database")
+		return nil, programError{errors.New("sqlpage: no database")}
 	}
 	text, args, err := compile(q, table, visible, p.Dialect)
 	if err != nil {

@@ -19,12 +19,13 @@ import (
 //
 // No query reaches a row outside of visible, whatever its filter, cursor and skip.
 //
-// Statement returns an error if the table or a column that it uses is not valid, if the
-// table lacks a property, or if visible has no tenant for a table of several. It also
-// returns an error for a text that no database accepts, because it is not UTF-8 or
-// contains NUL. The same holds for a text that is no date and is compared with a
-// date. If all properties of the schema are in the table, a query from Schema.Parse
-// fails only with ErrTooLong. Its filter then names hundreds of long document paths.
+// The error is ErrProgram if the table or a column that it uses is not valid, if the
+// table lacks a property, or if visible lacks the tenant or a value of Where. The same
+// holds for a text that no database accepts, because it is not UTF-8 or contains NUL,
+// and for a text that is no date and is compared with a date. If all properties of the
+// schema are in the table, a query from Schema.Parse fails only with ErrTooLong: not
+// because of the filter, which its limits keep short enough, but if visible has
+// thousands of IDs.
 func Statement(q paging.Query, table Table, visible Visible, dialect Dialect) (text string, args []any, err error) {
 	return compile(q, &table, visible, dialect, (*statement).page)
 }
@@ -40,10 +41,10 @@ func CountStatement(q paging.Query, table Table, visible Visible, dialect Dialec
 func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
 	write func(s *statement, q paging.Query, visible string) string) (text string, args []any, err error) {
 	if !sqldialect.Known(dialect) {
-		return "", nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
+		return "", nil, programError{fmt.Errorf("sqlpage: %d is no dialect", dialect)}
 	}
 	if err := table.validate(); err != nil {
-		return "", nil, err
+		return "", nil, programError{err}
 	}
 	s := &statement{table: table, dialect: dialect, sort: q.Order(), args: make([]any, 0, 8)}
 	s.sortProperties, s.keys = make([]propertySQL, 0, len(s.sort)), make([]sortKey, 0, 2*len(s.sort))
@@ -51,7 +52,7 @@ func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
 		p, err := s.table.sortProperty(key.Path, rowName+".", s.dialect)
 		s.check(err)
 		if s.err != nil {
-			return "", nil, s.err
+			return "", nil, programError{s.err}
 		}
 		s.sortProperties = append(s.sortProperties, p)
 		for _, k := range p.keys() {
@@ -60,7 +61,7 @@ func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
 	}
 	text = write(s, q, s.visible(visible))
 	if s.err != nil {
-		return "", nil, s.err
+		return "", nil, programError{s.err}
 	}
 	if len(text) > maxStatement {
 		return "", nil, ErrTooLong
@@ -68,8 +69,18 @@ func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
 	return text, s.args, nil
 }
 
-// ErrTooLong reports a query whose statement would be longer than 256 KiB.
-var ErrTooLong = errors.New("sqlpage: the statement is too long")
+// ErrTooLong reports a query whose statement would be longer than 256 KiB. It is a 400, not a
+// 503, because to repeat the request does not help.
+var ErrTooLong error = &paging.Error{Problems: []paging.Problem{{Text: "is too long for the database, together with the objects that the scope names"}}}
+
+// ErrProgram is what an error is, by errors.Is, if there is no statement because of a mistake
+// in the program: in the Table, or in the Visible.
+var ErrProgram = errors.New("sqlpage: there is no statement")
+
+type programError struct{ error }
+
+func (programError) Is(target error) bool { return target == ErrProgram }
+func (e programError) Unwrap() error      { return e.error }
 
 // These are the limits of the text of a statement, in bytes.
 const (

@@ -1,6 +1,10 @@
 package sqlpage
 
-import "github.com/tenantkit/tenantkit/paging"
+import (
+	"strconv"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
 
 // Storage is how a column stores a Type that has several forms. The zero Storage is
 // the form that the package comment names first.
@@ -32,11 +36,26 @@ const (
 	// of the texts. $eq and $in read a GIN index on the column. A sort by an Array is
 	// refused.
 	Array
+	// BigInt is a String stored as smallint, integer or bigint, in SQLite as INTEGER: an _id
+	// such as 42, or a tenant. Clients see its digits. The order is that of the numbers, also
+	// for filters, so 9 is before 10. A text of another form, such as 042, matches nothing.
+	// A $prefix finds the number alone. The Guard needs a grammar with such identifiers: see
+	// Digits.
+	BigInt
 )
+
+// Digits reports whether text is an integer in the form that a BigInt has. It is the Identifier
+// of a scope.Grammar for objects with such an _id:
+//
+//	guard := auth.Guard{Scopes: &scope.Grammar{Identifier: sqlpage.Digits}, …}
+func Digits(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && strconv.FormatInt(n, 10) == text
+}
 
 var storedType = [...]paging.Type{
 	Double: paging.Number, UUID: paging.String, Milliseconds: paging.Date, Day: paging.Date, Enum: paging.String,
-	Array: paging.String,
+	Array: paging.String, BigInt: paging.String,
 }
 
 // isUUID reports whether text is a UUID in the form that PostgreSQL writes. All such

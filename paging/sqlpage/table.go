@@ -23,6 +23,11 @@ type Table struct {
 
 	Tenant             string // path of the property that holds the tenant: a String with its own column
 	SharedByAllTenants bool   // every tenant sees every row
+
+	// Where are the paths of properties that every statement compares with one value besides
+	// the tenant, such as the account whose rows they are: Strings with their own columns. A
+	// statement needs a value of Visible.Where for each. They follow the tenant in each index.
+	Where []string
 }
 
 // Column is the column of a property. With the zero Type, paging.Any, the column is a
@@ -65,6 +70,11 @@ func (t *Table) validate() error {
 		return fmt.Errorf("sqlpage: table %s: set either Tenant or SharedByAllTenants", t.Name)
 	case t.Tenant != "" && (tenant.Type != paging.String || tenant.Storage == Array):
 		return fmt.Errorf("sqlpage: table %s: the tenant is no property of type String", t.Name)
+	}
+	for i, path := range t.Where {
+		if c := t.Properties[path]; c.Type != paging.String || c.Storage == Array || path == t.Tenant || slices.Contains(t.Where[:i], path) {
+			return fmt.Errorf("sqlpage: table %s: %q of Where is no property of type String, or there twice", t.Name, path)
+		}
 	}
 	return nil
 }

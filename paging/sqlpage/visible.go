@@ -7,7 +7,7 @@ import (
 )
 
 // Visible says which rows a statement can return at most. The zero Visible makes no
-// statement for a table of several tenants. Without IDs and AllIDs no row is visible.
+// statement for a table of several tenants, or with a Where. Without IDs and AllIDs no row is visible.
 //
 //	ids, all := grant.IDs() // a scope.Grant
 //	visible := sqlpage.Visible{Tenant: principal.Org, IDs: ids, AllIDs: all}
@@ -15,6 +15,8 @@ type Visible struct {
 	Tenant string   // whose rows; required unless the table is SharedByAllTenants, which ignores it
 	IDs    []string // the only _ids of rows
 	AllIDs bool     // each _id of the tenant; IDs is ignored
+
+	Where map[string]string // the value of each property of Table.Where, and of no other
 }
 
 // visible returns the condition for the rows that v allows.
@@ -26,6 +28,16 @@ func (s *statement) visible(v Visible) string {
 	// An error, not an empty page: the server names the tenant, not the client.
 	if condition == "FALSE" || v.Tenant == "" && !s.table.SharedByAllTenants {
 		s.check(fmt.Errorf("sqlpage: table %s: %q is no tenant", s.table.Name, v.Tenant))
+	}
+	for _, path := range s.table.Where {
+		own := s.filter(paging.Eq(path, v.Where[path]))
+		if own == "FALSE" || v.Where[path] == "" {
+			s.check(fmt.Errorf("sqlpage: table %s: %q is no value for %q of Where", s.table.Name, v.Where[path], path))
+		}
+		condition = and(condition, own)
+	}
+	if len(v.Where) > len(s.table.Where) {
+		s.check(fmt.Errorf("sqlpage: table %s: a value for a property that its Where does not have", s.table.Name))
 	}
 	if v.AllIDs {
 		return condition

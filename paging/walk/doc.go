@@ -37,8 +37,8 @@
 // walk are deleted meanwhile, the walk may then end with ErrStalled.
 //
 // The server must sort values like package paging: false, true, numbers, strings.
-// Numbers must compare exactly and strings byte by byte. Items in any other order
-// end the walk with ErrStalled. So does a server that orders types differently or
+// Numbers must compare exactly and strings byte by byte. If each _id is an integer, these
+// may be in the order of the numbers. Items in any other order end the walk with ErrStalled. So does a server that orders types differently or
 // rounds numbers before it sorts. SQLite reads a number in a document as int64 or
 // float64. A walk sorted by numbers that need more precision ends with ErrStalled,
 // a walk by _id does not.

@@ -1,10 +1,12 @@
 package walk
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/strictjson"
@@ -16,6 +18,10 @@ type keyset struct {
 	keys   []paging.Key // the last key is _id
 	values []any        // one for each key; nil at the beginning
 	unsent string       // a descending key that the last item lacked, or ""
+
+	// numeric says that ids have not been in the order of texts, so that from then on they
+	// must be in that of numbers. It never changes back: a list must not go in circles.
+	numeric bool
 }
 
 func (k *keyset) resume(after string) error {
@@ -130,16 +136,31 @@ func (k *keyset) unsentIn(text json.RawMessage) string {
 func (k *keyset) inOrder(ids []string) error {
 	before := k.id()
 	for _, id := range ids {
-		order := strings.Compare(before, id)
-		if k.keys[0].Desc {
-			order = -order
-		}
-		if before != "" && order >= 0 {
+		if before != "" && k.idOrder(before, id) >= 0 {
 			return fmt.Errorf("%w: %q follows %q", ErrStalled, id, before)
 		}
 		before = id
 	}
 	return nil
+}
+
+// idOrder is below 0 if the id after comes after the one before: as a text, or as a number if all
+// ids are integers.
+func (k *keyset) idOrder(before, after string) int {
+	desc := k.keys[len(k.keys)-1].Desc
+	if desc {
+		before, after = after, before
+	}
+	if order := strings.Compare(before, after); order < 0 && !k.numeric {
+		return order
+	}
+	a, aErr := strconv.ParseInt(before, 10, 64)
+	b, bErr := strconv.ParseInt(after, 10, 64)
+	if aErr != nil || bErr != nil {
+		return 1
+	}
+	k.numeric = true
+	return cmp.Compare(a, b)
 }
 
 // valuesOf returns the sort key values of an item.
@@ -162,6 +183,9 @@ func (k *keyset) follows(before, after []any) error {
 		order, _ := paging.Compare(before[i], after[i])
 		if key.Desc {
 			order = -order
+		}
+		if earlier, ok := before[i].(string); ok && i == len(k.keys)-1 && earlier != after[i] {
+			order = k.idOrder(earlier, after[i].(string))
 		}
 		switch {
 		case !comparable(before[i]) || !comparable(after[i]):

@@ -95,7 +95,8 @@ func sent(r *http.Request, t *auth.Tenant) []string { return r.Header.Values(t.B
 
 // Presented implements auth.Mechanism.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
-	if len(sent(r, auth.TenantFrom(r.Context()))) == 0 {
+	t := auth.TenantFrom(r.Context())
+	if t == nil || len(sent(r, t)) == 0 { // nil outside a Guard
 		return auth.Absent
 	}
 	return auth.Header // also if it is malformed: Authenticate refuses it

@@ -100,6 +100,5 @@ func (u users) page(ctx context.Context, q paging.Query, visible sqlpage.Visible
 		}
 		page = append(page, item)
 	}
-	page, more = paging.Trim(page, q.Limit)
-	return page, more, rows.Err()
+	return page, rows.More(), rows.Err()
 }
