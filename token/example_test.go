@@ -244,7 +244,7 @@ func ExamplePEM() {
 	// PUBLIC KEY
 }
 
-// A former key verifies until the stated end, and then its tokens end with it.
+// Several instances start at once, and each needs the app's key pair.
 func ExampleMemoryKeys_Ensure() {
 	var keys token.MemoryKeys
 	// Each instance ensures the pair at its start. All have the same, and no token ends.
@@ -261,6 +261,7 @@ func ExampleMemoryKeys_Ensure() {
 	// true <nil>
 }
 
+// A former key verifies until the stated end, and then its tokens end with it.
 func ExampleMemoryKeys_Rotate() {
 	ctx := context.Background()
 	var keys token.MemoryKeys

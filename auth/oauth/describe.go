@@ -11,7 +11,8 @@ func Describe() map[string]openapi.Route {
 		return openapi.Route{
 			Summary: summary,
 			Description: "The client authenticates by `client_secret_basic`, with client key and client secret, each encoded like a parameter of a form, " +
-				"or by `private_key_jwt`, with `client_assertion`. See the metadata of RFC 8414.",
+				"by `client_secret_post`, with `client_id` and `client_secret`, or by `private_key_jwt`, with `client_assertion`. The metadata of " +
+				"RFC 8414 has those that the server accepts.",
 			RequestType: "application/x-www-form-urlencoded",
 			Request:     request,
 			Reply:       reply,
@@ -27,11 +28,13 @@ func Describe() map[string]openapi.Route {
 	}
 }
 
-// signed is how a client with a public key authenticates (RFC 7523, section 2.2).
-type signed struct {
+// client is how a client authenticates in the form, by a secret (RFC 6749, section 2.3.1) or by a
+// signed assertion (RFC 7523, section 2.2).
+type client struct {
+	ClientID  string        `json:"client_id,omitempty"`
+	Secret    string        `json:"client_secret,omitempty"`
 	Type      assertionKind `json:"client_assertion_type,omitempty"`
 	Assertion string        `json:"client_assertion,omitempty"`
-	ClientID  string        `json:"client_id,omitempty"`
 }
 
 type assertionKind string
@@ -46,13 +49,13 @@ type tokenRequest struct {
 	GrantType grantType `json:"grant_type"`
 	Scope     string    `json:"scope,omitempty"`
 	Resource  string    `json:"resource,omitempty"`
-	signed
+	client
 }
 
 type aboutToken struct {
 	Token string `json:"token"`
 	Hint  string `json:"token_type_hint,omitempty"`
-	signed
+	client
 }
 
 // refusalBody is RFC 6749, section 5.2.

@@ -106,3 +106,22 @@ func TestIncompleteServers(t *testing.T) {
 		}()
 	}
 }
+
+// What the metadata offers is what the description of the routes says.
+func TestTheDescriptionHasEachMethodOfTheMetadata(t *testing.T) {
+	w := newWorld(t)
+	var metadata struct {
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	a := w.send(t, question{method: "GET", path: "/.well-known/oauth-authorization-server/base/acme/v2"})
+	if err := json.Unmarshal([]byte(a.text), &metadata); err != nil || len(metadata.Methods) == 0 {
+		t.Fatal(err, a.text)
+	}
+	for pattern, route := range oauth.Describe() {
+		for _, method := range metadata.Methods {
+			if !strings.Contains(route.Description, "`"+method+"`") {
+				t.Errorf("%s does not say %s", pattern, method)
+			}
+		}
+	}
+}
