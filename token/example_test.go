@@ -112,7 +112,7 @@ func ExampleVerifier_Verify() {
 	disabled := errors.New("account is disabled")
 	verifier := token.Verifier{
 		Keys:  token.Cached(&keys, 2*time.Second),
-		Cache: &token.Cache{Entries: 100_000},
+		Cache: &token.Cache{Bytes: 256 << 20},
 		Admit: func(_ context.Context, t *token.Verified) error {
 			if t.Subject() == "account-2" {
 				return disabled
