@@ -26,6 +26,7 @@ func acmeOnly() *auth.Memory {
 
 func exampleGuard() *auth.Guard {
 	return &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  acmeOnly(),
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: scope.Unscoped()})},
@@ -36,6 +37,15 @@ func get(h http.Handler, path string) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 	fmt.Println(w.Code, w.Body)
+}
+
+// A Guard must say whether roles limit people and signed requests.
+func ExampleRoles() {
+	g := exampleGuard()
+	g.Roles = 0
+	fmt.Println(g.Validate())
+	// Output:
+	// auth: Guard.Roles is required: set RolesLimit, and the roles of an account limit its sessions and signed requests, or RolesDoNotLimit, and only your handlers limit them
 }
 
 // A server whose routes cannot be registered without a need.

@@ -27,6 +27,7 @@ type Guard struct {
 	BaseURL    string      // required: external URL of the server; never taken from the Host header
 	Directory  Directory   // required
 	Mechanisms []Mechanism // required, at least one
+	Roles      Roles       // required: whether roles limit sessions and signed requests
 
 	// Versions are the served version segments; nil: v2.
 	Versions []string
@@ -155,6 +156,8 @@ func (g *Guard) validate() (problems []error) {
 	problem(slices.Contains(g.Mechanisms, nil), "Mechanisms holds a nil one")
 	problem(slices.Contains(g.names.versions, "") || len(g.names.versions) == 0,
 		"Versions must hold at least one, and none that is empty")
+	problem(g.Roles != RolesLimit && g.Roles != RolesDoNotLimit, "Roles is required: set RolesLimit, and the roles of an account "+
+		"limit its sessions and signed requests, or RolesDoNotLimit, and only your handlers limit them")
 	problem(slices.Contains(g.Audiences, ""), "Audiences must not hold an empty one")
 	problem(!isHeaderPrefix(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
 	problem(strings.ContainsAny(g.Brand.Faults, ".\"\\"), "Brand.Faults must not hold a dot or a quote")
@@ -193,7 +196,7 @@ func (g *Guard) setNames() {
 	g.narrowed.init()
 	g.ids.init()
 	g.Brand = g.Brand.withDefaults()
-	g.settings = Settings{g.Brand, g.Scopes, g.Ceiling, g.Now}
+	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
 	g.names.versions = g.Versions
 	if g.Versions == nil {

@@ -71,11 +71,6 @@ type Manager struct {
 	// already log in as before.
 	MinPassword int
 
-	// RoleScoped limits each session to the chains of its account's roles. A role without
-	// chains then permits nothing. By default the roles of an account do not limit its
-	// sessions. Signed requests have a switch of their own, signature.Mechanism.RoleScoped.
-	RoleScoped bool
-
 	// ClientAddr returns the client's address, by which attempts are counted. If it is
 	// nil, the address of the connection counts. Behind a proxy that is one address for
 	// all clients, and a warning in the log says so. Read the one header that the proxy

@@ -88,11 +88,11 @@ func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *sig
 	return nil
 }
 
-// limit returns what the request may do: what its credential permits, and with RoleScoped
-// what the roles of its account permit, too.
+// limit returns what the request may do: what its credential permits, and with
+// auth.RolesLimit what the roles of its account permit, too.
 func (a *attempt) limit(ctx context.Context, clientKey string) (scope.Set, error) {
 	set := a.credential.set(a.tenant, clientKey)
-	if !a.mechanism.RoleScoped {
+	if a.tenant.Settings().Roles != auth.RolesLimit {
 		return set, nil
 	}
 	roles, err := a.tenant.RoleScope(ctx, a.account.Roles)

@@ -25,13 +25,6 @@ type Mechanism struct {
 	// both versions. Its Header and its clock are the Guard's: leave these fields empty.
 	Policy signing.Policy
 
-	// RoleScoped limits each request to the chains of the roles of the account that it acts
-	// as. With an account header, that is the account in the header: the roles of the caller
-	// then do not matter. A role without chains permits nothing. If the credential has a Scope,
-	// both must permit. By default roles do not limit signed requests. Sessions have a switch
-	// of their own, session.Manager.RoleScoped.
-	RoleScoped bool
-
 	// ClientAddr returns the client's address, for credentials limited to networks. nil: the
 	// address of the connection. Behind a proxy, read only the header that the proxy itself sets:
 	// clients can write all others.

@@ -80,6 +80,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Issuers: o.issuers,
 	}
 	p.guard = &auth.Guard{
+		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    baseURL,
 		Directory:  store.found,
 		Mechanisms: []auth.Mechanism{p.signatures, tokens, p.sessions},

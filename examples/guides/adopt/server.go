@@ -67,7 +67,7 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	s.sessions = &session.Manager{
 		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
 		Passwords: passwords{db}, Hasher: session.Migrating(oldHasher{bcrypt.DefaultCost}, session.PBKDF2{}),
-		DeviceKey: deviceKey, RoleScoped: true, ClientAddr: behind.addr,
+		DeviceKey: deviceKey, ClientAddr: behind.addr,
 	}
 	return s, nil
 }
@@ -80,14 +80,15 @@ func (s *service) guard(baseURL *url.URL) *auth.Guard {
 		Resolve:   resolve(baseURL),
 		Versions:  []string{"v1"},
 
-		FormerCodes: true, // until another tenant takes the subdomain
-		Ceiling:     true, // a token has no more than its own scope
+		FormerCodes: true,            // until another tenant takes the subdomain
+		Roles:       auth.RolesLimit, // of people and partners
+		Ceiling:     true,            // a token has no more than its own scope
 
 		Brand:   auth.Brand{Header: "Acme-", Claims: "acme/", Faults: "acme"},
 		Timeout: 5 * time.Second, // a spent use waits until a disk has written
 		Mechanisms: []auth.Mechanism{
 			s.sessions,
-			&signature.Mechanism{Credentials: s.credentials, Replays: s.store.Replays(), RoleScoped: true, ClientAddr: s.behind.addr},
+			&signature.Mechanism{Credentials: s.credentials, Replays: s.store.Replays(), ClientAddr: s.behind.addr},
 			&bearer.Mechanism{Verifier: &token.Verifier{
 				Keys: token.Cached(s.keys, 0), Ledger: s.store.Ledger(), Cache: &token.Cache{},
 			}},
