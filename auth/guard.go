@@ -46,6 +46,11 @@ type Guard struct {
 
 	FormerCodes bool // serve orgs under their Org.FormerCodes, too; the Directory must find them
 
+	// Proxies are the proxies in front of the server, from whose header the address of a client
+	// is read, for attempts that are counted by address and credentials limited to networks.
+	// The zero value: no header is read. Behind a proxy all clients then have one address.
+	Proxies Proxies
+
 	Brand Brand // of the Guard and its mechanisms
 
 	// Scopes is the grammar of needs, tokens, roles and credentials; nil: the standard grammar.
@@ -78,6 +83,7 @@ type Guard struct {
 	recorded sets[recordedSet]
 	narrowed sets[narrowedSet]
 	stamps   stamps
+	warned   sync.Once // of a proxy whose header is not read
 
 	ids sets[struct{}] // the IDs of orgs that could be Codes of others
 }
@@ -162,7 +168,7 @@ func (g *Guard) validate() (problems []error) {
 	problem(!isHeaderPrefix(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
 	problem(strings.ContainsAny(g.Brand.Faults, ".\"\\"), "Brand.Faults must not hold a dot or a quote")
 	problem(g.Timeout < 0, "Timeout must not be negative")
-	problems = append(problems, g.Scopes.Validate())
+	problems = append(problems, g.Proxies.validate(), g.Scopes.Validate())
 	for _, m := range g.Mechanisms {
 		err := g.validateMechanism(m)
 		problems = append(problems, err)

@@ -75,7 +75,7 @@ func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *sig
 	if !a.credential.liveAt(a.now) {
 		return fmt.Errorf("%w: disabled or outside its validity", errRefused)
 	}
-	if a.credential.Networks != nil && !a.credential.admits(a.mechanism.clientAddr(r)) {
+	if a.credential.Networks != nil && !a.credential.admits(a.tenant.ClientAddr(r)) {
 		return fmt.Errorf("%w: outside its networks", errRefused)
 	}
 	if own := a.credential.Account; own != "" {
