@@ -82,7 +82,7 @@ func newWorld(t *testing.T, source string) *world {
 	}
 	key := make([]byte, 32)
 	rand.Read(key)
-	s, err := newService(t.Context(), db, dialect, key, proxies{netip.MustParsePrefix("192.0.2.1/32")})
+	s, err := newService(t.Context(), db, dialect, key, auth.Proxies{Header: "X-Forwarded-For", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}})
 	if err != nil {
 		t.Fatal(err)
 	}
