@@ -64,7 +64,7 @@ func adopted(t *testing.T, scopes *scope.Grammar) (*openapi.Document, error) {
 	for pattern, route := range oauth.Describe() {
 		routes[pattern] = route
 	}
-	d := &openapi.Document{Mux: mux, Title: "Invoices", Version: "1.0.0", Routes: routes}
+	d := &openapi.Document{Mux: mux, Title: "Invoices", Version: "1.0.0", Description: "Invoices.", Contact: "https://example.com", Routes: routes}
 	return d, d.Validate()
 }
 
