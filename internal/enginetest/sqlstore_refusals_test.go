@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,5 +205,43 @@ func TestCredentialsThatAreForgotten(t *testing.T) {
 	}
 	if len(built) != most+1 {
 		t.Errorf("%d credentials for %d keys", len(built), most+1)
+	}
+}
+
+// TestLargeCredentialsAreForgotten looks up credentials with long restrictions. What stays in memory
+// has a bound in bytes, and the large ones of one org do not push out the small one of another.
+func TestLargeCredentialsAreForgotten(t *testing.T) {
+	for name, c := range map[string]struct{ n, size int }{"some large ones": {12, 1 << 20}, "many of middle size": {400, 25_000}} {
+		t.Run(name, func(t *testing.T) {
+			db := openSQLite(t, filepath.Join(t.TempDir(), "store"), "&_pragma=synchronous(NORMAL)")
+			s := must(sqlstore.Open(t.Context(), db, sqlstore.SQLite, sqlstore.Options{UnsafeUnsealed: true}))(t)
+			credentials := must(s.Credentials())(t)
+			small, _, err := credentials.Create(t.Context(), "globex", signature.Credential{})
+			expect(t, "Create", err, nil)
+			first := must(credentials.Credential(t.Context(), small))(t)
+			rules := must(json.Marshal(map[string]any{"scope": slices.Repeat([]string{"a"}, c.size/4)}))(t)
+			heap := func() int64 {
+				var m runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&m)
+				return int64(m.HeapAlloc)
+			}
+			before := heap()
+			clientKey, secret := signing.Generate()
+			run(t, db, "INSERT INTO "+tablesOf("tenantkit_")+"credentials (client_key, org, version, sealed, restrictions) VALUES ($1, 'acme', 'v', $2, $3)",
+				clientKey, append([]byte{0}, secret...), string(rules))
+			for range c.n {
+				key := newClientKey()
+				run(t, db, "UPDATE "+tablesOf("tenantkit_")+"credentials SET client_key = $1, version = $1 WHERE org = 'acme'", key)
+				must(credentials.Credential(t.Context(), key))(t)
+			}
+			if more := heap() - before; more > 24<<20 {
+				t.Errorf("%d credentials with restrictions of %d bytes keep %d MiB", c.n, c.size, more>>20)
+			}
+			if again := must(credentials.Credential(t.Context(), small))(t); c.size > 1<<19 && again != first {
+				t.Error("the small one of another org was forgotten")
+			}
+			runtime.KeepAlive(credentials)
+		})
 	}
 }
