@@ -165,7 +165,7 @@ func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, l
 		err = token.ErrRevoked
 	case r.Parent != "" && !parentMayMake:
 		err = token.ErrTooDeep
-	case live >= limit, replaced >= token.MaxReplaced:
+	case live >= limit, replaced-limit >= token.MaxReplaced:
 		err = token.ErrTooMany
 	}
 	return stale, err
