@@ -11,9 +11,9 @@ import (
 
 // describe returns the document of the routes of a Mux. It says of each route what
 // the Mux cannot know.
-func describe(mux *auth.Mux) *openapi.Document {
+func (p *platform) describe(mux *auth.Mux) *openapi.Document {
 	routes := make(map[string]openapi.Route)
-	for _, described := range []map[string]openapi.Route{publicRoutes, accountRoutes, appRoutes, adminRoutes, scriptRoutes, oauthRoutes} {
+	for _, described := range []map[string]openapi.Route{publicRoutes, accountRoutes, appRoutes, adminRoutes, scriptRoutes, p.oauth.Describe()} {
 		maps.Copy(routes, described)
 	}
 	for _, s := range schemas {
@@ -182,55 +182,5 @@ var (
 			Reply:       openapi.AnyOf{openapi.ListOf{Schema: messages}, envelope.Result[mintReply]{}},
 		},
 		"POST /deployments/{id}/execute": {Summary: "Run a deployment", Reply: envelope.Result[any]{}},
-	}
-
-	oauthRoutes = map[string]openapi.Route{
-		"POST /oauth/token":      oauthRoute("Get a token by client credentials", grantRequest{}, grantReply{}),
-		"POST /oauth/introspect": oauthRoute("Ask whether a token is active", aboutToken{}, introspectionReply{}),
-		"POST /oauth/revoke":     oauthRoute("Revoke a token of the asking client", aboutToken{}, struct{}{}),
-	}
-)
-
-// oauthRoute describes a route of package oauth.
-func oauthRoute(summary string, request, reply any) openapi.Route {
-	return openapi.Route{
-		Summary: summary,
-		Description: "The client authenticates by `Authorization: Basic` with client key and client secret. Its own errors are those of " +
-			"OAuth: an object with `error` and `error_description`.",
-		RequestType: "application/x-www-form-urlencoded",
-		Request:     request,
-		Reply:       reply,
-	}
-}
-
-// The bodies of the OAuth routes.
-type (
-	grantRequest struct {
-		GrantType string `json:"grant_type"` // client_credentials
-		Scope     string `json:"scope,omitempty"`
-		Resource  string `json:"resource,omitempty"`
-	}
-	grantReply struct {
-		Token     string `json:"access_token"`
-		Type      string `json:"token_type"`
-		ExpiresIn int64  `json:"expires_in"`
-		Scope     string `json:"scope"`
-	}
-	aboutToken struct {
-		Token string `json:"token"`
-		Hint  string `json:"token_type_hint,omitempty"`
-	}
-	introspectionReply struct {
-		Active    bool   `json:"active"`
-		Scope     string `json:"scope,omitempty"`
-		Client    string `json:"client_id,omitempty"`
-		Type      string `json:"token_type,omitempty"`
-		Expires   int64  `json:"exp,omitempty"`
-		IssuedAt  int64  `json:"iat,omitempty"`
-		NotBefore int64  `json:"nbf,omitempty"`
-		Subject   string `json:"sub,omitempty"`
-		Audience  string `json:"aud,omitempty"`
-		Issuer    string `json:"iss,omitempty"`
-		ID        string `json:"jti,omitempty"`
 	}
 )

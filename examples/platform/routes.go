@@ -32,7 +32,7 @@ func (p *platform) routes() *auth.Mux {
 		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(bodiless(objects.delete)))
 		mux.HandleFunc("GET "+one+"/{path...}", auth.Some("object.read."+s.Object+".{id}.{path...}"), reply(objects.property))
 	}
-	p.document = describe(mux)
+	p.document = p.describe(mux)
 	mux.Handle("GET /openapi.json", auth.Public, p.document)
 	return mux
 }
