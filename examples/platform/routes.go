@@ -42,7 +42,7 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
 
 	apps := apps{store: p.store, credentials: p.stores.credentials, keys: p.keys, locks: newShare(1, 1, answerTime),
-		generating: newShare(1, 1, answerTime), pairs: newQuota(pairInterval, pairBurst, maxPairing)}
+		generating: newShare(1, 1, answerTime), pairs: p.pairs}
 	mux.HandleFunc("GET /apps", read, reply(administrators(apps.list)))
 	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)))
 	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)))

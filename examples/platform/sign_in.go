@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -21,7 +22,7 @@ type signIn struct {
 	proxies  proxies
 }
 
-// The limits of a password's length, in bytes. The library has limits of its own.
+// The limits of a new password, which are those of the library: characters and bytes.
 const (
 	minPassword = 8
 	maxPassword = 1024
@@ -107,8 +108,8 @@ func validName(wrong *invalid, name string) {
 }
 
 func validPassword(wrong *invalid, path, password string) {
-	if len(password) < minPassword || len(password) > maxPassword {
-		wrong.add(path, "must have 8 to 1024 bytes")
+	if utf8.RuneCountInString(password) < minPassword || len(password) > maxPassword {
+		wrong.add(path, "must have at least 8 characters and at most 1024 bytes")
 	}
 }
 
