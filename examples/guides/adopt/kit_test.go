@@ -126,6 +126,9 @@ func instance(t *testing.T, source string, key []byte) *world {
 		t.Fatal(err)
 	}
 	guard, ahead := s.guard(base), new(atomic.Int64)
+	if err := notes.Check(t.Context(), db, dialect, guard.Scopes); err != nil {
+		t.Fatal(err)
+	}
 	guard.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	return &world{s, source, key, dialect, guard, s.routes(guard), ahead}
 }
