@@ -50,7 +50,8 @@ func Identify(r *http.Request, p Principal) {
 	proven := c.principal.Account != ""
 	c.mu.Unlock()
 	if !proven {
-		c.tenant.notesOf().identified.Store(&p)
+		who := p // a copy, because p itself is then not on the heap without an observer
+		c.tenant.notesOf().identified.Store(&who)
 		c.observe(r, nil, decision{handler: true})
 	}
 }

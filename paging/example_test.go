@@ -191,14 +191,6 @@ func ExampleSchema_NextLink() {
 	// <https://api.example.com/acme/v2/c_notes?limit=2&sort=c_likes&where={"$or":[{"c_likes":{"$gt":7}},{"$and":[{"c_likes":7},{"_id":{"$gt":"n2"}}]}]}>; rel="next"
 }
 
-func ExampleTrim() {
-	rows := []string{"a", "b", "c"} // SELECT … LIMIT 2 + 1
-	page, more := paging.Trim(rows, 2)
-	fmt.Println(page, more)
-	// Output:
-	// [a b] true
-}
-
 func ExampleCompare() {
 	order, sameType := paging.Compare(json.Number("9.50"), 10)
 	fmt.Println(order, sameType)

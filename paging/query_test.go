@@ -143,29 +143,3 @@ func TestTypeNames(t *testing.T) {
 		}
 	}
 }
-
-func TestTrim(t *testing.T) {
-	rows := []int{1, 2, 3}
-	tests := map[string]struct {
-		limit int
-		want  []int
-		more  bool
-	}{
-		"fewer rows":       {4, []int{1, 2, 3}, false},
-		"as many":          {3, []int{1, 2, 3}, false},
-		"one more":         {2, []int{1, 2}, true},
-		"no limit":         {0, nil, false},
-		"a negative limit": {-1, nil, false},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			page, more := paging.Trim(rows, tc.limit)
-			if diff := cmp.Diff(tc.want, page); diff != "" || more != tc.more {
-				t.Errorf("more %t\n%s", more, diff)
-			}
-			if _ = append(page, 9); rows[2] != 3 {
-				t.Error("appending to the page wrote into the rows")
-			}
-		})
-	}
-}

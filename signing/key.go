@@ -140,8 +140,8 @@ func (k *Key) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "signing.Key(%s)", k.
 
 // Keys finds the Key of a client key.
 //
-// Key returns the same pointer as long as the credential is unchanged, because
-// building a Key for each request is slow. For a client key that does not exist, the
+// To build a Key costs more than to verify a signature with it, so an implementation
+// keeps it while the credential is unchanged. For a client key that does not exist, the
 // error wraps ErrUnknownKey. Any other error means that the look-up failed. The
 // request is then refused, and the caller learns nothing about the key.
 //

@@ -108,7 +108,7 @@ func BenchmarkVerify(b *testing.B) {
 	b.Run("miss", func(b *testing.B) {
 		b.ReportAllocs()
 		other := w.token(b)
-		v := &token.Verifier{Keys: &w.keys, Cache: &token.Cache{Entries: 1}, Now: w.now}
+		v := &token.Verifier{Keys: &w.keys, Cache: &token.Cache{Bytes: 1}, Now: w.now}
 		for i := 0; b.Loop(); i++ {
 			verify(v, [2]string{raw, other}[i%2])
 		}

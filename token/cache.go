@@ -4,64 +4,58 @@ import (
 	"cmp"
 	"strings"
 	"sync"
-	"sync/atomic"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/recent"
 )
 
-const (
-	defaultEntries = 16384
-	defaultBytes   = 64 << 20
+const defaultBytes = 64 << 20
 
-	// maxChances is how many used entries one eviction may skip.
-	maxChances = 8
-)
-
-// Cache remembers verified tokens, so that a repeated token costs no RSA. It is
-// bounded: when full, it drops entries that were not used lately.
+// Cache remembers verified tokens, so that a repeated token costs no RSA. Each org has an equal
+// share of its memory, and may use room that no other org needs. An org that has used its share
+// up replaces its own oldest tokens, with one of eight new ones on average. So a flood of tokens
+// that are used once evicts few that are in use.
 //
 // On a hit, everything that can change is checked again: the times, the key, Expect,
 // Admit, and, if the token has a jti, the ledger. The zero Cache is ready. It must
 // not be copied, and its fields must not change once it is used.
 type Cache struct {
-	Entries int // how many tokens; 0: 16384
-	Bytes   int // of memory, about; 0: 64 MiB
+	Bytes int // of memory, about; 0: 64 MiB
 
-	mu    sync.RWMutex
-	found map[string]*entry // by the whole text of the token
-	ring  []*entry          // the same entries, in no order
-	hand  int               // the index in ring where the next eviction begins
-	bytes int
+	once sync.Once
+	orgs recent.Groups
+	seen recent.Answers[string, seen] // by the whole text of the token
 }
 
-// entry is one token that passed every check. Only used changes.
-type entry struct {
-	raw   string
+// seen is a token that passed every check.
+type seen struct {
 	token *Verified
 	by    *Verifier // another Verifier may have another grammar
-	slot  int       // its index in ring
-	used  atomic.Bool
 }
 
-// cost estimates the bytes that the entry keeps alive: the text, the claims read from
-// it, and the compiled chains. A short text can hold many chains.
-func (e *entry) cost() int {
-	cost := 1024 + 2*len(e.raw)
-	for _, chain := range e.token.claims.Scope {
+// cost estimates the KiB that an entry keeps alive: the text, the claims read from it, and the
+// compiled chains. A short text can hold many chains.
+func (t *Verified) cost(raw string) int {
+	cost := 1024 + 2*len(raw)
+	for _, chain := range t.claims.Scope {
 		cost += 192 + 96*strings.Count(chain, ".")
 	}
-	return cost
+	return (cost + 1023) / 1024
 }
 
-func (c *Cache) get(raw string) *entry {
-	if c == nil {
-		return nil
+func (c *Cache) groups() *recent.Groups {
+	c.once.Do(func() {
+		c.orgs.Stale = 1 // entries have no age, so the time is always the same
+		c.orgs.Limit = cmp.Or(max(c.Bytes, 0), defaultBytes) / 1024
+	})
+	return &c.orgs
+}
+
+func (c *Cache) get(raw string) (known seen) {
+	if c != nil {
+		known, _ = c.seen.Find(c.groups(), time.Time{}, raw)
 	}
-	c.mu.RLock()
-	e := c.found[raw]
-	c.mu.RUnlock()
-	if e != nil && !e.used.Load() {
-		e.used.Store(true)
-	}
-	return e
+	return known
 }
 
 func (c *Cache) put(raw string, t *Verified, by *Verifier) {
@@ -69,52 +63,7 @@ func (c *Cache) put(raw string, t *Verified, by *Verifier) {
 		return
 	}
 	// The caller's text may be a part of a larger buffer, or of one that is reused.
-	e := &entry{raw: strings.Clone(raw), token: t, by: by}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if old := c.found[raw]; old != nil {
-		c.remove(old)
-	}
-	if e.cost() > c.maxBytes() {
-		return
-	}
-	for len(c.ring) >= c.maxEntries() || c.bytes+e.cost() > c.maxBytes() {
-		c.evict()
-	}
-	if c.found == nil {
-		c.found = map[string]*entry{}
-	}
-	c.found[e.raw] = e
-	e.slot = len(c.ring)
-	c.ring = append(c.ring, e)
-	c.bytes += e.cost()
+	c.seen.Keep(c.groups(), 0, time.Time{}, strings.Clone(raw), recent.Found[seen]{
+		Value: seen{t, by}, Group: t.key.Org, Cost: t.cost(raw),
+	})
 }
-
-// evict removes one entry. An entry that was used since the hand last passed is
-// skipped. The number of skipped entries is limited, so that the work is bounded.
-func (c *Cache) evict() {
-	for range maxChances {
-		c.hand %= len(c.ring)
-		if !c.ring[c.hand].used.Swap(false) {
-			break
-		}
-		c.hand++
-	}
-	c.hand %= len(c.ring)
-	c.remove(c.ring[c.hand])
-}
-
-func (c *Cache) remove(e *entry) {
-	delete(c.found, e.raw)
-	last := len(c.ring) - 1
-	c.ring[e.slot] = c.ring[last]
-	c.ring[e.slot].slot = e.slot
-	c.ring[last] = nil
-	c.ring = c.ring[:last]
-	c.bytes -= e.cost()
-}
-
-func (c *Cache) maxEntries() int { return orDefault(c.Entries, defaultEntries) }
-func (c *Cache) maxBytes() int   { return orDefault(c.Bytes, defaultBytes) }
-
-func orDefault(n, otherwise int) int { return cmp.Or(max(n, 0), otherwise) }

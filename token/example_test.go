@@ -112,7 +112,7 @@ func ExampleVerifier_Verify() {
 	disabled := errors.New("account is disabled")
 	verifier := token.Verifier{
 		Keys:  token.Cached(&keys, 2*time.Second),
-		Cache: &token.Cache{Entries: 100_000},
+		Cache: &token.Cache{Bytes: 256 << 20},
 		Admit: func(_ context.Context, t *token.Verified) error {
 			if t.Subject() == "account-2" {
 				return disabled
@@ -244,7 +244,7 @@ func ExamplePEM() {
 	// PUBLIC KEY
 }
 
-// A former key verifies until the stated end, and then its tokens end with it.
+// Several instances start at once, and each needs the app's key pair.
 func ExampleMemoryKeys_Ensure() {
 	var keys token.MemoryKeys
 	// Each instance ensures the pair at its start. All have the same, and no token ends.
@@ -261,6 +261,7 @@ func ExampleMemoryKeys_Ensure() {
 	// true <nil>
 }
 
+// A former key verifies until the stated end, and then its tokens end with it.
 func ExampleMemoryKeys_Rotate() {
 	ctx := context.Background()
 	var keys token.MemoryKeys

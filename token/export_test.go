@@ -31,9 +31,8 @@ func Matches(p Parts, key *PublicKey) error {
 
 // Len returns how many tokens the cache holds, and their cost in bytes.
 func (c *Cache) Len() (entries, bytes int) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return len(c.found), c.bytes
+	entries, cost := c.seen.Len()
+	return entries, 1024 * cost
 }
 
 func (c *CachedKeys) Len() int { kept, _ := c.found.Len(); return kept }

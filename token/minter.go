@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/rand"
@@ -138,7 +139,7 @@ func (m *Minter) issueOnce(ctx context.Context, c Claims) (t Token, signed Claim
 	// without a token would count against PerSubject.
 	r := c.record(&pair.PublicKey)
 	r.Lineage = m.Lineage
-	err = m.Ledger.Issue(ctx, r, pair.Former, orDefault(m.PerSubject, defaultPerSubject))
+	err = m.Ledger.Issue(ctx, r, pair.Former, cmp.Or(max(m.PerSubject, 0), defaultPerSubject))
 	if err != nil {
 		return "", Claims{}, false, fmt.Errorf("token: issue: %w", err)
 	}

@@ -149,15 +149,15 @@ func (t *Verified) concerns(want *Expect) error {
 // verified it. The text is the same, so its form is not checked again. After a rotation
 // the key has an end, so each token is verified once again and then ends with the key.
 func (v *Verifier) recall(ctx context.Context, raw string) (*Verified, error) {
-	e := v.Cache.get(raw)
-	if e == nil || e.by != v {
+	known := v.Cache.get(raw)
+	if known.by != v {
 		return nil, nil
 	}
-	key, err := v.key(ctx, e.token.key.KeyID)
-	if err != nil || !key.same(e.token.key) {
+	key, err := v.key(ctx, known.token.key.KeyID)
+	if err != nil || !key.same(known.token.key) {
 		return nil, err
 	}
-	return e.token, nil
+	return known.token, nil
 }
 
 // open verifies the signature of a token, and only then reads its claims.

@@ -59,7 +59,10 @@ import (
 // memory. A refused claim leaves no key.
 type Replays struct{ store *Store }
 
-var _ signing.Replays = (*Replays)(nil)
+var (
+	_ signing.Replays    = (*Replays)(nil)
+	_ signing.UsedNonces = (*Replays)(nil)
+)
 
 //go:embed lua/epoch.lua
 var epochText string
@@ -71,6 +74,7 @@ var (
 	// Data of the time before there were versions has an epoch and no version.
 	epochScript = newChecking("if redis.call('EXISTS', KEYS[1]) > redis.call('EXISTS', KEYS[#KEYS]) then fits('0') end", epochText, "return 0")
 	claimScript = newChecking(epochText, claimText)
+	usedScript  = newScript("return redis.call('EXISTS', KEYS[1])")
 )
 
 // margin is how much longer a key lives than the record it holds. It exceeds the ten
@@ -94,6 +98,12 @@ func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
 		strconv.Itoa(siblings(&u)), decimal(u.Window.Milliseconds()),
 		strconv.Itoa(r.store.perKey), decimal((max(u.Keep.Sub(u.Signed), 0) + margin).Milliseconds()))
 	return cmp.Or(err, codeError(code, nil, signing.ErrReplayed, signing.ErrStale, signing.ErrFull))
+}
+
+// Used implements signing.UsedNonces, in one round trip.
+func (r *Replays) Used(ctx context.Context, clientKey, nonce string) (bool, error) {
+	n, err := r.store.code(ctx, usedScript, []string{"n:" + nonce + clientKey})
+	return n == 1, err
 }
 
 // siblings returns the number of acceptances of one signature, 1 for single use.

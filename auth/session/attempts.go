@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/recent"
 )
 
 // Attempts counts attempts at passwords and codes, and delays further ones after many.
@@ -49,16 +50,15 @@ type Attempts interface {
 // than free. Then it is one second, doubled with each further attempt, at most 15
 // minutes. Implementations of Attempts use it.
 func Delay(count, free int) time.Duration {
-	const (
-		first   = time.Second
-		longest = 15 * time.Minute
-	)
+	const first = time.Second
 	if count < free {
 		return 0
 	}
 	// 2^10 s is beyond the longest delay, and a larger shift would overflow.
-	return min(first<<min(count-free, 10), longest)
+	return min(first<<min(count-free, 10), longestDelay)
 }
+
+const longestDelay = 15 * time.Minute
 
 // How many attempts proceed before a delay is set.
 const (
@@ -208,10 +208,10 @@ func (t attempt) begin(ctx context.Context, now time.Time) (count int, err error
 		return 0, auth.Unavailable(err)
 	}
 	if !until.IsZero() {
-		t.delays.note(t.key, now, until)
+		t.delays.note(t.tenant.Org.Key(), t.key, now, until)
 		return count, locked(until.Sub(now))
 	}
-	t.delays.note(t.key, now, now.Add(Delay(count, t.free)))
+	t.delays.note(t.tenant.Org.Key(), t.key, now, now.Add(Delay(count, t.free)))
 	return count, nil
 }
 
@@ -261,49 +261,33 @@ func (t attempt) succeed(ctx context.Context) { t.withdraw(ctx, t.attempts.Reset
 func (t attempt) withdraw(ctx context.Context, verb func(ctx context.Context, key string) error) {
 	ctx, cancel := t.tenant.Bound(context.WithoutCancel(ctx))
 	defer cancel()
-	t.delays.forget(t.key)
 	verb(ctx, t.key)
 }
 
 // delays remembers the delays that attempts in this process have set or seen. It only
 // decides which count is asked first, and refuses nothing by itself. If it has no entry
-// for a delay, or an old one, the attempt costs two more writes.
+// for a delay, or an old one, the attempt costs two more writes. Each org has a share.
 type delays struct {
-	mu    sync.Mutex
-	until map[string]time.Time // by key
+	once  sync.Once
+	orgs  recent.Groups
+	until recent.Answers[string, time.Time] // by key
 }
 
-// mostDelays is how many delays are remembered, in about half a megabyte.
+// mostDelays is how many delays are remembered, in about a megabyte.
 const mostDelays = 4096
 
-func (d *delays) note(key string, now, until time.Time) {
-	if !now.Before(until) {
-		return
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.until == nil {
-		d.until = map[string]time.Time{}
-	}
-	drop := func(key string, _ time.Time) { delete(d.until, key) }
-	sweep(d.until, func(until time.Time) bool { return !now.Before(until) }, drop)
-	for other, until := range d.until {
-		if len(d.until) < mostDelays {
-			break
-		}
-		drop(other, until)
-	}
-	d.until[key] = until
+func (d *delays) groups() *recent.Groups {
+	d.once.Do(func() { d.orgs.Stale, d.orgs.Limit = longestDelay, mostDelays })
+	return &d.orgs
 }
 
-func (d *delays) forget(key string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.until, key)
+func (d *delays) note(org, key string, now, until time.Time) {
+	if now.Before(until) || d.has(key, now) {
+		d.until.Keep(d.groups(), 0, now, key, recent.Found[time.Time]{Value: until, Group: org})
+	}
 }
 
 func (d *delays) has(key string, now time.Time) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return now.Before(d.until[key])
+	until, _ := d.until.Find(d.groups(), now, key)
+	return now.Before(until)
 }

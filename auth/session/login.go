@@ -53,20 +53,22 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f Form) (auth.Pr
 	return m.proceed(w, r, t, authentication{account, proven, f.Remember}, f.Code)
 }
 
-// Start creates a session for an account that was authenticated elsewhere, and ends the
-// session that the request carries, also if the new one still waits for a second factor.
-// It is for registration, single sign-on and passkeys. It does what Login does after the
-// right password, and returns the same errors from there on. ErrCredentials means that
-// the account is unknown, disabled or empty. Some single sign-on ends with a POST from
-// another origin. CrossOrigin must allow that one. The session is not remembered: see
+// Start creates a session for an account that was authenticated elsewhere, no fresher than
+// one of the account that the request carries. It ends the session that the request
+// carries, also if the new one still waits for a second factor. It is for registration,
+// single sign-on and passkeys. It does what Login does after the right password, and
+// returns the same errors from there on. ErrCredentials means that the account is
+// unknown, disabled or empty. Some single sign-on ends with a POST from another origin.
+// CrossOrigin must allow that one. The session is not remembered: see
 // auth.SessionPolicy.RememberIdle.
 //
 // The new session is no fresher than what is known (auth.Need.Fresh). If the request was
 // admitted with a session, also one of another org whose handler has passed the request
 // on, or carries a live session of the account, the new one has its time of
 // authentication if that is earlier. A handler on a public route that has new proof, such
-// as a sign-in at the provider just now, calls Logout before. ErrCredentials then also
-// means that the account was changed after that time, as by a new password.
+// as a sign-in at the provider just now, calls Logout before: otherwise a person whose
+// session is no longer fresh signs in again and still has none that is. ErrCredentials
+// also means that the account was changed after that time, as by a new password.
 //
 // Start creates no session for a request that was admitted with another credential than
 // a session, such as a token. The session could do more than that credential, and for

@@ -257,6 +257,7 @@ func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
 	if err := m.redeem(r, t, s); err != nil {
 		return err
 	}
+	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Mechanism: Name})
 	if err := store(r.Context(), s.Account, encoded); err != nil {
 		return err
 	}
@@ -353,6 +354,7 @@ func (m *Manager) VerifyAddress(r *http.Request, ticket MailTicket) (account, ad
 	if err := m.redeem(r, t, s); err != nil {
 		return "", "", err
 	}
+	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Mechanism: Name})
 	return s.Account, s.Address, nil
 }
 
@@ -374,6 +376,7 @@ func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket MailTicket, pur
 	case s.Org != t.Org.Key(), !m.now().Before(s.Expires), s.Ticket != purpose:
 		return Session{}, errCode
 	}
+	t.Claim(auth.Claimed{Mechanism: Name, Account: s.Account})
 	account, err := m.signedIn(ctx, r, t)
 	switch {
 	case err != nil:

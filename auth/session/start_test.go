@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,4 +141,41 @@ func TestEventsOfLoginsNameTheAccount(t *testing.T) {
 			}
 		})
 	}
+}
+
+// So are mailed tickets. Events name the account that a ticket was for, also if it is refused.
+func TestEventsOfMailedTicketsNameTheAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newPostOffice(t)
+		bob := w.browser()
+		bob.login("bob", "bob's password")
+		reset, late, address := w.forgot("ann"), w.forgot("ann"), w.verify("bob", "bob@b.example")
+		for _, c := range []struct {
+			name string
+			do   func() reply
+			want []string
+		}{
+			{"no ticket", func() reply { return w.reset("x") }, []string{"claimed  " + invalidCode}},
+			{"another's, by somebody who is signed in", func() reply { return bob.post("/reset", "ticket", reset, "next", "a new password") },
+				[]string{"claimed ann " + invalidCode}},
+			{"a verified address", func() reply { return w.browser().post("/address/verify", "ticket", address) }, []string{"bob ok"}},
+			{"a short password", func() reply { return w.browser().post("/reset", "ticket", reset, "next", "x") }, []string{"claimed  " + auth.DetailOption}},
+			{"a reset", func() reply { return w.reset(reset) }, []string{"ann ok"}},
+			{"a ticket of before the reset", func() reply { return w.reset(late) }, []string{"claimed  " + invalidCode}},
+		} {
+			w.events = nil
+			c.do()
+			var got []string
+			for _, e := range w.events[1:] {
+				if e.Detail != "" {
+					got = append(got, "claimed "+e.Claimed.Account+" "+e.Detail)
+				} else {
+					got = append(got, e.Account+" ok")
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: %s", c.name, diff)
+			}
+		}
+	})
 }

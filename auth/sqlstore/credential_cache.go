@@ -2,14 +2,17 @@ package sqlstore
 
 import (
 	"sync"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/internal/recent"
 )
 
-// built caches the credentials that were built from rows.
+// built caches the credentials that were built from rows. Each org has a share.
 type built struct {
-	mu    sync.RWMutex
-	found map[string]builtRow // by client key
+	once  sync.Once
+	orgs  recent.Groups
+	found recent.Answers[string, builtRow] // by client key
 }
 
 // builtRow is the credential built from one version of a row. formers is the number of
@@ -21,38 +24,26 @@ type builtRow struct {
 	*signature.Credential
 }
 
-const maxBuilt = 8192
+// maxBuilt limits what the cache holds, in KiB.
+const maxBuilt = 16 << 10
 
 func (b *built) credential(row credentialRow, build func() (*signature.Credential, error)) (*signature.Credential, error) {
-	b.mu.RLock()
-	known := b.found[row.clientKey]
-	b.mu.RUnlock()
-	if known.is(row) {
+	b.once.Do(func() { b.orgs.Stale, b.orgs.Limit = 1, maxBuilt })
+	// Entries have no age, so the time is always the same.
+	if known, ok := b.found.Find(&b.orgs, time.Time{}, row.clientKey); ok && known.is(row) {
 		return known.Credential, nil
 	}
 	credential, err := build()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		b.found.Keep(&b.orgs, 0, time.Time{}, row.clientKey, recent.Found[builtRow]{
+			Value: builtRow{row.version, len(row.formers), credential},
+			Group: row.org,
+			Cost:  2 + len(row.formers) + 8*len(row.rules)/1024, // a chain of one letter takes 24 bytes, and 4 in the row
+		})
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	// A concurrent call may have stored one first. All callers get the same pointer.
-	if known := b.found[row.clientKey]; known.is(row) {
-		return known.Credential, nil
-	}
-	if b.found == nil {
-		b.found = map[string]builtRow{}
-	}
-	for key := range b.found {
-		if len(b.found) < maxBuilt {
-			break
-		}
-		delete(b.found, key)
-	}
-	b.found[row.clientKey] = builtRow{row.version, len(row.formers), credential}
-	return credential, nil
+	return credential, err
 }
 
 func (b builtRow) is(row credentialRow) bool {
-	return b.Credential != nil && b.version == row.version && b.formers == len(row.formers)
+	return b.version == row.version && b.formers == len(row.formers)
 }

@@ -19,8 +19,8 @@ import (
 // org that has put it, until Delete; to all other orgs it does not exist.
 //
 // Each look-up reads the database. The Credentials builds a signature.Credential from a
-// row once and returns it again while the row is unchanged. It keeps up to 8192 of
-// them, whose secrets stay in memory.
+// row once and returns it again while the row is unchanged. It keeps about 16 MiB of
+// them, whose secrets stay in memory, and each org has an equal share of that.
 type Credentials struct {
 	store *Store
 	built built

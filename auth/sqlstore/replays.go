@@ -59,7 +59,10 @@ type Replays struct{ store *Store }
 // Replays returns the store's record of accepted requests.
 func (s *Store) Replays() *Replays { return &Replays{s} }
 
-var _ signing.Replays = (*Replays)(nil)
+var (
+	_ signing.Replays    = (*Replays)(nil)
+	_ signing.UsedNonces = (*Replays)(nil)
+)
 
 const (
 	nonceLength = 16
@@ -140,6 +143,13 @@ func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
 		r.store.countWrite(ctx)
 	}
 	return o.err()
+}
+
+// Used implements signing.UsedNonces by one look-up.
+func (r *Replays) Used(ctx context.Context, clientKey, nonce string) (used bool, err error) {
+	const text = "SELECT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)"
+	err = r.store.find(ctx, text, []any{id('n', []byte(nonce), clientKey)}, &used)
+	return used, failed("used", err)
 }
 
 // claimText decides a claim. It writes both rows or none. It reads the signature before

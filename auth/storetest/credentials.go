@@ -33,7 +33,6 @@ func Credentials(t *testing.T, open func(t *testing.T, secret signing.Secret, c 
 		{"the key verifies what the secret has signed, and nothing else", testKeyVerifies},
 		{"the key of public keys verifies what one of them has signed", testPublicKeyVerifies},
 		{"an unknown client key is not found", testUnknownClientKey},
-		{"the key is the same pointer while it is unchanged", testSamePointer},
 		{"a look-up whose context has ended finds no absence", testCredentialsContext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -196,26 +195,6 @@ func testUnknownClientKey(t *testing.T, c *credentials) {
 		if found != nil || !errors.Is(err, auth.ErrNotFound) {
 			t.Errorf("%.40q: %v, %v, want auth.ErrNotFound", unknown, found, err)
 		}
-	}
-}
-
-func testSamePointer(t *testing.T, c *credentials) {
-	store, clientKey, _ := c.with(t, signature.Credential{})
-	found := make([]*signature.Credential, crowd)
-	errs := atOnce(crowd, func(i int) (err error) {
-		found[i], err = store.Credential(t.Context(), clientKey)
-		return err
-	})
-	if n := tally(t, errs); n != crowd {
-		t.Fatal("not found")
-	}
-	for i := range found {
-		if found[i].Key != found[0].Key {
-			t.Fatal(fmt.Sprint("another Key than before at look-up ", i))
-		}
-	}
-	if find(t, store, clientKey).Key != found[0].Key {
-		t.Error("another Key than before")
 	}
 }
 

@@ -43,7 +43,7 @@ func (l *ledger) refusedAfter(ctx context.Context, r token.Record, ended *atomic
 
 func testRevokeRace(t *testing.T, l *ledger) {
 	for round := range 10 {
-		r := l.issue(t, limited(int64(round%2*1_000_000)))
+		r := l.issue(t, limited(int64(round%2*1_000_000_000)))
 		var revoked atomic.Bool
 		errs := atOnce(4, func(i int) error {
 			if i > 0 {

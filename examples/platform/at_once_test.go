@@ -130,8 +130,8 @@ func TestWhatIsWrittenIsForgotten(t *testing.T) {
 	t.Parallel()
 	// %s and at.table stand for the table of a row.
 	writes := regexp.MustCompile(`(INSERT INTO|UPDATE|DELETE FROM) (platform_(orgs|apps|accounts|roles)\b|%s |"\+at\.table)`)
-	takesBack := map[string]bool{"takesWrites": true} // the Guard never looks up what it writes
-	files, _ := filepath.Glob("*.go")                 // the pattern is well-formed
+	takesBack := map[string]bool{"takesWrites": true, "lockOrg": true} // the Guard never looks up what they write, or it is as before
+	files, _ := filepath.Glob("*.go")                                  // the pattern is well-formed
 	found := 0
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {

@@ -254,7 +254,7 @@ func TestTheKeyOfAnotherDatabase(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, "platform.db.key")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(); !errors.Is(err, sqlstore.ErrSealed) || !strings.Contains(err.Error(), "-sealing-key-file") {
+	if _, err := open(); !errors.Is(err, sqlstore.ErrSealingKey) || !strings.Contains(err.Error(), "-sealing-key-file") {
 		t.Errorf("with another key: %v", err)
 	}
 }

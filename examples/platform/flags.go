@@ -38,6 +38,7 @@ type options struct {
 	demoJSON       string
 	baseURL        string
 	brand          auth.Brand
+	ceiling        bool // no flag: the interface has none, and tests compare both
 	policy         signing.Policy
 	cookie         string
 	ticket         string

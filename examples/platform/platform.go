@@ -86,6 +86,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Directory:  store.found,
 		Mechanisms: []auth.Mechanism{p.signatures, tokens, p.sessions},
 		Brand:      o.brand,
+		Ceiling:    o.ceiling,
 		Observe:    p.observe,
 		Timeout:    o.storeTimeout,
 	}

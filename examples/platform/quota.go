@@ -43,7 +43,7 @@ type inOrg struct{ org, name string }
 // right to act as an account takes from what the account's own sessions may do.
 func callerOf(p auth.Principal) inOrg { return inOrg{p.Org, p.App + " " + p.Account} }
 
-// quota limits how often each caller, org or address may do something: once per
+// quota limits how often each caller or address may do something: once per
 // interval in the long run. A full allowance is burst times at once. Each instance
 // counts by itself: three instances admit three times as much.
 type quota struct {
@@ -52,12 +52,13 @@ type quota struct {
 	accounts int // how many accounts are remembered
 
 	mu      sync.Mutex
-	fullAt  map[inOrg]time.Time // when the allowance is full again; without an entry it is full
-	dropped time.Time           // when accounts with a full allowance were last forgotten
+	fullAt  map[string]map[string]time.Time // by org and name: when the allowance is full again; without an entry it is full
+	count   int                             // of the entries in fullAt
+	dropped time.Time                       // when accounts with a full allowance were last forgotten
 }
 
 func newQuota(interval time.Duration, burst, accounts int) *quota {
-	return &quota{interval: interval, burst: burst, accounts: accounts, fullAt: make(map[inOrg]time.Time)}
+	return &quota{interval: interval, burst: burst, accounts: accounts, fullAt: make(map[string]map[string]time.Time)}
 }
 
 // take counts one act of an account, or returns an error that says when to try
@@ -66,11 +67,8 @@ func (q *quota) take(account inOrg) error {
 	now := time.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	fullAt, known := q.fullAt[account]
-	if !known && len(q.fullAt) >= q.accounts {
-		q.dropFull(now)
-	}
-	if !known && len(q.fullAt) >= q.accounts {
+	fullAt, known := q.fullAt[account.org][account.name]
+	if !known && !q.hasRoom(account.org, now) {
 		return throttled(dropInterval)
 	}
 	if fullAt.Before(now) {
@@ -80,8 +78,56 @@ func (q *quota) take(account inOrg) error {
 	if early := fullAt.Sub(now) - time.Duration(q.burst)*q.interval; early > 0 {
 		return throttled(early)
 	}
-	q.fullAt[account] = fullAt
+	if q.fullAt[account.org] == nil {
+		q.fullAt[account.org] = make(map[string]time.Time)
+	}
+	q.fullAt[account.org][account.name] = fullAt
+	if !known {
+		q.count++
+	}
 	return nil
+}
+
+// hasRoom reports whether there is room for one more account of an org. If there is none, and the org
+// has less than an equal share, one with more loses some: their allowance is full then.
+func (q *quota) hasRoom(org string, now time.Time) bool {
+	if q.count >= q.accounts {
+		q.dropFull(now)
+	}
+	if q.count < q.accounts {
+		return true
+	}
+	orgs := len(q.fullAt)
+	if q.fullAt[org] == nil {
+		orgs++
+	}
+	fair := q.accounts / orgs
+	if len(q.fullAt[org]) >= fair {
+		return false
+	}
+	for other, names := range q.fullAt {
+		if len(names) <= fair {
+			continue
+		}
+		// Several at once, because each search may look at all orgs.
+		least := max(fair, len(names)-1-q.accounts/64)
+		for name := range names {
+			if len(names) == least {
+				break
+			}
+			q.drop(other, name)
+		}
+		break
+	}
+	return true
+}
+
+func (q *quota) drop(org, name string) {
+	delete(q.fullAt[org], name)
+	q.count--
+	if len(q.fullAt[org]) == 0 {
+		delete(q.fullAt, org)
+	}
 }
 
 // dropInterval is the shortest time between two searches through all accounts.
@@ -94,9 +140,11 @@ func (q *quota) dropFull(now time.Time) {
 		return
 	}
 	q.dropped = now
-	for account, fullAt := range q.fullAt {
-		if !fullAt.After(now) {
-			delete(q.fullAt, account)
+	for org, names := range q.fullAt {
+		for name, fullAt := range names {
+			if !fullAt.After(now) {
+				q.drop(org, name)
+			}
 		}
 	}
 }

@@ -16,20 +16,19 @@ import (
 )
 
 // startParts serves the demo orgs, and gives the test access to the platform.
-func startParts(t *testing.T, alter func(*platform)) (*server, *platform) {
+func startParts(t *testing.T, ceiling bool) (*server, *platform) {
 	t.Helper()
 	web := httptest.NewUnstartedServer(nil)
 	o, err := parseFlags([]string{"-db", memoryDB}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.storeTimeout = patience
+	o.storeTimeout, o.ceiling = patience, ceiling
 	p, err := newPlatform(t.Context(), o, "http://"+web.Listener.Addr().String(), o.newLog(io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.close() })
-	alter(p)
 	f, err := p.seed(t.Context(), auth.SessionPolicy{})
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +99,7 @@ func TestScopesOfRoles(t *testing.T) {
 		},
 	} {
 		t.Run(mode, func(t *testing.T) {
-			s, p := startParts(t, func(p *platform) {
-				p.guard.Ceiling = mode == "the claim as a ceiling"
-			})
+			s, p := startParts(t, mode == "the claim as a ceiling")
 			for _, c := range tests {
 				subject := s.AccountID
 				if c.reader {
@@ -150,7 +147,7 @@ func TestScopesOfRoles(t *testing.T) {
 // that add the role become invalid.
 func TestRolesThatAreDeleted(t *testing.T) {
 	t.Parallel()
-	s, p := startParts(t, func(*platform) {})
+	s, p := startParts(t, false)
 	minted := func(sub, more string) string {
 		return s.mint(t, "", `{"sub":"`+sub+`","scope":[]`+more+`}`)["token"].(string)
 	}

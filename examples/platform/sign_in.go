@@ -22,10 +22,10 @@ type signIn struct {
 	proxies  proxies
 }
 
-// The limits of a new password, which are those of the library: characters and bytes.
+// The limits of a new password, those of the library.
 const (
-	minPassword = 8
-	maxPassword = 1024
+	minPassword = 8    // characters
+	maxPassword = 1024 // bytes
 )
 
 // ownPages refuses a request from a page of another origin before its body is read.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -405,7 +406,6 @@ func TestRevoking(t *testing.T) {
 }
 
 func TestMintingQuota(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	mint := func(account string) answer {
 		return s.as(t, account, "POST", s.tokensPath(), wish(cmp.Or(account, s.AdminAccountID), ""))
@@ -429,7 +429,7 @@ func TestQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQuota(100*time.Millisecond, 50, 2)
-		ann, bob, eve := inOrg{"acme", "ann"}, inOrg{"acme", "bob"}, inOrg{"globex", "ann"}
+		ann, bob, eve := inOrg{"acme", "ann"}, inOrg{"acme", "bob"}, inOrg{"acme", "eve"}
 		count := func(who inOrg) (n int) {
 			for q.take(who) == nil {
 				n++
@@ -459,13 +459,47 @@ func TestQuota(t *testing.T) {
 	})
 }
 
+// TestQuotasShareTheirRoomAmongOrgs lets one org fill a quota. Then accounts of others come.
+func TestQuotasShareTheirRoomAmongOrgs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const room = 1000
+		q := newQuota(100*time.Millisecond, 50, room)
+		full := 0
+		for i := range 2 * room {
+			if q.take(inOrg{"acme", fmt.Sprint(i)}) != nil {
+				full++
+			}
+		}
+		if full != room {
+			t.Errorf("%d of %d accounts were refused, want %d", full, 2*room, room)
+		}
+		for i := range 3 * room / 4 { // more than half: the rest is refused
+			err := q.take(inOrg{"globex", fmt.Sprint(i)})
+			if (err == nil) != (i < room/2) {
+				t.Fatalf("account %d of another org: %v", i, err)
+			}
+		}
+		if err := q.take(inOrg{"initech", "one"}); err != nil {
+			t.Errorf("a third org: %v", err)
+		}
+		n := 0
+		for _, names := range q.fullAt {
+			n += len(names)
+		}
+		if n != q.count || n > room {
+			t.Errorf("%d entries, counted %d, want at most %d", n, q.count, room)
+		}
+	})
+}
+
 // TestAFloodOfAccountsIsLookedThroughSeldom fills the quota with accounts, and then
 // adds others.
 func TestAFloodOfAccountsIsLookedThroughSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQuota(100*time.Millisecond, 50, 2)
-		ann, bob, eve := inOrg{"acme", "ann"}, inOrg{"acme", "bob"}, inOrg{"globex", "ann"}
+		ann, bob, eve := inOrg{"acme", "ann"}, inOrg{"acme", "bob"}, inOrg{"acme", "eve"}
 		if err := errors.Join(q.take(ann), q.take(bob)); err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func newMailing(directory auth.Directory, sessions session.Store, attempts sessi
 		return w.manager.SendReset(r, "ann", func(_ context.Context, _ string, ticket session.MailTicket, _ error) { w.mails <- ticket })
 	})
 	verb("/reset", func(r *http.Request) error {
-		return w.manager.ResetPassword(r, session.MailTicket(r.Header.Get("Ticket")), "next", func(context.Context, string, string) error {
+		return w.manager.ResetPassword(r, session.MailTicket(r.Header.Get("Ticket")), "next password", func(context.Context, string, string) error {
 			w.changed.Add(1)
 			return nil
 		})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -174,33 +175,49 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestCredentialsThatAreForgotten looks up one credential more than the cache holds.
+// TestCredentialsThatAreForgotten looks up more credentials of one org than the cache has room for.
+// Each has a long scope.
 func TestCredentialsThatAreForgotten(t *testing.T) {
-	const most = 8192
+	const most, many = 16 << 20, 1500
 	db := openSQLite(t, filepath.Join(t.TempDir(), "store"), "&_pragma=synchronous(NORMAL)")
 	s, err := sqlstore.Open(t.Context(), db, sqlstore.SQLite, sqlstore.Options{UnsafeUnsealed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	credentials := must(s.Credentials())(t)
-	built := map[*signature.Credential]bool{}
-	for range most + 1 {
+	put := func(org, restrictions string) (clientKey string) {
 		clientKey, secret := signing.Generate()
-		_, err := db.Exec("INSERT INTO "+tablesOf("tenantkit_")+"credentials (client_key, org, version, sealed, restrictions) VALUES ($1, 'acme', 'v', $2, '{}')",
-			clientKey, append([]byte{0}, secret...))
+		_, err := db.Exec("INSERT INTO "+tablesOf("tenantkit_")+"credentials (client_key, org, version, sealed, restrictions) VALUES ($1, $2, 'v', $3, $4)",
+			clientKey, org, append([]byte{0}, secret...), restrictions)
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, err := credentials.Credential(t.Context(), clientKey)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := credentials.Credential(t.Context(), clientKey); again != first || err != nil {
-			t.Fatalf("built anew: %v", err)
-		}
-		built[first] = true
+		return clientKey
 	}
-	if len(built) != most+1 {
-		t.Errorf("%d credentials for %d keys", len(built), most+1)
+	find := func(clientKey string) *signature.Credential {
+		return must(credentials.Credential(t.Context(), clientKey))(t)
 	}
+	other := put("other", "{}")
+	kept := find(other)
+	long := `{"scope":["a"` + strings.Repeat(`,"a"`, 1000) + `]}`
+	before := heap()
+	for range many {
+		find(put("acme", long))
+	}
+	if grown := heap() - before; grown > most {
+		t.Errorf("%d credentials take %d bytes, want at most %d", many, grown, most)
+	}
+	if find(other) != kept {
+		t.Error("the credential of another org is built anew")
+	}
+	runtime.KeepAlive(credentials)
+}
+
+// heap returns how many bytes are in use.
+func heap() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // the second call empties the pools
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }

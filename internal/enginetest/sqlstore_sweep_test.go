@@ -126,7 +126,7 @@ func TestSweepTakesDescendants(t *testing.T) {
 			}
 			for parent, n := range map[string]int{row[0].ID: 1500, row[4].ID: 5, ended[0].ID: 1200, ended[3].ID: 5, rand.Text(): 5, "0": 2100, "~": 7} {
 				for i := range n {
-					_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued, parent) VALUES ($1, $2, $2, 'k', 0, 0, 1, $3)",
+					_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued, org, parent) VALUES ($1, $2, $2, 'k', 0, 0, 1, 'acme', $3)",
 						"m", fmt.Sprint(parent, " ", i), parent)
 					if err != nil {
 						t.Fatal(err)
@@ -134,7 +134,7 @@ func TestSweepTakesDescendants(t *testing.T) {
 				}
 			}
 			for i := range 1100 {
-				_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued) VALUES ('a', $1, 's', 'k', 0, 0, 1)", fmt.Sprint(i))
+				_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued, org) VALUES ('a', $1, 's', 'k', 0, 0, 1, 'acme')", fmt.Sprint(i))
 				if err != nil {
 					t.Fatal(err)
 				}

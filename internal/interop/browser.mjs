@@ -3,8 +3,8 @@
 //   node browser.mjs BROWSER FACTS STRICT_FACTS TRIED_FACTS [WORDS [SHOTS]]
 //
 // BROWSER is the program of Chromium or Firefox. The -demo-json flag of three servers writes the facts; the second server
-// requires a second factor. Only flows whose names contain WORDS run. With SHOTS, screenshots go into that folder. The
-// flows are in the files of the folder browser.
+// requires a second factor. Only flows whose names contain WORDS run; @sections are the first flow of each section. With
+// SHOTS, screenshots go into that folder. The flows are in the files of the folder browser.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -23,6 +23,9 @@ const shared = ['kit', 'look', 'server'];
 // The files whose flows also run in Firefox. Others use DevTools, or would repeat what these show of a second engine.
 const portable = new Set(['account', 'factor', 'sessions', 'apps', 'tokens', 'scope', 'lab', 'live', 'tabs']);
 
+// The files of the console's sections.
+const sections = new Set(['account', 'sessions', 'apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'live', 'people']);
+
 const files = readdirSync(new URL('browser', import.meta.url)).map((name) => name.replace('.mjs', ''));
 assert.deepEqual(files.sort(), [...series.flat(), ...alone, ...shared].sort(), 'a file of flows is in no series');
 
@@ -35,8 +38,14 @@ async function checksOf(names) {
   return Object.fromEntries(all);
 }
 
+// firstOf returns the first check of each section among some files.
+async function firstOf(names) {
+  const all = await Promise.all(names.filter((name) => sections.has(name)).map((name) => checksOf([name])));
+  return Object.fromEntries(all.map((checks) => Object.entries(checks)[0]));
+}
+
 const words = process.argv[6] ?? '';
-const wanted = (await Promise.all([...series, alone].map(checksOf))).map((checks) => named(checks, words));
+const wanted = await Promise.all([...series, alone].map(async (names) => (words === '@sections' ? firstOf(names) : named(await checksOf(names), words))));
 
 // Firefox gives the keyboard to one window at a time.
 const [last, ...first] = wanted.toReversed();

@@ -71,13 +71,13 @@ func run(out, base string, quick bool) error {
 		os.WriteFile(beside("paging.svg"), pagingPlot(measured, e.rows).svg(), 0o644),
 		os.WriteFile(beside("growth.svg"), growthPlot(measured, e.live).svg(), 0o644),
 	)
-	if err != nil || base != "" {
-		return errors.Join(err, compare(before, after))
+	if base != "" {
+		err = errors.Join(err, compare(before, after))
 	}
 	if !quick {
-		return quotable(after)
+		err = errors.Join(err, quotable(after))
 	}
-	return nil
+	return err
 }
 
 // goCommand runs the go command in this module alone, with a toolchain if one is named.

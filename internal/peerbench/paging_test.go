@@ -130,7 +130,7 @@ func (p position) read(rows *sql.Rows, err error) error {
 
 // compare compares identifiers with the expected rows.
 func (p position) compare(got []string, err error) error {
-	if got, _ = paging.Trim(got, pageLimit); err == nil && !slices.Equal(got, p.want) {
+	if got = got[:min(len(got), pageLimit)]; err == nil && !slices.Equal(got, p.want) {
 		return errRefused
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"container/list"
 	"context"
 	"database/sql"
+	"math/rand/v2"
 	"sync"
 )
 
@@ -20,6 +21,11 @@ const (
 	// MaxText is the maximum length in bytes of the text of a kept statement. A client that writes
 	// filters must not fill the memory with a few long statements.
 	MaxText = 8 << 10
+
+	// admission is how many new texts come to one that is kept, on average, once there are
+	// MaxStatements. A statement is of no org. So a client that writes a new filter with each
+	// request evicts few statements of others, and a text that is run often is soon kept.
+	admission = 8
 )
 
 // DB runs statements in a sql.DB and keeps the latest ones prepared. It is safe for concurrent use.
@@ -101,6 +107,9 @@ func (d *DB) find(text string) (s *statement, room bool) {
 	defer d.mu.Unlock()
 	if s = d.use(text); s != nil || d.open >= MaxStatements {
 		return s, false
+	}
+	if len(d.byText) == MaxStatements-1 && rand.Uint32()%admission != 0 {
+		return nil, false
 	}
 	d.open++
 	return nil, true

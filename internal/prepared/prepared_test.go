@@ -190,15 +190,36 @@ func TestStatementsAreBounded(t *testing.T) {
 	}
 }
 
-func TestTheOneRunLongestAgoIsEvicted(t *testing.T) {
+func TestTextsThatAreRunOnceEvictFew(t *testing.T) {
+	const kept, flood = prepared.MaxStatements - 1, 64
 	e, _, d := start(t, 1)
-	for i := range prepared.MaxStatements * 3 {
-		if err := errors.Join(ask(d, "often"), ask(d, fmt.Sprint("once ", i))); err != nil {
+	run := func(format string, i int) (anew bool) {
+		before := e.made.Load()
+		if err := ask(d, fmt.Sprintf(format, i)); err != nil {
 			t.Fatal(err)
 		}
+		return e.made.Load() > before
 	}
-	if n := e.made.Load(); n != prepared.MaxStatements*3+1 {
-		t.Errorf("prepared %d times, not each text once", n)
+	for i := range kept {
+		run("of another %d", i)
+	}
+	for i := range flood {
+		run("once %d", i)
+	}
+	lost := 0
+	for i := range kept {
+		if run("of another %d", kept-1-i) {
+			lost++
+		}
+	}
+	// An eighth of the flood is expected, and few that they evict themselves.
+	if lost > flood/2 {
+		t.Errorf("%d of %d statements were lost to %d others", lost, kept, flood)
+	}
+	for began := time.Now(); run("often %d", 0); {
+		if time.Since(began) > time.Minute {
+			t.Fatal("a text that is run often is not kept")
+		}
 	}
 }
 
@@ -220,7 +241,7 @@ func TestRowsOutliveTheirStatement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range prepared.MaxStatements {
+		for i := range 40 * prepared.MaxStatements { // one of eight is kept
 			if err := ask(d, fmt.Sprint("text ", i)); err != nil {
 				t.Fatal(err)
 			}

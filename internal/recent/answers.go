@@ -108,16 +108,17 @@ func (a *Answers[K, V]) Find(g *Groups, now time.Time, key K) (answer V, ok bool
 // Get returns the answer for key, as Find does. If none is kept, it calls ask and keeps
 // what that returns, unless it returns an error. Calls for one key that come while ask runs
 // wait for it, until ctx ends, and share its result. They do not share an error of
-// a caller whose ctx has ended.
+// a caller whose ctx has ended. After two such callers, a call asks itself: whoever asks and
+// hangs up again and again must not keep it waiting.
 //
 // The age of an answer counts from before the call of ask. So a slow look-up does not
 // make the answer last longer.
 func (a *Answers[K, V]) Get(ctx context.Context, g *Groups, now time.Time, key K, ask func() (Found[V], error)) (V, error) {
-	for {
+	for abandoned := 0; ; abandoned++ {
 		if value, ok := a.Find(g, now, key); ok {
 			return value, nil
 		}
-		f, leads := a.join(g, now, key)
+		f, leads := a.join(g, now, key, abandoned == 2)
 		if leads {
 			return a.lead(ctx, g, f, key, ask)
 		}
@@ -144,12 +145,12 @@ type flight[V any] struct {
 }
 
 // join returns the look-up that is under way for a key, or begins one. It does not return
-// one whose result may be older than a call of Forget, or too old.
-func (a *Answers[K, V]) join(g *Groups, now time.Time, key K) (f *flight[V], leads bool) {
+// one whose result may be older than a call of Forget, or too old. With alone it begins one.
+func (a *Answers[K, V]) join(g *Groups, now time.Time, key K, alone bool) (f *flight[V], leads bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	since := g.forgets.Load()
-	if f := a.asking[key]; f != nil && f.since == since && now.Sub(f.began).Abs() < g.Stale {
+	if f := a.asking[key]; f != nil && !alone && f.since == since && now.Sub(f.began).Abs() < g.Stale {
 		return f, false
 	}
 	f = &flight[V]{since: since, began: now, done: make(chan struct{}), abandoned: true}

@@ -406,3 +406,41 @@ func TestStaleAnswersOfOtherGroupsGiveRoom(t *testing.T) {
 		t.Errorf("%d of 100 are at hand", hits)
 	}
 }
+
+// Callers that ask and hang up before there is an answer keep nobody else waiting.
+func TestCallersThatHangUpDelayNobodyForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes, patience = 50 * time.Millisecond, 40 * time.Millisecond
+		c := newCache(10)
+		ask := func(ctx context.Context) (int64, error) {
+			return c.answers.Get(ctx, &c.groups, start, 1, func() (recent.Found[int64], error) {
+				select {
+				case <-time.After(takes):
+				case <-ctx.Done():
+				}
+				return recent.Found[int64]{Value: 1, Group: group(1)}, ctx.Err()
+			})
+		}
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		var others sync.WaitGroup
+		for range 100 { // each of them hangs up when it has led for a while, and comes again
+			others.Go(func() {
+				for ctx.Err() == nil {
+					c.answers.Get(ctx, &c.groups, start, 1, func() (recent.Found[int64], error) {
+						time.Sleep(patience)
+						return recent.Found[int64]{}, context.Canceled
+					})
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		got, err := ask(t.Context())
+		if took := time.Since(began); got != 1 || err != nil || took > 2*patience+takes {
+			t.Errorf("%d, %v after %s", got, err, took)
+		}
+		end()
+		others.Wait()
+	})
+}

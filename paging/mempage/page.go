@@ -39,7 +39,9 @@ func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value a
 	slices.SortStableFunc(kept, func(a, b sortable[T]) int { return compare(a.keys, b.keys, order) })
 
 	kept = kept[min(max(q.Skip, 0), len(kept)):]
-	kept, more = paging.Trim(kept, q.Limit)
+	if more = 0 < q.Limit && q.Limit < len(kept); more || q.Limit < 1 {
+		kept = kept[:max(q.Limit, 0)]
+	}
 	page = make([]T, 0, len(kept))
 	for left := paging.MaxBytes; len(page) < len(kept); {
 		if left <= 0 {

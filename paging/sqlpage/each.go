@@ -14,8 +14,8 @@ import (
 // the property parent, a String with its own column. The limit, skip, cursor and sort of q
 // are for each parent alone. A row has the id of its parent and then the columns of
 // table.Select. The rows of a parent are together, in the order of ids, and at most
-// q.Limit+1: paging.Trim makes a page of them. There are up to len(ids) times as many in
-// all, so limit both. The ids must differ. One that the property cannot hold has no rows.
+// q.Limit+1: a parent with so many has more than its page. There are up to len(ids) times as
+// many in all, so limit both. The ids must differ. One that the property cannot hold has no rows.
 //
 // The rows end one row after that with which they have paging.MaxBytes. Rows.More says so. The
 // last row is then on no page: the page of its parent has more, or is empty if it has no other

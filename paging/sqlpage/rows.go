@@ -9,8 +9,7 @@ import (
 )
 
 // Rows are the rows of one page. They end where the page ends: after the limit of the query, or
-// after the row with which they have paging.MaxBytes. More then says whether rows follow. So
-// paging.Trim is not needed.
+// after the row with which they have paging.MaxBytes. More then says whether rows follow.
 //
 //	for rows.Next() {
 //		…

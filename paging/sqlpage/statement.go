@@ -14,7 +14,7 @@ import (
 
 // Statement returns a SELECT for the page of q, and its arguments in order. Each row
 // has the columns of table.Select. The statement returns q.Limit+1 rows if more rows
-// follow the page: paging.Trim makes a page of them. If the sort does not contain
+// follow the page. The last of them is not on it. If the sort does not contain
 // _id, _id is added at its end. The zero Query returns no rows.
 //
 // No query reaches a row outside of visible, whatever its filter, cursor and skip.
