@@ -537,6 +537,7 @@ func ExampleManager_SendReset() {
 	a.send("/password/forgotten", "login", "nobody")
 	a.send("/password/forgotten", "login", "ann")
 	ticket := string(<-mails)
+	a.manager.Wait(context.Background()) // for the other one
 	a.send("/password/reset", "ticket", ticket, "new", "close sesame")
 	a.send("/password/reset", "ticket", ticket, "new", "open barley")
 	// Unordered output:

@@ -699,9 +699,12 @@ func TestWait(t *testing.T) {
 		want(t, w.browser().post("/forgot", "login", "bob"), 200, "")
 		brief, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := w.manager.Wait(brief); !errors.Is(err, context.DeadlineExceeded) || len(w.mails) > 0 {
+		err := w.manager.Wait(brief)
+		w.mu.Lock()
+		if !errors.Is(err, context.DeadlineExceeded) || len(w.mails) > 0 {
 			t.Errorf("got %v with %d mails", err, len(w.mails))
 		}
+		w.mu.Unlock()
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() {

@@ -132,17 +132,19 @@ func (e effort) processes() (all []process) {
 // pinned returns the beginning of a command that keeps a process on one core, the last one,
 // because the system handles its interrupts on the first. Then the scheduler moves nothing
 // while it is timed, and collections of garbage count in full. It returns nil for
-// processes that need two cores, and on a system without taskset.
+// processes that need two cores, on a system without taskset, and in a container that may
+// not use this core.
 func (p process) pinned() []string {
 	for _, group := range []string{"Loopback", "Server", coresBenchmark} {
 		if p.pattern == "^Benchmark"+group+"$" {
 			return nil
 		}
 	}
-	if _, err := exec.LookPath("taskset"); err != nil {
+	pin := []string{"taskset", "-c", strconv.Itoa(runtime.NumCPU() - 1)}
+	if exec.Command(pin[0], append(pin[1:], "true")...).Run() != nil {
 		return nil
 	}
-	return []string{"taskset", "-c", strconv.Itoa(runtime.NumCPU() - 1)}
+	return pin
 }
 
 // toolchains returns the toolchains of all rows, the go command's own first.
