@@ -5,36 +5,42 @@ import (
 	"github.com/tenantkit/tenantkit/auth/openapi"
 )
 
-// Describe returns what a Document says of the routes of Register. Copy it into Document.Routes.
-func Describe() map[string]openapi.Route {
-	route := func(summary string, request, reply any) openapi.Route {
-		return openapi.Route{
-			Summary: summary,
-			Description: "The client authenticates by `client_secret_basic`, with client key and client secret, each encoded like a parameter of a form, " +
-				"by `client_secret_post`, with `client_id` and `client_secret`, or by `private_key_jwt`, with `client_assertion`. The metadata of " +
-				"RFC 8414 has those that the server accepts.",
+// Describe returns what a Document says of the routes of Register. Copy it into Document.Routes. It
+// panics if a required field is missing.
+func (s *Server) Describe() map[string]openapi.Route {
+	s.mustBeValid()
+	const signs = "The client authenticates by `private_key_jwt`, with `client_assertion`"
+	route := func(summary string, open, signed, reply any) openapi.Route {
+		r := openapi.Route{
+			Summary:     summary,
+			Description: signs + ".",
 			RequestType: "application/x-www-form-urlencoded",
-			Request:     request,
+			Request:     signed,
 			Reply:       reply,
 			Refusal:     refusalBody{},
-			Credentials: []auth.Scheme{{Mechanism: "client_secret_basic", Authorization: "basic",
-				Description: "Client key and client secret (RFC 6749, section 2.3.1)."}},
 		}
+		if s.takesSecrets() {
+			r.Request = open
+			r.Description = signs + ", by `client_secret_basic`, with client key and client secret, each encoded like a parameter of a form, " +
+				"or by `client_secret_post`, with `client_id` and `client_secret`."
+			r.Credentials = []auth.Scheme{{Mechanism: "client_secret_basic", Authorization: "basic",
+				Description: "Client key and client secret (RFC 6749, section 2.3.1)."}}
+		}
+		r.Description += " See the metadata of RFC 8414."
+		return r
 	}
 	return map[string]openapi.Route{
-		"POST " + tokenPath:      route("Get a token by client credentials", tokenRequest{}, grant{}),
-		"POST " + introspectPath: route("Ask whether a token is active", aboutToken{}, introspection{}),
-		"POST " + revokePath:     route("Revoke a token of the asking client", aboutToken{}, struct{}{}),
+		"POST " + tokenPath:      route("Get a token by client credentials", tokenRequest{}, signedTokenRequest{}, grant{}),
+		"POST " + introspectPath: route("Ask whether a token is active", aboutToken{}, signedAboutToken{}, introspection{}),
+		"POST " + revokePath:     route("Revoke a token of the asking client", aboutToken{}, signedAboutToken{}, struct{}{}),
 	}
 }
 
-// client is how a client authenticates in the form, by a secret (RFC 6749, section 2.3.1) or by a
-// signed assertion (RFC 7523, section 2.2).
-type client struct {
-	ClientID  string        `json:"client_id,omitempty"`
-	Secret    string        `json:"client_secret,omitempty"`
+// signed is how a client with a public key authenticates (RFC 7523, section 2.2).
+type signed struct {
 	Type      assertionKind `json:"client_assertion_type,omitempty"`
 	Assertion string        `json:"client_assertion,omitempty"`
+	ClientID  string        `json:"client_id,omitempty"`
 }
 
 type assertionKind string
@@ -45,17 +51,33 @@ type grantType string
 
 func (grantType) Values() []string { return []string{"client_credentials"} }
 
+// secret is how a client with a secret may authenticate: client_secret_post.
+type secret struct {
+	Secret string `json:"client_secret,omitempty"`
+}
+
 type tokenRequest struct {
+	signedTokenRequest
+	secret
+}
+
+// signedTokenRequest is that to a server which takes no secrets.
+type signedTokenRequest struct {
 	GrantType grantType `json:"grant_type"`
 	Scope     string    `json:"scope,omitempty"`
 	Resource  string    `json:"resource,omitempty"`
-	client
+	signed
 }
 
 type aboutToken struct {
+	signedAboutToken
+	secret
+}
+
+type signedAboutToken struct {
 	Token string `json:"token"`
 	Hint  string `json:"token_type_hint,omitempty"`
-	client
+	signed
 }
 
 // refusalBody is RFC 6749, section 5.2.

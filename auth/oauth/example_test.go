@@ -90,10 +90,11 @@ func ExampleServer_Metadata() {
 	// Output: 200 {"authorization_servers":["https://api.example.com/acme/v2"],"bearer_methods_supported":["header"],"resource":"https://api.example.com/acme/v2"}
 }
 
-// Describe is what a document says of the three routes.
-func ExampleDescribe() {
+// What a document says of the three routes.
+func ExampleServer_Describe() {
+	server := &oauth.Server{Signature: new(signature.Mechanism), Bearer: new(bearer.Mechanism), Minter: new(token.Minter)}
 	routes := map[string]openapi.Route{} // of the server's own routes
-	maps.Copy(routes, oauth.Describe())
+	maps.Copy(routes, server.Describe())
 	fmt.Println(routes["POST /oauth/token"].Summary)
 	// Output: Get a token by client credentials
 }

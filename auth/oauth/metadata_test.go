@@ -3,6 +3,7 @@ package oauth_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,19 +109,21 @@ func TestIncompleteServers(t *testing.T) {
 }
 
 // What the metadata offers is what the description of the routes says.
-func TestTheDescriptionHasEachMethodOfTheMetadata(t *testing.T) {
-	w := newWorld(t)
-	var metadata struct {
-		Methods []string `json:"token_endpoint_auth_methods_supported"`
-	}
-	a := w.send(t, question{method: "GET", path: "/.well-known/oauth-authorization-server/base/acme/v2"})
-	if err := json.Unmarshal([]byte(a.text), &metadata); err != nil || len(metadata.Methods) == 0 {
-		t.Fatal(err, a.text)
-	}
-	for pattern, route := range oauth.Describe() {
-		for _, method := range metadata.Methods {
-			if !strings.Contains(route.Description, "`"+method+"`") {
-				t.Errorf("%s does not say %s", pattern, method)
+func TestTheDescriptionHasTheMethodsOfTheMetadata(t *testing.T) {
+	for version := range 3 { // of signatures; 0: both
+		w := newWorld(t, func(w *world) { w.signature.Policy.Version = version })
+		var metadata struct {
+			Methods []string `json:"token_endpoint_auth_methods_supported"`
+		}
+		a := w.send(t, question{method: "GET", path: "/.well-known/oauth-authorization-server/base/acme/v2"})
+		if err := json.Unmarshal([]byte(a.text), &metadata); err != nil || len(metadata.Methods) == 0 {
+			t.Fatal(err, a.text)
+		}
+		for pattern, route := range w.server.Describe() {
+			for _, method := range []string{"client_secret_basic", "client_secret_post", "private_key_jwt"} {
+				if strings.Contains(route.Description, "`"+method+"`") != slices.Contains(metadata.Methods, method) {
+					t.Errorf("version %d: %s: %s", version, pattern, method)
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package openapi_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -10,12 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/oauth"
 	"github.com/tenantkit/tenantkit/auth/openapi"
+	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging/sqllist"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 type invoiceState string
@@ -40,7 +45,11 @@ type newInvoice struct {
 
 var invoices = sqllist.Must[invoice](sqllist.Declaration{Table: "invoices", Object: "invoice", Count: true})
 
-func adopted(t *testing.T, scopes *scope.Grammar) (*openapi.Document, error) {
+func endpoints(versions signing.Policy) *oauth.Server {
+	return &oauth.Server{Signature: &signature.Mechanism{Policy: versions}, Bearer: new(bearer.Mechanism), Minter: new(token.Minter)}
+}
+
+func adopted(t *testing.T, scopes *scope.Grammar, endpoints *oauth.Server) (*openapi.Document, error) {
 	t.Helper()
 	mux := newMux()
 	mux.Guard().Scopes = scopes
@@ -61,9 +70,7 @@ func adopted(t *testing.T, scopes *scope.Grammar) (*openapi.Document, error) {
 		"DELETE /invoices/{id}": {Status: 204},
 		"GET /login":            {Status: 302},
 	}
-	for pattern, route := range oauth.Describe() {
-		routes[pattern] = route
-	}
+	maps.Copy(routes, endpoints.Describe())
 	d := &openapi.Document{Mux: mux, Title: "Invoices", Version: "1.0.0", Description: "Invoices.", Contact: "https://example.com", Routes: routes}
 	return d, d.Validate()
 }
@@ -71,7 +78,7 @@ func adopted(t *testing.T, scopes *scope.Grammar) (*openapi.Document, error) {
 // TestWhatAdoptersDescribe has money, an enum, other statuses than 200 and the endpoints of OAuth.
 // With OPENAPI set it writes the document there, for a generator.
 func TestWhatAdoptersDescribe(t *testing.T) {
-	document, err := adopted(t, &scope.Grammar{Identifier: sqlpage.Digits})
+	document, err := adopted(t, &scope.Grammar{Identifier: sqlpage.Digits}, endpoints(signing.Policy{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +115,8 @@ func TestWhatAdoptersDescribe(t *testing.T) {
 		"a token":                     {[]string{"components", "schemas", "grant", "required"}, `["access_token","expires_in","scope","token_type"]`},
 		"a form":                      {[]string{"paths", "/oauth/token", "post", "requestBody", "content", "application/x-www-form-urlencoded", "schema", "$ref"}, `"#/components/schemas/tokenRequestRequest"`},
 		"what a form must have":       {[]string{"components", "schemas", "tokenRequestRequest", "required"}, `["grant_type"]`},
+		"a secret in the form":        {[]string{"components", "schemas", "tokenRequestRequest", "properties", "client_secret"}, `{"type":"string"}`},
+		"a secret to introspect":      {[]string{"components", "schemas", "aboutTokenRequest", "properties", "client_secret"}, `{"type":"string"}`},
 		"an error of OAuth":           {[]string{"components", "schemas", "refusalBody", "required"}, `["error"]`},
 		"where the error of OAuth is": {[]string{"paths", "/oauth/token", "post", "responses", "400", "content", "application/json", "schema", "$ref"}, `"#/components/schemas/refusalBody"`},
 	} {
@@ -127,10 +136,32 @@ func TestWhatAdoptersDescribe(t *testing.T) {
 		t.Error("a 201 is a 200, too")
 	}
 	t.Run("P34", func(t *testing.T) {
-		if _, err := adopted(t, nil); err == nil || !strings.Contains(err.Error(), "Guard.Scopes refuses an _id such as 42") {
+		if _, err := adopted(t, nil, endpoints(signing.Policy{})); err == nil || !strings.Contains(err.Error(), "Guard.Scopes refuses an _id such as 42") {
 			t.Error(err)
 		}
 	})
+}
+
+// TestWhatAServerForVersion2Describes has no client that sends its secret.
+func TestWhatAServerForVersion2Describes(t *testing.T) {
+	document, err := adopted(t, &scope.Grammar{Identifier: sqlpage.Digits}, endpoints(signing.Policy{Version: 2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := document.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "client_secret") {
+		t.Error("a secret is described")
+	}
+	d := decoded(t, string(text))
+	if got := at(t, d, "paths", "/oauth/token", "post", "security"); cmp.Diff([]any{}, got) != "" {
+		t.Error(got)
+	}
+	for _, form := range []string{"signedTokenRequestRequest", "signedAboutTokenRequest"} {
+		at(t, d, "components", "schemas", form, "properties", "client_assertion")
+	}
 }
 
 // TestEmbeddedAsRead says that a request has the members that envelope.Read reads.

@@ -127,7 +127,9 @@ func (s schemas) where(of *paging.Schema) object {
 func condition(p paging.Property) object {
 	value := typeSchemas[p.Type]
 	if p.Type == paging.Integer {
-		value = typeSchemas[paging.Number] // an integer can be compared with a fraction
+		// An integer can be compared with a fraction. No money is rounded here, and clients that were
+		// generated before go on.
+		value = object{"type": "number", "format": "double"}
 	}
 	if p.Values != nil {
 		value = enumSchema(p.Values)

@@ -30,7 +30,7 @@
 // The properties of a Route.Object that may not be null are required, unless the need is of Some. A
 // request with paths[] gets those that it names alone.
 //
-// Package auth/oauth has the description of its routes: oauth.Describe.
+// Package auth/oauth has the description of its routes: oauth.Server.Describe.
 //
 // # What is not checked
 //

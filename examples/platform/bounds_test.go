@@ -188,7 +188,8 @@ func TestBoundsOfRoles(t *testing.T) {
 
 // TestCostlyWork repeats what takes this server long. The quotas are small beside it.
 func TestCostlyWork(t *testing.T) {
-	s := start(t)
+	s, p := inside(t)
+	p.pairs.burst = 3
 	refusedAfter := func(t *testing.T, ask func() answer, most int) {
 		t.Helper()
 		var last answer
@@ -203,13 +204,23 @@ func TestCostlyWork(t *testing.T) {
 	}
 	t.Run("K45 key pairs", func(t *testing.T) {
 		app := s.as(t, "", "POST", "/apps", `{"name":"pairs"}`).ok(t)["_id"].(string)
-		refusedAfter(t, func() answer { return s.as(t, "", "POST", "/apps/"+app+"/keypair", "") }, 40)
+		refusedAfter(t, func() answer { return s.as(t, "", "POST", "/apps/"+app+"/keypair", "") }, 20)
 		s.refused(t, s.as(t, "", "POST", "/apps/"+app+"/keypair", `{"overlap":60}`), 429, "throttled.unspecified")
 	})
 	for path, body := range map[string]string{"/console/scope": `{}`, "/console/qr": `{"text":"x"}`} {
 		t.Run("K45 "+path, func(t *testing.T) {
 			refusedAfter(t, func() answer { return s.question(t, http.MethodPost, path, "application/json", body) }, 500)
 		})
+	}
+}
+
+// A tool gives thirty apps a pair in a row, and rotates one ten times.
+func TestManyKeyPairsInARow(t *testing.T) {
+	pairs := newQuota(pairInterval, pairBurst, maxPairing)
+	for n := range 30 + 10 {
+		if err := pairs.take(inOrg{org: acme}); err != nil {
+			t.Fatalf("the pair %d: %v", n, err)
+		}
 	}
 }
 

@@ -16,6 +16,11 @@ const (
 	queriesEach   = 4
 	queriesPerOrg = 12 // of routeConnections: one org cannot take all of them, but two can
 	queryWait     = time.Second
+
+	// Of objects. Those of one account wait for each other in the database, and the others
+	// here, as long as their requests may take.
+	changesEach   = 2
+	changesPerOrg = 6
 )
 
 // share limits how much is done at once for each caller and for each org. Each

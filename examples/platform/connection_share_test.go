@@ -204,3 +204,47 @@ func TestShare(t *testing.T) {
 		})
 	}
 }
+
+// TestChangesOfOneAccount changes more objects at once than there are connections, while
+// none of the changes can continue. Connections are left for others.
+func TestChangesOfOneAccount(t *testing.T) {
+	t.Parallel()
+	const asked = routeConnections + 10
+	s, p := inside(t)
+	blocking, err := begin(t.Context(), p.store.objects.DB) // the lock of all who write
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blocking.Rollback()
+	before := p.store.objects.Stats().InUse
+	answers := make(chan answer, asked)
+	for range asked {
+		go func() {
+			answers <- s.do(t, call{method: "POST", path: "/c_messages", account: s.AccountID, body: `{"c_text":"one of many"}`})
+		}()
+	}
+	for deadline := time.Now().Add(5 * time.Second); p.store.changes.waiting() < asked && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if used := p.store.objects.Stats().InUse - before; used > changesEach {
+		t.Errorf("the changes of one account hold %d connections", used)
+	}
+	if err := blocking.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	for range asked {
+		(<-answers).ok(t)
+	}
+}
+
+// waiting counts the callers that have a slot of their own or wait for one.
+func (s *share) waiting() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for whose, p := range s.slots {
+		if whose.name != "" {
+			n += p.users
+		}
+	}
+	return n
+}

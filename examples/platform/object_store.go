@@ -137,6 +137,11 @@ const maxStored = 64 << 20
 // documents of its owner become longer. Objects of earlier releases and of the demo are
 // not counted, and deleting them frees nothing below zero.
 func (s *store) storing(ctx context.Context, o *object, longer int, change func(*sql.Tx) error) error {
+	leave, err := s.changes.enter(ctx) // who waits for a lock holds a connection
+	if err != nil {
+		return err
+	}
+	defer leave()
 	tx, err := begin(ctx, s.objects.DB)
 	if err != nil {
 		return storeFailed(err)

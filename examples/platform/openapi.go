@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/oauth"
 	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
@@ -12,9 +11,9 @@ import (
 
 // describe returns the document of the routes of a Mux. It says of each route what
 // the Mux cannot know.
-func describe(mux *auth.Mux) *openapi.Document {
+func (p *platform) describe(mux *auth.Mux) *openapi.Document {
 	routes := make(map[string]openapi.Route)
-	for _, described := range []map[string]openapi.Route{publicRoutes, accountRoutes, appRoutes, adminRoutes, scriptRoutes, oauth.Describe()} {
+	for _, described := range []map[string]openapi.Route{publicRoutes, accountRoutes, appRoutes, adminRoutes, scriptRoutes, p.oauth.Describe()} {
 		maps.Copy(routes, described)
 	}
 	for _, s := range schemas {

@@ -29,6 +29,7 @@ type platform struct {
 	signatures *signature.Mechanism
 	oauth      *oauth.Server
 	asking     *quota            // of questions outside of the orgs, by client address
+	pairs      *quota            // of token signing keys, by org
 	metadata   http.Handler      // of OAuth
 	document   *openapi.Document // of routes
 	ready      *readiness
@@ -43,7 +44,8 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, log: log, feed: new(feed), asking: newQuota(askInterval, askBurst, maxAsking)}
+	p := &platform{store: store, log: log, feed: new(feed),
+		asking: newQuota(askInterval, askBurst, maxAsking), pairs: newQuota(pairInterval, pairBurst, maxPairing)}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
 	}

@@ -32,7 +32,7 @@ func (p *platform) routes() *auth.Mux {
 		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(bodiless(objects.delete)))
 		mux.HandleFunc("GET "+one+"/{path...}", auth.Some("object.read."+s.Object+".{id}.{path...}"), reply(objects.property))
 	}
-	p.document = describe(mux)
+	p.document = p.describe(mux)
 	mux.Handle("GET /openapi.json", auth.Public, p.document)
 	return mux
 }
@@ -42,7 +42,7 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
 
 	apps := apps{store: p.store, credentials: p.stores.credentials, keys: p.keys, locks: newShare(1, 1, answerTime),
-		generating: newShare(1, 1, answerTime), pairs: newQuota(pairInterval, pairBurst, maxPairing)}
+		generating: newShare(1, 1, answerTime), pairs: p.pairs}
 	mux.HandleFunc("GET /apps", read, reply(administrators(apps.list)))
 	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)))
 	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)))

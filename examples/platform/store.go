@@ -29,7 +29,8 @@ type store struct {
 	dialect sqlpage.Dialect
 
 	found   *auth.CachedDirectory // the Guard's cache of the records; see exec
-	queries *share                // limits the route connections of each account and org
+	queries *share                // limits the route connections of each caller and org
+	changes *share                // likewise, of changes of objects, which wait for each other
 	room    int64                 // bytes of objects that one account may store; see storing
 	alive   []*sql.Conn           // a database in memory would end with its last connection
 	file    string                // of SQLite; "" if there is none
@@ -44,7 +45,8 @@ const (
 
 // openStore opens the database of -db, and creates missing tables.
 func openStore(ctx context.Context, name string) (*store, error) {
-	s := &store{dialect: sqlpage.SQLite, queries: newShare(queriesEach, queriesPerOrg, queryWait), room: maxStored}
+	s := &store{dialect: sqlpage.SQLite, room: maxStored,
+		queries: newShare(queriesEach, queriesPerOrg, queryWait), changes: newShare(changesEach, changesPerOrg, answerTime)}
 	driver, source := "sqlite", ""
 	switch {
 	case name == memoryDB:

@@ -6,9 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -171,5 +174,71 @@ func TestAPersonAtTwoTenants(t *testing.T) {
 		w.directory.Invalidate(acmeID)
 		mustCall(t, w.at(acme).Browser(), "POST", acme+"/login", again, 401)
 		mustCall(t, there, "GET", globex+"/notes", nil, 200)
+	})
+}
+
+// Two instances start over one database, and both find tenants without a key pair. The first tokens
+// of each are valid at both.
+func TestFirstTokensOfTwoInstances(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		for _, id := range []string{acmeID, globexID} {
+			if err := w.keys.Delete(t.Context(), id, issuer(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		instances := []*world{w, instance(t, w.source, w.key)}
+		var tokens [6]token.Token
+		var started sync.WaitGroup
+		for i := range tokens {
+			at := instances[i%len(instances)]
+			editor := at.login(t, acme, "ed@acme.example")
+			started.Go(func() {
+				if err := at.addIssuers(t.Context()); err != nil {
+					t.Error(err)
+				}
+				status, made := call(t, editor, "POST", acme+"/tokens", map[string]any{"scope": []string{"object.read.note"}})
+				if status != 200 {
+					t.Errorf("%d %v", status, made)
+					return
+				}
+				tokens[i] = token.Token(made["token"].(string))
+			})
+		}
+		started.Wait()
+		for i, minted := range tokens {
+			for n, at := range instances {
+				if status, got := call(t, at.at(acme).Bearer(minted), "GET", acme+"/notes", nil); status != 200 {
+					t.Errorf("token %d at instance %d: %d %v", i, n, status, got)
+				}
+			}
+		}
+	})
+}
+
+// A device of a dispatcher holds a token that only reads, and exchanges it for tokens of 15 minutes.
+// The dispatcher's roles are wide. Without Guard.Ceiling the device could make nothing, because each
+// token would have their chains, too.
+func TestADeviceExchangesItsToken(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		exchange := with(func(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
+			by := auth.From(r.Context())
+			signed, _, err := bearer.Mint(r.Context(), by, false, auth.TenantFrom(r.Context()), w.minter,
+				bearer.Wish{Claims: token.Claims{Subject: by.Account, Scope: ask.Scope}})
+			return map[string]string{"token": string(signed)}, err
+		})
+		w.mux.Handle("POST /exchange", auth.Authenticated.By(bearer.Name), exchange)
+		dispatcher := w.login(t, acme, "ed@acme.example")
+		device, _ := w.holder(t, dispatcher, "object.read.note")
+		read := map[string]any{"scope": []string{"object.read.note"}}
+		short := w.at(acme).Bearer(token.Token(mustCall(t, device, "POST", acme+"/exchange", read, 200)["token"].(string)))
+		mustCall(t, short, "GET", acme+"/notes", nil, 200)
+		mustCall(t, short, "POST", acme+"/notes", map[string]string{"title": "Dynamite", "body": "sold out"}, 403)
+		mustCall(t, device, "POST", acme+"/exchange", map[string]any{"scope": []string{"object"}}, 403)
+
+		mustCall(t, dispatcher, "DELETE", acme+"/tokens", nil, 200)
+		mustCall(t, device, "POST", acme+"/exchange", read, 401)
+		mustCall(t, short, "GET", acme+"/notes", nil, 200) // it is in no ledger, and lasts to its end
+		w.ahead.Store(int64(15*time.Minute + time.Second))
+		mustCall(t, short, "GET", acme+"/notes", nil, 401)
 	})
 }

@@ -44,6 +44,8 @@ const (
 // world is a service with the demo data.
 type world struct {
 	*service
+	source  string
+	key     []byte
 	dialect sqlstore.Dialect
 	server  *auth.Guard
 	mux     *auth.Mux
@@ -76,43 +78,59 @@ func newWorld(t *testing.T, source string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
+	defer db.Close()
 	if err := createDemo(t.Context(), db, dialect); err != nil {
 		t.Fatal(err)
 	}
-	key := make([]byte, 32)
-	rand.Read(key)
-	s, err := newService(t.Context(), db, dialect, key, auth.Proxies{Header: "X-Forwarded-For", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Cheap hashes, because the race detector makes them slow.
-	old := oldHasher{bcrypt.MinCost}
-	s.sessions.Hasher = session.Migrating(old, session.PBKDF2{Iterations: 1000})
-	encoded, err := old.Hash("correct horse")
+	encoded, err := cheap.Hash("correct horse")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.ExecContext(t.Context(), "UPDATE users SET password_hash = $1", encoded); err != nil {
 		t.Fatal(err)
 	}
+	key := make([]byte, 32)
+	rand.Read(key)
+	w := instance(t, source, key)
 	for i, id := range []string{acmeID, globexID} {
 		pair := *pairs()[i]
 		pair.Org, pair.ClientKey = id, issuer(id)
-		if err := s.keys.Put(t.Context(), &pair); err != nil {
+		if err := w.keys.Put(t.Context(), &pair); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.addIssuers(t.Context()); err != nil {
+	if err := w.addIssuers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return w
+}
+
+// cheap makes the hashes of the tests, because the race detector makes others slow.
+var cheap = oldHasher{bcrypt.MinCost}
+
+// instance starts the service over a database that has the demo.
+func instance(t *testing.T, source string, key []byte) *world {
+	t.Helper()
+	db, dialect, err := openDB(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	s, err := newService(t.Context(), db, dialect, key, auth.Proxies{Header: "X-Forwarded-For", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.sessions.Hasher = session.Migrating(cheap, session.PBKDF2{Iterations: 1000})
 	base, err := url.Parse("https://example.test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	guard, ahead := s.guard(base), new(atomic.Int64)
+	if err := notes.Check(t.Context(), db, dialect, guard.Scopes); err != nil {
+		t.Fatal(err)
+	}
 	guard.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	return &world{s, dialect, guard, s.routes(guard), ahead}
+	return &world{s, source, key, dialect, guard, s.routes(guard), ahead}
 }
 
 // at makes clients of a tenant.

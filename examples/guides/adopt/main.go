@@ -66,6 +66,10 @@ func run(listen, base, database, networks string, demo bool) error {
 	if err != nil {
 		return err
 	}
+	guard := s.guard(baseURL)
+	if err := notes.Check(ctx, db, dialect, guard.Scopes); err != nil {
+		return err
+	}
 	if err := s.addIssuers(ctx); err != nil {
 		return err
 	}
@@ -76,6 +80,6 @@ func run(listen, base, database, networks string, demo bool) error {
 			}
 		}
 	}()
-	server := &http.Server{Addr: listen, Handler: s.routes(s.guard(baseURL)), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
+	server := &http.Server{Addr: listen, Handler: s.routes(guard), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
 	return server.ListenAndServe()
 }

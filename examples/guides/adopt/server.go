@@ -18,7 +18,6 @@ import (
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope"
-	"github.com/tenantkit/tenantkit/paging/sqlcheck"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -38,9 +37,6 @@ type service struct {
 // newService makes the service over its database. The library's tables are in it, too, and begin
 // with auth_. key is 32 random bytes, kept apart from the database.
 func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key []byte, behind auth.Proxies) (*service, error) {
-	if err := sqlcheck.Check(ctx, db, dialect, *notes.Schema(), notes.Table()); err != nil {
-		return nil, err
-	}
 	sealer, err := sqlstore.NewSealer(key)
 	if err != nil {
 		return nil, err

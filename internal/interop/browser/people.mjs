@@ -85,7 +85,7 @@ export const checks = {
     await form.getByLabel('First password').fill('short');
     await press(form, 'Create the account');
     await focus(page, 'people-new-password');
-    assert.match(await faultAt(page, 'people-new-password'), /^must have 8 to 1024 bytes service\.invalidArgument\.body Without one,/);
+    assert.match(await faultAt(page, 'people-new-password'), /^must have at least 8 characters and at most 1024 bytes service\.invalidArgument\.body Without one,/);
     assert.equal(await page.locator('#people-new-email[aria-invalid]').count(), 0);
     await shoot(page, 'people-new-refused');
     await form.getByLabel('First password').fill(password);
