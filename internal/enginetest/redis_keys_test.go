@@ -443,8 +443,8 @@ func TestK34RedisClusterOfOneSlot(t *testing.T) {
 		t.Fatal("the cluster does not come up")
 	}
 	for _, prefix := range []string{"", "tenantkit:", "{}:", "}{:", "{tenantkit:", "{}{tenantkit}:"} {
-		if _, err := redisstore.Open(t.Context(), dial(t, s.addr()), redisstore.Options{Prefix: prefix, UnsafeCluster: true}); err == nil {
-			t.Errorf("K34 opened with the prefix %q", prefix)
+		if _, err := redisstore.Open(t.Context(), dial(t, s.addr()), redisstore.Options{Prefix: prefix, UnsafeCluster: true}); err == nil || !strings.Contains(err.Error(), "hash tag") {
+			t.Errorf("K34 opened with the prefix %q: %v", prefix, err)
 		}
 	}
 	stores := storesOf(t, openAt(t, s.addr(), redisstore.Options{Prefix: "{tenantkit}:", UnsafeCluster: true}))
@@ -453,4 +453,20 @@ func TestK34RedisClusterOfOneSlot(t *testing.T) {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
+}
+
+// TestRedisVerbsOnAnotherVersion has instances that run while another version begins anew on the
+// same keys. See TestK35AnotherRelease.
+func TestRedisVerbsOnAnotherVersion(t *testing.T) {
+	s := startRedis(t)
+	stores := storesAt(t, s.addr())
+	one := sessionOf("ann")
+	expect(t, "Create", stores.sessions.Create(t.Context(), one, 1), nil)
+	s.command(t, "SET", "tenantkit:version", "2")
+	for verb, err := range stores.verbs(t.Context(), 1) {
+		expect(t, verb, err, auth.ErrUnavailable)
+	}
+	_, err := stores.sessions.Get(t.Context(), one.Hash)
+	expect(t, "Get", err, auth.ErrUnavailable)
+	expect(t, "Reset", stores.attempts.Reset(t.Context(), "key"), auth.ErrUnavailable)
 }
