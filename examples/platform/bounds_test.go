@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -73,6 +76,47 @@ func TestRoomOfAnAccount(t *testing.T) {
 	s.as(t, s.AccountID, "DELETE", one, "").ok(t)
 	create(s.AccountID, 700).ok(t)
 	full(create(s.AccountID, 200))
+}
+
+// TestPagesWithListsAreBoundedInBytes has conversations with the same long messages. A page of them
+// ends at paging.MaxBytes and one conversation, and the pages together have each once.
+func TestPagesWithListsAreBoundedInBytes(t *testing.T) {
+	s, p := inside(t)
+	const messages, conversations = 40, 8
+	var ids, made []string
+	for range messages {
+		ids = append(ids, s.as(t, "", "POST", "/c_messages", `{"c_text":`+quoted(64<<10)+`}`).ok(t)["_id"].(string))
+	}
+	org, err := p.store.Org(t.Context(), s.Org)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range conversations { // clients cannot write their lists
+		o := &object{Org: org.Key(), Type: "c_conversation", ID: newID(), Owner: s.AccountID, Values: map[string]any{"c_title": "same", "c_messages": ids}}
+		if err := p.store.create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, o.ID)
+	}
+	where := ""
+	var met []string
+	for more := true; more; {
+		got := s.as(t, "", "GET", "/c_conversations?limit=1000&c_messages.limit=1000&paths[]=c_messages.c_text&where="+
+			url.QueryEscape(`{"$and":[{"c_title":"same"}`+where+`]}`), "")
+		if len(got.text) > 3*paging.MaxBytes {
+			t.Fatalf("P30 a page of %d bytes", len(got.text))
+		}
+		page := got.ok(t)
+		for _, item := range page["data"].([]any) {
+			met = append(met, item.(map[string]any)["_id"].(string))
+		}
+		more = page["hasMore"].(bool)
+		where = fmt.Sprintf(`,{"_id":{"$gt":%q}}`, met[len(met)-1])
+	}
+	slices.Sort(made)
+	if !slices.Equal(met, made) {
+		t.Errorf("met %v, want %v", met, made)
+	}
 }
 
 // unread is the connection of a client that does not read before it is closed.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/envelope"
 )
 
 // objectReply is an object as clients see it. Its fields are in the order of the
@@ -44,6 +46,24 @@ func (reply objectReply) at(path string) any {
 		return f.value
 	}
 	return nil
+}
+
+// size returns about how many bytes the JSON has.
+func (reply objectReply) size() (n int) {
+	for _, f := range reply {
+		n += len(f.name)
+		switch value := f.value.(type) {
+		case objectReply:
+			n += value.size()
+		case json.RawMessage:
+			n += len(value)
+		case envelope.List[objectReply]:
+			for _, item := range value.Data {
+				n += item.size()
+			}
+		}
+	}
+	return n
 }
 
 // MarshalJSON writes a JSON object.

@@ -329,12 +329,17 @@ func (h objects) replies(r *http.Request, q paging.Query, visible sqlpage.Visibl
 		return to, err
 	}
 	to.HasMore = more
+	left := paging.MaxBytes // the lists of all objects together may have more
 	for _, o := range page {
+		if left <= 0 {
+			to.HasMore = true
+			break
+		}
 		reply, err := h.reply(r, o, q, views(o))
 		if err != nil {
 			return to, err
 		}
-		to.Data = append(to.Data, reply)
+		to.Data, left = append(to.Data, reply), left-reply.size()
 	}
 	return to, nil
 }
