@@ -16,6 +16,7 @@ func ExampleTenant_Vet() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: scope.Unscoped()})},
@@ -56,6 +57,7 @@ func ExampleOrg_Key() {
 // A mechanism of the application finds the Guard's settings in the tenant.
 func ExampleSettings() {
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Brand:      auth.Brand{Header: "Acme-"},
 		Directory:  new(auth.Memory),

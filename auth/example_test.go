@@ -26,6 +26,7 @@ func acmeOnly() *auth.Memory {
 
 func exampleGuard() *auth.Guard {
 	return &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  acmeOnly(),
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: scope.Unscoped()})},
@@ -36,6 +37,33 @@ func get(h http.Handler, path string) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 	fmt.Println(w.Code, w.Body)
+}
+
+// A Guard must say whether roles limit people and signed requests.
+func ExampleRoles() {
+	g := exampleGuard()
+	g.Roles = 0
+	fmt.Println(g.Validate())
+	// Output:
+	// auth: Guard.Roles is required: set RolesLimit, and the roles of an account limit its sessions and signed requests, or RolesDoNotLimit, and only your handlers limit them
+}
+
+// A proxy at 10.0.0.1 appends to X-Forwarded-For. What its client wrote is not read.
+func ExampleParseProxies() {
+	g := exampleGuard()
+	var err error
+	if g.Proxies, err = auth.ParseProxies("X-Forwarded-For", "10.0.0.0/8"); err != nil {
+		fmt.Println(err)
+	}
+	mux := g.Mux()
+	mux.HandleFunc("GET /addr", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Println(auth.TenantFrom(r.Context()).ClientAddr(r))
+	})
+	r := httptest.NewRequest("GET", "/acme/v2/addr", nil)
+	r.RemoteAddr = "10.0.0.1:5000"
+	r.Header.Set("X-Forwarded-For", "203.0.113.9, 198.51.100.7")
+	mux.ServeHTTP(httptest.NewRecorder(), r)
+	// Output: 198.51.100.7
 }
 
 // A server whose routes cannot be registered without a need.

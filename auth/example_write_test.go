@@ -24,6 +24,7 @@ func ExamplePrincipal_MayWrite() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: title})},

@@ -27,6 +27,7 @@ type Guard struct {
 	BaseURL    string      // required: external URL of the server; never taken from the Host header
 	Directory  Directory   // required
 	Mechanisms []Mechanism // required, at least one
+	Roles      Roles       // required: whether roles limit sessions and signed requests
 
 	// Versions are the served version segments; nil: v2.
 	Versions []string
@@ -44,6 +45,11 @@ type Guard struct {
 	Resolve func(ctx context.Context, r *http.Request) (Address, error)
 
 	FormerCodes bool // serve orgs under their Org.FormerCodes, too; the Directory must find them
+
+	// Proxies are the proxies in front of the server, from whose header the address of a client
+	// is read, for attempts that are counted by address and credentials limited to networks.
+	// The zero value: no header is read. Behind a proxy all clients then have one address.
+	Proxies Proxies
 
 	Brand Brand // of the Guard and its mechanisms
 
@@ -77,6 +83,7 @@ type Guard struct {
 	recorded sets[recordedSet]
 	narrowed sets[narrowedSet]
 	stamps   stamps
+	warned   sync.Once // of a proxy whose header is not read
 
 	ids sets[struct{}] // the IDs of orgs that could be Codes of others
 }
@@ -155,11 +162,13 @@ func (g *Guard) validate() (problems []error) {
 	problem(slices.Contains(g.Mechanisms, nil), "Mechanisms holds a nil one")
 	problem(slices.Contains(g.names.versions, "") || len(g.names.versions) == 0,
 		"Versions must hold at least one, and none that is empty")
+	problem(g.Roles != RolesLimit && g.Roles != RolesDoNotLimit, "Roles is required: set RolesLimit, and the roles of an account "+
+		"limit its sessions and signed requests, or RolesDoNotLimit, and only your handlers limit them")
 	problem(slices.Contains(g.Audiences, ""), "Audiences must not hold an empty one")
 	problem(!isHeaderPrefix(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
 	problem(strings.ContainsAny(g.Brand.Faults, ".\"\\"), "Brand.Faults must not hold a dot or a quote")
 	problem(g.Timeout < 0, "Timeout must not be negative")
-	problems = append(problems, g.Scopes.Validate())
+	problems = append(problems, g.Proxies.validate(), g.Scopes.Validate())
 	for _, m := range g.Mechanisms {
 		err := g.validateMechanism(m)
 		problems = append(problems, err)
@@ -193,7 +202,7 @@ func (g *Guard) setNames() {
 	g.narrowed.init()
 	g.ids.init()
 	g.Brand = g.Brand.withDefaults()
-	g.settings = Settings{g.Brand, g.Scopes, g.Ceiling, g.Now}
+	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
 	g.names.versions = g.Versions
 	if g.Versions == nil {

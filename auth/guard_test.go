@@ -33,6 +33,8 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 		{"a base URL without scheme", func(g *auth.Guard) { g.BaseURL = "api.example.test" }, "BaseURL"},
 		{"a base URL with a user", func(g *auth.Guard) { g.BaseURL = "https://u@api.example.test" }, "BaseURL"},
 		{"no directory", func(g *auth.Guard) { g.Directory = nil }, "Directory"},
+		{"M21 no word about roles", func(g *auth.Guard) { g.Roles = 0 }, "Guard.Roles is required: set RolesLimit"},
+		{"M21 an unknown word about roles", func(g *auth.Guard) { g.Roles = 3 }, "Guard.Roles is required"},
 		{"no mechanism", func(g *auth.Guard) { g.Mechanisms = nil }, "Mechanisms"},
 		{"a nil mechanism", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{nil} }, "Mechanisms"},
 		{"a mechanism that lacks something", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{lacking{}} }, "lacking a store"},

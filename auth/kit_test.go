@@ -91,6 +91,7 @@ func directory() *auth.Memory {
 
 func guard() *auth.Guard {
 	return &auth.Guard{
+		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test",
 		Directory:  directory(),
 		Mechanisms: []auth.Mechanism{letter{name: "Wax", presence: auth.Header}},

@@ -50,6 +50,7 @@ type TenantChallenger interface {
 type Settings struct {
 	Brand   Brand
 	Scopes  *scope.Grammar // nil: the standard grammar
+	Roles   Roles
 	Ceiling bool
 	Now     func() time.Time // nil: time.Now
 }
@@ -57,9 +58,27 @@ type Settings struct {
 // Same reports whether a mechanism that is bound to s can also serve a Guard with the settings
 // t. If both have a clock of their own, it must be one clock: clocks cannot be compared.
 func (s *Settings) Same(t *Settings) bool {
-	return s == t || s.Brand == t.Brand && s.Scopes == t.Scopes && s.Ceiling == t.Ceiling &&
-		(s.Now == nil) == (t.Now == nil)
+	return s == t || s.Brand == t.Brand && s.Scopes == t.Scopes && s.Roles == t.Roles &&
+		s.Ceiling == t.Ceiling && (s.Now == nil) == (t.Now == nil)
 }
+
+// Roles says whether the roles of an account limit its sessions and signed requests. Only
+// handlers know which one a server means, so a Guard that does not say is not valid. What a
+// token may do is another question: see Guard.Ceiling.
+type Roles uint8
+
+const (
+	// RolesLimit permits a session and a signed request only the chains of the roles of the
+	// account that it acts as. A role without chains permits nothing, and an account without
+	// roles may do nothing that needs a scope. If the credential of a signed request has a
+	// scope, too, both must permit. With an account header, the account in the header counts,
+	// and the roles of the caller do not matter.
+	RolesLimit Roles = iota + 1
+
+	// RolesDoNotLimit permits every session every operation, whoever logged in, and every
+	// signed request whose credential has no scope, too. Handlers decide by Principal.Roles.
+	RolesDoNotLimit
+)
 
 // Presence says how a request carries a mechanism's credential.
 type Presence uint8

@@ -26,6 +26,7 @@ func TestAnOrgIsItsKey(t *testing.T) {
 	d.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"*"}})
 	var observed string
 	g := &auth.Guard{
+		Roles:   auth.RolesDoNotLimit,
 		BaseURL: "https://api.example.test", Directory: d, Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.Header}}},
 		Observe: func(_ context.Context, e auth.Event) { observed = e.Org },
 	}

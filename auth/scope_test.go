@@ -182,7 +182,7 @@ func TestAnEmbeddersRoots(t *testing.T) {
 		}
 	}
 	g.Scopes = &scope.Grammar{Roots: map[string]scope.Root{"object": {}}}
-	if err := (&auth.Guard{BaseURL: g.BaseURL, Directory: g.Directory, Mechanisms: g.Mechanisms, Scopes: g.Scopes}).Validate(); err == nil {
+	if err := (&auth.Guard{BaseURL: g.BaseURL, Directory: g.Directory, Roles: auth.RolesDoNotLimit, Mechanisms: g.Mechanisms, Scopes: g.Scopes}).Validate(); err == nil {
 		t.Error("a root that takes a standard one's place was taken")
 	}
 }

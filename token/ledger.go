@@ -35,7 +35,8 @@ type Holder struct {
 const AnySubject = "\x00any"
 
 // MaxReplaced is how many live records of other keys than those that an Issue names a subject
-// may have. So a call costs no more for an app whose key pair is replaced all the time.
+// may have, beyond the limit of the call. So a call costs no more for an app whose key pair is
+// replaced all the time, and one replacement locks nobody out who has reached the limit.
 const MaxReplaced = 100
 
 // MaxPage is how many records one List looks at, at most.
@@ -151,8 +152,9 @@ type Ledger interface {
 	//     one of a key that does not verify any more. Otherwise a request that was
 	//     admitted before a key was replaced could make a token with the new key;
 	//   - ErrTooDeep: the parent has MaxAncestors ancestors itself;
-	//   - ErrTooMany: there are limit such records already, or MaxReplaced live ones of
-	//     other keys that were issued at most an hour before r. RevokeSubject removes these.
+	//   - ErrTooMany: there are limit such records already, or limit and MaxReplaced live
+	//     ones of other keys that were issued at most an hour before r. RevokeSubject
+	//     removes these.
 	//
 	// If a record with r's ClientKey and ID exists, or MaxUses is negative, Issue
 	// returns another error and changes nothing.

@@ -164,7 +164,7 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 	// All remaining records are live, so the stored count is exact.
 	h := m.subjects[subjectKey{r.ClientKey, r.Subject}]
 	young, old := h.others(r.Issued, kids)
-	if h.count(kids) >= limit || young >= MaxReplaced {
+	if h.count(kids) >= limit || young-limit >= MaxReplaced {
 		return ErrTooMany
 	}
 	r.Uses = 0

@@ -24,7 +24,7 @@ func directory() *auth.Memory {
 }
 
 func guard(mechanisms ...auth.Mechanism) *auth.Guard {
-	return &auth.Guard{BaseURL: "https://api.example.test", Directory: directory(), Mechanisms: mechanisms}
+	return &auth.Guard{BaseURL: "https://api.example.test", Directory: directory(), Roles: auth.RolesDoNotLimit, Mechanisms: mechanisms}
 }
 
 var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -54,6 +54,7 @@ func newService(t *testing.T) *service {
 	}
 	manager.Passwords = password(encoded)
 	guard := &auth.Guard{
+		Roles:     auth.RolesDoNotLimit,
 		BaseURL:   "https://example.com",
 		Directory: d,
 		Brand:     auth.Brand{Header: "Acme-"},

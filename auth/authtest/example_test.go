@@ -27,6 +27,7 @@ func ExampleAs() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: scope.Set{}})},
@@ -42,7 +43,7 @@ func ExampleAs() {
 
 // Clients of one server with a brand of its own, a version v1, and tenants on subdomains.
 func ExampleClients() {
-	guard := &auth.Guard{BaseURL: "https://example.com", Brand: auth.Brand{Header: "Acme-"}} // and its other fields
+	guard := &auth.Guard{Roles: auth.RolesLimit, BaseURL: "https://example.com", Brand: auth.Brand{Header: "Acme-"}} // and its other fields
 	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Printf("%s signed=%t token=%q cookies=%q\n", r.Host, r.Header.Get("Acme-Client-Signature") != "",
 			r.Header.Get("Authorization"), r.Header.Get("Cookie"))
@@ -85,6 +86,7 @@ func ExampleCheckRoutes() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann"})}, // yours here

@@ -101,6 +101,7 @@ func newMechanismSuite(c Candidate) *mechanismSuite {
 	s.directory.down.Store(none)
 	s.directory.hangs.Store(none)
 	s.guard = &auth.Guard{
+		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  s.directory,
 		Mechanisms: []auth.Mechanism{c.Mechanism, rival{}},

@@ -169,7 +169,7 @@ func TestAKeyStoreHasTheGuardsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		directory := new(auth.Memory)
 		directory.PutOrg(auth.Org{Code: "acme"})
-		g := &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Timeout: 3 * time.Second,
+		g := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: directory, Timeout: 3 * time.Second,
 			Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann"})}}
 		jwk, _ := bearer.Certs(hangingKeys{})
 		begun := time.Now()

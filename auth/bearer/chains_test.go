@@ -134,8 +134,8 @@ func newLab(t testing.TB, seed uint64, newLedger func(testing.TB, *authtest.Cloc
 		w.mechanism.Verifier.Ledger, w.guard.Now = l.ledger, clock.Now
 		w.guard.Mechanisms = append(w.guard.Mechanisms, loggedIn{}, &signature.Mechanism{
 			Credentials: credentials, Replays: accepting{},
-			ClientAddr: func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("Test-Address")) },
 		})
+		w.guard.Proxies = auth.Proxies{Header: "Test-Address", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}
 	})
 	l.clock = clock
 	l.minter = &token.Minter{Signers: &l.keys, Ledger: l.ledger, PerSubject: 1000}

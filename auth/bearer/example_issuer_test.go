@@ -29,6 +29,7 @@ func ExampleIssuer() {
 	directory.PutRole("acme", auth.Role{Name: "editor", Scope: []string{"object.update.c_note"}})
 
 	guard := &auth.Guard{
+		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{

@@ -20,6 +20,7 @@ func ExampleMinter() {
 	ctx := context.Background()
 	directory, keys := new(auth.Memory), new(token.MemoryKeys)
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Brand:      auth.Brand{Claims: "acme/"},
 		Directory:  directory,
@@ -55,6 +56,7 @@ func Example() {
 	}
 
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys, Cache: &token.Cache{}}}},
@@ -89,6 +91,7 @@ func ExampleWithin() {
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
@@ -115,6 +118,7 @@ func ExampleMint() {
 		log.Fatal(err)
 	}
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys}}},
@@ -141,6 +145,7 @@ func ExampleCerts() {
 	directory.PutOrg(auth.Org{Code: "acme"})
 	var keys token.MemoryKeys
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys}}},
@@ -163,6 +168,7 @@ func ExampleEffective() {
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"editor"}})
 	directory.PutRole("acme", auth.Role{Name: "editor", Scope: []string{"object.update.c_note"}})
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
@@ -192,6 +198,7 @@ func ExampleMakers() {
 	directory.PutAccount(auth.Account{ID: "ada", Org: "acme"})
 	directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Disabled: true})
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},

@@ -75,6 +75,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	}
 	w.mechanism = &bearer.Mechanism{Verifier: &token.Verifier{Keys: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}}}
 	w.guard = &auth.Guard{
+		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test",
 		Directory:  w.directory,
 		Mechanisms: []auth.Mechanism{w.mechanism},

@@ -67,7 +67,7 @@ func TestALateTokenIsJudgedByThePresentTime(t *testing.T) {
 					directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 					s := &server{keys: &slowKeys{Keys: &memory}}
 					m := &bearer.Mechanism{Verifier: &token.Verifier{Keys: s.keys, Cache: &token.Cache{}}}
-					s.guard = &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Mechanisms: []auth.Mechanism{m}}
+					s.guard = &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{m}}
 					raw := honest(t)
 					ask := func() (err error) {
 						h := s.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -83,11 +83,11 @@ func TestOneMechanismServesOneBrand(t *testing.T) {
 	w := newWorld(t)
 	want(t, w.me(t, honest(t)), 200, "")
 	for _, brand := range []auth.Brand{{Claims: "other/"}, {Header: "Other-"}} {
-		other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Mechanisms: w.guard.Mechanisms, Brand: brand}
+		other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Roles: auth.RolesDoNotLimit, Mechanisms: w.guard.Mechanisms, Brand: brand}
 		if err := other.Validate(); err == nil {
 			t.Errorf("%+v: the Guard is valid", brand)
 		}
-		other = &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Brand: brand,
+		other = &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: w.guard.BaseURL, Directory: w.directory, Brand: brand,
 			Mechanisms: []auth.Mechanism{wrapped{w.mechanism}}} // Validate cannot bind it
 		mux := other.Mux()
 		mux.HandleFunc("GET /me", auth.Authenticated, w.answer)
@@ -128,7 +128,7 @@ func TestSettingsThatContradictTheGuard(t *testing.T) {
 		"a clock":           {token.Verifier{Now: now}, auth.Settings{Now: now}, "clock"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := &auth.Guard{Brand: c.settings.Brand, Scopes: c.settings.Scopes, Now: c.settings.Now}
+			g := &auth.Guard{Roles: auth.RolesDoNotLimit, Brand: c.settings.Brand, Scopes: c.settings.Scopes, Now: c.settings.Now}
 			g.BaseURL, g.Directory = "https://api.example.test", new(auth.Memory)
 			c.verifier.Keys = new(token.MemoryKeys)
 			g.Mechanisms = []auth.Mechanism{&bearer.Mechanism{Verifier: &c.verifier}}

@@ -29,7 +29,8 @@ func ExampleServer() {
 	directory, keys, ledger := new(auth.Memory), new(token.MemoryKeys), new(token.MemoryLedger)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
-	directory.PutAccount(auth.Account{ID: "partner", Org: "acme"})
+	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
+	directory.PutAccount(auth.Account{ID: "partner", Org: "acme", Roles: []string{"reader"}})
 	if _, err := keys.Generate(context.Background(), "acme", clientKey); err != nil {
 		log.Fatal(err)
 	}
@@ -39,6 +40,8 @@ func ExampleServer() {
 	}
 	tokens := &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys, Ledger: ledger}}
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
+		Ceiling:    true, // a token has no more than its own scope
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{signatures, tokens},
@@ -71,6 +74,7 @@ func ExampleServer_Metadata() {
 	signatures := &signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(1000)}
 	tokens := &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{signatures, tokens},

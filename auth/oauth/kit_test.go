@@ -82,6 +82,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	}
 	w.server = &oauth.Server{Signature: w.signature, Bearer: w.bearer, Minter: &token.Minter{Signers: &w.keys, Ledger: &w.ledger}}
 	w.guard = &auth.Guard{
+		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test/base",
 		Directory:  w.directory,
 		Mechanisms: []auth.Mechanism{w.signature, w.bearer},

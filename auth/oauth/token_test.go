@@ -82,15 +82,16 @@ func TestTokensEndWithTheirClient(t *testing.T) {
 	}
 }
 
-func TestRoleScopedClients(t *testing.T) {
-	w := newWorld(t, func(w *world) { w.signature.RoleScoped = true })
+func TestClientsThatRolesLimit(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.guard.Roles = auth.RolesLimit })
 	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"reader"}})
 	if a := w.token(t); a.Scope != "object.read.c_note" {
 		t.Errorf("the scope is %q", a.Scope)
 	}
 	want(t, w.send(t, askToken("scope", "admin.read")), 400, "invalid_scope")
 	// The roles of the subject add to a token, so both must be within the client.
-	w.signature.RoleScoped = false
+	w = newWorld(t)
+	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"reader"}})
 	w.change(acmeKey, func(c *signature.Credential) { c.Scope = []string{"admin.read"} })
 	want(t, w.send(t, askToken()), 400, "invalid_scope")
 }

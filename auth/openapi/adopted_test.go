@@ -71,7 +71,7 @@ func adopted(t *testing.T, scopes *scope.Grammar, endpoints *oauth.Server) (*ope
 		"GET /login":            {Status: 302},
 	}
 	maps.Copy(routes, endpoints.Describe())
-	d := &openapi.Document{Mux: mux, Title: "Invoices", Version: "1.0.0", Routes: routes}
+	d := &openapi.Document{Mux: mux, Title: "Invoices", Version: "1.0.0", Description: "Invoices.", Contact: "https://example.com", Routes: routes}
 	return d, d.Validate()
 }
 

@@ -34,6 +34,7 @@ func Example() {
 	directory := &auth.Memory{}
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.net",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &token.MemoryKeys{}}}},

@@ -40,6 +40,7 @@ func newMux(change ...func(*auth.Guard)) *auth.Mux {
 	directory := &auth.Memory{}
 	directory.PutOrg(auth.Org{Code: "acme"})
 	g := &auth.Guard{
+		Roles:     auth.RolesDoNotLimit,
 		BaseURL:   "https://api.example.net",
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{

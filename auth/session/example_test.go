@@ -54,7 +54,7 @@ func newApplication() *application {
 		panic(err)
 	}
 	manager.Passwords = table{"acme/ann": encoded}
-	guard := &auth.Guard{BaseURL: "http://localhost:8080", Directory: directory, Mechanisms: []auth.Mechanism{manager}}
+	guard := &auth.Guard{BaseURL: "http://localhost:8080", Directory: directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{manager}}
 	mux := guard.Mux()
 	server := httptest.NewServer(mux)
 	jar, _ := cookiejar.New(nil)

@@ -290,11 +290,15 @@ func TestAWrappedManagerHasTheGuardsClock(t *testing.T) {
 func TestAManagerOfTwoGuards(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()
-	other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Mechanisms: []auth.Mechanism{w.manager}}
+	other := &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{w.manager}}
 	if other.Validate() == nil {
 		t.Error("a Guard with another clock is valid")
 	}
-	w.mux = (&auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory,
+	other = &auth.Guard{BaseURL: w.guard.BaseURL, Directory: w.directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{w.manager}, Now: w.clock.Now}
+	if other.Validate() == nil {
+		t.Error("a Guard with another word about roles is valid")
+	}
+	w.mux = (&auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: w.guard.BaseURL, Directory: w.directory,
 		Mechanisms: []auth.Mechanism{unbound{w.manager}}}).Mux()
 	w.routes()
 	want(t, b.get("/me"), 500, "error.unspecified")

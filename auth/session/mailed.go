@@ -57,8 +57,9 @@ const (
 	// maxAddress is the length of a mail address in bytes.
 	maxAddress = 254
 
-	// maxSending limits the calls of send that run at once.
-	maxSending = 64
+	// maxSending limits the calls of send that run at once. An org never has more than are left
+	// for others: 64 if it is the only one.
+	maxSending = 128
 
 	// sendLimit ends the context of send.
 	sendLimit = time.Minute
@@ -76,7 +77,7 @@ const (
 //
 // send mails the link to the address that the application has for the account. Its
 // context outlives the request, for a minute. If a store fails, send gets the error, and
-// neither account nor ticket. At most 64 calls run at once, and while a call runs, it
+// neither account nor ticket. At most 128 calls run at once, and 64 of an org. While a call runs, it
 // tells by its place that an account exists: put the mail into a queue. A program that
 // ends loses the mails that are not sent yet: call Wait before.
 //
@@ -96,18 +97,19 @@ func (m *Manager) SendReset(r *http.Request, login string,
 	if login == "" || len(login) > maxLogin {
 		return nil // as for an unknown name
 	}
-	if !m.mails.begin() {
+	org := t.Org.Key()
+	if !m.mails.begin(org) {
 		return &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many mails are being sent")}
 	}
 	if _, err := m.resetAttempt(r, t, login).count(r.Context(), m.now()); err != nil {
-		m.mails.end()
+		m.mails.end(org)
 		return err
 	}
 	// Its time is before the look-up: see authentication.
 	s, token := m.newSession(r, t.Org, authentication{at: m.stamp()}, ticketReset, resetLife)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), sendLimit)
 	go func() {
-		defer m.mails.end()
+		defer m.mails.end(org)
 		defer cancel()
 		defer logPanic(ctx)
 		account, err := m.createReset(ctx, t, login, s)
@@ -130,23 +132,31 @@ func (m *Manager) Wait(ctx context.Context) error { return m.mails.wait(ctx) }
 type mails struct {
 	mu   sync.Mutex
 	n    int
-	none chan struct{} // closed when n becomes 0; nil: nobody waits
+	of   map[string]int // by org
+	none chan struct{}  // closed when n becomes 0; nil: nobody waits
 }
 
-// begin reports whether one more call may run.
-func (s *mails) begin() bool {
+// begin reports whether one more call may run for an org.
+func (s *mails) begin(org string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.n == maxSending {
+	if s.of[org] >= maxSending-s.n {
 		return false
 	}
+	if s.of == nil {
+		s.of = map[string]int{}
+	}
 	s.n++
+	s.of[org]++
 	return true
 }
 
-func (s *mails) end() {
+func (s *mails) end(org string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.of[org]--; s.of[org] == 0 {
+		delete(s.of, org)
+	}
 	if s.n--; s.n == 0 && s.none != nil {
 		close(s.none)
 		s.none = nil

@@ -508,6 +508,9 @@ func TestF25AskingForAReset(t *testing.T) {
 		if w.stores.count("Try") != tries {
 			t.Error("a refused request was counted")
 		}
+		other := w.browser()
+		other.org = "globex"
+		want(t, other.post("/forgot", "login", "gus"), 200, "") // its mails are not those of acme
 		close(release)
 		synctest.Wait()
 		want(t, w.browser().post("/forgot", "login", "name64"), 200, "")

@@ -18,7 +18,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/clientaddr"
 	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
@@ -70,17 +69,6 @@ type Manager struct {
 	// ChangePassword and ResetPassword reject shorter ones. Passwords that are stored
 	// already log in as before.
 	MinPassword int
-
-	// RoleScoped limits each session to the chains of its account's roles. A role without
-	// chains then permits nothing. By default the roles of an account do not limit its
-	// sessions. Signed requests have a switch of their own, signature.Mechanism.RoleScoped.
-	RoleScoped bool
-
-	// ClientAddr returns the client's address, by which attempts are counted. If it is
-	// nil, the address of the connection counts. Behind a proxy that is one address for
-	// all clients, and a warning in the log says so. Read the one header that the proxy
-	// itself sets: clients can forge the others.
-	ClientAddr func(*http.Request) netip.Addr
 
 	settings atomic.Pointer[auth.Settings] // of its Guard
 	prepare  sync.Once
@@ -210,7 +198,7 @@ func agent(r *http.Request) string {
 }
 
 func (m *Manager) address(r *http.Request) netip.Addr {
-	return clientaddr.Of(r, m.ClientAddr, "session.Manager.ClientAddr")
+	return auth.TenantFrom(r.Context()).ClientAddr(r)
 }
 
 // sameOriginTenant returns the tenant of the request. It refuses pages of another

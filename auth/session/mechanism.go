@@ -109,7 +109,7 @@ func changedSince(account *auth.Account, at time.Time) bool {
 
 func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, account *auth.Account) (auth.Principal, error) {
 	set, err := scope.Unscoped(), error(nil)
-	if m.RoleScoped {
+	if t.Settings().Roles == auth.RolesLimit {
 		set, err = t.RoleScope(ctx, account.Roles)
 	}
 	return auth.Principal{

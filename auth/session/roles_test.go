@@ -41,7 +41,11 @@ func TestM21RolesBoundASession(t *testing.T) {
 		{"M21 two roles permit what either does", false, []string{"reader", "cleaner"}, 200, 200, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, func(w *world) { w.manager.RoleScoped = !c.unrestricted })
+			w := newWorld(t, func(w *world) {
+				if !c.unrestricted {
+					w.guard.Roles = auth.RolesLimit
+				}
+			})
 			w.notes()
 			w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
 			w.directory.PutRole("acme", auth.Role{Name: "cleaner", Scope: []string{"object.delete"}})
@@ -66,7 +70,7 @@ func TestM21RolesBoundASession(t *testing.T) {
 }
 
 func TestM21WhatASessionOfARoleMayMake(t *testing.T) {
-	w := newWorld(t, func(w *world) { w.manager.RoleScoped = true })
+	w := newWorld(t, func(w *world) { w.guard.Roles = auth.RolesLimit })
 	w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
 	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"reader"}})
 	reads, err := scope.Compile("wish", "object.read.c_note")
@@ -90,7 +94,7 @@ func TestM21WhatASessionOfARoleMayMake(t *testing.T) {
 
 // Roles that cannot be read refuse a request and a login, and open no session.
 func TestM21RolesThatCannotBeRead(t *testing.T) {
-	w := newWorld(t, func(w *world) { w.manager.RoleScoped = true })
+	w := newWorld(t, func(w *world) { w.guard.Roles = auth.RolesLimit })
 	b := w.ann()
 	w.guard.Directory = roleless{w.directory}
 	want(t, b.get("/me"), 503, "error.storeUnavailable")
@@ -109,7 +113,7 @@ func TestM21RolesThatCannotBeReadCostNoCode(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(w *world) { w.manager.RoleScoped = true })
+			w := newWorld(t, func(w *world) { w.guard.Roles = auth.RolesLimit })
 			_, recovery := w.ann().enrol()
 			b := w.browser()
 			want(t, b.login("ann", annPassword), 403, auth.DetailSecondFactor)

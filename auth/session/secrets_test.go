@@ -107,7 +107,7 @@ func TestStoresHoldNoToken(t *testing.T) {
 // A proxy's header for the address counts only if the application reads it.
 func TestTheAddressIsTheClients(t *testing.T) {
 	w := newWorld(t, func(w *world) {
-		w.manager.ClientAddr = func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("X-Real-Ip")) }
+		w.guard.Proxies = auth.Proxies{Header: "X-Real-Ip", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}
 	})
 	for try := range 101 {
 		got := w.browser().do("POST", "/login", form("login", "user"+strconv.Itoa(try), "password", "x"), "X-Real-Ip", "::ffff:198.51.100.7")

@@ -75,7 +75,7 @@ func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *sig
 	if !a.credential.liveAt(a.now) {
 		return fmt.Errorf("%w: disabled or outside its validity", errRefused)
 	}
-	if a.credential.Networks != nil && !a.credential.admits(a.mechanism.clientAddr(r)) {
+	if a.credential.Networks != nil && !a.credential.admits(a.tenant.ClientAddr(r)) {
 		return fmt.Errorf("%w: outside its networks", errRefused)
 	}
 	if own := a.credential.Account; own != "" {
@@ -88,11 +88,11 @@ func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *sig
 	return nil
 }
 
-// limit returns what the request may do: what its credential permits, and with RoleScoped
-// what the roles of its account permit, too.
+// limit returns what the request may do: what its credential permits, and with
+// auth.RolesLimit what the roles of its account permit, too.
 func (a *attempt) limit(ctx context.Context, clientKey string) (scope.Set, error) {
 	set := a.credential.set(a.tenant, clientKey)
-	if !a.mechanism.RoleScoped {
+	if a.tenant.Settings().Roles != auth.RolesLimit {
 		return set, nil
 	}
 	roles, err := a.tenant.RoleScope(ctx, a.account.Roles)

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
-	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -103,12 +102,11 @@ func TestS19NetworksAreReadUnmapped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(w *world) {
 				w.credentials[acmeKey].Networks = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-				w.mechanism.ClientAddr = func(*http.Request) netip.Addr {
-					addr, _ := netip.ParseAddr(test.addr)
-					return addr
-				}
+				w.guard.Proxies = auth.Proxies{Header: "X-Real-Ip", Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 			})
-			want(t, w.send(t, w.request()), test.status, test.detail)
+			q := w.request()
+			q.lines = []string{"X-Real-Ip: " + test.addr}
+			want(t, w.send(t, q), test.status, test.detail)
 		})
 	}
 	t.Run("forwarded headers are not read by default", func(t *testing.T) {

@@ -25,6 +25,7 @@ func Example() {
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 
 	guard := &auth.Guard{
+		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{&signature.Mechanism{

@@ -23,6 +23,7 @@ func ExampleWithin() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
+		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{

@@ -70,6 +70,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	}
 	w.mechanism = &signature.Mechanism{Credentials: w.credentials, Replays: newMap()}
 	w.guard = &auth.Guard{
+		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "http://api.example.test",
 		Directory:  w.directory,
 		Mechanisms: []auth.Mechanism{w.mechanism},

@@ -95,7 +95,7 @@ func TestALateRequestIsJudgedByThePresentTime(t *testing.T) {
 				directory.PutApp(auth.App{ClientKey: acmeKey, Org: "acme"})
 				directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 				m := &signature.Mechanism{Credentials: signature.Memory{acmeKey: {Key: key, Account: "ann"}}, Replays: forgetful{}}
-				g := &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Mechanisms: []auth.Mechanism{m}}
+				g := &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{m}}
 				if tc.alter != nil {
 					tc.alter(g, m)
 				}

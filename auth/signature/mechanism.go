@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/clientaddr"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -24,18 +22,6 @@ type Mechanism struct {
 	// Policy limits versions, time and replays; the zero Policy is the recommended one, and takes
 	// both versions. Its Header and its clock are the Guard's: leave these fields empty.
 	Policy signing.Policy
-
-	// RoleScoped limits each request to the chains of the roles of the account that it acts
-	// as. With an account header, that is the account in the header: the roles of the caller
-	// then do not matter. A role without chains permits nothing. If the credential has a Scope,
-	// both must permit. By default roles do not limit signed requests. Sessions have a switch
-	// of their own, session.Manager.RoleScoped.
-	RoleScoped bool
-
-	// ClientAddr returns the client's address, for credentials limited to networks. nil: the
-	// address of the connection. Behind a proxy, read only the header that the proxy itself sets:
-	// clients can write all others.
-	ClientAddr func(*http.Request) netip.Addr
 }
 
 // Validate reports a missing field, and a negative limit.
@@ -196,8 +182,4 @@ func fault(err error) error {
 		return auth.Unavailable(err)
 	}
 	return &auth.Error{Detail: detail, Err: err}
-}
-
-func (m *Mechanism) clientAddr(r *http.Request) netip.Addr {
-	return clientaddr.Of(r, m.ClientAddr, "signature.Mechanism.ClientAddr")
 }

@@ -31,7 +31,7 @@ func TestM21RolesBoundWhatAKeySigns(t *testing.T) {
 		account      []string // roles of ann
 		scope        []string // of the credential
 		want         []int
-		unrestricted bool // RoleScoped is off
+		unrestricted bool // RolesDoNotLimit
 	}{
 		{name: "off: roles bound nothing", account: []string{"reader"}, want: []int{200, 200, 200, 200, 200}, unrestricted: true},
 		{name: "M21 no role permits nothing", want: []int{200, 403, 403, 403, 403}},
@@ -48,7 +48,9 @@ func TestM21RolesBoundWhatAKeySigns(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, func(w *world) {
-				w.mechanism.RoleScoped = !c.unrestricted
+				if !c.unrestricted {
+					w.guard.Roles = auth.RolesLimit
+				}
 				w.credentials[acmeKey].Scope = c.scope
 			})
 			w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.c_note"}})
@@ -77,7 +79,7 @@ func TestM21RolesBoundWhatAKeySigns(t *testing.T) {
 // the roles of the account that it names.
 func TestM21RolesAreThoseOfTheAccountNow(t *testing.T) {
 	w := newWorld(t, func(w *world) {
-		w.mechanism.RoleScoped = true
+		w.guard.Roles = auth.RolesLimit
 		w.credentials[acmeKey].Scope = []string{"object"}
 	})
 	put := func(account string, role auth.Role) {
@@ -111,7 +113,7 @@ func TestM21RolesAreThoseOfTheAccountNow(t *testing.T) {
 // A role that cannot be read is no reason to accept, or to record anything.
 func TestM21RolesThatCannotBeRead(t *testing.T) {
 	w := newWorld(t, func(w *world) {
-		w.mechanism.RoleScoped = true
+		w.guard.Roles = auth.RolesLimit
 		w.guard.Directory = roleless{w.directory}
 	})
 	h := w.needing(new(auth.Principal))
@@ -135,7 +137,7 @@ func TestSettingsThatContradictTheGuard(t *testing.T) {
 		"the header":     {signing.Policy{Header: "Acme-"}, "Acme-", true},
 		"a clock":        {signing.Policy{Now: time.Now}, "", false},
 	} {
-		g := &auth.Guard{BaseURL: "https://api.example.test", Directory: new(auth.Memory), Brand: auth.Brand{Header: c.header},
+		g := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: new(auth.Memory), Brand: auth.Brand{Header: c.header},
 			Mechanisms: []auth.Mechanism{&signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(1), Policy: c.policy}}}
 		if err := g.Validate(); (err == nil) != c.valid {
 			t.Errorf("%s: %v", name, err)
@@ -166,7 +168,7 @@ func TestM21WhatIsDroppedIsReported(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var events []auth.Event
 			w := newWorld(t, func(w *world) {
-				w.mechanism.RoleScoped = true
+				w.guard.Roles = auth.RolesLimit
 				w.credentials[acmeKey].Scope = c.scope
 				w.guard.Observe = func(_ context.Context, e auth.Event) { events = append(events, e) }
 			})

@@ -22,7 +22,8 @@
 // Open creates the tables that are missing. Their names share one prefix; all but the table
 // "schema" then have the version, as in tenantkit_v6_ledger. Any number of
 // instances may call Open at the same time. If the program may not create tables, run
-// the statements that Schema returns before; Open then changes nothing.
+// the statements that Schema returns before; Open then creates nothing. Its role needs
+// SELECT, INSERT, UPDATE and DELETE on all tables.
 //
 // In PostgreSQL the table marks is UNLOGGED on purpose. It holds nothing to keep: each
 // recovery empties it, and Replays then begin a new epoch.

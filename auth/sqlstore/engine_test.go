@@ -19,6 +19,7 @@ type engine struct {
 	settings map[string]string // PostgreSQL's settings
 	answers  map[string]string // SQLite's answers, by a part of the query
 	fails    map[string]error  // errors of statements, by a part of their text
+	stale    bool              // whether an Issue has records to delete
 	closed   int               // connections
 	sent     int               // statements
 }
@@ -78,7 +79,7 @@ func (c connection) QueryContext(_ context.Context, query string, _ []driver.Nam
 	case strings.Contains(query, "relpersistence"):
 		return &rows{{false}}, nil
 	case strings.Contains(query, "count(*)"):
-		return &rows{{int64(0), int64(0), int64(0), int64(0), int64(0)}}, nil
+		return &rows{{int64(0), int64(0), int64(0), int64(0), int64(0), c.stale}}, nil
 	}
 	return &rows{{int64(1)}}, nil
 }
@@ -189,7 +190,7 @@ func TestAConnectionThatIsNotRolledBackIsClosed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e.fails = c.fails
+			e.fails, e.stale = c.fails, true
 			if err := s.Ledger().Issue(t.Context(), token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key"}, nil, 1); !errors.Is(err, broken) {
 				t.Errorf("Issue = %v, want %v", err, broken)
 			}
@@ -216,6 +217,21 @@ func TestSpendIsOneStatement(t *testing.T) {
 			if err != nil || l != (token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up"}) || e.sent != 1 {
 				t.Errorf("dialect %v, %d uses: Spend = %+v, %v by %d statements", dialect, uses, l, err, e.sent)
 			}
+		}
+	}
+}
+
+// TestIssueDeletesWhatThereIs has a subject without dead records, and one with some.
+func TestIssueDeletesWhatThereIs(t *testing.T) {
+	for stale, want := range map[bool]int{false: 4, true: 5} { // BEGIN, look, DELETE, INSERT, COMMIT
+		e := sqlite("3.42.0")
+		s, err := e.open(sqlstore.SQLite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.sent, e.stale = 0, stale
+		if err := s.Ledger().Issue(t.Context(), token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key"}, nil, 1); err != nil || e.sent != want {
+			t.Errorf("stale %v: %v by %d statements, want %d", stale, err, e.sent, want)
 		}
 	}
 }

@@ -196,7 +196,7 @@ func (s *Store) unlogged(ctx context.Context) (names []string, err error) {
 	var logged bool
 	err = s.find(ctx, "SELECT relpersistence = 'p' FROM pg_class WHERE oid = '{marks}'::regclass", nil, &logged)
 	if err == nil && logged {
-		err = fmt.Errorf("table %[1]smarks is not UNLOGGED, so a recovery would not begin an epoch: ALTER TABLE %[1]smarks SET UNLOGGED", s.prefix)
+		err = fmt.Errorf("table %[1]s is not UNLOGGED, so a recovery would not begin an epoch: ALTER TABLE %[1]s SET UNLOGGED", tableName(s.prefix, "marks"))
 	}
 	return names, err
 }

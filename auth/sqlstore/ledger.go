@@ -67,7 +67,8 @@ var (
 			counts.live,
 			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND key_id IN (SELECT {each}($3)) AND ` + liveText + `),
 			EXISTS (SELECT 1 FROM {ledger} WHERE client_key = $1 AND id = $5 AND ` + isLive("{ledger}", token.MaxAncestors-1) + `),
-			counts.replaced
+			counts.replaced,
+			(SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2) > counts.live + counts.replaced
 		FROM (SELECT count(*) FILTER (WHERE key_id IN (SELECT {each}($3))) AS live,
 				count(*) FILTER (WHERE key_id NOT IN (SELECT {each}($3)) AND issued >= CAST($6 AS bigint) - 3600) AS replaced
 			FROM {ledger} WHERE client_key = $1 AND subject = $2 AND ` + liveText + `) AS counts`
@@ -128,14 +129,15 @@ func subjectLock(clientKey, subject string) string {
 
 // issue adds a record. keys is a JSON array of the keys that verify.
 func (l *Ledger) issue(ctx context.Context, q conn, r token.Record, keys string, limit int) error {
-	if err := l.vet(ctx, q, r, keys, limit); err != nil {
-		return err
+	stale, err := l.vet(ctx, q, r, keys, limit)
+	if err == nil && stale {
+		_, err = q.exec(ctx, pruneText, r.ClientKey, r.Subject, keys, r.Issued.Unix())
 	}
-	if _, err := q.exec(ctx, pruneText, r.ClientKey, r.Subject, keys, r.Issued.Unix()); err != nil {
+	if err != nil {
 		return err
 	}
 	// Another subject may get the same id at this moment: the primary key refuses it.
-	_, err := q.exec(ctx, `
+	_, err = q.exec(ctx, `
 		INSERT INTO {ledger} (client_key, id, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent, org)
 		VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10, $11)`,
 		r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Issued.Unix(), seconds(r.Expires), r.Maker, r.MakerApp, r.Parent, r.Org)
@@ -148,25 +150,25 @@ func (l *Ledger) issue(ctx context.Context, q conn, r token.Record, keys string,
 }
 
 // vet returns an error if r must not be issued. It does not lock the parent. If the
-// parent is revoked after this look-up, the new record is dead as well.
-func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, limit int) error {
+// parent is revoked after this look-up, the new record is dead as well. stale reports whether
+// the subject has records to delete. Mostly it has none, and its rows are read once.
+func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, limit int) (stale bool, err error) {
 	var known, parentLives, parentMayMake bool
 	var live, replaced int
-	err := q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent, r.Issued.Unix()).
-		Scan(&known, &live, &parentLives, &parentMayMake, &replaced)
+	err = q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent, r.Issued.Unix()).
+		Scan(&known, &live, &parentLives, &parentMayMake, &replaced, &stale)
 	switch {
 	case err != nil:
-		return err
 	case known:
-		return errors.New("id was issued before")
+		err = errors.New("id was issued before")
 	case r.Parent != "" && !parentLives:
-		return token.ErrRevoked
+		err = token.ErrRevoked
 	case r.Parent != "" && !parentMayMake:
-		return token.ErrTooDeep
-	case live >= limit, replaced >= token.MaxReplaced:
-		return token.ErrTooMany
+		err = token.ErrTooDeep
+	case live >= limit, replaced-limit >= token.MaxReplaced:
+		err = token.ErrTooMany
 	}
-	return nil
+	return stale, err
 }
 
 // Spend implements token.Spender.

@@ -40,7 +40,7 @@ import (
 // In PostgreSQL a new epoch begins after a restart of the server, after any recovery
 // from a crash, such as the end of one of its processes, and after the promotion of a
 // standby. So it does not matter whether commits wait for the disk. A new epoch also
-// begins if the table is created again or has lost the epoch's row. In SQLite, which few processes share, a new epoch begins with the first
+// begins if the table is created again or has lost the epoch's row, and in a copy of the database. In SQLite, which few processes share, a new epoch begins with the first
 // claim of each Store. It counts from the time at which the Store was opened.
 //
 // In a new epoch, a request that was signed ahead of the clock may be accepted once
@@ -195,11 +195,12 @@ FROM {replays} WHERE id = '' AND engine = ` + engineText
 
 // engineText identifies the engine and the table. It changes when the server is
 // restarted and when the table is created again; a standby has another start time than
-// its primary. It is NULL after a recovery, which empties {marks}: the server has lost
-// what was not flushed, and may have the same start time. The start time is a whole
-// number, because a fraction is printed as the connection's extra_float_digits says.
-const engineText = `(SELECT (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint || '/' ||
-	'{replays}'::regclass::oid || '/' || (SELECT mark FROM {marks}))`
+// its primary, and a copy by CREATE DATABASE … TEMPLATE another number. It is NULL after a
+// recovery, which empties {marks}: the server has lost what was not flushed, and may have
+// the same start time. The start time is a whole number, because a fraction is printed as
+// the connection's extra_float_digits says.
+const engineText = `(SELECT (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint || '/' || oid || '/' ||
+	'{replays}'::regclass::oid || '/' || (SELECT mark FROM {marks}) FROM pg_database WHERE datname = current_database())`
 
 // markText gives an emptied {marks} a new mark. Of concurrent statements, one adds its
 // row, and the others wait for its commit.

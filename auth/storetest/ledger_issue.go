@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -124,24 +125,27 @@ func testLedgerNames(t *testing.T, l *ledger) {
 
 // testReplacedAllTheTime has as many records of other keys as Issue looks at.
 func testReplacedAllTheTime(t *testing.T, l *ledger) {
-	for range token.MaxReplaced {
+	const limit = 2
+	for range limit + token.MaxReplaced {
 		l.issue(t, func(r *token.Record) { r.KeyID = random() })
 	}
 	next := l.record()
-	expect(t, "one more", l.Issue(t.Context(), next, nil, many), token.ErrTooMany)
+	expect(t, "one more", l.Issue(t.Context(), next, nil, limit), token.ErrTooMany)
 	l.spend(t, "one more", next, token.ErrRevoked)
-	if n := len(l.ids(t)); n != token.MaxReplaced {
-		t.Errorf("%d listed, want %d", n, token.MaxReplaced)
+	if n := len(l.ids(t)); n != limit+token.MaxReplaced {
+		t.Errorf("%d listed, want %d", n, limit+token.MaxReplaced)
 	}
+	expect(t, "with a greater limit", l.Issue(t.Context(), next, nil, math.MaxInt32), nil)
+	next = l.record()
 	named := l.list(t, l.app, l.subject)[0].KeyID
-	expect(t, "one of them is of a key that verifies", l.Issue(t.Context(), next, []string{named}, many), nil)
+	expect(t, "one of them is of a key that verifies", l.Issue(t.Context(), next, []string{named}, limit+1), nil)
 	another := l.record()
 	another.Subject = l.f.account()
 	expect(t, "of another subject", l.Issue(t.Context(), another, nil, many), nil)
 	later := l.record()
 	later.Issued = later.Issued.Add(time.Hour + time.Second)
 	expect(t, "an hour later", l.Issue(t.Context(), later, nil, many), nil)
-	if n := len(l.ids(t)); n != 2 {
-		t.Errorf("%d listed an hour later, want 2", n)
+	if n := len(l.ids(t)); n != 3 {
+		t.Errorf("%d listed an hour later, want 3", n)
 	}
 }

@@ -44,6 +44,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.guard = &auth.Guard{
+		Roles:     auth.RolesDoNotLimit,
 		BaseURL:   base,
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{
@@ -271,6 +272,7 @@ func ExampleDoor() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
+		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},

@@ -122,7 +122,7 @@ func (p *platform) showBrand(w http.ResponseWriter, _ *http.Request) {
 // limit bytes. It asks for no credential, so each address has a quota.
 func asked[T any](p *platform, limit int64, answer func(*http.Request) (T, error)) http.HandlerFunc {
 	return p.only(func(w http.ResponseWriter, r *http.Request) {
-		if err := p.asking.take(inOrg{name: quotaName(p.proxies.addr(r))}); err != nil {
+		if err := p.asking.take(inOrg{name: quotaName(p.guard.Proxies.Addr(r))}); err != nil {
 			p.guard.Fail(w, r, err)
 			return
 		}

@@ -52,7 +52,7 @@ type options struct {
 	version        bool
 	help           string // to print instead of serving
 	demoOnly       bool   // the command demo was given: print credentials, do not serve
-	proxies        proxies
+	proxies        auth.Proxies
 	issuers        issuerFlags
 	plaintextDB    bool // allow plaintext to a database on another host
 	plaintextRedis bool // allow plaintext to a Redis on another host
@@ -134,7 +134,9 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		}
 	})
 	var err error
-	if o.proxies, err = newProxies(*header, *networks); err == nil {
+	if o.proxies, err = auth.ParseProxies(*header, *networks); err != nil {
+		err = fmt.Errorf("-client-addr-header and -trusted-proxies: %w", err)
+	} else {
 		o.policy.Version, err = signatureVersion(*versions)
 	}
 	if err == nil {

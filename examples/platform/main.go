@@ -17,7 +17,7 @@
 //   - scripts.go, views.go, deployments.go: functions in place of what an org would write
 //   - body.go, replies.go, fault.go: how handlers read, answer and refuse
 //   - store.go, records.go, database_pool.go, connection_share.go, library_stores.go: the databases
-//   - client_addr.go: where requests come from, behind a proxy
+//   - client_addr.go: the name under which a quota counts an address
 //   - request_log.go, line_log.go: a line for each request
 //   - events.go, feed.go, recheck.go: requests as they happen, for administrators
 //   - console.go: the page in a browser

@@ -32,7 +32,6 @@ type platform struct {
 	pairs      *quota            // of token signing keys, by org
 	metadata   http.Handler      // of OAuth
 	document   *openapi.Document // of routes
-	proxies    proxies
 	ready      *readiness
 	feed       *feed
 	recheck    recheck
@@ -45,7 +44,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, proxies: o.proxies, log: log, feed: new(feed),
+	p := &platform{store: store, log: log, feed: new(feed),
 		asking: newQuota(askInterval, askBurst, maxAsking), pairs: newQuota(pairInterval, pairBurst, maxPairing)}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
@@ -64,14 +63,11 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		TicketCookie:  o.ticket,
 		DeviceCookie:  o.device,
 		SHA256Codes:   o.sha256Codes,
-
-		ClientAddr: p.proxies.addr,
 	}
 	p.signatures = &signature.Mechanism{
 		Credentials: p.stores.credentials,
 		Replays:     p.stores.replays,
 		Policy:      o.policy,
-		ClientAddr:  p.proxies.addr,
 	}
 	tokens := &bearer.Mechanism{
 		Verifier: &token.Verifier{
@@ -82,9 +78,11 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Issuers: o.issuers,
 	}
 	p.guard = &auth.Guard{
+		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    baseURL,
 		Directory:  store.found,
 		Mechanisms: []auth.Mechanism{p.signatures, tokens, p.sessions},
+		Proxies:    o.proxies,
 		Brand:      o.brand,
 		Ceiling:    o.ceiling,
 		Observe:    p.observe,

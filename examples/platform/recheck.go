@@ -30,6 +30,7 @@ func (p *platform) newRecheck(o options) (recheck, error) {
 	signed := o.policy
 	signed.Tolerance = signatureLife
 	guard := &auth.Guard{
+		Roles:     auth.RolesDoNotLimit,
 		BaseURL:   p.guard.BaseURL,
 		Directory: p.guard.Directory,
 		Mechanisms: []auth.Mechanism{
@@ -37,7 +38,6 @@ func (p *platform) newRecheck(o options) (recheck, error) {
 				Credentials: p.stores.credentials,
 				Replays:     unclaimed{},
 				Policy:      signed,
-				ClientAddr:  p.proxies.addr,
 			},
 			&bearer.Mechanism{
 				Verifier: &token.Verifier{Keys: p.keys.cached, Ledger: unspent{p.tokens.ledger}},
@@ -45,6 +45,7 @@ func (p *platform) newRecheck(o options) (recheck, error) {
 			},
 			untouched{p.sessions},
 		},
+		Proxies: p.guard.Proxies,
 		Brand:   p.guard.Brand,
 		Timeout: p.guard.Timeout,
 	}

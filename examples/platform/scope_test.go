@@ -46,6 +46,7 @@ func (s *scoped) call(t *testing.T, method, path, body string, chains ...string)
 	}
 	p := *s.platform
 	p.guard = &auth.Guard{
+		Roles:     auth.RolesDoNotLimit,
 		BaseURL:   "http://127.0.0.1",
 		Directory: p.store,
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{

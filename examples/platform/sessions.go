@@ -64,7 +64,7 @@ var (
 const stepUp = 10 * time.Minute
 
 func (p *platform) sessionRoutes(mux *auth.Mux) {
-	signIn := signIn{p.store, p.sessions, p.guard, newQuota(registerInterval, registerBurst, maxRegistering), p.proxies}
+	signIn := signIn{p.store, p.sessions, p.guard, newQuota(registerInterval, registerBurst, maxRegistering)}
 	mux.HandleFunc("POST /accounts", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.register))))
 	mux.HandleFunc("POST /accounts/login", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.login))))
 	mux.HandleFunc("GET /accounts/status", auth.Public, reply(signIn.status))

@@ -19,7 +19,6 @@ type signIn struct {
 	sessions *session.Manager
 	guard    *auth.Guard
 	quota    *quota // of registrations, by client address, because each hashes a password
-	proxies  proxies
 }
 
 // The limits of a new password, those of the library.
@@ -49,8 +48,9 @@ var registrationForm = envelope.Form{
 
 // register makes an account with the role member, and signs it in.
 func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, error) {
-	org := auth.TenantFrom(r.Context()).Org.Key()
-	if err := h.quota.take(inOrg{org, quotaName(h.proxies.addr(r))}); err != nil {
+	t := auth.TenantFrom(r.Context())
+	org := t.Org.Key()
+	if err := h.quota.take(inOrg{org, quotaName(t.ClientAddr(r))}); err != nil {
 		return accountReply{}, err
 	}
 	values, err := readValues(r, registrationForm)

@@ -118,8 +118,16 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	}
 }
 
-// meetsAllOf walks tickets with their comments, and these with their replies.
 func (e *engine) meetsAllOf(t *testing.T, page func(url.Values) envelope.List[longTicket], all tree) {
+	t.Helper()
+	if pages := e.walksAllOf(t, page, paging.MaxBytes+3*(longText+1000), all); pages < 3 {
+		t.Errorf("%d pages", pages)
+	}
+}
+
+// walksAllOf walks tickets with their comments, and these with their replies. It must meet all. most is
+// how many bytes one object has at most.
+func (e *engine) walksAllOf(t *testing.T, page func(url.Values) envelope.List[longTicket], most int, all tree) (pages int) {
 	one := func(id string, arguments ...string) (got longTicket) {
 		t.Helper()
 		q := url.Values{"paths[]": {"comments.text", "comments.replies.text"}}
@@ -127,14 +135,13 @@ func (e *engine) meetsAllOf(t *testing.T, page func(url.Values) envelope.List[lo
 			q.Set(arguments[i], arguments[i+1])
 		}
 		text, err := tickets.Get(t.Context(), e.pages, tenants[0], scope.Unscoped(), id, q.Encode())
-		if err != nil || json.Unmarshal(text, &got) != nil || len(text) > paging.MaxBytes+3*(longText+1000) {
+		if err != nil || json.Unmarshal(text, &got) != nil || len(text) > most {
 			t.Fatal(len(text), err)
 		}
 		return got
 	}
 	after := func(id string) string { return fmt.Sprintf(`{"_id":{"$gt":%q}}`, id) }
 	var met [3][]string
-	pages := 0
 	q := url.Values{"limit": {"1000"}, "paths[]": {"title", "comments.text", "comments.replies.text"}, "comments.limit": {"1000"}}
 	for more := true; more; pages++ {
 		got := page(q)
@@ -164,9 +171,6 @@ func (e *engine) meetsAllOf(t *testing.T, page func(url.Values) envelope.List[lo
 			q.Set("where", after(met[0][len(met[0])-1]))
 		}
 	}
-	if pages < 3 {
-		t.Errorf("%d pages", pages)
-	}
 	for table := range met {
 		want := idsOf(all[table])
 		if table == 2 { // of comments that exist
@@ -177,6 +181,48 @@ func (e *engine) meetsAllOf(t *testing.T, page func(url.Values) envelope.List[lo
 		slices.Sort(met[table])
 		if !slices.Equal(met[table], want) {
 			t.Errorf("table %d: met %d of %d", table, len(met[table]), len(want))
+		}
+	}
+	return pages
+}
+
+// TestItemsLongerThanAPage is P30 for items that alone are longer than paging.MaxBytes, in lists and in
+// lists of lists: no page is empty, and each is met once. Only SQLite takes such texts into an index.
+func TestItemsLongerThanAPage(t *testing.T) {
+	e := ticketEngines(t)[0]
+	for seed := range rounds(20) {
+		r := newRandom(seed)
+		var all tree
+		add := func(table, n int, path string, more item) {
+			length := one(r, []int{1, 1, 1, 1000, paging.MaxBytes / 3, paging.MaxBytes + 1})
+			more["_id"], more["tenant"], more[path] = fmt.Sprintf("%08x-0000-4000-8000-%012x", table+1, n), tenants[0], strings.Repeat("a", length)
+			all[table] = append(all[table], more)
+		}
+		for n := range 1 + r.IntN(6) {
+			add(0, n, "title", item{})
+		}
+		for n := range r.IntN(6) {
+			add(1, n, "text", item{"ticket": one(r, all[0]).id()})
+		}
+		for n := range r.IntN(6) * min(1, len(all[1])) {
+			add(2, n, "text", item{"comment": one(r, all[1]).id()})
+		}
+		e.plant(t, all)
+		page := func(query url.Values) (got envelope.List[longTicket]) {
+			t.Helper()
+			list, err := tickets.Page(t.Context(), e.pages, tenants[0], scope.Unscoped(), query.Encode())
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := envelope.Encode(list)
+			if err != nil || json.Unmarshal(text, &got) != nil || got.HasMore && len(got.Data) == 0 {
+				t.Fatalf("a page of %d items says that there are more; %v", len(got.Data), err)
+			}
+			return got
+		}
+		e.walksAllOf(t, page, 8*paging.MaxBytes, all)
+		if t.Failed() {
+			t.Fatal("seed ", seed)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,4 +135,25 @@ func aUseBefore(u signing.Use) signing.Use {
 	other := aUse()
 	other.Signed, other.Keep = u.Signed, u.Keep
 	return other
+}
+
+// TestACopiedDatabaseBeginsAnEpoch has a copy, which was made before a claim, take the place of its
+// original. The server goes on, so its start time and the copied tables are the same.
+func TestACopiedDatabaseBeginsAnEpoch(t *testing.T) {
+	server, err := startPostgres("-c", "fsync=on")
+	skipUninstalled(t, err)
+	t.Cleanup(server.stop)
+	run(t, server.db, "CREATE DATABASE app")
+	db := openDB(t, "pgx", strings.Replace(server.source, "/postgres", "/app", 1))
+	s := must(sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL, sqlstore.Options{}))(t)
+	afterEpoch()
+	db.SetMaxIdleConns(0) // a database in use is neither copied nor renamed
+	run(t, server.db, "CREATE DATABASE copy TEMPLATE app")
+	captured := aUse()
+	claims(t, "first", s, captured, nil)
+	run(t, server.db, "ALTER DATABASE app RENAME TO old")
+	run(t, server.db, "ALTER DATABASE copy RENAME TO app")
+	claims(t, "again, in the copy", s, captured, signing.ErrStale)
+	time.Sleep(5 * time.Millisecond)
+	claims(t, "signed anew", s, aUse(), nil)
 }

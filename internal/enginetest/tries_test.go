@@ -167,10 +167,10 @@ func newLogins(c counted) *logins {
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	manager := &session.Manager{
 		Store: c.sessions, Attempts: c.attempts, Passwords: passwords{"ann"}, Hasher: w,
-		ClientAddr: func(r *http.Request) netip.Addr { return netip.MustParseAddr(r.Header.Get("Address")) },
 	}
-	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: directory, Mechanisms: []auth.Mechanism{manager}, Timeout: 10 * time.Second,
-		Now: func() time.Time { return now }}
+	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{manager}, Timeout: 10 * time.Second,
+		Proxies: auth.Proxies{Header: "Address", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}},
+		Now:     func() time.Time { return now }}
 	w.mux = guard.Mux()
 	w.mux.HandleFunc("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
 		if _, err := manager.Login(rw, r, session.Form{Login: r.Header.Get("Login"), Password: password}); err != nil {

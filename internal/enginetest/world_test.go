@@ -129,6 +129,7 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 	mechanisms := w.mechanisms(t)
 	serve := func(timeout time.Duration) http.Handler {
 		return w.serve(&auth.Guard{
+			Roles:   auth.RolesDoNotLimit,
 			BaseURL: "http://127.0.0.1", Directory: spoiledDirectory{spoil, w.directory}, Mechanisms: mechanisms, Timeout: timeout,
 			Now: func() time.Time { return w.now() },
 		})

@@ -113,7 +113,7 @@ func floorChain(_ testing.TB, end http.Handler) chain {
 // guarded returns two routes behind a guard. The credential is not enough for the
 // second one.
 func guarded(m auth.Mechanism, end http.Handler, short auth.Need) (admits, refuses http.Handler) {
-	guard := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Mechanisms: []auth.Mechanism{m}}
+	guard := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{m}}
 	route := func(n auth.Need) http.Handler {
 		mux := guard.Mux()
 		mux.Handle("GET /connections", n, end)
@@ -216,7 +216,7 @@ func newReplays(requests int) *signing.Memory {
 func sessionChain(t testing.TB, end http.Handler) chain {
 	manager := &session.Manager{Store: new(session.Memory)}
 	opened := httptest.NewRecorder()
-	start := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Mechanisms: []auth.Mechanism{manager}}
+	start := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{manager}}
 	start.Mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := manager.Start(w, r, subject); err != nil {
 			t.Fatal(err)

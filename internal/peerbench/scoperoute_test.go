@@ -29,7 +29,7 @@ func (h holder) Authenticate(context.Context, *http.Request, *auth.Tenant) (auth
 // before. Only the need of the route is left to check.
 func routes(t testing.TB) []contender {
 	list := instances(routeChains)
-	guard := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Mechanisms: []auth.Mechanism{holder{compiled(t, list)}}}
+	guard := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{holder{compiled(t, list)}}}
 	good := routed(t, guard, list[routeChains/2].id)
 	bad := map[string]*http.Request{
 		"another instance": routed(t, guard, instance(routeChains).id),

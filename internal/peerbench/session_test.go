@@ -116,7 +116,7 @@ func newDirectory(idle time.Duration) *auth.Memory {
 func ourSession(t testing.TB, idle time.Duration, whole bool) signedIn {
 	directory := newDirectory(idle)
 	manager := &session.Manager{Store: new(session.Memory)}
-	guard := &auth.Guard{BaseURL: baseURL, Directory: directory, Mechanisms: []auth.Mechanism{manager}}
+	guard := &auth.Guard{BaseURL: baseURL, Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{manager}}
 	var tenant *auth.Tenant
 	var principal auth.Principal
 	opened := httptest.NewRecorder()

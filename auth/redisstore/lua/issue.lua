@@ -1,7 +1,7 @@
 -- KEYS: 1 record, 2 the subject's ids in the order of issue, 3 the index of the app. ARGV: 1 id, 2 subject, 3
 -- key id, 4 maximum uses, 5 issued, 6 expires, in seconds or empty, 7 limit, 8 prefix
--- of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13 the
--- limit of other keys, 14 how many further keys verify, and then their key ids. Returns 0 added, 1 the id exists, 2 the
+-- of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13 how
+-- many more records of other keys than the limit there may be, 14 how many further keys verify, and then their key ids. Returns 0 added, 1 the id exists, 2 the
 -- limit or that of other keys is reached, 3 the parent is not live or its key does not verify, 4 the
 -- parent has four ancestors.
 if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -36,7 +36,7 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
     drop[#drop + 1] = {id, r[5]}
   end
 end
-if same >= tonumber(ARGV[7]) or others >= tonumber(ARGV[13]) then
+if same >= tonumber(ARGV[7]) or others - tonumber(ARGV[7]) >= tonumber(ARGV[13]) then
   return 2
 end
 

@@ -44,6 +44,7 @@ func New(table *Table, memory *session.Memory, keys *token.MemoryKeys, mail Mail
 	s := &Server{table: table, mail: mail,
 		sessions: &session.Manager{Store: memory, Attempts: memory, Factors: memory, Passwords: table}}
 	guard := &auth.Guard{
+		Roles:      auth.RolesDoNotLimit, // routes ask for the role
 		BaseURL:    "http://localhost:8080",
 		Directory:  table,
 		Resolve:    Resolve,
@@ -198,7 +199,7 @@ func mayReset(by auth.Principal, account string) error {
 	if !by.HasRole("administrator") {
 		return auth.ErrForbidden
 	}
-	// The password alone is then enough. With RoleScoped, not every administrator may do
+	// The password alone is then enough. With auth.RolesLimit, not every administrator may do
 	// what the account may.
 	return by.MayMake(true, auth.Everything(account))
 }

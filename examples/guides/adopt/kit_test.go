@@ -116,7 +116,7 @@ func instance(t *testing.T, source string, key []byte) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	s, err := newService(t.Context(), db, dialect, key, proxies{netip.MustParsePrefix("192.0.2.1/32")})
+	s, err := newService(t.Context(), db, dialect, key, auth.Proxies{Header: "X-Forwarded-For", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ import (
 	"net/url"
 	"os"
 	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 func main() {
@@ -41,9 +43,11 @@ func run(listen, base, database, networks string, demo bool) error {
 	if err != nil {
 		return err
 	}
-	behind, err := parseProxies(networks)
-	if err != nil {
-		return err
+	var behind auth.Proxies
+	if networks != "" {
+		if behind, err = auth.ParseProxies("X-Forwarded-For", networks); err != nil {
+			return err
+		}
 	}
 	if database == "" {
 		database = "adopt.db"

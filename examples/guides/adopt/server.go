@@ -31,12 +31,12 @@ type service struct {
 	sessions    *session.Manager
 	minter      *token.Minter
 	pages       *sqlpage.Pages
-	behind      proxies
+	behind      auth.Proxies
 }
 
 // newService makes the service over its database. The library's tables are in it, too, and begin
 // with auth_. key is 32 random bytes, kept apart from the database.
-func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key []byte, behind proxies) (*service, error) {
+func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key []byte, behind auth.Proxies) (*service, error) {
 	sealer, err := sqlstore.NewSealer(key)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	s.sessions = &session.Manager{
 		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
 		Passwords: passwords{db}, Hasher: session.Migrating(oldHasher{bcrypt.DefaultCost}, session.PBKDF2{}),
-		DeviceKey: deviceKey, RoleScoped: true, ClientAddr: behind.addr,
+		DeviceKey: deviceKey,
 	}
 	return s, nil
 }
@@ -76,14 +76,16 @@ func (s *service) guard(baseURL *url.URL) *auth.Guard {
 		Resolve:   resolve(baseURL),
 		Versions:  []string{"v1"},
 
-		FormerCodes: true, // until another tenant takes the subdomain
-		Ceiling:     true, // a token has no more than its own scope
+		FormerCodes: true,            // until another tenant takes the subdomain
+		Roles:       auth.RolesLimit, // of people and partners
+		Ceiling:     true,            // a token has no more than its own scope
 
+		Proxies: s.behind,
 		Brand:   auth.Brand{Header: "Acme-", Claims: "acme/", Faults: "acme"},
 		Timeout: 5 * time.Second, // a spent use waits until a disk has written
 		Mechanisms: []auth.Mechanism{
 			s.sessions,
-			&signature.Mechanism{Credentials: s.credentials, Replays: s.store.Replays(), RoleScoped: true, ClientAddr: s.behind.addr},
+			&signature.Mechanism{Credentials: s.credentials, Replays: s.store.Replays()},
 			&bearer.Mechanism{Verifier: &token.Verifier{
 				Keys: token.Cached(s.keys, 0), Ledger: s.store.Ledger(), Cache: &token.Cache{},
 			}},

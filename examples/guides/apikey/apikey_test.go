@@ -102,7 +102,7 @@ func TestMechanismKeepsTheContract(t *testing.T) {
 
 // server has a route for the scope of a key, and As for the account that makes one.
 func server(store *table, mechanisms ...auth.Mechanism) *auth.Mux {
-	guard := &auth.Guard{BaseURL: "https://api.example.com", Directory: directory(), Brand: auth.Brand{Header: "Acme-"},
+	guard := &auth.Guard{Roles: auth.RolesLimit, BaseURL: "https://api.example.com", Directory: directory(), Brand: auth.Brand{Header: "Acme-"},
 		Mechanisms: append(mechanisms, &apikey.Mechanism{Store: store})}
 	mux := guard.Mux()
 	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
@@ -227,7 +227,7 @@ func TestMaking(t *testing.T) {
 }
 
 func TestAStoreIsRequired(t *testing.T) {
-	if err := (&auth.Guard{BaseURL: "https://api.example.com", Directory: directory(),
+	if err := (&auth.Guard{Roles: auth.RolesLimit, BaseURL: "https://api.example.com", Directory: directory(),
 		Mechanisms: []auth.Mechanism{&apikey.Mechanism{}}}).Validate(); err == nil || !strings.Contains(err.Error(), "Store") {
 		t.Errorf("a Guard without a store of keys: %v", err)
 	}
@@ -235,6 +235,7 @@ func TestAStoreIsRequired(t *testing.T) {
 
 func TestTheDocumentHasTheHeader(t *testing.T) {
 	g := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.net",
 		Directory:  &auth.Memory{},
 		Mechanisms: []auth.Mechanism{&apikey.Mechanism{Store: new(table)}},

@@ -28,6 +28,7 @@ func NewGuard(baseURL string, d auth.Directory, c signature.Credentials, keys to
 		BaseURL:   baseURL,
 		Brand:     Acme,
 		Directory: d,
+		Roles:     auth.RolesLimit,
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: c, Replays: signing.NewMemory(1_000_000)},
 			&bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}},

@@ -23,13 +23,15 @@ func TestBrand(t *testing.T) {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
+	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Roles: []string{"reader"}})
 	var keys token.MemoryKeys
 	if _, err := keys.Generate(t.Context(), "acme", clientKey); err != nil {
 		t.Fatal(err)
 	}
 	guard := brand.NewGuard("https://api.example.com", directory,
-		signature.Memory{clientKey: {Key: key, Account: "ann"}}, &keys)
+		signature.Memory{clientKey: {Key: key, Account: "bob"}}, &keys)
 	mux := guard.Mux()
 	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Header.Get("X-Acme-Client-Key"))

@@ -20,7 +20,7 @@ import (
 func guard(m auth.Mechanism) *auth.Guard {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
-	return &auth.Guard{BaseURL: "https://api.example.com", Directory: directory, Mechanisms: []auth.Mechanism{m}}
+	return &auth.Guard{BaseURL: "https://api.example.com", Directory: directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{m}}
 }
 
 // open are the routes that anybody may call. Every other route of the router must

@@ -62,6 +62,7 @@ func newHandler(clientKey string, secret signing.Secret) http.Handler {
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
 	directory.PutAccount(auth.Account{ID: "ada", Org: "acme"})
 	guard := &auth.Guard{
+		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{&signature.Mechanism{

@@ -59,7 +59,7 @@ func newServer(t *testing.T) *server {
 	directory.PutAccount(auth.Account{ID: bob, Org: "acme"})
 	memory := &session.Memory{Now: s.clock.Now}
 	sessions := coming.NewManager(&s.users, memory)
-	guard := &auth.Guard{BaseURL: "http://localhost", Directory: directory, Mechanisms: []auth.Mechanism{sessions}, Now: s.clock.Now}
+	guard := &auth.Guard{BaseURL: "http://localhost", Directory: directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{sessions}, Now: s.clock.Now}
 	mux := guard.Mux()
 	mux.HandleFunc("POST /login", auth.Public, coming.Login(sessions))
 	mux.HandleFunc("POST /takeover", auth.Public, coming.TakeOver(sessions, &s.old))

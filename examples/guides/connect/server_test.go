@@ -22,9 +22,11 @@ func TestMethodsBelowAGuard(t *testing.T) {
 	}
 	directory, credential := new(auth.Memory), &signature.Credential{Key: key, Account: "ann"}
 	directory.PutOrg(auth.Org{Code: "acme"})
-	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"reader"}})
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
 	server := httptest.NewUnstartedServer(connect.NewHandler(&auth.Guard{
+		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{&signature.Mechanism{

@@ -71,6 +71,7 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 		CrossOrigin: trusted,
 	}
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    baseURL,
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{sessions},

@@ -65,6 +65,7 @@ func TestShapes(t *testing.T) {
 		directory.PutAccount(auth.Account{ID: id, Org: "acme"})
 	}
 	guard := &auth.Guard{
+		Roles:   auth.RolesLimit,
 		BaseURL: "https://api.example.com", Directory: directory,
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}, Issuers: all}},
 		Now:        func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) },

@@ -30,12 +30,14 @@ func newWorld(t *testing.T) *world {
 	w := &world{clients: map[string]*http.Client{}}
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
-	directory.PutRole("acme", auth.Role{Name: "administrator"})
-	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	directory.PutRole("acme", auth.Role{Name: "administrator", Scope: []string{"*"}})
+	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"reader"}})
 	directory.PutAccount(auth.Account{ID: "root", Org: "acme", Roles: []string{"administrator"}})
 	credentials := signature.Memory{}
 	var keys token.MemoryKeys
 	guard := &auth.Guard{
+		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{

@@ -52,6 +52,7 @@ func newServer(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  broken{directory},
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Mechanism: "session", Scope: reader})},

@@ -33,6 +33,7 @@ func Handler(baseURL string, s Stores, notes http.HandlerFunc) http.Handler {
 		ResourceMetadata: true, // a client that knows only this server's URL finds the rest
 	}
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    baseURL,
 		Directory:  s.Directory,
 		Mechanisms: []auth.Mechanism{signatures, tokens},

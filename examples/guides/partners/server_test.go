@@ -26,7 +26,8 @@ func TestAPartner(t *testing.T) {
 	directory, keys := new(auth.Memory), new(token.MemoryKeys)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
-	directory.PutAccount(auth.Account{ID: "partner", Org: "acme"})
+	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.c_note"}})
+	directory.PutAccount(auth.Account{ID: "partner", Org: "acme", Roles: []string{"reader"}})
 	if _, err := keys.Generate(t.Context(), "acme", clientKey); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ func newServer(t *testing.T) (*httptest.Server, *bytes.Buffer) {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann"})},

@@ -31,8 +31,8 @@ type Server struct {
 // New returns a server. Factors must be one store for all instances, and sealed: see sqlstore.
 func New(people People, store *session.Memory, factors session.Factors) *Server {
 	s := &Server{people: people, directory: auth.Cached(strict{people, factors}, 0, 0)}
-	s.sessions = &session.Manager{Store: store, Attempts: store, Factors: factors, Passwords: people, RoleScoped: true}
-	guard := &auth.Guard{BaseURL: "https://api.example.com", Directory: s.directory, Mechanisms: []auth.Mechanism{s.sessions}}
+	s.sessions = &session.Manager{Store: store, Attempts: store, Factors: factors, Passwords: people}
+	guard := &auth.Guard{BaseURL: "https://api.example.com", Directory: s.directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.sessions}}
 	s.Mux = guard.Mux()
 
 	// Without a session there is the ticket of a login, if the org requires a factor.

@@ -45,6 +45,7 @@ func NewHandler(db *sql.DB, store *sqlstore.Store, baseURL string) (http.Handler
 		return nil, err
 	}
 	guard := &auth.Guard{
+		Roles:     auth.RolesLimit,
 		BaseURL:   baseURL,
 		Directory: auth.Cached(Directory{db}, 2*time.Second, 10_000),
 		Timeout:   5 * time.Second, // a claim or a spent use waits until a disk has written

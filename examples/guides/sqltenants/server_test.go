@@ -220,6 +220,7 @@ func TestDown(t *testing.T) {
 	}
 	db.Close()
 	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  auth.Cached(sqltenants.Directory{DB: db}, 0, 0),
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: ann})},

@@ -41,6 +41,7 @@ func newWorld(t *testing.T) *world {
 	directory.PutApp(auth.App{ClientKey: w.clientKey, Org: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	guard := &auth.Guard{
+		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
 		Directory: directory,
 		Versions:  []string{"v1"},

@@ -105,12 +105,12 @@ func (c checks) walks() {
 
 func (c checks) filters() {
 	var likes CMessageWhere_CLikes
-	least, below := 10.0, 20.0
+	least, below := json.Number("10"), json.Number("20")
 	must(likes.FromCMessageWhereCLikes1(CMessageWhereCLikes1{Gte: &least, Lt: &below}))
 	where, err := json.Marshal(CMessageWhere{CLikes: &likes})
 	must(err)
 	others := func(m CMessage) bool {
-		return m.CLikes == nil || float64(*m.CLikes) < least || float64(*m.CLikes) >= below
+		return m.CLikes == nil || *m.CLikes < 10 || *m.CLikes >= 20
 	}
 	kept := slices.DeleteFunc(c.walk("{}"), others)
 	found := c.walk(string(where))
