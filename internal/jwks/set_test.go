@@ -376,24 +376,27 @@ func TestO19AWithdrawnKey(t *testing.T) {
 }
 
 func TestETag(t *testing.T) {
-	s, i := newSet()
-	var tags []string
-	i.serve(func(r *http.Request) (*http.Response, error) {
-		tags = append(tags, r.Header.Get("If-None-Match"))
-		if len(tags) > 1 {
-			return reply(304, ""), nil
+	synctest.Test(t, func(t *testing.T) {
+		s, i := newSet()
+		var tags []string
+		i.serve(func(r *http.Request) (*http.Response, error) {
+			tags = append(tags, r.Header.Get("If-None-Match"))
+			if len(tags) > 1 {
+				return reply(304, ""), nil
+			}
+			return reply(200, setOf(ed("a", 1)), "ETag", `"one"`), nil
+		})
+		first, _ := s.Key(t.Context(), start, "a")
+		for n := range 3 {
+			if again, err := s.Key(t.Context(), start.Add(time.Duration(n+1)*11*time.Minute), "a"); err != nil || again != first {
+				t.Error(again, err)
+			}
+			synctest.Wait() // until the question has ended, which the next one would join
 		}
-		return reply(200, setOf(ed("a", 1)), "ETag", `"one"`), nil
+		if got := strings.Join(tags, ","); got != `,"one","one","one"` {
+			t.Error(got)
+		}
 	})
-	first, _ := s.Key(t.Context(), start, "a")
-	for n := range 3 {
-		if again, err := s.Key(t.Context(), start.Add(time.Duration(n+1)*11*time.Minute), "a"); err != nil || again != first {
-			t.Error(again, err)
-		}
-	}
-	if got := strings.Join(tags, ","); got != `,"one","one","one"` {
-		t.Error(got)
-	}
 }
 
 func TestNewKey(t *testing.T) {
