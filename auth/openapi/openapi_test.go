@@ -27,6 +27,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/faults"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -357,7 +358,7 @@ func TestEveryFaultIsDescribed(t *testing.T) {
 	handle(mux, "GET /notes", auth.Public)
 	handle(mux, "POST /notes", auth.Public)
 	d := described(t, mux, nil)
-	for _, detail := range auth.Details() {
+	for _, detail := range faults.Details() {
 		f := (&auth.Error{Detail: detail}).Fault()
 		example := at(t, d, "components", "examples", detail, "value").(value)
 		if example["errCode"] != "acme."+detail || example["status"] != float64(f.Status) {
