@@ -106,6 +106,11 @@ func (e *Error) Error() string {
 	if e.Reason != "" {
 		text += " (" + e.Reason + ")"
 	}
+	for _, child := range e.Faults[:min(3, len(e.Faults))] {
+		if child != nil { // clients choose names, so quote them: a log has lines
+			text += fmt.Sprintf("; %q %q", child.Path, child.Reason)
+		}
+	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -153,7 +153,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func with[T any](run func(w http.ResponseWriter, r *http.Request, ask T) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) (any, error) {
 		var ask T
-		if _, err := envelope.Read(r, 64<<10, &ask); err != nil {
+		if _, err := body.Read(r, 64<<10, &ask); err != nil {
 			return nil, err
 		}
 		return run(w, r, ask)

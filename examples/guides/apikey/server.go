@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // Saver stores the record of a new key.
@@ -33,7 +34,7 @@ func create(r *http.Request, s Saver) (Key, error) {
 		Scope []string `json:"scope"`
 		Days  int      `json:"days"`
 	}
-	if _, err := envelope.Read(r, 16<<10, &ask); err != nil {
+	if _, err := body.Read(r, 16<<10, &ask); err != nil {
 		return "", err
 	}
 	by, tenant := auth.From(r.Context()), auth.TenantFrom(r.Context())

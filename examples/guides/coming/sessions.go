@@ -63,7 +63,7 @@ func Login(sessions *session.Manager) http.HandlerFunc {
 			auth.Fail(w, r, err)
 			return
 		}
-		envelope.Write(w, envelope.Result[bool]{Data: true})
+		auth.Reply(w, r, envelope.Result[bool]{Data: true})
 	}
 }
 
@@ -91,6 +91,6 @@ func TakeOver(sessions *session.Manager, old Old) http.HandlerFunc {
 			auth.Fail(w, r, err)
 			return
 		}
-		envelope.Write(w, envelope.Result[bool]{Data: true})
+		auth.Reply(w, r, envelope.Result[bool]{Data: true})
 	}
 }

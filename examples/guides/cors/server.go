@@ -27,6 +27,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // allowOrigin lets the pages of one origin call next and read its replies, refusals
@@ -82,7 +83,7 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 			Login    string `json:"login"`
 			Password string `json:"password"`
 		}
-		if _, err := envelope.Read(r, 4<<10, &ask); err != nil {
+		if _, err := body.Read(r, 4<<10, &ask); err != nil {
 			auth.Fail(w, r, err)
 			return
 		}

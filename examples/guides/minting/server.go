@@ -15,6 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -27,7 +28,7 @@ func Register(mux *auth.Mux, signers token.Signers) {
 			Subject string   `json:"subject,omitempty"`
 			Scope   []string `json:"scope,omitempty"`
 		}{Scope: []string{}} // a token without scope grants nothing
-		if _, err := envelope.Read(r, 16<<10, &ask); err != nil {
+		if _, err := body.Read(r, 16<<10, &ask); err != nil {
 			auth.Fail(w, r, err)
 			return
 		}
