@@ -27,9 +27,9 @@ var arrows = map[string]string{
 
 	"envelope":      "",
 	"envelope/body": "auth envelope internal/jsonfields internal/strictjson",
-	"scope":    "",
-	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
-	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
+	"scope":         "",
+	"signing":       "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
+	"token":         "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
 
 	"paging":          "envelope internal/faults internal/listing internal/strictjson",
 	"paging/mempage":  "envelope paging",
@@ -61,13 +61,15 @@ var arrows = map[string]string{
 	"internal/redacted":    "",
 	"internal/urlpath":     "",
 	"internal/replaytable": "",
-	"internal/rawhttp":     "",
-	"internal/printed":     "",
 	"internal/strictjson":  "",
 	"internal/weakkey":     "",
 	"internal/whole":       "",
 	"internal/sqldialect":  "",
 	"internal/api":         "", // only tests
+
+	// Only tests import these.
+	"internal/testing/printed": "",
+	"internal/testing/rawhttp": "",
 }
 
 // stdlibOnly lists the packages that compile no third-party code, not even by indirect imports.

@@ -20,7 +20,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
-	"github.com/tenantkit/tenantkit/internal/rawhttp"
+	"github.com/tenantkit/tenantkit/internal/testing/rawhttp"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
