@@ -13,7 +13,6 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/whole"
-	"github.com/tenantkit/tenantkit/paging"
 )
 
 // Document is the description of the routes of a Mux. It must not be copied or changed once
@@ -51,7 +50,7 @@ type Document struct {
 }
 
 // Route describes a route further. Request and Reply are a value whose Go type describes the
-// body, an envelope.Form, a *paging.Schema, a ListOf or an AnyOf. A value that is not zero is the
+// body, a body.Form, a List, a ListOf or an AnyOf. A value that is not zero is the
 // example, too: it must hold nothing secret. nil leaves a body open.
 type Route struct {
 	Summary     string // one line; "": the pattern
@@ -61,7 +60,7 @@ type Route struct {
 	MediaType   string // of the reply; "": application/json
 	RequestType string // the media type of the request; "": application/json
 
-	// BodyOptional says that a request without a body is accepted. envelope.Read and a Form
+	// BodyOptional says that a request without a body is accepted. body.Read and a Form
 	// refuse it.
 	BodyOptional bool
 
@@ -77,11 +76,11 @@ type Route struct {
 	Refusal any
 
 	// List has the arguments of a list. Without a Reply, the reply is a list of its items.
-	List *paging.Schema
+	List List
 
 	// Object has the arguments of a request for one object. Without a Reply, the reply is
 	// the object.
-	Object *paging.Schema
+	Object List
 }
 
 // Validate reports what keeps the document from being made. Call it once all routes are
