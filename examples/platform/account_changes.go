@@ -197,7 +197,7 @@ func (s *store) changeAccount(ctx context.Context, org auth.OrgKey, id string, c
 		return nil, err
 	}
 	defer leave()
-	tx, err := begin(ctx, s.db.DB)
+	tx, err := begin(ctx, s.db)
 	if err != nil {
 		return nil, storeFailed(err)
 	}

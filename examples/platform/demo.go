@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,7 +14,6 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -30,7 +30,7 @@ const (
 func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) error {
 	var f *facts
 	err := p.store.alone(ctx, func() (err error) {
-		f, err = p.seed(ctx, o.session)
+		f, err = p.seed(ctx, o)
 		return err
 	})
 	if err != nil {
@@ -73,18 +73,18 @@ func (p *platform) demo(ctx context.Context) (d demo, err error) {
 }
 
 // seed fills an empty store, and returns what a user of the demo must know.
-func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts, error) {
+func (p *platform) seed(ctx context.Context, o options) (*facts, error) {
 	d, err := p.demo(ctx)
 	if err != nil {
 		return nil, err
 	}
 	seeded, err := p.store.seeded(ctx)
 	if err == nil && !seeded {
-		err = p.fill(ctx, d, policy)
+		err = p.fill(ctx, d, o)
 	}
 	if err == nil && seeded {
 		// The flags of this start decide, not those of the start that seeded.
-		err = p.store.putOrg(ctx, auth.Org{Code: acme, Session: policy})
+		err = p.store.putOrg(ctx, auth.Org{Code: acme, Session: o.session})
 	}
 	if err != nil {
 		return nil, err
@@ -94,12 +94,12 @@ func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts,
 
 // fill makes the records. If one fails, the next start makes it: they are marked as
 // seeded only if none has failed.
-func (p *platform) fill(ctx context.Context, d demo, policy auth.SessionPolicy) error {
+func (p *platform) fill(ctx context.Context, d demo, o options) error {
 	err := errors.Join(
-		p.seedOrg(ctx, auth.Org{Code: acme, Session: policy}, d.admin, d.mia, d.theo),
+		p.seedOrg(ctx, auth.Org{Code: acme, Session: o.session}, d.admin, d.mia, d.theo),
 		p.seedApp(ctx, d.own, d.admin.ID, d.mia.ID, d.theo.ID),
 		p.seedKeyPair(ctx, d.own.ClientKey),
-		p.seedObjects(ctx, demoObjects{acme, 2500, 40, 60, []string{d.admin.ID, d.mia.ID, d.theo.ID}}),
+		p.seedObjects(ctx, demoObjects{acme, cmp.Or(o.demoMessages, 2500), 40, 60, []string{d.admin.ID, d.mia.ID, d.theo.ID}}),
 
 		p.seedOrg(ctx, auth.Org{Code: globex}, d.gus),
 		p.seedApp(ctx, d.foreign, d.gus.ID),
@@ -133,7 +133,7 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 		return nil, err
 	}
 	f.NarrowClientKey, err = p.partner(ctx, "Partner, reads messages", signature.Credential{
-		Account: d.mia.ID, Scope: []string{"object.read." + messages.Object},
+		Account: d.mia.ID, Scope: []string{"object.read." + messages.object},
 	})
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (p *platform) seedOrg(ctx context.Context, org auth.Org, accounts ...accoun
 }
 
 // readerRole is a role that only has chains.
-var readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.Object}}
+var readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.object}}
 
 // seedReader makes the account whose role has a scope, and the role, if they do not
 // exist.
@@ -359,7 +359,7 @@ func (d demoObjects) message(n int) *object {
 		sentPath:     demoEpoch.Add(time.Duration(n) * time.Minute).Format(dateLayout),
 		"c_pinned":   n%10 == 0,
 		languagePath: demoLanguages[n%len(demoLanguages)],
-		"c_secret":   fmt.Sprintf("hidden from everybody (%d)", n),
+		secretPath:   fmt.Sprintf("hidden from everybody (%d)", n),
 	}
 	if n%7 != 6 {
 		o.Values["c_likes"] = int64(n * 13 % 50)
@@ -371,12 +371,11 @@ func (d demoObjects) message(n int) *object {
 }
 
 func (d demoObjects) conversation(n int, of []*object) *object {
-	ids := make([]string, 0, len(of))
-	for _, message := range of {
-		ids = append(ids, message.ID)
-	}
 	o := d.object(conversations, n)
-	o.Values = map[string]any{"c_title": fmt.Sprintf("Conversation %d", n), "c_messages": ids}
+	o.Values = map[string]any{"c_title": fmt.Sprintf("Conversation %d", n)}
+	for _, message := range of {
+		message.Values[parentPath] = o.ID
+	}
 	return o
 }
 
@@ -389,11 +388,11 @@ func (d demoObjects) connection(n int) *object {
 	return o
 }
 
-func (d demoObjects) object(s *paging.Schema, n int) *object {
+func (d demoObjects) object(s schema, n int) *object {
 	return &object{
-		ID:    demoID(d.org, s.Object, n+1),
+		ID:    demoID(d.org, s.object, n+1),
 		Org:   auth.OrgKey(d.org),
-		Type:  s.Object,
+		Type:  s.object,
 		Owner: d.accounts[n%len(d.accounts)],
 	}
 }

@@ -55,7 +55,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	if err != nil {
 		return nil, err
 	}
-	kept, err := sqlstore.Open(ctx, s.guarded.DB, s.dialect, sqlstore.Options{
+	kept, err := sqlstore.Open(ctx, s.guarded, s.dialect, sqlstore.Options{
 		Sealer:           sealer,
 		UnsafeDurability: o.db == memoryDB, // the name memory: says as much
 	})

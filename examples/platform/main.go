@@ -7,8 +7,8 @@
 //   - server.go: limits, timeouts, panics, draining
 //   - directory.go: where the Guard looks things up
 //   - access_rules.go: who may do what, in addition to scopes
-//   - objects.go, object_view.go, object_form.go, object_reply.go: how clients read and write objects
-//   - object_store.go, object_document.go, schema.go, schema_list.go: how objects are stored
+//   - objects.go, object_form.go: how clients read and write objects
+//   - object_store.go, schema.go, schema_list.go: how objects are stored
 //   - accounts.go, sign_in.go, sessions.go, second_factor.go: how people sign in and out
 //   - account_admin.go, account_changes.go, roles.go, org_settings.go: what administrators decide
 //   - apps.go, app_body.go, key_pairs.go: apps, their secrets and their keys
@@ -16,9 +16,9 @@
 //   - issuers.go: whom the tokens of other issuers stand for
 //   - scripts.go, views.go, deployments.go: functions in place of what an org would write
 //   - body.go, replies.go, fault.go: how handlers read, answer and refuse
-//   - store.go, records.go, database_pool.go, connection_share.go, library_stores.go: the databases
+//   - store.go, records.go, connection_share.go, library_stores.go: the databases
 //   - client_addr.go: the name under which a quota counts an address
-//   - request_log.go, line_log.go: a line for each request
+//   - request_log.go: a line for each request
 //   - events.go, feed.go, recheck.go: requests as they happen, for administrators
 //   - console.go: the page in a browser
 //   - demo.go, demo_facts.go, demo_tips.go, demo_command.go: the demo orgs
@@ -71,13 +71,7 @@ func main() {
 
 // run runs the server until ctx ends.
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	lines := newLineLog(stderr)
-	defer lines.close() // before main may exit
-	log := o.newLog(lines)
-	lines.lose = func(n int) { log.Warn("the log's writer was too slow", "lost_lines", n) }
-	// A second signal ends the process without draining. So no line may be waiting
-	// then.
-	defer context.AfterFunc(ctx, lines.writeThrough)()
+	log := o.newLog(stderr)
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -175,13 +174,4 @@ func TestArgumentsOfAListOnOneObject(t *testing.T) {
 	t.Run("and so are the application's own", func(t *testing.T) {
 		s.do(t, call{path: message + "?tenant=acme"}).ok(t)
 	})
-}
-
-func TestObjectReply(t *testing.T) {
-	t.Parallel()
-	reply := objectReply{{"_id", "1"}}.with("a.b.c", 1).with("d", nil).with("a.b.e", "x").with("a.f", objectReply{})
-	got, err := json.Marshal(reply)
-	if want := `{"_id":"1","a":{"b":{"c":1,"e":"x"},"f":{}},"d":null}`; string(got) != want || err != nil {
-		t.Errorf("%s %v, want %s", got, err, want)
-	}
 }

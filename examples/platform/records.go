@@ -37,7 +37,7 @@ func roleRow(org auth.OrgKey, name string) row {
 	return row{org, "platform_roles", "org = $1 AND name = $2", []any{org, name}}
 }
 
-// reader is a *pool or a transaction.
+// reader is a *sql.DB or a transaction.
 type reader interface {
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
@@ -125,7 +125,7 @@ func (s *store) exec(ctx context.Context, org auth.OrgKey, otherwise error, stat
 	return execIn(ctx, s.db, otherwise, statement, args...)
 }
 
-// writer is a *pool or a transaction.
+// writer is a *sql.DB or a transaction.
 type writer interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 }

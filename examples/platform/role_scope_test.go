@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenantkit/tenantkit/auth"
 )
 
 // startParts serves the demo orgs, and gives the test access to the platform.
@@ -29,7 +28,7 @@ func startParts(t *testing.T, ceiling bool) (*server, *platform) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.close() })
-	f, err := p.seed(t.Context(), auth.SessionPolicy{})
+	f, err := p.seed(t.Context(), options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error
 		return err
 	}
 	defer leave()
-	tx, err := begin(ctx, s.db.DB)
+	tx, err := begin(ctx, s.db)
 	if err != nil {
 		return storeFailed(err)
 	}

@@ -23,14 +23,14 @@ func (p *platform) routes() *auth.Mux {
 	p.oauth.Register(mux)
 
 	for _, s := range schemas {
-		objects := objects{schema: s.Schema, store: p.store}
+		objects := objects{s, p.store}
 		all, one := "/"+s.plural, "/"+s.plural+"/{id}"
-		mux.HandleFunc("GET "+all, auth.Some("object.read."+s.Object), replyAs(objects.list))
-		mux.HandleFunc("POST "+all, auth.Some("object.create."+s.Object), reply(objects.create))
-		mux.HandleFunc("GET "+one, auth.Some("object.read."+s.Object+".{id}"), reply(objects.get))
-		mux.HandleFunc("PATCH "+one, auth.Some("object.update."+s.Object+".{id}"), reply(objects.update))
-		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(bodiless(objects.delete)))
-		mux.HandleFunc("GET "+one+"/{path...}", auth.Some("object.read."+s.Object+".{id}.{path...}"), reply(objects.property))
+		mux.HandleFunc("GET "+all, auth.Some("object.read."+s.object), replyAs(objects.list))
+		mux.HandleFunc("POST "+all, auth.Some("object.create."+s.object), reply(objects.create))
+		mux.HandleFunc("GET "+one, auth.Some("object.read."+s.object+".{id}"), reply(objects.get))
+		mux.HandleFunc("PATCH "+one, auth.Some("object.update."+s.object+".{id}"), reply(objects.update))
+		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.object+".{id}"), reply(bodiless(objects.delete)))
+		mux.HandleFunc("GET "+one+"/{path...}", auth.Some("object.read."+s.object+".{id}.{path...}"), reply(objects.propertyOf))
 	}
 	p.document = p.describe(mux)
 	mux.Handle("GET /openapi.json", auth.Public, p.document)

@@ -32,7 +32,7 @@ type scoped struct {
 func startScoped(t *testing.T) *scoped {
 	t.Helper()
 	p := parts(t, io.Discard)
-	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
+	if _, err := p.seed(t.Context(), options{}); err != nil {
 		t.Fatal(err)
 	}
 	return &scoped{&server{faults: "service"}, p}

@@ -57,8 +57,7 @@ func (h views) execute(r *http.Request) (any, error) {
 
 // messages lists messages. It takes the arguments of a list.
 func (h views) messages(r *http.Request) (any, error) {
-	page, _, err := objects{schema: messages, store: h.store}.page(r)
-	return page, err
+	return objects{messages, h.store}.page(r)
 }
 
 // once rejects a request whose signature has been here before, under whatever nonce. The
@@ -102,7 +101,7 @@ func (h views) messageToken(r *http.Request) (any, error) {
 	m, err := h.tokens.mintFor(r.Context(), p, p.App, tokenWish{
 		claims: token.Claims{
 			Subject: p.Account,
-			Scope:   []string{"object.read." + messages.Object},
+			Scope:   []string{"object.read." + messages.object},
 		},
 		lasts: lasts,
 	})
