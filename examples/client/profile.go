@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -202,7 +203,7 @@ func (c cli) readProfile(name string) (p profile, err error) {
 	if err := c.checkFolder(); err != nil {
 		return p, err
 	}
-	text, err := readPrivate(file)
+	text, err := private.ReadUnlinked(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, usageError(fmt.Sprintf("%s: %v", name, errNoProfile))
 	} else if err != nil {
@@ -220,5 +221,5 @@ func (p profile) write(file string) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(file, append(text, '\n'))
+	return replaceFile(file, append(text, '\n'))
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 )
 
 // home is a folder of profiles.
@@ -126,7 +128,7 @@ func TestProfilesThatAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, args := range [][]string{{"get", "/echo"}, {"get", "-profile", "default", "/echo"}, {"verify", "-"}} {
-			if _, _, err := h.client(t, "", "", args...); !errors.Is(err, errShared) {
+			if _, _, err := h.client(t, "", "", args...); !errors.Is(err, private.ErrShared) {
 				t.Errorf("%v, %v: %v", mode, args, err)
 			}
 		}
@@ -275,7 +277,7 @@ func TestProfiles(t *testing.T) {
 			if err := os.Chmod(current, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := h.client(t, "", "", "get", "/echo"); !errors.Is(err, errShared) {
+			if _, _, err := h.client(t, "", "", "get", "/echo"); !errors.Is(err, private.ErrShared) {
 				t.Errorf("%v", err)
 			}
 			if err := os.Chmod(current, 0o600); err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 )
 
 // profile lists the profiles, says which one is in use, and removes them.
@@ -87,7 +89,7 @@ func (c cli) useProfile() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := writePrivate(c.currentFile(), []byte(name+"\n")); err != nil {
+		if err := replaceFile(c.currentFile(), []byte(name+"\n")); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(c.out, "profile %s: %s\n", name, printable(p.URL))
@@ -145,7 +147,7 @@ func (c cli) currentProfile() (string, error) {
 	if err := c.checkFolder(); err != nil {
 		return "", err
 	}
-	text, err := readPrivate(c.currentFile())
+	text, err := private.ReadUnlinked(c.currentFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return defaultProfile, nil
 	} else if err != nil {

@@ -16,7 +16,7 @@ import (
 func TestBodyRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	before := s.do(t, call{path: "/c_messages?skip=2400&limit=1000"}).text
+	before := s.do(t, call{path: "/c_messages?skip=200&limit=1000"}).text
 	for _, test := range []struct {
 		name, body string
 		want       map[string]string // reason by path; nil: the whole body is malformed
@@ -66,7 +66,7 @@ func TestBodyRefusals(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			for _, c := range []call{
 				{method: "POST", path: "/c_messages", body: test.body},
-				{method: "PATCH", path: "/c_messages/" + demoID(acme, "c_message", 2401), body: test.body},
+				{method: "PATCH", path: "/c_messages/" + demoID(acme, "c_message", 201), body: test.body},
 			} {
 				fault := s.refused(t, s.do(t, c), 400, "invalidArgument.body")
 				if test.want == nil {
@@ -122,7 +122,7 @@ func TestBodyRefusals(t *testing.T) {
 		}
 	})
 	t.Run("a refused body has changed nothing", func(t *testing.T) {
-		if after := s.do(t, call{path: "/c_messages?skip=2400&limit=1000"}).text; after != before {
+		if after := s.do(t, call{path: "/c_messages?skip=200&limit=1000"}).text; after != before {
 			t.Errorf("before: %s\nafter: %s", before, after)
 		}
 	})
@@ -268,7 +268,7 @@ func TestBodiless(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	app := s.do(t, call{method: "POST", path: "/apps", body: `{"name":"another"}`}).ok(t)["_id"].(string)
-	message := "/c_messages/" + demoID(acme, "c_message", 2401)
+	message := "/c_messages/" + demoID(acme, "c_message", 201)
 	routes := []call{
 		{method: "POST", path: "/apps/" + app + "/secret"},
 		{method: "POST", path: "/apps/" + app + "/keypair"},

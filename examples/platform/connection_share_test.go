@@ -20,7 +20,7 @@ import (
 func inside(t *testing.T, args ...string) (*server, *platform) {
 	t.Helper()
 	p := parts(t, io.Discard, args...)
-	f, err := p.seed(t.Context(), options{})
+	f, err := p.seed(t.Context(), options{demoMessages: fewMessages})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"os"
+
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 )
 
 // facts are what a user of the demo orgs must know, as -demo-json writes them.
@@ -44,5 +46,5 @@ func (f *facts) write(file string) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(file, append(body, '\n'), os.Rename)
+	return private.Write(file, append(body, '\n'), os.Rename)
 }

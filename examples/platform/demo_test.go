@@ -94,7 +94,7 @@ func TestSeedingTwice(t *testing.T) {
 
 func TestDemoObjects(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := startWhole(t)
 	all := func(path string) []any {
 		t.Helper()
 		var all []any
@@ -220,7 +220,7 @@ func TestSeedingThatFailed(t *testing.T) {
 	if _, err := s.objects.ExecContext(ctx, "ALTER TABLE platform_c_messages RENAME TO elsewhere"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.seed(ctx, options{}); err == nil {
+	if _, err := p.seed(ctx, options{demoMessages: fewMessages}); err == nil {
 		t.Error("seeded without a table of objects")
 	}
 	if yes, err := s.seeded(ctx); yes || err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -191,7 +192,7 @@ func newSealingKey() []byte {
 // readSealingKey reads a key of 64 hexadecimal digits. Nobody but the owner may be
 // able to read the file.
 func readSealingKey(file string) ([]byte, error) {
-	text, err := readPrivate(file)
+	text, err := private.Read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func readSealingKey(file string) ([]byte, error) {
 // writeSealingKey makes a key, unless the file exists. If several instances start
 // at once, one of them makes it.
 func writeSealingKey(file string) error {
-	err := writePrivate(file, []byte(hex.EncodeToString(newSealingKey())+"\n"), os.Link)
+	err := private.Write(file, []byte(hex.EncodeToString(newSealingKey())+"\n"), os.Link)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

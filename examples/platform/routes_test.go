@@ -15,7 +15,7 @@ import (
 func TestEveryRouteNeedsACredential(t *testing.T) {
 	t.Parallel()
 	p := parts(t, io.Discard)
-	if _, err := p.seed(t.Context(), options{}); err != nil {
+	if _, err := p.seed(t.Context(), options{demoMessages: fewMessages}); err != nil {
 		t.Fatal(err)
 	}
 	routes := p.routes()

@@ -15,6 +15,7 @@ import (
 	"modernc.org/sqlite"               // the driver "sqlite", too
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
@@ -36,6 +37,9 @@ type store struct {
 	file    string                // of SQLite; "" if there is none
 }
 
+// besideSQLite are the ends of the files that SQLite keeps beside a database.
+var besideSQLite = []string{"-wal", "-shm", "-journal"}
+
 // The connections of one instance. A route that waits for slow queries must not
 // take the connections that the Guard needs to admit requests.
 const (
@@ -53,7 +57,7 @@ func openStore(ctx context.Context, name string) (*store, error) {
 		source = memorySource()
 	case strings.HasPrefix(name, sqliteDB):
 		s.file = strings.TrimPrefix(name, sqliteDB)
-		if err := keepPrivate(s.file); err != nil {
+		if err := private.Keep(s.file, besideSQLite...); err != nil {
 			return nil, fmt.Errorf("-db: %w", err)
 		}
 		source = sqliteSource(s.file,
@@ -184,7 +188,7 @@ func (s *store) alone(ctx context.Context, do func() error) error {
 // written to. The lock ends with the process, however the process ends. A lock on
 // the database itself would block do.
 func aloneBy(ctx context.Context, file string, do func() error) error {
-	if err := keepPrivate(file); err != nil {
+	if err := private.Keep(file, besideSQLite...); err != nil {
 		return err
 	}
 	db, err := sql.Open("sqlite", sqliteSource(file, "_pragma=busy_timeout(250)&_txlock=exclusive"))

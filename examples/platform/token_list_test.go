@@ -159,7 +159,7 @@ func (c *countedLists) List(ctx context.Context, of token.Holder, after token.Po
 func TestManyTokensOfAnApp(t *testing.T) {
 	t.Parallel()
 	p := parts(t, io.Discard)
-	facts, err := p.seed(t.Context(), options{})
+	facts, err := p.seed(t.Context(), options{demoMessages: fewMessages})
 	if err != nil {
 		t.Fatal(err)
 	}
