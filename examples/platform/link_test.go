@@ -26,7 +26,7 @@ func TestLinks(t *testing.T) {
 			}
 			for _, skip := range []string{"0", "100", "200"} {
 				page := s.get(t, "/c_messages?limit=100&skip="+skip+"&sort="+url.QueryEscape(sort), chains...)
-				want = append(want, listed(t, page, skip != "2000")...)
+				want = append(want, listed(t, page, skip != "200")...)
 			}
 			if diff := cmp.Diff(want, got); diff != "" || len(slices.Compact(slices.Sorted(slices.Values(got)))) != fewMessages {
 				t.Errorf("%d objects (-want +got):\n%s", len(got), diff)

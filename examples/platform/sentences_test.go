@@ -267,7 +267,7 @@ func TestSentencesOfLists(t *testing.T) {
 				t.Errorf("%d items, more %v", len(got), more)
 			}
 		})
-		if diff := cmp.Diff(idsOf(seeded()), got); diff != "" {
+		if diff := cmp.Diff(idsOf(seeded(2500)), got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

@@ -35,8 +35,8 @@ func (s *server) walked(path string, through http.RoundTripper) walk.List[wireMe
 }
 
 // seeded returns the demo messages as they were made, without the server.
-func seeded() []*object {
-	d := demoObjects{acme, fewMessages, 40, 60, []string{
+func seeded(messages int) []*object {
+	d := demoObjects{acme, messages, 40, 60, []string{
 		demoID(acme, "account", 1), demoID(acme, "account", 2), demoID(acme, "account", 3),
 	}}
 	var all []*object
@@ -67,7 +67,7 @@ func walkedIDs(t *testing.T, list iter.Seq2[wireMessage, error]) (ids []string) 
 func TestWalkOfNestedLists(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	all, filed := seeded(), 0
+	all, filed := seeded(fewMessages), 0
 	for n := range 4 {
 		want := all[filed:min(filed+conversationSize(n), len(all))]
 		filed += len(want)
