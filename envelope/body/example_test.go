@@ -45,7 +45,7 @@ func ExampleRead() {
 	}
 	handler := body.None(func(_ http.ResponseWriter, r *http.Request) (map[string]bool, error) {
 		var ask change
-		named, err := body.Read(r, body.Limit, &ask)
+		named, err := body.Read(r, 64<<10, &ask)
 		return map[string]bool{"article": slices.Contains(named, "article"), "note": slices.Contains(named, "note")}, err
 	})
 	w := httptest.NewRecorder()
