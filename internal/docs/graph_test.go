@@ -25,7 +25,7 @@ const (
 var arrows = map[string]string{
 	".": "",
 
-	"envelope":      "",
+	"envelope":      "internal/strictjson",
 	"envelope/body": "auth envelope internal/jsonfields internal/strictjson",
 	"scope":         "",
 	"signing":       "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
