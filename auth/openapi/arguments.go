@@ -18,20 +18,19 @@ const (
 const maxNested = 2
 
 // arguments describes section 4.1 of the interface: those of a list, or of one object.
-func (m *maker) arguments(own Route) []object {
-	switch {
-	case own.List != nil:
-		list := own.List.Describe()
-		page := append([]object{pathsArgument(list)}, m.pageArguments(list, "")...)
-		if list.Count {
-			page = append(page, query("count", "Whether to count the items of all pages. Ask for it on the first page only.", object{"type": "boolean"}))
-		}
-		return append(page, m.nestedArguments(list, "", 1)...)
-	case own.Object != nil:
-		one := own.Object.Describe()
-		return append([]object{pathsArgument(one)}, m.nestedArguments(one, "", 1)...)
+func (m *maker) arguments(own Route) (all []object) {
+	if own.List == nil && own.Object == nil {
+		return nil
 	}
-	return nil
+	of := cmp.Or(own.List, own.Object).Describe()
+	all = append(all, pathsArgument(of))
+	if own.List != nil {
+		all = append(all, m.pageArguments(of, "")...)
+		if of.Count {
+			all = append(all, query("count", "Whether to count the items of all pages. Ask for it on the first page only.", object{"type": "boolean"}))
+		}
+	}
+	return append(all, m.nestedArguments(of, "", 1)...)
 }
 
 // nestedArguments describes those of list properties: connections.limit.

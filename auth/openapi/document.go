@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,9 +31,6 @@ type Document struct {
 
 	// Contact is the URL of a page for those who have questions about the interface; may be empty.
 	Contact string
-
-	// Org is the org that tools try first; "": acme.
-	Org string
 
 	// Servers are the URLs of the mount. nil: BaseURL/{org}/version for each version of the
 	// Guard. They are required for a Guard with a Resolve of its own.
@@ -181,7 +177,7 @@ func (m *maker) servers() (servers []object, err error) {
 	if versions == nil {
 		versions = []string{"v2"}
 	}
-	org := object{"default": cmp.Or(m.Org, "acme"), "description": "The code of the tenant."}
+	org := object{"default": "acme", "description": "The code of the tenant."}
 	for _, version := range versions {
 		servers = append(servers, object{"url": m.guard.BaseURL + "/{org}/" + version, "variables": object{"org": org}})
 	}

@@ -111,7 +111,7 @@ func TestGoldenDocument(t *testing.T) {
 		{Path: "secret", Type: paging.String, Filter: true, Sort: true, Hidden: true},
 	}}
 	document := &openapi.Document{
-		Mux: mux, Title: "Notes", Version: "1.0.0", Description: "A server of notes.", Contact: "https://example.net/help", Org: "demo",
+		Mux: mux, Title: "Notes", Version: "1.0.0", Description: "A server of notes.", Contact: "https://example.net/help",
 		Routes: map[string]openapi.Route{
 			"GET /notes":      {Summary: "List notes", List: list},
 			"GET /notes/{id}": {Summary: "Read a note", Object: list},
@@ -268,7 +268,7 @@ func TestGoTypes(t *testing.T) {
 			"inner":{"type":["object","null"],"additionalProperties":false,"required":["n"],"properties":{
 				"n":` + int64s + `,"flags":{"type":["array","null"],"items":{"type":"string"}}}},
 			"own":{"anyOf":[{"enum":["a"]},{"type":"null"}]}}}`},
-		"one of several bodies": {reply: openapi.AnyOf{openapi.ListOf{List: notes}, envelope.Result[bool]{}}, want: `{"anyOf":[
+		"one of several bodies": {reply: openapi.AnyOf{openapi.ListOf(notes), envelope.Result[bool]{}}, want: `{"anyOf":[
 			{"type":"object","required":["object","data","hasMore"],"properties":{"object":{"type":"string","const":"list"},
 				"data":{"type":"array","items":{"$ref":"#/components/schemas/c_note"}},"hasMore":{"type":"boolean"}}},
 			{"type":"object","required":["object","data"],"properties":{"object":{"type":"string","const":"result"},"data":{"type":"boolean"}}}]}`},

@@ -159,7 +159,7 @@ func (m *maker) responses(method string, own Route, part bool) object {
 	switch {
 	case reply != nil:
 	case own.List != nil:
-		reply = ListOf{own.List}
+		reply = ListOf(own.List)
 	case own.Object != nil && part:
 		reply = own.Object
 	case own.Object != nil:

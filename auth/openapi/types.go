@@ -32,11 +32,14 @@ type goType struct {
 // List is a list that describes itself: a *paging.Schema or a *sqllist.List.
 type List = listing.List
 
-// ListOf is a body: a page of a list.
-type ListOf struct{ List }
+// ListOf returns a body: a page of a list.
+func ListOf(l List) any { return pageOf{l} }
 
-// wholeObject is a body: an object of a list, with all that it must have.
-type wholeObject struct{ List }
+// These are bodies: a page of a list, and an object of it with all that it must have.
+type (
+	pageOf      struct{ List }
+	wholeObject struct{ List }
+)
 
 // AnyOf is a body that has one of several forms, each described as a Route's Reply is. Their
 // values are no examples.
@@ -82,7 +85,7 @@ func (s schemas) of(v any, request bool) object {
 		return formSchema(value)
 	case wholeObject:
 		return s.wholeItem(value.Describe())
-	case ListOf:
+	case pageOf:
 		page := value.Describe()
 		return listSchema(s.item(page), page.Count)
 	case List: // after those that embed one

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -18,13 +17,6 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
-
-// request returns a request with a JSON body.
-func request(body io.Reader) *http.Request {
-	r := httptest.NewRequest("POST", "/", body)
-	r.Header.Set("Content-Type", "application/json")
-	return r
-}
 
 func faultOf(t *testing.T, err error) *envelope.Fault {
 	t.Helper()

@@ -3,6 +3,7 @@ package body_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -45,7 +46,7 @@ func ExampleRead() {
 	}
 	handler := body.None(func(_ http.ResponseWriter, r *http.Request) (map[string]bool, error) {
 		var ask change
-		named, err := body.Read(r, body.Limit, &ask)
+		named, err := body.Read(r, 64<<10, &ask)
 		return map[string]bool{"article": slices.Contains(named, "article"), "note": slices.Contains(named, "note")}, err
 	})
 	w := httptest.NewRecorder()
@@ -86,4 +87,31 @@ func ExampleForm() {
 	// color must be red or green
 	// colour unknown field
 	// name is required
+}
+
+type color string
+
+func (color) Values() []string { return []string{"red", "blue"} }
+
+// Read rejects strings that are not a value of an envelope.Enum.
+func ExampleRead_enum() {
+	for _, text := range []string{`{"color":"red","others":["blue"]}`, `{"color":"green"}`, `{"color":"red","others":["blue","green"]}`} {
+		var v struct {
+			Color  color   `json:"color"`
+			Others []color `json:"others,omitempty"`
+		}
+		_, err := body.Read(request(strings.NewReader(text)), 1<<10, &v)
+		fmt.Println(v.Color, v.Others, err)
+	}
+	// Output:
+	// red [blue] <nil>
+	//  [] auth: invalidArgument.body; "color" "must be one of red, blue"
+	//  [] auth: invalidArgument.body; "others" "[1] must be one of red, blue"
+}
+
+// request returns a request with a JSON body.
+func request(body io.Reader) *http.Request {
+	r := httptest.NewRequest("POST", "/", body)
+	r.Header.Set("Content-Type", "application/json")
+	return r
 }

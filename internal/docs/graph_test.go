@@ -1,4 +1,4 @@
-package tenantkit_test
+package docs_test
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ const (
 var arrows = map[string]string{
 	".": "",
 
-	"envelope":      "",
+	"envelope":      "internal/strictjson",
 	"envelope/body": "auth envelope internal/jsonfields internal/strictjson",
 	"scope":         "",
 	"signing":       "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
@@ -56,6 +56,7 @@ var arrows = map[string]string{
 	"internal/jsonfields":  "",
 	"internal/jwks":        "internal/strictjson internal/weakkey " + jwt + " " + jose,
 	"internal/listing":     "",
+	"internal/docs":        "",
 	"internal/orgkey":      "",
 	"internal/prepared":    "",
 	"internal/recent":      "",
