@@ -93,7 +93,5 @@ func (p *platform) scriptRoutes(mux *auth.Mux) {
 	views := views{p.store, p.tokens, p.signatures.Claim}
 	mux.HandleFunc("GET /views", auth.Authenticated, reply(views.list))
 	mux.HandleFunc("GET /views/{name}", auth.Allow("view.execute.{name}"), reply(views.execute))
-
-	deployments := deployments{p.store}
-	mux.HandleFunc("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), reply(bodiless(deployments.execute)))
+	mux.HandleFunc("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), reply(bodiless(views.deploy)))
 }

@@ -14,81 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/scope"
 )
-
-func TestStoredObjects(t *testing.T) {
-	t.Parallel()
-	s, ctx := newStore(t), t.Context()
-	create := func(org, id string) {
-		t.Helper()
-		values := map[string]any{
-			authorPath: "ann", sentPath: "2026-01-02T03:04:05.000Z", "c_text": "old", "c_likes": int64(1<<53 + 1), "c_pinned": false, languagePath: nil, "c_secret": "hidden",
-		}
-		if err := s.create(ctx, &object{ID: id, Org: auth.OrgKey(org), Type: messages.object, Owner: "ann", Values: values}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ids := func() (ids []string) {
-		t.Helper()
-		page, err := messages.Page(ctx, s.pages, acme, scope.Unscoped(), "")
-		if err != nil || page.HasMore {
-			t.Fatal(page.HasMore, err)
-		}
-		for _, item := range page.Data {
-			values, err := valuesOf(item)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, values["_id"].(string))
-		}
-		return ids
-	}
-	for _, id := range []string{"d", "b", "c"} {
-		create(acme, id)
-	}
-	create(globex, "a")
-	if diff := cmp.Diff([]string{"b", "c", "d"}, ids()); diff != "" {
-		t.Errorf("ids (-want +got):\n%s", diff)
-	}
-
-	if err := s.update(ctx, acme, messages, "b", map[string]any{"c_text": "new", languagePath: "de"}, anybody); err != nil {
-		t.Fatal(err)
-	}
-	changed, err := s.object(ctx, acme, messages, "b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{
-		authorPath: "ann", sentPath: "2026-01-02T03:04:05.000Z", "c_text": "new", "c_likes": json.Number("9007199254740993"),
-		"c_pinned": false, languagePath: "de",
-	}
-	if diff := cmp.Diff(want, changed.Values); diff != "" || changed.Owner != "ann" {
-		t.Errorf("updated (-want +got):\n%s", diff)
-	}
-	if err := s.delete(ctx, acme, messages, "c", anybody); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"b", "d"}, ids()); diff != "" {
-		t.Errorf("ids (-want +got):\n%s", diff)
-	}
-
-	if err := s.create(ctx, &object{ID: "b", Org: acme, Type: messages.object}); err == nil {
-		t.Error("an id was taken twice")
-	}
-	for _, other := range []struct {
-		org auth.OrgKey
-		of  schema
-	}{{globex, messages}, {acme, connections}} {
-		_, got := s.object(ctx, other.org, other.of, "b")
-		updated := s.update(ctx, other.org, other.of, "b", nil, anybody)
-		for _, err := range []error{got, updated, s.delete(ctx, other.org, other.of, "b", anybody)} {
-			if !errors.Is(err, auth.ErrNotFound) {
-				t.Errorf("in %s: %v", other.org, err)
-			}
-		}
-	}
-}
 
 // The tables are what the lists declare: STRICT in SQLite, and with their indexes.
 func TestTablesOfObjects(t *testing.T) {
@@ -168,36 +94,6 @@ func TestConcurrentChangesOfAnApp(t *testing.T) {
 	_, err = s.changeApp(ctx, acme, "key", func(*app) error { return s.deleteApp(ctx, acme, "key") })
 	if _, found := s.app(ctx, acme, "key"); !errors.Is(err, auth.ErrNotFound) || !errors.Is(found, auth.ErrNotFound) {
 		t.Errorf("deleted meanwhile: %v, and then %v", err, found)
-	}
-}
-
-// A record that another release has written may have other fields.
-func TestChangeOfARecordOfAnotherRelease(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for name, record := range map[string]string{
-		"a removed field": `{"ClientKey":"key","Org":"acme","Name":"old","Former":1}`,
-		"a new field":     `{"ClientKey":"key"}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := s.exec(ctx, acme, nil, `INSERT INTO platform_apps (client_key, org, record) VALUES ($1, $2, $3)
-				ON CONFLICT (client_key) DO UPDATE SET record = excluded.record`, "key", acme, record)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = s.changeApp(ctx, acme, "key", func(a *app) error {
-				a.Name = "renamed"
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if a, err := s.app(ctx, acme, "key"); err != nil || a.Name != "renamed" {
-				t.Errorf("%+v, %v", a, err)
-			}
-		})
 	}
 }
 
