@@ -209,7 +209,7 @@ func addedTo(f Filter, order []Key, guarded bool) (Filter, addition) {
 // returns 0 if order is nil.
 func cursorAtEnd(order []Key, conditions []Filter) int {
 	n := 1
-	if conditions[len(conditions)-1].op != OpOr {
+	if len(conditions) > 0 && conditions[len(conditions)-1].op != OpOr {
 		n = len(order) // a single alternative is flattened into the conditions
 	}
 	if order == nil || n > len(conditions) {

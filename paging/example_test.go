@@ -44,7 +44,7 @@ func ExampleSchema_ParseObject() {
 		{Path: "c_notes", List: &notes},
 	}}
 	q, err := post.ParseObject(`paths[]=c_title&paths[]=c_notes.c_text&c_notes.limit=5`, everything)
-	fmt.Println(q.Paths, q.Sub("c_notes").Limit, err)
+	fmt.Println(q.Paths, q.Lists["c_notes"].Limit, err)
 
 	_, err = post.ParseObject(`limit=5`, everything)
 	fmt.Println(err)
@@ -99,19 +99,17 @@ func ExampleQuery_Wants() {
 	// true true true false
 }
 
-func ExampleQuery_Sub() {
+func ExampleQuery_lists() {
 	post := paging.Schema{Object: "c_post", Properties: []paging.Property{{Path: "c_notes", List: &notes}}}
 	q, err := post.Parse(`c_notes.limit=5&c_notes.where={"c_likes":{"$gte":5}}`, everything)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	sub := q.Sub("c_notes").And(paging.Eq("post", "5f1")) // for each post of the page
+	sub := q.Lists["c_notes"].And(paging.Eq("post", "5f1")) // for each post of the page
 	fmt.Println(sub.Where, sub.Limit)
-	fmt.Println(q.Sub("c_nots").Where) // nothing
 	// Output:
 	// {"$and":[{"c_likes":{"$gte":5}},{"post":"5f1"}]} 5
-	// {"$nor":[{}]}
 }
 
 func ExampleQuery_Order() {

@@ -28,7 +28,8 @@ type Query struct {
 	// Lists has the arguments of list properties, by property. After Parse it has the
 	// list properties that paths[] or another argument names. At most 8 are allowed,
 	// including lists in lists. A back end is asked for each of them once for every
-	// item.
+	// item, by And with the condition that the items belong to it. Their Paths are relative to
+	// the property. Of a list that is not there, the Query is zero and returns nothing.
 	Lists map[string]Query
 }
 
@@ -58,21 +59,6 @@ func (q Query) Total(counted int) *envelope.Total {
 	return &envelope.Total{Items: min(counted, q.Count), AtLeast: counted > q.Count}
 }
 
-// Sub returns the query of a list property. A back end pages with it the items that
-// one object has in the property. Use And to add the condition that the items belong
-// to that object. Paths of the result are relative to the property, and its Lists are
-// the list properties of the items.
-//
-// If Lists does not have the property, Sub returns a query with limit 0 that matches
-// nothing. So a list that is misspelt or was not requested is not sent whole. Read
-// Lists itself to tell a missing list from one that was requested.
-func (q Query) Sub(property string) Query {
-	if sub, ok := q.Lists[property]; ok {
-		return sub
-	}
-	return Query{Where: nothing}
-}
-
 // Wants reports whether the caller asked for the property, for one that contains it,
 // or for a part of it. It is always true for _id and object. [] and #type of an array
 // or element may be left out in either path.
@@ -95,7 +81,7 @@ func (q Query) Encode() string {
 }
 
 func (q Query) encode(values url.Values, prefix string) {
-	if q.Where.op != OpAll {
+	if !q.Where.constant() || q.Where.op == OpOr {
 		values.Set(prefix+"where", q.whereText())
 	}
 	if len(q.Sort) > 0 {

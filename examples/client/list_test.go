@@ -99,7 +99,7 @@ func (l *listing) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if nested {
-		q = q.Sub("c_notes")
+		q = q.Lists["c_notes"]
 	}
 	var notes []note
 	for n := range noteCount {

@@ -217,7 +217,7 @@ func TestPage(t *testing.T) {
 		"nothing counts after _id": {paging.Query{Sort: []paging.Key{{Path: "_id", Desc: true}, {Path: "x"}}, Limit: 3}, []string{"4", "3", "2"}, true},
 		"the zero query":           {paging.Query{}, nil, false},
 		"a negative skip":          {paging.Query{Sort: byID, Limit: 1, Skip: -3}, []string{"1"}, true},
-		"a list that is not there": {paging.Query{}.Sub("nosuch"), nil, false},
+		"a list that is not there": {paging.Query{}.Lists["nosuch"], nil, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func query(t *testing.T, where, sort string) paging.Query {
 func withCursor(q paging.Query) paging.Query {
 	conditions := conjuncts(q.Where)
 	own := len(conditions) - 1
-	if conditions[own].Op() != paging.OpOr {
+	if own < 0 || conditions[own].Op() != paging.OpOr || len(conditions[own].Filters()) == 0 {
 		return q
 	}
 	alternatives := conditions[own].Filters()
