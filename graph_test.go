@@ -30,11 +30,11 @@ var arrows = map[string]string{
 	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
 	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
 
-	"paging":          "envelope internal/strictjson",
+	"paging":          "envelope internal/names internal/strictjson",
 	"paging/mempage":  "envelope paging",
-	"paging/sqlpage":  "envelope internal/prepared internal/sqldialect paging",
+	"paging/sqlpage":  "envelope internal/names internal/prepared internal/sqldialect paging",
 	"paging/sqlcheck": "paging paging/sqlpage",
-	"paging/sqllist":  "envelope paging paging/sqlcheck paging/sqlpage scope",
+	"paging/sqllist":  "envelope internal/names paging paging/sqlcheck paging/sqlpage scope",
 	"paging/walk":     "envelope internal/strictjson paging",
 
 	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
@@ -53,6 +53,7 @@ var arrows = map[string]string{
 	"internal/compact":     "",
 	"internal/jsonfields":  "",
 	"internal/jwks":        "internal/strictjson internal/weakkey " + jwt + " " + jose,
+	"internal/names":       "",
 	"internal/prepared":    "",
 	"internal/recent":      "",
 	"internal/redacted":    "",
