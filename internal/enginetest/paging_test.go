@@ -118,8 +118,8 @@ func (l *list) walk(sort []paging.Key, size int) (ids []string) {
 
 func (l *list) walkQuery(q paging.Query, size int) (ids []string) {
 	l.t.Helper()
-	items := walk.List[envelope.Item]{Client: &http.Client{Transport: l}, URL: "http://localhost/items",
-		Query: q, PageSize: size}
+	q.Limit = size
+	items := walk.List[envelope.Item]{Client: &http.Client{Transport: l}, URL: "http://localhost/items", Query: q}
 	for i, err := range items.All(l.t.Context()) {
 		if err != nil {
 			l.t.Fatalf("sort %v, pages of %d: %v", q.Sort, size, err)

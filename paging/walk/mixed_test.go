@@ -107,7 +107,7 @@ func TestWalkByAKeyOfSeveralTypes(t *testing.T) {
 				{{Path: "group"}, {Path: "rank"}}, {{Path: "rank", Desc: true}, {Path: "group", Desc: true}},
 			} {
 				for _, size := range []int{1, 3, 7, 19} {
-					list := walk.List[envelope.Item]{URL: listURL, Client: &http.Client{Transport: m}, PageSize: size, Query: paging.Query{Sort: sort}}
+					list := walk.List[envelope.Item]{URL: listURL, Client: &http.Client{Transport: m}, Query: paging.Query{Sort: sort, Limit: size}}
 					got, err := collect(list.All(t.Context()))
 					if diff := cmp.Diff(m.sorted(sort), got); diff != "" || err != nil {
 						t.Fatalf("P13 seed %d, %v by %v in pages of %d: %v\n%s", seed, of, sort, size, err, diff)
@@ -130,7 +130,7 @@ func TestNumbersAreInTheOrderOfTheServer(t *testing.T) {
 	}
 	for _, sort := range [][]paging.Key{{{Path: "rank"}}, {{Path: "rank", Desc: true}}} {
 		for _, size := range []int{1, 2, 5} {
-			list := walk.List[envelope.Item]{URL: listURL, Client: &http.Client{Transport: m}, PageSize: size, Query: paging.Query{Sort: sort}}
+			list := walk.List[envelope.Item]{URL: listURL, Client: &http.Client{Transport: m}, Query: paging.Query{Sort: sort, Limit: size}}
 			got, err := collect(list.All(t.Context()))
 			if diff := cmp.Diff(m.sorted(sort), got); diff != "" || err != nil {
 				t.Errorf("P13 by %v in pages of %d: %v\n%s", sort, size, err, diff)
