@@ -157,19 +157,19 @@ func ExampleParseFilter() {
 }
 
 func ExampleQuery_Total() {
-	schema := paging.Schema{Object: "c_note", Count: true, MaxTotal: 100}
+	schema := paging.Schema{Object: "c_note", Count: true}
 	q, err := schema.Parse("count=true&limit=2", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	// A back end counts up to q.Count+1 items that match q.Where.
+	// A back end counts up to q.CountTo+1 items that match q.Where.
 	page, _ := json.Marshal(envelope.List[string]{Total: q.Total(7)})
-	more, _ := json.Marshal(envelope.List[string]{Total: q.Total(101)})
+	more, _ := json.Marshal(envelope.List[string]{Total: q.Total(10_001)})
 	fmt.Printf("%s\n%s\n", page, more)
 	// Output:
 	// {"object":"list","data":[],"hasMore":false,"total":7}
-	// {"object":"list","data":[],"hasMore":false,"totalIsAtLeast":100}
+	// {"object":"list","data":[],"hasMore":false,"totalIsAtLeast":10000}
 }
 
 func ExampleSchema_NextLink() {

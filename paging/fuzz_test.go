@@ -89,7 +89,7 @@ func FuzzParseObject(f *testing.F) {
 			}
 			return
 		}
-		if q.Where.String() != "{}" || q.Sort != nil || q.Skip != 0 || q.Limit != 0 || q.Count != 0 {
+		if q.Where.String() != "{}" || q.Sort != nil || q.Skip != 0 || q.Limit != 0 || q.CountTo != 0 {
 			t.Fatalf("%q became %+v", raw, q)
 		}
 		sent, err := url.ParseQuery(raw)
@@ -102,7 +102,7 @@ func FuzzParseObject(f *testing.F) {
 			}
 		}
 		for property, list := range q.Lists {
-			if list.Count != 0 || list.Limit < 1 || list.Limit > 1000 || len(list.Sort) == 0 || !readable(property) {
+			if list.CountTo != 0 || list.Limit < 1 || list.Limit > 1000 || len(list.Sort) == 0 || !readable(property) {
 				t.Fatalf("%q asks for %+v of %s", raw, list, property)
 			}
 		}

@@ -22,9 +22,9 @@ type Query struct {
 	Sort  []Key
 	Skip  int
 	Limit int // the most items on a page
-	// Count is how many items to count at most, if the caller asks for the total. It is 0
-	// if the caller does not ask. A client sets any positive number.
-	Count int
+	// CountTo is where counting stops, if the caller asks for the total, and else 0. A client
+	// sets any positive number.
+	CountTo int
 	// Lists has the arguments of list properties, by property. After Parse it has the
 	// list properties that paths[] or another argument names. At most 8 are allowed,
 	// including lists in lists. A back end is asked for each of them once for every
@@ -53,10 +53,10 @@ func (q Query) And(f Filter) Query {
 // how many items match Where, whatever Skip and Limit are. A back end need not count
 // further than to Count+1.
 func (q Query) Total(counted int) *envelope.Total {
-	if q.Count < 1 {
+	if q.CountTo < 1 {
 		return nil
 	}
-	return &envelope.Total{Items: min(counted, q.Count), AtLeast: counted > q.Count}
+	return &envelope.Total{Items: min(counted, q.CountTo), AtLeast: counted > q.CountTo}
 }
 
 // Wants reports whether the caller asked for the property, for one that contains it,
@@ -93,7 +93,7 @@ func (q Query) encode(values url.Values, prefix string) {
 	if q.Limit != 0 {
 		values.Set(prefix+"limit", strconv.Itoa(q.Limit))
 	}
-	if q.Count > 0 {
+	if q.CountTo > 0 {
 		values.Set(prefix+"count", "true")
 	}
 	for property, sub := range q.Lists {

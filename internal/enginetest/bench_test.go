@@ -33,7 +33,7 @@ var benchTable = sqlpage.Table{
 }
 
 // everyRow is what a caller may see where a test is not about that.
-var everyRow = sqlpage.Visible{AllIDs: true}
+var everyRow = sqlpage.RowScope{AllIDs: true}
 
 var benchSchema = paging.Schema{Properties: []paging.Property{
 	{Path: "likes", Type: paging.Integer, Sort: true},

@@ -259,7 +259,7 @@ func (r random) ofTags() paging.Filter {
 		parsed("tags[]", "$exists", true), parsed("tags[]", "$exists", false), parsed("tags[]", "$in", values[2:]), parsed("tags[]", "$gt", json.Number("1"))})
 }
 
-func (e *engine) visiblePage(t testing.TB, q paging.Query, visible sqlpage.Visible) (ids []string, more bool) {
+func (e *engine) visiblePage(t testing.TB, q paging.Query, visible sqlpage.RowScope) (ids []string, more bool) {
 	t.Helper()
 	rows, err := e.pages.Query(t.Context(), q, e.table, visible)
 	if err != nil {
@@ -308,7 +308,7 @@ func (e *engine) samePages(t *testing.T, r random) {
 	for range 60 {
 		tenant, q := one(r, tenants), r.adoptedQuery(items)
 		want, wantMore := inMemory(ofTenant(items, tenant), q)
-		got, more := e.visiblePage(t, q, sqlpage.Visible{Tenant: tenant, AllIDs: true})
+		got, more := e.visiblePage(t, q, sqlpage.RowScope{Tenant: tenant, AllIDs: true})
 		if diff := cmp.Diff(want, got); diff != "" || more != wantMore {
 			t.Fatalf("where %s sort %v skip %d limit %d: more %t\n%s", q.Where, q.Sort, q.Skip, q.Limit, more, diff)
 		}
@@ -331,7 +331,7 @@ func TestMicroseconds(t *testing.T) {
 				want, _ := inMemory(items, whole)
 				var got []string
 				for q := (paging.Query{Sort: whole.Sort, Limit: 1}); len(got) <= len(want); {
-					page, more := e.visiblePage(t, q, sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
+					page, more := e.visiblePage(t, q, sqlpage.RowScope{Tenant: tenants[0], AllIDs: true})
 					if got = append(got, page...); !more {
 						break
 					}
@@ -357,7 +357,7 @@ func TestOrderOfUUIDs(t *testing.T) {
 				want = append(want, i.id())
 			}
 			slices.Sort(want)
-			got, _ := e.visiblePage(t, paging.Query{Limit: len(items)}, sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
+			got, _ := e.visiblePage(t, paging.Query{Limit: len(items)}, sqlpage.RowScope{Tenant: tenants[0], AllIDs: true})
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -377,7 +377,7 @@ func TestMalformedUUIDs(t *testing.T) {
 			i["tenant"], i["by"] = tenants[0], valid
 		}
 		e.adopt(t, items)
-		visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+		visible := sqlpage.RowScope{Tenant: tenants[0], AllIDs: true}
 		for _, text := range malformed {
 			t.Run("P26 "+text+" in "+e.name, func(t *testing.T) {
 				for _, path := range []string{"_id", "by"} {
@@ -400,10 +400,10 @@ func TestMalformedUUIDs(t *testing.T) {
 						}
 					}
 				}
-				if ids, _ := e.visiblePage(t, paging.Query{Limit: 30}, sqlpage.Visible{Tenant: tenants[0], IDs: []string{text}}); ids != nil {
+				if ids, _ := e.visiblePage(t, paging.Query{Limit: 30}, sqlpage.RowScope{Tenant: tenants[0], IDs: []string{text}}); ids != nil {
 					t.Errorf("%d are visible", len(ids))
 				}
-				if _, err := e.pages.Query(t.Context(), paging.Query{Limit: 30}, e.table, sqlpage.Visible{Tenant: text, AllIDs: true}); err == nil {
+				if _, err := e.pages.Query(t.Context(), paging.Query{Limit: 30}, e.table, sqlpage.RowScope{Tenant: text, AllIDs: true}); err == nil {
 					t.Error("it is a tenant")
 				}
 			})
@@ -439,7 +439,7 @@ func TestNoValueFails(t *testing.T) {
 						q = after
 					}
 				}
-				e.visiblePage(t, q, sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
+				e.visiblePage(t, q, sqlpage.RowScope{Tenant: tenants[0], AllIDs: true})
 			}
 		})
 	}
@@ -473,7 +473,7 @@ func TestExpressionsOfArrays(t *testing.T) {
 // TestAdoptedIndexes has deep pages read the indexes of Indexes, and those on uuid an index that an
 // adopter has without them.
 func TestAdoptedIndexes(t *testing.T) {
-	visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+	visible := sqlpage.RowScope{Tenant: tenants[0], AllIDs: true}
 	last := item{"_id": tenants[1], "made": adoptedTimes[0], "by": tenants[0], "due": days[1], "title": "a", "size": integers[1], "price": integers[1],
 		"label": "a", "phase": "a", "er": integers[1]}
 	for _, e := range adoptedEngines(t) {
@@ -498,7 +498,7 @@ func TestAdoptedIndexes(t *testing.T) {
 
 // TestPrefixIndexes has a prefix read the range of an index on the text.
 func TestPrefixIndexes(t *testing.T) {
-	visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+	visible := sqlpage.RowScope{Tenant: tenants[0], AllIDs: true}
 	for _, e := range adoptedEngines(t) {
 		q := paging.Query{Where: paging.Prefix("title", "ab"), Sort: []paging.Key{{Path: "title"}}, Limit: 9}
 		e.readsIndex(t, q, visible, "adopted_tenant_title__id")
@@ -536,7 +536,7 @@ func TestPrefixIndexesOfDocuments(t *testing.T) {
 }
 
 // sortsNoPart checks that an index has the order of each part of a page in PostgreSQL.
-func (e *engine) sortsNoPart(t *testing.T, q paging.Query, visible sqlpage.Visible) {
+func (e *engine) sortsNoPart(t *testing.T, q paging.Query, visible sqlpage.RowScope) {
 	t.Helper()
 	if e.dialect != sqlpage.PostgreSQL {
 		return
@@ -577,7 +577,7 @@ func BenchmarkUUIDBesideHand(b *testing.B) {
 			e.exec(b, "ANALYZE")
 		}
 		const tenant = "00000000-0000-0000-0000-000000000001"
-		visible := sqlpage.Visible{Tenant: tenant, AllIDs: true}
+		visible := sqlpage.RowScope{Tenant: tenant, AllIDs: true}
 		for _, path := range []string{"_id", "made"} {
 			for _, perCent := range []int{0, 50, 90} {
 				b.Run(fmt.Sprintf("%s/%s/%d %%", e.name, path, perCent), func(b *testing.B) {
@@ -588,7 +588,7 @@ func BenchmarkUUIDBesideHand(b *testing.B) {
 	}
 }
 
-func (e *engine) uuidBesideHand(b *testing.B, path string, deep int, visible sqlpage.Visible) {
+func (e *engine) uuidBesideHand(b *testing.B, path string, deep int, visible sqlpage.RowScope) {
 	const limit = 100
 	q := paging.Query{Sort: []paging.Key{{Path: path}}, Limit: limit}
 	made := "made"

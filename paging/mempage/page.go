@@ -97,11 +97,11 @@ func use(left *int, v reflect.Value, depth int) {
 // Count returns how many rows match the filter of q, or nil if the caller did not ask for
 // it. get is that of Page.
 func Count[T any](rows []T, q paging.Query, get func(row T, path string) (value any, ok bool)) *envelope.Total {
-	if q.Count < 1 {
+	if q.CountTo < 1 {
 		return nil
 	}
 	matches, counted := compile(q.Where), 0
-	for i := 0; i < len(rows) && counted <= q.Count; i++ {
+	for i := 0; i < len(rows) && counted <= q.CountTo; i++ {
 		if matches(func(path string) (any, bool) { return present(get(rows[i], path)) }) {
 			counted++
 		}

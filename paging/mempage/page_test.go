@@ -127,7 +127,7 @@ func TestCount(t *testing.T) {
 		"the rest behind a cursor":  {after(t, paging.Query{}, "2"), 9, &envelope.Total{Items: 2}},
 		"behind a cursor of a sort": {after(t, paging.Query{Sort: []paging.Key{{Path: "a", Desc: true}}}, json.Number("2"), "2"), 9, &envelope.Total{Items: 2}},
 	} {
-		tc.query.Count = tc.most
+		tc.query.CountTo = tc.most
 		if diff := cmp.Diff(tc.want, mempage.Count(rows, tc.query, get)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}

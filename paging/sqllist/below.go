@@ -95,7 +95,7 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 		return objects, err
 	}
 	items, more, err := v.items(roots, func(table sqlpage.Table) (*sqlpage.Rows, error) {
-		return pages.QueryEach(ctx, v.query, table, sqlpage.Visible{Tenant: tenant, AllIDs: true}, p.Parent, ids)
+		return pages.QueryEach(ctx, v.query, table, sqlpage.RowScope{Tenant: tenant, AllIDs: true}, p.Parent, ids)
 	})
 	if err != nil {
 		return nil, err

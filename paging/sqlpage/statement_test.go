@@ -45,7 +45,7 @@ var notes = sqlpage.Table{
 }
 
 // acme is what a caller sees whose scope has all items of its org.
-var acme = sqlpage.Visible{Tenant: "acme", AllIDs: true}
+var acme = sqlpage.RowScope{Tenant: "acme", AllIDs: true}
 
 // query reads a where, and a sort in the form of the interface.
 func query(t *testing.T, where, sort string) paging.Query {

@@ -27,7 +27,7 @@ type Table struct {
 
 	// Where are the paths of properties that every statement compares with one value besides
 	// the tenant, such as the account whose rows they are: Strings with their own columns. A
-	// statement needs a value of Visible.Where for each. They follow the tenant in each index.
+	// statement needs a value of RowScope.Where for each. They follow the tenant in each index.
 	Where []string
 }
 

@@ -18,7 +18,7 @@ type Item interface{ ItemID() string }
 type List[T Item] struct {
 	Client *http.Client // nil: http.DefaultClient
 	URL    string       // required; its query parameters are kept
-	Query  paging.Query // Limit is that of a page; Skip leaves out items at the start of the list; Count is for the Total of the first page
+	Query  paging.Query // Limit is that of a page; Skip leaves out items at the start of the list; CountTo is for the Total of the first page
 
 	// Property is the path of a list property, if URL is that of one object. Query is then the
 	// query of the list property, and its Paths are relative to the items.

@@ -164,7 +164,7 @@ func TestPages(t *testing.T) {
 // TestTheFirstPageIsCounted has the total of a list, which later pages do not ask for again.
 func TestTheFirstPageIsCounted(t *testing.T) {
 	s := numbered(25)
-	list := walk.List[record]{Client: s.client(), URL: listURL, Query: paging.Query{Limit: 10, Count: 1}}
+	list := walk.List[record]{Client: s.client(), URL: listURL, Query: paging.Query{Limit: 10, CountTo: 1}}
 	var totals []*envelope.Total
 	for page, err := range list.Pages(t.Context()) {
 		if err != nil {

@@ -134,7 +134,7 @@ func (w *walker[T]) target() (string, error) {
 	query := w.list.Query
 	query.Limit = w.limit()
 	if w.given > 0 || w.list.After != "" {
-		query.Count = 0 // it would count what is left
+		query.CountTo = 0 // it would count what is left
 	}
 	query, err = w.position.pageQuery(query)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // TestTheTenantCannotBeForgotten is P25.
 func TestTheTenantCannotBeForgotten(t *testing.T) {
-	for name, visible := range map[string]sqlpage.Visible{
+	for name, visible := range map[string]sqlpage.RowScope{
 		"no tenant":                     {},
 		"no tenant, but all ids":        {AllIDs: true},
 		"no tenant, but ids":            {IDs: []string{"n7"}},
@@ -36,15 +36,15 @@ func TestVisible(t *testing.T) {
 	q := withCursor(query(t, `{"$or":[{"$nor":[{"likes":{"$gte":5}}]},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":-1}`))
 	for name, tc := range map[string]struct {
 		table   sqlpage.Table
-		visible sqlpage.Visible
+		visible sqlpage.RowScope
 		where   string // of each part
 	}{
 		"all of a tenant":      {notes, acme, `r."org" COLLATE BINARY = ?1 AND `},
-		"some of a tenant":     {notes, sqlpage.Visible{Tenant: "acme", IDs: []string{"a", "b"}}, `r."org" COLLATE BINARY = ?1 AND r."id" COLLATE BINARY IN (?2, ?3) AND `},
-		"none of a tenant":     {notes, sqlpage.Visible{Tenant: "acme"}, `r."org" COLLATE BINARY = ?1 AND FALSE AND `},
-		"all of a shared one":  {shared, sqlpage.Visible{AllIDs: true}, ``},
-		"some of a shared one": {shared, sqlpage.Visible{IDs: []string{"a"}}, `r."id" COLLATE BINARY IN (?1) AND `},
-		"none of a shared one": {shared, sqlpage.Visible{}, `FALSE AND `},
+		"some of a tenant":     {notes, sqlpage.RowScope{Tenant: "acme", IDs: []string{"a", "b"}}, `r."org" COLLATE BINARY = ?1 AND r."id" COLLATE BINARY IN (?2, ?3) AND `},
+		"none of a tenant":     {notes, sqlpage.RowScope{Tenant: "acme"}, `r."org" COLLATE BINARY = ?1 AND FALSE AND `},
+		"all of a shared one":  {shared, sqlpage.RowScope{AllIDs: true}, ``},
+		"some of a shared one": {shared, sqlpage.RowScope{IDs: []string{"a"}}, `r."id" COLLATE BINARY IN (?1) AND `},
+		"none of a shared one": {shared, sqlpage.RowScope{}, `FALSE AND `},
 		"shared by a tenant":   {shared, acme, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
