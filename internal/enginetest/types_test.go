@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -345,26 +344,6 @@ func TestMicroseconds(t *testing.T) {
 	}
 }
 
-// TestOrderOfUUIDs compares the order of uuid with that of the texts, byte by byte.
-func TestOrderOfUUIDs(t *testing.T) {
-	for _, e := range adoptedEngines(t) {
-		t.Run(e.name, func(t *testing.T) {
-			r := newRandom(1)
-			items := r.adoptedItems(1000)
-			e.adopt(t, items)
-			var want []string
-			for _, i := range ofTenant(items, tenants[0]) {
-				want = append(want, i.id())
-			}
-			slices.Sort(want)
-			got, _ := e.visiblePage(t, paging.Query{Limit: len(items)}, sqlpage.RowScope{Tenant: tenants[0], AllIDs: true})
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
 // TestMalformedUUIDs is P26: a text of another form matches nothing, and is no error.
 func TestMalformedUUIDs(t *testing.T) {
 	valid := "a0000000-0000-4000-8000-00000000000a"
@@ -549,94 +528,4 @@ func (e *engine) sortsNoPart(t *testing.T, q paging.Query, visible sqlpage.RowSc
 	if part := regexp.MustCompile(`Sort  .*\n *Sort Key.*\n *->  Index`).FindString(plan); part != "" {
 		t.Errorf("a part is sorted:\n%s\n%s", text, plan)
 	}
-}
-
-// BenchmarkUUIDBesideHand is BenchmarkPageBesideHand for a table of 100 tenants with keys of uuid.
-func BenchmarkUUIDBesideHand(b *testing.B) {
-	if *rows == 0 {
-		b.Skip("without -rows")
-	}
-	for _, e := range adoptedEngines(b) {
-		for _, path := range adoptedPaths[1:] { // only those of the sorts, so that rows are inserted faster
-			unused, err := sqlpage.Indexes(paging.Schema{Properties: []paging.Property{{Path: path, Type: paging.String, Sort: path != "state"}}}, e.table, e.dialect)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for _, index := range unused[1:] {
-				e.exec(b, "DROP INDEX "+strings.Split(index, `"`)[1])
-			}
-		}
-		if e.dialect == sqlpage.PostgreSQL {
-			e.exec(b, `INSERT INTO adopted SELECT gen_random_uuid(), lpad((i % 4)::text, 32, '0')::uuid, now() - i * interval '1 s', NULL, NULL, NULL, 't', i, NULL, NULL, NULL, '{}'
-				FROM generate_series(1, $1::int) AS i`, *rows)
-			e.exec(b, "VACUUM ANALYZE adopted")
-		} else {
-			e.exec(b, `WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < $1), u AS (SELECT i, lower(hex(randomblob(16))) AS h FROM s)
-				INSERT INTO adopted SELECT substr(h,1,8)||'-'||substr(h,9,4)||'-'||substr(h,13,4)||'-'||substr(h,17,4)||'-'||substr(h,21), '00000000-0000-0000-0000-00000000000'||(i%4),
-				strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 - i, 'unixepoch'), NULL, NULL, NULL, 't', i, NULL, NULL, NULL, '{}' FROM u`, *rows)
-			e.exec(b, "ANALYZE")
-		}
-		const tenant = "00000000-0000-0000-0000-000000000001"
-		visible := sqlpage.RowScope{Tenant: tenant, AllIDs: true}
-		for _, path := range []string{"_id", "made"} {
-			for _, perCent := range []int{0, 50, 90} {
-				b.Run(fmt.Sprintf("%s/%s/%d %%", e.name, path, perCent), func(b *testing.B) {
-					e.uuidBesideHand(b, path, *rows/4*perCent/100, visible)
-				})
-			}
-		}
-	}
-}
-
-func (e *engine) uuidBesideHand(b *testing.B, path string, deep int, visible sqlpage.RowScope) {
-	const limit = 100
-	q := paging.Query{Sort: []paging.Key{{Path: path}}, Limit: limit}
-	made := "made"
-	if e.dialect == sqlpage.PostgreSQL {
-		made = "date_trunc('milliseconds', made AT TIME ZONE 'UTC')"
-	}
-	order, key := "id", "id > $2"
-	if path == "made" {
-		order, key = made+", id", "("+made+", id) > ($4, $2)"
-	}
-	text, args := "SELECT id FROM adopted WHERE tenant_id = $1 ORDER BY "+order+" LIMIT $2", []any{visible.Tenant, limit + 1}
-	if deep > 0 {
-		var id string
-		var at any
-		if err := e.db.QueryRow("SELECT id, "+made+" FROM adopted WHERE tenant_id = $1 ORDER BY "+order+" LIMIT 1 OFFSET $2", visible.Tenant, deep).Scan(&id, &at); err != nil {
-			b.Fatal(err)
-		}
-		last := item{"_id": id, "made": at}
-		if t, ok := at.(time.Time); ok {
-			last["made"] = t.Format(paging.DateLayout)
-		}
-		q, args = goOn(q, last), []any{visible.Tenant, id, limit + 1}
-		if path == "made" {
-			args = []any{visible.Tenant, id, limit + 1, at}
-		}
-		text = "SELECT id FROM adopted WHERE tenant_id = $1 AND " + key + " ORDER BY " + order + " LIMIT $3"
-	}
-	byHand, err := e.db.Prepare(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer byHand.Close()
-	page := func(ids []string) {
-		if len(ids) < limit {
-			b.Fatalf("%d rows", len(ids))
-		}
-	}
-	beside(b, func() {
-		rows, err := byHand.QueryContext(b.Context(), args...)
-		if err != nil {
-			b.Fatal(err)
-		}
-		page(readIDs(b, rows))
-	}, func() {
-		rows, err := e.pages.Query(b.Context(), q, e.table, visible)
-		if err != nil {
-			b.Fatal(err)
-		}
-		page(readIDs(b, rows))
-	})
 }

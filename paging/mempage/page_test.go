@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -256,36 +255,6 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestAfter begins pages after each row of a sort by values of all types. Each page
-// must be the rest of the sort.
-func TestAfter(t *testing.T) {
-	rows := []row{
-		{"_id": "1"}, {"_id": "2", "a": nil}, {"_id": "3", "a": false}, {"_id": "4", "a": true},
-		{"_id": "5", "a": json.Number("1")}, {"_id": "6", "a": json.Number("1.0")}, {"_id": "7", "a": json.Number("10")},
-		{"_id": "8", "a": ""}, {"_id": "9", "a": "10"},
-	}
-	for _, sort := range [][]paging.Key{
-		{{Path: "_id"}}, {{Path: "_id", Desc: true}}, {{Path: "a"}}, {{Path: "a", Desc: true}}, {{Path: "a", Desc: true}, {Path: "_id", Desc: true}},
-	} {
-		q := paging.Query{Where: paging.Ne("_id", "4"), Sort: sort, Limit: 100}
-		all, _ := mempage.Page(rows, q, get)
-		for i, r := range all {
-			values := []any{r["_id"]}
-			if sort[0].Path == "a" {
-				values = []any{r["a"], r["_id"]}
-			}
-			next, err := q.After(values...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			page, _ := mempage.Page(rows, next, get)
-			if diff := cmp.Diff(ids(all[i+1:]), ids(page)); diff != "" {
-				t.Errorf("P13 by %v after %v:\n%s", sort, values, diff)
-			}
-		}
-	}
-}
-
 // TestNoFilterWidens is P11: whatever a caller sends, the condition of the server
 // holds for every row of the page.
 func TestNoFilterWidens(t *testing.T) {
@@ -345,75 +314,6 @@ func randomFilter(r *rand.Rand, depth int) paging.Filter {
 		return paging.Not(paging.Gt(path, r.IntN(7)))
 	}
 	return paging.Filter{}
-}
-
-// TestNumbersAsBigRat compares numbers with an independent implementation.
-func TestNumbersAsBigRat(t *testing.T) {
-	seeds := rand.New(rand.NewPCG(5, 3))
-	literal := func() string {
-		text := []string{"", "-"}[seeds.IntN(2)] + fmt.Sprint(seeds.IntN(1000))
-		if seeds.IntN(2) == 0 {
-			text += fmt.Sprintf(".%03d", seeds.IntN(1000))
-		}
-		if seeds.IntN(2) == 0 {
-			text += fmt.Sprintf("e%+d", seeds.IntN(9)-4)
-		}
-		return text
-	}
-	rat := func(text string) *big.Rat {
-		r, ok := new(big.Rat).SetString(text)
-		if !ok {
-			t.Fatal(text)
-		}
-		return r
-	}
-	for range 5000 {
-		a, b := literal(), literal()
-		if seeds.IntN(4) == 0 {
-			b = a + "0" // often equal
-			if _, ok := new(big.Rat).SetString(b); !ok || !json.Valid([]byte(b)) {
-				b = a
-			}
-		}
-		rows := []row{{"_id": "x", "a": json.Number(a)}}
-		for filter, want := range map[string]bool{
-			`{"a":{"$gt":` + b + `}}`: rat(a).Cmp(rat(b)) > 0,
-			`{"a":` + b + `}`:         rat(a).Cmp(rat(b)) == 0,
-			`{"a":{"$lt":` + b + `}}`: rat(a).Cmp(rat(b)) < 0,
-		} {
-			f, err := paging.ParseFilter(filter)
-			if err != nil {
-				t.Fatal(err)
-			}
-			page, _ := mempage.Page(rows, paging.Query{Where: f, Limit: 1}, get)
-			if (len(page) == 1) != want {
-				t.Fatalf("%s %s: %t", a, filter, !want)
-			}
-		}
-	}
-}
-
-// TestWhatAServerAdds has a condition in the form of a cursor. It only compares: a
-// text is not greater than a number.
-func TestWhatAServerAdds(t *testing.T) {
-	type row struct {
-		id string
-		x  any
-	}
-	rows := []row{{"a", 1}, {"b", 9}, {"c", "text"}}
-	get := func(r row, path string) (any, bool) {
-		if path == "_id" {
-			return r.id, true
-		}
-		return r.x, true
-	}
-	looks := paging.Or(paging.Gt("x", 5), paging.And(paging.Eq("x", 5), paging.Gt("_id", "")))
-	for _, sort := range [][]paging.Key{nil, {{Path: "x"}}} {
-		page, _ := mempage.Page(rows, paging.Query{Sort: sort, Limit: 10}.And(looks), get)
-		if len(page) != 1 || page[0].id != "b" {
-			t.Errorf("sorted by %v: %v", sort, page)
-		}
-	}
 }
 
 // TestLinksAreTheFullSort follows the links of pages to the end. Rows have values of several types.

@@ -167,32 +167,6 @@ func TestDocumentID(t *testing.T) {
 	}
 }
 
-// TestWhatAServerAdds has conditions that mean the same as a cursor. They are
-// compiled as they stand.
-func TestWhatAServerAdds(t *testing.T) {
-	for name, tc := range map[string]struct{ where, sort string }{
-		"greater":      {`{"$or":[{"likes":{"$gt":5}},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":1}`},
-		"not less":     {`{"$or":[{"$nor":[{"likes":{"$gte":5}}]},{"likes":5,"_id":{"$gt":"n7"}}]}`, `{"likes":-1}`},
-		"less":         {`{"$or":[{"likes":{"$lt":5}},{"likes":5,"_id":{"$lt":"n7"}}]}`, `{"likes":-1,"_id":-1}`},
-		"less of null": {`{"$or":[{"rank":{"$lt":5}},{"rank":5,"_id":{"$lt":"n7"}}]}`, `{"rank":-1,"_id":-1}`},
-	} {
-		f, err := paging.ParseFilter(tc.where)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for dialectName, dialect := range dialects {
-			text, args, err := sqlpage.Statement(paging.Query{Sort: sortKeys(tc.sort), Limit: 10}.And(f), notes, acme, dialect)
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkPlaceholders(t, text, args, dialect)
-			if !strings.Contains(text, " OR ") || strings.Contains(text, "UNION") {
-				t.Errorf("%s in %s: %s", name, dialectName, text)
-			}
-		}
-	}
-}
-
 // TestInjection is P14: values from a request are bound or refused.
 func TestInjection(t *testing.T) {
 	hostile := []string{`'; DROP TABLE notes; --`, `"`, `\`, `%`, `_`, `$1`, `?1`, `' OR '1'='1`, `{a,b}`, "/*", "é\u2028"}
