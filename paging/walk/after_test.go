@@ -1,7 +1,6 @@
 package walk_test
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"testing"
@@ -11,57 +10,6 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
-
-// TestGoingOnAfterMax builds List.After from the last item that was returned, by the
-// rules of the package comment.
-func TestGoingOnAfterMax(t *testing.T) {
-	sort := []paging.Key{{Path: "group", Desc: true}, {Path: "rank"}}
-	byID := func(last record) string { return last.ID }
-	for name, tc := range map[string]struct {
-		query paging.Query
-		after func(last record) string
-	}{
-		"by _id":         {paging.Query{}, byID},
-		"by _id, a skip": {paging.Query{Skip: 3}, byID},
-		"by other keys":  {paging.Query{Sort: sort}, cursorOf},
-	} {
-		t.Run(name, func(t *testing.T) {
-			list := walk.List[record]{URL: listURL, Client: random(11, 30).client(), Query: tc.query}
-			list.Query.Limit = 4
-			want, err := collect(list.All(t.Context()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			list.Max = 6
-			var got []string
-			var last record
-			for round := 0; round < 9; round++ {
-				before := len(got)
-				for item, err := range list.All(t.Context()) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					got, last = append(got, item.ID), item
-				}
-				if len(got) == before {
-					break
-				}
-				list.After = tc.after(last)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func cursorOf(last record) string {
-	text, err := json.Marshal([]any{last.Group, last.Rank, last.ID})
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
 
 func TestResume(t *testing.T) {
 	broken := errors.New("broken")
