@@ -41,7 +41,7 @@ func (h objects) readable(r *http.Request) (sqlpage.RowScope, error) {
 	if !all && len(ids) == 0 { // a chain on a #type let it in, and there is no such type here
 		return sqlpage.RowScope{}, h.unreadable("", "")
 	}
-	return sqlpage.RowScope{Tenant: auth.From(r.Context()).Org, IDs: ids, AllIDs: all}, nil
+	return sqlpage.RowScope{Tenant: string(auth.From(r.Context()).Org), IDs: ids, AllIDs: all}, nil
 }
 
 // read returns the object that the request's path names, if the caller may read any
