@@ -205,3 +205,11 @@ func ExampleOp_Holds() {
 	// Output:
 	// true
 }
+
+func ExampleCompareBy() {
+	sort := []paging.Key{{Path: "c_likes", Desc: true}, {Path: "_id"}}
+	order, decides := paging.CompareBy(sort, []any{7, "n1"}, []any{5, "n2"})
+	fmt.Println(order, sort[decides].Path)
+	// Output:
+	// -1 c_likes
+}
