@@ -307,6 +307,32 @@ func TestIsNumber(t *testing.T) {
 	}
 }
 
+func TestSpan(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":[1,"]}"]},{}`: `{"a":[1,"]}"]}`,
+		`[1,[2]] ,3`:        `[1,[2]] `,
+		` 1.5e3 ]`:          ` 1.5e3 `,
+		`null}`:             `null`,
+		`"a,b" : 1`:         `"a,b" `,
+		`"\"]\\",1`:         `"\"]\\"`,
+		`"\\\\\"",1`:        `"\\\\\""`,
+		`"",1`:              `""`,
+		`{}`:                `{}`,
+		`{"a":1`:            `{"a":1`, // not a value: Span still terminates
+		`"a`:                `"a`,
+		`"a\"`:              `"a\"`,
+		`"\`:                `"\`,
+		`"`:                 `"`,
+		`,1`:                ``,
+		`]`:                 ``,
+		``:                  ``,
+	} {
+		if got := text[:strictjson.Span(text)]; got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestDuplicatesAreLeftToTheCaller(t *testing.T) {
 	limits := limits
 	limits.AllowDuplicates = true
