@@ -167,11 +167,11 @@ func (h objects) listOf(r *http.Request, id string, p paging.Property) (list env
 	if text == nil {
 		return list, h.unreadable(id, p.Path)
 	}
-	if err := json.Unmarshal(text, &list); err != nil || sub.Count == 0 {
+	if err := json.Unmarshal(text, &list); err != nil || sub.CountTo == 0 {
 		return list, err
 	}
 	list.Total, err = h.store.pages.Count(r.Context(), sub.And(paging.Eq(parentPath, id)), schemaOf(p.List.Object).Table(),
-		sqlpage.Visible{Tenant: string(auth.From(r.Context()).Org), AllIDs: true})
+		sqlpage.RowScope{Tenant: string(auth.From(r.Context()).Org), AllIDs: true})
 	if err != nil && !errors.Is(err, paging.ErrSlowCount) { // which is the client's to mend
 		err = storeFailed(err)
 	}
