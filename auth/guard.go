@@ -136,9 +136,8 @@ type Event struct {
 type names struct {
 	serverTime string
 	versions   []string
-	mechanisms []string // of each of Mechanisms; "" if it is not a Describer
-	described  []string // all names that principals of Describers have
-	loopback   bool     // BaseURL is http on a loopback host
+	mechanisms [][]string // of the principals of each of Mechanisms
+	loopback   bool       // BaseURL is http on a loopback host
 }
 
 // Validate reports what is missing or inconsistent. Mux and Mount call it and panic on an
@@ -170,30 +169,22 @@ func (g *Guard) validate() (problems []error) {
 	problem(g.Timeout < 0, "Timeout must not be negative")
 	problems = append(problems, g.Proxies.validate(), g.Scopes.Validate())
 	for _, m := range g.Mechanisms {
-		err := g.validateMechanism(m)
-		problems = append(problems, err)
-		var scheme Scheme
-		if d, ok := m.(Describer); ok && err == nil {
-			scheme = d.Scheme(&g.settings)
-		}
-		g.names.mechanisms = append(g.names.mechanisms, scheme.Mechanism)
-		for _, s := range slices.Concat([]Scheme{scheme}, scheme.Others) {
-			g.names.described = append(append(g.names.described, s.Mechanism), s.Also...)
+		if m != nil {
+			problem(m.Name() == "", "Mechanisms holds one without a name")
+			problems = append(problems, m.Bind(&g.settings))
+			g.names.mechanisms = append(g.names.mechanisms, namesOf(m, &g.settings))
 		}
 	}
 	return problems
 }
 
-func (g *Guard) validateMechanism(m Mechanism) error {
-	if v, ok := m.(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return err
-		}
+// namesOf returns the names that principals of a mechanism have.
+func namesOf(m Mechanism, s *Settings) []string {
+	names := []string{m.Name()}
+	if d, ok := m.(Describer); ok {
+		names = append(names, d.Scheme(s).Also...)
 	}
-	if b, ok := m.(Binder); ok {
-		return b.Bind(&g.settings)
-	}
-	return nil
+	return names
 }
 
 // setNames derives the names that requests need from the configuration.
@@ -408,7 +399,7 @@ func (g *Guard) chooseMechanism(r *http.Request) (chosen int32, found Presence, 
 
 // Require lets a request through to a handler if it meets the need. It must be below Mount;
 // otherwise it refuses every request. It panics on the zero Need, on a need whose operation
-// does not parse, and on a name of Fresh that no mechanism has.
+// does not parse, and on a name of By or Fresh that no mechanism has.
 func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 	rule, err := n.compile(g)
 	if err != nil {

@@ -23,6 +23,10 @@ type letter struct {
 
 func (m letter) header() string { return "Letter-" + m.name }
 
+func (m letter) Name() string { return m.name }
+
+func (letter) Bind(*auth.Settings) error { return nil }
+
 func (m letter) Presented(r *http.Request) auth.Presence {
 	if r.Header.Get(m.header()) == "" {
 		return auth.Absent
@@ -66,7 +70,7 @@ func (m letter) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenan
 	}
 }
 
-func (m letter) Challenge(err error) string {
+func (m letter) Challenge(_ *auth.Tenant, err error) string {
 	if err != nil {
 		return m.name + ` error="invalid"`
 	}
@@ -96,6 +100,14 @@ func guard() *auth.Guard {
 		Directory:  directory(),
 		Mechanisms: []auth.Mechanism{letter{name: "Wax", presence: auth.Header}},
 	}
+}
+
+// knows adds mechanisms that no request presents, for needs that name them.
+func knows(g *auth.Guard, names ...string) *auth.Guard {
+	for _, name := range names {
+		g.Mechanisms = append(g.Mechanisms, letter{name: name})
+	}
+	return g
 }
 
 // whoami answers with the principal's account.

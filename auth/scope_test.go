@@ -21,6 +21,10 @@ const (
 // separated by spaces.
 type scoped struct{}
 
+func (scoped) Name() string { return "scoped" }
+
+func (scoped) Bind(*auth.Settings) error { return nil }
+
 func (scoped) Presented(*http.Request) auth.Presence { return auth.Header }
 
 func (scoped) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
@@ -28,7 +32,7 @@ func (scoped) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant)
 	return auth.Principal{Org: t.Org.Code, Account: "ann", Mechanism: "scoped", Scope: set, Granted: set}, err
 }
 
-func (scoped) Challenge(err error) string {
+func (scoped) Challenge(_ *auth.Tenant, err error) string {
 	var e *auth.Error
 	if errors.As(err, &e) && e.Detail == auth.DetailScope {
 		return `Scoped error="insufficient_scope", scope="` + e.Reason + `"`

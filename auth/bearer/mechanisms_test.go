@@ -41,7 +41,7 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 		"no keys": {&bearer.Mechanism{Verifier: &token.Verifier{}}, false},
 		"keys":    {&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}, true},
 	} {
-		if err := c.mechanism.Validate(); (err == nil) != c.ok {
+		if err := c.mechanism.Bind(new(auth.Settings)); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -101,8 +101,10 @@ func TestOneMechanismServesOneBrand(t *testing.T) {
 	}
 }
 
-// wrapped hides the other methods of a mechanism.
+// wrapped hides the Bind of a mechanism.
 type wrapped struct{ auth.Mechanism }
+
+func (wrapped) Bind(*auth.Settings) error { return nil }
 
 func TestAWrappedMechanismHasTheGuardsSettings(t *testing.T) {
 	w := newWorld(t, func(w *world) {

@@ -12,6 +12,9 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
+// Name implements auth.Mechanism.
+func (m *Manager) Name() string { return Name }
+
 // Presented implements auth.Mechanism. The name of the cookie has the org, so outside a Guard
 // there is none.
 func (m *Manager) Presented(r *http.Request) auth.Presence {
@@ -158,7 +161,7 @@ func (m *Manager) ended(t *auth.Tenant, detail string, err error) error {
 }
 
 // Challenge implements auth.Mechanism.
-func (m *Manager) Challenge(err error) string {
+func (m *Manager) Challenge(_ *auth.Tenant, err error) string {
 	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailScope {
 		return ""
 	}

@@ -24,8 +24,11 @@ type Mechanism struct {
 	Policy signing.Policy
 }
 
-// Validate reports a missing field, and a negative limit.
-func (m *Mechanism) Validate() error {
+// Name implements auth.Mechanism.
+func (m *Mechanism) Name() string { return Name }
+
+// Bind implements auth.Mechanism. A Mechanism may serve several Guards.
+func (m *Mechanism) Bind(s *auth.Settings) error {
 	var problems []error
 	problem := func(wrong bool, text string) {
 		if wrong {
@@ -40,18 +43,9 @@ func (m *Mechanism) Validate() error {
 	problem(m.Policy.SiblingMax < 0, "Policy.SiblingMax must not be negative")
 	problem(m.Policy.MaxBody < 0, "Policy.MaxBody must not be negative")
 	problem(m.Policy.Version < 0 || m.Policy.Version > 2, "Policy.Version must be 1 or 2, or 0 for both")
+	problem(m.Policy.Header != "" && m.Policy.Header != s.Brand.Header, "Policy.Header is not that of the Guard's Brand: leave it empty")
+	problem(m.Policy.Now != nil, "Policy.Now must be empty: the clock is the Guard's")
 	return errors.Join(problems...)
-}
-
-// Bind implements auth.Binder. A Mechanism may serve several Guards.
-func (m *Mechanism) Bind(s *auth.Settings) error {
-	switch {
-	case m.Policy.Header != "" && m.Policy.Header != s.Brand.Header:
-		return errors.New("signature: Policy.Header is not that of the Guard's Brand: leave it empty")
-	case m.Policy.Now != nil:
-		return errors.New("signature: the clock of a Policy is the Guard's: leave Policy.Now empty")
-	}
-	return nil
 }
 
 // Presented implements auth.Mechanism. The client key alone is no credential, because clients
@@ -115,7 +109,7 @@ func claimedKey(h http.Header, names signing.Headers) string {
 }
 
 // Challenge implements auth.Mechanism.
-func (m *Mechanism) Challenge(err error) string {
+func (m *Mechanism) Challenge(_ *auth.Tenant, err error) string {
 	if detail(err) == auth.DetailScope {
 		return ""
 	}

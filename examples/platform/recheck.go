@@ -32,6 +32,7 @@ func (p *platform) newRecheck(o options) (recheck, error) {
 	guard := &auth.Guard{
 		Roles:     auth.RolesDoNotLimit,
 		BaseURL:   p.guard.BaseURL,
+		Ceiling:   p.guard.Ceiling,
 		Directory: p.guard.Directory,
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{

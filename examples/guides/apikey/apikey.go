@@ -83,8 +83,11 @@ type Mechanism struct {
 	Store Store // required
 }
 
-// Validate is called by Guard.Validate.
-func (m *Mechanism) Validate() error {
+// Name implements auth.Mechanism.
+func (m *Mechanism) Name() string { return Name }
+
+// Bind implements auth.Mechanism. Guard.Validate calls it.
+func (m *Mechanism) Bind(*auth.Settings) error {
 	if m.Store == nil {
 		return errors.New("apikey: Mechanism.Store is required")
 	}
@@ -147,7 +150,7 @@ func refused(reason string) error {
 }
 
 // Challenge implements auth.Mechanism.
-func (m *Mechanism) Challenge(error) string { return "Key" }
+func (m *Mechanism) Challenge(*auth.Tenant, error) string { return "Key" }
 
 // Scheme implements auth.Describer.
 func (m *Mechanism) Scheme(s *auth.Settings) auth.Scheme {
