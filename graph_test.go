@@ -28,7 +28,7 @@ var arrows = map[string]string{
 	"envelope": "internal/jsonfields internal/strictjson",
 	"scope":    "",
 	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
-	"token":    "internal/baseurl internal/clock internal/compact internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
+	"token":    "internal/baseurl internal/clock internal/compact internal/orgkey internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
 
 	"paging":          "envelope internal/strictjson",
 	"paging/mempage":  "envelope paging",
@@ -37,7 +37,7 @@ var arrows = map[string]string{
 	"paging/sqllist":  "envelope paging paging/sqlcheck paging/sqlpage scope",
 	"paging/walk":     "envelope internal/strictjson paging",
 
-	"auth":            "envelope internal/baseurl internal/clock internal/recent internal/urlpath scope",
+	"auth":            "envelope internal/baseurl internal/clock internal/orgkey internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
 	"auth/bearer":     "auth internal/compact internal/jwks internal/recent internal/strictjson internal/whole scope token",
 	"auth/oauth":      "auth auth/bearer auth/openapi auth/signature internal/compact internal/strictjson internal/whole scope signing token",
@@ -53,6 +53,7 @@ var arrows = map[string]string{
 	"internal/compact":     "",
 	"internal/jsonfields":  "",
 	"internal/jwks":        "internal/strictjson internal/weakkey " + jwt + " " + jose,
+	"internal/orgkey":      "",
 	"internal/prepared":    "",
 	"internal/recent":      "",
 	"internal/redacted":    "",

@@ -346,7 +346,7 @@ func (*badge) Bind(*auth.Settings) error { return nil }
 func (b *badge) Presented(*http.Request) auth.Presence { return auth.Header }
 
 func (b *badge) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	p := auth.Principal{Org: t.Org.Code, Account: "ann", Mechanism: "badge"}
+	p := auth.Principal{Org: auth.OrgKey(t.Org.Code), Account: "ann", Mechanism: "badge"}
 	return p.OnAdmit(func(context.Context, *http.Request) error {
 		b.admitted++
 		return nil

@@ -563,7 +563,7 @@ func TestObserveSeesEachDecision(t *testing.T) {
 	g.Observe = func(ctx context.Context, e auth.Event) {
 		if tenant := auth.TenantFrom(ctx); tenant == nil {
 			t.Error("an observer without the request's context")
-		} else if tenant.Org.Code != e.Org || tenant.Brand().Faults == "" || e.Org != "" && tenant.URL() == "" {
+		} else if tenant.Org.Code != string(e.Org) || tenant.Brand().Faults == "" || e.Org != "" && tenant.URL() == "" {
 			t.Errorf("of org %q, and an event of %q", tenant.Org.Code, e.Org)
 		}
 		events = append(events, e)

@@ -65,7 +65,7 @@ func (m letter) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenan
 		if err != nil {
 			return auth.Principal{}, err
 		}
-		return auth.Principal{Org: t.Org.Code, Account: account.ID, Caller: account.ID,
+		return auth.Principal{Org: auth.OrgKey(t.Org.Code), Account: account.ID, Caller: account.ID,
 			Mechanism: m.name, Scope: scope.Unscoped(), Granted: scope.Unscoped()}, nil
 	}
 }

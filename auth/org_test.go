@@ -28,7 +28,7 @@ func TestAnOrgIsItsKey(t *testing.T) {
 	g := &auth.Guard{
 		Roles:   auth.RolesDoNotLimit,
 		BaseURL: "https://api.example.test", Directory: d, Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.Header}}},
-		Observe: func(_ context.Context, e auth.Event) { observed = e.Org },
+		Observe: func(_ context.Context, e auth.Event) { observed = string(e.Org) },
 	}
 	mux := g.Mux()
 	mux.HandleFunc("GET /all", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {

@@ -96,7 +96,7 @@ func newService(t *testing.T) *service {
 
 type password string
 
-func (p password) Password(_ context.Context, org, login string) (account, encoded string, err error) {
+func (p password) Password(_ context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
 	if org != "acme" || login != "ann@example.com" {
 		return "", "", auth.ErrNotFound
 	}

@@ -164,7 +164,7 @@ func (w *world) setPassword(r *http.Request, encoded string) error {
 		return err
 	}
 	p := auth.From(r.Context())
-	w.stores.passwords[p.Org+"/"+p.Account] = encoded
+	w.stores.passwords[string(p.Org)+"/"+p.Account] = encoded
 	changed := w.now().Add(time.Millisecond).Truncate(time.Millisecond)
 	w.directory.PutAccount(auth.Account{ID: p.Account, Org: p.Org, Changed: changed})
 	return nil

@@ -63,7 +63,7 @@ func newPostOffice(t *testing.T, alter ...func(*world)) *postOffice {
 						return err
 					}
 					org := auth.TenantFrom(r.Context()).Org.Key()
-					w.stores.put(org, account, encoded)
+					w.stores.put(string(org), account, encoded)
 					w.directory.PutAccount(auth.Account{ID: account, Org: org, Changed: time.Now().Add(time.Millisecond).Truncate(time.Millisecond)})
 					return nil
 				})

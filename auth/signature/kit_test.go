@@ -60,7 +60,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	w.directory.PutAccount(auth.Account{ID: "off", Org: "acme", Disabled: true})
 	w.directory.PutAccount(auth.Account{ID: "gus", Org: "globex"})
 	for key, org := range map[string]string{acmeKey: "acme", headless: "acme", globexKey: "globex"} {
-		w.directory.PutApp(auth.App{ClientKey: key, Org: org})
+		w.directory.PutApp(auth.App{ClientKey: key, Org: auth.OrgKey(org)})
 	}
 	w.credentials = signature.Memory{
 		acmeKey: {Key: mustKey(t, acmeKey, acmeSecret), Account: "ann",

@@ -108,7 +108,7 @@ func (h provisioning) valid(ctx context.Context, a *account, password string, ha
 
 // validRoles looks up only the roles that are new to the account. A role that it
 // has may have been deleted, and the account may still keep or lose it.
-func (h provisioning) validRoles(ctx context.Context, wrong *invalid, org string, roles, has []string) error {
+func (h provisioning) validRoles(ctx context.Context, wrong *invalid, org auth.OrgKey, roles, has []string) error {
 	if len(roles) > max(maxAccountRoles, len(has)) {
 		wrong.add("roles", fmt.Sprintf("must be at most %d", maxAccountRoles))
 		return nil

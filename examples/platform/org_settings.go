@@ -69,7 +69,7 @@ func (h settings) update(r *http.Request) (settingsReply, error) {
 		return settingsReply{}, err
 	}
 	p := auth.From(r.Context())
-	o, err := alter(r.Context(), h.store, orgRow(p.Org), func(o *auth.Org) error {
+	o, err := alter(r.Context(), h.store, orgRow(string(p.Org)), func(o *auth.Org) error {
 		before := effective(o.Session)
 		if seconds, given := values["idle"].(int64); given {
 			o.Session.Idle = time.Duration(seconds) * time.Second

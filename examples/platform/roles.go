@@ -124,7 +124,7 @@ const (
 
 // addRole adds a role. The org's row is locked, so that requests at the same time do not
 // add more than maxRoles.
-func (s *store) addRole(ctx context.Context, org string, r auth.Role) error {
+func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error {
 	leave, err := s.queries.enter(ctx) // who waits for the lock holds a connection
 	if err != nil {
 		return err

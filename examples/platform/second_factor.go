@@ -24,7 +24,7 @@ type factorReply struct {
 }
 
 // factorOf returns the state of the second factor of an account.
-func factorOf(ctx context.Context, sessions *session.Manager, org, account string) (factorReply, error) {
+func factorOf(ctx context.Context, sessions *session.Manager, org auth.OrgKey, account string) (factorReply, error) {
 	state, err := sessions.FactorState(ctx, org, account)
 	return factorReply{state.Active, state.Pending, state.RecoveryLeft}, err
 }
@@ -54,7 +54,7 @@ func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelo
 	}
 	return result(enrolmentReply{
 		Secret:  shownOnce(e.Secret.Base32()),
-		OTPAuth: shownOnce(h.sessions.OTPAuth(org, a.Email, e.Secret)),
+		OTPAuth: shownOnce(h.sessions.OTPAuth(string(org), a.Email, e.Secret)),
 	}, nil)
 }
 

@@ -80,7 +80,7 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, 
 
 // newAccount returns the account that a body describes. It is a member unless the
 // body says otherwise.
-func newAccount(org string, values map[string]any) *account {
+func newAccount(org auth.OrgKey, values map[string]any) *account {
 	a := &account{Account: auth.Account{ID: newID(), Org: org, Roles: []string{member}}}
 	setIfGiven(&a.Email, values, "email")
 	setIfGiven(&a.Name, values, "name")

@@ -182,7 +182,7 @@ func TestAPersonAtTwoTenants(t *testing.T) {
 func TestFirstTokensOfTwoInstances(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		for _, id := range []string{acmeID, globexID} {
-			if err := w.keys.Delete(t.Context(), id, issuer(id)); err != nil {
+			if err := w.keys.Delete(t.Context(), auth.OrgKey(id), issuer(id)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 type People interface {
 	auth.Directory
 	session.Passwords
-	Email(ctx context.Context, org, account string) (string, error)
+	Email(ctx context.Context, org auth.OrgKey, account string) (string, error)
 }
 
 // Server has the routes of logins and second factors.
@@ -98,7 +98,7 @@ type strict struct {
 }
 
 // Account implements auth.Directory.
-func (d strict) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (d strict) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	a, err := d.Directory.Account(ctx, org, id)
 	if err != nil || !slices.Contains(a.Roles, "administrator") {
 		return a, err
