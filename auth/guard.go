@@ -44,7 +44,11 @@ type Guard struct {
 	// with the Timeout. nil: the first two path segments.
 	Resolve func(ctx context.Context, r *http.Request) (Address, error)
 
-	FormerCodes bool // serve orgs under their Org.FormerCodes, too; the Directory must find them
+	// OrgIDs says that each Org has an ID. Without it none has one. An org for which it is wrong
+	// is answered with 500, because its things could be another org's: see Org.ID.
+	OrgIDs bool
+
+	FormerCodes bool // needs OrgIDs: serve orgs under their Org.FormerCodes, too; the Directory must find them
 
 	// Proxies are the proxies in front of the server, from whose header the address of a client
 	// is read, for attempts that are counted by address and credentials limited to networks.
@@ -84,8 +88,6 @@ type Guard struct {
 	narrowed sets[narrowedSet]
 	stamps   stamps
 	warned   sync.Once // of a proxy whose header is not read
-
-	ids sets[struct{}] // the IDs of orgs that could be Codes of others
 }
 
 // Brand holds a server's own names on the wire. Mechanisms and clients use them.
@@ -166,6 +168,7 @@ func (g *Guard) validate() (problems []error) {
 	problem(slices.Contains(g.Audiences, ""), "Audiences must not hold an empty one")
 	problem(!isHeaderPrefix(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
 	problem(strings.ContainsAny(g.Brand.Faults, ".\"\\"), "Brand.Faults must not hold a dot or a quote")
+	problem(g.FormerCodes && !g.OrgIDs, "OrgIDs is required beside FormerCodes: without an ID an org's Code must never change")
 	problem(g.Timeout < 0, "Timeout must not be negative")
 	problems = append(problems, g.Proxies.validate(), g.Scopes.Validate())
 	for _, m := range g.Mechanisms {
@@ -191,7 +194,6 @@ func namesOf(m Mechanism, s *Settings) []string {
 func (g *Guard) setNames() {
 	g.recorded.init()
 	g.narrowed.init()
-	g.ids.init()
 	g.Brand = g.Brand.withDefaults()
 	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
@@ -353,28 +355,20 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 // checkKey refuses orgs whose stored things could be another org's.
 func (g *Guard) checkKey(org *Org) error {
 	switch {
+	case g.OrgIDs != (org.ID != ""):
+		return errNoOrgID
 	case !isKey(string(org.Key())):
 		return errOrgID
 	case org.ID == "" && len(org.FormerCodes) > 0:
 		return errFormerKey
-	case org.ID != "" && !isOrg(org.ID):
-		return nil
-	}
-	id := source{org: string(org.Key())} // a share of its own, so that only the oldest make room
-	_, known := g.ids.find(id)
-	switch {
-	case org.ID == "" && known:
-		return errNoOrgID
-	case org.ID != "" && !known:
-		g.ids.keep(source{org: strings.Clone(org.ID)}, struct{}{}, 0)
 	}
 	return nil
 }
 
 var (
+	errNoOrgID   = errors.New("auth: the Directory returned an Org with an ID and Guard.OrgIDs is not set, or one without and it is")
 	errOrgID     = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
 	errFormerKey = errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
-	errNoOrgID   = errors.New("auth: the Directory returned an Org without an ID whose Code is the ID of another")
 )
 
 // chooseMechanism returns the index of the mechanism whose credential the request presents.

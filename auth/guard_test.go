@@ -42,6 +42,7 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 		{"no version", func(g *auth.Guard) { g.Versions = []string{} }, "Versions"},
 		{"a header prefix with a space", func(g *auth.Guard) { g.Brand.Header = "My " }, "Brand.Header"},
 		{"a fault namespace with a dot", func(g *auth.Guard) { g.Brand.Faults = "my.api" }, "Brand.Faults"},
+		{"former codes without IDs", func(g *auth.Guard) { g.FormerCodes = true }, "OrgIDs is required"},
 		{"a negative timeout", func(g *auth.Guard) { g.Timeout = -1 }, "Timeout"},
 	}
 	for _, test := range tests {

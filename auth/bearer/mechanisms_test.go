@@ -177,6 +177,7 @@ func TestMintRefusesAMinterOfAnotherGuard(t *testing.T) {
 // key of its org.
 func TestK20TokensOfOtherVersionsAndFormerCodes(t *testing.T) {
 	w := newWorld(t, func(w *world) {
+		w.guard.OrgIDs = true
 		w.guard.Versions, w.guard.Audiences = []string{"v2", "v3"}, []string{"v1"}
 		w.directory.PutOrg(auth.Org{Code: "apex", ID: "acme", FormerCodes: []string{"acme"}})
 		w.directory.PutOrg(auth.Org{Code: "acme", ID: "globex", FormerCodes: []string{"globex", "apex"}})

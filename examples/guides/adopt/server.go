@@ -76,6 +76,7 @@ func (s *service) guard(baseURL *url.URL) *auth.Guard {
 		Resolve:   resolve(baseURL),
 		Versions:  []string{"v1"},
 
+		OrgIDs:      true,            // the primary key of the tenant
 		FormerCodes: true,            // until another tenant takes the subdomain
 		Roles:       auth.RolesLimit, // of people and partners
 		Ceiling:     true,            // a token has no more than its own scope
