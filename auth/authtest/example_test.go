@@ -76,9 +76,9 @@ func ExampleTOTP() {
 
 func ExampleClock() {
 	clock := authtest.NewClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	policy := signing.Policy{Now: clock.Now}
+	guard := &auth.Guard{Now: clock.Now}
 	clock.Advance(5 * time.Minute)
-	fmt.Println(policy.Now().Format(time.TimeOnly))
+	fmt.Println(guard.Now().Format(time.TimeOnly))
 	// Output: 03:09:05
 }
 

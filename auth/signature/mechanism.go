@@ -20,7 +20,7 @@ type Mechanism struct {
 	Replays     signing.Replays // required; shared by all instances of a server
 
 	// Policy limits versions, time and replays; the zero Policy is the recommended one, and takes
-	// both versions. Its Header and its clock are the Guard's: leave these fields empty.
+	// both versions.
 	Policy signing.Policy
 }
 
@@ -28,7 +28,7 @@ type Mechanism struct {
 func (m *Mechanism) Name() string { return Name }
 
 // Bind implements auth.Mechanism. A Mechanism may serve several Guards.
-func (m *Mechanism) Bind(s *auth.Settings) error {
+func (m *Mechanism) Bind(*auth.Settings) error {
 	var problems []error
 	problem := func(wrong bool, text string) {
 		if wrong {
@@ -43,16 +43,14 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 	problem(m.Policy.SiblingMax < 0, "Policy.SiblingMax must not be negative")
 	problem(m.Policy.MaxBody < 0, "Policy.MaxBody must not be negative")
 	problem(m.Policy.Version < 0 || m.Policy.Version > 2, "Policy.Version must be 1 or 2, or 0 for both")
-	problem(m.Policy.Header != "" && m.Policy.Header != s.Brand.Header, "Policy.Header is not that of the Guard's Brand: leave it empty")
-	problem(m.Policy.Now != nil, "Policy.Now must be empty: the clock is the Guard's")
 	return errors.Join(problems...)
 }
 
 // Presented implements auth.Mechanism. The client key alone is no credential, because clients
 // also send it with tokens. The account header counts as a credential. So without a signature it
-// is refused, not ignored. Outside a Guard the headers are those of Policy.Header.
+// is refused, not ignored. Outside a Guard the headers have signing.DefaultPrefix.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
-	prefix := m.Policy.Header
+	prefix := ""
 	if t := auth.TenantFrom(r.Context()); t != nil {
 		prefix = t.Brand().Header
 	}
@@ -73,9 +71,8 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // It reads the body of a request of version 2, and puts it back for the handler.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	a := attempt{mechanism: m, tenant: t}
-	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit}
 	settings := t.Settings()
-	v.Policy.Header, v.Policy.Now = settings.Brand.Header, settings.Now
+	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit, Header: settings.Brand.Header, Now: settings.Now}
 	if m.Policy.Version != 1 && r.Header["Signature-Input"] != nil {
 		v.BaseURL, v.Path = t.BaseURL(), t.Path()
 		if r.Body != nil && r.Body != http.NoBody {
