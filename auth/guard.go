@@ -393,13 +393,15 @@ func (g *Guard) chooseMechanism(r *http.Request) (chosen int32, found Presence, 
 
 // Require lets a request through to a handler if it meets the need. It must be below Mount;
 // otherwise it refuses every request. It panics on the zero Need, on a need whose operation
-// does not parse, and on a name of By or Fresh that no mechanism has.
+// does not parse, and on a name of By or Fresh that no mechanism has. The handler of Some must
+// be a PartHandler.
 func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 	rule, err := n.compile(g)
 	if err != nil {
 		panic(err)
 	}
 	return func(next http.Handler) http.Handler {
+		serve := rule.bind(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			c := callOf(r.Context(), g)
 			if c == nil {
@@ -412,22 +414,26 @@ func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 				return
 			}
 			c.admit(r, p, rule)
-			next.ServeHTTP(w, r)
+			serve(w, r, p)
 		})
 	}
 }
 
 // Check decides whether a request meets a need, and returns its principal. It writes
 // nothing. It is for handlers of Public routes that need only the decision. A request is
-// authenticated once, however often it is checked. Check does not change what From returns.
+// authenticated once, however often it is checked. Check does not change what From returns. It
+// returns an error for Some, whose part only a PartHandler gets.
 func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
 	rule, err := n.compile(g)
 	if err != nil {
 		return Principal{}, err
 	}
 	c := callOf(r.Context(), g)
-	if c == nil {
+	switch {
+	case c == nil:
 		return Principal{}, errOutside
+	case n.kind == needSome:
+		return Principal{}, errCheckSome
 	}
 	p, err := c.check(r, rule)
 	if err != nil {
@@ -435,6 +441,8 @@ func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
 	}
 	return *p, nil
 }
+
+var errCheckSome = errors.New("auth: Check with Some would lose the part that is permitted")
 
 var errOutside = errors.New("auth: the request did not come through this Guard's Mount")
 

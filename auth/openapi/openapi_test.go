@@ -29,6 +29,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -57,6 +58,10 @@ func newMux(change ...func(*auth.Guard)) *auth.Mux {
 }
 
 func handle(mux *auth.Mux, pattern string, n auth.Need) {
+	if n.Requirement().Part {
+		mux.Handle(pattern, n, auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Grant) {}))
+		return
+	}
 	mux.HandleFunc(pattern, n, func(http.ResponseWriter, *http.Request) {})
 }
 

@@ -113,12 +113,12 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 		"POST /keys":           {owner, with(s.createKey)},
 		"DELETE /keys/{key}":   {owner, s.deleteKey},
 		"POST /rename":         {owner, with(s.rename)},
-		"GET /notes":           {auth.Some("object.read.note"), s.listNotes},
 		"POST /notes":          {auth.Allow("object.create.note"), with(s.createNote)},
 		"DELETE /notes/{id}":   {auth.Allow("object.delete.note.{id}"), s.deleteNote},
 	} {
 		mux.Handle(pattern, route.need, route.run)
 	}
+	mux.Handle("GET /notes", auth.Some("object.read.note"), auth.PartHandler(s.listNotes))
 	return mux
 }
 
