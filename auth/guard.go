@@ -299,7 +299,7 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	if !slices.Contains(g.names.versions, to.Version) {
 		return "", &Error{Detail: DetailVersion}
 	}
-	found, err := g.org(c, to.Org)
+	found, err := g.org(&c.lookup, to.Org)
 	if err != nil {
 		return "", err
 	}
@@ -334,11 +334,11 @@ func (g *Guard) resolve(ctx context.Context, r *http.Request, path string) (Addr
 	return to, nil
 }
 
-func (g *Guard) org(c *call, code string) (*Org, error) {
+func (g *Guard) org(ctx context.Context, code string) (*Org, error) {
 	if !isOrg(code) {
 		return nil, &Error{Detail: DetailUnknownOrg}
 	}
-	org, err := g.Directory.Org(&c.lookup, code)
+	org, err := g.Directory.Org(ctx, code)
 	if err = lookup("org", org == nil, err); errors.Is(err, ErrUnavailable) {
 		return nil, err
 	}

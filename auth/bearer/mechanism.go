@@ -131,6 +131,10 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	return m.authenticate(ctx, b, r, t)
+}
+
+func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	raw, clientKey, err := b.credential(r.Header)
 	if err != nil {
 		return auth.Principal{}, err

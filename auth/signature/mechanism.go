@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/signing"
@@ -94,6 +95,21 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	}
 	return a.principal(key), nil
 }
+
+// readmitted is for how long after its timestamp a signature keeps a request open.
+const readmitted = time.Hour
+
+// Readmit implements auth.Readmitter. It verifies the signature by the current secrets.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	again := *m
+	again.Replays, again.Policy.Tolerance = unclaimed{}, max(readmitted, m.Policy.Tolerance)
+	return again.Authenticate(ctx, r, t)
+}
+
+// unclaimed accepts a signature again. Only a request that was admitted gets to it.
+type unclaimed struct{}
+
+func (unclaimed) Claim(context.Context, signing.Use) error { return nil }
 
 // claimedKey returns the client key that a rejected request names, for events only.
 func claimedKey(h http.Header, names signing.Headers) string {

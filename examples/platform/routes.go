@@ -71,7 +71,7 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 	mux.HandleFunc("GET /admin/settings", read, reply(administrators(settings.get)))
 	mux.HandleFunc("PATCH /admin/settings", update, reply(administrators(settings.update)))
 
-	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.recheck}.serve)
+	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard}.serve)
 
 	accounts := provisioning{p.store, p.sessions, p.tokens.ledger}
 	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)))

@@ -144,6 +144,11 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	}, nil
 }
 
+// Readmit implements auth.Readmitter, for streams. Authenticate records nothing.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.Authenticate(ctx, r, t)
+}
+
 // refused is one answer for all reasons. The reason goes to the Guard's observer.
 func refused(reason string) error {
 	return &auth.Error{Detail: auth.DetailInvalidToken, Err: errors.New("apikey: a key that is " + reason)}
