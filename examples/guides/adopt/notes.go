@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging/sqllist"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -23,10 +24,10 @@ var notes = sqllist.Must[note](sqllist.Declaration{Table: "notes", Object: "note
 
 // listNotes leaves it to the list to narrow by the scope.
 func (s *service) listNotes(w http.ResponseWriter, r *http.Request, _ scope.Grant) {
-	handler(func(_ http.ResponseWriter, r *http.Request) (any, error) {
+	inTime(body.None(func(_ http.ResponseWriter, r *http.Request) (any, error) {
 		p := auth.From(r.Context())
 		return notes.Page(r.Context(), s.pages, string(p.Org), p.Scope, r.URL.RawQuery)
-	}).ServeHTTP(w, r)
+	}))(w, r)
 }
 
 type newNote struct {
