@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -179,8 +180,12 @@ func (c *call) verify(p *Principal) error {
 	if p.Org != c.tenant.Org.Key() {
 		return errors.New("auth: a mechanism returned a principal of another org")
 	}
-	if p.Account == "" || p.Mechanism == "" {
-		return errors.New("auth: a mechanism returned a principal without account or mechanism")
+	if p.Account == "" {
+		return errors.New("auth: a mechanism returned a principal without account")
+	}
+	// By and Fresh compare this name: under another one, Fresh would ask for nothing.
+	if !slices.Contains(c.tenant.guard.names.mechanisms[c.mechanism], p.Mechanism) {
+		return errors.New("auth: a mechanism returned a principal that does not have its name")
 	}
 	return nil
 }
@@ -227,17 +232,10 @@ func (c *call) challenge(h http.Header, e *Error) {
 		if !unauthorized && cause == nil {
 			continue
 		}
-		if challenge := c.challengeOf(m, cause); challenge != "" {
+		if challenge := m.Challenge(&c.tenant, cause); challenge != "" {
 			h.Add("WWW-Authenticate", challenge)
 		}
 	}
-}
-
-func (c *call) challengeOf(m Mechanism, cause error) string {
-	if m, ok := m.(TenantChallenger); ok {
-		return m.ChallengeAt(&c.tenant, cause)
-	}
-	return m.Challenge(cause)
 }
 
 func (c *call) observe(r *http.Request, e *Error, d decision) {
@@ -270,7 +268,7 @@ func (c *call) observe(r *http.Request, e *Error, d decision) {
 		event.Detail, event.Err = e.Fault().Detail, e
 		event.Claimed = notes.claim()
 		if event.Claimed.Mechanism == "" && event.Mechanism == "" && chosen != none {
-			event.Claimed.Mechanism = g.names.mechanisms[chosen]
+			event.Claimed.Mechanism = g.Mechanisms[chosen].Name()
 		}
 	}
 	if dropped := droppedFrom(event.Scope, notes); dropped != nil {

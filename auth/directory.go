@@ -36,12 +36,10 @@ type Org struct {
 	// If it is empty, the Code takes its place, and must then never change or be given to
 	// another org.
 	//
-	// Give an ID to all orgs of a Directory or to none: an org without one would share
-	// everything with an org whose ID is its Code. Once a Guard has seen that ID, it answers
-	// requests to the org without one with 500. Other orgs do not notice. To begin with IDs, give
-	// each org that has none its Code as its ID, all in one step, and change Codes only after
-	// that. With any other ID it would lose what is stored for it, second factors included. No
-	// later ID may be one of these Codes.
+	// Guard.OrgIDs says whether the orgs of a Directory have IDs: all have one, or none has. An
+	// org without one would share everything with an org whose ID is its Code. To begin with
+	// IDs, set ID = Code for all orgs in one step, together with OrgIDs: stored things stay
+	// where they are. Codes change only after that, and no later ID may be one of them.
 	ID string
 
 	// FormerCodes are earlier Codes, of an org with an ID. Tokens that were minted under them

@@ -44,7 +44,11 @@ type Guard struct {
 	// with the Timeout. nil: the first two path segments.
 	Resolve func(ctx context.Context, r *http.Request) (Address, error)
 
-	FormerCodes bool // serve orgs under their Org.FormerCodes, too; the Directory must find them
+	// OrgIDs says that each Org has an ID. Without it none has one. An org for which it is wrong
+	// is answered with 500, because its things could be another org's: see Org.ID.
+	OrgIDs bool
+
+	FormerCodes bool // needs OrgIDs: serve orgs under their Org.FormerCodes, too; the Directory must find them
 
 	// Proxies are the proxies in front of the server, from whose header the address of a client
 	// is read, for attempts that are counted by address and credentials limited to networks.
@@ -84,8 +88,6 @@ type Guard struct {
 	narrowed sets[narrowedSet]
 	stamps   stamps
 	warned   sync.Once // of a proxy whose header is not read
-
-	ids sets[struct{}] // the IDs of orgs that could be Codes of others
 }
 
 // Brand holds a server's own names on the wire. Mechanisms and clients use them.
@@ -136,9 +138,8 @@ type Event struct {
 type names struct {
 	serverTime string
 	versions   []string
-	mechanisms []string // of each of Mechanisms; "" if it is not a Describer
-	described  []string // all names that principals of Describers have
-	loopback   bool     // BaseURL is http on a loopback host
+	mechanisms [][]string // of the principals of each of Mechanisms
+	loopback   bool       // BaseURL is http on a loopback host
 }
 
 // Validate reports what is missing or inconsistent. Mux and Mount call it and panic on an
@@ -167,40 +168,32 @@ func (g *Guard) validate() (problems []error) {
 	problem(slices.Contains(g.Audiences, ""), "Audiences must not hold an empty one")
 	problem(!isHeaderPrefix(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
 	problem(strings.ContainsAny(g.Brand.Faults, ".\"\\"), "Brand.Faults must not hold a dot or a quote")
+	problem(g.FormerCodes && !g.OrgIDs, "OrgIDs is required beside FormerCodes: without an ID an org's Code must never change")
 	problem(g.Timeout < 0, "Timeout must not be negative")
 	problems = append(problems, g.Proxies.validate(), g.Scopes.Validate())
 	for _, m := range g.Mechanisms {
-		err := g.validateMechanism(m)
-		problems = append(problems, err)
-		var scheme Scheme
-		if d, ok := m.(Describer); ok && err == nil {
-			scheme = d.Scheme(&g.settings)
-		}
-		g.names.mechanisms = append(g.names.mechanisms, scheme.Mechanism)
-		for _, s := range slices.Concat([]Scheme{scheme}, scheme.Others) {
-			g.names.described = append(append(g.names.described, s.Mechanism), s.Also...)
+		if m != nil {
+			problem(m.Name() == "", "Mechanisms holds one without a name")
+			problems = append(problems, m.Bind(&g.settings))
+			g.names.mechanisms = append(g.names.mechanisms, namesOf(m, &g.settings))
 		}
 	}
 	return problems
 }
 
-func (g *Guard) validateMechanism(m Mechanism) error {
-	if v, ok := m.(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return err
-		}
+// namesOf returns the names that principals of a mechanism have.
+func namesOf(m Mechanism, s *Settings) []string {
+	names := []string{m.Name()}
+	if d, ok := m.(Describer); ok {
+		names = append(names, d.Scheme(s).Also...)
 	}
-	if b, ok := m.(Binder); ok {
-		return b.Bind(&g.settings)
-	}
-	return nil
+	return names
 }
 
 // setNames derives the names that requests need from the configuration.
 func (g *Guard) setNames() {
 	g.recorded.init()
 	g.narrowed.init()
-	g.ids.init()
 	g.Brand = g.Brand.withDefaults()
 	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
@@ -306,7 +299,7 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	if !slices.Contains(g.names.versions, to.Version) {
 		return "", &Error{Detail: DetailVersion}
 	}
-	found, err := g.org(c, to.Org)
+	found, err := g.org(&c.lookup, to.Org)
 	if err != nil {
 		return "", err
 	}
@@ -341,11 +334,11 @@ func (g *Guard) resolve(ctx context.Context, r *http.Request, path string) (Addr
 	return to, nil
 }
 
-func (g *Guard) org(c *call, code string) (*Org, error) {
+func (g *Guard) org(ctx context.Context, code string) (*Org, error) {
 	if !isOrg(code) {
 		return nil, &Error{Detail: DetailUnknownOrg}
 	}
-	org, err := g.Directory.Org(&c.lookup, code)
+	org, err := g.Directory.Org(ctx, code)
 	if err = lookup("org", org == nil, err); errors.Is(err, ErrUnavailable) {
 		return nil, err
 	}
@@ -362,28 +355,20 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 // checkKey refuses orgs whose stored things could be another org's.
 func (g *Guard) checkKey(org *Org) error {
 	switch {
+	case g.OrgIDs != (org.ID != ""):
+		return errNoOrgID
 	case !isKey(string(org.Key())):
 		return errOrgID
 	case org.ID == "" && len(org.FormerCodes) > 0:
 		return errFormerKey
-	case org.ID != "" && !isOrg(org.ID):
-		return nil
-	}
-	id := source{org: string(org.Key())} // a share of its own, so that only the oldest make room
-	_, known := g.ids.find(id)
-	switch {
-	case org.ID == "" && known:
-		return errNoOrgID
-	case org.ID != "" && !known:
-		g.ids.keep(source{org: strings.Clone(org.ID)}, struct{}{}, 0)
 	}
 	return nil
 }
 
 var (
+	errNoOrgID   = errors.New("auth: the Directory returned an Org with an ID and Guard.OrgIDs is not set, or one without and it is")
 	errOrgID     = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
 	errFormerKey = errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
-	errNoOrgID   = errors.New("auth: the Directory returned an Org without an ID whose Code is the ID of another")
 )
 
 // chooseMechanism returns the index of the mechanism whose credential the request presents.
@@ -408,13 +393,15 @@ func (g *Guard) chooseMechanism(r *http.Request) (chosen int32, found Presence, 
 
 // Require lets a request through to a handler if it meets the need. It must be below Mount;
 // otherwise it refuses every request. It panics on the zero Need, on a need whose operation
-// does not parse, and on a name of Fresh that no mechanism has.
+// does not parse, and on a name of By or Fresh that no mechanism has. The handler of Some must
+// be a PartHandler.
 func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 	rule, err := n.compile(g)
 	if err != nil {
 		panic(err)
 	}
 	return func(next http.Handler) http.Handler {
+		serve := rule.bind(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			c := callOf(r.Context(), g)
 			if c == nil {
@@ -427,22 +414,26 @@ func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
 				return
 			}
 			c.admit(r, p, rule)
-			next.ServeHTTP(w, r)
+			serve(w, r, p)
 		})
 	}
 }
 
 // Check decides whether a request meets a need, and returns its principal. It writes
 // nothing. It is for handlers of Public routes that need only the decision. A request is
-// authenticated once, however often it is checked. Check does not change what From returns.
+// authenticated once, however often it is checked. Check does not change what From returns. It
+// returns an error for Some, whose part only a PartHandler gets.
 func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
 	rule, err := n.compile(g)
 	if err != nil {
 		return Principal{}, err
 	}
 	c := callOf(r.Context(), g)
-	if c == nil {
+	switch {
+	case c == nil:
 		return Principal{}, errOutside
+	case n.kind == needSome:
+		return Principal{}, errCheckSome
 	}
 	p, err := c.check(r, rule)
 	if err != nil {
@@ -450,6 +441,8 @@ func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
 	}
 	return *p, nil
 }
+
+var errCheckSome = errors.New("auth: Check with Some would lose the part that is permitted")
 
 var errOutside = errors.New("auth: the request did not come through this Guard's Mount")
 

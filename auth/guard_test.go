@@ -38,9 +38,11 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 		{"no mechanism", func(g *auth.Guard) { g.Mechanisms = nil }, "Mechanisms"},
 		{"a nil mechanism", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{nil} }, "Mechanisms"},
 		{"a mechanism that lacks something", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{lacking{}} }, "lacking a store"},
+		{"a mechanism without a name", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{letter{}} }, "without a name"},
 		{"no version", func(g *auth.Guard) { g.Versions = []string{} }, "Versions"},
 		{"a header prefix with a space", func(g *auth.Guard) { g.Brand.Header = "My " }, "Brand.Header"},
 		{"a fault namespace with a dot", func(g *auth.Guard) { g.Brand.Faults = "my.api" }, "Brand.Faults"},
+		{"former codes without IDs", func(g *auth.Guard) { g.FormerCodes = true }, "OrgIDs is required"},
 		{"a negative timeout", func(g *auth.Guard) { g.Timeout = -1 }, "Timeout"},
 	}
 	for _, test := range tests {
@@ -69,12 +71,12 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 
 type lacking struct{ letter }
 
-func (lacking) Validate() error { return errors.New("lacking a store") }
+func (lacking) Bind(*auth.Settings) error { return errors.New("lacking a store") }
 
 // Refusals come in a fixed order. So the request of each row also has every fault of the rows
 // below it.
 func TestRefusalsHaveAnOrder(t *testing.T) {
-	g := guard()
+	g := knows(guard(), "Ink")
 	mux := g.Mux()
 	mux.Handle("GET /notes", auth.Authenticated.By("Ink"), whoami)
 	tests := []struct {

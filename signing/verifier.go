@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
 // Verifier verifies signed requests. It is a small value: a server may build one for
@@ -16,6 +18,12 @@ type Verifier struct {
 	Keys    Keys    // required
 	Replays Replays // required
 	Policy  Policy
+
+	// Header is the prefix of the header names; "" means DefaultPrefix.
+	Header string
+
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
 
 	// BaseURL is the external URL of the service, such as
 	// "https://api.example.com/acme/v2". It must come from configuration, never from
@@ -132,7 +140,7 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 	if len(command) > maxCommand {
 		return nil, errLong
 	}
-	now := v.Policy.now()
+	now := clock.Now(v.Now)
 	if !v.Policy.covers(c.signed, now) || c.isSecond && c.second.isExpired(now) {
 		return nil, ErrStale
 	}
@@ -151,7 +159,7 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 
 // parse reads the headers of the one version that the request has.
 func (v *Verifier) parse(r *http.Request, c *credential) error {
-	names := headersFor(v.Policy.Header)
+	names := headersFor(v.Header)
 	var err error
 	c.isSecond, err = c.second.input.find(r.Header, names)
 	switch {
@@ -192,7 +200,7 @@ func (v *Verifier) checkBody(ctx context.Context, r *http.Request, c *credential
 		return err
 	}
 	err := v.Policy.checkBody(r, &c.second.digests)
-	c.use.Seen = v.Policy.now()
+	c.use.Seen = clock.Now(v.Now)
 	return err
 }
 

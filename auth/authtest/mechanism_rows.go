@@ -248,7 +248,7 @@ func (t mechanismTest) beside() {
 	})
 	if presence == auth.Header {
 		t.want("beside another header", got, http.StatusBadRequest)
-	} else if got.principal.Mechanism != (rival{}).name() {
+	} else if got.principal.Mechanism != (rival{}).Name() {
 		t.Errorf("a cookie beside a header of another mechanism: got %d and %q", got.status, got.principal.Mechanism)
 	}
 	if t.recorded() != before {

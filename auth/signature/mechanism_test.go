@@ -16,16 +16,16 @@ import (
 )
 
 func TestValidateNamesWhatIsMissing(t *testing.T) {
-	err := new(signature.Mechanism).Validate()
+	err := new(signature.Mechanism).Bind(new(auth.Settings))
 	if err == nil || !strings.Contains(err.Error(), "Credentials") || !strings.Contains(err.Error(), "Replays") {
 		t.Errorf("got %v", err)
 	}
 	negative := &signature.Mechanism{Credentials: signature.Memory{}, Replays: newMap(), Policy: signing.Policy{Tolerance: -1}}
-	if err := negative.Validate(); err == nil {
+	if err := negative.Bind(new(auth.Settings)); err == nil {
 		t.Error("a negative tolerance was taken")
 	}
 	whole := &signature.Mechanism{Credentials: signature.Memory{}, Replays: newMap()}
-	if err := whole.Validate(); err != nil {
+	if err := whole.Bind(new(auth.Settings)); err != nil {
 		t.Error(err)
 	}
 }

@@ -269,7 +269,11 @@ func TestMinVersion(t *testing.T) {
 // tokens is a mechanism that is presented by any Authorization.
 type tokens struct{}
 
-func (tokens) Challenge(error) string { return "" }
+func (tokens) Challenge(*auth.Tenant, error) string { return "" }
+
+func (tokens) Name() string { return "tokens" }
+
+func (tokens) Bind(*auth.Settings) error { return nil }
 
 func (tokens) Presented(r *http.Request) auth.Presence {
 	if r.Header["Authorization"] != nil {

@@ -49,6 +49,7 @@ func New(table *Table, memory *session.Memory, keys *token.MemoryKeys, mail Mail
 		BaseURL:    "http://localhost:8080",
 		Directory:  table,
 		Resolve:    Resolve,
+		OrgIDs:     true,
 		Mechanisms: []auth.Mechanism{s.sessions, &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}},
 	}
 	s.minter = bearer.Minter(guard, keys, nil)

@@ -76,6 +76,7 @@ func (s *service) guard(baseURL *url.URL) *auth.Guard {
 		Resolve:   resolve(baseURL),
 		Versions:  []string{"v1"},
 
+		OrgIDs:      true,            // the primary key of the tenant
 		FormerCodes: true,            // until another tenant takes the subdomain
 		Roles:       auth.RolesLimit, // of people and partners
 		Ceiling:     true,            // a token has no more than its own scope
@@ -112,12 +113,12 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 		"POST /keys":           {owner, body.Handle(s.createKey)},
 		"DELETE /keys/{key}":   {owner, body.None(s.deleteKey)},
 		"POST /rename":         {owner, body.Handle(s.rename)},
-		"GET /notes":           {auth.Some("object.read.note"), body.None(s.listNotes)},
 		"POST /notes":          {auth.Allow("object.create.note"), body.Handle(s.createNote)},
 		"DELETE /notes/{id}":   {auth.Allow("object.delete.note.{id}"), body.None(s.deleteNote)},
 	} {
 		mux.HandleFunc(pattern, route.need, inTime(route.run))
 	}
+	mux.Handle("GET /notes", auth.Some("object.read.note"), auth.PartHandler(s.listNotes))
 	return mux
 }
 
