@@ -66,10 +66,6 @@ type Guard struct {
 	// minted.
 	Ceiling bool
 
-	// Deny writes refusals instead of the Guard, for another body or status. The headers of
-	// the refusal (challenge, Retry-After, Cache-Control) are already set.
-	Deny func(w http.ResponseWriter, r *http.Request, err *Error)
-
 	// Observe receives each decision. The request waits for it. If the request was refused
 	// before its org was found, the org of its context's tenant has no code.
 	Observe func(ctx context.Context, e Event)

@@ -53,7 +53,7 @@ func (m *Mechanism) Bind(*auth.Settings) error {
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	prefix := ""
 	if t := auth.TenantFrom(r.Context()); t != nil {
-		prefix = t.Brand().Header
+		prefix = t.Settings().Brand.Header
 	}
 	names := signing.HeadersFor(prefix)
 	if names.Signed(r.Header) || len(r.Header[names.Account]) > 0 {

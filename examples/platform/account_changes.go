@@ -92,7 +92,7 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 		}
 		if a.Disabled {
 			a.Changed = time.Now()
-			a.TokensFrom = later(a.TokensFrom, auth.TokensFromNow(a.Changed, directoryStale))
+			a.TokensFrom = later(a.TokensFrom, h.store.found.TokensFrom(a.Changed))
 		}
 		return mayChangeAccount(p, &before, a, reset)
 	})
