@@ -82,10 +82,10 @@ func ExampleCachedDirectory_TokensFrom() {
 // one.
 func ExampleEverything() {
 	by := auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Expires: time.Now().Add(time.Hour)}
-	fmt.Println(by.MayMake(false, auth.Everything("ann")))
+	fmt.Println(by.MayMake(auth.Everything("ann")))
 
 	by = auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()}
-	fmt.Println(by.MayMake(false, auth.Everything("ann")))
+	fmt.Println(by.MayMake(auth.Everything("ann")))
 	// Output:
 	// auth: it would exceed its maker: expires
 	// <nil>

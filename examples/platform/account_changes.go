@@ -161,7 +161,7 @@ func mayHaveRoles(p auth.Principal, account string, roles []string) error {
 		}
 	}
 	if len(whole.Roles) == 0 {
-		return p.MayMake(p.HasRole(administrator))
+		return p.AsAdministrator(p.HasRole(administrator)).MayMake()
 	}
 	return mayMake(p, whole)
 }
