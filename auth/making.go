@@ -11,8 +11,8 @@ import (
 )
 
 // Making is a thing that a request creates and that can act later: a token, a signing secret,
-// an account, a role, a session. It states what that thing can do. The zero Making acts as
-// nobody and may do nothing: set its Scope and its Roles.
+// an account, a role, a session. It states what that thing can do. The zero Making has no
+// account and may do nothing: set its Scope and its Roles.
 //
 // A Making can also be the result of a change: an enabled app, a credential with a later end,
 // an account with another password. A change that only ends or narrows something is no
