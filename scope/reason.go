@@ -9,12 +9,18 @@ type Reason struct {
 }
 
 // Explain decides as Allows does, and gives the reason. If several chains are equally
-// near, it names one of them. A need that is not valid gets the zero Reason.
-func (s Set) Explain(n Need) Reason {
-	var best Reason
-	if !n.Valid() {
-		return best
+// near, it names one of them. Of an intersection it explains the first Set that does not
+// permit n. A need that is not valid gets the zero Reason.
+func (s Set) Explain(n Need) (r Reason) {
+	for t := &s; t != nil && n.Valid(); t = t.also {
+		if r = t.explain(n); !r.Allowed {
+			break
+		}
 	}
+	return r
+}
+
+func (s *Set) explain(n Need) (best Reason) {
 	for _, part := range s.parts {
 		r := part.explain(&n.shape)
 		if r.Allowed {
@@ -31,7 +37,7 @@ func (x *index) explain(need *shape) Reason {
 	if chain := x.allowing(need); chain != 0 {
 		return x.reason(true, chain, 0)
 	}
-	if chain, depth := x.nearest(nodeID(need.root), uint64(need.root), need, 0, need.rest); chain != 0 {
+	if chain, depth := x.nearest(nodeID(need.root), need, 0, need.rest); chain != 0 {
 		return x.reason(false, chain, need.ahead()+depth)
 	}
 	if chain := x.nodes[need.root].anyPassing(); chain != 0 {
