@@ -207,7 +207,7 @@ func (g *Grammar) Compile(source string, chains ...string) (Set, error) {
 			x.add(&s, s.canonical(chain))
 		}
 	}
-	return Set{parts: x.alone[:]}, errors.Join(problems...)
+	return Set{x.alone[:]}, errors.Join(problems...)
 }
 
 func tooMany() *SyntaxError {

@@ -2,7 +2,7 @@ package scope
 
 import "strings"
 
-// index is one compiled list of chains: a trie with one depth for each segment after the
+// index is one compiled list of chains, unless both is set: a trie with one depth for each segment after the
 // verb. Nodes with many children have a map of them. Go seeds its maps, so nobody can
 // write chains that collide in one.
 //
@@ -16,10 +16,11 @@ type index struct {
 	source  string
 	chains  []Chain
 	unknown []string
-	live    link      // the first chain that can match
-	all     link      // a chain that covers everything
-	nodes   []node    // the roots first, by number; 0 is no node
-	alone   [1]*index // this list, as the only one of a Set
+	live    link   // the first chain that can match
+	all     link   // a chain that covers everything
+	nodes   []node // the roots first, by number; 0 is no node
+	both    *intersection
+	alone   [1]*index // this one, as the only one of a Set
 }
 
 // link is the number of a chain, counted from 1; 0 is no chain.
@@ -140,6 +141,13 @@ func (x *index) pass(at nodeID, s *shape, chain link) {
 	}
 }
 
+func (x *index) covers(need *shape) bool {
+	if x.both != nil {
+		return x.both.covers(need)
+	}
+	return x.allowing(need) != 0
+}
+
 // allowing returns a chain that covers the need, or 0.
 func (x *index) allowing(need *shape) link {
 	switch root := need.root; {
@@ -218,6 +226,9 @@ func (n *node) passing(c column) link {
 
 // overlapping reports whether some chain and the need have an operation in common.
 func (x *index) overlapping(need *shape) bool {
+	if x.both != nil {
+		return x.both.overlaps(need)
+	}
 	if x.allowing(need) != 0 {
 		return true
 	}
@@ -259,6 +270,9 @@ func (x *index) overlaps(at nodeID, need *shape, c column, depth int, rest strin
 // instances returns the identifiers of the instances of which some part of the need is
 // permitted. all reports whether that is every instance that the need means.
 func (x *index) instances(need *shape) (ids []string, all bool) {
+	if x.both != nil {
+		return x.both.instances(need)
+	}
 	if x.allowing(need) != 0 {
 		return nil, true
 	}

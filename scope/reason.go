@@ -11,18 +11,13 @@ type Reason struct {
 // Explain decides as Allows does, and gives the reason. If several chains are equally
 // near, it names one of them. Of an intersection it explains the first Set that does not
 // permit n. A need that is not valid gets the zero Reason.
-func (s Set) Explain(n Need) (r Reason) {
-	for t := &s; t != nil && n.Valid(); t = t.also {
-		if r = t.explain(n); !r.Allowed {
-			break
-		}
+func (s Set) Explain(n Need) Reason {
+	var best Reason
+	if !n.Valid() {
+		return best
 	}
-	return r
-}
-
-func (s *Set) explain(n Need) (best Reason) {
 	for _, part := range s.parts {
-		r := part.explain(&n.shape)
+		r := part.explain(n)
 		if r.Allowed {
 			return r
 		}
@@ -33,7 +28,14 @@ func (s *Set) explain(n Need) (best Reason) {
 	return best
 }
 
-func (x *index) explain(need *shape) Reason {
+func (x *index) explain(n Need) Reason {
+	if x.both != nil {
+		if r := x.both.a.Explain(n); !r.Allowed {
+			return r
+		}
+		return x.both.b.Explain(n)
+	}
+	need := &n.shape
 	if chain := x.allowing(need); chain != 0 {
 		return x.reason(true, chain, 0)
 	}
