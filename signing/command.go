@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/urlpath"
@@ -43,11 +44,21 @@ const (
 //
 // A command of more than 2 KiB is refused in the same way.
 func Command(r *http.Request, mount string) (string, error) {
-	escaped, ok := urlpath.Clean(r.URL)
-	if r.URL.Opaque != "" || !ok && r.URL.Path != "" {
-		return "", ErrPath
+	escaped, err := escapedPath(r.URL)
+	if err != nil {
+		return "", err
 	}
 	return below(escaped, mount)
+}
+
+// escapedPath returns the escaped path of a URL, as it was sent. It is empty for a URL
+// without one.
+func escapedPath(u *url.URL) (string, error) {
+	escaped, ok := urlpath.Clean(u)
+	if u.Opaque != "" || !ok && u.Path != "" {
+		return "", ErrPath
+	}
+	return escaped, nil
 }
 
 // below removes the mount from a clean escaped path.

@@ -40,10 +40,10 @@ func ExampleCommand() {
 func ExampleHeadersFor() {
 	names := signing.HeadersFor("X-Acme-")
 	fmt.Println(names.Signature)
-	fmt.Println(names.Signed(http.Header{"X-Acme-Client-Key": {"tkDemo7Qp2Lx9VbNc4Zr8W"}}))
+	fmt.Println(names.Version(http.Header{"X-Acme-Client-Key": {"tkDemo7Qp2Lx9VbNc4Zr8W"}}))
 	// Output:
 	// X-Acme-Client-Signature
-	// false
+	// 0
 }
 
 // While a secret is being replaced, both the old and the new one verify.
