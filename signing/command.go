@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/internal/baseurl"
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
@@ -63,9 +64,9 @@ func escapedPath(u *url.URL) (string, error) {
 
 // below removes the mount from a clean escaped path.
 func below(escaped, mount string) (string, error) {
-	resource, ok := strings.CutPrefix(escaped, strings.TrimSuffix(mount, "/"))
+	resource, ok := baseurl.Below(escaped, mount)
 	switch {
-	case !ok, resource != "" && resource[0] != '/':
+	case !ok:
 		return "", errMount
 	case resource == "" || resource == "/":
 		return "/", nil
