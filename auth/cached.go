@@ -52,7 +52,7 @@ func Cached(d Directory, stale time.Duration, entries int) *CachedDirectory {
 // the change may have been made. A look-up that starts after Invalidate returns gets
 // nothing that was read before the write, even if other look-ups were running. Answers of
 // other orgs stay. Invalidate takes as long as a look-up in memory.
-func (c *CachedDirectory) Invalidate(org string) { c.of.Forget(org) }
+func (c *CachedDirectory) Invalidate(org OrgKey) { c.of.Forget(string(org)) }
 
 func (c *CachedDirectory) now() time.Time { return clock.Now(c.Now) }
 
@@ -60,24 +60,24 @@ const defaultStale = 2 * time.Second
 
 // Org implements Directory.
 func (c *CachedDirectory) Org(ctx context.Context, code string) (*Org, error) {
-	return cached(ctx, c, &c.orgs, code, strings.Clone, c.directory.Org, func(o *Org) (string, int) {
+	return cached(ctx, c, &c.orgs, code, strings.Clone, c.directory.Org, func(o *Org) (OrgKey, int) {
 		return o.Key(), len(o.Code) + len(o.ID) + bytesOf(o.FormerCodes)
 	})
 }
 
 // App implements Directory.
 func (c *CachedDirectory) App(ctx context.Context, clientKey string) (*App, error) {
-	return cached(ctx, c, &c.apps, clientKey, strings.Clone, c.directory.App, func(a *App) (string, int) {
+	return cached(ctx, c, &c.apps, clientKey, strings.Clone, c.directory.App, func(a *App) (OrgKey, int) {
 		return a.Org, len(a.ClientKey) + len(a.Org) + len(a.Name)
 	})
 }
 
 // Account implements Directory.
-func (c *CachedDirectory) Account(ctx context.Context, org, id string) (*Account, error) {
+func (c *CachedDirectory) Account(ctx context.Context, org OrgKey, id string) (*Account, error) {
 	look := func(ctx context.Context, of inOrg) (*Account, error) {
 		return c.directory.Account(ctx, of.org, of.name)
 	}
-	return cached(ctx, c, &c.accounts, inOrg{org, id}, inOrg.clone, look, func(a *Account) (string, int) {
+	return cached(ctx, c, &c.accounts, inOrg{org, id}, inOrg.clone, look, func(a *Account) (OrgKey, int) {
 		return org, len(a.ID) + len(a.Org) + bytesOf(a.Roles)
 	})
 }
@@ -85,7 +85,7 @@ func (c *CachedDirectory) Account(ctx context.Context, org, id string) (*Account
 // cached returns a kept answer, or looks it up. The key is cloned before it is kept, because it
 // may be a part of a whole request.
 func cached[K comparable, V any](ctx context.Context, c *CachedDirectory, in *recent.Answers[K, *V], key K, clone func(K) K,
-	look func(context.Context, K) (*V, error), of func(*V) (org string, bytes int)) (*V, error) {
+	look func(context.Context, K) (*V, error), of func(*V) (org OrgKey, bytes int)) (*V, error) {
 	now := c.now()
 	if known, ok := in.Find(&c.of, now, key); ok {
 		return known, nil
@@ -96,9 +96,8 @@ func cached[K comparable, V any](ctx context.Context, c *CachedDirectory, in *re
 			err = errNeither
 		}
 		if err == nil {
-			var bytes int
-			found.Group, bytes = of(found.Value)
-			found.Cost = 1 + bytes/1024
+			org, bytes := of(found.Value)
+			found.Group, found.Cost = string(org), 1+bytes/1024
 		}
 		return found, err
 	})
@@ -115,7 +114,7 @@ func bytesOf(texts []string) (bytes int) {
 }
 
 // Roles implements Directory. It asks for all names that it does not know in one look-up.
-func (c *CachedDirectory) Roles(ctx context.Context, org string, names []string) ([]Role, error) {
+func (c *CachedDirectory) Roles(ctx context.Context, org OrgKey, names []string) ([]Role, error) {
 	// No name that a directory knows contains NUL, so no two lists without one are the same
 	// when joined. A list with a NUL is not cached.
 	if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, "\x00") }) {
@@ -145,14 +144,14 @@ func (c *CachedDirectory) Roles(ctx context.Context, org string, names []string)
 }
 
 // askForRoles keeps each role by its name, and nil for a name that no role has.
-func (c *CachedDirectory) askForRoles(ctx context.Context, org string, names []string, now time.Time) (recent.Found[[]Role], error) {
+func (c *CachedDirectory) askForRoles(ctx context.Context, org OrgKey, names []string, now time.Time) (recent.Found[[]Role], error) {
 	since := c.of.Forgets()
 	roles, err := c.directory.Roles(ctx, org, names)
 	if err != nil {
 		return recent.Found[[]Role]{}, err
 	}
 	for _, name := range names {
-		found := recent.Found[*Role]{Group: org, Cost: 1 + len(name)/1024}
+		found := recent.Found[*Role]{Group: string(org), Cost: 1 + len(name)/1024}
 		if i := slices.IndexFunc(roles, func(r Role) bool { return r.Name == name }); i >= 0 {
 			role := roles[i]
 			found.Value = &role
@@ -160,7 +159,9 @@ func (c *CachedDirectory) askForRoles(ctx context.Context, org string, names []s
 		}
 		c.roles.Keep(&c.of, since, now, inOrg{org, name}, found)
 	}
-	return recent.Found[[]Role]{Value: roles, Group: org, Cost: recent.NotKept}, nil
+	return recent.Found[[]Role]{Value: roles, Group: string(org), Cost: recent.NotKept}, nil
 }
 
-func (k inOrg) clone() inOrg { return inOrg{strings.Clone(k.org), strings.Clone(k.name)} }
+func (k inOrg) clone() inOrg {
+	return inOrg{OrgKey(strings.Clone(string(k.org))), strings.Clone(k.name)}
+}

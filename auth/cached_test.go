@@ -28,11 +28,11 @@ var lookups = map[string]func(context.Context, auth.Directory, string) (string, 
 		return a.Name, err
 	},
 	"an account": func(ctx context.Context, d auth.Directory, org string) (string, error) {
-		a, err := d.Account(ctx, org, "ann")
+		a, err := d.Account(ctx, auth.OrgKey(org), "ann")
 		return a.Roles[0], err
 	},
 	"a list of roles": func(ctx context.Context, d auth.Directory, org string) (string, error) {
-		roles, err := d.Roles(ctx, org, []string{"none", "reader"})
+		roles, err := d.Roles(ctx, auth.OrgKey(org), []string{"none", "reader"})
 		return roles[0].Scope[0], err
 	},
 }
@@ -40,9 +40,9 @@ var lookups = map[string]func(context.Context, auth.Directory, string) (string, 
 // versioned stores the n-th version of an org and of all its records.
 func versioned(m *auth.Memory, org string, n int) {
 	m.PutOrg(auth.Org{Code: org, Session: auth.SessionPolicy{Idle: time.Duration(n)}})
-	m.PutApp(auth.App{ClientKey: org + "key", Org: org, Name: strconv.Itoa(n)})
-	m.PutAccount(auth.Account{ID: "ann", Org: org, Roles: []string{strconv.Itoa(n)}})
-	m.PutRole(org, auth.Role{Name: "reader", Scope: []string{strconv.Itoa(n)}})
+	m.PutApp(auth.App{ClientKey: org + "key", Org: auth.OrgKey(org), Name: strconv.Itoa(n)})
+	m.PutAccount(auth.Account{ID: "ann", Org: auth.OrgKey(org), Roles: []string{strconv.Itoa(n)}})
+	m.PutRole(auth.OrgKey(org), auth.Role{Name: "reader", Scope: []string{strconv.Itoa(n)}})
 }
 
 // see looks up every record.
@@ -100,13 +100,13 @@ func (b *blocking) App(ctx context.Context, clientKey string) (*auth.App, error)
 	return a, err
 }
 
-func (b *blocking) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (b *blocking) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	a, err := b.Directory.Account(ctx, org, id)
 	<-b.released
 	return a, err
 }
 
-func (b *blocking) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+func (b *blocking) Roles(ctx context.Context, org auth.OrgKey, names []string) ([]auth.Role, error) {
 	roles, err := b.Directory.Roles(ctx, org, names)
 	<-b.released
 	return roles, err
@@ -176,7 +176,7 @@ func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
 		versioned(memory, "acme", 2)
 		d.Invalidate("acme")
 		for i := range 4 {
-			d.Invalidate(strconv.Itoa(i))
+			d.Invalidate(auth.OrgKey(strconv.Itoa(i)))
 		}
 		close(slow.released)
 		now, err := d.Account(t.Context(), "acme", "ann")
@@ -249,7 +249,7 @@ func TestInvalidateAmongManyOrgs(t *testing.T) {
 		versioned(memory, org, 1)
 		was := see(t, d, org)
 		versioned(memory, org, 2)
-		d.Invalidate(org)
+		d.Invalidate(auth.OrgKey(org))
 		for kind, now := range see(t, d, org) {
 			if now == was[kind] {
 				t.Errorf("%s of %s is what it was", kind, org)
@@ -321,7 +321,7 @@ type fresh struct{ auth.Directory }
 
 var asked atomic.Int64
 
-func (fresh) Roles(_ context.Context, _ string, names []string) (roles []auth.Role, err error) {
+func (fresh) Roles(_ context.Context, _ auth.OrgKey, names []string) (roles []auth.Role, err error) {
 	asked.Add(1)
 	for _, name := range names {
 		r := auth.Role{Name: name}

@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"github.com/tenantkit/tenantkit/internal/orgkey"
 	"time"
 )
 
@@ -20,10 +21,10 @@ type Directory interface {
 	// several have had it, it finds the last. All other methods get its Key.
 	Org(ctx context.Context, code string) (*Org, error)
 	App(ctx context.Context, clientKey string) (*App, error)
-	Account(ctx context.Context, org, id string) (*Account, error)
+	Account(ctx context.Context, org OrgKey, id string) (*Account, error)
 
 	// Roles returns the roles of the org with these names. It leaves unknown names out.
-	Roles(ctx context.Context, org string, names []string) ([]Role, error)
+	Roles(ctx context.Context, org OrgKey, names []string) ([]Role, error)
 }
 
 // Org is a tenant. Everything that is stored for it is stored under its Key.
@@ -52,9 +53,12 @@ type Org struct {
 	Session  SessionPolicy
 }
 
+// OrgKey is the Key of an Org. A Code is not one: it may change and be given to another org.
+type OrgKey = orgkey.Key
+
 // Key returns the ID, or the Code of an org without one. This is the org that stores, apps,
 // accounts, principals and events name. Only URLs and the audience of tokens have the Code.
-func (o *Org) Key() string { return cmp.Or(o.ID, o.Code) }
+func (o *Org) Key() OrgKey { return OrgKey(cmp.Or(o.ID, o.Code)) }
 
 // SessionPolicy holds an org's rules for its sessions (section 5.2 of the interface). It is
 // read with each request. A changed Idle or RememberIdle and a shorter Max also apply to open
@@ -80,7 +84,7 @@ type SessionPolicy struct {
 // App is an application of an org. The mechanisms that use its secrets and keys store them.
 type App struct {
 	ClientKey string // unique over all orgs; public
-	Org       string // Org.Key
+	Org       OrgKey
 	Name      string
 	Disabled  bool
 }
@@ -88,7 +92,7 @@ type App struct {
 // Account is a user of an org.
 type Account struct {
 	ID       string
-	Org      string // Org.Key
+	Org      OrgKey
 	Roles    []string
 	Disabled bool
 	Changed  time.Time // sessions that began earlier are ended: password changed, account disabled

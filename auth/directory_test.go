@@ -74,7 +74,7 @@ func (c *counting) Org(ctx context.Context, code string) (*auth.Org, error) {
 	return c.Directory.Org(ctx, code)
 }
 
-func (c *counting) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+func (c *counting) Roles(ctx context.Context, org auth.OrgKey, names []string) ([]auth.Role, error) {
 	c.asked.Add(1)
 	return c.Directory.Roles(ctx, org, names)
 }
@@ -109,7 +109,7 @@ func TestCachedAnswersAsItsDirectory(t *testing.T) {
 	for range 2 {
 		for clientKey, org := range map[string]string{"acmekey": "acme", "globexkey": "globex"} {
 			app, err := d.App(t.Context(), clientKey)
-			if err != nil || app.ClientKey != clientKey || app.Org != org {
+			if err != nil || app.ClientKey != clientKey || app.Org != auth.OrgKey(org) {
 				t.Errorf("app %+v, %v", app, err)
 			}
 		}

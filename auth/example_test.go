@@ -338,7 +338,7 @@ type badge struct{ admitted int }
 func (b *badge) Presented(*http.Request) auth.Presence { return auth.Header }
 
 func (b *badge) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	p := auth.Principal{Org: t.Org.Code, Account: "ann", Mechanism: "badge"}
+	p := auth.Principal{Org: auth.OrgKey(t.Org.Code), Account: "ann", Mechanism: "badge"}
 	return p.OnAdmit(func(context.Context, *http.Request) error {
 		b.admitted++
 		return nil
@@ -361,16 +361,6 @@ func ExamplePrincipal_OnAdmit() {
 	// Output:
 	// /acme/v2/hello 1
 	// /acme/v2/signed 1
-}
-
-// A document about a server lists the faults that it may answer.
-func ExampleDetails() {
-	for _, detail := range auth.Details() {
-		if f := (&auth.Error{Detail: detail}).Fault(); f.Status == http.StatusConflict {
-			fmt.Println(f.Status, f.Detail, f.Message)
-		}
-	}
-	// Output: 409 conflict.unspecified It conflicts with what is there.
 }
 
 // A handler that passes its request on to another org. There, the request has no principal yet.

@@ -56,7 +56,7 @@ func TestFormerCodesAreServed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := renamed{new(auth.Memory), c.orgs}
 			for _, id := range []string{"o-1", "o-2"} {
-				d.PutAccount(auth.Account{ID: "ann", Org: id})
+				d.PutAccount(auth.Account{ID: "ann", Org: auth.OrgKey(id)})
 			}
 			g := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: auth.Cached(d, 0, 0), FormerCodes: c.serves,
 				Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.Header}}}}
@@ -70,7 +70,7 @@ func TestFormerCodesAreServed(t *testing.T) {
 						took += " false"
 					}
 				}
-				auth.Reply(w, r, auth.From(r.Context()).Org+" "+tenant.URL()+took)
+				auth.Reply(w, r, string(auth.From(r.Context()).Org)+" "+tenant.URL()+took)
 			})
 			for range 2 { // also from the cache
 				w := do(mux, "GET", "/"+c.code+"/v2/all", "Letter-Wax", "ann")

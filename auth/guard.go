@@ -115,7 +115,7 @@ type Event struct {
 	Route     string // Request.Pattern, as Mux and http.ServeMux set it; empty if no route matched
 	Mechanism string // empty if none authenticated the request, and no handler identified its caller
 	Detail    string // of the fault; empty if there is none
-	Org       string
+	Org       OrgKey
 	App       string
 	Account   string
 	Claimed   Claimed       // whom a rejected credential names; only with a Detail
@@ -360,14 +360,14 @@ func (g *Guard) org(c *call, code string) (*Org, error) {
 // checkKey refuses orgs whose stored things could be another org's.
 func (g *Guard) checkKey(org *Org) error {
 	switch {
-	case !isKey(org.Key()):
+	case !isKey(string(org.Key())):
 		return errOrgID
 	case org.ID == "" && len(org.FormerCodes) > 0:
 		return errFormerKey
 	case org.ID != "" && !isOrg(org.ID):
 		return nil
 	}
-	id := source{org: org.Key()} // a share of its own, so that only the oldest make room
+	id := source{org: string(org.Key())} // a share of its own, so that only the oldest make room
 	_, known := g.ids.find(id)
 	switch {
 	case org.ID == "" && known:

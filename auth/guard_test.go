@@ -386,7 +386,7 @@ func TestCheckDecidesWithoutWriting(t *testing.T) {
 		if from := auth.From(r.Context()); from.Account != "" {
 			t.Error("a check altered whom the context answers with")
 		}
-		envelope.Write(w, envelope.Result[string]{Data: fmt.Sprint(p.Account, err != nil)})
+		auth.Reply(w, r, envelope.Result[string]{Data: fmt.Sprint(p.Account, err != nil)})
 	})
 	for _, test := range []struct{ letter, want string }{{"", `"true"`}, {"forged", `"true"`}, {"ann", `"annfalse"`}} {
 		ran = 0
@@ -452,7 +452,7 @@ func TestResolveServesOtherShapes(t *testing.T) {
 	mux := g.Mux()
 	mux.HandleFunc("GET /notes/{id}", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		tenant := auth.TenantFrom(r.Context())
-		envelope.Write(w, envelope.Result[[]string]{Data: []string{tenant.Org.Code, tenant.Command, tenant.URL(), r.PathValue("id"), tenant.BaseURL(), tenant.Path()}})
+		auth.Reply(w, r, envelope.Result[[]string]{Data: []string{tenant.Org.Code, tenant.Command, tenant.URL(), r.PathValue("id"), tenant.BaseURL(), tenant.Path()}})
 	})
 	w := do(mux, "GET", "http://acme.example.test/api/v2/notes/a%2Fb/")
 	if want := `["acme","/notes/a%2Fb","https://api.example.test/acme/v2","a/b","https://acme.example.test","/api/v2/notes/a%2Fb/"]`; !strings.Contains(w.Body.String(), want) {
@@ -562,7 +562,7 @@ func TestObserveSeesEachDecision(t *testing.T) {
 	g.Observe = func(ctx context.Context, e auth.Event) {
 		if tenant := auth.TenantFrom(ctx); tenant == nil {
 			t.Error("an observer without the request's context")
-		} else if tenant.Org.Code != e.Org || tenant.Brand().Faults == "" || e.Org != "" && tenant.URL() == "" {
+		} else if tenant.Org.Code != string(e.Org) || tenant.Brand().Faults == "" || e.Org != "" && tenant.URL() == "" {
 			t.Errorf("of org %q, and an event of %q", tenant.Org.Code, e.Org)
 		}
 		events = append(events, e)

@@ -61,7 +61,7 @@ func (m letter) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenan
 		if err != nil {
 			return auth.Principal{}, err
 		}
-		return auth.Principal{Org: t.Org.Code, Account: account.ID, Caller: account.ID,
+		return auth.Principal{Org: auth.OrgKey(t.Org.Code), Account: account.ID, Caller: account.ID,
 			Mechanism: m.name, Scope: scope.Unscoped(), Granted: scope.Unscoped()}, nil
 	}
 }
@@ -100,7 +100,7 @@ func guard() *auth.Guard {
 
 // whoami answers with the principal's account.
 var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-	envelope.Write(w, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+	auth.Reply(w, r, envelope.Result[string]{Data: auth.From(r.Context()).Account})
 })
 
 // do sends a request with header pairs straight to a handler.

@@ -17,7 +17,10 @@ type Memory struct {
 }
 
 // inOrg is a key that is unique within an org.
-type inOrg struct{ org, name string }
+type inOrg struct {
+	org  OrgKey
+	name string
+}
 
 // PutOrg adds or replaces an org, by its code.
 func (m *Memory) PutOrg(o Org) { put(m, &m.orgs, o.Code, &o) }
@@ -39,7 +42,7 @@ func (m *Memory) PutAccount(a Account) {
 }
 
 // PutRole adds or replaces a role of an org, by its name.
-func (m *Memory) PutRole(org string, r Role) {
+func (m *Memory) PutRole(org OrgKey, r Role) {
 	r.Scope = slices.Clone(r.Scope)
 	put(m, &m.roles, inOrg{org, r.Name}, r)
 }
@@ -64,12 +67,12 @@ func (m *Memory) App(ctx context.Context, clientKey string) (*App, error) {
 }
 
 // Account returns an account of an org by its id.
-func (m *Memory) Account(ctx context.Context, org, id string) (*Account, error) {
+func (m *Memory) Account(ctx context.Context, org OrgKey, id string) (*Account, error) {
 	return get(ctx, m, &m.accounts, inOrg{org, id})
 }
 
 // Roles returns the roles of an org with these names.
-func (m *Memory) Roles(ctx context.Context, org string, names []string) ([]Role, error) {
+func (m *Memory) Roles(ctx context.Context, org OrgKey, names []string) ([]Role, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func TestWhatAHandlerKeepsStaysItsOwn(t *testing.T) {
 	g := guard()
 	for _, org := range []string{"acme", "globex"} {
 		for i := range requests {
-			g.Directory.(*auth.Memory).PutAccount(auth.Account{ID: fmt.Sprint("id", i), Org: org})
+			g.Directory.(*auth.Memory).PutAccount(auth.Account{ID: fmt.Sprint("id", i), Org: auth.OrgKey(org)})
 		}
 	}
 	over := make(chan struct{}) // closed once all requests have been answered
@@ -31,7 +31,7 @@ func TestWhatAHandlerKeepsStaysItsOwn(t *testing.T) {
 			ctx := r.Context()
 			tenant, p := auth.TenantFrom(ctx), auth.From(ctx)
 			checked, err := g.Check(r, auth.Authenticated)
-			if err != nil || checked.Account != account || p.Account != account || p.Org != org {
+			if err != nil || checked.Account != account || p.Account != account || p.Org != auth.OrgKey(org) {
 				t.Errorf("%s of %s became %q of %q; checked, %q, %v", account, org, p.Account, p.Org, checked.Account, err)
 			}
 			if tenant.Org.Code != org || tenant.Command != path || r.URL.Path != path || r.Header.Get("Letter-Wax") != account {

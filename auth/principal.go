@@ -14,7 +14,7 @@ import (
 // request: a change of a copy does not affect other requests. The zero Principal is nobody
 // and may do nothing.
 type Principal struct {
-	Org       string // Org.Key of the org it belongs to, always the org of the URL
+	Org       OrgKey // Org.Key of the org it belongs to, always the org of the URL
 	App       string // client key of the app it came through; empty for a session, and for a token of another issuer without one
 	Account   string // id of the account it acts as
 	Caller    string // id of the account that called; differs from Account under an override

@@ -82,7 +82,7 @@ func (t *Tenant) RoleScope(ctx context.Context, names []string) (scope.Set, erro
 // name, and are the source of its chains. A chain that does not parse is dropped, which only
 // narrows the Set. The Guard's observer is informed of it.
 func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
-	set, err := compileOnce(&t.guard.recorded, t.guard.Scopes, source{t.Org.Key(), kind, name}, chains)
+	set, err := compileOnce(&t.guard.recorded, t.guard.Scopes, source{string(t.Org.Key()), kind, name}, chains)
 	if err != nil {
 		t.notesOf().drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
 	}

@@ -18,7 +18,7 @@ type roled struct{ scoped }
 
 func (roled) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	set, err := t.RoleScope(ctx, strings.Fields(r.Header.Get("Letter-Roles")))
-	return auth.Principal{Org: t.Org.Code, Account: "ann", Mechanism: "roled", Scope: set, Granted: set}, err
+	return auth.Principal{Org: auth.OrgKey(t.Org.Code), Account: "ann", Mechanism: "roled", Scope: set, Granted: set}, err
 }
 
 func TestRoleScope(t *testing.T) {
@@ -73,7 +73,7 @@ func TestRoleScope(t *testing.T) {
 // roleless is a directory whose roles cannot be read.
 type roleless struct{ auth.Directory }
 
-func (roleless) Roles(context.Context, string, []string) ([]auth.Role, error) {
+func (roleless) Roles(context.Context, auth.OrgKey, []string) ([]auth.Role, error) {
 	return nil, errors.New("connection refused")
 }
 

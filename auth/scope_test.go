@@ -25,7 +25,7 @@ func (scoped) Presented(*http.Request) auth.Presence { return auth.Header }
 
 func (scoped) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	set, err := new(scope.Grammar).Compile("letter", strings.Fields(r.Header.Get("Letter-Scope"))...)
-	return auth.Principal{Org: t.Org.Code, Account: "ann", Mechanism: "scoped", Scope: set, Granted: set}, err
+	return auth.Principal{Org: auth.OrgKey(t.Org.Code), Account: "ann", Mechanism: "scoped", Scope: set, Granted: set}, err
 }
 
 func (scoped) Challenge(err error) string {

@@ -35,11 +35,11 @@ func (f folding) App(ctx context.Context, clientKey string) (*auth.App, error) {
 	return f.Directory.App(ctx, strings.ToLower(clientKey))
 }
 
-func (f folding) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (f folding) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	return f.Directory.Account(ctx, org, strings.ToLower(id))
 }
 
-func (f folding) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+func (f folding) Roles(ctx context.Context, org auth.OrgKey, names []string) ([]auth.Role, error) {
 	lower := []string{"unasked"} // such a database may find more than requested
 	for _, name := range names {
 		lower = append(lower, strings.ToLower(name))
@@ -111,7 +111,9 @@ type sharing struct {
 	roles []auth.Role
 }
 
-func (s sharing) Roles(context.Context, string, []string) ([]auth.Role, error) { return s.roles, nil }
+func (s sharing) Roles(context.Context, auth.OrgKey, []string) ([]auth.Role, error) {
+	return s.roles, nil
+}
 
 // What a directory returns is shared, so unrequested roles are left out of a copy.
 func TestRolesLeavesTheDirectorysSliceAsItIs(t *testing.T) {
@@ -130,7 +132,7 @@ func TestRolesLeavesTheDirectorysSliceAsItIs(t *testing.T) {
 // notFound is a directory that returns ErrNotFound for a list of roles.
 type notFound struct{ auth.Directory }
 
-func (notFound) Roles(context.Context, string, []string) ([]auth.Role, error) {
+func (notFound) Roles(context.Context, auth.OrgKey, []string) ([]auth.Role, error) {
 	return nil, auth.ErrNotFound
 }
 

@@ -42,21 +42,6 @@ func ExampleParse() {
 	// scope: chain 0, segment 4: got "name", expected an identifier or *; an identifier or * stands before a property: object.read.account.*.name
 }
 
-func ExampleMustParse() {
-	everything := scope.MustParse("*")
-	fmt.Println(everything == scope.MustParse(""), everything)
-	// Output: true *
-}
-
-func ExampleChain_Covers() {
-	reading := scope.MustParse("object.read.c_note")
-	fmt.Println(reading.Covers(scope.MustParse("object.read.c_note#c_memo.*.title")))
-	fmt.Println(reading.Covers(scope.MustParse("object.read.c_notes")))
-	// Output:
-	// true
-	// false
-}
-
 func ExampleChain_UnmarshalText() {
 	// An unset variable is an error, and never everything.
 	var chain scope.Chain
@@ -270,12 +255,4 @@ func ExampleLevel() {
 	text, _ := json.Marshal(claims)
 	fmt.Println(claims.Grant >= scope.LevelRead, string(text))
 	// Output: true {"service/gnt":6}
-}
-
-func ExampleParseLevel() {
-	byNumber, _ := scope.ParseLevel("4")
-	byName, _ := scope.ParseLevel("read")
-	_, err := scope.ParseLevel("9")
-	fmt.Println(byNumber, byNumber == byName, err)
-	// Output: read true scope: not an access level: "9"
 }

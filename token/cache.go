@@ -64,6 +64,6 @@ func (c *Cache) put(raw string, t *Verified, by *Verifier) {
 	}
 	// The caller's text may be a part of a larger buffer, or of one that is reused.
 	c.seen.Keep(c.groups(), 0, time.Time{}, strings.Clone(raw), recent.Found[seen]{
-		Value: seen{t, by}, Group: t.key.Org, Cost: t.cost(raw),
+		Value: seen{t, by}, Group: string(t.key.Org), Cost: t.cost(raw),
 	})
 }

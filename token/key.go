@@ -51,7 +51,7 @@ func CheckOverlap(overlap time.Duration) error {
 type PublicKey struct {
 	KeyID     string // RFC 7638 thumbprint, SHA-256, base64url
 	ClientKey string // the app that owns it; 1 to 128 visible ASCII characters
-	Org       string // the org of that app
+	Org       OrgKey // the org of that app
 	Key       *rsa.PublicKey
 	Exposed   bool // listed by the certificates endpoints
 
@@ -273,5 +273,5 @@ type Signers interface {
 // unknown; a failure is never an empty list. Implementations are safe for concurrent
 // use and return when ctx ends.
 type Exposed interface {
-	Exposed(ctx context.Context, org string) ([]PublicKey, error)
+	Exposed(ctx context.Context, org OrgKey) ([]PublicKey, error)
 }

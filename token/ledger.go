@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"github.com/tenantkit/tenantkit/internal/orgkey"
 	"iter"
 	"time"
 )
@@ -20,11 +21,14 @@ type Lineage struct {
 	Parent   string // jti of the token that made it, of the same app; "" for none
 }
 
+// OrgKey names an org: what auth.Org.Key returns, never its Code.
+type OrgKey = orgkey.Key
+
 // Holder is whose tokens a verb of a Ledger is about: those that an app of an org has
 // issued for a subject. A verb finds nothing if the record is of another org, app or
 // subject.
 type Holder struct {
-	Org       string // the org of the app
+	Org       OrgKey // the org of the app
 	ClientKey string // the app
 	Subject   string // the account
 }
@@ -62,7 +66,7 @@ func (p Position) Compare(q Position) int {
 // Record is a permanent or limited-use token, as a ledger keeps it.
 type Record struct {
 	ID        string // the jti
-	Org       string // the org of the app
+	Org       OrgKey // the org of the app
 	ClientKey string // the app that issued it
 	Subject   string // the account it authenticates as
 	KeyID     string // the key it was signed with

@@ -180,7 +180,7 @@ func (p *pair) org() string { return p.pick("acme", "acme", "acme", "rival") }
 
 func (p *pair) issue() {
 	r := token.Record{
-		ID: fmt.Sprintf("%06d", len(p.issued)*7919%10007), Org: p.org(), ClientKey: p.pick(appA, appA, appB), Subject: p.pick("ann", "bob"), KeyID: p.pick("k1", "k1", "k2", "k3"),
+		ID: fmt.Sprintf("%06d", len(p.issued)*7919%10007), Org: token.OrgKey(p.org()), ClientKey: p.pick(appA, appA, appB), Subject: p.pick("ann", "bob"), KeyID: p.pick("k1", "k1", "k2", "k3"),
 		MaxUses: max(0, int64(p.rand.IntN(6)-2)), Uses: int64(p.rand.IntN(3)), Issued: p.now().Truncate(time.Second),
 	}
 	if p.rand.IntN(8) == 0 {
@@ -229,12 +229,12 @@ func (p *pair) spend() {
 
 func (p *pair) revoke() {
 	r := p.any()
-	of := token.Holder{Org: p.pick(r.Org, r.Org, r.Org, "rival"), ClientKey: r.ClientKey, Subject: p.pick("", token.AnySubject, r.Subject, r.Subject, "bob")}
+	of := token.Holder{Org: token.OrgKey(p.pick(string(r.Org), string(r.Org), string(r.Org), "rival")), ClientKey: r.ClientKey, Subject: p.pick("", token.AnySubject, r.Subject, r.Subject, "bob")}
 	p.same("Revoke", p.memory.Revoke(p.t.Context(), of, r.ID), p.plain.Revoke(p.t.Context(), of, r.ID))
 }
 
 func (p *pair) revokeSubject() {
-	of := token.Holder{Org: p.org(), ClientKey: p.pick(appA, appB), Subject: p.pick("ann", "bob")}
+	of := token.Holder{Org: token.OrgKey(p.org()), ClientKey: p.pick(appA, appB), Subject: p.pick("ann", "bob")}
 	want, _ := p.plain.RevokeSubject(p.t.Context(), of)
 	if got, err := p.memory.RevokeSubject(p.t.Context(), of); got != want || err != nil {
 		p.t.Fatalf("RevokeSubject: %d, %v, want %d", got, err, want)

@@ -40,7 +40,7 @@ var (
 // former keys, which invalidates every token of the app. The new key is exposed if the
 // old one was. Generate returns the new public key. The error matches ErrBadKey for a
 // client key of another shape, or of another org.
-func (m *MemoryKeys) Generate(ctx context.Context, org, clientKey string) (*PublicKey, error) {
+func (m *MemoryKeys) Generate(ctx context.Context, org OrgKey, clientKey string) (*PublicKey, error) {
 	pair, err := GeneratePair(minBits)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (m *MemoryKeys) Generate(ctx context.Context, org, clientKey string) (*Publ
 // if it has none. It is one atomic step: of all calls for an app without a pair one makes it, and
 // all return the same key. It never ends a token. The error matches ErrBadKey for a client key of
 // another shape, or of another org.
-func (m *MemoryKeys) Ensure(ctx context.Context, org, clientKey string) (*PublicKey, error) {
+func (m *MemoryKeys) Ensure(ctx context.Context, org OrgKey, clientKey string) (*PublicKey, error) {
 	m.mu.RLock()
 	public, err := m.present(org, clientKey)
 	m.mu.RUnlock()
@@ -85,7 +85,7 @@ func (m *MemoryKeys) Ensure(ctx context.Context, org, clientKey string) (*Public
 }
 
 // present returns the present key of an app, or nil if it has none.
-func (m *MemoryKeys) present(org, clientKey string) (*PublicKey, error) {
+func (m *MemoryKeys) present(org OrgKey, clientKey string) (*PublicKey, error) {
 	switch a := m.apps[clientKey]; {
 	case a == nil:
 		return nil, nil
@@ -134,7 +134,7 @@ func (m *MemoryKeys) put(pair *KeyPair) error {
 //     them would invalidate tokens before the stated end.
 //
 // It costs what GeneratePair costs, and so does Generate.
-func (m *MemoryKeys) Rotate(ctx context.Context, org, clientKey string, overlap time.Duration) (*PublicKey, error) {
+func (m *MemoryKeys) Rotate(ctx context.Context, org OrgKey, clientKey string, overlap time.Duration) (*PublicKey, error) {
 	if err := CheckOverlap(overlap); err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (m *MemoryKeys) Rotate(ctx context.Context, org, clientKey string, overlap 
 }
 
 // of returns the keys of an app, or nil if the org has no such app.
-func (m *MemoryKeys) of(org, clientKey string) *appKeys {
+func (m *MemoryKeys) of(org OrgKey, clientKey string) *appKeys {
 	if a := m.apps[clientKey]; a != nil && a.pair.Org == org {
 		return a
 	}
@@ -207,7 +207,7 @@ func (m *MemoryKeys) remove(clientKey string) {
 // Delete forgets the pair and the former keys of an app, which invalidates every token
 // of the app. It returns ErrNotFound if the org has no app of this client key with a
 // pair.
-func (m *MemoryKeys) Delete(ctx context.Context, org, clientKey string) error {
+func (m *MemoryKeys) Delete(ctx context.Context, org OrgKey, clientKey string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.of(org, clientKey) == nil {
@@ -220,7 +220,7 @@ func (m *MemoryKeys) Delete(ctx context.Context, org, clientKey string) error {
 // Expose sets whether the app's public keys, the present one and the former ones, are
 // listed among those of its org. It returns ErrNotFound if the org has no app of this
 // client key with a pair.
-func (m *MemoryKeys) Expose(ctx context.Context, org, clientKey string, exposed bool) error {
+func (m *MemoryKeys) Expose(ctx context.Context, org OrgKey, clientKey string, exposed bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old := m.of(org, clientKey)
@@ -269,7 +269,7 @@ func (m *MemoryKeys) Signer(ctx context.Context, clientKey string) (*KeyPair, er
 
 // Exposed implements Exposed. The keys are in the order of their client keys. The
 // present key of an app comes first, and then its former keys, the latest end first.
-func (m *MemoryKeys) Exposed(ctx context.Context, org string) ([]PublicKey, error) {
+func (m *MemoryKeys) Exposed(ctx context.Context, org OrgKey) ([]PublicKey, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	keys := []PublicKey{}

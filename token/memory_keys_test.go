@@ -81,7 +81,7 @@ func TestMemoryKeys(t *testing.T) {
 	}
 	exposed := func(org string) (apps []string) {
 		t.Helper()
-		list, err := keys.Exposed(ctx, org)
+		list, err := keys.Exposed(ctx, token.OrgKey(org))
 		if err != nil {
 			t.Fatal(err)
 		}

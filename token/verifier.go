@@ -40,7 +40,7 @@ type Expect struct {
 	// Org must equal the PublicKey.Org of the key that the token was signed with. An
 	// app writes sub and aud itself. So only Org keeps the apps of one org from
 	// making tokens for the accounts of another. It is "" only if keys have no org.
-	Org       string
+	Org       OrgKey
 	Audience  string // the environment's URL, from configuration; required without Takes
 	ClientKey string // the client key header, or "" if none was sent
 

@@ -97,7 +97,7 @@ type mechanismSuite struct {
 const hung = 5 * time.Second
 
 func newMechanismSuite(c Candidate) *mechanismSuite {
-	s := &mechanismSuite{Candidate: c, directory: &tampered{Directory: c.Directory, other: c.Other, roles: []string{"one", "two"}}}
+	s := &mechanismSuite{Candidate: c, directory: &tampered{Directory: c.Directory, other: auth.OrgKey(c.Other), roles: []string{"one", "two"}}}
 	s.directory.down.Store(none)
 	s.directory.hangs.Store(none)
 	s.guard = &auth.Guard{

@@ -65,11 +65,11 @@ func (t mechanismTest) admitted() {
 	got := t.sent(t.Present)
 	t.want("a valid credential", got, http.StatusOK)
 	p := got.principal
-	if p.Org != t.Org || p.Account == "" || p.Caller == "" || p.Mechanism == "" {
+	if string(p.Org) != t.Org || p.Account == "" || p.Caller == "" || p.Mechanism == "" {
 		t.Errorf("org %q, account %q, caller %q, mechanism %q", p.Org, p.Account, p.Caller, p.Mechanism)
 	}
 	for _, id := range []string{p.Account, p.Caller} {
-		if _, err := t.Directory.Account(t.Context(), t.Org, id); err != nil {
+		if _, err := t.Directory.Account(t.Context(), auth.OrgKey(t.Org), id); err != nil {
 			t.Errorf("account %q: %v", id, err)
 		}
 	}

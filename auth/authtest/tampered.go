@@ -14,7 +14,7 @@ import (
 // up before the mechanism runs.
 type tampered struct {
 	auth.Directory
-	other          string
+	other          auth.OrgKey
 	calls          [3]atomic.Int64
 	down, hangs    atomic.Int32 // the kind of look-up, or none
 	accounts, apps atomic.Int32
@@ -84,7 +84,7 @@ func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error)
 }
 
 // Account finds each account in the other org, too: ids are unique only within an org.
-func (d *tampered) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (d *tampered) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	if err := d.answer(ctx, accounts); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (d *tampered) Account(ctx context.Context, org, id string) (*auth.Account, 
 	return &changed, nil
 }
 
-func (d *tampered) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+func (d *tampered) Roles(ctx context.Context, org auth.OrgKey, names []string) ([]auth.Role, error) {
 	if err := d.answer(ctx, roles); err != nil {
 		return nil, err
 	}

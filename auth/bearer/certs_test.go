@@ -139,7 +139,7 @@ func do(h http.Handler, path string) *httptest.ResponseRecorder {
 
 type brokenKeys struct{}
 
-func (brokenKeys) Exposed(context.Context, string) ([]token.PublicKey, error) {
+func (brokenKeys) Exposed(context.Context, auth.OrgKey) ([]token.PublicKey, error) {
 	return nil, http.ErrServerClosed
 }
 
@@ -160,7 +160,7 @@ func TestKeyStoreDown(t *testing.T) {
 // hangingKeys never answers.
 type hangingKeys struct{}
 
-func (hangingKeys) Exposed(ctx context.Context, _ string) ([]token.PublicKey, error) {
+func (hangingKeys) Exposed(ctx context.Context, _ auth.OrgKey) ([]token.PublicKey, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -59,7 +59,7 @@ func (m *Mechanism) Record(ctx context.Context, raw string, t *auth.Tenant) (tok
 // unspent is a Spender that only looks whether a record is live.
 type unspent struct {
 	ledger token.Ledger
-	org    string
+	org    auth.OrgKey
 }
 
 func (u unspent) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {

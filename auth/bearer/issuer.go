@@ -28,9 +28,9 @@ const NameIssuer = "issuer"
 // Guard's Timeout, and with a key that is known for 200 ms. A key is not used if its private part
 // is in the set, or if another key of the set has the same kid.
 type Issuer struct {
-	Org      string // Org.Key of the only org that accepts its tokens; required
-	URL      string // iss of its tokens, compared byte by byte; required
-	Audience string // must be the aud of its tokens, or one of them; required
+	Org      auth.OrgKey // Org.Key of the only org that accepts its tokens; required
+	URL      string      // iss of its tokens, compared byte by byte; required
+	Audience string      // must be the aud of its tokens, or one of them; required
 
 	// Map says whom a token stands for. It is called with every request, after all other
 	// checks of the token. It must read only what it trusts the issuer to say, and should be

@@ -30,7 +30,10 @@ type issuers struct {
 
 // sender is an org and the iss of a token, or the whole text of one. Two orgs may have the same
 // issuer, each with its own audience.
-type sender struct{ org, text string }
+type sender struct {
+	org  auth.OrgKey
+	text string
+}
 
 func newIssuers(all []*Issuer) (*issuers, error) {
 	if len(all) == 0 {
@@ -52,14 +55,16 @@ func newIssuers(all []*Issuer) (*issuers, error) {
 }
 
 // has reports whether an issuer of the org has this iss.
-func (s *issuers) has(org, iss string) bool { return s != nil && s.by[sender{org, iss}] != nil }
+func (s *issuers) has(org auth.OrgKey, iss string) bool {
+	return s != nil && s.by[sender{org, iss}] != nil
+}
 
 // ours stands for a token of this server's own apps that was accepted before.
 var ours = new(Foreign)
 
 // open returns a verified token of another issuer of the org. For others it returns ours, or nil
 // if it has not seen the token before or the token is malformed.
-func (s *issuers) open(ctx context.Context, org, raw string, now time.Time) (*Foreign, error) {
+func (s *issuers) open(ctx context.Context, org auth.OrgKey, raw string, now time.Time) (*Foreign, error) {
 	if s == nil {
 		return ours, nil
 	}
@@ -74,7 +79,7 @@ func (s *issuers) open(ctx context.Context, org, raw string, now time.Time) (*Fo
 		if key.Equal(f.key) {
 			return f, f.isDue(now)
 		}
-		s.groups.Forget(org) // another key of this kid: verify again
+		s.groups.Forget(string(org)) // another key of this kid: verify again
 	}
 	parts, err := compact.Split(raw, compact.MaxToken)
 	if err != nil {
@@ -105,18 +110,18 @@ func (i *boundIssuer) open(ctx context.Context, now time.Time, parts compact.Par
 }
 
 // remember keeps what verify returns, if it returns no error.
-func (s *issuers) remember(ctx context.Context, org, raw string, now time.Time, verify func() (*Foreign, error)) (*Foreign, error) {
+func (s *issuers) remember(ctx context.Context, org auth.OrgKey, raw string, now time.Time, verify func() (*Foreign, error)) (*Foreign, error) {
 	// The caller's text may be a part of a buffer that is reused.
 	key := sender{org, strings.Clone(raw)}
 	return s.seen.Get(ctx, &s.groups, now, key, func() (recent.Found[*Foreign], error) {
 		f, err := verify()
 		// The token is kept as text, and its payload with pointers to its members.
-		return recent.Found[*Foreign]{Value: f, Group: org, Cost: 1 + 3*len(raw)/1024}, err
+		return recent.Found[*Foreign]{Value: f, Group: string(org), Cost: 1 + 3*len(raw)/1024}, err
 	})
 }
 
 // rememberOurs keeps the next request with a token of our own from reading its iss.
-func (s *issuers) rememberOurs(ctx context.Context, org, raw string, now time.Time) {
+func (s *issuers) rememberOurs(ctx context.Context, org auth.OrgKey, raw string, now time.Time) {
 	s.remember(ctx, org, raw, now, func() (*Foreign, error) { return ours, nil })
 }
 

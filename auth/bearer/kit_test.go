@@ -71,7 +71,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	w.directory.PutRole("acme", auth.Role{Name: "broken", Scope: []string{"object.raed", "admin.read"}})
 	for i, app := range []auth.App{{ClientKey: appA, Org: "acme"}, {ClientKey: appB, Org: "acme"}, {ClientKey: appG, Org: "globex"}} {
 		w.directory.PutApp(app)
-		w.putPair(t, i, app.ClientKey, app.Org)
+		w.putPair(t, i, app.ClientKey, string(app.Org))
 	}
 	w.mechanism = &bearer.Mechanism{Verifier: &token.Verifier{Keys: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}}}
 	w.guard = &auth.Guard{
@@ -101,7 +101,7 @@ func (w *world) putPair(t testing.TB, i int, clientKey, org string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair.ClientKey, pair.Org, pair.Exposed = clientKey, org, clientKey != appB
+	pair.ClientKey, pair.Org, pair.Exposed = clientKey, token.OrgKey(org), clientKey != appB
 	if err := w.keys.Put(t.Context(), pair); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	w.handled.Add(1)
 	p := auth.From(r.Context())
 	w.last.Store(&p)
-	envelope.Write(rw, envelope.Result[string]{Data: p.Account})
+	auth.Reply(rw, r, envelope.Result[string]{Data: p.Account})
 }
 
 // claims returns the claims of an honest token of app A. Pairs replace claims; nil removes one.
@@ -227,14 +227,14 @@ func want(t testing.TB, got reply, status int, fault string) {
 // broken is a directory that fails for accounts.
 type broken struct{ auth.Directory }
 
-func (broken) Account(context.Context, string, string) (*auth.Account, error) {
+func (broken) Account(context.Context, auth.OrgKey, string) (*auth.Account, error) {
 	return nil, http.ErrServerClosed
 }
 
 // withoutRoles is a directory that fails for roles.
 type withoutRoles struct{ auth.Directory }
 
-func (withoutRoles) Roles(context.Context, string, []string) ([]auth.Role, error) {
+func (withoutRoles) Roles(context.Context, auth.OrgKey, []string) ([]auth.Role, error) {
 	return nil, http.ErrServerClosed
 }
 

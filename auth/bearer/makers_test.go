@@ -31,7 +31,7 @@ func (a *asked) App(ctx context.Context, clientKey string) (*auth.App, error) {
 	return a.Directory.App(ctx, clientKey)
 }
 
-func (a *asked) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (a *asked) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	a.of[id]++
 	if a.down {
 		return nil, errDown

@@ -121,7 +121,7 @@ type without struct {
 	id string
 }
 
-func (d without) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (d without) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	if id == d.id {
 		return nil, context.DeadlineExceeded
 	}

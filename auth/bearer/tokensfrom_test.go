@@ -221,11 +221,11 @@ func TestM09BehindACachedDirectory(t *testing.T) {
 // folding is a directory whose database ignores case when it compares text.
 type folding struct{ auth.Directory }
 
-func (f folding) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (f folding) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	return f.Directory.Account(ctx, org, strings.ToLower(id))
 }
 
-func (f folding) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+func (f folding) Roles(ctx context.Context, org auth.OrgKey, names []string) ([]auth.Role, error) {
 	var lower []string
 	for _, name := range names {
 		lower = append(lower, strings.ToLower(name))

@@ -113,7 +113,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 
 func (w *world) putApp(t testing.TB, i int, clientKey, org, account string, secret signing.Secret) {
 	t.Helper()
-	w.directory.PutApp(auth.App{ClientKey: clientKey, Org: org})
+	w.directory.PutApp(auth.App{ClientKey: clientKey, Org: auth.OrgKey(org)})
 	key, err := signing.NewKey(clientKey, secret)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func (w *world) putApp(t testing.TB, i int, clientKey, org, account string, secr
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair.ClientKey, pair.Org = clientKey, org
+	pair.ClientKey, pair.Org = clientKey, token.OrgKey(org)
 	if err := w.keys.Put(t.Context(), pair); err != nil {
 		t.Fatal(err)
 	}

@@ -359,7 +359,7 @@ func (downCredentials) Credential(context.Context, string) (*signature.Credentia
 
 type downDirectory struct{ auth.Directory }
 
-func (downDirectory) Account(context.Context, string, string) (*auth.Account, error) {
+func (downDirectory) Account(context.Context, auth.OrgKey, string) (*auth.Account, error) {
 	return nil, http.ErrServerClosed
 }
 

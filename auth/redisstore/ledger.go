@@ -70,7 +70,7 @@ func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	}
 	args := []string{
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
-		strconv.Itoa(limit), l.store.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, r.Org,
+		strconv.Itoa(limit), l.store.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, string(r.Org),
 		strconv.Itoa(token.MaxReplaced), strconv.Itoa(len(verifying)),
 	}
 	code, err := l.store.code(ctx, issueScript,
@@ -117,7 +117,7 @@ func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	}
 	code, err := l.store.code(ctx, revokeScript,
 		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey)}, id, l.store.prefix+subjectKey(of.ClientKey, ""), l.store.prefix+recordKey(of.ClientKey, ""),
-		of.Org, of.Subject)
+		string(of.Org), of.Subject)
 	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
 }
 
@@ -127,7 +127,7 @@ func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error
 		return 0, errors.New("redisstore: revoke a subject: the subject is empty")
 	}
 	n, err := l.store.code(ctx, revokeSubjectScript,
-		[]string{subjectKey(of.ClientKey, of.Subject), appKey(of.ClientKey)}, l.store.prefix+recordKey(of.ClientKey, ""), of.Org)
+		[]string{subjectKey(of.ClientKey, of.Subject), appKey(of.ClientKey)}, l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org))
 	return int(n), err
 }
 
@@ -143,7 +143,7 @@ func (l *Ledger) List(ctx context.Context, of token.Holder, after token.Position
 		return l.listApp(ctx, of, after, limit)
 	}
 	reply, err := l.store.run(ctx, tokensScript,
-		[]string{subjectKey(of.ClientKey, of.Subject)}, l.store.prefix+recordKey(of.ClientKey, ""), of.Org)
+		[]string{subjectKey(of.ClientKey, of.Subject)}, l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org))
 	if err != nil {
 		return nil, next, err
 	}
@@ -167,7 +167,7 @@ func (l *Ledger) List(ctx context.Context, of token.Holder, after token.Position
 // listApp returns a page of the records of all subjects of an app.
 func (l *Ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
 	reply, err := l.store.run(ctx, appTokensScript, []string{appKey(of.ClientKey)},
-		l.store.prefix+recordKey(of.ClientKey, ""), of.Org, decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
+		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
 	if err != nil {
 		return nil, next, err
 	}

@@ -134,14 +134,14 @@ func (s *Sessions) Delete(ctx context.Context, hash [32]byte) error {
 }
 
 // DeleteID implements session.Store.
-func (s *Sessions) DeleteID(ctx context.Context, org, account, id string) error {
+func (s *Sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	code, err := s.store.code(ctx, deleteIDScript,
 		[]string{accountKey(org, account), orgKey(org)}, id, account, s.key("h:"))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // DeleteAll implements session.Store.
-func (s *Sessions) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
+func (s *Sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if account == "" {
 		return 0, errors.New("redisstore: delete sessions: no account is named")
 	}
@@ -151,7 +151,7 @@ func (s *Sessions) DeleteAll(ctx context.Context, org, account, except string) (
 }
 
 // DeleteOrg implements session.Store.
-func (s *Sessions) DeleteOrg(ctx context.Context, org string) (int, error) {
+func (s *Sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	if org == "" {
 		return 0, errors.New("redisstore: delete sessions: no org is named")
 	}
@@ -161,7 +161,7 @@ func (s *Sessions) DeleteOrg(ctx context.Context, org string) (int, error) {
 }
 
 // List implements session.Store.
-func (s *Sessions) List(ctx context.Context, org, account string) ([]session.Session, error) {
+func (s *Sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
 	reply, err := s.store.run(ctx, sessionsScript, []string{accountKey(org, account)}, s.key("h:"))
 	if err != nil {
 		return nil, err
@@ -187,6 +187,6 @@ func (s *Sessions) key(name string) string { return s.store.prefix + name }
 
 func hashKey(hash [32]byte) string { return "h:" + string(hash[:]) }
 
-func accountKey(org, account string) string { return "a:" + pair(org, account) }
+func accountKey(org auth.OrgKey, account string) string { return "a:" + pair(string(org), account) }
 
-func orgKey(org string) string { return "o:" + org }
+func orgKey(org auth.OrgKey) string { return string("o:" + org) }

@@ -82,7 +82,7 @@ type attempt struct {
 
 func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
 	sum := sha256.New()
-	writeParts(sum, append(parts, t.Org.Key())...)
+	writeParts(sum, append(parts, string(t.Org.Key()))...)
 	return attempt{m.Attempts, &m.delays, t, hex.EncodeToString(sum.Sum(nil)), free}
 }
 
@@ -281,9 +281,9 @@ func (d *delays) groups() *recent.Groups {
 	return &d.orgs
 }
 
-func (d *delays) note(org, key string, now, until time.Time) {
+func (d *delays) note(org auth.OrgKey, key string, now, until time.Time) {
 	if now.Before(until) || d.has(key, now) {
-		d.until.Keep(d.groups(), 0, now, key, recent.Found[time.Time]{Value: until, Group: org})
+		d.until.Keep(d.groups(), 0, now, key, recent.Found[time.Time]{Value: until, Group: string(org)})
 	}
 }
 

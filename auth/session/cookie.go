@@ -56,7 +56,7 @@ func (n cookieName) in(t *auth.Tenant) nameParts {
 	if !perOrg {
 		return nameParts{prefix(t), before}
 	}
-	return nameParts{prefix(t), before, t.Org.Key(), after}
+	return nameParts{prefix(t), before, string(t.Org.Key()), after}
 }
 
 func (s nameParts) is(name string) bool {
@@ -119,7 +119,7 @@ func (n cookieName) read(r *http.Request, t *auth.Tenant) (value string, count i
 // cookie has no Max-Age: the browser forgets it when it is closed.
 func (n cookieName) cookie(t *auth.Tenant, value string) *http.Cookie {
 	return &http.Cookie{
-		Name:     prefix(t) + strings.Replace(string(n), orgMark, t.Org.Key(), 1),
+		Name:     prefix(t) + strings.Replace(string(n), orgMark, string(t.Org.Key()), 1),
 		Value:    value,
 		Path:     "/",
 		Secure:   !t.Loopback(),

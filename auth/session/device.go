@@ -61,7 +61,7 @@ type device struct {
 const deviceLength = 16 + 8 + 16 + 32
 
 // newDevice returns the cookie content for a device on which the account has logged in.
-func (k DeviceKey) newDevice(org string, p authentication) (d device) {
+func (k DeviceKey) newDevice(org auth.OrgKey, p authentication) (d device) {
 	rand.Read(d.nonce[:])
 	binary.BigEndian.PutUint64(d.proven[:], uint64(p.at.UnixMilli()))
 	copy(d.account[:], k.accountOf(org, p.account, d))
@@ -69,12 +69,12 @@ func (k DeviceKey) newDevice(org string, p authentication) (d device) {
 	return d
 }
 
-func (k DeviceKey) accountOf(org, account string, d device) []byte {
-	return k.mac("account", org, account, string(d.nonce[:]))[:len(d.account)]
+func (k DeviceKey) accountOf(org auth.OrgKey, account string, d device) []byte {
+	return k.mac("account", string(org), account, string(d.nonce[:]))[:len(d.account)]
 }
 
-func (k DeviceKey) macOf(org string, d device) []byte {
-	return k.mac("device", org, string(d.nonce[:]), string(d.proven[:]), string(d.account[:]))
+func (k DeviceKey) macOf(org auth.OrgKey, d device) []byte {
+	return k.mac("device", string(org), string(d.nonce[:]), string(d.proven[:]), string(d.account[:]))
 }
 
 func (d device) text() string {
@@ -82,7 +82,7 @@ func (d device) text() string {
 }
 
 // parse accepts only a cookie of this org that was made with this key.
-func (k DeviceKey) parse(org, text string) (d device, ok bool) {
+func (k DeviceKey) parse(org auth.OrgKey, text string) (d device, ok bool) {
 	if len(text) != encoding.EncodedLen(deviceLength) {
 		return d, false
 	}

@@ -22,8 +22,8 @@ import (
 // table is the application's storage of passwords.
 type table map[string]string
 
-func (t table) Password(_ context.Context, org, login string) (account, encoded string, err error) {
-	encoded, ok := t[org+"/"+login]
+func (t table) Password(_ context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
+	encoded, ok := t[string(org)+"/"+login]
 	if !ok {
 		return "", "", auth.ErrNotFound
 	}
@@ -68,7 +68,7 @@ func (a *application) post(path string, n auth.Need, do func(http.ResponseWriter
 			auth.Fail(w, r, err)
 			return
 		}
-		envelope.Write(w, envelope.Result[string]{Data: "done"})
+		auth.Reply(w, r, envelope.Result[string]{Data: "done"})
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/fips140"
 	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // Code is codeHash.code. It is for known answers and authenticators, so FIPS 140 is not
@@ -48,7 +50,7 @@ type Party struct{ Org, Name, Address string }
 
 // VerifyBy is Verify for a party.
 func (h *Hashing) VerifyBy(ctx context.Context, by Party, encoded, password string) (ok, rehash bool, err error) {
-	p, err := h.h.enter(party{by.Org, by.Name, by.Address})
+	p, err := h.h.enter(party{auth.OrgKey(by.Org), by.Name, by.Address})
 	if err != nil {
 		return false, false, err
 	}
@@ -92,11 +94,11 @@ func Text(t [32]byte) string { return token(t).text() }
 // NewDevice and ParseDevice write and read the text of a device cookie. FIPS 140 is not
 // enforced, because an attacker may forge a cookie with an empty key.
 func NewDevice(k DeviceKey, org, account string, at time.Time) (text string) {
-	fips140.WithoutEnforcement(func() { text = k.newDevice(org, authentication{account: account, at: at}).text() })
+	fips140.WithoutEnforcement(func() { text = k.newDevice(auth.OrgKey(org), authentication{account: account, at: at}).text() })
 	return text
 }
 
 func ParseDevice(k DeviceKey, org, text string) (again string, ok bool) {
-	d, ok := k.parse(org, text)
+	d, ok := k.parse(auth.OrgKey(org), text)
 	return d.text(), ok
 }

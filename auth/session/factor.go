@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
@@ -37,14 +38,14 @@ type Factor struct {
 // the store, and return when ctx ends.
 type Factors interface {
 	// Factor returns the account's record, or the zero Factor if there is none.
-	Factor(ctx context.Context, org, account string) (Factor, error)
+	Factor(ctx context.Context, org auth.OrgKey, account string) (Factor, error)
 
 	// Save stores f if the record's version is still f.Version, and raises the version
 	// by one. This is one atomic step: of concurrent calls with one version exactly one
 	// returns nil, and the others return ErrConflict. To remove a factor, save it
 	// without secrets. Its version stays, so that no change that began earlier can
 	// restore it.
-	Save(ctx context.Context, org, account string, f Factor) error
+	Save(ctx context.Context, org auth.OrgKey, account string, f Factor) error
 }
 
 // clone returns a copy that shares no memory with f.

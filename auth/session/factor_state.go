@@ -17,7 +17,7 @@ type FactorState struct {
 // FactorState returns the state of the account's second factor, for the account's own
 // page and for administrators. It checks no permission. An account without a factor has
 // the zero FactorState. The error wraps auth.ErrUnavailable.
-func (m *Manager) FactorState(ctx context.Context, org, account string) (FactorState, error) {
+func (m *Manager) FactorState(ctx context.Context, org auth.OrgKey, account string) (FactorState, error) {
 	if m.Factors == nil {
 		return FactorState{}, nil
 	}
@@ -42,7 +42,7 @@ func (m *Manager) FactorState(ctx context.Context, org, account string) (FactorS
 // ResetFactor returns nil if there was no factor. An empty account is an error, and
 // nothing is changed. After an error that wraps auth.ErrUnavailable, or ErrConflict if
 // the factor changes all the time, call it again.
-func (m *Manager) ResetFactor(ctx context.Context, org, account string) error {
+func (m *Manager) ResetFactor(ctx context.Context, org auth.OrgKey, account string) error {
 	if account == "" {
 		return errors.New("session: ResetFactor without an account")
 	}
@@ -62,7 +62,7 @@ func (m *Manager) ResetFactor(ctx context.Context, org, account string) error {
 }
 
 // removeFactor removes whatever factor there is, also one that changes meanwhile.
-func (m *Manager) removeFactor(ctx context.Context, org, account string) error {
+func (m *Manager) removeFactor(ctx context.Context, org auth.OrgKey, account string) error {
 	const rounds = 10 // a store that always returns an old version must not cause an endless loop
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()

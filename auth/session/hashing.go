@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // hashing runs a Hasher for all callers, and limits how much CPU they take. A few
@@ -46,7 +48,10 @@ type hashing struct {
 const perName = freeLogins
 
 // party is whom a password is hashed for. An empty name or address is not limited.
-type party struct{ org, name, address string }
+type party struct {
+	org           auth.OrgKey
+	name, address string
+}
 
 // nearness is 0 for another org, 1 for another address in this org, and 2 for the same
 // address.
@@ -119,7 +124,7 @@ func (h *hashing) enter(by party) (*place, error) {
 
 // turnAway removes one place that does not run yet. Running hashes are not stopped.
 func (h *hashing) turnAway() {
-	orgs, addresses := map[string]int{}, map[string]int{}
+	orgs, addresses := map[auth.OrgKey]int{}, map[string]int{}
 	for _, p := range h.queue {
 		orgs[p.by.org]++
 		addresses[p.by.address]++

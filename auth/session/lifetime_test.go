@@ -118,7 +118,7 @@ type slowAccounts struct {
 	pass func()
 }
 
-func (s slowAccounts) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (s slowAccounts) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	s.pass()
 	return s.Directory.Account(ctx, org, id)
 }

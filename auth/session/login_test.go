@@ -377,8 +377,8 @@ type rehasher struct {
 	err   error
 }
 
-func (r *rehasher) Rehash(ctx context.Context, org, account, old, encoded string) error {
-	r.calls = append(r.calls, org+" "+account+" "+old+" "+encoded)
+func (r *rehasher) Rehash(ctx context.Context, org auth.OrgKey, account, old, encoded string) error {
+	r.calls = append(r.calls, string(org)+" "+account+" "+old+" "+encoded)
 	return r.err
 }
 
@@ -397,7 +397,7 @@ func TestF11WhatIsNotFoundHasNoPassword(t *testing.T) {
 // careless is a Passwords that returns values beside an error.
 type careless struct{}
 
-func (careless) Password(context.Context, string, string) (account, encoded string, err error) {
+func (careless) Password(context.Context, auth.OrgKey, string) (account, encoded string, err error) {
 	return "ann", annPassword, auth.ErrNotFound
 }
 

@@ -82,7 +82,7 @@ func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]Se
 // Revoke ends one session of the account, from the next request on. org is the org's Key. It
 // returns an error that wraps auth.ErrNotFound if the account has no session with this ID, or
 // auth.ErrUnavailable. An empty account or ID is not found.
-func (m *Manager) Revoke(ctx context.Context, org, account, id string) error {
+func (m *Manager) Revoke(ctx context.Context, org auth.OrgKey, account, id string) error {
 	if account == "" || id == "" {
 		return auth.ErrNotFound // without the store, which might take it for any account
 	}
@@ -101,7 +101,7 @@ func (m *Manager) Revoke(ctx context.Context, org, account, id string) error {
 //
 // An empty account is an error, and nothing is ended: it comes from a handler that
 // mistakenly uses the zero auth.Principal. Any other error wraps auth.ErrUnavailable.
-func (m *Manager) RevokeAll(ctx context.Context, org, account, except string) (int, error) {
+func (m *Manager) RevokeAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if account == "" {
 		return 0, errors.New("session: RevokeAll without an account")
 	}
@@ -119,7 +119,7 @@ func (m *Manager) RevokeAll(ctx context.Context, org, account, except string) (i
 // An empty org is an error, and nothing is ended. Any other error wraps
 // auth.ErrUnavailable. Within a request the Guard's Timeout applies. It may be too
 // short if the store holds very many sessions of the org.
-func (m *Manager) RevokeOrg(ctx context.Context, org string) (int, error) {
+func (m *Manager) RevokeOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	if org == "" {
 		return 0, errors.New("session: RevokeOrg without an org")
 	}

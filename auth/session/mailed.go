@@ -132,26 +132,26 @@ func (m *Manager) Wait(ctx context.Context) error { return m.mails.wait(ctx) }
 type mails struct {
 	mu   sync.Mutex
 	n    int
-	of   map[string]int // by org
-	none chan struct{}  // closed when n becomes 0; nil: nobody waits
+	of   map[auth.OrgKey]int
+	none chan struct{} // closed when n becomes 0; nil: nobody waits
 }
 
 // begin reports whether one more call may run for an org.
-func (s *mails) begin(org string) bool {
+func (s *mails) begin(org auth.OrgKey) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of[org] >= maxSending-s.n {
 		return false
 	}
 	if s.of == nil {
-		s.of = map[string]int{}
+		s.of = map[auth.OrgKey]int{}
 	}
 	s.n++
 	s.of[org]++
 	return true
 }
 
-func (s *mails) end(org string) {
+func (s *mails) end(org auth.OrgKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of[org]--; s.of[org] == 0 {

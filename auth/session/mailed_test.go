@@ -42,7 +42,7 @@ func newPostOffice(t *testing.T, alter ...func(*world)) *postOffice {
 				auth.Fail(rw, r, err)
 				return
 			}
-			envelope.Write(rw, envelope.Result[any]{Data: data})
+			auth.Reply(rw, r, envelope.Result[any]{Data: data})
 		})
 	}
 	verb("/forgot", auth.Public, func(r *http.Request) (any, error) {
@@ -63,7 +63,7 @@ func newPostOffice(t *testing.T, alter ...func(*world)) *postOffice {
 						return err
 					}
 					org := auth.TenantFrom(r.Context()).Org.Key()
-					w.stores.put(org, account, encoded)
+					w.stores.put(string(org), account, encoded)
 					w.directory.PutAccount(auth.Account{ID: account, Org: org, Changed: time.Now().Add(time.Millisecond).Truncate(time.Millisecond)})
 					return nil
 				})
@@ -595,7 +595,7 @@ func TestF23ATicketSentManyTimes(t *testing.T) {
 				auth.Fail(rw, r, err)
 				return
 			}
-			envelope.Write(rw, envelope.Result[bool]{Data: true})
+			auth.Reply(rw, r, envelope.Result[bool]{Data: true})
 		})
 		ticket := w.forgot("ann")
 		var all sync.WaitGroup

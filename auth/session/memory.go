@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
@@ -53,7 +54,10 @@ func sweep[K comparable, V any](records map[K]V, dead func(V) bool, drop func(K,
 }
 
 // accountKey identifies an account: its ID is unique only within its org.
-type accountKey struct{ org, account string }
+type accountKey struct {
+	org     auth.OrgKey
+	account string
+}
 
 // countLife is how long a count is kept after its latest attempt.
 const countLife = 24 * time.Hour
@@ -143,7 +147,7 @@ type factorTable struct {
 }
 
 // Factor implements Factors.
-func (m *Memory) Factor(ctx context.Context, org, account string) (Factor, error) {
+func (m *Memory) Factor(ctx context.Context, org auth.OrgKey, account string) (Factor, error) {
 	if err := ctx.Err(); err != nil {
 		return Factor{}, err
 	}
@@ -154,7 +158,7 @@ func (m *Memory) Factor(ctx context.Context, org, account string) (Factor, error
 }
 
 // Save implements Factors.
-func (m *Memory) Save(ctx context.Context, org, account string, f Factor) error {
+func (m *Memory) Save(ctx context.Context, org auth.OrgKey, account string, f Factor) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ import (
 // sessionTable is the Store of a Memory.
 type sessionTable struct {
 	mu       sync.RWMutex
-	records  map[[32]byte]*record       // by their hash; includes evicted ones
-	previous map[[32]byte]*record       // by their hash before the latest Replace
-	orgs     map[string]map[string]byID // by org, then account; without evicted ones
+	records  map[[32]byte]*record            // by their hash; includes evicted ones
+	previous map[[32]byte]*record            // by their hash before the latest Replace
+	orgs     map[auth.OrgKey]map[string]byID // by org, then account; without evicted ones
 }
 
 // byID holds the records of one account by their ID.
@@ -98,7 +98,7 @@ func (t *sessionTable) evict(s Session, limit int, now time.Time) {
 func (t *sessionTable) add(r *record) {
 	if t.records == nil {
 		t.records, t.previous = map[[32]byte]*record{}, map[[32]byte]*record{}
-		t.orgs = map[string]map[string]byID{}
+		t.orgs = map[auth.OrgKey]map[string]byID{}
 	}
 	if t.orgs[r.Org] == nil {
 		t.orgs[r.Org] = map[string]byID{}
@@ -212,7 +212,7 @@ func (m *Memory) Delete(ctx context.Context, hash [32]byte) error {
 }
 
 // DeleteID implements Store.
-func (m *Memory) DeleteID(ctx context.Context, org, account, id string) error {
+func (m *Memory) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (m *Memory) DeleteID(ctx context.Context, org, account, id string) error {
 }
 
 // DeleteAll implements Store.
-func (m *Memory) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
+func (m *Memory) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -242,7 +242,7 @@ func (m *Memory) DeleteAll(ctx context.Context, org, account, except string) (in
 }
 
 // DeleteOrg implements Store.
-func (m *Memory) DeleteOrg(ctx context.Context, org string) (ended int, err error) {
+func (m *Memory) DeleteOrg(ctx context.Context, org auth.OrgKey) (ended int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -274,7 +274,7 @@ func (t *sessionTable) removeAll(records byID, except string, now time.Time) (en
 }
 
 // List implements Store.
-func (m *Memory) List(ctx context.Context, org, account string) ([]Session, error) {
+func (m *Memory) List(ctx context.Context, org auth.OrgKey, account string) ([]Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -216,7 +216,7 @@ func TestMigratingBehindALogin(t *testing.T) {
 // rehashing is a Passwords whose logins are the ids of accounts.
 type rehashing struct{ encoded map[string]string }
 
-func (r *rehashing) Password(_ context.Context, _, login string) (account, encoded string, err error) {
+func (r *rehashing) Password(_ context.Context, _ auth.OrgKey, login string) (account, encoded string, err error) {
 	encoded, ok := r.encoded[login]
 	if !ok {
 		return "", "", auth.ErrNotFound
@@ -224,7 +224,7 @@ func (r *rehashing) Password(_ context.Context, _, login string) (account, encod
 	return login, encoded, nil
 }
 
-func (r *rehashing) Rehash(_ context.Context, _, account, old, encoded string) error {
+func (r *rehashing) Rehash(_ context.Context, _ auth.OrgKey, account, old, encoded string) error {
 	if r.encoded[account] == old {
 		r.encoded[account] = encoded
 	}

@@ -78,7 +78,7 @@ func TestM12VerbsOnNobodysSessions(t *testing.T) {
 		t.Errorf("M12 List: %d sessions", len(list))
 	}
 	for _, c := range [][3]string{{"acme", "", id}, {"acme", "ann", ""}, {"", "", id}, {"", "", ""}} {
-		if err := w.manager.Revoke(t.Context(), c[0], c[1], c[2]); !errors.Is(err, auth.ErrNotFound) || isUnavailable(err) {
+		if err := w.manager.Revoke(t.Context(), auth.OrgKey(c[0]), c[1], c[2]); !errors.Is(err, auth.ErrNotFound) || isUnavailable(err) {
 			t.Errorf("M12 Revoke%q: %v", c, err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestM12LoginsOfNobody(t *testing.T) {
 // nameless is a Passwords that returns an empty account.
 type nameless struct{ session.Passwords }
 
-func (n nameless) Password(ctx context.Context, org, login string) (account, encoded string, err error) {
+func (n nameless) Password(ctx context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
 	_, encoded, err = n.Passwords.Password(ctx, org, login)
 	return "", encoded, err
 }

@@ -137,9 +137,9 @@ func (m *Manager) Hash(ctx context.Context, password string) (encoded string, er
 // no places of each other or of logins.
 func accountParty(t *auth.Tenant, account string) party {
 	if account == "" {
-		return party{org: t.Org.Key(), address: "at the door of " + t.Org.Key()}
+		return party{org: t.Org.Key(), address: "at the door of " + string(t.Org.Key())}
 	}
-	return party{t.Org.Key(), account, "in " + t.Org.Key()}
+	return party{t.Org.Key(), account, "in " + string(t.Org.Key())}
 }
 
 // Reauthenticate lets the account of the request's session authenticate again
@@ -283,7 +283,7 @@ type Passwords interface {
 	// Attempts are counted by the login name, in which case and surrounding blanks do
 	// not matter. Login names that differ only in these must belong to one account. org is
 	// the org's Key.
-	Password(ctx context.Context, org, login string) (account, encoded string, err error)
+	Password(ctx context.Context, org auth.OrgKey, login string) (account, encoded string, err error)
 }
 
 // Rehasher is an optional interface of a Passwords. It stores a stronger encoding after
@@ -291,5 +291,5 @@ type Passwords interface {
 type Rehasher interface {
 	// Rehash replaces the account's encoded password by encoded if it is still old. An
 	// error does not fail the login.
-	Rehash(ctx context.Context, org, account, old, encoded string) error
+	Rehash(ctx context.Context, org auth.OrgKey, account, old, encoded string) error
 }

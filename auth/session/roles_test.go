@@ -16,7 +16,7 @@ import (
 // roleless is a directory whose roles cannot be read.
 type roleless struct{ auth.Directory }
 
-func (roleless) Roles(context.Context, string, []string) ([]auth.Role, error) {
+func (roleless) Roles(context.Context, auth.OrgKey, []string) ([]auth.Role, error) {
 	return nil, errors.New("connection refused")
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // Session is one record of a Store: a session, a ticket of a login that waits for its
@@ -12,7 +14,7 @@ type Session struct {
 	Hash [32]byte // SHA-256 of the token; the key in the store
 	ID   string   // public: 32 hex digits, unique, the same for the session's whole life
 
-	Org     string
+	Org     auth.OrgKey
 	Account string
 
 	// Ticket is empty for a session. A record with a ticket admits no request. It only
@@ -92,21 +94,21 @@ type Store interface {
 
 	// DeleteID ends the account's record with this ID, or returns ErrNotFound. It also
 	// returns ErrNotFound for an empty account or ID.
-	DeleteID(ctx context.Context, org, account, id string) error
+	DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error
 
 	// DeleteAll ends the account's records, including tickets, and returns how many
 	// sessions it ended. If except is not empty, the record with that ID stays. An
 	// empty account is an error, and nothing is ended: the zero auth.Principal has an
 	// empty account, and it must never mean every account.
-	DeleteAll(ctx context.Context, org, account, except string) (int, error)
+	DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error)
 
 	// DeleteOrg ends all records of the org, including tickets, and returns how many
 	// sessions it ended. An empty org is an error, and nothing is ended.
-	DeleteOrg(ctx context.Context, org string) (int, error)
+	DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error)
 
 	// List returns the account's records, including tickets, the oldest first. An empty
 	// account has none.
-	List(ctx context.Context, org, account string) ([]Session, error)
+	List(ctx context.Context, org auth.OrgKey, account string) ([]Session, error)
 }
 
 // ErrEvicted means that Create ended the session, because a newer one of its account

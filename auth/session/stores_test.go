@@ -111,7 +111,7 @@ func (s *stores) Delete(ctx context.Context, hash [32]byte) error {
 	return s.Memory.Delete(ctx, hash)
 }
 
-func (s *stores) DeleteID(ctx context.Context, org, account, id string) error {
+func (s *stores) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	if err := s.at("DeleteID"); err != nil {
 		return err
 	}
@@ -119,21 +119,21 @@ func (s *stores) DeleteID(ctx context.Context, org, account, id string) error {
 	return s.Memory.DeleteID(ctx, org, account, id)
 }
 
-func (s *stores) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
+func (s *stores) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if err := s.at("DeleteAll"); err != nil {
 		return 0, err
 	}
 	return s.Memory.DeleteAll(ctx, org, account, except)
 }
 
-func (s *stores) DeleteOrg(ctx context.Context, org string) (int, error) {
+func (s *stores) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	if err := s.at("DeleteOrg"); err != nil {
 		return 0, err
 	}
 	return s.Memory.DeleteOrg(ctx, org)
 }
 
-func (s *stores) List(ctx context.Context, org, account string) ([]session.Session, error) {
+func (s *stores) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
 	if err := s.at("List"); err != nil {
 		return nil, err
 	}
@@ -161,27 +161,27 @@ func (s *stores) Reset(ctx context.Context, key string) error {
 	return s.Memory.Reset(ctx, key)
 }
 
-func (s *stores) Factor(ctx context.Context, org, account string) (session.Factor, error) {
+func (s *stores) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
 	if err := s.at("Factor"); err != nil {
 		return session.Factor{}, err
 	}
 	return s.Memory.Factor(ctx, org, account)
 }
 
-func (s *stores) Save(ctx context.Context, org, account string, f session.Factor) error {
+func (s *stores) Save(ctx context.Context, org auth.OrgKey, account string, f session.Factor) error {
 	if err := s.at("Save"); err != nil {
 		return err
 	}
 	return s.Memory.Save(ctx, org, account, f)
 }
 
-func (s *stores) Password(_ context.Context, org, login string) (account, encoded string, err error) {
+func (s *stores) Password(_ context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
 	if err := s.at("Password"); err != nil {
 		return "", "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if encoded, ok := s.passwords[org+"/"+login]; ok {
+	if encoded, ok := s.passwords[string(org)+"/"+login]; ok {
 		return login, encoded, nil
 	}
 	return "", "", auth.ErrNotFound
@@ -202,22 +202,22 @@ func (hanging) Get(ctx context.Context, _ [32]byte) (session.Session, error) {
 	return session.Session{}, ctx.Err()
 }
 
-func (hanging) List(ctx context.Context, _, _ string) ([]session.Session, error) {
+func (hanging) List(ctx context.Context, _ auth.OrgKey, _ string) ([]session.Session, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func (hanging) DeleteID(ctx context.Context, _, _, _ string) error {
+func (hanging) DeleteID(ctx context.Context, _ auth.OrgKey, _, _ string) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func (hanging) DeleteAll(ctx context.Context, _, _, _ string) (int, error) {
+func (hanging) DeleteAll(ctx context.Context, _ auth.OrgKey, _, _ string) (int, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()
 }
 
-func (hanging) DeleteOrg(ctx context.Context, _ string) (int, error) {
+func (hanging) DeleteOrg(ctx context.Context, _ auth.OrgKey) (int, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()
 }
@@ -233,7 +233,7 @@ type outage struct {
 	down bool
 }
 
-func (o *outage) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (o *outage) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	if o.down {
 		return nil, http.ErrServerClosed
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/internal/rawhttp"
+	"github.com/tenantkit/tenantkit/internal/testing/rawhttp"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -39,7 +39,7 @@ type attacks struct {
 
 func readAttacks(t *testing.T) (file attacks) {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/conformance/v1/attacks.json")
+	text, err := os.ReadFile("../../internal/interop/conformance/v1/attacks.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,11 +57,11 @@ func (file attacks) world(t *testing.T) *world {
 	return newWorld(t, func(w *world) {
 		w.guard.BaseURL, w.directory, w.credentials = file.BaseURL, new(auth.Memory), signature.Memory{}
 		for _, a := range file.Accounts {
-			w.directory.PutOrg(auth.Org{Code: a.Org})
+			w.directory.PutOrg(auth.Org{Code: string(a.Org)})
 			w.directory.PutAccount(a)
 		}
 		for _, c := range file.Credentials {
-			w.directory.PutApp(auth.App{ClientKey: c.ClientKey, Org: c.Org})
+			w.directory.PutApp(auth.App{ClientKey: c.ClientKey, Org: auth.OrgKey(c.Org)})
 			w.credentials[c.ClientKey] = &signature.Credential{Key: mustKey(t, c.ClientKey, c.ClientSecret), Account: c.Account, Accounts: c.Accounts}
 		}
 		w.guard.Directory, w.mechanism.Credentials = w.directory, w.credentials

@@ -111,7 +111,7 @@ func (d downFor) App(ctx context.Context, key string) (*auth.App, error) {
 	return d.Directory.App(ctx, key)
 }
 
-func (d downFor) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (d downFor) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	if id == d.account {
 		return nil, http.ErrServerClosed
 	}

@@ -20,7 +20,7 @@ import (
 // roleless hides the roles of a directory, or fails.
 type roleless struct{ auth.Directory }
 
-func (roleless) Roles(context.Context, string, []string) ([]auth.Role, error) {
+func (roleless) Roles(context.Context, auth.OrgKey, []string) ([]auth.Role, error) {
 	return nil, errors.New("connection refused")
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -70,7 +71,7 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := secretLocation(row.org, row.clientKey)
+	at := secretLocation(auth.OrgKey(row.org), row.clientKey)
 	secret, err := c.store.unseal(at, row.sealed)
 	if err != nil {
 		return nil, err

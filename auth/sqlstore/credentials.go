@@ -37,13 +37,13 @@ func (s *Store) Credentials() (*Credentials, error) {
 
 var _ signature.Credentials = (*Credentials)(nil)
 
-func secretLocation(org, clientKey string) location {
+func secretLocation(org auth.OrgKey, clientKey string) location {
 	return location{"signing secret", org, clientKey}
 }
 
 // Create makes a client key and its secret. The secret is returned only here.
 // Restrictions are those of the argument, whose Key is ignored.
-func (c *Credentials) Create(ctx context.Context, org string, restrictions signature.Credential) (clientKey string, secret signing.Secret, err error) {
+func (c *Credentials) Create(ctx context.Context, org auth.OrgKey, restrictions signature.Credential) (clientKey string, secret signing.Secret, err error) {
 	clientKey, secret = signing.Generate()
 	if err := c.Put(ctx, org, clientKey, secret, restrictions); err != nil {
 		return "", "", err
@@ -55,11 +55,11 @@ func (c *Credentials) Create(ctx context.Context, org string, restrictions signa
 // client key and secret. It replaces the client key's present credential: no earlier
 // secret verifies any more. The Key of restrictions is ignored. If another org has the
 // client key, Put changes nothing and returns auth.ErrConflict.
-func (c *Credentials) Put(ctx context.Context, org, clientKey string, secret signing.Secret, restrictions signature.Credential) error {
+func (c *Credentials) Put(ctx context.Context, org auth.OrgKey, clientKey string, secret signing.Secret, restrictions signature.Credential) error {
 	if _, err := signing.NewKey(clientKey, secret); err != nil {
 		return err
 	}
-	if !storable(org) {
+	if !storable(string(org)) {
 		return errors.New("sqlstore: put a credential: the org is not UTF-8 or has a zero byte")
 	}
 	return c.put(ctx, org, clientKey, string(secret), restrictions)
@@ -69,7 +69,7 @@ func (c *Credentials) Put(ctx context.Context, org, clientKey string, secret sig
 // the store keeps no secret. Make the client key with signing.Generate. There is more
 // than one public key during a rotation, which Restrict begins and ends without a change
 // of the restrictions. Otherwise PutPublicKey does what Put does.
-func (c *Credentials) PutPublicKey(ctx context.Context, org, clientKey string, restrictions signature.Credential, keys ...ed25519.PublicKey) error {
+func (c *Credentials) PutPublicKey(ctx context.Context, org auth.OrgKey, clientKey string, restrictions signature.Credential, keys ...ed25519.PublicKey) error {
 	_, any := signing.Generate()
 	if _, err := signing.NewKey(clientKey, any); err != nil { // the shape of the client key
 		return err
@@ -77,7 +77,7 @@ func (c *Credentials) PutPublicKey(ctx context.Context, org, clientKey string, r
 	if _, err := signing.NewPublicKey(clientKey, keys...); err != nil {
 		return err
 	}
-	if !storable(org) {
+	if !storable(string(org)) {
 		return errors.New("sqlstore: put a credential: the org is not UTF-8 or has a zero byte")
 	}
 	return c.put(ctx, org, clientKey, publicKeysText(keys), restrictions)
@@ -85,7 +85,7 @@ func (c *Credentials) PutPublicKey(ctx context.Context, org, clientKey string, r
 
 // put stores the text of a secret, or that of public keys. Public keys are sealed too:
 // nobody who can only write to the database can give a client key another one.
-func (c *Credentials) put(ctx context.Context, org, clientKey, text string, restrictions signature.Credential) error {
+func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text string, restrictions signature.Credential) error {
 	rules, err := rulesText(restrictions)
 	if err != nil {
 		return failed("put a credential", err)
@@ -115,7 +115,7 @@ const maxFormers = 8
 // A client key keeps at most 8 former secrets; beyond that, the former secret with the
 // earliest end is dropped. Rotate returns auth.ErrNotFound if the org has no such client
 // key, and an error for one with public keys: Restrict replaces those.
-func (c *Credentials) Rotate(ctx context.Context, org, clientKey string, grace time.Duration) (signing.Secret, error) {
+func (c *Credentials) Rotate(ctx context.Context, org auth.OrgKey, clientKey string, grace time.Duration) (signing.Secret, error) {
 	_, secret := signing.Generate()
 	formers := maxFormers
 	if grace <= 0 {
@@ -172,10 +172,10 @@ func (c *Credentials) keepFormers(ctx context.Context, q conn, clientKey string,
 // calls alter again if another call has changed the row meanwhile. If alter fails,
 // Restrict returns its error unchanged and changes nothing. Restrict returns
 // auth.ErrNotFound if the org has no such client key.
-func (c *Credentials) Restrict(ctx context.Context, org, clientKey string, alter func(*signature.Credential) error) error {
+func (c *Credentials) Restrict(ctx context.Context, org auth.OrgKey, clientKey string, alter func(*signature.Credential) error) error {
 	for {
 		row, credential, err := c.find(ctx, clientKey)
-		if err == nil && row.org != org {
+		if err == nil && auth.OrgKey(row.org) != org {
 			err = auth.ErrNotFound
 		}
 		if err != nil {
@@ -213,8 +213,8 @@ func (c *Credentials) restrict(ctx context.Context, row credentialRow, after sig
 	if len(keys) == 0 || after.Key.ClientKey() != row.clientKey {
 		return errors.New("a Key may only be replaced by public keys of the same client key")
 	}
-	sealed := c.store.seal(secretLocation(row.org, row.clientKey), []byte(publicKeysText(keys)))
-	return c.change(ctx, "replace a key", row.org, row.clientKey, func(q conn) error {
+	sealed := c.store.seal(secretLocation(auth.OrgKey(row.org), row.clientKey), []byte(publicKeysText(keys)))
+	return c.change(ctx, "replace a key", auth.OrgKey(row.org), row.clientKey, func(q conn) error {
 		n, err := q.exec(ctx, strings.Replace(text, "SET ", "SET sealed = $5, ", 1), row.clientKey, row.version, rand.Text(), rules, sealed)
 		if err := changed(n, err, errChanged); err != nil {
 			return err
@@ -225,7 +225,7 @@ func (c *Credentials) restrict(ctx context.Context, row credentialRow, after sig
 
 // Delete deletes a client key with its secrets. It returns auth.ErrNotFound if the org
 // has no such client key.
-func (c *Credentials) Delete(ctx context.Context, org, clientKey string) error {
+func (c *Credentials) Delete(ctx context.Context, org auth.OrgKey, clientKey string) error {
 	return c.change(ctx, "delete a credential", org, clientKey, func(q conn) error {
 		n, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1 AND org = $2`, clientKey, org)
 		if err := changed(n, err, auth.ErrNotFound); err != nil {
@@ -236,11 +236,11 @@ func (c *Credentials) Delete(ctx context.Context, org, clientKey string) error {
 }
 
 // change runs f in a transaction. Transactions for one client key run one at a time.
-func (c *Credentials) change(ctx context.Context, what, org, clientKey string, f func(conn) error) error {
-	if !storable(org, clientKey) {
-		return failed(what, auth.ErrNotFound)
+func (c *Credentials) change(ctx context.Context, what, org auth.OrgKey, clientKey string, f func(conn) error) error {
+	if !storable(string(org), clientKey) {
+		return failed(string(what), auth.ErrNotFound)
 	}
-	return failed(what, c.store.transact(ctx, "credential\x00"+clientKey, f))
+	return failed(string(what), c.store.transact(ctx, "credential\x00"+clientKey, f))
 }
 
 // Credential implements signature.Credentials.
@@ -279,11 +279,11 @@ const maxList = 1000
 // last client key. The credentials are shared and must not be changed; they hold their
 // secrets, which print REDACTED. If one cannot be read, List returns its error and no
 // credential.
-func (c *Credentials) List(ctx context.Context, org, after string, limit int) ([]*signature.Credential, error) {
+func (c *Credentials) List(ctx context.Context, org auth.OrgKey, after string, limit int) ([]*signature.Credential, error) {
 	if limit < 1 || limit > maxList {
 		return nil, errors.New("sqlstore: list credentials: the limit is not 1 to 1000")
 	}
-	if !storable(org, after) {
+	if !storable(string(org), after) {
 		return []*signature.Credential{}, nil
 	}
 	rows, err := c.rows(ctx, ofOrgText, org, after, limit)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
@@ -22,12 +23,14 @@ func (s *Store) Factors() (*Factors, error) {
 
 var _ session.Factors = (*Factors)(nil)
 
-func factorLocation(org, account string) location { return location{"second factor", org, account} }
+func factorLocation(org auth.OrgKey, account string) location {
+	return location{"second factor", org, account}
+}
 
 // Factor implements session.Factors.
-func (f *Factors) Factor(ctx context.Context, org, account string) (session.Factor, error) {
+func (f *Factors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
 	var factor session.Factor
-	if !storable(org, account) {
+	if !storable(string(org), account) {
 		return factor, nil
 	}
 	var sealed, recovery []byte
@@ -84,8 +87,8 @@ func cutSecret(from []byte) (secret session.FactorSecret, rest []byte, err error
 }
 
 // Save implements session.Factors.
-func (f *Factors) Save(ctx context.Context, org, account string, factor session.Factor) error {
-	if !storable(org, account) {
+func (f *Factors) Save(ctx context.Context, org auth.OrgKey, account string, factor session.Factor) error {
+	if !storable(string(org), account) {
 		return errors.New("sqlstore: save a second factor: a name is not UTF-8 or has a zero byte")
 	}
 	sealed := f.store.seal(factorLocation(org, account), appendSecret(appendSecret(nil, factor.Secret), factor.Pending))

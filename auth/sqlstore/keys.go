@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -38,13 +39,15 @@ var (
 // pairBits is the size of the pairs that Generate makes.
 const pairBits = 2048
 
-func pairLocation(org, clientKey string) location { return location{"key pair", org, clientKey} }
+func pairLocation(org auth.OrgKey, clientKey string) location {
+	return location{"key pair", org, clientKey}
+}
 
 // Generate gives an app a new pair of 2048 bits in place of its present pair and of all
 // former keys. That invalidates every token of the app. The app's key stays exposed if it
 // was. Generate returns the new public key. The error matches token.ErrBadKey for a
 // client key of another shape, or of another org; nothing is changed then.
-func (k *Keys) Generate(ctx context.Context, org, clientKey string) (*token.PublicKey, error) {
+func (k *Keys) Generate(ctx context.Context, org auth.OrgKey, clientKey string) (*token.PublicKey, error) {
 	pair, err := token.GeneratePair(pairBits)
 	if err != nil {
 		return nil, err
@@ -60,7 +63,7 @@ func (k *Keys) Generate(ctx context.Context, org, clientKey string) (*token.Publ
 // if it has none. It is one atomic step: of all calls for an app without a pair one makes it, and
 // all return the same key. It never ends a token. The error matches token.ErrBadKey for a client key
 // of another shape, or of another org.
-func (k *Keys) Ensure(ctx context.Context, org, clientKey string) (*token.PublicKey, error) {
+func (k *Keys) Ensure(ctx context.Context, org auth.OrgKey, clientKey string) (*token.PublicKey, error) {
 	public, err := k.present(ctx, org, clientKey)
 	if public != nil || err != nil {
 		return public, failed("find a key pair", err)
@@ -86,8 +89,8 @@ func (k *Keys) Ensure(ctx context.Context, org, clientKey string) (*token.Public
 }
 
 // present returns the present key of an app, or nil if it has none.
-func (k *Keys) present(ctx context.Context, org, clientKey string) (public *token.PublicKey, err error) {
-	if !storable(org, clientKey) {
+func (k *Keys) present(ctx context.Context, org auth.OrgKey, clientKey string) (public *token.PublicKey, err error) {
+	if !storable(string(org), clientKey) {
 		return nil, fmt.Errorf("%w: a name is not UTF-8 or has a zero byte", token.ErrBadKey)
 	}
 	err = k.store.read(ctx, func(q conn) (err error) {
@@ -120,7 +123,7 @@ func (k *Keys) encode(pair *token.KeyPair) (e encoded, err error) {
 	if err := pair.Validate(); err != nil {
 		return e, err
 	}
-	if !storable(pair.Org) {
+	if !storable(string(pair.Org)) {
 		return e, fmt.Errorf("%w: the org is not UTF-8 or has a zero byte", token.ErrBadKey)
 	}
 	private, ok := pair.Signer.(*rsa.PrivateKey)
@@ -192,11 +195,11 @@ const pairsLock = "key pairs"
 //     drop one of them would invalidate tokens before the stated end.
 //
 // It costs what token.GeneratePair costs, and so does Generate.
-func (k *Keys) Rotate(ctx context.Context, org, clientKey string, overlap time.Duration) (*token.PublicKey, error) {
+func (k *Keys) Rotate(ctx context.Context, org auth.OrgKey, clientKey string, overlap time.Duration) (*token.PublicKey, error) {
 	if err := token.CheckOverlap(overlap); err != nil {
 		return nil, err
 	}
-	if !storable(org, clientKey) {
+	if !storable(string(org), clientKey) {
 		return nil, token.ErrNotFound
 	}
 	pair, err := token.GeneratePair(pairBits)
@@ -257,8 +260,8 @@ func rotate(ctx context.Context, q conn, pair *token.KeyPair, e encoded, overlap
 
 // Delete deletes an app's pair and its former keys. That invalidates every token of the
 // app. It returns token.ErrNotFound if the org has no app of this client key with a pair.
-func (k *Keys) Delete(ctx context.Context, org, clientKey string) error {
-	if !storable(org, clientKey) {
+func (k *Keys) Delete(ctx context.Context, org auth.OrgKey, clientKey string) error {
+	if !storable(string(org), clientKey) {
 		return token.ErrNotFound
 	}
 	return failed("delete a key pair", k.change(ctx, func(q conn) error {
@@ -274,8 +277,8 @@ func (k *Keys) Delete(ctx context.Context, org, clientKey string) error {
 // Expose adds the app's public keys, the present one and the former ones, to the exposed
 // keys of its org, or removes them if exposed is false. It returns token.ErrNotFound if
 // the org has no app of this client key with a pair.
-func (k *Keys) Expose(ctx context.Context, org, clientKey string, exposed bool) error {
-	if !storable(org, clientKey) {
+func (k *Keys) Expose(ctx context.Context, org auth.OrgKey, clientKey string, exposed bool) error {
+	if !storable(string(org), clientKey) {
 		return token.ErrNotFound
 	}
 	n, err := k.store.exec(ctx, `UPDATE {keys} SET exposed = $3 WHERE client_key = $1 AND org = $2`, clientKey, org, number(exposed))
@@ -363,8 +366,8 @@ func (k *Keys) unsealed(public *token.PublicKey, sealed []byte, formers []string
 
 // Exposed implements token.Exposed. The keys are in the order of their client keys. The
 // present key of an app comes first, and then its former keys, the latest end first.
-func (k *Keys) Exposed(ctx context.Context, org string) ([]token.PublicKey, error) {
-	if !storable(org) {
+func (k *Keys) Exposed(ctx context.Context, org auth.OrgKey) ([]token.PublicKey, error) {
+	if !storable(string(org)) {
 		return []token.PublicKey{}, nil
 	}
 	keys, err := list(ctx, k.store, exposedText, []any{org},

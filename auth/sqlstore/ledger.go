@@ -103,7 +103,7 @@ func listText(condition string) string {
 func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
 	kids := append([]string{r.KeyID}, verifying...)
 	switch {
-	case !storable(r.Org, r.ClientKey, r.ID, r.Subject, r.Maker, r.MakerApp), !storable(kids...):
+	case !storable(string(r.Org), r.ClientKey, r.ID, r.Subject, r.Maker, r.MakerApp), !storable(kids...):
 		return errors.New("sqlstore: issue: a name is not UTF-8 or has a zero byte")
 	case r.MaxUses < 0:
 		return errors.New("sqlstore: issue: a negative use count")
@@ -219,7 +219,7 @@ func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	if of.Subject == token.AnySubject {
 		of.Subject = "" // as the statement has it
 	}
-	if !storable(of.Org, of.ClientKey, of.Subject, id) {
+	if !storable(string(of.Org), of.ClientKey, of.Subject, id) {
 		return token.ErrNotFound
 	}
 	var live bool
@@ -237,7 +237,7 @@ func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 	switch {
 	case of.Subject == "":
 		return 0, errors.New("sqlstore: revoke a subject: the subject is empty")
-	case !storable(of.Org, of.ClientKey, of.Subject):
+	case !storable(string(of.Org), of.ClientKey, of.Subject):
 		return 0, nil
 	}
 	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {

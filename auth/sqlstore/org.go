@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // deleteOrgTexts are statements that each delete at most $2 rows of the org $1. They name
@@ -36,22 +38,22 @@ var deleteOrgTexts = []string{
 // time, in a transaction each, and waits for no other org except for its writes of key
 // pairs and in SQLite. Other orgs wait for at most one of these transactions. Give it a deadline of minutes. After an error, some rows are
 // deleted; call it again. Calls may be concurrent. An empty org is an error.
-func (s *Store) DeleteOrg(ctx context.Context, org string) error {
+func (s *Store) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 	if org == "" {
 		return errors.New("sqlstore: delete an org: no org is named")
 	}
-	if !storable(org) {
+	if !storable(string(org)) {
 		return nil
 	}
 	return failed("delete an org", s.deleteOrg(ctx, org))
 }
 
-func (s *Store) deleteOrg(ctx context.Context, org string) error {
+func (s *Store) deleteOrg(ctx context.Context, org auth.OrgKey) error {
 	// Credentials first, and then keys: nobody makes anything with them any more.
-	if err := s.deleteApps(ctx, org, "credentials of\x00"+org, "{credentials}", "{formers}"); err != nil {
+	if err := s.deleteApps(ctx, string(org), "credentials of\x00"+string(org), "{credentials}", "{formers}"); err != nil {
 		return err
 	}
-	if err := s.deleteApps(ctx, org, pairsLock, "{keys}", "{former_keys}"); err != nil {
+	if err := s.deleteApps(ctx, string(org), pairsLock, "{keys}", "{former_keys}"); err != nil {
 		return err
 	}
 	for _, text := range deleteOrgTexts {

@@ -6,13 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // sealedTable is a table with a column of sealed secrets.
 type sealedTable struct {
 	table, name string // name is the column that identifies the row beside org
 	key         string // the columns of the primary key, as two expressions
-	locate      func(org, name string) location
+	locate      func(org auth.OrgKey, name string) location
 }
 
 // sealedTables lists all of them. {formers} is the last, because a rotation copies the
@@ -100,7 +102,7 @@ func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left
 	}
 	for _, row := range rows {
 		end = []any{row.position[0], row.position[1]}
-		at := t.locate(row.org, row.name)
+		at := t.locate(auth.OrgKey(row.org), row.name)
 		secret, err := s.sealer.open(at, row.sealed)
 		if err != nil {
 			left.add(at)

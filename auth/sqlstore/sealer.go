@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
@@ -86,14 +87,18 @@ func NewSealer(current []byte, old ...[]byte) (*Sealer, error) {
 type hidden = redacted.Value // embedded under an unexported name: no exported field
 
 // location identifies the row of a secret.
-type location struct{ kind, org, id string }
+type location struct {
+	kind string
+	org  auth.OrgKey
+	id   string
+}
 
 // additionalData returns the data that GCM authenticates beside the secret: head and
 // the parts of the location. The length before each part keeps different splits of the
 // same text apart.
 func (at location) additionalData(head []byte) []byte {
 	bound := bytes.Clone(head)
-	for _, part := range []string{at.kind, at.org, at.id} {
+	for _, part := range []string{at.kind, string(at.org), at.id} {
 		bound = binary.BigEndian.AppendUint32(bound, uint32(len(part)))
 		bound = append(bound, part...)
 	}

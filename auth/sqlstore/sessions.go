@@ -33,7 +33,7 @@ func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) err
 	if n.Org == "" || n.Account == "" {
 		return errors.New("sqlstore: create a session: it has no org or no account")
 	}
-	if !storable(n.ID, n.Org, n.Account, string(n.Ticket), n.Address, n.Agent) {
+	if !storable(n.ID, string(n.Org), n.Account, string(n.Ticket), n.Address, n.Agent) {
 		return errors.New("sqlstore: create a session: a text is not UTF-8 or has a zero byte")
 	}
 	add := func(q conn) error { return s.add(ctx, q, n) }
@@ -178,8 +178,8 @@ func (s *Sessions) mayDelete(ctx context.Context, hash [32]byte) (may bool, err 
 }
 
 // DeleteID implements session.Store.
-func (s *Sessions) DeleteID(ctx context.Context, org, account, id string) error {
-	if !storable(org, account, id) {
+func (s *Sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
+	if !storable(string(org), account, id) {
 		return auth.ErrNotFound
 	}
 	n, err := s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+ofAccountText+` AND id = $3 AND `+liveSessionText, org, account, id)
@@ -187,11 +187,11 @@ func (s *Sessions) DeleteID(ctx context.Context, org, account, id string) error 
 }
 
 // DeleteAll implements session.Store.
-func (s *Sessions) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
+func (s *Sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if account == "" {
 		return 0, errors.New("sqlstore: delete sessions: no account is named")
 	}
-	if !storable(org, account, except) {
+	if !storable(string(org), account, except) {
 		return 0, nil
 	}
 	// With the lock, a login does not begin and end during this call and survive it.
@@ -202,14 +202,16 @@ func (s *Sessions) DeleteAll(ctx context.Context, org, account, except string) (
 }
 
 // accountLock returns the name of the lock of an account's sessions.
-func accountLock(org, account string) string { return "sessions\x00" + org + "\x00" + account }
+func accountLock(org auth.OrgKey, account string) string {
+	return "sessions\x00" + string(org) + "\x00" + account
+}
 
 // DeleteOrg implements session.Store.
-func (s *Sessions) DeleteOrg(ctx context.Context, org string) (int, error) {
+func (s *Sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	if org == "" {
 		return 0, errors.New("sqlstore: delete sessions: no org is named")
 	}
-	if !storable(org) {
+	if !storable(string(org)) {
 		return 0, nil
 	}
 	return s.deleteWhere(ctx, s.store.write, `org = $1`, org)
@@ -238,8 +240,8 @@ func (s *Sessions) deleteWhere(ctx context.Context, run func(context.Context, fu
 }
 
 // List implements session.Store.
-func (s *Sessions) List(ctx context.Context, org, account string) ([]session.Session, error) {
-	if !storable(org, account) {
+func (s *Sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
+	if !storable(string(org), account) {
 		return []session.Session{}, nil
 	}
 	sessions, err := list(ctx, s.store, `SELECT `+sessionText+` FROM {sessions} WHERE `+ofAccountText+` AND `+liveSessionText+` ORDER BY created, id`,

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/storetest"
 	"github.com/tenantkit/tenantkit/token"
@@ -57,35 +58,35 @@ func mustBeUUIDs(ids ...string) error {
 type sessionsOfUUIDs struct{ *session.Memory }
 
 func (s sessionsOfUUIDs) Create(ctx context.Context, record session.Session, limit int) error {
-	if err := mustBeUUIDs(record.Org, record.Account); err != nil {
+	if err := mustBeUUIDs(string(record.Org), record.Account); err != nil {
 		return err
 	}
 	return s.Memory.Create(ctx, record, limit)
 }
 
-func (s sessionsOfUUIDs) DeleteID(ctx context.Context, org, account, id string) error {
-	if err := mustBeUUIDs(org, account); err != nil {
+func (s sessionsOfUUIDs) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
+	if err := mustBeUUIDs(string(org), account); err != nil {
 		return err
 	}
 	return s.Memory.DeleteID(ctx, org, account, id)
 }
 
-func (s sessionsOfUUIDs) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
-	if err := mustBeUUIDs(org, account); err != nil {
+func (s sessionsOfUUIDs) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
+	if err := mustBeUUIDs(string(org), account); err != nil {
 		return 0, err
 	}
 	return s.Memory.DeleteAll(ctx, org, account, except)
 }
 
-func (s sessionsOfUUIDs) DeleteOrg(ctx context.Context, org string) (int, error) {
-	if err := mustBeUUIDs(org); err != nil {
+func (s sessionsOfUUIDs) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
+	if err := mustBeUUIDs(string(org)); err != nil {
 		return 0, err
 	}
 	return s.Memory.DeleteOrg(ctx, org)
 }
 
-func (s sessionsOfUUIDs) List(ctx context.Context, org, account string) ([]session.Session, error) {
-	if err := mustBeUUIDs(org, account); err != nil {
+func (s sessionsOfUUIDs) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
+	if err := mustBeUUIDs(string(org), account); err != nil {
 		return nil, err
 	}
 	return s.Memory.List(ctx, org, account)
@@ -93,15 +94,15 @@ func (s sessionsOfUUIDs) List(ctx context.Context, org, account string) ([]sessi
 
 type factorsOfUUIDs struct{ *session.Memory }
 
-func (s factorsOfUUIDs) Factor(ctx context.Context, org, account string) (session.Factor, error) {
-	if err := mustBeUUIDs(org, account); err != nil {
+func (s factorsOfUUIDs) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
+	if err := mustBeUUIDs(string(org), account); err != nil {
 		return session.Factor{}, err
 	}
 	return s.Memory.Factor(ctx, org, account)
 }
 
-func (s factorsOfUUIDs) Save(ctx context.Context, org, account string, f session.Factor) error {
-	if err := mustBeUUIDs(org, account); err != nil {
+func (s factorsOfUUIDs) Save(ctx context.Context, org auth.OrgKey, account string, f session.Factor) error {
+	if err := mustBeUUIDs(string(org), account); err != nil {
 		return err
 	}
 	return s.Memory.Save(ctx, org, account, f)
@@ -111,7 +112,7 @@ func (s factorsOfUUIDs) Save(ctx context.Context, org, account string, f session
 type ledgerOfUUIDs struct{ *token.MemoryLedger }
 
 func (s ledgerOfUUIDs) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
-	if err := mustBeUUIDs(r.Org, r.Subject, r.Maker); err != nil {
+	if err := mustBeUUIDs(string(r.Org), r.Subject, r.Maker); err != nil {
 		return err
 	}
 	return s.MemoryLedger.Issue(ctx, r, verifying, limit)
@@ -125,7 +126,7 @@ func (s ledgerOfUUIDs) Spend(ctx context.Context, r token.Record) (token.Lineage
 }
 
 func (s ledgerOfUUIDs) RevokeSubject(ctx context.Context, of token.Holder) (int, error) {
-	if err := mustBeUUIDs(of.Org, of.Subject); err != nil {
+	if err := mustBeUUIDs(string(of.Org), of.Subject); err != nil {
 		return 0, err
 	}
 	return s.MemoryLedger.RevokeSubject(ctx, of)
@@ -136,7 +137,7 @@ func (s ledgerOfUUIDs) List(ctx context.Context, of token.Holder, after token.Po
 	if subject == token.AnySubject {
 		subject = ""
 	}
-	if err := mustBeUUIDs(of.Org, subject); err != nil {
+	if err := mustBeUUIDs(string(of.Org), subject); err != nil {
 		return nil, token.Position{}, err
 	}
 	return s.MemoryLedger.List(ctx, of, after, limit)

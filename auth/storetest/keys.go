@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -23,11 +24,11 @@ type KeyStore interface {
 	token.Exposed
 
 	Put(ctx context.Context, pair *token.KeyPair) error
-	Generate(ctx context.Context, org, clientKey string) (*token.PublicKey, error)
-	Ensure(ctx context.Context, org, clientKey string) (*token.PublicKey, error)
-	Rotate(ctx context.Context, org, clientKey string, overlap time.Duration) (*token.PublicKey, error)
-	Expose(ctx context.Context, org, clientKey string, exposed bool) error
-	Delete(ctx context.Context, org, clientKey string) error
+	Generate(ctx context.Context, org auth.OrgKey, clientKey string) (*token.PublicKey, error)
+	Ensure(ctx context.Context, org auth.OrgKey, clientKey string) (*token.PublicKey, error)
+	Rotate(ctx context.Context, org auth.OrgKey, clientKey string, overlap time.Duration) (*token.PublicKey, error)
+	Expose(ctx context.Context, org auth.OrgKey, clientKey string, exposed bool) error
+	Delete(ctx context.Context, org auth.OrgKey, clientKey string) error
 }
 
 // Keys checks the contracts of token.Keys, token.Signers and token.Exposed. Each
@@ -64,7 +65,7 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 		{"a look-up whose context has ended finds no absence", testKeysContext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.test(t, &keys{KeyStore: open(t), f: f, org: random()})
+			c.test(t, &keys{KeyStore: open(t), f: f, org: auth.OrgKey(random())})
 		})
 	}
 }
@@ -73,7 +74,7 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 type keys struct {
 	KeyStore
 	f   Features
-	org string
+	org auth.OrgKey
 }
 
 // pool holds private keys, because generating one is slow. Subtests run one after
@@ -264,7 +265,7 @@ func testUnfit(t *testing.T, k *keys) {
 func testOneOwner(t *testing.T, k *keys) {
 	pair := k.put(t, random())
 	thief := *pair
-	thief.ClientKey, thief.Org = random(), random()
+	thief.ClientKey, thief.Org = random(), token.OrgKey(random())
 	expect(t, "the pair of another app", k.Put(t.Context(), &thief), token.ErrBadKey)
 	if public := k.public(t, "the owner's", pair.KeyID, nil); public != nil && public.ClientKey != pair.ClientKey {
 		t.Error("the pair has moved")
@@ -295,7 +296,7 @@ func testOwnerRace(t *testing.T, k *keys) {
 	}
 }
 
-func (k *keys) exposed(t *testing.T, org string) (apps []string) {
+func (k *keys) exposed(t *testing.T, org auth.OrgKey) (apps []string) {
 	t.Helper()
 	list, err := k.Exposed(t.Context(), org)
 	if err != nil {
@@ -313,7 +314,7 @@ func (k *keys) exposed(t *testing.T, org string) (apps []string) {
 func testExposed(t *testing.T, k *keys) {
 	a, b, hidden := k.put(t, "a"+random()), k.put(t, "b"+random()), k.put(t, random())
 	elsewhere := *k.pair(t, random())
-	elsewhere.Org, elsewhere.Exposed = random(), true
+	elsewhere.Org, elsewhere.Exposed = token.OrgKey(random()), true
 	expect(t, "Put", k.Put(t.Context(), &elsewhere), nil)
 	t.Cleanup(func() { k.Delete(context.WithoutCancel(t.Context()), elsewhere.Org, elsewhere.ClientKey) })
 	for _, pair := range []*token.KeyPair{b, a} {
@@ -376,7 +377,7 @@ func testKeyAliasing(t *testing.T, k *keys) {
 	given := *pair
 	given.Ends, given.Former = k.f.now(), []string{random()} // not a caller's to set
 	expect(t, "Put", k.Put(t.Context(), &given), nil)
-	given.ClientKey, given.Org, given.KeyID = random(), random(), random()
+	given.ClientKey, given.Org, given.KeyID = random(), token.OrgKey(random()), random()
 	if public := k.public(t, "after the caller altered it", pair.KeyID, nil); public != nil && !sameKey(public, &pair.PublicKey) {
 		t.Errorf("Public = %+v, want %+v", public, pair.PublicKey)
 	}

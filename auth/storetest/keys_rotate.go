@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -149,7 +150,7 @@ func testFormerHasOwner(t *testing.T, k *keys) {
 	first := k.put(t, random())
 	k.rotate(t, first.ClientKey, brief)
 	thief := *first
-	thief.ClientKey, thief.Org = random(), random()
+	thief.ClientKey, thief.Org = random(), token.OrgKey(random())
 	expect(t, "the former pair of another app", k.Put(t.Context(), &thief), token.ErrBadKey)
 	former := k.public(t, "the former key", first.KeyID, nil)
 	if former.ClientKey != first.ClientKey {
@@ -276,24 +277,24 @@ func testKeysOfAnotherOrg(t *testing.T, k *keys) {
 	app, rival := former.ClientKey, random()
 	present := k.rotate(t, app, time.Hour).KeyID
 	theirs := k.pair(t, app)
-	theirs.Org = rival
+	theirs.Org = token.OrgKey(rival)
 	expect(t, "Put", k.Put(t.Context(), theirs), token.ErrBadKey)
 	same := *former
-	same.Org = rival
+	same.Org = token.OrgKey(rival)
 	expect(t, "Put of the same pair", k.Put(t.Context(), &same), token.ErrBadKey)
-	_, err := k.Generate(t.Context(), rival, app)
+	_, err := k.Generate(t.Context(), auth.OrgKey(rival), app)
 	expect(t, "Generate", err, token.ErrBadKey)
-	_, err = k.Ensure(t.Context(), rival, app)
+	_, err = k.Ensure(t.Context(), auth.OrgKey(rival), app)
 	expect(t, "Ensure", err, token.ErrBadKey)
-	_, err = k.Rotate(t.Context(), rival, app, time.Hour)
+	_, err = k.Rotate(t.Context(), auth.OrgKey(rival), app, time.Hour)
 	expect(t, "Rotate", err, token.ErrNotFound)
-	expect(t, "Delete", k.Delete(t.Context(), rival, app), token.ErrNotFound)
-	expect(t, "Expose", k.Expose(t.Context(), rival, app, true), token.ErrNotFound)
+	expect(t, "Delete", k.Delete(t.Context(), auth.OrgKey(rival), app), token.ErrNotFound)
+	expect(t, "Expose", k.Expose(t.Context(), auth.OrgKey(rival), app, true), token.ErrNotFound)
 	for _, org := range []string{"", "\x00", "\xff"} {
-		_, err = k.Rotate(t.Context(), org, app, time.Hour)
+		_, err = k.Rotate(t.Context(), auth.OrgKey(org), app, time.Hour)
 		expect(t, fmt.Sprintf("Rotate of the org %q", org), err, token.ErrNotFound)
-		expect(t, fmt.Sprintf("Delete of the org %q", org), k.Delete(t.Context(), org, app), token.ErrNotFound)
-		expect(t, fmt.Sprintf("Expose of the org %q", org), k.Expose(t.Context(), org, app, true), token.ErrNotFound)
+		expect(t, fmt.Sprintf("Delete of the org %q", org), k.Delete(t.Context(), auth.OrgKey(org), app), token.ErrNotFound)
+		expect(t, fmt.Sprintf("Expose of the org %q", org), k.Expose(t.Context(), auth.OrgKey(org), app, true), token.ErrNotFound)
 	}
 	k.public(t, "their pair", theirs.KeyID, token.ErrNotFound)
 	k.verifying(t, "afterwards", app, present, former.KeyID)
@@ -302,7 +303,7 @@ func testKeysOfAnotherOrg(t *testing.T, k *keys) {
 	}
 	expect(t, "Delete by the owner", k.Delete(t.Context(), k.org, app), nil)
 	expect(t, "once it is free", k.Put(t.Context(), theirs), nil)
-	expect(t, "Delete", k.Delete(t.Context(), rival, app), nil)
+	expect(t, "Delete", k.Delete(t.Context(), auth.OrgKey(rival), app), nil)
 }
 
 // testEnsureRace ensures the pair of an app several times at once, twice: the pair is deleted

@@ -74,8 +74,9 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 // ledger is a token.Ledger, with names that no other subtest uses.
 type ledger struct {
 	token.Ledger
-	f                      Features
-	org, app, subject, key string
+	f                 Features
+	org               token.OrgKey
+	app, subject, key string
 }
 
 // of returns the holder of the records of a subject.

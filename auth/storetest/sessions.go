@@ -128,7 +128,7 @@ func (t *sessionTest) is(want error, verb string, run func() error) {
 	}
 }
 
-func (t *sessionTest) lists(org, account string, want ...session.Session) {
+func (t *sessionTest) lists(org auth.OrgKey, account string, want ...session.Session) {
 	t.Helper()
 	got, err := t.store.List(t.Context(), org, t.id(account))
 	if err != nil {
@@ -139,14 +139,14 @@ func (t *sessionTest) lists(org, account string, want ...session.Session) {
 	}
 }
 
-func (t *sessionTest) deletesAll(want int, org, account, except string) {
+func (t *sessionTest) deletesAll(want int, org auth.OrgKey, account, except string) {
 	t.Helper()
 	if n, err := t.store.DeleteAll(t.Context(), org, t.id(account), except); n != want || err != nil {
 		t.Errorf("DeleteAll = %d, %v; want %d", n, err, want)
 	}
 }
 
-func (t *sessionTest) deletesOrg(want int, org string) {
+func (t *sessionTest) deletesOrg(want int, org auth.OrgKey) {
 	t.Helper()
 	if n, err := t.store.DeleteOrg(t.Context(), org); n != want || err != nil {
 		t.Errorf("DeleteOrg = %d, %v; want %d", n, err, want)

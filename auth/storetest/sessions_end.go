@@ -67,10 +67,10 @@ func (t *sessionTest) deleteID() {
 	s, other, bob := t.one("ann"), t.one("ann"), t.one("bob")
 	t.create(0, s, other, bob)
 	for _, c := range [][3]string{
-		{t.org, "bob", s.ID}, {t.other("-2"), "ann", s.ID}, {t.org, "", s.ID}, {"", "ann", s.ID},
-		{t.org, "ann", ""}, {t.org, "ann", s.ID[:31]}, {t.org, "ann", "%"}, {t.org, "ann", newID()},
+		{string(t.org), "bob", s.ID}, {string(t.other("-2")), "ann", s.ID}, {string(t.org), "", s.ID}, {"", "ann", s.ID},
+		{string(t.org), "ann", ""}, {string(t.org), "ann", s.ID[:31]}, {string(t.org), "ann", "%"}, {string(t.org), "ann", newID()},
 	} {
-		t.is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.store.DeleteID(t.Context(), c[0], t.id(c[1]), c[2]) })
+		t.is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.store.DeleteID(t.Context(), auth.OrgKey(c[0]), t.id(c[1]), c[2]) })
 	}
 	t.lives(s, other, bob)
 	t.is(nil, "DeleteID", func() error { return t.store.DeleteID(t.Context(), t.org, t.id("ann"), s.ID) })
@@ -113,9 +113,9 @@ func (t *sessionTest) deleteOrg() {
 	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("cay"), t.one("bob")
 	t.create(0, a, b, code, bob)
 	var foreign []session.Session
-	others := []string{t.other("-2"), t.other("%"), t.other(" ")}
+	others := []auth.OrgKey{t.other("-2"), t.other("%"), t.other(" ")}
 	if t.Org == nil {
-		others = append(others, ":"+t.org, strings.ToLower(t.org), t.org[:len(t.org)-1])
+		others = append(others, ":"+t.org, auth.OrgKey(strings.ToLower(string(t.org))), t.org[:len(t.org)-1])
 	}
 	for _, org := range others {
 		s := t.one("ann")

@@ -19,6 +19,8 @@ package storetest
 import (
 	"crypto/rand"
 	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // Features describes the store that a suite checks. The zero value is right for a
@@ -58,11 +60,11 @@ func (f Features) accountNamed(name string) string {
 	return f.Account()
 }
 
-func (f Features) org() string {
+func (f Features) org() auth.OrgKey {
 	if f.Org == nil {
-		return "org-" + rand.Text() // in both cases of letters
+		return auth.OrgKey("org-" + rand.Text()) // in both cases of letters
 	}
-	return f.Org()
+	return auth.OrgKey(f.Org())
 }
 
 // cast has the ids of the accounts and orgs of one subtest, by the names that the
@@ -70,12 +72,12 @@ func (f Features) org() string {
 type cast struct {
 	Features
 	accounts map[string]string
-	org      string
-	orgs     map[string]string
+	org      auth.OrgKey
+	orgs     map[string]auth.OrgKey
 }
 
 func (f Features) cast() cast {
-	return cast{Features: f, accounts: map[string]string{}, org: f.org(), orgs: map[string]string{}}
+	return cast{Features: f, accounts: map[string]string{}, org: f.org(), orgs: map[string]auth.OrgKey{}}
 }
 
 // id returns the id of an account. An id is its own name, and nobody has the empty one.
@@ -91,12 +93,12 @@ func (c *cast) id(name string) string {
 }
 
 // other returns another org than org. In a store of texts, its name is like that of org.
-func (c *cast) other(suffix string) string {
+func (c *cast) other(suffix string) auth.OrgKey {
 	if c.Org == nil {
-		return c.org + suffix
+		return c.org + auth.OrgKey(suffix)
 	}
 	if c.orgs[suffix] == "" {
-		c.orgs[suffix] = c.Org()
+		c.orgs[suffix] = auth.OrgKey(c.Org())
 	}
 	return c.orgs[suffix]
 }

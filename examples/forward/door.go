@@ -67,7 +67,7 @@ func admitted(w http.ResponseWriter, r *http.Request) {
 		roles = append(roles, url.PathEscape(role))
 	}
 	h := w.Header()
-	h.Set(Org, url.PathEscape(p.Org))
+	h.Set(Org, url.PathEscape(string(p.Org)))
 	h.Set(App, url.PathEscape(p.App))
 	h.Set(Account, url.PathEscape(p.Account))
 	h.Set(Roles, strings.Join(roles, ","))

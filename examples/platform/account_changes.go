@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
-var accountPatch = envelope.Form{
-	{Path: "name", Kind: envelope.String, Null: true},
-	{Path: "roles", Kind: envelope.Strings},
-	{Path: "disabled", Kind: envelope.Boolean},
-	{Path: "resetSecondFactor", Kind: envelope.Boolean},
-	{Path: "tokensFrom", Kind: readInstant},
+var accountPatch = body.Form{
+	{Path: "name", Kind: body.String, Null: true},
+	{Path: "roles", Kind: body.Strings},
+	{Path: "disabled", Kind: body.Boolean},
+	{Path: "resetSecondFactor", Kind: body.Boolean},
+	{Path: "tokensFrom", Kind: instant},
 }
 
 // maxAhead is how far tokensFrom may be in the future: as far as an iat.
@@ -190,7 +190,7 @@ func (a *account) administers() bool { return !a.Disabled && slices.Contains(a.R
 // changeAccount alters an account and returns the new state. The accounts of one
 // org are changed one after the other, also by other instances. So an org always
 // keeps an administrator.
-func (s *store) changeAccount(ctx context.Context, org, id string, change func(*account) error) (*account, error) {
+func (s *store) changeAccount(ctx context.Context, org auth.OrgKey, id string, change func(*account) error) (*account, error) {
 	// Changes of one org wait for each other, and each holds a connection.
 	leave, err := s.queries.enter(ctx)
 	if err != nil {
@@ -227,14 +227,14 @@ func (s *store) changeAccount(ctx context.Context, org, id string, change func(*
 }
 
 // lockOrg locks the org's row until the transaction ends.
-func lockOrg(ctx context.Context, tx *sql.Tx, org string) error {
+func lockOrg(ctx context.Context, tx *sql.Tx, org auth.OrgKey) error {
 	_, err := tx.ExecContext(ctx, "UPDATE platform_orgs SET record = record WHERE code = $1", org)
 	return storeFailed(err)
 }
 
 // othersAdminister returns an error if no other account of the org is an enabled
 // administrator.
-func othersAdminister(ctx context.Context, tx *sql.Tx, org, id string) error {
+func othersAdminister(ctx context.Context, tx *sql.Tx, org auth.OrgKey, id string) error {
 	others, err := findAll[account](ctx, tx, "SELECT record FROM platform_accounts WHERE org = $1 AND id <> $2", org, id)
 	if err != nil || slices.ContainsFunc(others, (*account).administers) {
 		return err

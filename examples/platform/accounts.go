@@ -51,7 +51,7 @@ func replyOfAccount(a *account) accountReply {
 	}
 }
 
-func (s *store) account(ctx context.Context, org, id string) (*account, error) {
+func (s *store) account(ctx context.Context, org auth.OrgKey, id string) (*account, error) {
 	return find[account](ctx, s.db, accountRow(org, id))
 }
 
@@ -69,7 +69,7 @@ func (s *store) addAccount(ctx context.Context, a account, password string) erro
 }
 
 // Password implements session.Passwords. The login name is the e-mail address.
-func (s *store) Password(ctx context.Context, org, login string) (id, encoded string, err error) {
+func (s *store) Password(ctx context.Context, org auth.OrgKey, login string) (id, encoded string, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT id, password FROM platform_accounts WHERE org = $1 AND email = $2 AND password <> ''",
 		org, strings.ToLower(strings.TrimSpace(login))).Scan(&id, &encoded)
 	switch {
@@ -81,7 +81,7 @@ func (s *store) Password(ctx context.Context, org, login string) (id, encoded st
 	return id, encoded, nil
 }
 
-func (s *store) setPassword(ctx context.Context, org, id, encoded string) error {
+func (s *store) setPassword(ctx context.Context, org auth.OrgKey, id, encoded string) error {
 	return s.exec(ctx, org, auth.ErrNotFound,
 		"UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 }
@@ -90,7 +90,7 @@ func (s *store) setPassword(ctx context.Context, org, id, encoded string) error 
 // It sets Changed before and after the password. The first change ends the sessions
 // even if the rest fails. The second one also ends a session whose login has read
 // the former password in between.
-func (s *store) changePassword(ctx context.Context, org, id, encoded string) error {
+func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded string) error {
 	changed := func(a *account) error {
 		a.Changed = time.Now().Add(time.Millisecond).Truncate(time.Millisecond)
 		return nil
@@ -106,7 +106,7 @@ func (s *store) changePassword(ctx context.Context, org, id, encoded string) err
 }
 
 // Rehash implements session.Rehasher.
-func (s *store) Rehash(ctx context.Context, org, id, old, encoded string) error {
+func (s *store) Rehash(ctx context.Context, org auth.OrgKey, id, old, encoded string) error {
 	return s.exec(ctx, org, auth.ErrNotFound,
 		"UPDATE platform_accounts SET password = $4 WHERE org = $1 AND id = $2 AND password = $3", org, id, old, encoded)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -180,7 +181,7 @@ func (h apps) update(r *http.Request) (appReply, error) {
 	})
 }
 
-var keyPairForm = envelope.Form{{Path: "overlap", Kind: envelope.Integer}} // seconds
+var keyPairForm = body.Form{{Path: "overlap", Kind: body.Integer}} // seconds
 
 // mayGenerate waits for the org's turn to generate a pair.
 func (h apps) mayGenerate(ctx context.Context) (done func(), err error) {
@@ -241,7 +242,7 @@ type secretReply struct {
 	Secret shownOnce `json:"secret"`
 }
 
-var rotationForm = envelope.Form{{Path: "grace", Kind: envelope.Integer}} // seconds
+var rotationForm = body.Form{{Path: "grace", Kind: body.Integer}} // seconds
 
 // rotate gives an app another secret and returns it. The caller can then sign as
 // the app.
@@ -430,14 +431,14 @@ func (h apps) summary(ctx context.Context, a *app) (appReply, error) {
 }
 
 // app returns an app of an org, even if it is disabled.
-func (s *store) app(ctx context.Context, org, clientKey string) (*app, error) {
+func (s *store) app(ctx context.Context, org auth.OrgKey, clientKey string) (*app, error) {
 	a, err := find[app](ctx, s.db, appRow(org, clientKey))
 	return a, unknownApp(err)
 }
 
 // listApps returns the apps of an org, in the order of their keys. It sorts them
 // itself, because the order of PostgreSQL need not be that of the bytes.
-func (s *store) listApps(ctx context.Context, org string) ([]*app, error) {
+func (s *store) listApps(ctx context.Context, org auth.OrgKey) ([]*app, error) {
 	all, err := findAll[app](ctx, s.db, "SELECT record FROM platform_apps WHERE org = $1", org)
 	slices.SortFunc(all, func(a, b *app) int { return cmp.Compare(a.ClientKey, b.ClientKey) })
 	return all, err
@@ -450,11 +451,11 @@ func (s *store) putApp(ctx context.Context, a app) error {
 
 // changeApp changes an existing app, and returns the new state. Another instance
 // may be changing or deleting it.
-func (s *store) changeApp(ctx context.Context, org, clientKey string, change func(*app) error) (*app, error) {
+func (s *store) changeApp(ctx context.Context, org auth.OrgKey, clientKey string, change func(*app) error) (*app, error) {
 	a, err := alter(ctx, s, appRow(org, clientKey), change)
 	return a, unknownApp(err)
 }
 
-func (s *store) deleteApp(ctx context.Context, org, clientKey string) error {
+func (s *store) deleteApp(ctx context.Context, org auth.OrgKey, clientKey string) error {
 	return s.remove(ctx, appRow(org, clientKey), nil)
 }

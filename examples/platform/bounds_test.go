@@ -195,8 +195,8 @@ func TestBoundsOfRoles(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"Scope":`+chainsOf(300, 1)+`}`), &old); err != nil {
 			t.Fatal(err)
 		}
-		row := roleRow(s.Org, "wide")
-		if err := p.store.exec(t.Context(), s.Org, nil, "UPDATE platform_roles SET record = $3 WHERE "+row.where, s.Org, "wide",
+		row := roleRow(auth.OrgKey(s.Org), "wide")
+		if err := p.store.exec(t.Context(), auth.OrgKey(s.Org), nil, "UPDATE platform_roles SET record = $3 WHERE "+row.where, s.Org, "wide",
 			asJSON(value{"Name": "wide", "Scope": old.Scope})); err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +291,7 @@ func TestAPartnerTakesNothingOfItsAccount(t *testing.T) {
 		}
 	})
 	t.Run("K46 pages", func(t *testing.T) {
-		as := auth.With(t.Context(), auth.Principal{Org: s.Org, App: s.ClientKey, Account: s.AccountID})
+		as := auth.With(t.Context(), auth.Principal{Org: auth.OrgKey(s.Org), App: s.ClientKey, Account: s.AccountID})
 		for range queriesEach {
 			leave, err := p.store.queries.enter(as)
 			if err != nil {

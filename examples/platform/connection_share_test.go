@@ -150,7 +150,7 @@ func TestPagesOfOneOrg(t *testing.T) {
 func TestShare(t *testing.T) {
 	t.Parallel()
 	as := func(t *testing.T, org, account string) context.Context {
-		return auth.With(t.Context(), auth.Principal{Org: org, Account: account})
+		return auth.With(t.Context(), auth.Principal{Org: auth.OrgKey(org), Account: account})
 	}
 	// refused calls enter for a caller that gets no slot.
 	refused := func(t *testing.T, s *share, ctx context.Context) {

@@ -154,9 +154,10 @@ func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
 		return nil, err
 	}
 	for _, to := range []struct {
-		secret         *string
-		org, clientKey string
-	}{{&f.ClientSecret, f.Org, f.ClientKey}, {&f.OtherClientSecret, f.OtherOrg, f.OtherClientKey}, {&f.NarrowClientSecret, f.Org, f.NarrowClientKey}, {&f.V2ClientSecret, f.Org, f.V2ClientKey}} {
+		secret    *string
+		org       auth.OrgKey
+		clientKey string
+	}{{&f.ClientSecret, auth.OrgKey(f.Org), f.ClientKey}, {&f.OtherClientSecret, auth.OrgKey(f.OtherOrg), f.OtherClientKey}, {&f.NarrowClientSecret, auth.OrgKey(f.Org), f.NarrowClientKey}, {&f.V2ClientSecret, auth.OrgKey(f.Org), f.V2ClientKey}} {
 		secret, err := p.stores.credentials.Rotate(ctx, to.org, to.clientKey, rotationGrace)
 		if err != nil {
 			return nil, err
@@ -189,7 +190,7 @@ func (p *platform) partner(ctx context.Context, name string, c signature.Credent
 }
 
 // demoApp returns the app of a demo org. It is the same at each start.
-func (p *platform) demoApp(ctx context.Context, org string) (auth.App, error) {
+func (p *platform) demoApp(ctx context.Context, org auth.OrgKey) (auth.App, error) {
 	clientKey, _ := signing.Generate()
 	clientKey, err := p.store.demoKey(ctx, org, clientKey)
 	return auth.App{ClientKey: clientKey, Org: org, Name: "Integration"}, err
@@ -200,8 +201,8 @@ func (p *platform) demoApp(ctx context.Context, org string) (auth.App, error) {
 func (p *platform) seedOrg(ctx context.Context, org auth.Org, accounts ...account) error {
 	err := errors.Join(
 		p.store.putOrg(ctx, org),
-		p.store.putRole(ctx, org.Code, auth.Role{Name: administrator}),
-		p.store.putRole(ctx, org.Code, auth.Role{Name: member}),
+		p.store.putRole(ctx, auth.OrgKey(org.Code), auth.Role{Name: administrator}),
+		p.store.putRole(ctx, auth.OrgKey(org.Code), auth.Role{Name: member}),
 	)
 	for _, a := range accounts {
 		err = errors.Join(err, unlessConflict(p.store.addAccount(ctx, a, "")))
@@ -391,17 +392,17 @@ func (d demoObjects) connection(n int) *object {
 func (d demoObjects) object(s *paging.Schema, n int) *object {
 	return &object{
 		ID:    demoID(d.org, s.Object, n+1),
-		Org:   d.org,
+		Org:   auth.OrgKey(d.org),
 		Type:  s.Object,
 		Owner: d.accounts[n%len(d.accounts)],
 	}
 }
 
-func demoAccount(org string, n int, name string, roles ...string) account {
+func demoAccount(org auth.OrgKey, n int, name string, roles ...string) account {
 	first, _, _ := strings.Cut(strings.ToLower(name), " ")
 	return account{
-		Account: auth.Account{ID: demoID(org, "account", n), Org: org, Roles: roles},
-		Email:   first + "@" + org + ".example",
+		Account: auth.Account{ID: demoID(string(org), "account", n), Org: org, Roles: roles},
+		Email:   first + "@" + string(org) + ".example",
 		Name:    name,
 	}
 }
@@ -415,7 +416,7 @@ func demoID(org, object string, n int) string {
 
 // demoKey returns the client key of the demo app of an org. It stores the given one
 // if there is none yet.
-func (s *store) demoKey(ctx context.Context, org, clientKey string) (string, error) {
+func (s *store) demoKey(ctx context.Context, org auth.OrgKey, clientKey string) (string, error) {
 	err := execIn(ctx, s.db, nil, "INSERT INTO platform_demo (org, client_key) VALUES ($1, $2) ON CONFLICT DO NOTHING", org, clientKey)
 	if err != nil {
 		return "", err

@@ -23,7 +23,7 @@ func (s *store) App(ctx context.Context, clientKey string) (*auth.App, error) {
 	return &a.App, nil
 }
 
-func (s *store) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (s *store) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	a, err := s.account(ctx, org, id)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *store) Account(ctx context.Context, org, id string) (*auth.Account, err
 	return &a.Account, nil
 }
 
-func (s *store) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+func (s *store) Roles(ctx context.Context, org auth.OrgKey, names []string) ([]auth.Role, error) {
 	var roles []auth.Role
 	for _, name := range names {
 		role, err := find[auth.Role](ctx, s.db, roleRow(org, name))

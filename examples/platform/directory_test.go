@@ -22,8 +22,8 @@ func TestDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	look := func(ctx context.Context, org, app, account string) []error {
-		_, a := m.Org(ctx, org)
+	look := func(ctx context.Context, org auth.OrgKey, app, account string) []error {
+		_, a := m.Org(ctx, string(org))
 		_, b := m.App(ctx, app)
 		_, c := m.Account(ctx, org, account)
 		return []error{a, b, c}

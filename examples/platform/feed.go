@@ -22,7 +22,7 @@ type feed struct {
 	reading atomic.Int64 // readers of all orgs
 
 	mu     sync.RWMutex
-	orgs   map[string][]*feedReader
+	orgs   map[auth.OrgKey][]*feedReader
 	closed bool
 }
 
@@ -40,7 +40,7 @@ type feedReader struct {
 
 // publish passes a decision on to the readers of its org. It calls show only if there
 // are any.
-func (f *feed) publish(org string, show func() eventReply) {
+func (f *feed) publish(org auth.OrgKey, show func() eventReply) {
 	if f.reading.Load() == 0 || org == "" {
 		return
 	}
@@ -56,14 +56,14 @@ func (f *feed) publish(org string, show func() eventReply) {
 }
 
 // open adds a reader. The caller must close it.
-func (f *feed) open(org string) (*feedReader, error) {
+func (f *feed) open(org auth.OrgKey) (*feedReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.orgs[org]) >= feedReaders {
 		return nil, throttled(time.Minute)
 	}
 	if f.orgs == nil {
-		f.orgs = make(map[string][]*feedReader)
+		f.orgs = make(map[auth.OrgKey][]*feedReader)
 	}
 	reader := &feedReader{wake: make(chan struct{}, 1), ended: f.closed}
 	if f.closed {
@@ -75,7 +75,7 @@ func (f *feed) open(org string) (*feedReader, error) {
 }
 
 // leave removes a reader.
-func (f *feed) leave(org string, reader *feedReader) {
+func (f *feed) leave(org auth.OrgKey, reader *feedReader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.orgs[org] = slices.DeleteFunc(f.orgs[org], func(r *feedReader) bool { return r == reader })

@@ -23,7 +23,7 @@ func (f *issuerFlags) Set(text string) error {
 	if !found || !named || org == "" || label == "" || len(parts) < 2 || len(parts) > 3 {
 		return errors.New("must be ORG:NAME=URL,AUDIENCE,JWKS")
 	}
-	issuer := &bearer.Issuer{Org: org, URL: parts[0], Audience: parts[1], Map: foreignAccount}
+	issuer := &bearer.Issuer{Org: auth.OrgKey(org), URL: parts[0], Audience: parts[1], Map: foreignAccount}
 	if len(parts) == 3 && parts[2] != "" {
 		issuer.JWKS = parts[2]
 	} else {

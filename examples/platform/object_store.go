@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -60,7 +61,7 @@ func (s *store) page(ctx context.Context, visible sqlpage.Visible, of *paging.Sc
 	}
 	defer rows.Close()
 	for rows.Next() {
-		o := &object{Org: visible.Tenant, Type: of.Object}
+		o := &object{Org: auth.OrgKey(visible.Tenant), Type: of.Object}
 		if err := o.scan(rows); err != nil {
 			return nil, false, err
 		}
@@ -86,7 +87,7 @@ func (s *store) total(ctx context.Context, visible sqlpage.Visible, of *paging.S
 
 // object returns one object of a type with decoded values, for a caller that writes
 // it, or auth.ErrNotFound.
-func (s *store) object(ctx context.Context, org string, of *paging.Schema, id string) (*object, error) {
+func (s *store) object(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string) (*object, error) {
 	o, err := s.read(ctx, org, of, id)
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (s *store) object(ctx context.Context, org string, of *paging.Schema, id st
 
 // read returns one object of a type with its document as stored, or
 // auth.ErrNotFound.
-func (s *store) read(ctx context.Context, org string, of *paging.Schema, id string) (*object, error) {
+func (s *store) read(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string) (*object, error) {
 	row := s.objects.QueryRowContext(ctx,
 		"SELECT id, owner, doc, version FROM platform_objects WHERE org = $1 AND type = $2 AND id = $3", org, of.Object, id)
 	o := &object{Org: org, Type: of.Object}
@@ -192,7 +193,7 @@ type access func(*object) error
 
 // update sets some properties of an object, and removes those whose new value is
 // nil. It returns the new state.
-func (s *store) update(ctx context.Context, org string, of *paging.Schema, id string, changes map[string]any, allowed access) (*object, error) {
+func (s *store) update(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string, changes map[string]any, allowed access) (*object, error) {
 	var changed *object
 	err := s.write(ctx, org, of, id, allowed, func(now *object) error {
 		before := encodeValues(now.Values, of)
@@ -213,7 +214,7 @@ func (s *store) update(ctx context.Context, org string, of *paging.Schema, id st
 }
 
 // delete removes an object.
-func (s *store) delete(ctx context.Context, org string, of *paging.Schema, id string, allowed access) error {
+func (s *store) delete(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string, allowed access) error {
 	return s.write(ctx, org, of, id, allowed, func(now *object) error {
 		return s.storing(ctx, now, -len(encodeValues(now.Values, of)), func(tx *sql.Tx) error {
 			return execIn(ctx, tx, errChanged,
@@ -235,7 +236,7 @@ const (
 // write changes an object in its present state, and tries again if somebody else
 // was first. Each try checks access again, because the author may have changed.
 // After maxWrites tries, it fails like a store that is too busy.
-func (s *store) write(ctx context.Context, org string, of *paging.Schema, id string, allowed access, change func(*object) error) error {
+func (s *store) write(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string, allowed access, change func(*object) error) error {
 	rest := shortestRest
 	for range maxWrites {
 		if err := s.writeOnce(ctx, org, of, id, allowed, change); !errors.Is(err, errChanged) {
@@ -251,7 +252,7 @@ func (s *store) write(ctx context.Context, org string, of *paging.Schema, id str
 	return storeFailed(errChanged)
 }
 
-func (s *store) writeOnce(ctx context.Context, org string, of *paging.Schema, id string, allowed access, change func(*object) error) error {
+func (s *store) writeOnce(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string, allowed access, change func(*object) error) error {
 	now, err := s.object(ctx, org, of, id)
 	if err != nil {
 		return err
@@ -294,7 +295,7 @@ func valueOf(p paging.Property, text string) (value any, refused string) {
 	case text == "null":
 		return nil, ""
 	case p.List != nil:
-		return envelope.Strings(text)
+		return body.Strings.Read(text)
 	}
-	return kinds[p.Type](text)
+	return kinds[p.Type].Read(text)
 }

@@ -41,7 +41,7 @@ func (h objects) readable(r *http.Request) (sqlpage.Visible, error) {
 	if !all && len(ids) == 0 { // a chain on a #type let it in, and there is no such type here
 		return sqlpage.Visible{}, h.unreadable("", "")
 	}
-	return sqlpage.Visible{Tenant: auth.From(r.Context()).Org, IDs: ids, AllIDs: all}, nil
+	return sqlpage.Visible{Tenant: string(auth.From(r.Context()).Org), IDs: ids, AllIDs: all}, nil
 }
 
 // read returns the object that the request's path names, if the caller may read any

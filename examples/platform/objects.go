@@ -20,7 +20,7 @@ import (
 // object is one object of an org.
 type object struct {
 	ID     string // 24 hexadecimal digits
-	Org    string
+	Org    auth.OrgKey
 	Type   string         // name of its schema
 	Owner  string         // id of the account that created it
 	Values map[string]any // by property path; a property without a value is missing
@@ -313,7 +313,7 @@ func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Q
 	if err != nil || len(ids) == 0 {
 		return envelope.List[objectReply]{Total: q.Total(0)}, err
 	}
-	return in.replies(r, q, sqlpage.Visible{Tenant: auth.From(r.Context()).Org, IDs: ids}, func(*object) view { return v })
+	return in.replies(r, q, sqlpage.Visible{Tenant: string(auth.From(r.Context()).Org), IDs: ids}, func(*object) view { return v })
 }
 
 // replies returns the page that a query asks for.

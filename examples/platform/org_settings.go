@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // settings serves the session policy of an org.
@@ -48,11 +49,11 @@ func (h settings) get(r *http.Request) (settingsReply, error) {
 	return replyOfSettings(o), nil
 }
 
-var settingsForm = envelope.Form{
-	{Path: "idle", Kind: envelope.Integer},
-	{Path: "maxSession", Kind: envelope.Integer},
-	{Path: "requireSecondFactor", Kind: envelope.Boolean},
-	{Path: "sessionsPerAccount", Kind: envelope.Integer},
+var settingsForm = body.Form{
+	{Path: "idle", Kind: body.Integer},
+	{Path: "maxSession", Kind: body.Integer},
+	{Path: "requireSecondFactor", Kind: body.Boolean},
+	{Path: "sessionsPerAccount", Kind: body.Integer},
 }
 
 func (h settings) update(r *http.Request) (settingsReply, error) {
@@ -69,7 +70,7 @@ func (h settings) update(r *http.Request) (settingsReply, error) {
 		return settingsReply{}, err
 	}
 	p := auth.From(r.Context())
-	o, err := alter(r.Context(), h.store, orgRow(p.Org), func(o *auth.Org) error {
+	o, err := alter(r.Context(), h.store, orgRow(string(p.Org)), func(o *auth.Org) error {
 		before := effective(o.Session)
 		if seconds, given := values["idle"].(int64); given {
 			o.Session.Idle = time.Duration(seconds) * time.Second

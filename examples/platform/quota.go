@@ -37,7 +37,10 @@ const (
 )
 
 // inOrg is a name that is unique within an org.
-type inOrg struct{ org, name string }
+type inOrg struct {
+	org  auth.OrgKey
+	name string
+}
 
 // callerOf names an account as it is used by one app, or by nobody: no app with the
 // right to act as an account takes from what the account's own sessions may do.
@@ -52,13 +55,13 @@ type quota struct {
 	accounts int // how many accounts are remembered
 
 	mu      sync.Mutex
-	fullAt  map[string]map[string]time.Time // by org and name: when the allowance is full again; without an entry it is full
-	count   int                             // of the entries in fullAt
-	dropped time.Time                       // when accounts with a full allowance were last forgotten
+	fullAt  map[auth.OrgKey]map[string]time.Time // by org and name: when the allowance is full again; without an entry it is full
+	count   int                                  // of the entries in fullAt
+	dropped time.Time                            // when accounts with a full allowance were last forgotten
 }
 
 func newQuota(interval time.Duration, burst, accounts int) *quota {
-	return &quota{interval: interval, burst: burst, accounts: accounts, fullAt: make(map[string]map[string]time.Time)}
+	return &quota{interval: interval, burst: burst, accounts: accounts, fullAt: make(map[auth.OrgKey]map[string]time.Time)}
 }
 
 // take counts one act of an account, or returns an error that says when to try
@@ -90,7 +93,7 @@ func (q *quota) take(account inOrg) error {
 
 // hasRoom reports whether there is room for one more account of an org. If there is none, and the org
 // has less than an equal share, one with more loses some: their allowance is full then.
-func (q *quota) hasRoom(org string, now time.Time) bool {
+func (q *quota) hasRoom(org auth.OrgKey, now time.Time) bool {
 	if q.count >= q.accounts {
 		q.dropFull(now)
 	}
@@ -122,7 +125,7 @@ func (q *quota) hasRoom(org string, now time.Time) bool {
 	return true
 }
 
-func (q *quota) drop(org, name string) {
+func (q *quota) drop(org auth.OrgKey, name string) {
 	delete(q.fullAt[org], name)
 	q.count--
 	if len(q.fullAt[org]) == 0 {

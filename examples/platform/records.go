@@ -16,23 +16,24 @@ import (
 // row names the row of a record: its table, and a condition that only this row
 // meets.
 type row struct {
-	org, table, where string
-	args              []any // of the condition
+	org          auth.OrgKey
+	table, where string
+	args         []any // of the condition
 }
 
 func orgRow(code string) row {
-	return row{code, "platform_orgs", "code = $1", []any{code}}
+	return row{auth.OrgKey(code), "platform_orgs", "code = $1", []any{code}}
 }
 
-func appRow(org, clientKey string) row {
+func appRow(org auth.OrgKey, clientKey string) row {
 	return row{org, "platform_apps", "org = $1 AND client_key = $2", []any{org, clientKey}}
 }
 
-func accountRow(org, id string) row {
+func accountRow(org auth.OrgKey, id string) row {
 	return row{org, "platform_accounts", "org = $1 AND id = $2", []any{org, id}}
 }
 
-func roleRow(org, name string) row {
+func roleRow(org auth.OrgKey, name string) row {
 	return row{org, "platform_roles", "org = $1 AND name = $2", []any{org, name}}
 }
 
@@ -101,11 +102,11 @@ func alter[T any](ctx context.Context, s *store, at row, change func(*T) error) 
 }
 
 func (s *store) putOrg(ctx context.Context, o auth.Org) error {
-	return s.exec(ctx, o.Code, nil, `INSERT INTO platform_orgs (code, record) VALUES ($1, $2)
+	return s.exec(ctx, auth.OrgKey(o.Code), nil, `INSERT INTO platform_orgs (code, record) VALUES ($1, $2)
 		ON CONFLICT (code) DO UPDATE SET record = excluded.record`, o.Code, asJSON(o))
 }
 
-func (s *store) putRole(ctx context.Context, org string, r auth.Role) error {
+func (s *store) putRole(ctx context.Context, org auth.OrgKey, r auth.Role) error {
 	return s.exec(ctx, org, nil, `INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)
 		ON CONFLICT (org, name) DO UPDATE SET record = excluded.record`, org, r.Name, asJSON(r))
 }
@@ -119,7 +120,7 @@ func (s *store) remove(ctx context.Context, at row, otherwise error) error {
 // exec returns otherwise. All changes of what the Guard looks up go through exec,
 // changeAccount or addRole. So the Guard's cache forgets the org after each change. It does so
 // after an error, too, because the statement may have succeeded.
-func (s *store) exec(ctx context.Context, org string, otherwise error, statement string, args ...any) error {
+func (s *store) exec(ctx context.Context, org auth.OrgKey, otherwise error, statement string, args ...any) error {
 	defer s.found.Invalidate(org)
 	return execIn(ctx, s.db, otherwise, statement, args...)
 }

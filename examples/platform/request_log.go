@@ -80,7 +80,7 @@ func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
 	}
 	d := e.decision
 	for _, known := range []slog.Attr{
-		slog.String("org", d.Org),
+		slog.String("org", string(d.Org)),
 		slog.String("app", d.App),
 		slog.String("account", d.Account),
 		slog.String("claimed_by", d.Claimed.Mechanism), // nothing of the claims is proven

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // roles serves the administration of roles. A role adds its chains to the tokens of
@@ -38,10 +39,10 @@ func (h roles) list(r *http.Request) (envelope.List[roleReply], error) {
 }
 
 var (
-	rolePatch = envelope.Form{{Path: "scope", Kind: envelope.Strings}}
-	roleBody  = envelope.Form{
-		{Path: "name", Kind: envelope.String, Required: true},
-		{Path: "scope", Kind: envelope.Strings, Required: true},
+	rolePatch = body.Form{{Path: "scope", Kind: body.Strings}}
+	roleBody  = body.Form{
+		{Path: "name", Kind: body.String, Required: true},
+		{Path: "scope", Kind: body.Strings, Required: true},
 	}
 
 	validRoleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
@@ -124,7 +125,7 @@ const (
 
 // addRole adds a role. The org's row is locked, so that requests at the same time do not
 // add more than maxRoles.
-func (s *store) addRole(ctx context.Context, org string, r auth.Role) error {
+func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error {
 	leave, err := s.queries.enter(ctx) // who waits for the lock holds a connection
 	if err != nil {
 		return err

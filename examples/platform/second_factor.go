@@ -7,6 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // secondFactor serves the routes by which an account sees, gets, replaces and removes
@@ -24,7 +25,7 @@ type factorReply struct {
 }
 
 // factorOf returns the state of the second factor of an account.
-func factorOf(ctx context.Context, sessions *session.Manager, org, account string) (factorReply, error) {
+func factorOf(ctx context.Context, sessions *session.Manager, org auth.OrgKey, account string) (factorReply, error) {
 	state, err := sessions.FactorState(ctx, org, account)
 	return factorReply{state.Active, state.Pending, state.RecoveryLeft}, err
 }
@@ -54,7 +55,7 @@ func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelo
 	}
 	return result(enrolmentReply{
 		Secret:  shownOnce(e.Secret.Base32()),
-		OTPAuth: shownOnce(h.sessions.OTPAuth(org, a.Email, e.Secret)),
+		OTPAuth: shownOnce(h.sessions.OTPAuth(string(org), a.Email, e.Secret)),
 	}, nil)
 }
 
@@ -89,7 +90,7 @@ func (h secondFactor) renewRecovery(r *http.Request) (none envelope.Result[recov
 	return result(recoveryReply{codes}, err)
 }
 
-var codeForm = envelope.Form{{Path: "code", Kind: envelope.String, Required: true}}
+var codeForm = body.Form{{Path: "code", Kind: body.String, Required: true}}
 
 func readCode(r *http.Request) (string, error) {
 	values, err := readValues(r, codeForm)

@@ -26,7 +26,7 @@ func TestStoredObjects(t *testing.T) {
 		values := map[string]any{
 			"c_text": "old", "c_likes": int64(1<<53 + 1), "c_pinned": false, languagePath: nil, "c_secret": "hidden",
 		}
-		if err := s.create(ctx, &object{ID: id, Org: org, Type: messages.Object, Owner: "ann", Values: values}); err != nil {
+		if err := s.create(ctx, &object{ID: id, Org: auth.OrgKey(org), Type: messages.Object, Owner: "ann", Values: values}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestStoredObjects(t *testing.T) {
 		t.Error("an id was taken twice")
 	}
 	for _, other := range []struct {
-		org string
+		org auth.OrgKey
 		of  *paging.Schema
 	}{{globex, messages}, {acme, connections}} {
 		_, got := s.object(ctx, other.org, other.of, "b")

@@ -14,7 +14,7 @@ import (
 
 type passwords map[string]string // login name to encoded password: a table of yours
 
-func (p passwords) Password(_ context.Context, _, login string) (account, encoded string, err error) {
+func (p passwords) Password(_ context.Context, _ auth.OrgKey, login string) (account, encoded string, err error) {
 	if encoded = p[login]; encoded == "" {
 		err = auth.ErrNotFound
 	}

@@ -137,7 +137,7 @@ func newRefusing(t *testing.T, b budgeted) *refusing {
 	now := time.Now()
 	w.now = func() time.Time { return now }
 	keys, another := new(token.MemoryKeys), must(token.GeneratePair(2048))(t)
-	another.ClientKey, another.Org = w.key, w.org
+	another.ClientKey, another.Org = w.key, auth.OrgKey(w.org)
 	expect(t, "put", keys.Put(t.Context(), another), nil)
 	w.unknown = token.Minter{Signers: keys}
 
@@ -236,7 +236,7 @@ func (w *refusing) ofSignatures(t *testing.T) []refusal {
 }
 
 func (w *refusing) appIsDisabled(yes bool) {
-	w.directory.PutApp(auth.App{ClientKey: w.key, Org: w.org, Disabled: yes})
+	w.directory.PutApp(auth.App{ClientKey: w.key, Org: auth.OrgKey(w.org), Disabled: yes})
 }
 
 // accountIs changes the account of the world.
@@ -246,7 +246,7 @@ func (w *refusing) accountIs(a auth.Account) func(yes bool) {
 		if yes {
 			changed = a
 		}
-		changed.ID, changed.Org, changed.Roles = w.account, w.org, []string{"reader"}
+		changed.ID, changed.Org, changed.Roles = w.account, auth.OrgKey(w.org), []string{"reader"}
 		w.directory.PutAccount(changed)
 	}
 }

@@ -356,7 +356,7 @@ func TestRedisEndsManyKeys(t *testing.T) {
 	create := func(org, account string, n int) (last session.Session) {
 		for i := range n {
 			last = sessionOf(fmt.Sprint(org, account, i))
-			last.Org, last.Account = org, account
+			last.Org, last.Account = auth.OrgKey(org), account
 			expect(t, "create", sessions.Create(ctx, last, 0), nil)
 		}
 		return last

@@ -197,7 +197,7 @@ func (s spoiledKeys) Signer(ctx context.Context, clientKey string) (*token.KeyPa
 	return result(ctx, s.sabotage, "token.Signers.Signer", func() (*token.KeyPair, error) { return s.of.Signer(ctx, clientKey) })
 }
 
-func (s spoiledKeys) Exposed(ctx context.Context, org string) ([]token.PublicKey, error) {
+func (s spoiledKeys) Exposed(ctx context.Context, org auth.OrgKey) ([]token.PublicKey, error) {
 	return result(ctx, s.sabotage, "token.Exposed.Exposed", func() ([]token.PublicKey, error) { return s.of.Exposed(ctx, org) })
 }
 
@@ -225,19 +225,19 @@ func (s spoiledSessions) Delete(ctx context.Context, hash [32]byte) error {
 	return s.around(ctx, "session.Store.Delete", func() error { return s.of.Delete(ctx, hash) })
 }
 
-func (s spoiledSessions) DeleteID(ctx context.Context, org, account, id string) error {
+func (s spoiledSessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	return s.around(ctx, "session.Store.DeleteID", func() error { return s.of.DeleteID(ctx, org, account, id) })
 }
 
-func (s spoiledSessions) DeleteAll(ctx context.Context, org, account, except string) (int, error) {
+func (s spoiledSessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	return result(ctx, s.sabotage, "session.Store.DeleteAll", func() (int, error) { return s.of.DeleteAll(ctx, org, account, except) })
 }
 
-func (s spoiledSessions) DeleteOrg(ctx context.Context, org string) (int, error) {
+func (s spoiledSessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	return result(ctx, s.sabotage, "session.Store.DeleteOrg", func() (int, error) { return s.of.DeleteOrg(ctx, org) })
 }
 
-func (s spoiledSessions) List(ctx context.Context, org, account string) ([]session.Session, error) {
+func (s spoiledSessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
 	return result(ctx, s.sabotage, "session.Store.List", func() ([]session.Session, error) { return s.of.List(ctx, org, account) })
 }
 
@@ -257,15 +257,15 @@ func (s spoiledAttempts) Reset(ctx context.Context, key string) error {
 	return s.politely(ctx, "session.Attempts.Reset", func() error { return s.of.Reset(ctx, key) })
 }
 
-func (s spoiledFactors) Factor(ctx context.Context, org, account string) (session.Factor, error) {
+func (s spoiledFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
 	return result(ctx, s.sabotage, "session.Factors.Factor", func() (session.Factor, error) { return s.of.Factor(ctx, org, account) })
 }
 
-func (s spoiledFactors) Save(ctx context.Context, org, account string, f session.Factor) error {
+func (s spoiledFactors) Save(ctx context.Context, org auth.OrgKey, account string, f session.Factor) error {
 	return s.around(ctx, "session.Factors.Save", func() error { return s.of.Save(ctx, org, account, f) })
 }
 
-func (s spoiledPasswords) Password(ctx context.Context, org, login string) (account, encoded string, err error) {
+func (s spoiledPasswords) Password(ctx context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
 	err = s.around(ctx, "session.Passwords.Password", func() (err error) {
 		account, encoded, err = s.of.Password(ctx, org, login)
 		return err
@@ -273,7 +273,7 @@ func (s spoiledPasswords) Password(ctx context.Context, org, login string) (acco
 	return account, encoded, err
 }
 
-func (s spoiledPasswords) Rehash(ctx context.Context, org, account, old, encoded string) error {
+func (s spoiledPasswords) Rehash(ctx context.Context, org auth.OrgKey, account, old, encoded string) error {
 	return s.politely(ctx, "session.Rehasher.Rehash", func() error { return s.of.Rehash(ctx, org, account, old, encoded) })
 }
 
@@ -285,10 +285,10 @@ func (s spoiledDirectory) App(ctx context.Context, clientKey string) (*auth.App,
 	return result(ctx, s.sabotage, "auth.Directory.App", func() (*auth.App, error) { return s.of.App(ctx, clientKey) })
 }
 
-func (s spoiledDirectory) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (s spoiledDirectory) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	return result(ctx, s.sabotage, "auth.Directory.Account", func() (*auth.Account, error) { return s.of.Account(ctx, org, id) })
 }
 
-func (s spoiledDirectory) Roles(ctx context.Context, org string, names []string) ([]auth.Role, error) {
+func (s spoiledDirectory) Roles(ctx context.Context, org auth.OrgKey, names []string) ([]auth.Role, error) {
 	return result(ctx, s.sabotage, "auth.Directory.Roles", func() ([]auth.Role, error) { return s.of.Roles(ctx, org, names) })
 }

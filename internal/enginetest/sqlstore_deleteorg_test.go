@@ -37,22 +37,22 @@ func populate(t *testing.T, s *sqlstore.Store, org, app string) (e estate) {
 	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Second)
 	credentials, keys := must(s.Credentials())(t), must(s.Keys())(t)
 	_, secret := signing.Generate()
-	expect(t, "Put", credentials.Put(ctx, org, app, secret, signature.Credential{Account: "ann"}), nil)
-	must(credentials.Rotate(ctx, org, app, time.Hour))(t)
-	e.app, e.former = app, must(keys.Generate(ctx, org, app))(t)
-	present := must(keys.Rotate(ctx, org, app, time.Hour))(t)
-	expect(t, "Expose", keys.Expose(ctx, org, app, true), nil)
+	expect(t, "Put", credentials.Put(ctx, auth.OrgKey(org), app, secret, signature.Credential{Account: "ann"}), nil)
+	must(credentials.Rotate(ctx, auth.OrgKey(org), app, time.Hour))(t)
+	e.app, e.former = app, must(keys.Generate(ctx, auth.OrgKey(org), app))(t)
+	present := must(keys.Rotate(ctx, auth.OrgKey(org), app, time.Hour))(t)
+	expect(t, "Expose", keys.Expose(ctx, auth.OrgKey(org), app, true), nil)
 	for range 2 {
-		e.record = token.Record{ID: rand.Text(), Org: org, ClientKey: app, Subject: "ann", KeyID: present.KeyID, Issued: now}
+		e.record = token.Record{ID: rand.Text(), Org: auth.OrgKey(org), ClientKey: app, Subject: "ann", KeyID: present.KeyID, Issued: now}
 		expect(t, "Issue", s.Ledger().Issue(ctx, e.record, nil, 10), nil)
 	}
 	for i, ticket := range []session.Ticket{"", "", session.TicketEnrol} {
 		rand.Read(e.hash[:])
-		n := session.Session{Hash: e.hash, ID: fmt.Sprint("session ", i), Org: org, Account: "ann", Ticket: ticket, Created: now, Seen: now, Expires: now.Add(time.Hour)}
+		n := session.Session{Hash: e.hash, ID: fmt.Sprint("session ", i), Org: auth.OrgKey(org), Account: "ann", Ticket: ticket, Created: now, Seen: now, Expires: now.Add(time.Hour)}
 		expect(t, "Create", s.Sessions().Create(ctx, n, 1), nil)
 		now = now.Add(time.Second)
 	}
-	expect(t, "Save", must(s.Factors())(t).Save(ctx, org, "ann", session.Factor{Secret: []byte("secret")}), nil)
+	expect(t, "Save", must(s.Factors())(t).Save(ctx, auth.OrgKey(org), "ann", session.Factor{Secret: []byte("secret")}), nil)
 	return e
 }
 
@@ -97,7 +97,7 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 				t.Error("an empty org: no error")
 			}
 			for _, none := range []string{"\x00", "\xff", "another"} {
-				expect(t, fmt.Sprintf("%q", none), s.DeleteOrg(ctx, none), nil)
+				expect(t, fmt.Sprintf("%q", none), s.DeleteOrg(ctx, auth.OrgKey(none)), nil)
 			}
 			if diff := cmp.Diff(want, h.rowsOf(t, db, "acme", gone.app)); diff != "" {
 				t.Fatalf("other orgs deleted (-want +got):\n%s", diff)

@@ -53,10 +53,10 @@ func TestNamesThatAreNoText(t *testing.T) {
 				}
 				revoked, err := s.Ledger().RevokeSubject(ctx, heldBy(r.ClientKey, name))
 				ended, err1 := s.Sessions().DeleteAll(ctx, "acme", name, "")
-				endedOrg, err6 := s.Sessions().DeleteOrg(ctx, name)
+				endedOrg, err6 := s.Sessions().DeleteOrg(ctx, auth.OrgKey(name))
 				tokens, _, err2 := s.Ledger().List(ctx, heldBy(r.ClientKey, name), token.Position{}, token.MaxPage)
 				sessions, err3 := s.Sessions().List(ctx, "acme", name)
-				exposed, err4 := keys.Exposed(ctx, name)
+				exposed, err4 := keys.Exposed(ctx, auth.OrgKey(name))
 				factor, err5 := factors.Factor(ctx, "acme", name)
 				if err := errors.Join(err, err1, err2, err3, err4, err5, err6); err != nil {
 					t.Error(err)

@@ -422,7 +422,7 @@ func TestPutReplacesAllOfACredential(t *testing.T) {
 			_, second := signing.Generate()
 			put := func(org, clientKey string, secret signing.Secret, account string) {
 				t.Helper()
-				if err := here.Put(t.Context(), org, clientKey, secret, signature.Credential{Account: account}); err != nil {
+				if err := here.Put(t.Context(), auth.OrgKey(org), clientKey, secret, signature.Credential{Account: account}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -469,11 +469,11 @@ func TestK17CredentialsOfAnotherOrg(t *testing.T) {
 			alter := func(*signature.Credential) error { called = true; return nil }
 			expect(t, "Put", there.Put(ctx, "globex", clientKey, stolen, signature.Credential{Account: "gus"}), auth.ErrConflict)
 			for _, org := range []string{"globex", "", "\x00", "\xff"} {
-				_, err = there.Rotate(ctx, org, clientKey, 0)
+				_, err = there.Rotate(ctx, auth.OrgKey(org), clientKey, 0)
 				expect(t, "Rotate", err, auth.ErrNotFound)
-				expect(t, "Delete", there.Delete(ctx, org, clientKey), auth.ErrNotFound)
-				expect(t, "Restrict", there.Restrict(ctx, org, clientKey, alter), auth.ErrNotFound)
-				if list, err := there.List(ctx, org, "", 10); len(list) != 0 || list == nil || err != nil {
+				expect(t, "Delete", there.Delete(ctx, auth.OrgKey(org), clientKey), auth.ErrNotFound)
+				expect(t, "Restrict", there.Restrict(ctx, auth.OrgKey(org), clientKey, alter), auth.ErrNotFound)
+				if list, err := there.List(ctx, auth.OrgKey(org), "", 10); len(list) != 0 || list == nil || err != nil {
 					t.Errorf("List of %q = %v, %v", org, list, err)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/storetest"
 )
@@ -20,7 +21,7 @@ type uuidFactors struct{ db *sql.DB }
 const uuidTable = `CREATE TABLE uuid_factors (org uuid, account uuid, version bigint NOT NULL,
 	secret bytea, pending bytea, step bigint NOT NULL, recovery bytea NOT NULL, PRIMARY KEY (org, account))`
 
-func (s uuidFactors) Factor(ctx context.Context, org, account string) (f session.Factor, err error) {
+func (s uuidFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (f session.Factor, err error) {
 	var recovery []byte
 	err = s.db.QueryRowContext(ctx, `SELECT version, secret, pending, step, recovery FROM uuid_factors WHERE org = $1 AND account = $2`,
 		org, account).Scan(&f.Version, (*[]byte)(&f.Secret), (*[]byte)(&f.Pending), &f.Step, &recovery)
@@ -33,7 +34,7 @@ func (s uuidFactors) Factor(ctx context.Context, org, account string) (f session
 	return f, err
 }
 
-func (s uuidFactors) Save(ctx context.Context, org, account string, f session.Factor) error {
+func (s uuidFactors) Save(ctx context.Context, org auth.OrgKey, account string, f session.Factor) error {
 	// One statement is one atomic step: it adds the first version, or replaces the one that was read.
 	statement := `INSERT INTO uuid_factors VALUES ($1, $2, $3 + 1, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
 	if f.Version > 0 {

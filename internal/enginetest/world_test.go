@@ -62,7 +62,7 @@ func sharedIn(t *testing.T, s *sqlstore.Store) shared {
 	return shared{
 		s.Replays(), s.Ledger(), s.Sessions(), s.Attempts(), must(s.Factors())(t), must(s.Keys())(t),
 		func(t *testing.T, org string, secret signing.Secret, c *signature.Credential) signature.Credentials {
-			if err := credentials.Put(t.Context(), org, c.Key.ClientKey(), secret, *c); err != nil {
+			if err := credentials.Put(t.Context(), auth.OrgKey(org), c.Key.ClientKey(), secret, *c); err != nil {
 				t.Fatal(err)
 			}
 			return credentials
@@ -150,15 +150,15 @@ func (w *world) populate(t *testing.T, pair *token.KeyPair) {
 	rand.Read(w.factor)
 	w.directory = new(auth.Memory)
 	w.directory.PutOrg(auth.Org{Code: w.org})
-	w.directory.PutApp(auth.App{ClientKey: w.key, Org: w.org})
-	w.directory.PutRole(w.org, auth.Role{Name: "reader"})
+	w.directory.PutApp(auth.App{ClientKey: w.key, Org: auth.OrgKey(w.org)})
+	w.directory.PutRole(auth.OrgKey(w.org), auth.Role{Name: "reader"})
 	for _, id := range []string{w.account, "second"} {
-		w.directory.PutAccount(auth.Account{ID: id, Org: w.org, Roles: []string{"reader"}})
+		w.directory.PutAccount(auth.Account{ID: id, Org: auth.OrgKey(w.org), Roles: []string{"reader"}})
 	}
 	mine := *pair
-	mine.ClientKey, mine.Org, mine.Exposed = w.key, w.org, true
+	mine.ClientKey, mine.Org, mine.Exposed = w.key, auth.OrgKey(w.org), true
 	err := errors.Join(
-		w.shared.factors.Save(t.Context(), w.org, "second", session.Factor{Secret: w.factor}),
+		w.shared.factors.Save(t.Context(), auth.OrgKey(w.org), "second", session.Factor{Secret: w.factor}),
 		w.shared.keys.Put(t.Context(), &mine))
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func (w *world) populate(t *testing.T, pair *token.KeyPair) {
 // end removes the key pair from the app, because a pair can have only one app.
 func (w *world) end(t *testing.T) {
 	t.Helper()
-	if err := w.shared.keys.Delete(t.Context(), w.org, w.key); err != nil {
+	if err := w.shared.keys.Delete(t.Context(), auth.OrgKey(w.org), w.key); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -195,14 +195,14 @@ func (w *world) mechanisms(t *testing.T) []auth.Mechanism {
 // passwords knows two accounts by their ids, and accepts any other encoding.
 type passwords struct{ account string }
 
-func (p passwords) Password(_ context.Context, _, login string) (account, encoded string, err error) {
+func (p passwords) Password(_ context.Context, _ auth.OrgKey, login string) (account, encoded string, err error) {
 	if login != p.account && login != "second" {
 		return "", "", auth.ErrNotFound
 	}
 	return login, password, nil
 }
 
-func (p passwords) Rehash(context.Context, string, string, string, string) error { return nil }
+func (p passwords) Rehash(context.Context, auth.OrgKey, string, string, string) error { return nil }
 
 // plain is a Hasher that does not hash, because only the stores are tested. Verify always asks
 // to encode the password again.
@@ -261,7 +261,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		return err
 	})
 	route("POST /everybody", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
-		_, err := w.manager.RevokeOrg(ctx, w.org)
+		_, err := w.manager.RevokeOrg(ctx, auth.OrgKey(w.org))
 		return err
 	})
 	route("POST /revoke/{jti}", auth.Public, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
@@ -456,5 +456,5 @@ func listed(t *testing.T, l token.Ledger, of token.Holder) (all []token.Record) 
 
 // heldBy is the holder of the tokens that the app of w has issued for a subject.
 func (w *world) heldBy(subject string) token.Holder {
-	return token.Holder{Org: w.org, ClientKey: w.key, Subject: subject}
+	return token.Holder{Org: auth.OrgKey(w.org), ClientKey: w.key, Subject: subject}
 }

@@ -124,7 +124,7 @@ func (t *Table) App(_ context.Context, clientKey string) (*auth.App, error) {
 }
 
 // Account implements auth.Directory.
-func (t *Table) Account(_ context.Context, org, id string) (*auth.Account, error) {
+func (t *Table) Account(_ context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, ok := t.rows[id]
@@ -137,10 +137,10 @@ func (t *Table) Account(_ context.Context, org, id string) (*auth.Account, error
 }
 
 // Roles implements auth.Directory.
-func (t *Table) Roles(context.Context, string, []string) ([]auth.Role, error) { return nil, nil }
+func (t *Table) Roles(context.Context, auth.OrgKey, []string) ([]auth.Role, error) { return nil, nil }
 
 // Password implements session.Passwords.
-func (t *Table) Password(_ context.Context, _, email string) (account, encoded string, err error) {
+func (t *Table) Password(_ context.Context, _ auth.OrgKey, email string) (account, encoded string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id := t.byEmail(email)

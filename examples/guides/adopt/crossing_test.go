@@ -13,6 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -182,7 +183,7 @@ func TestAPersonAtTwoTenants(t *testing.T) {
 func TestFirstTokensOfTwoInstances(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		for _, id := range []string{acmeID, globexID} {
-			if err := w.keys.Delete(t.Context(), id, issuer(id)); err != nil {
+			if err := w.keys.Delete(t.Context(), auth.OrgKey(id), issuer(id)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -220,7 +221,7 @@ func TestFirstTokensOfTwoInstances(t *testing.T) {
 // token would have their chains, too.
 func TestADeviceExchangesItsToken(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
-		exchange := with(func(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
+		exchange := body.Handle(func(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
 			by := auth.From(r.Context())
 			signed, _, err := bearer.Mint(r.Context(), by, false, auth.TenantFrom(r.Context()), w.minter,
 				bearer.Wish{Claims: token.Claims{Subject: by.Account, Scope: ask.Scope}})

@@ -41,7 +41,7 @@ func (d directory) App(ctx context.Context, clientKey string) (*auth.App, error)
 }
 
 // Account implements auth.Directory.
-func (d directory) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (d directory) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	if !isUUID(id) {
 		return nil, auth.ErrNotFound // PostgreSQL refuses the query, which would be 503
 	}
@@ -59,7 +59,7 @@ func (d directory) Account(ctx context.Context, org, id string) (*auth.Account, 
 }
 
 // Roles implements auth.Directory.
-func (d directory) Roles(ctx context.Context, org string, names []string) (roles []auth.Role, err error) {
+func (d directory) Roles(ctx context.Context, org auth.OrgKey, names []string) (roles []auth.Role, err error) {
 	rows, err := d.db.QueryContext(ctx, `SELECT name, scope FROM roles WHERE tenant_id = $1`, org)
 	all, err := collect(rows, err, func(r *[2]string) []any { return []any{&r[0], &r[1]} })
 	for _, r := range all {

@@ -94,7 +94,7 @@ func newWorld(t *testing.T, source string) *world {
 	w := instance(t, source, key)
 	for i, id := range []string{acmeID, globexID} {
 		pair := *pairs()[i]
-		pair.Org, pair.ClientKey = id, issuer(id)
+		pair.Org, pair.ClientKey = token.OrgKey(id), issuer(id)
 		if err := w.keys.Put(t.Context(), &pair); err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ var notes = sqllist.Must[note](sqllist.Declaration{Table: "notes", Object: "note
 
 func (s *service) listNotes(_ http.ResponseWriter, r *http.Request) (any, error) {
 	p := auth.From(r.Context())
-	return notes.Page(r.Context(), s.pages, p.Org, p.Scope, r.URL.RawQuery)
+	return notes.Page(r.Context(), s.pages, string(p.Org), p.Scope, r.URL.RawQuery)
 }
 
 type newNote struct {

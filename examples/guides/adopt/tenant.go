@@ -75,7 +75,7 @@ func (s *service) createKey(_ http.ResponseWriter, r *http.Request, ask newKey) 
 // only when there is no row either.
 func (s *service) deleteKey(_ http.ResponseWriter, r *http.Request) (any, error) {
 	org, clientKey := auth.From(r.Context()).Org, r.PathValue("key")
-	if clientKey == issuer(org) {
+	if clientKey == issuer(string(org)) {
 		return nil, auth.ErrNotFound
 	}
 	none := s.credentials.Delete(r.Context(), org, clientKey) // not found also for a key of another tenant
@@ -94,7 +94,7 @@ type newToken struct {
 func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
 	by := auth.From(r.Context())
 	signed, claims, err := bearer.Mint(r.Context(), by, false, auth.TenantFrom(r.Context()), s.minter, bearer.Wish{
-		Claims:    token.Claims{Issuer: issuer(by.Org), Subject: by.Account, Scope: ask.Scope, Expires: time.Now().AddDate(0, 0, 90)},
+		Claims:    token.Claims{Issuer: issuer(string(by.Org)), Subject: by.Account, Scope: ask.Scope, Expires: time.Now().AddDate(0, 0, 90)},
 		Permanent: true,
 	})
 	return map[string]string{"token": string(signed), "id": claims.ID}, err
@@ -103,7 +103,7 @@ func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newTok
 // revokeTokens ends all tokens of the caller.
 func (s *service) revokeTokens(_ http.ResponseWriter, r *http.Request) (any, error) {
 	by := auth.From(r.Context())
-	_, err := s.minter.Ledger.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: issuer(by.Org), Subject: by.Account})
+	_, err := s.minter.Ledger.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: issuer(string(by.Org)), Subject: by.Account})
 	return struct{}{}, auth.Unavailable(err)
 }
 
@@ -120,7 +120,7 @@ func (s *service) addIssuers(ctx context.Context) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT id FROM tenants`)
 	tenants, err := collect(rows, err, func(id *string) []any { return []any{id} })
 	for _, id := range tenants {
-		if _, err = s.keys.Ensure(ctx, id, issuer(id)); err != nil {
+		if _, err = s.keys.Ensure(ctx, auth.OrgKey(id), issuer(id)); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
@@ -15,7 +16,7 @@ import (
 type passwords struct{ db *sql.DB }
 
 // Password implements session.Passwords.
-func (p passwords) Password(ctx context.Context, org, login string) (account, encoded string, err error) {
+func (p passwords) Password(ctx context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
 	row := p.db.QueryRowContext(ctx, `SELECT id, password_hash FROM users WHERE tenant_id = $1 AND email = $2`,
 		org, strings.ToLower(strings.TrimSpace(login)))
 	_, err = found(&account, row.Scan(&account, &encoded))
@@ -23,7 +24,7 @@ func (p passwords) Password(ctx context.Context, org, login string) (account, en
 }
 
 // Rehash implements session.Rehasher: a login replaces an old hash.
-func (p passwords) Rehash(ctx context.Context, org, account, old, encoded string) error {
+func (p passwords) Rehash(ctx context.Context, org auth.OrgKey, account, old, encoded string) error {
 	_, err := p.db.ExecContext(ctx, `UPDATE users SET password_hash = $4 WHERE tenant_id = $1 AND id = $2 AND password_hash = $3`,
 		org, account, old, encoded)
 	return err

@@ -45,7 +45,7 @@ var alphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567")
 type Record struct {
 	ID       string // public
 	Hash     [32]byte
-	Org      string
+	Org      auth.OrgKey
 	Account  string
 	Scope    []string  // chains; none: the key permits nothing
 	Expires  time.Time // zero: never
@@ -54,7 +54,7 @@ type Record struct {
 
 // New returns a key of an account, and its record. A route that calls it must check first
 // that its caller may make the key: see Principal.MayMake.
-func New(org, account string, chains []string, expires time.Time) (Key, Record) {
+func New(org auth.OrgKey, account string, chains []string, expires time.Time) (Key, Record) {
 	var random [35]byte
 	rand.Read(random[:]) // never fails
 	text := prefix + alphabet.EncodeToString(random[:])

@@ -30,7 +30,7 @@ func (u *Users) Put(email, encoded string) {
 }
 
 // Password implements session.Passwords.
-func (u *Users) Password(_ context.Context, _, email string) (account, encoded string, err error) {
+func (u *Users) Password(_ context.Context, _ auth.OrgKey, email string) (account, encoded string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	encoded, ok := u.passwords[email]
@@ -43,7 +43,7 @@ func (u *Users) Password(_ context.Context, _, email string) (account, encoded s
 // Rehash implements session.Rehasher. In SQL it is one statement:
 //
 //	UPDATE users SET password = $3 WHERE email = $1 AND password = $2
-func (u *Users) Rehash(_ context.Context, _, account, old, encoded string) error {
+func (u *Users) Rehash(_ context.Context, _ auth.OrgKey, account, old, encoded string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.passwords[account] == old {

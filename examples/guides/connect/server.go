@@ -32,5 +32,5 @@ func NewHandler(guard *auth.Guard) http.Handler {
 // get has the principal in its context, as every handler below a Guard.
 func get(ctx context.Context, r *connect.Request[wrapperspb.StringValue]) (*connect.Response[wrapperspb.StringValue], error) {
 	p := auth.From(ctx)
-	return connect.NewResponse(wrapperspb.String(p.Org + " " + p.Account + " " + r.Msg.GetValue())), nil
+	return connect.NewResponse(wrapperspb.String(string(p.Org) + " " + p.Account + " " + r.Msg.GetValue())), nil
 }

@@ -20,7 +20,7 @@ const (
 // passwords knows only ann.
 type passwords struct{ ann string }
 
-func (p passwords) Password(_ context.Context, org, login string) (account, encoded string, err error) {
+func (p passwords) Password(_ context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
 	if org != "acme" || login != "ann@acme.example" {
 		return "", "", auth.ErrNotFound
 	}

@@ -67,7 +67,7 @@ func (o *Observer) Observe(ctx context.Context, e auth.Event) {
 	few := metric.WithAttributeSet(attribute.NewSet(
 		attribute.String("auth.mechanism", e.Mechanism),
 		attribute.String("auth.detail", e.Detail), // empty if allowed
-		attribute.String("auth.org", e.Org),
+		attribute.String("auth.org", string(e.Org)),
 	))
 	switch {
 	case e.Handler && e.Detail == "": // it only says who called a Public route
@@ -82,7 +82,7 @@ func (o *Observer) Observe(ctx context.Context, e auth.Event) {
 	_, span := o.tracer.Start(ctx, "auth.decision", trace.WithTimestamp(now.Add(-e.Took)), trace.WithAttributes(
 		attribute.String("auth.mechanism", e.Mechanism),
 		attribute.String("auth.detail", e.Detail),
-		attribute.String("auth.org", e.Org),
+		attribute.String("auth.org", string(e.Org)),
 		attribute.String("auth.app", e.App),
 		attribute.String("auth.account", e.Account),
 		attribute.Bool("auth.allowed", e.Allowed),

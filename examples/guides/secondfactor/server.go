@@ -11,13 +11,14 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // People is the application's table of people.
 type People interface {
 	auth.Directory
 	session.Passwords
-	Email(ctx context.Context, org, account string) (string, error)
+	Email(ctx context.Context, org auth.OrgKey, account string) (string, error)
 }
 
 // Server has the routes of logins and second factors.
@@ -47,15 +48,10 @@ func New(people People, store *session.Memory, factors session.Factors) *Server 
 }
 
 func (s *Server) handle(pattern string, n auth.Need, do func(http.ResponseWriter, *http.Request) (any, error)) {
-	s.HandleFunc(pattern, n, func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
+	s.Handle(pattern, n, body.None(func(w http.ResponseWriter, r *http.Request) (envelope.Result[any], error) {
 		data, err := do(w, r)
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		auth.Reply(w, r, envelope.Result[any]{Data: data})
-	})
+		return envelope.Result[any]{Data: data}, err
+	}))
 }
 
 // login is the first step. If there is a second one, its error is a 403 whose reason names it.
@@ -98,7 +94,7 @@ type strict struct {
 }
 
 // Account implements auth.Directory.
-func (d strict) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (d strict) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	a, err := d.Directory.Account(ctx, org, id)
 	if err != nil || !slices.Contains(a.Roles, "administrator") {
 		return a, err

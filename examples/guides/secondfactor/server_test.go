@@ -25,7 +25,7 @@ type people struct {
 	encoded string
 }
 
-func (p people) Password(_ context.Context, _, login string) (string, string, error) {
+func (p people) Password(_ context.Context, _ auth.OrgKey, login string) (string, string, error) {
 	switch login {
 	case "ann@example.com":
 		return "ann", p.encoded, nil
@@ -35,7 +35,7 @@ func (p people) Password(_ context.Context, _, login string) (string, string, er
 	return "", "", auth.ErrNotFound
 }
 
-func (people) Email(_ context.Context, _, account string) (string, error) {
+func (people) Email(_ context.Context, _ auth.OrgKey, account string) (string, error) {
 	return account + "@example.com", nil
 }
 
@@ -45,7 +45,7 @@ type failing struct {
 	fails *atomic.Bool
 }
 
-func (f failing) Factor(ctx context.Context, org, account string) (session.Factor, error) {
+func (f failing) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
 	if f.fails.Load() {
 		return session.Factor{}, errors.New("no answer")
 	}

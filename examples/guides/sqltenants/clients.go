@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/signing"
@@ -18,7 +19,7 @@ type Clients struct {
 
 // Create creates an API client of a company. The client acts as one of the
 // company's users, and can issue tokens. The secret is shown only here.
-func (c Clients) Create(ctx context.Context, company, label, user string) (clientKey string, secret signing.Secret, err error) {
+func (c Clients) Create(ctx context.Context, company auth.OrgKey, label, user string) (clientKey string, secret signing.Secret, err error) {
 	clientKey, secret, err = c.Credentials.Create(ctx, company, signature.Credential{Account: user})
 	if err != nil {
 		return "", "", err

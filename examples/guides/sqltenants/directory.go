@@ -52,7 +52,7 @@ func (d Directory) App(ctx context.Context, clientKey string) (*auth.App, error)
 
 // Account implements auth.Directory. A server with sessions must also set Changed,
 // the time of the latest password change.
-func (d Directory) Account(ctx context.Context, org, id string) (*auth.Account, error) {
+func (d Directory) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	var (
 		a      auth.Account
 		role   string
@@ -65,7 +65,7 @@ func (d Directory) Account(ctx context.Context, org, id string) (*auth.Account, 
 }
 
 // Roles implements auth.Directory.
-func (d Directory) Roles(_ context.Context, _ string, names []string) (roles []auth.Role, err error) {
+func (d Directory) Roles(_ context.Context, _ auth.OrgKey, names []string) (roles []auth.Role, err error) {
 	for _, name := range names {
 		if scope, ok := chains[name]; ok {
 			roles = append(roles, auth.Role{Name: name, Scope: scope})

@@ -67,7 +67,7 @@ func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// The caller's own filter, sort and cursor reach no other row.
 	ids, all := may.IDs()
-	visible := sqlpage.Visible{Tenant: p.Org, IDs: ids, AllIDs: all}
+	visible := sqlpage.Visible{Tenant: string(p.Org), IDs: ids, AllIDs: all}
 	ctx, cancel := auth.TenantFrom(r.Context()).Bound(r.Context())
 	defer cancel()
 	page, more, err := u.page(ctx, q, visible)
