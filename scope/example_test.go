@@ -53,8 +53,9 @@ func ExampleChain_UnmarshalText() {
 }
 
 func ExampleChain_MarshalText() {
-	chains := []scope.Chain{scope.MustParse(""), scope.MustParse("object.read.*.*")}
-	text, _ := json.Marshal(chains)
+	everything, _ := scope.Parse("")
+	reading, _ := scope.Parse("object.read.*.*")
+	text, _ := json.Marshal([]scope.Chain{everything, reading})
 	fmt.Println(string(text))
 	// Output: ["*","object.read"]
 }
