@@ -75,7 +75,6 @@ type Guard struct {
 	names    names
 	settings Settings
 	recorded sets[recordedSet]
-	narrowed sets[narrowedSet]
 	stamps   stamps
 	warned   sync.Once // of a proxy whose header is not read
 }

@@ -70,7 +70,6 @@ func namesOf(m Mechanism, s *Settings) []string {
 // setNames derives the names that requests need from the configuration.
 func (g *Guard) setNames() {
 	g.recorded.init()
-	g.narrowed.init()
 	g.Brand = g.Brand.withDefaults()
 	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
