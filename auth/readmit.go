@@ -25,9 +25,9 @@ type Readmitter interface {
 // It returns the principal as it is now. A signature keeps a request open for an hour. A signed
 // request of version 2 must have no body.
 //
-// The error is an *Error, whose Fault is that of a new request. It is a failure of a store, too:
-// nobody knows then whether the request is still permitted. A mechanism that is no Readmitter
-// and a request that was not authenticated have DetailInternal.
+// The error is an *Error, whose Fault is that of a new request. A failure of a store is one,
+// too: then it is not known whether the request is still permitted. If the mechanism is not a
+// Readmitter, or the request was not authenticated, it has DetailInternal.
 func (g *Guard) Readmit(r *http.Request, n Need) (Principal, error) {
 	p, err := g.readmit(r, n)
 	if err != nil {

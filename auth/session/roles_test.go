@@ -79,8 +79,8 @@ func TestM21WhatASessionOfARoleMayMake(t *testing.T) {
 	}
 	var within, beyond error
 	w.answer = func(_ http.ResponseWriter, r *http.Request) {
-		within = auth.From(r.Context()).MayMake(false, auth.Making{Account: "ann", Scope: reads})
-		beyond = auth.From(r.Context()).MayMake(false, auth.Everything("ann"))
+		within = auth.From(r.Context()).MayMake(auth.Making{Account: "ann", Scope: reads})
+		beyond = auth.From(r.Context()).MayMake(auth.Everything("ann"))
 	}
 	w.mux.HandleFunc("GET /make", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
 		w.answer(rw, r)

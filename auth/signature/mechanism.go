@@ -30,21 +30,11 @@ func (m *Mechanism) Name() string { return Name }
 
 // Bind implements auth.Mechanism. A Mechanism may serve several Guards.
 func (m *Mechanism) Bind(*auth.Settings) error {
-	var problems []error
-	problem := func(wrong bool, text string) {
-		if wrong {
-			problems = append(problems, errors.New("signature: Mechanism."+text))
-		}
+	var missing error
+	if m.Credentials == nil || m.Replays == nil {
+		missing = errors.New("signature: Mechanism.Credentials and Mechanism.Replays are required")
 	}
-	problem(m.Credentials == nil, "Credentials is required")
-	problem(m.Replays == nil, "Replays is required")
-	problem(m.Policy.Tolerance < 0, "Policy.Tolerance must not be negative")
-	problem(m.Policy.FutureTolerance < 0, "Policy.FutureTolerance must not be negative")
-	problem(m.Policy.SiblingWindow < 0, "Policy.SiblingWindow must not be negative")
-	problem(m.Policy.SiblingMax < 0, "Policy.SiblingMax must not be negative")
-	problem(m.Policy.MaxBody < 0, "Policy.MaxBody must not be negative")
-	problem(m.Policy.Version < 0 || m.Policy.Version > 2, "Policy.Version must be 1 or 2, or 0 for both")
-	return errors.Join(problems...)
+	return errors.Join(missing, m.Policy.Validate())
 }
 
 // Presented implements auth.Mechanism. The client key alone is no credential, because clients
@@ -53,10 +43,10 @@ func (m *Mechanism) Bind(*auth.Settings) error {
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	prefix := ""
 	if t := auth.TenantFrom(r.Context()); t != nil {
-		prefix = t.Brand().Header
+		prefix = t.Settings().Brand.Header
 	}
 	names := signing.HeadersFor(prefix)
-	if names.Signed(r.Header) || len(r.Header[names.Account]) > 0 {
+	if names.Version(r.Header) != 0 || len(r.Header[names.Account]) > 0 {
 		return auth.Header
 	}
 	return auth.Absent

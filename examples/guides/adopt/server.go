@@ -45,7 +45,9 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	if err != nil {
 		return nil, err // says which setting of the engine to change, and how
 	}
-	s := &service{db: db, store: store, directory: auth.Cached(directory{db}, 0, 0), pages: &sqlpage.Pages{DB: db, Dialect: dialect}, behind: behind}
+	found := &directory{db: db}
+	found.cached = auth.Cached(found, 0, 0)
+	s := &service{db: db, store: store, directory: found.cached, pages: &sqlpage.Pages{DB: db, Dialect: dialect}, behind: behind}
 	if s.credentials, err = store.Credentials(); err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ type newKey struct {
 func (s *service) createKey(_ http.ResponseWriter, r *http.Request, ask newKey) (any, error) {
 	by := auth.From(r.Context())
 	credential := signature.Credential{Account: by.Account, Scope: ask.Scope, Networks: ask.Networks}
-	if err := signature.Within(by, false, auth.TenantFrom(r.Context()), "", nil, credential); err != nil {
+	if err := signature.Within(by, auth.TenantFrom(r.Context()), "", nil, credential); err != nil {
 		return nil, err
 	}
 	clientKey, secret, err := s.credentials.Create(r.Context(), by.Org, credential)

@@ -94,7 +94,9 @@ func (m *Mechanism) Bind(*auth.Settings) error {
 	return nil
 }
 
-func sent(r *http.Request, t *auth.Tenant) []string { return r.Header.Values(t.Brand().Header + "Key") }
+func sent(r *http.Request, t *auth.Tenant) []string {
+	return r.Header.Values(t.Settings().Brand.Header + "Key")
+}
 
 // Presented implements auth.Mechanism.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
