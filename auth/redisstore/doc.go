@@ -85,6 +85,7 @@
 //	t:PAIR              a token's record, by client key and id
 //	u:PAIR              the ids of a subject's records, by client key and subject
 //	l:KEY               the times and ids of the records of a client key
+//	k:ORG               the client keys of an org that have records
 //	h:HASH              a session, by the hash of its token, or what became of it
 //	a:PAIR              an account's sessions, by org and account
 //	o:ORG               the accounts of an org that have sessions

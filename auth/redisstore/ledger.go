@@ -43,6 +43,9 @@ var spendText string
 //go:embed lua/revoke.lua
 var revokeText string
 
+//go:embed lua/endsubject.lua
+var endSubjectText string
+
 //go:embed lua/revokesubject.lua
 var revokeSubjectText string
 
@@ -53,12 +56,15 @@ var tokensText string
 var appTokensText string
 
 var (
-	issueScript         = newScript(liveText, placeText, issueText)
-	spendScript         = newScript(liveText, spendText)
-	revokeScript        = newScript(liveText, placeText, revokeText)
-	revokeSubjectScript = newScript(liveText, placeText, revokeSubjectText)
-	tokensScript        = newScript(liveText, rowText, tokensText)
-	appTokensScript     = newScript(liveText, rowText, placeText, appTokensText)
+	// What every script about live records begins with.
+	lineageText = fmt.Sprintf("local maxAncestors = %d\n", token.MaxAncestors)
+
+	issueScript         = newScript(lineageText, liveText, placeText, issueText)
+	spendScript         = newScript(lineageText, liveText, spendText)
+	revokeScript        = newScript(lineageText, liveText, placeText, endSubjectText, revokeText)
+	revokeSubjectScript = newScript(lineageText, liveText, placeText, endSubjectText, revokeSubjectText)
+	tokensScript        = newScript(lineageText, liveText, rowText, tokensText)
+	appTokensScript     = newScript(lineageText, liveText, rowText, placeText, appTokensText)
 )
 
 var errIssued = errors.New("redisstore: id was issued before")
@@ -71,10 +77,10 @@ func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	args := []string{
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
 		strconv.Itoa(limit), l.store.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, string(r.Org),
-		strconv.Itoa(token.MaxReplaced), strconv.Itoa(len(verifying)),
+		strconv.Itoa(token.MaxReplaced), r.ClientKey, l.store.prefix + appKey(""),
 	}
 	code, err := l.store.code(ctx, issueScript,
-		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject), appKey(r.ClientKey)}, append(args, verifying...)...)
+		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject), appKey(r.ClientKey), appsKey(r.Org)}, append(args, verifying...)...)
 	return cmp.Or(err, codeError(code, nil, errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep))
 }
 
@@ -116,8 +122,8 @@ func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 		of.Subject = "" // as the script has it
 	}
 	code, err := l.store.code(ctx, revokeScript,
-		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey)}, id, l.store.prefix+subjectKey(of.ClientKey, ""), l.store.prefix+recordKey(of.ClientKey, ""),
-		string(of.Org), of.Subject)
+		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey), appsKey(of.Org)}, id, l.store.prefix+subjectKey(of.ClientKey, ""),
+		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), of.Subject, of.ClientKey)
 	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
 }
 
@@ -126,8 +132,11 @@ func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error
 	if of.Subject == "" {
 		return 0, errors.New("redisstore: revoke a subject: the subject is empty")
 	}
-	n, err := l.store.code(ctx, revokeSubjectScript,
-		[]string{subjectKey(of.ClientKey, of.Subject), appKey(of.ClientKey)}, l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org))
+	args := []string{l.store.prefix, string(of.Org), of.Subject}
+	if of.ClientKey != token.AnyApp {
+		args = append(args, of.ClientKey)
+	}
+	n, err := l.store.code(ctx, revokeSubjectScript, []string{appsKey(of.Org)}, args...)
 	return int(n), err
 }
 
@@ -250,6 +259,9 @@ func subjectKey(clientKey, subject string) string { return "u:" + pair(clientKey
 
 // appKey returns the key of the records of an app, in the order of List.
 func appKey(clientKey string) string { return "l:" + clientKey }
+
+// appsKey returns the key of the apps of an org that have records.
+func appsKey(org token.OrgKey) string { return string("k:" + org) }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 

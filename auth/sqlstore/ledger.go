@@ -81,11 +81,6 @@ var (
 	revokeText = `
 		DELETE FROM {ledger} WHERE client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')
 		RETURNING ` + liveText
-	// Locked rows are not used meanwhile. The count is a statement of its own, which also
-	// sees the changes that the first one has waited for.
-	lockSubjectText  = `SELECT count(*) FROM (SELECT 1 FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3 {lock}) AS locked`
-	countSubjectText = `SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3 AND ` + liveText
-
 	listSubjectText = listText(` AND subject = $5`)
 	listAppText     = listText(``)
 )
@@ -237,23 +232,38 @@ func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 	switch {
 	case of.Subject == "":
 		return 0, errors.New("sqlstore: revoke a subject: the subject is empty")
-	case !storable(string(of.Org), of.ClientKey, of.Subject):
+	case !storable(string(of.Org), of.Subject), of.ClientKey != token.AnyApp && !storable(of.ClientKey):
 		return 0, nil
 	}
 	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {
-		// Count before deleting: one record may be the parent of another.
-		for _, text := range []string{lockSubjectText, countSubjectText} {
-			if err := q.row(ctx, text, of.ClientKey, of.Subject, of.Org).Scan(&live); err != nil {
-				return err
-			}
-		}
-		_, err := q.exec(ctx, `DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3`, of.ClientKey, of.Subject, of.Org)
+		live, err = revokeSubject(ctx, q, of)
 		return err
 	})
 	if err != nil {
 		return 0, failed("revoke a subject", err)
 	}
 	return live, nil
+}
+
+// revokeSubject returns how many of the records that it deletes were live.
+func revokeSubject(ctx context.Context, q conn, of token.Holder) (live int, err error) {
+	ofHolder, args := `org = $1 AND subject = $2`, []any{of.Org, of.Subject}
+	if of.ClientKey != token.AnyApp {
+		ofHolder, args = `client_key = $3 AND `+ofHolder, append(args, of.ClientKey)
+	}
+	for _, text := range []string{
+		// Locked rows are not used meanwhile. The count is a statement of its own, which also
+		// sees the changes that the first one has waited for.
+		`SELECT count(*) FROM (SELECT 1 FROM {ledger} WHERE ` + ofHolder + ` ORDER BY client_key, id {lock}) AS locked`,
+		// Count before deleting: one record may be the parent of another.
+		`SELECT count(*) FROM {ledger} WHERE ` + ofHolder + ` AND ` + liveText,
+	} {
+		if err := q.row(ctx, text, args...).Scan(&live); err != nil {
+			return 0, err
+		}
+	}
+	_, err = q.exec(ctx, `DELETE FROM {ledger} WHERE `+ofHolder, args...)
+	return live, err
 }
 
 // List implements token.Ledger.

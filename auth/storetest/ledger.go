@@ -42,6 +42,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"a last use beside the end of its subject is counted once", testRevokeSubjectCounts},
 		{"T23 what cannot be revoked", testRevokeOther},
 		{"T20 revoking a subject ends its tokens, used ones too, and no others", testRevokeSubject},
+		{"T20 revoking an account ends its tokens in all apps of the org", testRevokeAccount},
 		{"T21 issuing at once stays within the limit", testLimitRace},
 		{"T21 the limit is for live records of one app, subject and key", testLimit},
 		{"T21 the limit is for the records of all keys that verify", testLimitOverKeys},

@@ -148,3 +148,40 @@ func testRevokeSubject(t *testing.T, l *ledger) {
 		l.spend(t, "another's", r, nil)
 	}
 }
+
+func testRevokeAccount(t *testing.T, l *ledger) {
+	mine, other := l.issue(t, nil), random()
+	child := l.make(t, mine, func(r *token.Record) { r.Subject = l.f.account() })
+	spent := l.issue(t, limited(1))
+	l.spend(t, "the one use", spent, nil)
+	app := l.issue(t, func(r *token.Record) { r.ClientKey = other })
+	others := []token.Record{
+		l.issue(t, func(r *token.Record) { r.Subject = l.f.account() }),
+		l.issue(t, func(r *token.Record) { r.Org = l.f.org() }),
+		l.issue(t, func(r *token.Record) { r.Org, r.ClientKey = l.f.org(), other }),
+	}
+	for what, of := range map[string]token.Holder{
+		"another account":         {Org: l.org, ClientKey: token.AnyApp, Subject: l.f.account()},
+		"another org":             {Org: l.f.org(), ClientKey: token.AnyApp, Subject: l.subject},
+		"no app":                  {Org: l.org, Subject: l.subject},
+		"any subject of all apps": {Org: l.org, ClientKey: token.AnyApp, Subject: token.AnySubject},
+	} {
+		if n, _ := l.RevokeSubject(t.Context(), of); n != 0 {
+			t.Errorf("%s: %d records", what, n)
+		}
+	}
+	l.spend(t, "before", mine, nil)
+	for _, want := range []int{2, 0} { // which may be called again
+		if n, err := l.RevokeSubject(t.Context(), token.Holder{Org: l.org, ClientKey: token.AnyApp, Subject: l.subject}); n != want || err != nil {
+			t.Errorf("RevokeSubject = %d, %v, want %d", n, err, want)
+		}
+	}
+	for what, r := range map[string]token.Record{"in one app": mine, "in another": app, "a descendant": child} {
+		l.spend(t, what, r, token.ErrRevoked)
+	}
+	for _, r := range others {
+		l.spend(t, "another's", r, nil)
+	}
+	later := l.issue(t, nil)
+	l.spend(t, "issued afterwards", later, nil)
+}

@@ -130,7 +130,7 @@ func TestRedisClockSteps(t *testing.T) {
 	epoch := strings.Fields(s.command(t, "GET", "tenantkit:epoch").(string))
 	ahead := time.Now().Add(time.Hour).UnixMilli()
 	s.command(t, "FLUSHALL")
-	s.command(t, "MSET", "tenantkit:version", "1", "tenantkit:epoch", fmt.Sprint(epoch[0], " ", ahead, " ", epoch[2]))
+	s.command(t, "MSET", "tenantkit:version", "2", "tenantkit:epoch", fmt.Sprint(epoch[0], " ", ahead, " ", epoch[2]))
 	expect(t, "N10 a replay of what has expired", replays.Claim(t.Context(), u), signing.ErrStale)
 	afterEpoch()
 	expect(t, "N10 signed when the clock is right again", replays.Claim(t.Context(), useNow("key", 2)), nil)
