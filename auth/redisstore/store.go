@@ -20,7 +20,7 @@ type Options struct {
 	PerKey int
 
 	UnsafeEviction     bool // accepts a full server that drops records: replays pass, sessions and tokens end, uses are forgotten
-	UnsafeNoAppendOnly bool // accepts a restart that ends all tokens and sessions, or restores those of a snapshot, revoked or not
+	UnsafeNoAppendOnly bool // accepts a restart that ends all tokens and sessions, or restores those of a snapshot, revoked or not; right for Replays and Attempts alone
 	UnsafeCluster      bool // accepts a cluster; Prefix must have a hash tag such as "{tenantkit}:"; failovers and resharding are untested
 	UnsafeUnknown      bool // accepts settings that the server does not let the user read
 }
@@ -33,9 +33,6 @@ type Store struct {
 	perKey int
 
 	versionKey any // made once
-
-	settings settings
-	options  Options
 }
 
 const (
@@ -52,7 +49,7 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{do: do, prefix: o.Prefix, perKey: o.PerKey, settings: found, options: o}
+	s := &Store{do: do, prefix: o.Prefix, perKey: o.PerKey}
 	if s.prefix == "" {
 		s.prefix = defaultPrefix
 	}
@@ -63,7 +60,7 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	if o.UnsafeCluster && !hasTag(s.prefix) {
 		return nil, errors.New(`redisstore: UnsafeCluster needs a Prefix with a hash tag, such as "{tenantkit}:"`)
 	}
-	if err := s.refuse(forAll); err != nil {
+	if err := found.refuse(o); err != nil {
 		return nil, err
 	}
 	// With an epoch the first request is not stale. The call also shows that scripts
@@ -89,19 +86,8 @@ func (s *Store) Replays() *Replays { return &Replays{s} }
 // that restarts without its data counts from 0 again.
 func (s *Store) Attempts() *Attempts { return &Attempts{s} }
 
-// Ledger returns the server's ledger of tokens. The error joins one *SettingError for
-// each wrong setting of the append-only file.
-func (s *Store) Ledger() (*Ledger, error) {
-	if err := s.refuse(forRecords); err != nil {
-		return nil, err
-	}
-	return &Ledger{s}, nil
-}
+// Ledger returns the server's ledger of tokens.
+func (s *Store) Ledger() *Ledger { return &Ledger{s} }
 
-// Sessions returns the server's sessions. The error is that of Ledger.
-func (s *Store) Sessions() (*Sessions, error) {
-	if err := s.refuse(forRecords); err != nil {
-		return nil, err
-	}
-	return &Sessions{s}, nil
-}
+// Sessions returns the server's sessions.
+func (s *Store) Sessions() *Sessions { return &Sessions{s} }

@@ -36,7 +36,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err) // the error says which setting to change
 	}
-	log.Print(store.Guarantee())
+	_ = store
 }
 
 func ExampleSchema() {
@@ -147,14 +147,13 @@ func ExampleStore_DeleteOrg() {
 	}
 }
 
-func ExampleStore_Sweep() {
-	for range time.Tick(time.Minute) {
-		// A dead connection must not stop the sweeping for good.
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		if err := store.Sweep(ctx); err != nil {
-			log.Print(err)
-		}
-		cancel()
+func ExampleStore_Run() {
+	go store.Run(ctx, func(err error) { log.Print(err) }) // until the program ends
+}
+
+func ExampleStore_RevokeAccount() {
+	if err := store.RevokeAccount(ctx, "acme", "ann"); err != nil {
+		log.Print(err) // nothing has changed, or it is unknown: call it again
 	}
 }
 
@@ -162,11 +161,5 @@ func ExampleStore_Sweep() {
 func ExampleStore_Reseal() {
 	if err := store.Reseal(ctx); err != nil {
 		log.Fatal(err)
-	}
-}
-
-func ExampleStore_Guarantee() {
-	if !store.Guarantee().Power {
-		log.Print(store.Guarantee())
 	}
 }
