@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -54,47 +53,6 @@ func testRevokeRace(t *testing.T, l *ledger) {
 			return err
 		})
 		tally(t, errs)
-	}
-}
-
-// testRevokeSubjectCounts spends the only use of a token while its subject is revoked. Either the use
-// comes first, and the token is not live any more, or it is refused.
-func testRevokeSubjectCounts(t *testing.T, l *ledger) {
-	for range 50 {
-		r, counted := l.issue(t, limited(1)), 0
-		errs := atOnce(2, func(i int) (err error) {
-			if i == 0 {
-				return l.use(t.Context(), r)
-			}
-			counted, err = l.RevokeSubject(t.Context(), l.of(l.subject))
-			return err
-		})
-		expect(t, "RevokeSubject", errs[1], nil)
-		if used := errs[0] == nil; used == (counted == 1) {
-			t.Errorf("Spend: %v, and %d were live", errs[0], counted)
-		}
-	}
-}
-
-func testRevokeSubjectRace(t *testing.T, l *ledger) {
-	for range 5 {
-		before := l.issue(t, nil)
-		var revoked atomic.Bool
-		errs := atOnce(4, func(i int) error {
-			switch i {
-			case 0:
-				_, err := l.RevokeSubject(t.Context(), l.of(l.subject))
-				revoked.Store(true)
-				return err
-			case 1:
-				return l.refusedAfter(t.Context(), before, &revoked)
-			}
-			return l.Issue(t.Context(), l.record(), nil, many)
-		})
-		tally(t, errs)
-		if slices.Contains(l.ids(t), before.ID) {
-			t.Error("listed after the subject was revoked")
-		}
 	}
 }
 
