@@ -33,8 +33,9 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	store, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL, sqlstore.Options{Prefix: "acme_", Sealer: sealer})
-	if err != nil {
-		log.Fatal(err) // the error says which setting to change
+	var wrong *sqlstore.SettingError
+	if errors.As(err, &wrong) {
+		log.Fatal(wrong.Setting, " is ", wrong.Value, ": ", wrong.Remedy)
 	}
 	_ = store
 }
