@@ -1,7 +1,6 @@
 package paging
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -140,7 +139,7 @@ func unknownSortKey(path string) string {
 }
 
 func (l listParser) limit() int {
-	initial, most := l.schema.Limits()
+	initial, most := l.schema.limits()
 	text, ok := l.sent["limit"]
 	if !ok {
 		return initial
@@ -179,7 +178,7 @@ func (l listParser) count() int {
 	case !l.schema.Count || l.prefix != "":
 		l.wrong("count", "", "cannot be counted")
 	default:
-		return cmp.Or(max(l.schema.MaxTotal, 0), maxTotal)
+		return maxTotal
 	}
 	return 0
 }
