@@ -13,17 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Ledger is a token.Ledger that any number of processes share. Store.Ledger returns it.
-// It uses the server's clock.
-//
-// A record takes about 550 bytes until it or its parent expires, or until a day after
-// its last use was spent. Issue also deletes dead records of its subject, and those of
-// keys that it does not name and that were issued more than an hour before. A record that
-// never expires stays until it is revoked or Issue deletes it. A record whose parent is
-// revoked is dead at once, but keeps its memory until then.
-type Ledger struct{ store *Store }
-
-var _ token.Ledger = (*Ledger)(nil)
+type ledger struct{ store *Store }
 
 //go:embed lua/live.lua
 var liveText string
@@ -70,7 +60,7 @@ var (
 var errIssued = errors.New("redisstore: id was issued before")
 
 // Issue implements token.Ledger.
-func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
+func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
 	if r.MaxUses < 0 {
 		return errors.New("redisstore: issue: a negative use count")
 	}
@@ -85,7 +75,7 @@ func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 }
 
 // Spend implements token.Spender.
-func (l *Ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
+func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
 	reply, err := l.store.run(ctx, spendScript, []string{recordKey(r.ClientKey, r.ID)},
 		r.Subject, r.KeyID, decimal(r.MaxUses), l.store.prefix+recordKey(r.ClientKey, ""))
 	if err != nil {
@@ -111,7 +101,7 @@ func lineageOf(reply any) (token.Lineage, error) {
 }
 
 // Revoke implements token.Ledger.
-func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
+func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	if id == "" {
 		return token.ErrEphemeral
 	}
@@ -128,7 +118,7 @@ func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 }
 
 // RevokeSubject implements token.Ledger.
-func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error) {
+func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error) {
 	if of.Subject == "" {
 		return 0, errors.New("redisstore: revoke a subject: the subject is empty")
 	}
@@ -142,7 +132,7 @@ func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error
 
 // List implements token.Ledger. The page of a subject reads all records of the subject, as
 // each Issue does.
-func (l *Ledger) List(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
 	switch {
 	case limit < 1 || limit > token.MaxPage:
 		return nil, next, fmt.Errorf("redisstore: list tokens: the limit is not 1 to %d", token.MaxPage)
@@ -174,7 +164,7 @@ func (l *Ledger) List(ctx context.Context, of token.Holder, after token.Position
 }
 
 // listApp returns a page of the records of all subjects of an app.
-func (l *Ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+func (l *ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
 	reply, err := l.store.run(ctx, appTokensScript, []string{appKey(of.ClientKey)},
 		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
 	if err != nil {

@@ -47,7 +47,7 @@ func (s *Store) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 	if org == "" {
 		return errNameless
 	}
-	sessions := Sessions{s}
+	sessions := sessions{s}
 	_, err := sessions.DeleteOrg(ctx, org)
 	for more := int64(1); err == nil && more != 0; {
 		more, err = s.code(ctx, deleteAppScript, []string{appsKey(org)}, s.prefix, string(org))

@@ -11,7 +11,9 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Replays records accepted requests in the database: one row for each nonce and one for
+type replays struct{ store *Store }
+
+// Replays returns the store's record of accepted requests: one row for each nonce and one for
 // each signature. It is exact for any number of instances.
 //
 // In PostgreSQL an accepted request needs one statement and one round trip, also with
@@ -52,15 +54,9 @@ import (
 // A nonce must be unique among all recorded requests, whatever time they were signed
 // at. So there can be no table for each hour that is dropped as a whole. Expired rows
 // are deleted in batches of a thousand, see Sweep.
-type Replays struct{ store *Store }
+func (s *Store) Replays() signing.Replays { return &replays{s} }
 
-// Replays returns the store's record of accepted requests.
-func (s *Store) Replays() *Replays { return &Replays{s} }
-
-var (
-	_ signing.Replays    = (*Replays)(nil)
-	_ signing.UsedNonces = (*Replays)(nil)
-)
+var _ signing.UsedNonces = (*replays)(nil)
 
 const (
 	nonceLength = 16
@@ -124,7 +120,7 @@ func (o outcome) err() error {
 
 // Claim implements signing.Replays. A nonce that is not 16 bytes long is an
 // error.
-func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
+func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	if len(u.Nonce) != nonceLength {
 		return errNonce
 	}
@@ -144,7 +140,7 @@ func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
 }
 
 // Used implements signing.UsedNonces by one look-up.
-func (r *Replays) Used(ctx context.Context, clientKey, nonce string) (used bool, err error) {
+func (r *replays) Used(ctx context.Context, clientKey, nonce string) (used bool, err error) {
 	const text = "SELECT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)"
 	err = r.store.find(ctx, text, []any{id('n', []byte(nonce), clientKey)}, &used)
 	return used, failed("used", err)
@@ -210,7 +206,7 @@ SELECT '', 9223372036854775807, 0, {now}, ` + engineText + `
 ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine = excluded.engine
 WHERE e.engine <> excluded.engine`
 
-func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err error) {
+func (r *replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err error) {
 	q := conn{r.store, r.store.single}
 	// Try twice: the first statement records nothing if there is no epoch.
 	for range 2 {
@@ -247,7 +243,7 @@ func unclaim(ctx context.Context, q conn, c *claim, recorded int64) error {
 }
 
 // begin begins an epoch in PostgreSQL, unless this engine has one.
-func (r *Replays) begin(ctx context.Context) error {
+func (r *replays) begin(ctx context.Context) error {
 	q := conn{r.store, r.store.single}
 	_, err := q.exec(ctx, markText, rand.Text())
 	if err == nil {
@@ -258,7 +254,7 @@ func (r *Replays) begin(ctx context.Context) error {
 
 // claimSQLite reads before it writes: a client that replays a captured request again
 // and again must not hold SQLite's only write lock.
-func (r *Replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err error) {
+func (r *replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err error) {
 	// Try three times: there may be no epoch, and a concurrent claim may come first.
 	for range 3 {
 		begun, o, err := r.look(ctx, c)
@@ -289,7 +285,7 @@ FROM {replays} WHERE id = x''`
 // look decides a claim without writing. Its refusal is final; record decides about the
 // other claims. It reports no epoch before the first claim of this Store, whatever the
 // table says: the file may be a copy restored before.
-func (r *Replays) look(ctx context.Context, c *claim) (begun bool, o outcome, err error) {
+func (r *replays) look(ctx context.Context, c *claim) (begun bool, o outcome, err error) {
 	s := r.store
 	if !s.begun.Load() {
 		return false, o, nil
@@ -301,7 +297,7 @@ func (r *Replays) look(ctx context.Context, c *claim) (begun bool, o outcome, er
 
 // beginSQLite begins an epoch. The first epoch of a Store begins when the Store was
 // opened. Every later one begins now, because somebody has emptied the table.
-func (r *Replays) beginSQLite(ctx context.Context) error {
+func (r *replays) beginSQLite(ctx context.Context) error {
 	s := r.store
 	var least any // now
 	if !s.begun.Load() {
@@ -328,7 +324,7 @@ INSERT INTO {replays} (id, keep, uses, began, engine)
 SELECT $1, $4, 1, now, '' FROM free UNION ALL SELECT $2, $4, $5, now, '' FROM free WHERE true
 ON CONFLICT (id) DO UPDATE SET keep = max(keep, excluded.keep), uses = uses + 1`
 
-func (r *Replays) record(ctx context.Context, c *claim) (recorded bool, err error) {
+func (r *replays) record(ctx context.Context, c *claim) (recorded bool, err error) {
 	n, err := r.store.exec(ctx, recordText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs)
 	return n > 0, err
 }

@@ -115,7 +115,7 @@ func (s *Store) open(ctx context.Context, undurable bool) error {
 	}
 	if s.dialect == PostgreSQL {
 		// With an epoch, the first claim in empty tables is not stale.
-		return s.Replays().begin(ctx)
+		return (&replays{s}).begin(ctx)
 	}
 	return s.find(ctx, "SELECT {now}", nil, &s.opened)
 }

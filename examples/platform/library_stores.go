@@ -33,7 +33,7 @@ type stores struct {
 	// These hold sealed secrets, and stay in the database.
 	credentials *sqlstore.Credentials
 	keys        *sqlstore.Keys
-	factors     *sqlstore.Factors
+	factors     session.Factors
 
 	devices session.DeviceKey
 

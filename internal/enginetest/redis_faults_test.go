@@ -26,10 +26,10 @@ import (
 
 // redisStores are the four stores of one server.
 type redisStores struct {
-	replays  *redisstore.Replays
-	ledger   *redisstore.Ledger
-	sessions *redisstore.Sessions
-	attempts *redisstore.Attempts
+	replays  signing.Replays
+	ledger   token.Ledger
+	sessions session.Store
+	attempts session.Attempts
 }
 
 func storesAt(t testing.TB, addr string) redisStores {
