@@ -36,8 +36,10 @@ func verbsOf(t *testing.T, opened *redisstore.Store) map[string]func(context.Con
 	key := token.Holder{Org: "acme", ClientKey: "key", Subject: "ann"}
 	last := func(_ any, err error) error { return err }
 	return map[string]func(context.Context) error{
-		"Claim":         func(ctx context.Context) error { return opened.Replays().Claim(ctx, aUse) },
-		"Used":          func(ctx context.Context) error { return last(opened.Replays().(signing.UsedNonces).Used(ctx, "key", aUse.Nonce)) },
+		"Claim": func(ctx context.Context) error { return opened.Replays().Claim(ctx, aUse) },
+		"Used": func(ctx context.Context) error {
+			return last(opened.Replays().(signing.UsedNonces).Used(ctx, "key", aUse.Nonce))
+		},
 		"Issue":         func(ctx context.Context) error { return ledger.Issue(ctx, token.Record{ID: "1"}, nil, 1) },
 		"Spend":         func(ctx context.Context) error { return last(ledger.Spend(ctx, token.Record{ID: "1"})) },
 		"Revoke":        func(ctx context.Context) error { return ledger.Revoke(ctx, key, "1") },

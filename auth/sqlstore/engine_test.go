@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
@@ -224,4 +226,37 @@ func TestIssueDeletesWhatThereIs(t *testing.T) {
 			t.Errorf("stale %v: %v by %d statements, want %d", stale, err, e.sent, want)
 		}
 	}
+}
+
+// TestRun sweeps once a minute until its context ends, also after an error.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := sqlite("3.42.0")
+		db := sql.OpenDB(e)
+		defer db.Close()
+		s, err := sqlstore.Open(t.Context(), db, sqlstore.SQLite, sqlstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.sent = 0
+		ctx, cancel := context.WithCancel(t.Context())
+		var errs []error
+		ended := make(chan struct{})
+		go func() {
+			s.Run(ctx, func(err error) { errs = append(errs, err) })
+			close(ended)
+		}()
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if e.sent != 0 {
+			t.Errorf("%d statements before a minute", e.sent)
+		}
+		time.Sleep(2*time.Minute + 2*time.Second)
+		synctest.Wait()
+		if len(errs) != 3 || !errors.Is(errs[2], errors.ErrUnsupported) { // the fake deletes nothing
+			t.Errorf("errors after three minutes: %v", errs)
+		}
+		cancel()
+		<-ended
+	})
 }
