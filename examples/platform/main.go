@@ -70,7 +70,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer p.close()
-	go p.stores.sweep(ctx, log)
+	go p.stores.sql.Run(ctx, func(err error) { log.Warn("sweep", "cause", err) })
 	empty, err := p.store.isEmpty(ctx)
 	if err != nil {
 		return err
