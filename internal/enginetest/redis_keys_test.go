@@ -427,6 +427,8 @@ func TestRedisUserNeedsLittle(t *testing.T) {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
+	expect(t, "RevokeAccount", server.RevokeAccount(t.Context(), "acme", "ann"), nil)
+	expect(t, "DeleteOrg", server.DeleteOrg(t.Context(), "acme"), nil)
 	if _, err := stores.sessions.DeleteOrg(t.Context(), "acme"); err != nil {
 		t.Error(err)
 	}

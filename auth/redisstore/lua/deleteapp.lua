@@ -1,6 +1,6 @@
 -- KEYS: 1 the org's apps. ARGV: 1 prefix of all keys, 2 org. Deletes the org's records of one app.
 -- Returns 0 if the org has no app.
-local app = redis.call('SRANDMEMBER', KEYS[1])
+local app = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
 if not app then
   return 0
 end
@@ -15,5 +15,5 @@ for _, member in ipairs(redis.call('ZRANGE', index, 0, -1)) do
     redis.call('ZREM', index, member)
   end
 end
-redis.call('SREM', KEYS[1], app)
+redis.call('ZREM', KEYS[1], app)
 return 1

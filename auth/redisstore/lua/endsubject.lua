@@ -1,7 +1,7 @@
 -- forgetApp removes an app without records from the apps of its org.
 local function forgetApp(index, apps, app)
   if redis.call('EXISTS', index) == 0 then
-    redis.call('SREM', apps, app)
+    redis.call('ZREM', apps, app)
   end
 end
 

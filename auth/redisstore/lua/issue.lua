@@ -67,7 +67,7 @@ redis.call('HSET', KEYS[1], 's', ARGV[2], 'k', ARGV[3], 'm', ARGV[4], 'n', '0', 
   'a', ARGV[9], 'c', ARGV[10], 'p', ARGV[11], 'o', ARGV[12])
 redis.call('ZADD', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
 redis.call('ZADD', KEYS[3], 0, place(ARGV[5], ARGV[1]))
-redis.call('SADD', KEYS[4], ARGV[14])
+redis.call('ZADD', KEYS[4], 0, ARGV[14])
 if ends then
   redis.call('PEXPIREAT', KEYS[1], ends) -- an absolute time: the clock may have advanced since now
 elseif ttl then
@@ -96,8 +96,9 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[3], from, from + 7)) do
   end
 end
 -- An app whose records have expired leaves its name. Look at one.
-local app = redis.call('SRANDMEMBER', KEYS[4])
+from = time[2] % redis.call('ZCARD', KEYS[4])
+local app = redis.call('ZRANGE', KEYS[4], from, from)[1]
 if redis.call('EXISTS', ARGV[15] .. app) == 0 then
-  redis.call('SREM', KEYS[4], app)
+  redis.call('ZREM', KEYS[4], app)
 end
 return 0
