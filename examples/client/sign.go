@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -18,7 +18,7 @@ import (
 func (c cli) sign() *cobra.Command {
 	var curl bool
 	var data string
-	define := func(flags *flag.FlagSet) {
+	define := func(flags *pflag.FlagSet) {
 		flags.BoolVar(&curl, "curl", false, "print a curl command")
 		flags.StringVar(&data, "data", "", "`JSON` to send, which version 2 signs and the curl command has")
 	}

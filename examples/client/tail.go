@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/tmaxmax/go-sse"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -33,13 +33,14 @@ func (c cli) tail() *cobra.Command {
 	var only filter
 	return c.sending("tail", -1, only.define, func(ctx context.Context, to *connection, words []string) error {
 		if only.refused && only.allowed {
-			return usageError("-refused and -allowed: nothing is both")
+			return usageError("--refused and --allowed: nothing is both")
 		}
 		only.words = words
 		f := follower{c: c, client: to.client(), url: to.at("/events"), only: only, write: c.printLine}
 		f.client.Timeout = 0 // a stream has no end; patience is for its silence
 		if c.screen && !to.json {
-			f.write = (&decisionTable{table{c: c}}).add
+			fmt.Fprintf(c.out, decisionLine, "Time", "Decision", "Method", "Route", "By", "Who", "Took", "Request")
+			f.write = c.printDecision
 		}
 		err := f.run(ctx)
 		if ctx.Err() != nil {
@@ -220,7 +221,7 @@ type filter struct {
 	words            []string
 }
 
-func (f *filter) define(flags *flag.FlagSet) {
+func (f *filter) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.refused, "refused", false, "print only what ended with a fault")
 	flags.BoolVar(&f.allowed, "allowed", false, "print only what ended without a fault")
 	flags.StringVar(&f.route, "route", "", "`part` of the method and the route of what to print: 'GET /c_messages', /apps")
@@ -251,11 +252,11 @@ func hasText(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// decisionTable prints each decision at once, as a row of a table that is never laid
-// out again: a column only becomes wider.
-type decisionTable struct{ rows table }
+// decisionLine is a decision on a terminal: the time, the decision, the method, the route,
+// the mechanism, who it was, how long it took, and the id of the request.
+const decisionLine = "%-24s  %-36s  %-7s  %-28s  %-10s  %-24s  %-8v  %s\n"
 
-func (t *decisionTable) add(text []byte) error {
+func (c cli) printDecision(text []byte) error {
 	var d decision
 	if err := json.Unmarshal(text, &d); err != nil {
 		return fmt.Errorf("a decision: %w", err)
@@ -265,18 +266,13 @@ func (t *decisionTable) add(text []byte) error {
 		decided = "allowed"
 	}
 	method, route, _ := strings.Cut(d.Route, " ")
-	row, err := json.Marshal(struct{ Time, Decision, Method, Route, By, Who, Took, Request string }{
-		Time:     d.At,
-		Decision: cmp.Or(d.Fault, decided),
-		Method:   cmp.Or(method, "-"),
-		Route:    cmp.Or(route, "-"),
-		By:       cmp.Or(d.Mechanism, "-"),
-		Who:      cmp.Or(d.Account, d.App, "-"),
-		Took:     (time.Duration(d.Took) * time.Microsecond).String(),
-		Request:  d.RequestID,
-	})
-	if err != nil {
-		return err
+	shown := []any{
+		d.At, cmp.Or(d.Fault, decided), cmp.Or(method, "-"), cmp.Or(route, "-"), cmp.Or(d.Mechanism, "-"),
+		cmp.Or(d.Account, d.App, "-"), (time.Duration(d.Took) * time.Microsecond).String(), d.RequestID,
 	}
-	return errors.Join(t.rows.add(row), t.rows.flush())
+	for i, value := range shown {
+		shown[i] = short(value.(string))
+	}
+	_, err := fmt.Fprintf(c.out, decisionLine, shown...)
+	return err
 }
