@@ -45,7 +45,7 @@ func (c cli) root() *cobra.Command {
 		c.get(), c.list(), c.tail(), c.post(), c.patch(), c.delete(), c.sign(), c.mint(), c.verify(),
 		group("scope", "Decides about scope chains, without a server.", c.scopeCheck(), c.scopeExplain()),
 		c.login(), c.logout(),
-		group("profile", "Lists, chooses and removes what client login has kept.", c.listProfiles(), c.useProfile(), c.dropProfile()),
+		group("profile", "Lists and chooses what client login has kept.", c.listProfiles(), c.useProfile()),
 		&cobra.Command{Use: "connection", Short: "Where the server and the credential come from.", Long: aboutConnections},
 		&cobra.Command{Use: "scopes", Short: "How chains and needs are written.", Long: aboutScopes},
 	)

@@ -184,14 +184,6 @@ as refused, with the reason.
 		arguments: "NAME",
 		examples:  `client profile use demo`,
 	},
-	"profile remove": {
-		purpose:   "Deletes a profile, as client logout does.",
-		arguments: "NAME",
-		more: `Its credential stays valid: rotate its secret on the server. If it was in use, the
-profile named default is, again.
-`,
-		examples: `client profile remove demo`,
-	},
 	"scope check": {
 		purpose:   "Says whether chains allow a need, without a server.",
 		arguments: "[--grant CHAIN]... NEED | --batch",

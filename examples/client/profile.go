@@ -142,19 +142,32 @@ func checkURL(text string) error {
 	return nil
 }
 
-// logout deletes a profile.
+// logout deletes a profile. If it was in use, the default is, again.
 func (c cli) logout() *cobra.Command {
 	flags := flagSet("logout")
-	name := flags.String("profile", "", "`name` of the profile (default: the one in use)")
+	given := flags.String("profile", "", "`name` of the profile (default: the one in use)")
 	cmd := c.command(flags, 0, func(context.Context, []string) error {
-		if *name != "" {
-			return c.removeProfile(*name)
-		}
 		current, err := c.currentProfile()
 		if err != nil {
 			return err
 		}
-		return c.removeProfile(current)
+		name := cmp.Or(*given, current)
+		file, err := c.profileFile(name)
+		if err != nil {
+			return err
+		}
+		if err := os.Remove(file); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w", name, errNoProfile)
+		} else if err != nil {
+			return err
+		}
+		if current == name && name != defaultProfile {
+			if err := os.Remove(c.currentFile()); err != nil {
+				return err
+			}
+		}
+		_, err = fmt.Fprintf(c.out, "profile %s deleted; its credential stays valid\n", name)
+		return err
 	})
 	c.completeProfiles(cmd)
 	return cmd
@@ -200,7 +213,8 @@ func (c cli) listProfiles() *cobra.Command {
 }
 
 func (c cli) useProfile() *cobra.Command {
-	return c.naming("profile use", func(name string) error {
+	cmd := c.command(flagSet("profile use"), 1, func(_ context.Context, args []string) error {
+		name := args[0]
 		p, err := c.readProfile(name)
 		if err != nil {
 			return err
@@ -211,13 +225,6 @@ func (c cli) useProfile() *cobra.Command {
 		_, err = fmt.Fprintf(c.out, "profile %s: %s\n", name, printable(p.URL))
 		return err
 	})
-}
-
-func (c cli) dropProfile() *cobra.Command { return c.naming("profile remove", c.removeProfile) }
-
-// naming returns a command whose argument is the name of a profile.
-func (c cli) naming(command string, run func(name string) error) *cobra.Command {
-	cmd := c.command(flagSet(command), 1, func(_ context.Context, args []string) error { return run(args[0]) })
 	cmd.ValidArgs = c.profileNames()
 	return cmd
 }
@@ -225,30 +232,6 @@ func (c cli) naming(command string, run func(name string) error) *cobra.Command 
 // completeProfiles makes a shell offer profiles as the value of --profile.
 func (c cli) completeProfiles(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(c.profileNames(), cobra.ShellCompDirectiveNoFileComp))
-}
-
-// removeProfile deletes a profile. If it was in use, the default is, again.
-func (c cli) removeProfile(name string) error {
-	file, err := c.profileFile(name)
-	if err != nil {
-		return err
-	}
-	current, err := c.currentProfile()
-	if err != nil {
-		return err
-	}
-	if err := os.Remove(file); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", name, errNoProfile)
-	} else if err != nil {
-		return err
-	}
-	if current == name {
-		if err := os.Remove(c.currentFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	_, err = fmt.Fprintf(c.out, "profile %s deleted; its credential stays valid\n", name)
-	return err
 }
 
 func (c cli) profileFile(name string) (string, error) {

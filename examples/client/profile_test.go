@@ -292,9 +292,9 @@ func TestProfiles(t *testing.T) {
 		})
 	}
 	run("profile globex deleted; its credential stays valid", "logout")
-	run("there is no such profile", "profile", "remove", "globex")
+	run("there is no such profile", "logout", "--profile", "globex")
 	run("URL", "get", "/echo")
-	run("profile acme deleted", "profile", "remove", "acme")
+	run("profile acme deleted", "logout", "--profile", "acme")
 	if left, err := os.ReadDir(string(h)); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}

@@ -34,16 +34,25 @@ func (c cli) scopeCheck() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if q.json {
-			return c.checkJSON(reason)
+		if q.json { // a line of --batch
+			err = c.printJSONOf(verdict{Allowed: &reason.Allowed}, true)
+		} else {
+			_, err = fmt.Fprintln(c.out, verdictWord(reason.Allowed))
 		}
-		return c.decision(reason)
+		return deniedUnless(reason.Allowed, err)
 	})
 }
 
-// checkJSON prints a decision as a line of --batch does.
-func (c cli) checkJSON(r scope.Reason) error {
-	if err := c.printJSONOf(verdict{Allowed: &r.Allowed}, true); err != nil || r.Allowed {
+func verdictWord(allowed bool) string {
+	if allowed {
+		return "allowed"
+	}
+	return "denied"
+}
+
+// deniedUnless returns the error of a command that has printed a decision.
+func deniedUnless(allowed bool, err error) error {
+	if err != nil || allowed {
 		return err
 	}
 	return errDenied
@@ -78,15 +87,6 @@ func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err
 		return r, n, unparsed("the need", args, err)
 	}
 	return set.Explain(n), n, nil
-}
-
-func (c cli) decision(r scope.Reason) error {
-	if !r.Allowed {
-		fmt.Fprintln(c.out, "denied")
-		return errDenied
-	}
-	_, err := fmt.Fprintln(c.out, "allowed")
-	return err
 }
 
 // compile makes a set of chains. An unknown chain is an error.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -40,23 +41,15 @@ func printable(text string) string {
 	}
 	var safe strings.Builder
 	for _, r := range text {
-		switch {
-		case !hidden(r):
+		if !hidden(r) {
 			safe.WriteRune(r)
-		case r > 0xffff:
-			high, low := surrogates(r)
-			fmt.Fprintf(&safe, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&safe, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) { // as JSON escapes it
+			fmt.Fprintf(&safe, `\u%04x`, unit)
 		}
 	}
 	return safe.String()
-}
-
-// surrogates returns the pair that JSON escapes a character beyond U+FFFF with.
-func surrogates(r rune) (high, low rune) {
-	r -= 0x10000
-	return 0xd800 + r>>10, 0xdc00 + r&0x3ff
 }
 
 func hidden(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }

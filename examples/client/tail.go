@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,12 +143,9 @@ func streamIn(reply *http.Response) error {
 	if reply.StatusCode == http.StatusOK && kind == "text/event-stream" {
 		return nil
 	}
-	err := faultIn(io.LimitReader(reply.Body, maxEvent))
+	err := faultIn(io.LimitReader(reply.Body, maxEvent)) // which says the status itself
 	if err == nil {
-		err = errors.New("the reply is no stream of events")
-	}
-	if !errors.As(err, new(*envelope.Fault)) { // which says the status itself
-		err = fmt.Errorf("%s: %w", printable(reply.Status), err)
+		err = fmt.Errorf("%s: the reply is no stream of events", printable(reply.Status))
 	}
 	err = fmt.Errorf("GET %s: %w", printable(reply.Request.URL.Path), err)
 	if reply.StatusCode >= 500 {
@@ -197,10 +195,11 @@ func (f *follower) take(event sse.Event) error {
 		}
 		fmt.Fprintf(f.c.errs, "client: %d decisions were dropped, because they came faster than they were read\n", dropped.Count)
 	case "end":
+		ended := errors.New("the server has ended the stream")
 		if err := faultIn(strings.NewReader(event.Data)); err != nil {
-			return fmt.Errorf("the server has ended the stream: %w", err)
+			return fmt.Errorf("%w: %w", ended, err)
 		}
-		return errors.New("the server has ended the stream")
+		return ended
 	}
 	return nil
 }
@@ -240,12 +239,8 @@ func (f *filter) takes(text []byte) (bool, error) {
 		return false, nil
 	}
 	all := strings.Join([]string{d.Route, d.Mechanism, d.App, d.Account, d.Fault, d.Need, d.Chain, d.RequestID}, " ")
-	for _, word := range f.words {
-		if !hasText(all, word) {
-			return false, nil
-		}
-	}
-	return true, nil
+	missing := func(word string) bool { return !hasText(all, word) }
+	return !slices.ContainsFunc(f.words, missing), nil
 }
 
 func hasText(text, part string) bool {
@@ -261,13 +256,9 @@ func (c cli) printDecision(text []byte) error {
 	if err := json.Unmarshal(text, &d); err != nil {
 		return fmt.Errorf("a decision: %w", err)
 	}
-	decided := "denied"
-	if d.Allowed {
-		decided = "allowed"
-	}
 	method, route, _ := strings.Cut(d.Route, " ")
 	shown := []any{
-		d.At, cmp.Or(d.Fault, decided), cmp.Or(method, "-"), cmp.Or(route, "-"), cmp.Or(d.Mechanism, "-"),
+		d.At, cmp.Or(d.Fault, verdictWord(d.Allowed)), cmp.Or(method, "-"), cmp.Or(route, "-"), cmp.Or(d.Mechanism, "-"),
 		cmp.Or(d.Account, d.App, "-"), (time.Duration(d.Took) * time.Microsecond).String(), d.RequestID,
 	}
 	for i, value := range shown {
