@@ -41,8 +41,8 @@ change %  a second       p50       p90       p99     p99.9       max
 signed       -50.0      +0.0      +0.0      +0.0      +0.0      +0.0
 all          +10.0    +100.0     -50.0      +0.0     -50.0         -
 failed: 0 of 10 before, 3 of 10 now
-not the same load: -rate was 100 and is 200
-not the same load: -path was ["/a"] and is ["/b"]
+not the same load: rate was 100 and is 200
+not the same load: paths was [/a] and is [/b]
 `
 	if diff := cmp.Diff(wantText, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -62,7 +62,7 @@ func TestTwoRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, err = loadgen(t, t.Context(), "-url", url, "-duration", "1500ms", "-mix", "bearer=1", "-compare", before, "-plot", page)
-	if err != nil || !strings.Contains(out, "\nchange % ") || !strings.Contains(out, "-duration was 300ms and is 1.5s") {
+	if err != nil || !strings.Contains(out, "\nchange % ") || !strings.Contains(out, "duration was 300ms and is 1.5s") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(page)

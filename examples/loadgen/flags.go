@@ -104,8 +104,8 @@ func (o *options) validate() error {
 		return errors.New("-pid is the number of a process")
 	}
 	for _, path := range o.paths {
-		if !strings.HasPrefix(path, "/") {
-			return fmt.Errorf("-path %q: a path begins with /", path)
+		if !strings.HasPrefix(path, "/") || strings.Contains(path, "#") {
+			return fmt.Errorf("-path %q: a path begins with / and has no #", path)
 		}
 	}
 	if err := o.credentials.cover(o.mix); err != nil {

@@ -32,6 +32,7 @@ func TestRefusals(t *testing.T) {
 		{"a rate that is no number", []string{url, "-rate", "NaN"}, "-rate"},
 		{"a rate without end", []string{url, "-rate", "Inf"}, "-rate"},
 		{"a path without its slash", []string{url, "-path", "notes"}, "-path"},
+		{"a path with a fragment", []string{url, "-path", "/notes#a"}, "-path"},
 		{"a mix of nothing", []string{url, "-mix", "signed=0"}, "-mix"},
 		{"an empty mix", []string{url, "-mix", ""}, "-mix"},
 		{"a mix of something else", []string{url, "-mix", "basic=1"}, "-mix"},

@@ -145,9 +145,9 @@ func (l *load) target(t *vegeta.Target) error {
 func (l *load) send(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Del("X-Vegeta-Seq")
-	k, _ := kindOf(r.URL.Fragment)
+	as := l.as[kindOf(r.URL.Fragment)]
 	r.URL.Fragment = ""
-	return l.as[k].RoundTrip(r)
+	return as.RoundTrip(r)
 }
 
 // count adds a result. A late request is timed from when it was due: otherwise a server
@@ -158,10 +158,9 @@ func (l *load) count(r *vegeta.Result) {
 		r.Latency = max(r.Latency, r.Timestamp.Add(r.Latency).Sub(l.began)-l.due(r.Seq))
 	}
 	_, name, _ := strings.Cut(r.URL, "#")
-	k, _ := kindOf(name)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tallies[k].add(r.Latency, r.Error)
+	l.tallies[kindOf(name)].add(r.Latency, r.Error)
 	l.recent.add(r.Latency, r.Error)
 	if l.plot != nil {
 		_ = l.plot.Add(r)

@@ -36,40 +36,34 @@ Try it, in two terminals:
     go run ./examples/platform -db memory: -demo-json /tmp/demo.json 2>/dev/null
     go run ./examples/loadgen -demo-json /tmp/demo.json
 
-Each kind of request in -mix needs its credential, which is taken from the first
-of these that has it:
+Each kind of request in -mix needs its credential. What no flag says is taken from
+the environment, and then from the file of -demo-json or TENANTKIT_DEMO_JSON, which
+the reference server writes with its flag of that name:
 
-    all        -url              TENANTKIT_URL, with org and version
-               -header-prefix    TENANTKIT_HEADER_PREFIX
-    signed     -key, -secret     TENANTKIT_KEY, TENANTKIT_SECRET
-    bearer     -token            TENANTKIT_TOKEN
-    session    -email,           TENANTKIT_EMAIL,
-               -password         TENANTKIT_PASSWORD
-    all        -demo-json FILE   TENANTKIT_DEMO_JSON: what the reference server
-                                 writes with its flag of that name
+    all        TENANTKIT_URL, TENANTKIT_HEADER_PREFIX
+    signed     TENANTKIT_KEY, TENANTKIT_SECRET
+    bearer     TENANTKIT_TOKEN
+    session    TENANTKIT_EMAIL, TENANTKIT_PASSWORD
 
-Other users of the machine can read the flags of a process: outside a demo use
-the environment. For a session each worker logs in once, by POST /accounts/login
-as the reference server has it, and logs out at the end.
+Other users of the machine can read the flags of a process: outside a demo use the
+environment. A session is opened for each request in flight, by POST /accounts/login
+as the reference server has it, and ended after the run.
 
-With several -url the requests go to each in turn, as a balancer would send
-them: they must be instances of one service. Without -remote a URL must be one
-of this machine. No run is longer than 10 minutes.
+Several -url are instances of one service, and get the requests in turn. Without
+-remote a URL must be one of this machine. No run is longer than 10 minutes.
 
-With -rate, requests follow a schedule, and each is timed from when it was due.
-So the time that requests wait for a stalled server counts, too. Without -rate
-each worker sends its next request when the last one was answered.
+With -rate each request is timed from when it was due: the time that it waits for a
+stalled server counts, too. Without -rate each worker sends its next request when the
+last one was answered.
 
-Requests for one path in one millisecond have equal signatures. Up to eight GET
-may share one, if the server's replay policy lets them. A server with
--single-use accepts 1000 a second for one path, so spread the load with several
--path. "Sent again" counts requests that the client library signed once more,
-after a stale or replayed signature.
+Requests for one path in one millisecond have equal signatures, of which a server
+accepts up to eight. One with -single-use accepts 1000 a second for one path, so use
+several -path. "Sent again" counts what the client library signed once more, after a
+stale or replayed signature.
 
-A terminal shows the rate and the latency of each second while they are measured;
--json keeps them as numbers. -plot draws the latency of the requests on a page,
-which needs no network. -compare says how much each figure changed. It also says
-so if the two loads were not the same.
+A terminal shows each second; -json keeps them as numbers, and -plot draws the
+latencies on a page, which needs no network. -compare says how much each figure
+changed, and whether the two loads were the same.
 
 Exit status: 0, 1 if there was a fault that -expect does not name, or any other
 failure, 2 for wrong usage. Ctrl-C ends a run early, with its report.
