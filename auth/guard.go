@@ -81,7 +81,6 @@ type Guard struct {
 	names    names
 	settings Settings
 	recorded sets[recordedSet]
-	narrowed sets[narrowedSet]
 	stamps   stamps
 	warned   sync.Once // of a proxy whose header is not read
 
@@ -199,7 +198,6 @@ func (g *Guard) validateMechanism(m Mechanism) error {
 // setNames derives the names that requests need from the configuration.
 func (g *Guard) setNames() {
 	g.recorded.init()
-	g.narrowed.init()
 	g.ids.init()
 	g.Brand = g.Brand.withDefaults()
 	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now}

@@ -19,7 +19,7 @@ var (
 		scope.Object(scope.Read, "c_note", otherID, "title"), scope.Object(scope.Update, "c_note", id, ""),
 		scope.Object(scope.Update, "c_note", id, "title"), scope.Object(scope.Create, "c_note", "", "title"),
 		scope.Object(scope.Delete, "c_memo", id, ""), scope.Admin(scope.Update), scope.Admin(scope.Read),
-		scope.View("report"), scope.Runner()}
+		askedNeed("view.execute.report"), askedNeed("script.runner")}
 	someNetworks = networks("10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24", "0.0.0.0/0", "2001:db8::/32", "2001:db8:1::/48", "::/0")
 	someApps     = []string{"", "key", "other"}
 	someRoles    = []string{"editor", "reader", "owner"}
@@ -292,4 +292,13 @@ func (d dice) widened(p auth.Principal) auth.Principal {
 		p.Authenticated = soon // its caller has proved who it is
 	}
 	return p
+}
+
+// askedNeed returns a need.
+func askedNeed(text string) scope.Need {
+	n, err := scope.ParseNeed(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
 }

@@ -99,7 +99,7 @@ func (a *attempt) limit(ctx context.Context, clientKey string) (scope.Set, error
 	if err != nil || a.credential.Scope == nil {
 		return roles, err
 	}
-	return a.tenant.Narrow("credential", clientKey+" as "+a.account.ID, set, roles), nil
+	return set.Intersect(roles), nil
 }
 
 // decideOverride finds the account that the header names. It stores a refusal until after the

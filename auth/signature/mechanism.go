@@ -34,12 +34,7 @@ func (m *Mechanism) Validate() error {
 	}
 	problem(m.Credentials == nil, "Credentials is required")
 	problem(m.Replays == nil, "Replays is required")
-	problem(m.Policy.Tolerance < 0, "Policy.Tolerance must not be negative")
-	problem(m.Policy.FutureTolerance < 0, "Policy.FutureTolerance must not be negative")
-	problem(m.Policy.SiblingWindow < 0, "Policy.SiblingWindow must not be negative")
-	problem(m.Policy.SiblingMax < 0, "Policy.SiblingMax must not be negative")
-	problem(m.Policy.MaxBody < 0, "Policy.MaxBody must not be negative")
-	problem(m.Policy.Version < 0 || m.Policy.Version > 2, "Policy.Version must be 1 or 2, or 0 for both")
+	problems = append(problems, m.Policy.Validate())
 	return errors.Join(problems...)
 }
 
@@ -63,7 +58,7 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 		prefix = t.Brand().Header
 	}
 	names := signing.HeadersFor(prefix)
-	if names.Signed(r.Header) || len(r.Header[names.Account]) > 0 {
+	if names.Version(r.Header) != 0 || len(r.Header[names.Account]) > 0 {
 		return auth.Header
 	}
 	return auth.Absent

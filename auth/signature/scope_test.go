@@ -113,7 +113,7 @@ func TestM14APrincipalCarriesWhatItsKeyIsLimitedTo(t *testing.T) {
 		t.Errorf("principal %+v", p)
 	}
 	view := auth.From(auth.With(t.Context(), p.WithoutScope()))
-	if !view.Scope.Allows(scope.View("report")) {
+	if !view.Scope.Allows(asked("view.execute.report")) {
 		t.Error("a view is bound by a scope")
 	}
 	part := auth.Making{Account: "bob", App: acmeKey, Scope: compiled("object.read.c_note"), Expires: end, Networks: networks("192.0.2.7/32")}

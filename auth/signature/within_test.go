@@ -351,7 +351,7 @@ func randomUse(r *rand.Rand) use {
 	accounts := []string{"ann", "bob", "cat", "dan"}
 	addrs := []string{"10.1.0.1", "10.2.0.1", "10.9.9.9", "11.0.0.1", "192.0.2.1", "2001:db8::1", "2001:db9::1"}
 	needs := []scope.Need{scope.Object(scope.Read, "c_note", "", ""), scope.Object(scope.Update, "c_note", "", ""),
-		scope.View("report"), scope.View("other"), scope.Admin(scope.Read), scope.Runner()}
+		asked("view.execute.report"), asked("view.execute.other"), scope.Admin(scope.Read), asked("script.runner")}
 	return use{accounts[r.IntN(len(accounts))], hour(r.IntN(9) - 2).Add(time.Duration(r.IntN(3) - 1)),
 		netip.MustParseAddr(addrs[r.IntN(len(addrs))]), needs[r.IntN(len(needs))]}
 }
@@ -401,4 +401,13 @@ func TestM17AnotherKeyIsNoNarrowing(t *testing.T) {
 	if err := signature.Within(elsewhere, true, tenant, acmeKey, nil, after); err == nil {
 		t.Error("a principal of another org makes a credential")
 	}
+}
+
+// asked returns a need.
+func asked(text string) scope.Need {
+	n, err := scope.ParseNeed(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
 }

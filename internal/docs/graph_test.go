@@ -31,11 +31,11 @@ var arrows = map[string]string{
 	"signing":       "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
 	"token":         "internal/baseurl internal/clock internal/compact internal/orgkey internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
 
-	"paging":          "envelope internal/faults internal/listing internal/strictjson",
+	"paging":          "envelope internal/faults internal/listing internal/names internal/strictjson",
 	"paging/mempage":  "envelope paging",
-	"paging/sqlpage":  "envelope internal/prepared internal/sqldialect paging",
+	"paging/sqlpage":  "envelope internal/names internal/prepared internal/sqldialect paging",
 	"paging/sqlcheck": "paging paging/sqlpage",
-	"paging/sqllist":  "envelope internal/faults internal/listing paging paging/sqlcheck paging/sqlpage scope",
+	"paging/sqllist":  "envelope internal/faults internal/listing internal/names paging paging/sqlcheck paging/sqlpage scope",
 	"paging/walk":     "envelope internal/strictjson paging",
 
 	"auth":            "envelope internal/baseurl internal/clock internal/faults internal/orgkey internal/recent internal/urlpath scope",
@@ -57,6 +57,7 @@ var arrows = map[string]string{
 	"internal/jwks":        "internal/strictjson internal/weakkey " + jwt + " " + jose,
 	"internal/listing":     "",
 	"internal/docs":        "",
+	"internal/names":       "",
 	"internal/orgkey":      "",
 	"internal/prepared":    "",
 	"internal/recent":      "",
