@@ -118,48 +118,49 @@ func (to *connection) checkVersion() error {
 // A profile is used as a whole or not at all: a credential is never sent to the URL of
 // another source.
 func (to *connection) fill(c cli) error {
-	if to.profile != "" {
-		if to.url != "" || to.key != "" || to.secret != "" || to.demoJSON != "" {
-			return usageError("--profile has the URL, the key and the secret: give it without --url, --key, --secret and --demo-json")
+	name := to.profile
+	if name != "" && (to.url != "" || to.key != "" || to.secret != "" || to.demoJSON != "") {
+		return usageError("--profile has the URL, the key and the secret: give it without --url, --key, --secret and --demo-json")
+	}
+	if name == "" {
+		if err := to.fillServer(c.getenv); err != nil {
+			return err
 		}
-		return to.fillFrom(c, to.profile)
+		if to.url == "" && to.key == "" && to.secret == "" {
+			current, err := c.currentProfile()
+			if err != nil {
+				return err
+			}
+			if current != defaultProfile || slices.Contains(c.profileNames(), current) {
+				name = current
+			}
+		}
 	}
-	if err := to.fillWithoutProfile(c.getenv); err != nil {
-		return err
+	var p profile
+	if name != "" {
+		var err error
+		if p, err = c.readProfile(name); err != nil {
+			return err
+		}
+		to.url, to.key, to.secret = p.URL, p.Key, signing.Secret(p.Secret)
 	}
-	if to.url != "" || to.key != "" || to.secret != "" {
-		return nil
-	}
-	current, err := c.currentProfile()
-	if err != nil || current == defaultProfile && !slices.Contains(c.profileNames(), current) {
-		return err
-	}
-	return to.fillFrom(c, current)
-}
-
-// fillFrom takes the server and the credential of a profile. The other settings come
-// from the flags and the environment first.
-func (to *connection) fillFrom(c cli, name string) error {
-	p, err := c.readProfile(name)
-	if err != nil {
-		return err
-	}
-	to.url, to.key, to.secret = p.URL, p.Key, signing.Secret(p.Secret)
-	to.account = cmp.Or(to.account, c.getenv("TENANTKIT_ACCOUNT"), p.Account)
-	to.header = cmp.Or(to.header, c.getenv("TENANTKIT_HEADER_PREFIX"), p.Header, signing.DefaultPrefix)
-	to.version = cmp.Or(to.version, c.getenv("TENANTKIT_SIGNATURE"), p.Version, "1")
+	to.settle(c.getenv, p)
 	return nil
 }
 
-// fillWithoutProfile adds what the flags left out, from the environment and the demo
-// file.
-func (to *connection) fillWithoutProfile(getenv func(string) string) error {
+// settle adds the settings that the flags left out, from the environment and a profile.
+func (to *connection) settle(getenv func(string) string, p profile) {
+	to.account = cmp.Or(to.account, getenv("TENANTKIT_ACCOUNT"), p.Account)
+	to.header = cmp.Or(to.header, getenv("TENANTKIT_HEADER_PREFIX"), p.Header, signing.DefaultPrefix)
+	to.version = cmp.Or(to.version, getenv("TENANTKIT_SIGNATURE"), p.Version, "1")
+}
+
+// fillServer adds the server and the credential that the flags left out, from the
+// environment and the demo file.
+func (to *connection) fillServer(getenv func(string) string) error {
 	to.url = cmp.Or(to.url, getenv("TENANTKIT_URL"))
 	to.key = cmp.Or(to.key, getenv("TENANTKIT_KEY"))
 	to.secret = cmp.Or(to.secret, signing.Secret(getenv("TENANTKIT_SECRET")))
-	to.account = cmp.Or(to.account, getenv("TENANTKIT_ACCOUNT"))
-	to.header = cmp.Or(to.header, getenv("TENANTKIT_HEADER_PREFIX"), signing.DefaultPrefix)
-	to.version = cmp.Or(to.version, getenv("TENANTKIT_SIGNATURE"), "1")
 	if file := cmp.Or(to.demoJSON, getenv("TENANTKIT_DEMO_JSON")); file != "" {
 		if err := to.completeFrom(file); err != nil {
 			return err

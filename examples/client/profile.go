@@ -95,9 +95,10 @@ func (c cli) login() *cobra.Command {
 // completeByAsking is complete for a new profile: no other profile is used, and the user
 // is asked for what is missing. Without a terminal the secret is read from standard input.
 func (to *connection) completeByAsking(ctx context.Context, c cli) error {
-	if err := to.fillWithoutProfile(c.getenv); err != nil {
+	if err := to.fillServer(c.getenv); err != nil {
 		return err
 	}
+	to.settle(c.getenv, profile{})
 	for _, missing := range []struct {
 		value  *string
 		prompt string

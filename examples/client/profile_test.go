@@ -16,6 +16,20 @@ import (
 	"github.com/tenantkit/tenantkit/examples/internal/private"
 )
 
+// TestProfileInUseHasItsSettings reads all settings of the profile in use, not only of one
+// that a flag names.
+func TestProfileInUseHasItsSettings(t *testing.T) {
+	h, url := newHome(t), service(t, "Acme-")
+	if _, _, err := h.client(t, secret, "", "login", "--header-prefix", "Acme-", "--account", "ann", "--url", url+"/acme/v2", "--key", key); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"get", "/echo"}, {"get", "--profile", "default", "/echo"}} {
+		if out, _, err := h.client(t, "", "", args...); err != nil || !strings.Contains(out, `"account": "ann"`) {
+			t.Errorf("%v: %v %s", args, err, out)
+		}
+	}
+}
+
 // home is a folder of profiles.
 type home string
 
