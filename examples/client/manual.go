@@ -66,12 +66,9 @@ var manual = map[string]page{
 	"list": {
 		purpose:   "Prints the items of a list, one line of JSON each, however many pages they fill.",
 		arguments: "PATH",
-		more: `Pages follow each other by _id, or by the keys of --sort and then _id. So no
-item is printed twice or missed while others are added and deleted. A busy
-server is asked again. A terminal shows a table; --json gives it the lines that a
-pipe gets. Standard error shows how many items there were so far, if it is a
-terminal. A walk that fails for good prints the position for --resume.
-`,
+		more: `Pages follow each other by _id, or by the keys of --sort and then _id: no item is
+printed twice or missed while others are added and deleted. A busy server is asked
+again. A walk that fails for good prints the position for --resume.`,
 		examples: `client list --all --paths c_text,c_likes --where '{"c_likes":{"$gte":40}}' /c_messages
 client list --max 10 --sort '{"c_likes":-1}' --paths c_text /c_messages
 client list --all --paths c_text --rest c_messages /c_conversations/ID`,
@@ -79,19 +76,14 @@ client list --all --paths c_text --rest c_messages /c_conversations/ID`,
 	"tail": {
 		purpose:   "Follows the decisions of the org as they happen, one line for each.",
 		arguments: "[WORD]...",
-		more: `The server must have GET /events, and the account must be an administrator. A
-terminal shows the time, the decision or the code of the fault, the method and
-the route, what proved who it was, the account or the app, the time until the
-decision, and the id of the request. A pipe and --json get the decisions as the
-server sent them, one line of JSON each. Standard error says how many decisions
-the server has dropped. After a broken connection the client connects again,
-with growing waits. It ends with an error when the server refuses or ends the
-stream, and without one when you interrupt it.
+		more: `It needs GET /events of the server, and an account that is an administrator. Standard
+error says how many decisions the server has dropped. After a broken connection the
+client connects again, with growing waits. It ends with an error when the server
+refuses or ends the stream, and without one when you interrupt it.
 
-With flags and words it prints only the decisions to which all of them apply. A
-word is a part of the route, the mechanism, the code of the fault, the need, the
-chain, or the id of the app, the account or the request. Case does not count.
-`,
+All flags and words must apply to a decision. A word is a part of the route, the
+mechanism, the code of the fault, the need, the chain, or the id of the app, the
+account or the request. Case does not count.`,
 		examples: `client tail
 client tail --refused
 client tail --route 'POST /apps' bearer
@@ -100,46 +92,36 @@ client tail --allowed --json ACCOUNT_ID`,
 	"post": {
 		purpose:   "Sends a POST to a path below the org, with JSON or without, and prints the reply.",
 		arguments: "PATH [JSON]",
-		more: `With - for JSON, it is read from standard input.
-`,
+		more:      `With - for JSON, it is read from standard input.`,
 		examples: `client post /c_messages '{"c_text":"hello"}'
 client post /routes/echo`,
 	},
 	"patch": {
 		purpose:   "Sends a PATCH with JSON to a path below the org, and prints the reply.",
 		arguments: "PATH JSON",
-		more: `JSON has what is to change. With - for JSON, it is read from standard input.
-`,
-		examples: `client patch /c_messages/ID '{"c_text":"goodbye"}'`,
+		more:      `JSON has what is to change. With - for JSON, it is read from standard input.`,
+		examples:  `client patch /c_messages/ID '{"c_text":"goodbye"}'`,
 	},
 	"delete": {
 		purpose:   "Sends a DELETE to a path below the org, and prints the reply.",
 		arguments: "PATH [JSON]",
-		more: `It does not ask whether you are sure. The reply says what the server did. With -
-for JSON, it is read from standard input.
-`,
+		more:      `It does not ask whether you are sure. With - for JSON, it is read from standard input.`,
 		examples: `client delete /c_messages/ID
 client delete /apps/KEY/tokens/JTI`,
 	},
 	"sign": {
 		purpose:   "Prints the headers that make a request a signed one, for another program to send.",
 		arguments: "METHOD PATH",
-		more: `They are valid once, and only within the server's tolerance: usually five
-minutes. Version 1 covers neither the query nor the body; --signature 2 covers
-both, and the host and the account too.
-`,
+		more:      `They are valid once, and only within the server's tolerance, usually five minutes.`,
 		examples: `client sign --curl GET /schemas
 client sign --curl --signature 2 --data '{"c_text":"hello"}' POST /c_messages`,
 	},
 	"mint": {
 		purpose:   "Asks the server for a token that acts as an account, and prints it.",
 		arguments: "ACCOUNT",
-		more: `Only the token is printed, so that the output can be piped. Without --permanent
-or --uses the token is ephemeral: it has no id and expires by itself. The server
-decides what you may ask for: you must be an administrator to mint for another
-account than your own, or with --role. Without --scope the token may do what the
-account's roles allow.
-`,
+		more: `Without --permanent or --uses the token is ephemeral: it has no id and expires by
+itself. Without --scope it may do what the account's roles allow. You must be an
+administrator to mint for another account than your own, or with --role.`,
 		examples: `client mint --scope object.read.c_message --life 5m ID
 client mint --scope '*' --uses 3 ID
 client mint --permanent ID`,
@@ -147,22 +129,16 @@ client mint --permanent ID`,
 	"verify": {
 		purpose:   "Checks a token with the keys that the server publishes, and prints its claims.",
 		arguments: "[TOKEN]",
-		more: `Any other service checks it in the same way. The command needs the URL for
-which the token was made, and no credential. Without TOKEN, or with -, the
-token is read from standard input, where other users of the machine do not see
-it. Only the server knows whether a token with a jti was revoked or used up.
-`,
+		more: `Any other service checks it in the same way, without a credential. Without TOKEN, or
+with -, it is read from standard input, where other users of the machine do not see
+it. Only the server knows whether a token with a jti was revoked or used up.`,
 		examples: `client mint --scope '*' ID | client verify`,
 	},
 	"login": {
 		purpose: "Keeps a server and a credential as a profile, so that other commands need no flags.",
-		more: `On a terminal you are asked for what no flag, variable or file has; the secret is
-not shown. If standard input is no terminal, the secret is read from there. The
-server is asked who the credential is. Only if it answers, the profile is kept:
-in a file of the user's configuration, which only the user can read. Standard
-error says which. The profile named default is in use until client profile use
-chooses another.
-`,
+		more: `On a terminal you are asked for what no flag, variable or file has. Otherwise the
+secret is read from standard input. The profile is kept in a file that only the user
+can read, once the server has accepted its credential.`,
 		examples: `client login
 client login --url https://api.example.com/acme/v2 --key KEY
 client login --profile demo --demo-json /tmp/demo.json
@@ -173,10 +149,8 @@ client get --profile demo /accounts/me`,
 		examples: `client logout --profile demo`,
 	},
 	"profile list": {
-		purpose: "Lists the profiles, without their secrets.",
-		more: `A * marks the one in use. A profile that other users can read or write is listed
-as refused, with the reason.
-`,
+		purpose:  "Lists the profiles, without their secrets.",
+		more:     `If it was in use, the profile named default is, again.`,
 		examples: `client profile list`,
 	},
 	"profile use": {
@@ -188,8 +162,7 @@ as refused, with the reason.
 		purpose:   "Says whether chains allow a need, without a server.",
 		arguments: "[--grant CHAIN]... NEED | --batch",
 		more: `The answer is "allowed", or "denied" and exit status 1. With --batch each line of
-standard input is a question, {"grants":["…"],"need":"…"}, and gets one line.
-`,
+standard input is a question, {"grants":["…"],"need":"…"}, and gets one line.`,
 		examples: `client scope check --grant object.read.c_message --grant view object.read.c_message.*.c_text
 echo '{"grants":["object.read"],"need":"object.read.c_message"}' | client scope check --batch`,
 	},
@@ -197,8 +170,7 @@ echo '{"grants":["object.read"],"need":"object.read.c_message"}' | client scope 
 		purpose:   "Says which chain decides about a need, and why, without a server.",
 		arguments: "[--grant CHAIN]... NEED",
 		more: `A denial shows the nearest chain, and the segment at which it fails. Segments and
-grants are counted from 1, as in the faults of a server.
-`,
+grants are counted from 1, as in the faults of a server.`,
 		examples: `client scope explain --grant 'object.read.c_message.*.c_text' object.read.c_message`,
 	},
 }
