@@ -176,7 +176,7 @@ func TestNothingMadePassesAProbeThatItsMakerFails(t *testing.T) {
 	for range 12_000 {
 		p, admin := d.principal(), d.often()
 		m := d.making(&p)
-		if p.MayMake(admin, m) != nil {
+		if p.AsAdministrator(admin).MayMake(m) != nil {
 			continue
 		}
 		allowed++
@@ -207,7 +207,7 @@ func TestMayMakeIsMonotone(t *testing.T) {
 	for range 12_000 {
 		p, admin := d.principal(), d.often()
 		m := d.making(&p)
-		if p.MayMake(admin, m) != nil {
+		if p.AsAdministrator(admin).MayMake(m) != nil {
 			continue
 		}
 		allowed++
@@ -215,11 +215,11 @@ func TestMayMakeIsMonotone(t *testing.T) {
 		if p.App == "" && p.Authenticated.IsZero() {
 			part.App = m.App // for a token without an app, "" is no app, not any
 		}
-		if err := p.MayMake(admin, part); err != nil {
+		if err := p.AsAdministrator(admin).MayMake(part); err != nil {
 			t.Fatalf("%+v\nmay make %+v\nbut not %+v: %v", p, m, part, err)
 		}
 		wider := d.widened(p)
-		if err := wider.MayMake(admin || d.often(), m); err != nil {
+		if err := wider.AsAdministrator(admin || d.often()).MayMake(m); err != nil {
 			t.Fatalf("%+v\nmay make %+v\nbut not %+v: %v", p, m, wider, err)
 		}
 	}

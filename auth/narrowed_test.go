@@ -138,3 +138,7 @@ func TestC17LargeIntersectionsOfOneOrgCostOthersNothing(t *testing.T) {
 }
 
 type nobodyKnows struct{ Mechanism }
+
+func (nobodyKnows) Name() string { return "nobody" }
+
+func (nobodyKnows) Bind(*Settings) error { return nil }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
 // storeTimeout bounds the key look-up and the claim of a request in Handler.
@@ -24,8 +26,8 @@ const storeTimeout = 500 * time.Millisecond
 // it.
 func (v *Verifier) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		names := headersFor(v.Policy.Header)
-		now := v.Policy.now().UnixMilli()
+		names := headersFor(v.Header)
+		now := clock.Now(v.Now).UnixMilli()
 		w.Header().Set(names.ServerTime, strconv.FormatInt(now, 10))
 		key, err := v.verifyAlone(r)
 		if err != nil {

@@ -5,16 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"time"
-
-	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
 // Policy says which versions, timestamps and repetitions a Verifier accepts. The zero Policy is
 // the recommended one.
 type Policy struct {
-	// Header is the prefix of the header names; "" means DefaultPrefix.
-	Header string
-
 	// Tolerance is how long after its timestamp a request is accepted; 5 minutes if
 	// 0. FutureTolerance is how far ahead of the clock a timestamp may be; 1 minute
 	// if 0. Both bounds are inside the window.
@@ -45,9 +40,6 @@ type Policy struct {
 	// digest of version 2; 1 MiB if 0. The body is held in memory. A longer one is
 	// refused.
 	MaxBody int64
-
-	// Now is the clock, time.Now if nil.
-	Now func() time.Time
 }
 
 const (
@@ -75,8 +67,6 @@ func (p *Policy) Validate() error {
 	}
 	return nil
 }
-
-func (p *Policy) now() time.Time { return clock.Now(p.Now) }
 
 // covers reports whether a timestamp is inside the window. Like all times on the
 // wire, it is in Unix milliseconds.

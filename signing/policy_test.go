@@ -188,7 +188,6 @@ func TestReplays(t *testing.T) {
 			{Tolerance: 1<<63 - 1},
 		} {
 			s := newServer(t)
-			policy.Now = s.Policy.Now
 			s.Policy = policy
 			r := signed("GET", "/connections", noon)
 			if _, err := s.Verify(r.Context(), r, "/connections"); err != nil {
@@ -212,7 +211,6 @@ func TestPolicyRefusesValues(t *testing.T) {
 		"SiblingWindow": {SiblingWindow: -1}, "SiblingMax": {SiblingMax: -1}, "MaxBody": {MaxBody: -1},
 	} {
 		s := newServer(t)
-		policy.Now = s.Policy.Now
 		s.Policy = policy
 		if _, err := s.Verify(t.Context(), signed("GET", "/connections", noon), "/connections"); err == nil || policy.Validate() == nil {
 			t.Errorf("%s: %v, %v", name, err, policy.Validate())
@@ -239,7 +237,6 @@ func TestWindow(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
-			test.policy.Now = s.Policy.Now
 			s.Policy = test.policy
 			if _, err := s.Verify(t.Context(), signed("GET", "/connections", noon.Add(test.off)), "/connections"); !errors.Is(err, test.want) {
 				t.Errorf("Verify = %v, want %v", err, test.want)

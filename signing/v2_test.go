@@ -653,7 +653,7 @@ func TestNonceOfSecondIsNeverAcceptedAgain(t *testing.T) {
 	for name, replays := range map[string]signing.Replays{"map": new(mapReplays), "Memory": signing.NewMemory(0)} {
 		now := time.Now().Add(time.Second)
 		s := secondServer(t)
-		s.Replays, s.Policy.Now = replays, func() time.Time { return now }
+		s.Replays, s.Now = replays, func() time.Time { return now }
 		created := func(after time.Duration) func(*draft) {
 			return param("created", fmt.Sprintf("created=%d", now.Add(after).Unix()))
 		}
@@ -942,7 +942,7 @@ func TestHandlerWaitsForABody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
 		s := secondServer(t)
-		s.Policy.Now = nil
+		s.Now = nil
 		s.Replays = replaysFunc(func(ctx context.Context, _ signing.Use) error { return ctx.Err() })
 		r := second("POST", "/x", "body", param("created", fmt.Sprintf("created=%d", now.Unix())))
 		r.Body = io.NopCloser(slowReader{strings.NewReader("body")})
@@ -967,7 +967,7 @@ func TestASlowBodyOutlivesNoStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
 		s := secondServer(t)
-		s.Policy.Now = nil
+		s.Now = nil
 		s.Replays = new(mapReplays)
 		r := second("POST", "/x", "body", param("created", fmt.Sprintf("created=%d", now.Unix())))
 		if _, err := s.Verify(t.Context(), r, "/x"); err != nil {

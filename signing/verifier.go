@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
 // Verifier verifies signed requests. It is a small value: a server may build one for
@@ -16,6 +18,12 @@ type Verifier struct {
 	Keys    Keys    // required
 	Replays Replays // required
 	Policy  Policy
+
+	// Header is the prefix of the header names; "" means DefaultPrefix.
+	Header string
+
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
 
 	// BaseURL is the external URL of the service, such as
 	// "https://api.example.com/acme/v2". It must come from configuration, never from
@@ -142,7 +150,7 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 	if len(command) > maxCommand {
 		return nil, errLong
 	}
-	now := v.Policy.now()
+	now := clock.Now(v.Now)
 	if !v.Policy.covers(c.signed, now) || c.isV2 && c.v2.isExpired(now) {
 		return nil, ErrStale
 	}
@@ -169,7 +177,7 @@ func (v *Verifier) validate() error {
 
 // parse reads the headers of the one version that the request has.
 func (v *Verifier) parse(r *http.Request, c *credential) error {
-	names := headersFor(v.Policy.Header)
+	names := headersFor(v.Header)
 	if found, err := v.parseV2(c, r, names); found || err != nil {
 		return err
 	}
@@ -201,7 +209,7 @@ func (v *Verifier) checkBody(ctx context.Context, r *http.Request, c *credential
 		return err
 	}
 	err := v.Policy.checkBody(r, &c.v2.digests)
-	c.use.Seen = v.Policy.now()
+	c.use.Seen = clock.Now(v.Now)
 	return err
 }
 

@@ -8,13 +8,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/signing"
 )
 
 // roleless hides the roles of a directory, or fails.
@@ -123,25 +120,6 @@ func TestM21RolesThatCannotBeRead(t *testing.T) {
 	h.ServeHTTP(rec, w.signed(q))
 	if rec.Code != http.StatusServiceUnavailable || w.mechanism.Replays.(*mapStore).claims != 0 {
 		t.Errorf("got %d, %d claims", rec.Code, w.mechanism.Replays.(*mapStore).claims)
-	}
-}
-
-func TestSettingsThatContradictTheGuard(t *testing.T) {
-	for name, c := range map[string]struct {
-		policy signing.Policy
-		header string // of the brand
-		valid  bool
-	}{
-		"none":           {signing.Policy{}, "Acme-", true},
-		"another header": {signing.Policy{Header: "Acme-"}, "", false},
-		"the header":     {signing.Policy{Header: "Acme-"}, "Acme-", true},
-		"a clock":        {signing.Policy{Now: time.Now}, "", false},
-	} {
-		g := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: new(auth.Memory), Brand: auth.Brand{Header: c.header},
-			Mechanisms: []auth.Mechanism{&signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(1), Policy: c.policy}}}
-		if err := g.Validate(); (err == nil) != c.valid {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 

@@ -33,6 +33,7 @@ type options struct {
 	demo           bool
 	demoGiven      bool // whether -demo was given, as true or false
 	demoJSON       string
+	demoMessages   int // no flag: how many the demo has, for tests that need few
 	baseURL        string
 	brand          auth.Brand
 	ceiling        bool // no flag: the interface has none, and tests compare both

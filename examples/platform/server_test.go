@@ -46,7 +46,7 @@ func TestOutsideTheOrgs(t *testing.T) {
 func TestServerTimeOnEveryReply(t *testing.T) {
 	t.Parallel()
 	p := parts(t, io.Discard, "-header-prefix", "Acme-")
-	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
+	if _, err := p.seed(t.Context(), options{demoMessages: fewMessages}); err != nil {
 		t.Fatal(err)
 	}
 	routes := p.routes()
@@ -121,7 +121,7 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	log := new(buffer)
 	p := parts(t, log, "-fault-namespace", "acme")
-	f, err := p.seed(t.Context(), auth.SessionPolicy{})
+	f, err := p.seed(t.Context(), options{demoMessages: fewMessages})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,9 +55,8 @@ type user struct {
 // users answers GET /users: the caller's colleagues.
 type users struct{ pages *sqlpage.Pages }
 
-func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (u users) list(w http.ResponseWriter, r *http.Request, may scope.Grant) {
 	p := auth.From(r.Context())
-	may := p.Scope.On(scope.Read, "user")
 	// A filter reveals the values that it compares. So a caller may filter only by
 	// what it may read.
 	q, err := schema.Parse(r.URL.RawQuery, may.Property)
