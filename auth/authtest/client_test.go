@@ -77,7 +77,7 @@ func newService(t *testing.T) *service {
 		var body login
 		_, err := envelope.Read(r, 1<<10, &body)
 		if err == nil {
-			_, err = manager.Login(w, r, session.Form{Login: body.Login, Password: body.Password, Code: body.Code})
+			_, err = manager.Login(w, r, session.LoginForm{Login: body.Login, Password: body.Password, Code: body.Code})
 		}
 		if err != nil {
 			auth.Fail(w, r, err)

@@ -169,7 +169,7 @@ func (n cookieName) hash(r *http.Request, t *auth.Tenant) (hash [32]byte, ok boo
 // it. The error is an *auth.Error with auth.DetailCrossOrigin.
 //
 // Every request that a session authenticates must pass this check, and so must Login,
-// Verify, Start, Enrol, Confirm and Logout. Call it in handlers of Public routes that
+// VerifyCode, Start, EnrolFactor, ConfirmFactor and Logout. Call it in handlers of Public routes that
 // change something before they call one of these.
 func (m *Manager) SameOrigin(r *http.Request) error {
 	protection := m.CrossOrigin

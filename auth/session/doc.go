@@ -18,19 +18,19 @@
 // Login is for passwords. Start is for accounts that were authenticated elsewhere:
 // at registration, by single sign-on or with a passkey. Both require the second
 // factor if the account has one or the org requires one. They then return
-// ErrSecondFactor and send a ticket. Verify, or Enrol and Confirm, completes the
+// ErrSecondFactor and send a ticket. VerifyCode, or EnrolFactor and ConfirmFactor, completes the
 // login.
 //
 // Memory is for one process that may lose its data. Several processes share a
 // store.
 //
 // Mount these verbs and Logout on routes that are auth.Public, with POST; so also
-// SendReset and ResetPassword. Mount Reauthenticate, ChangePassword, Remove,
-// RegenerateRecovery and VerifyAddress behind auth.Authenticated. Enrol and Confirm serve sessions and
+// SendReset and ResetPassword. Mount Reauthenticate, ChangePassword, RemoveFactor,
+// RenewRecovery and VerifyAddress behind auth.Authenticated. EnrolFactor and ConfirmFactor serve sessions and
 // tickets: auth.Optional admits both.
 //
 // Somebody else may use a session that was left signed in. Routes that such a
-// session must not reach require auth.Need.Fresh: Enrol, Remove, RegenerateRecovery,
+// session must not reach require auth.Need.Fresh: EnrolFactor, RemoveFactor, RenewRecovery,
 // ChangePassword, those that change the mail address, and those that end other sessions.
 //
 // # Mailed tickets
@@ -104,7 +104,7 @@
 // A request with neither Sec-Fetch-Site nor Origin is taken for one that no browser
 // sent. Current browsers send at least one of them with methods other than GET and HEAD.
 //
-// No cache may keep the replies to Enrol, which hold a secret, and to Confirm, which hold
+// No cache may keep the replies to EnrolFactor, which hold a secret, and to ConfirmFactor, which hold
 // codes. auth.Reply sets Cache-Control: no-store. An application that replies in another
 // way must set it.
 //
@@ -115,7 +115,7 @@
 // for all factors of the Manager. Factors enrolled before it match no code any more:
 // their owners log in with a recovery code and enrol again.
 //
-// An authenticator that does not support HMAC-SHA-256 shows other codes. Confirm refuses
+// An authenticator that does not support HMAC-SHA-256 shows other codes. ConfirmFactor refuses
 // them, and the factor does not become active. In FIPS mode a secret of fewer than 14
 // bytes, made elsewhere, matches no code.
 //

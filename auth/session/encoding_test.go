@@ -16,7 +16,7 @@ func TestSecretsAreEncodedNowhere(t *testing.T) {
 		"K11 secret":      printed.All(secret),
 		"K11 factor":      printed.All(session.Factor{Secret: secret, Pending: secret}),
 		"K11 mail ticket": printed.All(session.MailTicket(hidden)),
-		"K11 form":        printed.All(session.Form{Login: "ann", Password: hidden, Code: hidden}),
+		"K11 form":        printed.All(session.LoginForm{Login: "ann", Password: hidden, Code: hidden}),
 		"K11 enrolment":   printed.All(session.Enrolment{Account: "ann", Secret: secret}),
 	} {
 		for _, leak := range []string{

@@ -14,19 +14,19 @@ type Enrolment struct {
 	Secret  FactorSecret // see Manager.OTPAuth and FactorSecret.Base32
 }
 
-// Enrol begins the enrolment of a second factor, or of another device. The account is
+// EnrolFactor begins the enrolment of a second factor, or of another device. The account is
 // that of the session that the request was admitted with. Without a session it is that
 // of the enrolment ticket in the request.
 //
-// Nothing changes until Confirm. A second Enrol invalidates the first. With a session,
-// Confirm replaces the active factor, and no code of the active factor is required.
+// Nothing changes until ConfirmFactor. A second EnrolFactor invalidates the first. With a session,
+// ConfirmFactor replaces the active factor, and no code of the active factor is required.
 //
 // For sessions, the route must require a fresh one (auth.Need.Fresh).
 //
-// Enrol returns an error that wraps ErrCode for a ticket that is no longer valid,
+// EnrolFactor returns an error that wraps ErrCode for a ticket that is no longer valid,
 // ErrConflict if the factor was changed meanwhile, or auth.ErrUnavailable. Without a
 // session and an enrolment ticket, its detail is auth.DetailNoCredentials.
-func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
+func (m *Manager) EnrolFactor(r *http.Request) (Enrolment, error) {
 	t, err := m.tenant(r.Context())
 	if err != nil {
 		return Enrolment{}, err
@@ -46,16 +46,16 @@ func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
 	return Enrolment{by.account, f.Pending}, nil
 }
 
-// Confirm activates an enrolment by a code of it, and returns the recovery codes, which
+// ConfirmFactor activates an enrolment by a code of it, and returns the recovery codes, which
 // are shown once. With a ticket it creates the session. With a session it renews the
 // token and ends the account's other sessions. The session is no fresher than before.
 //
-// Confirm returns an error that wraps ErrCode, ErrLocked, ErrConflict or
+// ConfirmFactor returns an error that wraps ErrCode, ErrLocked, ErrConflict or
 // auth.ErrUnavailable. Without a session and an enrolment ticket, its detail is
 // auth.DetailNoCredentials. If a step after the activation fails, the activation is
 // undone: recovery codes never come beside an error. If the store of factors itself does
-// not answer, the factor may be active: RegenerateRecovery then shows codes.
-func (m *Manager) Confirm(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
+// not answer, the factor may be active: RenewRecovery then shows codes.
+func (m *Manager) ConfirmFactor(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
 	t, err := m.tenant(r.Context())
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func unlessFailed(recovery []string, undo func(), err error) ([]string, error) {
 	return nil, err
 }
 
-// confirmInSession is Confirm for a session. The session's token is renewed, and its
+// confirmInSession is ConfirmFactor for a session. The session's token is renewed, and its
 // time of authentication stays: a code of a secret that it has just received proves
 // nothing more.
 func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
@@ -103,15 +103,15 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 	return unlessFailed(recovery, undo, err)
 }
 
-// Remove removes the second factor of the session's account, by a code of it, and ends
+// RemoveFactor removes the second factor of the session's account, by a code of it, and ends
 // the account's other sessions. The route must require a fresh session.
 //
-// Remove returns an error that wraps ErrCode or ErrLocked. If the org requires a
+// RemoveFactor returns an error that wraps ErrCode or ErrLocked. If the org requires a
 // factor, the error wraps auth.ErrForbidden: the factor can only be replaced, by a new
 // enrolment. After an error that wraps auth.ErrUnavailable, the factor may be removed
 // or not. If it is, call RevokeAll to end the other sessions. Without a session the
 // detail is auth.DetailForbidden.
-func (m *Manager) Remove(r *http.Request, code string) error {
+func (m *Manager) RemoveFactor(r *http.Request, code string) error {
 	t, p, err := m.admitted(r)
 	if err != nil {
 		return err
@@ -132,14 +132,14 @@ func (m *Manager) Remove(r *http.Request, code string) error {
 	return err
 }
 
-// RegenerateRecovery gives the session's account new recovery codes, by a code of its
+// RenewRecovery gives the session's account new recovery codes, by a code of its
 // second factor. They are shown once, and all former ones are no longer valid. The route
 // must require a fresh session. The account's sessions stay.
 //
-// RegenerateRecovery returns an error that wraps ErrCode or ErrLocked. After an error that
+// RenewRecovery returns an error that wraps ErrCode or ErrLocked. After an error that
 // wraps auth.ErrUnavailable, the former codes may be valid or not: call it again. Without
 // a session the detail is auth.DetailForbidden.
-func (m *Manager) RegenerateRecovery(r *http.Request, code string) (recovery []string, err error) {
+func (m *Manager) RenewRecovery(r *http.Request, code string) (recovery []string, err error) {
 	t, p, err := m.admitted(r)
 	if err != nil {
 		return nil, err

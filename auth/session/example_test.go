@@ -75,7 +75,7 @@ func (a *application) post(path string, n auth.Need, do func(http.ResponseWriter
 // login registers the route that the other examples begin with.
 func (a *application) login() {
 	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		_, err := a.manager.Login(w, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"), Code: r.PostFormValue("code")})
+		_, err := a.manager.Login(w, r, session.LoginForm{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"), Code: r.PostFormValue("code")})
 		return err
 	})
 }
@@ -106,7 +106,7 @@ func ExampleManager_Login() {
 	a := newApplication()
 	defer a.close()
 	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		p, err := a.manager.Login(w, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password")})
+		p, err := a.manager.Login(w, r, session.LoginForm{Login: r.PostFormValue("login"), Password: r.PostFormValue("password")})
 		if errors.Is(err, session.ErrSecondFactor) {
 			fmt.Println("a code is wanted") // the reply of auth.Fail says the same
 		}
@@ -176,23 +176,23 @@ func ExampleManager_Start() {
 }
 
 // A second factor is enrolled with the session, and required at the next login.
-func ExampleManager_Verify() {
+func ExampleManager_VerifyCode() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var secret session.FactorSecret
 	var recovery []string
 	a.post("/factor", auth.Optional.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		secret = enrolment.Secret // shown once, as Manager.OTPAuth in a QR code
 		return err
 	})
 	a.post("/factor/confirm", auth.Optional, func(w http.ResponseWriter, r *http.Request) (err error) {
-		recovery, err = a.manager.Confirm(w, r, r.PostFormValue("code"))
+		recovery, err = a.manager.ConfirmFactor(w, r, r.PostFormValue("code"))
 		return err
 	})
 	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		_, err := a.manager.Verify(w, r, r.PostFormValue("code"))
+		_, err := a.manager.VerifyCode(w, r, r.PostFormValue("code"))
 		return err
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
@@ -208,14 +208,14 @@ func ExampleManager_Verify() {
 	// /verify 200
 }
 
-// Enrol begins the enrolment of a second factor; Confirm makes it active.
-func ExampleManager_Enrol() {
+// EnrolFactor begins the enrolment of a second factor; ConfirmFactor makes it active.
+func ExampleManager_EnrolFactor() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	a.post("/factor", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Cache-Control", "no-store")
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		uri := a.manager.OTPAuth("Acme", enrolment.Account, enrolment.Secret) // for a QR code
 		fmt.Println(uri[:29], enrolment.Secret)
 		return err
@@ -228,18 +228,18 @@ func ExampleManager_Enrol() {
 	// /factor 200
 }
 
-func ExampleManager_Confirm() {
+func ExampleManager_ConfirmFactor() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var secret session.FactorSecret
 	a.post("/factor", auth.Optional.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		secret = enrolment.Secret
 		return err
 	})
 	a.post("/factor/confirm", auth.Optional, func(w http.ResponseWriter, r *http.Request) error {
-		recovery, err := a.manager.Confirm(w, r, r.PostFormValue("code"))
+		recovery, err := a.manager.ConfirmFactor(w, r, r.PostFormValue("code"))
 		fmt.Println(len(recovery), "recovery codes")
 		return err
 	})
@@ -256,21 +256,21 @@ func ExampleManager_Confirm() {
 	// /factor/confirm 200
 }
 
-func ExampleManager_Remove() {
+func ExampleManager_RemoveFactor() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var recovery []string
 	a.post("/factor", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		if err != nil {
 			return err
 		}
-		recovery, err = a.manager.Confirm(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
+		recovery, err = a.manager.ConfirmFactor(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
 		return err
 	})
 	a.post("/factor/remove", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		return a.manager.Remove(r, r.PostFormValue("code"))
+		return a.manager.RemoveFactor(r, r.PostFormValue("code"))
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/factor")
@@ -604,21 +604,21 @@ func ExampleManager_VerifyAddress() {
 
 // New recovery codes, by a code of the factor. Before and after, the page can show how
 // many are left.
-func ExampleManager_RegenerateRecovery() {
+func ExampleManager_RenewRecovery() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var recovery []string
 	a.post("/factor", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		if err != nil {
 			return err
 		}
-		recovery, err = a.manager.Confirm(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
+		recovery, err = a.manager.ConfirmFactor(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
 		return err
 	})
 	a.post("/factor/recovery", auth.Authenticated.Fresh(10*time.Minute), func(_ http.ResponseWriter, r *http.Request) (err error) {
-		recovery, err = a.manager.RegenerateRecovery(r, r.PostFormValue("code"))
+		recovery, err = a.manager.RenewRecovery(r, r.PostFormValue("code"))
 		return err
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")

@@ -13,7 +13,7 @@ import (
 // recovery registers the route for new recovery codes.
 func recovery(w *world) {
 	w.mux.HandleFunc("POST /recovery", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
-		codes, err := w.manager.RegenerateRecovery(r, r.PostFormValue("code"))
+		codes, err := w.manager.RenewRecovery(r, r.PostFormValue("code"))
 		if err != nil {
 			auth.Fail(rw, r, err)
 			return

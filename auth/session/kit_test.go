@@ -110,14 +110,14 @@ func (w *world) routes() {
 	}
 	account := func(p auth.Principal, err error) (any, error) { return p.Account, err }
 	verb("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return account(m.Login(rw, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"),
+		return account(m.Login(rw, r, session.LoginForm{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"),
 			Code: r.PostFormValue("code"), Remember: r.PostFormValue("remember") != ""}))
 	})
 	verb("POST /start", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.Start(rw, r, r.PostFormValue("account")))
 	})
 	verb("POST /verify", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return account(m.Verify(rw, r, r.PostFormValue("code")))
+		return account(m.VerifyCode(rw, r, r.PostFormValue("code")))
 	})
 	verb("POST /reauthenticate", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.Reauthenticate(rw, r, r.PostFormValue("login"), r.PostFormValue("password")))
@@ -130,14 +130,14 @@ func (w *world) routes() {
 		return "", m.Logout(rw, r)
 	})
 	verb("POST /enrol", auth.Optional.Fresh(10*time.Minute), func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		e, err := m.Enrol(r)
+		e, err := m.EnrolFactor(r)
 		return []byte(e.Secret), err
 	})
 	verb("POST /confirm", auth.Optional, func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return m.Confirm(rw, r, r.PostFormValue("code"))
+		return m.ConfirmFactor(rw, r, r.PostFormValue("code"))
 	})
 	verb("POST /remove", auth.Authenticated.Fresh(10*time.Minute), func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return "", m.Remove(r, r.PostFormValue("code"))
+		return "", m.RemoveFactor(r, r.PostFormValue("code"))
 	})
 	for _, method := range []string{"GET", "POST"} {
 		w.mux.Handle(method+" /me", auth.Authenticated, w.answerer())

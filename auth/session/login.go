@@ -13,8 +13,8 @@ import (
 
 type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
 
-// Form is what a person enters to log in. It prints REDACTED.
-type Form struct {
+// LoginForm is what a person enters to log in. It prints REDACTED.
+type LoginForm struct {
 	hidden
 
 	Login, Password string
@@ -41,7 +41,7 @@ type Form struct {
 // The error's detail is auth.DetailThrottled if too many passwords wait to be hashed.
 // It is auth.DetailCrossOrigin for a page of another origin, and auth.DetailAmbiguous
 // for more cookies of one name than a browser sends.
-func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f Form) (auth.Principal, error) {
+func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (auth.Principal, error) {
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return auth.Principal{}, err
@@ -131,11 +131,11 @@ func mayStartAs(r *http.Request, account string) error {
 	return p.MayMake(bySession, auth.Everything(account)) // who administers is the application's
 }
 
-// Verify completes a login with a code of the second factor or a recovery code. The
+// VerifyCode completes a login with a code of the second factor or a recovery code. The
 // request carries the ticket that Login has sent. A ticket is valid for five minutes,
-// five attempts and one session. Verify returns an error that wraps ErrCode, ErrLocked
+// five attempts and one session. VerifyCode returns an error that wraps ErrCode, ErrLocked
 // or auth.ErrUnavailable, or an error of SameOrigin.
-func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
+func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
 	t, err := m.tenant(r.Context())
 	if err != nil {
 		return auth.Principal{}, err

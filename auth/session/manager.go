@@ -22,7 +22,7 @@ import (
 )
 
 // Manager creates, checks and ends the sessions of one Guard, as one of its Mechanisms.
-// Login, Verify and the other verbs are for handlers below the Guard's Mount. They
+// Login, VerifyCode and the other verbs are for handlers below the Guard's Mount. They
 // return an *auth.Error, which auth.Fail answers. It wraps one of this package's errors
 // where a caller may want to branch.
 //
@@ -284,7 +284,7 @@ var (
 
 	// ErrSecondFactor means that the first step succeeded, and that a second factor is
 	// required. The reply sends a ticket cookie for it. The error's Reason names the
-	// step that the ticket permits: "code" for Verify, "enrol" for Enrol and Confirm.
+	// step that the ticket permits: "code" for VerifyCode, "enrol" for EnrolFactor and ConfirmFactor.
 	ErrSecondFactor = errors.New("session: second factor wanted")
 
 	// ErrCode means that the code is wrong or was used before, or that its ticket is no

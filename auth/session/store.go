@@ -41,7 +41,7 @@ func wholeMillis(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).U
 type Ticket string
 
 const (
-	TicketCode  Ticket = "code"  // Verify with a code of the second factor
+	TicketCode  Ticket = "code"  // VerifyCode with a code of the second factor
 	TicketEnrol Ticket = "enrol" // enrolment of a second factor, which the org requires
 )
 

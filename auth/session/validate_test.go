@@ -77,22 +77,22 @@ func TestVerbsOutsideAGuard(t *testing.T) {
 	r := authtest.Request("POST", "/", nil, auth.Principal{Org: "acme", Account: "ann", SessionID: "x"})
 	for name, verb := range map[string]func(http.ResponseWriter) error{
 		"Login": func(w http.ResponseWriter) error {
-			_, err := m.Login(w, r, session.Form{Login: "ann", Password: annPassword})
+			_, err := m.Login(w, r, session.LoginForm{Login: "ann", Password: annPassword})
 			return err
 		},
 		"Start":          func(w http.ResponseWriter) error { _, err := m.Start(w, r, "ann"); return err },
-		"Verify":         func(w http.ResponseWriter) error { _, err := m.Verify(w, r, "000000"); return err },
+		"Verify":         func(w http.ResponseWriter) error { _, err := m.VerifyCode(w, r, "000000"); return err },
 		"Reauthenticate": func(w http.ResponseWriter) error { _, err := m.Reauthenticate(w, r, "ann", annPassword); return err },
 		"Logout":         func(w http.ResponseWriter) error { return m.Logout(w, r) },
-		"Enrol":          func(http.ResponseWriter) error { _, err := m.Enrol(r); return err },
-		"Confirm":        func(w http.ResponseWriter) error { _, err := m.Confirm(w, r, "000000"); return err },
-		"Remove":         func(http.ResponseWriter) error { return m.Remove(r, "000000") },
+		"Enrol":          func(http.ResponseWriter) error { _, err := m.EnrolFactor(r); return err },
+		"Confirm":        func(w http.ResponseWriter) error { _, err := m.ConfirmFactor(w, r, "000000"); return err },
+		"Remove":         func(http.ResponseWriter) error { return m.RemoveFactor(r, "000000") },
 		"SendReset":      func(http.ResponseWriter) error { return m.SendReset(r, "ann", nil) },
 		"ResetPassword":  func(http.ResponseWriter) error { return m.ResetPassword(r, "", "next", nil) },
 		"AddressTicket":  func(http.ResponseWriter) error { _, err := m.AddressTicket(r, "ann", "a@b"); return err },
 		"VerifyAddress":  func(http.ResponseWriter) error { _, _, err := m.VerifyAddress(r, ""); return err },
 		"RegenerateRecovery": func(http.ResponseWriter) error {
-			_, err := m.RegenerateRecovery(r, "000000")
+			_, err := m.RenewRecovery(r, "000000")
 			return err
 		},
 	} {
@@ -109,9 +109,9 @@ func TestVerbsWithoutASession(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()
 	for path, verb := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"/remove-open": func(_ http.ResponseWriter, r *http.Request) error { return w.manager.Remove(r, "000000") },
+		"/remove-open": func(_ http.ResponseWriter, r *http.Request) error { return w.manager.RemoveFactor(r, "000000") },
 		"/recovery-open": func(_ http.ResponseWriter, r *http.Request) error {
-			_, err := w.manager.RegenerateRecovery(r, "000000")
+			_, err := w.manager.RenewRecovery(r, "000000")
 			return err
 		},
 		"/again-open": func(rw http.ResponseWriter, r *http.Request) error {

@@ -140,9 +140,9 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request) (loginReply, error
 	var p auth.Principal
 	switch {
 	case hasEmail && hasPassword:
-		p, err = h.sessions.Login(w, r, session.Form{Login: email, Password: password, Code: code})
+		p, err = h.sessions.Login(w, r, session.LoginForm{Login: email, Password: password, Code: code})
 	case hasCode && !hasEmail && !hasPassword:
-		p, err = h.sessions.Verify(w, r, code)
+		p, err = h.sessions.VerifyCode(w, r, code)
 	default:
 		err = required(values, "email", "password")
 	}

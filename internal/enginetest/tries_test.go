@@ -173,7 +173,7 @@ func newLogins(c counted) *logins {
 		Now:     func() time.Time { return now }}
 	w.mux = guard.Mux()
 	w.mux.HandleFunc("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-		if _, err := manager.Login(rw, r, session.Form{Login: r.Header.Get("Login"), Password: password}); err != nil {
+		if _, err := manager.Login(rw, r, session.LoginForm{Login: r.Header.Get("Login"), Password: password}); err != nil {
 			auth.Fail(rw, r, err)
 		}
 	})

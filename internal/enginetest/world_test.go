@@ -232,11 +232,11 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		}
 	})
 	route("POST /login", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
-		_, err := w.manager.Login(rw, r, session.Form{Login: r.Header.Get("Login"), Password: cmp.Or(r.Header.Get("Password"), password)})
+		_, err := w.manager.Login(rw, r, session.LoginForm{Login: r.Header.Get("Login"), Password: cmp.Or(r.Header.Get("Password"), password)})
 		return err
 	})
 	route("POST /code", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
-		_, err := w.manager.Verify(rw, r, r.Header.Get("Code"))
+		_, err := w.manager.VerifyCode(rw, r, r.Header.Get("Code"))
 		return err
 	})
 	ofSession := auth.Authenticated.By(session.Name)

@@ -94,7 +94,7 @@ func (s *Server) handle(pattern string, n auth.Need, do func(http.ResponseWriter
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) (any, error) {
-	p, err := s.sessions.Login(w, r, session.Form{
+	p, err := s.sessions.Login(w, r, session.LoginForm{
 		Login: r.PostFormValue("email"), Password: r.PostFormValue("password"), Code: r.PostFormValue("code"),
 	})
 	return p.Account, err
@@ -164,18 +164,18 @@ func (s *Server) verifyEmail(_ http.ResponseWriter, r *http.Request) (any, error
 }
 
 func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
-	e, err := s.sessions.Enrol(r)
+	e, err := s.sessions.EnrolFactor(r)
 	email := s.table.Email(e.Account)
 	return s.sessions.OTPAuth("Example", email, e.Secret), err
 }
 
 func (s *Server) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
-	codes, err := s.sessions.Confirm(w, r, r.PostFormValue("code"))
+	codes, err := s.sessions.ConfirmFactor(w, r, r.PostFormValue("code"))
 	return codes, err
 }
 
 func (s *Server) newRecovery(_ http.ResponseWriter, r *http.Request) (any, error) {
-	codes, err := s.sessions.RegenerateRecovery(r, r.PostFormValue("code"))
+	codes, err := s.sessions.RenewRecovery(r, r.PostFormValue("code"))
 	return codes, err
 }
 

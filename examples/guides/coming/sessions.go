@@ -53,7 +53,7 @@ func Policy() auth.SessionPolicy {
 // Login signs a person in. The form has a box to be remembered.
 func Login(sessions *session.Manager) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		_, err := sessions.Login(w, r, session.Form{
+		_, err := sessions.Login(w, r, session.LoginForm{
 			Login:    r.PostFormValue("email"),
 			Password: r.PostFormValue("password"),
 			Code:     r.PostFormValue("code"),

@@ -86,7 +86,7 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 			auth.Fail(w, r, err)
 			return
 		}
-		p, err := sessions.Login(w, r, session.Form{Login: ask.Login, Password: ask.Password})
+		p, err := sessions.Login(w, r, session.LoginForm{Login: ask.Login, Password: ask.Password})
 		if err != nil {
 			auth.Fail(w, r, err)
 			return

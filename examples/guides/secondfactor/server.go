@@ -60,18 +60,18 @@ func (s *Server) handle(pattern string, n auth.Need, do func(http.ResponseWriter
 
 // login is the first step. If there is a second one, its error is a 403 whose reason names it.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) (any, error) {
-	p, err := s.sessions.Login(w, r, session.Form{Login: r.PostFormValue("email"), Password: r.PostFormValue("password")})
+	p, err := s.sessions.Login(w, r, session.LoginForm{Login: r.PostFormValue("email"), Password: r.PostFormValue("password")})
 	return p.Account, err
 }
 
 // code is the second step. The browser sends the ticket of the first as a cookie.
 func (s *Server) code(w http.ResponseWriter, r *http.Request) (any, error) {
-	p, err := s.sessions.Verify(w, r, r.PostFormValue("code"))
+	p, err := s.sessions.VerifyCode(w, r, r.PostFormValue("code"))
 	return p.Account, err
 }
 
 func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
-	e, err := s.sessions.Enrol(r)
+	e, err := s.sessions.EnrolFactor(r)
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +83,12 @@ func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
 func (s *Server) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
 	// Also after an error: an administrator with a factor has other roles from now on.
 	defer s.directory.Invalidate(auth.TenantFrom(r.Context()).Org.Key())
-	return s.sessions.Confirm(w, r, r.PostFormValue("code"))
+	return s.sessions.ConfirmFactor(w, r, r.PostFormValue("code"))
 }
 
 func (s *Server) remove(_ http.ResponseWriter, r *http.Request) (any, error) {
 	defer s.directory.Invalidate(auth.From(r.Context()).Org)
-	return "removed", s.sessions.Remove(r, r.PostFormValue("code"))
+	return "removed", s.sessions.RemoveFactor(r, r.PostFormValue("code"))
 }
 
 // strict is a Directory in which administrators without a second factor have no role.
