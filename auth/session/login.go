@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -215,7 +214,6 @@ type opening struct {
 	proof     authentication
 	session   Session
 	token     token
-	account   *auth.Account
 	principal auth.Principal
 }
 
@@ -225,12 +223,13 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	o.proof = p
-	if o.account, err = enabledAccount(ctx, t, p.account); err != nil {
+	account, err := enabledAccount(ctx, t, p.account)
+	if err != nil {
 		return o, err
 	}
 	o.session, o.token = m.newSession(r, t.Org, p, "", 0)
 	o.session.Expires = o.session.Created.Add(o.session.maxAge(t.Org))
-	o.principal, err = m.principal(ctx, t, &o.session, o.account)
+	o.principal, err = m.principal(ctx, t, &o.session, account)
 	return o, err
 }
 
@@ -243,9 +242,6 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.revokeStale(ctx, t, o.account); err != nil {
-		return auth.Principal{}, err
-	}
 	if err := m.Store.Create(ctx, o.session, maxSessions(t.Org)); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
@@ -254,36 +250,6 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	m.sendDevice(w, t, o.proof)
 	auth.Identify(r, o.principal)
 	return o.principal, nil
-}
-
-// revokeStale ends sessions of the account that the org's settings or the account's
-// latest change have invalidated. It does so only if one more session would exceed the
-// limit. Stores do not know the settings and the changes, and would evict valid
-// sessions instead.
-func (m *Manager) revokeStale(ctx context.Context, t *auth.Tenant, account *auth.Account) error {
-	limit := maxSessions(t.Org)
-	if limit == 1 {
-		return nil // Create evicts all others
-	}
-	records, err := m.Store.List(ctx, t.Org.Key(), account.ID)
-	if err != nil {
-		return auth.Unavailable(err)
-	}
-	records = slices.DeleteFunc(records, func(s Session) bool { return s.Ticket != "" })
-	if len(records) < limit {
-		return nil
-	}
-	now := m.now()
-	for _, s := range records {
-		if s.check(t.Org, now) == nil && !s.isOlderThan(account) {
-			continue
-		}
-		err := m.Store.DeleteID(ctx, s.Org, s.Account, s.ID)
-		if err != nil && !auth.IsNotFound(err) {
-			return auth.Unavailable(err)
-		}
-	}
-	return nil
 }
 
 // enabledAccount returns the account if it exists and is enabled.
@@ -336,7 +302,7 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session,
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.Store.Get(ctx, hash)
+	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
 	switch {
 	case meansEnded(err):
 		return Session{}, errCode

@@ -47,7 +47,7 @@ func (m *Manager) endPresented(ctx context.Context, r *http.Request, t *auth.Ten
 			if !ok {
 				continue
 			}
-			if err := m.Store.Delete(ctx, s.hash()); err != nil {
+			if err := m.Store.Delete(ctx, t.Org.Key(), s.hash()); err != nil {
 				return auth.Unavailable(err)
 			}
 		}

@@ -377,7 +377,7 @@ func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket MailTicket, pur
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.Store.Get(ctx, token.hash())
+	s, err := m.Store.Get(ctx, t.Org.Key(), token.hash())
 	switch {
 	case meansEnded(err):
 		return Session{}, errCode
@@ -404,7 +404,7 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 	if !ok {
 		return Session{}, nil
 	}
-	s, err := m.Store.Get(ctx, hash)
+	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
 	switch {
 	case meansEnded(err), err == nil && s.check(t.Org, m.now()) != nil:
 		return Session{}, nil

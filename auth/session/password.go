@@ -198,7 +198,7 @@ func (m *Manager) renew(w http.ResponseWriter, r *http.Request, t *auth.Tenant, 
 		return m.refusal(t, err)
 	}
 	token := newToken()
-	if err := m.Store.Replace(ctx, old, Session{Hash: token.hash(), Authenticated: authenticated, Seen: m.stamp()}); err != nil {
+	if err := m.Store.Replace(ctx, t.Org.Key(), old, Session{Hash: token.hash(), Authenticated: authenticated, Seen: m.stamp()}); err != nil {
 		return m.refusal(t, err)
 	}
 	m.sendSession(w, t, &s, token)
@@ -211,7 +211,7 @@ func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]b
 	if policy := t.Org.Session; !policy.Persistent && policy.RememberIdle <= 0 {
 		return Session{}, nil
 	}
-	return m.Store.Get(ctx, hash)
+	return m.Store.Get(ctx, t.Org.Key(), hash)
 }
 
 // ChangePassword lets the account of the request's session replace its password by

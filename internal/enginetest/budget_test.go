@@ -402,9 +402,9 @@ func (s keptSessions) Create(ctx context.Context, n session.Session, limit int) 
 	return s.Store.Create(ctx, n, limit)
 }
 
-func (s keptSessions) Delete(ctx context.Context, hash [32]byte) error {
+func (s keptSessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	s.kept.set(hash, 0)
-	return s.Store.Delete(ctx, hash)
+	return s.Store.Delete(ctx, org, hash)
 }
 
 // writingAttempts counts the calls that change a count.

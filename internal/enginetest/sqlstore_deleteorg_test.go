@@ -115,7 +115,7 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 			}
 			credentials, keys := must(s.Credentials())(t), must(s.Keys())(t)
 			must(keys.Public(ctx, stays.former.KeyID))(t)
-			must(s.Sessions().Get(ctx, stays.hash))(t)
+			must(s.Sessions().Get(ctx, "globex", stays.hash))(t)
 			expect(t, "another org's token", spend(ctx, s.Ledger(), stays.record), nil)
 
 			// The next owner of the key also gets the client key.
@@ -132,7 +132,7 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 			expect(t, "K23 the former owner's token", spend(ctx, s.Ledger(), gone.record), token.ErrRevoked)
 			_, err := keys.Public(ctx, gone.former.KeyID)
 			expect(t, "K23 the former owner's key", err, token.ErrNotFound)
-			_, err = s.Sessions().Get(ctx, gone.hash)
+			_, err = s.Sessions().Get(ctx, "acme", gone.hash)
 			expect(t, "K23 the former owner's session", err, auth.ErrNotFound)
 		})
 	}

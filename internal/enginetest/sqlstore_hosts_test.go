@@ -373,10 +373,10 @@ func TestVerbsAreOneStep(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- s.Sessions().Create(ctx, login, 2) }()
 		waitsFor(t, db, "UPDATE "+h.prefix+"sessions")
-		before := within(t, func(ctx context.Context) error { return s.Sessions().Delete(ctx, second.Hash) })
+		before := within(t, func(ctx context.Context) error { return s.Sessions().Delete(ctx, second.Org, second.Hash) })
 		release()
 		expect(t, "Create", <-done, nil)
-		if _, err := s.Sessions().Get(ctx, first.Hash); before && err != nil {
+		if _, err := s.Sessions().Get(ctx, first.Org, first.Hash); before && err != nil {
 			t.Errorf("the logout had made room, and another session: %v", err)
 		}
 	})

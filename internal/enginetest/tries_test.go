@@ -150,7 +150,7 @@ func (c counted) perSession(t *testing.T) int {
 	one.Org = "else"
 	expect(t, "create", c.sessions.Create(t.Context(), one, 0), nil)
 	n := c.size(t) - before
-	expect(t, "delete", c.sessions.Delete(t.Context(), one.Hash), nil)
+	expect(t, "delete", c.sessions.Delete(t.Context(), one.Org, one.Hash), nil)
 	return n
 }
 
