@@ -74,7 +74,7 @@ func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) err
 	code, err := s.store.code(ctx, createScript,
 		[]string{hashKey(r.Org, r.Hash), accountKey(r.Org, r.Account), orgKey(r.Org)},
 		encode(r), r.ID+string(r.Hash[:]), millis(r.Created), millis(r.Expires),
-		strconv.Itoa(max(limit, 0)), string(r.Ticket), r.Account, s.hashes(r.Org))
+		strconv.Itoa(max(limit, 0)), r.Ticket, r.Account, s.hashes(r.Org))
 	return cmp.Or(err, codeError(code, nil, errHash))
 }
 

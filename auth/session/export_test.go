@@ -85,6 +85,9 @@ func (m *Memory) Counts() int {
 	return len(m.attempts.counts)
 }
 
+// MailTicketOf returns a ticket of this text.
+func MailTicketOf(text string) MailTicket { return MailTicket{text: text} }
+
 // ParseToken is parseToken.
 func ParseToken(text string) (parsed [32]byte, ok bool) { return parseToken(text) }
 

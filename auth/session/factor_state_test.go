@@ -144,7 +144,7 @@ func TestF26ResetFactor(t *testing.T) {
 		b = w.browser()
 		got := b.login("ann", annPassword)
 		want(t, got, 403, auth.DetailSecondFactor)
-		if got.reason != string(session.TicketEnrol) {
+		if got.reason != string("enrol") {
 			t.Errorf("reason %q", got.reason)
 		}
 		want(t, b.post("/confirm", "code", w.code(former)), 401, auth.DetailInvalidCode)

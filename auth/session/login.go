@@ -139,7 +139,7 @@ func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, code string
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	ticket, err := m.ticket(r, t, TicketCode)
+	ticket, err := m.ticket(r, t, ticketCode)
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -178,16 +178,16 @@ func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant
 	switch {
 	case err != nil:
 		return auth.Principal{}, err
-	case factor.Secret == nil && t.Org.Session.SecondFactor:
-		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketEnrol)
-	case factor.Secret != nil && code == "":
-		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketCode)
+	case factor.Secret.isNone() && t.Org.Session.SecondFactor:
+		return auth.Principal{}, m.sendTicket(w, r, t, p, ticketEnrol)
+	case !factor.Secret.isNone() && code == "":
+		return auth.Principal{}, m.sendTicket(w, r, t, p, ticketCode)
 	}
 	o, err := m.opening(r, t, p)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if factor.Secret != nil {
+	if !factor.Secret.isNone() {
 		if err := m.checkCode(r.Context(), t, p.account, code); err != nil {
 			return auth.Principal{}, err
 		}
@@ -273,7 +273,7 @@ const maxTickets = 5
 // sendTicket sends the cookie of a ticket and returns ErrSecondFactor. Like
 // createSession it ends the session and the ticket that the browser had. With a session
 // of another account beside the ticket, it would be unclear whose factor is enrolled.
-func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication, step Ticket) error {
+func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication, step string) error {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	if _, err := enabledAccount(ctx, t, p.account); err != nil {
@@ -288,11 +288,11 @@ func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	}
 	m.clear(w, r, t, m.sessionCookie())
 	send(w, m.ticketCookie().cookie(t, token.text()))
-	return &auth.Error{Detail: auth.DetailSecondFactor, Reason: string(step), Err: ErrSecondFactor}
+	return &auth.Error{Detail: auth.DetailSecondFactor, Reason: step, Err: ErrSecondFactor}
 }
 
 // ticket returns the ticket that the request carries, if it permits this step.
-func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session, error) {
+func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step string) (Session, error) {
 	if err := m.SameOrigin(r); err != nil {
 		return Session{}, err
 	}

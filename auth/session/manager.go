@@ -164,7 +164,7 @@ type authentication struct {
 }
 
 // newSession returns a new record for an account, and its token.
-func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, ticket Ticket, life time.Duration) (Session, token) {
+func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, ticket string, life time.Duration) (Session, token) {
 	token, now := newToken(), m.stamp()
 	var id [16]byte
 	rand.Read(id[:])
@@ -220,6 +220,30 @@ func (m *Manager) admitted(r *http.Request) (*auth.Tenant, auth.Principal, error
 		err = errNoSession
 	}
 	return t, p, err
+}
+
+// freshFor is how old the proof of a session may be that changes what an account logs in with.
+const freshFor = 10 * time.Minute
+
+// checkFresh refuses a session that was left signed in. Other credentials are no browser's, and
+// each verb says which of them it serves.
+func (m *Manager) checkFresh(p auth.Principal) error {
+	if p.SessionID != "" && m.now().Sub(p.Authenticated) > freshFor {
+		return &auth.Error{Detail: auth.DetailReauthenticate, Err: errors.New("session: the session has not authenticated within ten minutes")}
+	}
+	return nil
+}
+
+// freshlyAdmitted is admitted for verbs that change the second factor.
+func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, auth.Principal, error) {
+	t, p, err := m.admitted(r)
+	switch {
+	case err != nil:
+		return t, p, err
+	case m.Factors == nil:
+		return t, p, errNoFactors
+	}
+	return t, p, m.checkFresh(p)
 }
 
 // errNoSession refuses requests that were admitted without a session.

@@ -19,7 +19,7 @@ type Session struct {
 
 	// Ticket is empty for a session. A record with a ticket admits no request. It only
 	// permits the step of the login that it names, or what a mailed ticket is for.
-	Ticket Ticket
+	Ticket string
 
 	// Times are whole milliseconds, in UTC.
 	Created       time.Time
@@ -37,13 +37,20 @@ type Session struct {
 // wholeMillis truncates a time to milliseconds, the precision of every store.
 func wholeMillis(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
-// Ticket is the step that an incomplete login waits for, or the purpose of a MailTicket.
-type Ticket string
-
+// The steps that an incomplete login waits for.
 const (
-	TicketCode  Ticket = "code"  // VerifyCode with a code of the second factor
-	TicketEnrol Ticket = "enrol" // enrolment of a second factor, which the org requires
+	ticketCode  = "code"  // VerifyCode with a code of the second factor
+	ticketEnrol = "enrol" // enrolment of a second factor, which the org requires
 )
+
+// SessionInfo is a session as its owner may see it.
+type SessionInfo struct {
+	ID      string // for Revoke; auth.Principal.SessionID is that of the request's own
+	Created time.Time
+	Seen    time.Time // the last use, up to a twentieth of the idle time late
+	Address string    // of the client at login
+	Agent   string    // its User-Agent at login, at most 256 bytes of valid UTF-8
+}
 
 // Store keeps sessions by the hash of their token. Only Create adds a record. No other
 // verb brings an ended record back, whatever runs at the same time.

@@ -28,8 +28,8 @@ func TestValidate(t *testing.T) {
 		"factors without attempts":    {&session.Manager{Store: memory, Factors: memory}, "Attempts"},
 		"codes of SHA-1":              {&session.Manager{Store: memory, Factors: memory, Attempts: memory}, codes},
 		"codes of SHA-256":            {&session.Manager{Store: memory, Factors: memory, Attempts: memory, SHA256Codes: true}, ""},
-		"a short device key":          {&session.Manager{Store: memory, DeviceKey: make([]byte, 31)}, "31 bytes"},
-		"an empty device key":         {&session.Manager{Store: memory, DeviceKey: session.DeviceKey{}}, "0 bytes"},
+		"a short device key":          {&session.Manager{Store: memory, DeviceKey: session.NewDeviceKey(make([]byte, 31))}, "31 bytes"},
+		"an empty device key":         {&session.Manager{Store: memory, DeviceKey: session.NewDeviceKey(nil)}, "0 bytes"},
 		"sessions of accounts proven": {&session.Manager{Store: memory}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestVerbsWithoutTheirStores(t *testing.T) {
 	}
 	w.mux.HandleFunc("POST /mailed", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
 		_, err := w.manager.AddressTicket(r, "ann", "a@b")
-		auth.Fail(rw, r, cmp.Or(w.manager.SendReset(r, "ann", nil), err)) // the first error
+		auth.Fail(rw, r, cmp.Or(w.manager.SendReset(r, "ann", nil, nil), err)) // the first error
 		if err == nil {
 			t.Error("a ticket without Attempts")
 		}
@@ -87,7 +87,7 @@ func TestVerbsOutsideAGuard(t *testing.T) {
 		"Enrol":          func(http.ResponseWriter) error { _, err := m.EnrolFactor(r); return err },
 		"Confirm":        func(w http.ResponseWriter) error { _, err := m.ConfirmFactor(w, r, "000000"); return err },
 		"Remove":         func(http.ResponseWriter) error { return m.RemoveFactor(r, "000000") },
-		"SendReset":      func(http.ResponseWriter) error { return m.SendReset(r, "ann", nil) },
+		"SendReset":      func(http.ResponseWriter) error { return m.SendReset(r, "ann", nil, nil) },
 		"ResetPassword":  func(http.ResponseWriter) error { return m.ResetPassword(r, "", "next", nil) },
 		"AddressTicket":  func(http.ResponseWriter) error { _, err := m.AddressTicket(r, "ann", "a@b"); return err },
 		"VerifyAddress":  func(http.ResponseWriter) error { _, _, err := m.VerifyAddress(r, ""); return err },

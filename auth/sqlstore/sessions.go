@@ -30,7 +30,7 @@ const (
 // Create implements session.Store. It returns an error if the hash exists, or if the
 // account has a record with the id.
 func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) error {
-	if !storable(n.ID, string(n.Org), n.Account, string(n.Ticket), n.Address, n.Agent) {
+	if !storable(n.ID, string(n.Org), n.Account, n.Ticket, n.Address, n.Agent) {
 		return errors.New("sqlstore: create a session: a text is not UTF-8 or has a zero byte")
 	}
 	add := func(q conn) error { return s.add(ctx, q, n) }
@@ -60,7 +60,7 @@ func (s *Sessions) add(ctx context.Context, q conn, n session.Session) error {
 		INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, replaced)
 		SELECT CAST($1 AS {bytes}), $2, $3, $4, $5, CAST($6 AS bigint), CAST($7 AS bigint), CAST($8 AS bigint), CAST($9 AS bigint), $10, $11, $12, 0
 		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE hash = $1 OR previous = $1)`,
-		n.Hash[:], n.ID, n.Org, n.Account, string(n.Ticket),
+		n.Hash[:], n.ID, n.Org, n.Account, n.Ticket,
 		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent, number(n.Remember))
 	return changed(rows, err, errHash)
 }
@@ -75,7 +75,7 @@ func (s *Sessions) makeRoom(ctx context.Context, q conn, n session.Session, limi
 		UPDATE {sessions} SET replaced = 1 WHERE `+ofAccountText+` AND replaced = 0 AND id IN (
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
 			ORDER BY seen DESC, created DESC, id DESC LIMIT 1000000000 OFFSET $4 {lock})`,
-		n.Org, n.Account, string(n.Ticket), limit-1)
+		n.Org, n.Account, n.Ticket, limit-1)
 	return err
 }
 
@@ -85,16 +85,15 @@ const sessionText = `hash, id, org, account, ticket, created, authenticated, see
 func scanSession(scan func(...any) error, more ...any) (session.Session, error) {
 	var n session.Session
 	var hash []byte
-	var ticket string
 	var created, authenticated, seen, expires int64
-	err := scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember}, more...)...)
+	err := scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &n.Ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember}, more...)...)
 	if err != nil {
 		return session.Session{}, err
 	}
 	if len(hash) != len(n.Hash) {
 		return session.Session{}, errors.New("a hash is not 32 bytes long")
 	}
-	n.Hash, n.Ticket = [32]byte(hash), session.Ticket(ticket)
+	n.Hash = [32]byte(hash)
 	n.Created, n.Authenticated = time.UnixMilli(created).UTC(), time.UnixMilli(authenticated).UTC()
 	n.Seen, n.Expires = time.UnixMilli(seen).UTC(), time.UnixMilli(expires).UTC()
 	return n, nil

@@ -87,7 +87,7 @@ func (t *sessionTest) one(account string) session.Session {
 
 func (t *sessionTest) ticket(account string) session.Session {
 	s := t.one(account)
-	s.Ticket = session.TicketCode
+	s.Ticket = "code"
 	return s
 }
 
@@ -172,7 +172,7 @@ var odd = []string{
 func (t *sessionTest) roundTrip() {
 	for i, account := range t.odd() {
 		s := t.one(account)
-		s.Ticket = []session.Ticket{"", session.TicketCode, session.TicketEnrol}[i%3]
+		s.Ticket = []string{"", "code", "enrol"}[i%3]
 		s.Created = s.Created.Add(-time.Duration(i) * 111 * time.Millisecond)
 		s.Authenticated = s.Created.Add(123 * time.Millisecond)
 		s.Seen = s.Created.Add(1999 * time.Millisecond)

@@ -32,7 +32,7 @@ func (t *sessionTest) limit() {
 
 func (t *sessionTest) limitApart() {
 	s, code, enrol, other := t.one("ann"), t.ticket("ann"), t.one("ann"), t.one("bob")
-	enrol.Ticket = session.TicketEnrol
+	enrol.Ticket = "enrol"
 	foreign := t.one("ann")
 	foreign.Org = t.other("-2")
 	t.create(1, s, code, enrol, other, foreign)

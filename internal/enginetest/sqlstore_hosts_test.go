@@ -348,7 +348,7 @@ func TestVerbsAreOneStep(t *testing.T) {
 	}
 	t.Run("a login while all sessions end", func(t *testing.T) {
 		first, login := aSession("ann"), aSession("ann")
-		first.Ticket = session.TicketCode // which makes no room for a session: the login does not wait for it
+		first.Ticket = "code" // which makes no room for a session: the login does not wait for it
 		expect(t, "Create", s.Sessions().Create(ctx, first, 9), nil)
 		release := hold(t, "sessions", first.ID)
 		done := make(chan error, 1)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -36,13 +35,13 @@ func New(people People, store *session.Memory, factors session.Factors) *Server 
 	guard := &auth.Guard{BaseURL: "https://api.example.com", Directory: s.directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.sessions}}
 	s.Mux = guard.Mux()
 
-	// Without a session there is the ticket of a login, if the org requires a factor.
-	fresh := auth.Optional.Fresh(10*time.Minute, session.Name)
 	s.handle("POST /login", auth.Public, s.login)
 	s.handle("POST /login/code", auth.Public, s.code)
-	s.handle("POST /factor", fresh, s.enrol)
-	s.handle("POST /factor/confirm", fresh, s.confirm)
-	s.handle("POST /factor/remove", auth.Authenticated.By(session.Name).Fresh(10*time.Minute), s.remove)
+	// Optional, because without a session there is the ticket of a login, if the org requires a
+	// factor. A session must be fresh for these verbs: the Manager sees to that.
+	s.handle("POST /factor", auth.Optional, s.enrol)
+	s.handle("POST /factor/confirm", auth.Optional, s.confirm)
+	s.handle("POST /factor/remove", auth.Authenticated.By(session.Name), s.remove)
 	s.handle("GET /settings", auth.Allow("admin.read"), func(http.ResponseWriter, *http.Request) (any, error) { return "settings", nil })
 	return s
 }
@@ -103,7 +102,7 @@ func (d strict) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.
 	if err != nil {
 		return nil, err // 503: it is not known whether there is one
 	}
-	if factor.Secret != nil {
+	if factor.Secret != (session.FactorSecret{}) {
 		return a, nil
 	}
 	enrolling := *a // a Directory shares what it returns
