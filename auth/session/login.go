@@ -49,7 +49,7 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (au
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account, proven, f.Remember}, f.Code)
+	return m.proceed(w, r, t, authentication{account: account, at: proven, remember: f.Remember}, f.Code)
 }
 
 // Start creates a session for an account that was authenticated elsewhere, no fresher than
@@ -61,10 +61,10 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (au
 // CrossOrigin must allow that one. The session is not remembered: see
 // auth.SessionPolicy.RememberIdle.
 //
-// The new session is no fresher than what is known (auth.Need.Fresh). If the request was
+// The new session is no fresher than what is known (auth.Need.Fresh), and does not live longer. If the request was
 // admitted with a session, also one of another org whose handler has passed the request
 // on, or carries a live session of the account, the new one has its time of
-// authentication if that is earlier. A handler on a public route that has new proof, such
+// authentication if that is earlier. In the same org it also ends no later than that one. A handler on a public route that has new proof, such
 // as a sign-in at the provider just now, calls Logout before: otherwise a person whose
 // session is no longer fresh signs in again and still has none that is. ErrCredentials
 // also means that the account was changed after that time, as by a new password.
@@ -82,38 +82,45 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 	if err := mayStartAs(r, account); err != nil {
 		return auth.Principal{}, err
 	}
-	at, err := m.provenAt(r, t, account)
+	p, err := m.inherited(r, t, account)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account: account, at: at}, "")
+	return m.proceed(w, r, t, p, "")
 }
 
-// provenAt returns the time of authentication of a session that Start creates.
-func (m *Manager) provenAt(r *http.Request, t *auth.Tenant, account string) (time.Time, error) {
-	at := m.stamp()
-	for _, p := range []auth.Principal{auth.From(r.Context()), auth.Enclosing(r.Context())} {
-		if p.SessionID != "" && p.Authenticated.Before(at) {
-			at = p.Authenticated
+// inherited returns the authentication of a session that Start creates. It is no fresher and ends
+// no later than the open session that it comes from.
+func (m *Manager) inherited(r *http.Request, t *auth.Tenant, account string) (authentication, error) {
+	now, by := m.stamp(), auth.From(r.Context())
+	p := authentication{account: account, at: now, since: now}
+	for _, from := range []auth.Principal{by, auth.Enclosing(r.Context())} {
+		if from.SessionID != "" {
+			p.at = earlier(p.at, from.Authenticated)
 		}
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	s, err := m.carried(ctx, r, t)
 	if err != nil {
-		return at, err
+		return p, err
 	}
-	if s.Account == account && s.Authenticated.Before(at) {
-		at = s.Authenticated
+	if s.ID != "" && (s.Account == account || s.ID == by.SessionID) {
+		p.at = earlier(p.at, s.Authenticated)
+		p.since = earlier(now, s.end(t.Org).Add(-maxAge(t.Org)))
 	}
 	found, err := t.Account(ctx, account)
-	switch {
-	case auth.IsNotFound(err):
-		return at, errCredentials
-	case err == nil && changedSince(found, at):
-		return at, errCredentials // its session would be refused at once
+	if auth.IsNotFound(err) || err == nil && changedSince(found, p.at) {
+		err = errCredentials // a session that is older than the change would be refused at once
 	}
-	return at, err
+	return p, err
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // mayStartAs refuses a request whose credential may not do everything that the account
@@ -242,7 +249,7 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.Store.Create(ctx, o.session, maxSessions(t.Org)); err != nil {
+	if err := m.Store.Create(ctx, o.session, t.Org.Session.Effective().PerAccount); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
 	m.clear(w, r, t, m.ticketCookie())
@@ -336,7 +343,7 @@ func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session)
 // authentication returns that of the ticket's first step. The new session keeps its
 // time, so that a change of the account since the first step ends the session.
 func (s *Session) authentication() authentication {
-	return authentication{s.Account, s.Authenticated, s.Remember}
+	return authentication{s.Account, s.Authenticated, s.Remember, s.Created}
 }
 
 // redeem ends the ticket. If two requests complete its step, only one of them creates a
