@@ -3,10 +3,12 @@ package auth_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +25,10 @@ type stamped struct {
 	do            func(context.Context, *http.Request) error
 }
 
+func (stamped) Name() string { return "stamped" }
+
+func (stamped) Bind(*auth.Settings) error { return nil }
+
 func (m stamped) Presented(*http.Request) auth.Presence { return m.presence }
 
 func (m stamped) Authenticate(context.Context, *http.Request, *auth.Tenant) (auth.Principal, error) {
@@ -30,7 +36,7 @@ func (m stamped) Authenticate(context.Context, *http.Request, *auth.Tenant) (aut
 	return p.OnAdmit(m.do), nil
 }
 
-func (stamped) Challenge(error) string { return "Stamped" }
+func (stamped) Challenge(*auth.Tenant, error) string { return "Stamped" }
 
 func (stamped) Scheme(*auth.Settings) auth.Scheme { return auth.Scheme{Mechanism: "stamped"} }
 
@@ -107,9 +113,7 @@ func TestFreshAsksTheNamedMechanisms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := guard()
 			g.Mechanisms, g.Now = []auth.Mechanism{c.by}, func() time.Time { return now }
-			for _, name := range []string{"stamped", "Wax"} {
-				g.Mechanisms = append(g.Mechanisms, letter{name: name}) // presented by no request
-			}
+			knows(g, "stamped", "Wax")
 			named := slices.Clone(c.named)
 			need := auth.Authenticated.Fresh(10*time.Minute, named...)
 			clear(named) // the need stores a copy
@@ -126,34 +130,53 @@ func TestFreshAsksTheNamedMechanisms(t *testing.T) {
 	}
 }
 
-// nameless is a mechanism that is no Describer.
-type nameless struct{ auth.Mechanism }
-
-// Freshness that is asked of a misspelt mechanism would be asked of none.
+// Freshness that is asked of a misspelt mechanism would be asked of none, and By would close a
+// route.
 func TestA15AMisspeltMechanismOfFreshDoesNotOpenARoute(t *testing.T) {
 	for name, c := range map[string]struct {
-		by    auth.Mechanism
-		named []string
-		want  bool
+		named   []string
+		refused string // the name in the panic
 	}{
-		"its name":               {stamped{}, []string{"stamped"}, true},
-		"misspelt":               {stamped{}, []string{"stampd"}, false},
-		"in another case":        {stamped{}, []string{"Stamped"}, false},
-		"one of two is misspelt": {stamped{}, []string{"stamped", "wax"}, false},
-		"empty":                  {stamped{}, []string{""}, false},
-		"of no Describer":        {nameless{stamped{}}, []string{"stamped"}, false},
-		"empty, of no Describer": {nameless{stamped{}}, []string{""}, false},
+		"its name":               {[]string{"stamped"}, ""},
+		"misspelt":               {[]string{"stampd"}, `"stampd"`},
+		"in another case":        {[]string{"Stamped"}, `"Stamped"`},
+		"one of two is misspelt": {[]string{"stamped", "wax"}, `"wax"`},
+		"empty":                  {[]string{""}, `""`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			g, need := stampedGuard(stamped{}), auth.Authenticated.Fresh(time.Minute, c.named...)
-			g.Mechanisms = []auth.Mechanism{c.by}
-			defer func() {
-				if refused := recover(); (refused == nil) != c.want {
-					t.Errorf("registered: %v, want %v: %v", refused == nil, c.want, refused)
-				}
-			}()
-			g.Require(need)
-		})
+		for of, need := range map[string]auth.Need{
+			"Need.Fresh": auth.Authenticated.Fresh(time.Minute, c.named...),
+			"Need.By":    auth.Authenticated.By(c.named...),
+		} {
+			t.Run(of+" "+name, func(t *testing.T) {
+				defer func() {
+					text := fmt.Sprint(recover())
+					if c.refused == "" && text != "<nil>" {
+						t.Error(text)
+					}
+					for _, part := range []string{of, c.refused, `["stamped"]`} {
+						if c.refused != "" && !strings.Contains(text, part) {
+							t.Errorf("panic %q, want one with %s", text, part)
+						}
+					}
+				}()
+				stampedGuard(stamped{}).Require(need)
+			})
+		}
+	}
+}
+
+// misnamed returns principals under a name that no need can know.
+type misnamed struct{ stamped }
+
+func (misnamed) Name() string { return "other" }
+
+func TestAPrincipalHasTheNameOfItsMechanism(t *testing.T) {
+	g := guard()
+	g.Mechanisms = []auth.Mechanism{misnamed{}}
+	mux := g.Mux()
+	mux.Handle("GET /sudo", auth.Authenticated.Fresh(time.Minute, "other"), whoami)
+	if rec := do(mux, "GET", "/acme/v2/sudo"); rec.Code == 200 {
+		t.Errorf("got %d %s", rec.Code, rec.Body)
 	}
 }
 
@@ -167,7 +190,7 @@ func TestFreshPassesNobodyOnOptionalRoutes(t *testing.T) {
 
 // The scope is checked first, so that nobody authenticates again in vain.
 func TestFreshComesAfterTheScope(t *testing.T) {
-	g := guard()
+	g := knows(guard(), "other")
 	g.Now = func() time.Time { return time.UnixMilli(1_790_000_000_000) }
 	mux := g.Mux()
 	mux.Handle("GET /notes", auth.Allow("object.read.c_note").By("other").Fresh(time.Minute), whoami)
@@ -197,7 +220,7 @@ func TestFreshPanics(t *testing.T) {
 
 func TestOnAdmitRunsOnceForWhatWasAdmitted(t *testing.T) {
 	var done int
-	g := stampedGuard(stamped{presence: auth.Cookie, do: func(context.Context, *http.Request) error { done++; return nil }})
+	g := knows(stampedGuard(stamped{presence: auth.Cookie, do: func(context.Context, *http.Request) error { done++; return nil }}), "other")
 	mux := g.Mux()
 	mux.HandleFunc("GET /me", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
 		for range 3 {
@@ -309,10 +332,6 @@ func TestErrorSetsItsCookie(t *testing.T) {
 	h := g.Mount(g.Require(auth.Authenticated)(whoami))
 	for name, do := range map[string]func() *httptest.ResponseRecorder{
 		"by the Guard": func() *httptest.ResponseRecorder { return do(h, "GET", "/acme/v2/me") },
-		"with Deny": func() *httptest.ResponseRecorder {
-			g.Deny = func(w http.ResponseWriter, _ *http.Request, e *auth.Error) { w.WriteHeader(e.Fault().Status) }
-			return do(h, "GET", "/acme/v2/me")
-		},
 		"by Fail alone": func() *httptest.ResponseRecorder {
 			rec := httptest.NewRecorder()
 			auth.Fail(rec, httptest.NewRequest("GET", "/", nil), refused)

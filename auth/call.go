@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,12 +55,12 @@ func (c *call) Value(key any) any {
 		if p := c.admitted.Load(); p != nil {
 			return p
 		}
-		return &nobody
+		return &anonymous
 	}
 	return c.Context.Value(key)
 }
 
-var nobody Principal
+var anonymous Principal
 
 // callOf returns the call of a request that came through g's Mount, or nil.
 func callOf(ctx context.Context, g *Guard) *call {
@@ -89,12 +90,12 @@ func (c *call) under(r *http.Request, rest string) *http.Request {
 // check authenticates the request if the need requires it, and decides.
 func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 	if n.kind == needNothing {
-		return &nobody, nil
+		return &anonymous, nil
 	}
 	err := c.meet(r, n)
 	switch {
 	case err != nil && n.kind == needOptional && c.passesAsAnonymous(err):
-		return &nobody, nil
+		return &anonymous, nil
 	case err != nil:
 		return nil, err
 	}
@@ -179,15 +180,19 @@ func (c *call) verify(p *Principal) error {
 	if p.Org != c.tenant.Org.Key() {
 		return errors.New("auth: a mechanism returned a principal of another org")
 	}
-	if p.Account == "" || p.Mechanism == "" {
-		return errors.New("auth: a mechanism returned a principal without account or mechanism")
+	if p.Account == "" {
+		return errors.New("auth: a mechanism returned a principal without account")
+	}
+	// By and Fresh compare this name: under another one, Fresh would ask for nothing.
+	if !slices.Contains(c.tenant.guard.names.mechanisms[c.mechanism], p.Mechanism) {
+		return errors.New("auth: a mechanism returned a principal that does not have its name")
 	}
 	return nil
 }
 
 func (c *call) admit(r *http.Request, p *Principal, n rule) {
-	// With one Require inside another, nobody of the inner one must not replace the principal.
-	if p != &nobody || !c.isAdmitted() {
+	// An anonymous inner Require keeps the principal of the outer one.
+	if p != &anonymous || !c.isAdmitted() {
 		c.admitted.Store(p)
 	}
 	c.observe(r, nil, decision{need: n.operation})
@@ -227,17 +232,10 @@ func (c *call) challenge(h http.Header, e *Error) {
 		if !unauthorized && cause == nil {
 			continue
 		}
-		if challenge := c.challengeOf(m, cause); challenge != "" {
+		if challenge := m.Challenge(&c.tenant, cause); challenge != "" {
 			h.Add("WWW-Authenticate", challenge)
 		}
 	}
-}
-
-func (c *call) challengeOf(m Mechanism, cause error) string {
-	if m, ok := m.(TenantChallenger); ok {
-		return m.ChallengeAt(&c.tenant, cause)
-	}
-	return m.Challenge(cause)
 }
 
 func (c *call) observe(r *http.Request, e *Error, d decision) {
@@ -270,7 +268,7 @@ func (c *call) observe(r *http.Request, e *Error, d decision) {
 		event.Detail, event.Err = e.Fault().Detail, e
 		event.Claimed = notes.claim()
 		if event.Claimed.Mechanism == "" && event.Mechanism == "" && chosen != none {
-			event.Claimed.Mechanism = g.names.mechanisms[chosen]
+			event.Claimed.Mechanism = g.Mechanisms[chosen].Name()
 		}
 	}
 	if dropped := droppedFrom(event.Scope, notes); dropped != nil {

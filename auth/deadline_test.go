@@ -35,7 +35,7 @@ func (w waiting) Org(ctx context.Context, code string) (*auth.Org, error) {
 // throughGuard runs look as a mechanism of a Guard with that timeout.
 func throughGuard(timeout time.Duration, look func(ctx context.Context)) {
 	g := guard()
-	g.Timeout, g.Mechanisms = timeout, []auth.Mechanism{asking{look: look}}
+	g.Timeout, g.Mechanisms = timeout, []auth.Mechanism{asking{letter{name: "asking"}, look}}
 	mux := g.Mux()
 	mux.Handle("GET /me", auth.Authenticated, whoami)
 	do(mux, "GET", "/acme/v2/me")
@@ -107,7 +107,7 @@ func TestTimeOfStoreCalls(t *testing.T) {
 			g := guard()
 			g.Timeout = timeout
 			g.Directory = waiting{g.Directory}
-			g.Mechanisms = []auth.Mechanism{asking{look: func(ctx context.Context) {
+			g.Mechanisms = []auth.Mechanism{asking{letter{name: "asking"}, func(ctx context.Context) {
 				if end, ok := ctx.Deadline(); !ok || !end.Equal(time.Now().Add(timeout)) || ctx.Err() != nil {
 					t.Errorf("deadline %v, %v, %v, want a whole %v", time.Until(end), ok, ctx.Err(), timeout)
 				}

@@ -33,9 +33,8 @@ func (n Need) Requirement() Requirement {
 // Guard returns the Guard that made the Mux.
 func (m *Mux) Guard() *Guard { return m.guard }
 
-// Describer is a Mechanism that can say what its name is and how a request carries its
-// credential, for documents about routes, for Need.Fresh, and for the events of rejections.
-// The Guard calls Scheme in Validate. The mechanisms of this library are Describers.
+// Describer is a Mechanism that can say how a request carries its credential, for documents
+// about routes. The mechanisms of this library are Describers.
 type Describer interface {
 	Scheme(s *Settings) Scheme
 }

@@ -36,12 +36,10 @@ type Org struct {
 	// If it is empty, the Code takes its place, and must then never change or be given to
 	// another org.
 	//
-	// Give an ID to all orgs of a Directory or to none: an org without one would share
-	// everything with an org whose ID is its Code. Once a Guard has seen that ID, it answers
-	// requests to the org without one with 500. Other orgs do not notice. To begin with IDs, give
-	// each org that has none its Code as its ID, all in one step, and change Codes only after
-	// that. With any other ID it would lose what is stored for it, second factors included. No
-	// later ID may be one of these Codes.
+	// Guard.OrgIDs says whether the orgs of a Directory have IDs: all have one, or none has. An
+	// org without one would share everything with an org whose ID is its Code. To begin with
+	// IDs, set ID = Code for all orgs in one step, together with OrgIDs: stored things stay
+	// where they are. Codes change only after that, and no later ID may be one of them.
 	ID string
 
 	// FormerCodes are earlier Codes, of an org with an ID. Tokens that were minted under them
@@ -107,25 +105,9 @@ type Account struct {
 
 	// TokensFrom ends the account's tokens. Tokens with an earlier iat are refused, also
 	// ephemeral ones, and also tokens with a jti that the account made for others. It is in
-	// whole seconds and only moves forward. Set it with TokensFromNow. While it is more
+	// whole seconds and only moves forward. Set it with CachedDirectory.TokensFrom. While it is more
 	// than a minute ahead, no token can be minted.
 	TokensFrom time.Time
-}
-
-// TokensFromNow returns the TokensFrom that ends every token signed until now. It is ahead
-// of now by stale, the time of Cached (2 s if stale is 0): for that long, other instances
-// may sign by an older record. It is one second further ahead, because iat is in whole
-// seconds. Until then, an instance that knows the change sets the iat of new tokens to
-// TokensFrom.
-//
-// If the clocks of instances differ by more than that second, some tokens may survive. A
-// token that was signed by a fast clock stays valid if its iat is not before TokensFrom.
-func TokensFromNow(now time.Time, stale time.Duration) time.Time {
-	from := now.Add(cmp.Or(max(stale, 0), defaultStale) + time.Second)
-	if cut := from.Truncate(time.Second); cut.Before(from) {
-		return cut.Add(time.Second)
-	}
-	return from
 }
 
 // Role is a named set of scope chains.

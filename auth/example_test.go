@@ -12,8 +12,10 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // acmeOnly is a Directory of one org.
@@ -144,15 +146,15 @@ func ExampleGuard_ServerTime() {
 	// Output: 200 1790000000000
 }
 
-// A write needs the whole of an operation. A list needs any part of it, and narrows what it
-// returns to what the scope permits.
+// A deletion needs the whole of an operation. A list needs any part of it, and gets the part that
+// the scope permits.
 func ExampleSome() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("DELETE /notes/{id}", auth.Allow("object.delete.c_note.{id}"), func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
-		ids, all := auth.From(r.Context()).Scope.On(scope.Read, "c_note").IDs()
+	mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(w http.ResponseWriter, r *http.Request, part scope.Grant) {
+		ids, all := part.IDs()
 		fmt.Fprint(w, "all: ", all, ", ids: ", ids)
-	})
+	}))
 	get(mux, "/acme/v2/notes")
 	// Output: 200 all: true, ids: []
 }
@@ -276,8 +278,10 @@ func ExampleAllow() {
 
 // A route that only the principals of one mechanism may call.
 func ExampleNeed_By() {
-	mux := exampleGuard().Mux()
-	mux.HandleFunc("GET /export", auth.Authenticated.By("signature"), func(http.ResponseWriter, *http.Request) {})
+	guard := exampleGuard()
+	guard.Mechanisms = append(guard.Mechanisms, &bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}})
+	mux := guard.Mux()
+	mux.HandleFunc("GET /export", auth.Authenticated.By(bearer.Name), func(http.ResponseWriter, *http.Request) {})
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/export", nil))
 	fmt.Println(w.Code)
@@ -335,6 +339,10 @@ func ExampleNeed_Fresh() {
 // their need refused.
 type badge struct{ admitted int }
 
+func (*badge) Name() string { return "badge" }
+
+func (*badge) Bind(*auth.Settings) error { return nil }
+
 func (b *badge) Presented(*http.Request) auth.Presence { return auth.Header }
 
 func (b *badge) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
@@ -345,7 +353,7 @@ func (b *badge) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenan
 	}), nil
 }
 
-func (b *badge) Challenge(error) string { return "Badge" }
+func (b *badge) Challenge(*auth.Tenant, error) string { return "Badge" }
 
 func ExamplePrincipal_OnAdmit() {
 	guard, mechanism := exampleGuard(), &badge{}
@@ -353,14 +361,14 @@ func ExamplePrincipal_OnAdmit() {
 	mux := guard.Mux()
 	handler := func(http.ResponseWriter, *http.Request) {}
 	mux.HandleFunc("GET /hello", auth.Authenticated, handler)
-	mux.HandleFunc("GET /signed", auth.Authenticated.By("signature"), handler)
-	for _, path := range []string{"/acme/v2/hello", "/acme/v2/signed"} {
+	mux.HandleFunc("GET /admin", auth.Allow("admin.read"), handler)
+	for _, path := range []string{"/acme/v2/hello", "/acme/v2/admin"} {
 		mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
 		fmt.Println(path, mechanism.admitted)
 	}
 	// Output:
 	// /acme/v2/hello 1
-	// /acme/v2/signed 1
+	// /acme/v2/admin 1
 }
 
 // A handler that passes its request on to another org. There, the request has no principal yet.

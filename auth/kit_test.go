@@ -23,6 +23,10 @@ type letter struct {
 
 func (m letter) header() string { return "Letter-" + m.name }
 
+func (m letter) Name() string { return m.name }
+
+func (letter) Bind(*auth.Settings) error { return nil }
+
 func (m letter) Presented(r *http.Request) auth.Presence {
 	if r.Header.Get(m.header()) == "" {
 		return auth.Absent
@@ -66,7 +70,7 @@ func (m letter) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenan
 	}
 }
 
-func (m letter) Challenge(err error) string {
+func (m letter) Challenge(_ *auth.Tenant, err error) string {
 	if err != nil {
 		return m.name + ` error="invalid"`
 	}
@@ -98,10 +102,23 @@ func guard() *auth.Guard {
 	}
 }
 
+// knows adds mechanisms that no request presents, for needs that name them.
+func knows(g *auth.Guard, names ...string) *auth.Guard {
+	for _, name := range names {
+		g.Mechanisms = append(g.Mechanisms, letter{name: name})
+	}
+	return g
+}
+
 // whoami answers with the principal's account.
 var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	auth.Reply(w, r, envelope.Result[string]{Data: auth.From(r.Context()).Account})
 })
+
+// part is a handler behind Some that does not narrow.
+func part(h http.Handler) auth.PartHandler {
+	return func(w http.ResponseWriter, r *http.Request, _ scope.Grant) { h.ServeHTTP(w, r) }
+}
 
 // do sends a request with header pairs straight to a handler.
 func do(h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {

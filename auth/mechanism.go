@@ -17,6 +17,10 @@ import (
 // Implementations are safe for concurrent use. An error is an *Error, or it wraps
 // ErrUnavailable if a store did not answer. authtest.CheckMechanism checks all of this.
 type Mechanism interface {
+	// Name returns what principals have as their Mechanism, and what Need.By and Need.Fresh
+	// name. It is not empty and always the same.
+	Name() string
+
 	Presented(r *http.Request) Presence
 
 	// Authenticate returns the principal of a request that presents this mechanism's
@@ -29,21 +33,12 @@ type Mechanism interface {
 	// Challenge returns the WWW-Authenticate value of a refusal. err is the refusal if this
 	// mechanism ran, and nil otherwise. The Guard calls Challenge for each 401. For a missing
 	// scope it calls only the mechanism that authenticated the request. "" adds no header.
-	Challenge(err error) string
-}
+	Challenge(t *Tenant, err error) string
 
-// Binder is a Mechanism that checks its own settings against those of its Guard.
-// Guard.Validate calls Bind, with the value that Tenant.Settings returns later. Bind returns
-// an error if a setting of the mechanism contradicts them, or if the mechanism is bound to
-// other settings already.
-type Binder interface {
+	// Bind gets what the Guard says for all its mechanisms, the value that Tenant.Settings
+	// returns later. Guard.Validate calls it. It returns an error if a field of the mechanism
+	// is missing or wrong, or if the mechanism cannot serve this Guard beside another one.
 	Bind(s *Settings) error
-}
-
-// TenantChallenger is a Mechanism whose challenge depends on the tenant. The Guard then calls
-// ChallengeAt instead of Challenge.
-type TenantChallenger interface {
-	ChallengeAt(t *Tenant, err error) string
 }
 
 // Settings are what a Guard says once for all its mechanisms. They do not change.

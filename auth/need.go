@@ -53,15 +53,14 @@ var (
 // cannot be part of an operation names a thing that does not exist, and is answered with 404.
 func Allow(operation string) Need { return Need{kind: needAllow, operation: operation} }
 
-// Some admits a principal whose scope permits any part of an operation. The text is that of
-// Allow. Use Some for lists and for reading one object; their handlers must narrow what they
-// return with scope.Set.On. Use it also for creating and updating objects property by
-// property; their handlers must check what they write with Principal.MayWrite. For a handler
-// that does neither use Allow.
+// Some admits a principal whose scope permits any part of an operation on objects. The text is
+// that of Allow. Use Some for lists, for reading one object, and for creating and updating
+// objects property by property. Its handler is a PartHandler, which gets the permitted part.
 func Some(operation string) Need { return Need{kind: needSome, operation: operation} }
 
 // By restricts a need to principals that one of the named mechanisms authenticated. Others
-// get 403. It panics without a name. It also panics for Public, which runs no mechanism.
+// get 403. Registration panics if no mechanism of the Guard has the name. By panics without a
+// name. It also panics for Public, which runs no mechanism.
 func (n Need) By(mechanisms ...string) Need {
 	if len(mechanisms) == 0 || n.kind == needNothing {
 		panic("auth: Need.By without a mechanism")
@@ -80,8 +79,8 @@ func (n Need) By(mechanisms ...string) Need {
 //	auth.Allow("admin.update").Fresh(10*time.Minute, session.Name)
 //
 // requires a recent password of sessions, and admits tokens. Registration panics if no
-// mechanism of the Guard says, as a Describer, that it has this name: with a misspelt name no
-// request would have to be fresh. Fresh panics if d is not positive. It also panics for
+// mechanism of the Guard has the name: with a misspelt one no request would have to be fresh.
+// Fresh panics if d is not positive. It also panics for
 // Public, which runs no mechanism.
 func (n Need) Fresh(d time.Duration, mechanisms ...string) Need {
 	if d <= 0 || n.kind == needNothing {
@@ -103,24 +102,41 @@ type rule struct {
 }
 
 // compile returns an error for the zero Need, for an operation that does not parse, and for a
-// name of Fresh that no mechanism has.
+// name of By or Fresh that no mechanism has.
 func (n Need) compile(g *Guard) (rule, error) {
-	for _, name := range n.freshFor {
-		if err := g.Validate(); err != nil {
-			return rule{}, err
-		}
-		if name == "" || !slices.Contains(g.names.described, name) {
-			return rule{}, fmt.Errorf("auth: Need.Fresh: no mechanism of the Guard is a Describer with the name %q", name)
-		}
+	if err := g.hasMechanisms("By", n.mechanisms); err != nil {
+		return rule{}, err
+	}
+	if err := g.hasMechanisms("Fresh", n.freshFor); err != nil {
+		return rule{}, err
 	}
 	switch n.kind {
 	case 0:
 		return rule{}, errZeroNeed
 	case needAllow, needSome:
 		t, err := parseTemplate(g.Scopes, n.operation)
+		if err == nil && n.kind == needSome && !t.isObject {
+			err = fmt.Errorf("auth: need %q: only operations on objects have parts: use Allow", n.operation)
+		}
 		return rule{n, t}, err
 	}
 	return rule{Need: n}, nil
+}
+
+func (g *Guard) hasMechanisms(by string, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	if err := g.Validate(); err != nil {
+		return err
+	}
+	known := slices.Concat(g.names.mechanisms...)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("auth: Need.%s names the mechanism %q, and the Guard has only %q", by, name, known)
+		}
+	}
+	return nil
 }
 
 // check decides for an authenticated principal. It checks first what the principal may do,

@@ -16,7 +16,7 @@ import (
 // another's client key into a request, or by mistake a secret. Each string is at most 128 bytes
 // of printable text.
 type Claimed struct {
-	Mechanism string // that was asked; for a mechanism that is a Describer the Guard adds it
+	Mechanism string // that was asked; the Guard adds it
 	App       string // client key
 	Account   string // id
 }

@@ -26,7 +26,7 @@ func TestAnOrgIsItsKey(t *testing.T) {
 	d.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"*"}})
 	var observed string
 	g := &auth.Guard{
-		Roles:   auth.RolesDoNotLimit,
+		Roles: auth.RolesDoNotLimit, OrgIDs: true,
 		BaseURL: "https://api.example.test", Directory: d, Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.Header}}},
 		Observe: func(_ context.Context, e auth.Event) { observed = string(e.Org) },
 	}
@@ -76,7 +76,7 @@ func TestKeysOfOrgsHaveOneShape(t *testing.T) {
 		d := new(auth.Memory)
 		d.PutOrg(auth.Org{Code: "acme", ID: id})
 		g := guard()
-		g.Directory = d
+		g.Directory, g.OrgIDs = d, id != ""
 		mux := g.Mux()
 		mux.Handle("GET /me", auth.Authenticated, whoami)
 		if w := do(mux, "GET", "/acme/v2/me"); w.Code != status {
@@ -86,48 +86,61 @@ func TestKeysOfOrgsHaveOneShape(t *testing.T) {
 }
 
 // An org without an ID has its code as key. That may be the ID of another org, which had this
-// code before.
+// code before. So a Guard serves only orgs with an ID, or only orgs without one. One request for
+// an org of the wrong kind changes nothing for the others.
 func TestOrgsWithAndWithoutIDs(t *testing.T) {
-	d := new(auth.Memory)
-	d.PutOrg(auth.Org{Code: "acme"})
-	d.PutOrg(auth.Org{Code: "globex"})
-	d.PutOrg(auth.Org{Code: "moved", FormerCodes: []string{"home"}})
-	g := guard()
-	g.Directory = d
-	mux := g.Mux()
-	mux.Handle("GET /me", auth.Public, whoami)
-	status := func(what, org string, want int) {
-		t.Helper()
-		if w := do(mux, "GET", "/"+org+"/v2/me"); w.Code != want {
-			t.Errorf("%s: %s has %d, want %d", what, org, w.Code, want)
-		}
+	plain := auth.Org{Code: "acme"}
+	known := auth.Org{Code: "acme", ID: "globex"}
+	former := auth.Org{Code: "acme", FormerCodes: []string{"home"}}
+	renamed := auth.Org{Code: "acme", ID: "7", FormerCodes: []string{"home"}}
+	for name, c := range map[string]struct {
+		ids   bool
+		org   auth.Org
+		want  int
+		other auth.Org // is served all the time
+	}{
+		"no org has one":                         {false, plain, 200, auth.Org{Code: "globex"}},
+		"one has one":                            {false, known, 500, auth.Org{Code: "globex"}},
+		"one has an ID that is no code":          {false, auth.Org{Code: "acme", ID: "NOT-A-CODE"}, 500, auth.Org{Code: "globex"}},
+		"a former code, and so a former key":     {false, former, 500, auth.Org{Code: "globex"}},
+		"all have one":                           {true, known, 200, auth.Org{Code: "globex", ID: "1"}},
+		"its ID is its code":                     {true, auth.Org{Code: "acme", ID: "acme"}, 200, auth.Org{Code: "globex", ID: "1"}},
+		"one has none":                           {true, plain, 500, auth.Org{Code: "globex", ID: "1"}},
+		"one has none, and its code is an ID":    {true, plain, 500, auth.Org{Code: "globex", ID: "acme"}},
+		"one has none, with a former code":       {true, former, 500, auth.Org{Code: "globex", ID: "1"}},
+		"a former code of an org with an ID":     {true, renamed, 200, auth.Org{Code: "globex", ID: "1"}},
+		"a former code, and the Guard has no ID": {false, renamed, 500, auth.Org{Code: "globex"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := new(auth.Memory)
+			d.PutOrg(c.org)
+			d.PutOrg(c.other)
+			g := guard()
+			g.Directory, g.OrgIDs = d, c.ids
+			var reported error
+			g.Observe = func(_ context.Context, e auth.Event) { reported = e.Err }
+			mux := g.Mux()
+			mux.Handle("GET /me", auth.Public, whoami)
+			for _, request := range []struct {
+				code string
+				want int
+			}{{c.other.Code, 200}, {"acme", c.want}, {c.other.Code, 200}} {
+				if w := do(mux, "GET", "/"+request.code+"/v2/me"); w.Code != request.want {
+					t.Errorf("%s: got %d, want %d", request.code, w.Code, request.want)
+				}
+				if (reported != nil) != (request.want == 500) {
+					t.Errorf("%s: reported %v", request.code, reported)
+				}
+			}
+		})
 	}
-	status("no org has an ID", "acme", 200)
-	status("no org has an ID", "globex", 200)
-	status("a former code, and so a former key", "moved", 500)
-
-	d.PutOrg(auth.Org{Code: "acme", ID: "acme"})
-	status("the first ID", "acme", 200)
-	d.PutOrg(auth.Org{Code: "new", ID: "acme", FormerCodes: []string{"acme"}})
-	d.PutOrg(auth.Org{Code: "acme"})
-	status("another code", "new", 200)
-	status("the former code, of an org without an ID", "acme", 500)
-	status("an org that still has no ID", "globex", 200)
-	d.PutOrg(auth.Org{Code: "other", ID: "globex"})
-	status("whose ID is the code of an org without one", "other", 200)
-	status("whose code is another's ID", "globex", 500)
-	d.PutOrg(auth.Org{Code: "third", ID: "NOT-A-CODE"})
-	status("an ID that is no code", "third", 200)
-	status("another's ID", "third", 200)
-	d.PutOrg(auth.Org{Code: "acme", ID: "another"})
-	status("the former code, of an org with an ID", "acme", 200)
 }
 
 func TestAudiencesOfATenant(t *testing.T) {
 	d := new(auth.Memory)
 	d.PutOrg(auth.Org{Code: "new", ID: "o-1", FormerCodes: []string{"old", "older"}})
 	g := guard()
-	g.Directory, g.Audiences = d, []string{"v1"}
+	g.Directory, g.OrgIDs, g.Audiences = d, true, []string{"v1"}
 	g.Versions = []string{"v2", "v3"}
 	mux := g.Mux()
 	mux.HandleFunc("GET /takes", auth.Public, func(w http.ResponseWriter, r *http.Request) {

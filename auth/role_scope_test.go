@@ -16,6 +16,8 @@ import (
 // Letter-Roles.
 type roled struct{ scoped }
 
+func (roled) Name() string { return "roled" }
+
 func (roled) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	set, err := t.RoleScope(ctx, strings.Fields(r.Header.Get("Letter-Roles")))
 	return auth.Principal{Org: auth.OrgKey(t.Org.Code), Account: "ann", Mechanism: "roled", Scope: set, Granted: set}, err

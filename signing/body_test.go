@@ -67,7 +67,7 @@ func TestV18AUsedNonceReadsNoBody(t *testing.T) {
 	for _, length := range []int64{16<<10 + 1, 1 << 20, -1} {
 		now := time.Now().Truncate(time.Second).Add(2 * time.Second)
 		s := secondServer(t)
-		s.Policy.Now = func() time.Time { return now }
+		s.Now = func() time.Time { return now }
 		s.Replays = signing.NewMemory(10)
 		r := second("POST", "/x", "body", param("created", fmt.Sprintf("created=%d", now.Unix())))
 		if _, err := s.Verify(t.Context(), r, "/x"); err != nil {
@@ -90,7 +90,7 @@ func TestV18LookingUpRecordsNothing(t *testing.T) {
 	now := time.Now().Truncate(time.Second).Add(2 * time.Second)
 	memory := signing.NewMemory(10)
 	s := secondServer(t)
-	s.Policy.Now = func() time.Time { return now }
+	s.Now = func() time.Time { return now }
 	s.Replays = memory
 	body := strings.Repeat("x", 20<<10)
 	r := second("POST", "/x", body, param("created", fmt.Sprintf("created=%d", now.Unix())))

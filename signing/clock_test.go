@@ -33,7 +33,7 @@ type network struct {
 
 func newNetwork(t testing.TB, policy signing.Policy) *network {
 	s := newServer(t)
-	s.Policy = policy
+	s.Policy, s.Now = policy, nil
 	ok := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
 	return &network{handler: http.StripPrefix("/acme/v2", s.Handler(ok)), statuses: map[int]int{}}
 }

@@ -346,8 +346,8 @@ func TestHandlerGivesTheRequestItsOwnContext(t *testing.T) {
 
 func TestServerTime(t *testing.T) {
 	s := newServer(t)
-	s.Policy.Now = nil
-	s.Policy.Header = "X-Acme-"
+	s.Now = nil
+	s.Header = "X-Acme-"
 	before := time.Now().UnixMilli()
 	w := httptest.NewRecorder()
 	s.Handler(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))

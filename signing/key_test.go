@@ -88,7 +88,7 @@ func TestFormerSecrets(t *testing.T) {
 			r.Header.Set(names.Timestamp, timestamp)
 			r.Header.Set(names.Nonce, "0123456789abcdef")
 			r.Header.Set(names.Signature, signing.Sign("acme-client", c.secret, "/notes", "GET", timestamp))
-			v := signing.Verifier{Keys: oneKey{both}, Replays: noReplays{}, Policy: signing.Policy{Now: func() time.Time { return c.at }}}
+			v := signing.Verifier{Keys: oneKey{both}, Replays: noReplays{}, Now: func() time.Time { return c.at }}
 			by, err := v.Verify(r.Context(), r, "/notes")
 			if !errors.Is(err, c.err) {
 				t.Fatalf("error %v, want %v", err, c.err)

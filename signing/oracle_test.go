@@ -104,7 +104,7 @@ func FuzzVerify(f *testing.F) {
 		v := signing.Verifier{
 			Keys:    keys,
 			Replays: replaysFunc(func(context.Context, signing.Use) error { claims++; return nil }),
-			Policy:  signing.Policy{Now: func() time.Time { return noon }},
+			Now:     func() time.Time { return noon },
 		}
 		got, err := v.Verify(r.Context(), r, command)
 		want := slowVerify(r, command)

@@ -2,18 +2,14 @@ package signing
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"time"
-
-	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
 // Policy says which versions, timestamps and repetitions a Verifier accepts. The zero Policy is
 // the recommended one.
 type Policy struct {
-	// Header is the prefix of the header names; "" means DefaultPrefix.
-	Header string
-
 	// Tolerance is how long after its timestamp a request is accepted; 5 minutes if
 	// 0. FutureTolerance is how far ahead of the clock a timestamp may be; 1 minute
 	// if 0. Both bounds are inside the window.
@@ -44,9 +40,6 @@ type Policy struct {
 	// digest of version 2; 1 MiB if 0. The body is held in memory. A longer one is
 	// refused.
 	MaxBody int64
-
-	// Now is the clock, time.Now if nil.
-	Now func() time.Time
 }
 
 const (
@@ -61,7 +54,19 @@ const (
 	retentionMargin = 30 * time.Second
 )
 
-func (p *Policy) now() time.Time { return clock.Now(p.Now) }
+// Validate reports a negative limit, and a version that does not exist. Verify fails with
+// the same error for every request.
+func (p *Policy) Validate() error {
+	switch {
+	case p.Version < 0 || p.Version > 2:
+		return errors.New("signing: Policy.Version must be 1 or 2, or 0 for both")
+	case min(p.Tolerance, p.FutureTolerance, p.SiblingWindow) < 0:
+		return errors.New("signing: Policy.Tolerance, FutureTolerance and SiblingWindow must not be negative")
+	case p.SiblingMax < 0 || p.MaxBody < 0:
+		return errors.New("signing: Policy.SiblingMax and MaxBody must not be negative")
+	}
+	return nil
+}
 
 // covers reports whether a timestamp is inside the window. Like all times on the
 // wire, it is in Unix milliseconds.

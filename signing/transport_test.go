@@ -535,7 +535,7 @@ func TestClockKeepsHostsApart(t *testing.T) {
 // Transport and Verifier over a real connection, with a client whose clock is wrong.
 func TestTransportAgainstVerifier(t *testing.T) {
 	s := newServer(t)
-	s.Policy.Now = nil
+	s.Now = nil
 	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
 	server := httptest.NewServer(http.StripPrefix("/acme/v2", s.Handler(echo)))
 	defer server.Close()

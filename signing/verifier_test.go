@@ -52,7 +52,7 @@ func newServer(t testing.TB) *server {
 	s := &server{replays: new(mapReplays), now: noon}
 	s.Keys = keyring{clientKey: newKey(t, clientKey, secret)}
 	s.Replays = s.replays
-	s.Policy.Now = func() time.Time { return s.now }
+	s.Now = func() time.Time { return s.now }
 	return s
 }
 
@@ -520,7 +520,7 @@ func TestOrderOfVerification(t *testing.T) {
 	var steps []string
 	key := newKey(t, clientKey, secret)
 	v := signing.Verifier{
-		Policy: signing.Policy{Now: func() time.Time { steps = append(steps, "time"); return noon }},
+		Now: func() time.Time { steps = append(steps, "time"); return noon },
 		Keys: keysFunc(func(context.Context, string) (*signing.Key, error) {
 			steps = append(steps, "key")
 			return key, nil
@@ -668,7 +668,7 @@ func hotPath(t testing.TB, prefix string) (*signing.Verifier, *http.Request) {
 	return &signing.Verifier{
 		Keys:    keysFunc(func(context.Context, string) (*signing.Key, error) { return key, nil }),
 		Replays: anything{},
-		Policy:  signing.Policy{Header: prefix, Tolerance: time.Hour},
-		Admit:   func(context.Context, *http.Request, *signing.Key) error { return nil },
+		Header:  prefix, Policy: signing.Policy{Tolerance: time.Hour},
+		Admit: func(context.Context, *http.Request, *signing.Key) error { return nil },
 	}, r
 }

@@ -350,9 +350,19 @@ func (m *MemoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error
 }
 
 // of returns the records of a holder in the order of issue. The loop must not remove
-// records.
+// records. For AnyApp it looks at all subjects, one app after the other.
 func (m *MemoryLedger) of(h Holder) iter.Seq[*storedRecord] {
 	return func(yield func(*storedRecord) bool) {
+		if h.ClientKey == AnyApp {
+			for of := range m.subjects {
+				for r := range m.subjects[of].all() {
+					if of.subject == h.Subject && r.Org == h.Org && !yield(r) {
+						return
+					}
+				}
+			}
+			return
+		}
 		for r := range m.subjects[subjectKey{h.ClientKey, h.Subject}].all() {
 			if r.Org == h.Org && !yield(r) {
 				return

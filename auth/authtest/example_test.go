@@ -33,7 +33,7 @@ func ExampleAs() {
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: scope.Set{}})},
 	}
 	mux := guard.Mux()
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
 
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/notes", nil))
@@ -76,9 +76,9 @@ func ExampleTOTP() {
 
 func ExampleClock() {
 	clock := authtest.NewClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	policy := signing.Policy{Now: clock.Now}
+	guard := &auth.Guard{Now: clock.Now}
 	clock.Advance(5 * time.Minute)
-	fmt.Println(policy.Now().Format(time.TimeOnly))
+	fmt.Println(guard.Now().Format(time.TimeOnly))
 	// Output: 03:09:05
 }
 

@@ -78,7 +78,9 @@ func newVoucher() *voucher {
 }
 
 func (v *voucher) Presented(r *http.Request) auth.Presence { return v.present(r) }
-func (v *voucher) Challenge(error) string                  { return v.challenge }
+func (v *voucher) Name() string                            { return "voucher" }
+func (v *voucher) Challenge(*auth.Tenant, error) string    { return v.challenge }
+func (v *voucher) Bind(*auth.Settings) error               { return nil }
 
 func (v *voucher) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	if err := v.enter(v); err != nil {

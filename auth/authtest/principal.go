@@ -17,7 +17,7 @@ func Request(method, target string, body io.Reader, p auth.Principal) *http.Requ
 }
 
 // As returns a mechanism that admits every request as p. Use it as a Guard's only mechanism, to
-// test what p may do. p needs an Account. An empty Org becomes the org of the request.
+// test what p may do. If needs name other mechanisms than p.Mechanism, leave those in the Guard. p needs an Account. An empty Org becomes the org of the request.
 func As(p auth.Principal) auth.Mechanism {
 	if p.Mechanism == "" {
 		p.Mechanism = "authtest"
@@ -26,6 +26,8 @@ func As(p auth.Principal) auth.Mechanism {
 }
 
 type as struct{ principal auth.Principal }
+
+func (a as) Name() string { return a.principal.Mechanism }
 
 func (as) Presented(*http.Request) auth.Presence { return auth.Header }
 
@@ -37,7 +39,11 @@ func (a as) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (
 	return p, nil
 }
 
-func (as) Challenge(error) string { return "" }
+// Readmit implements auth.Readmitter.
+func (a as) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return a.Authenticate(ctx, r, t)
+}
 
-// Scheme implements auth.Describer, so that Need.Fresh knows the name.
-func (a as) Scheme(*auth.Settings) auth.Scheme { return auth.Scheme{Mechanism: a.principal.Mechanism} }
+func (as) Challenge(*auth.Tenant, error) string { return "" }
+
+func (as) Bind(*auth.Settings) error { return nil }

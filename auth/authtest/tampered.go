@@ -127,9 +127,11 @@ func (rival) Presented(r *http.Request) auth.Presence {
 }
 
 func (rival) Authenticate(_ context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	return auth.Principal{Org: t.Org.Key(), Account: "rival", Caller: "rival", Mechanism: rival{}.name()}, nil
+	return auth.Principal{Org: t.Org.Key(), Account: "rival", Caller: "rival", Mechanism: rival{}.Name()}, nil
 }
 
-func (rival) name() string { return "authtest rival" }
+func (rival) Name() string { return "authtest rival" }
 
-func (rival) Challenge(error) string { return "" }
+func (rival) Challenge(*auth.Tenant, error) string { return "" }
+
+func (rival) Bind(*auth.Settings) error { return nil }

@@ -208,6 +208,10 @@ func (accepting) Claim(context.Context, signing.Use) error { return nil }
 // loggedIn is a mechanism whose sessions never end.
 type loggedIn struct{}
 
+func (loggedIn) Name() string { return "session" }
+
+func (loggedIn) Bind(*auth.Settings) error { return nil }
+
 func (loggedIn) Presented(r *http.Request) auth.Presence {
 	if r.Header.Get("Test-Session") == "" {
 		return auth.Absent
@@ -223,7 +227,7 @@ func (loggedIn) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenan
 	return changed(session(account.ID), func(p *auth.Principal) { p.Roles = account.Roles }), nil
 }
 
-func (loggedIn) Challenge(error) string { return "" }
+func (loggedIn) Challenge(*auth.Tenant, error) string { return "" }
 
 var probes = []string{"/me", "/notes/read", "/notes/update", "/apps/read", "/apps/update", "/views/report"}
 

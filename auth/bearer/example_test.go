@@ -62,7 +62,7 @@ func Example() {
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys, Cache: &token.Cache{}}}},
 	}
 	mux := guard.Mux()
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {})
+	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {})
 	mux.HandleFunc("POST /notes", auth.Allow("object.create.c_note"), func(w http.ResponseWriter, r *http.Request) {})
 
 	minter := token.Minter{Signers: &keys}

@@ -432,16 +432,16 @@ func TestIssuersThatAreWrong(t *testing.T) {
 		i := good
 		change(&i)
 		m := bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}, Issuers: []*bearer.Issuer{&i}}
-		if m.Validate() == nil {
+		if m.Bind(new(auth.Settings)) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
 	m := bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}, Issuers: []*bearer.Issuer{&good}}
-	if err := m.Validate(); err != nil {
+	if err := m.Bind(new(auth.Settings)); err != nil {
 		t.Error(err)
 	}
 	for name, all := range map[string][]*bearer.Issuer{"twice": {&good, &good}, "nil": {nil}} {
-		if m := (&bearer.Mechanism{Verifier: m.Verifier, Issuers: all}); m.Validate() == nil {
+		if m := (&bearer.Mechanism{Verifier: m.Verifier, Issuers: all}); m.Bind(new(auth.Settings)) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

@@ -50,8 +50,10 @@ type bound struct {
 	clientKey string   // name of the header
 }
 
-// Validate reports a missing field.
-func (m *Mechanism) Validate() error {
+// Name implements auth.Mechanism.
+func (m *Mechanism) Name() string { return Name }
+
+func (m *Mechanism) validate() error {
 	if m.Verifier == nil || m.Verifier.Keys == nil {
 		return errors.New("bearer: Mechanism.Verifier with its Keys is required")
 	}
@@ -59,8 +61,11 @@ func (m *Mechanism) Validate() error {
 	return err
 }
 
-// Bind implements auth.Binder.
+// Bind implements auth.Mechanism.
 func (m *Mechanism) Bind(s *auth.Settings) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
 	m.binding.Lock()
 	defer m.binding.Unlock()
 	v := *m.Verifier
@@ -126,6 +131,10 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	return m.authenticate(ctx, b, r, t)
+}
+
+func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	raw, clientKey, err := b.credential(r.Header)
 	if err != nil {
 		return auth.Principal{}, err
@@ -187,8 +196,8 @@ func (b *bound) credential(h http.Header) (raw, clientKey string, err error) {
 	return raw, clientKey, nil
 }
 
-// Challenge implements auth.Mechanism (RFC 6750, section 3).
-func (m *Mechanism) Challenge(err error) string {
+// challenge is that of RFC 6750, section 3.
+func challenge(err error) string {
 	e, ok := errors.AsType[*auth.Error](err)
 	switch {
 	case !ok:
@@ -199,9 +208,9 @@ func (m *Mechanism) Challenge(err error) string {
 	return `Bearer error="invalid_token"`
 }
 
-// ChallengeAt implements auth.TenantChallenger.
-func (m *Mechanism) ChallengeAt(t *auth.Tenant, err error) string {
-	challenge := m.Challenge(err)
+// Challenge implements auth.Mechanism.
+func (m *Mechanism) Challenge(t *auth.Tenant, err error) string {
+	challenge := challenge(err)
 	if !m.ResourceMetadata {
 		return challenge
 	}

@@ -41,7 +41,7 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 		"no keys": {&bearer.Mechanism{Verifier: &token.Verifier{}}, false},
 		"keys":    {&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}, true},
 	} {
-		if err := c.mechanism.Validate(); (err == nil) != c.ok {
+		if err := c.mechanism.Bind(new(auth.Settings)); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -101,8 +101,10 @@ func TestOneMechanismServesOneBrand(t *testing.T) {
 	}
 }
 
-// wrapped hides the other methods of a mechanism.
+// wrapped hides the Bind of a mechanism.
 type wrapped struct{ auth.Mechanism }
+
+func (wrapped) Bind(*auth.Settings) error { return nil }
 
 func TestAWrappedMechanismHasTheGuardsSettings(t *testing.T) {
 	w := newWorld(t, func(w *world) {
@@ -175,6 +177,7 @@ func TestMintRefusesAMinterOfAnotherGuard(t *testing.T) {
 // key of its org.
 func TestK20TokensOfOtherVersionsAndFormerCodes(t *testing.T) {
 	w := newWorld(t, func(w *world) {
+		w.guard.OrgIDs = true
 		w.guard.Versions, w.guard.Audiences = []string{"v2", "v3"}, []string{"v1"}
 		w.directory.PutOrg(auth.Org{Code: "apex", ID: "acme", FormerCodes: []string{"acme"}})
 		w.directory.PutOrg(auth.Org{Code: "acme", ID: "globex", FormerCodes: []string{"globex", "apex"}})

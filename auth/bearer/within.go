@@ -109,7 +109,7 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	if w.Subject == by.Account || !admin {
 		m.Roles = lacking(own, w.Roles)
 	}
-	if err := by.MayMake(admin, m); err != nil {
+	if err := by.AsAdministrator(admin).MayMake(m); err != nil {
 		return token.Claims{}, err
 	}
 	if !w.ephemeral() && hasTwoMakers(by, w.Subject) {
@@ -129,7 +129,7 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 		return token.Claims{}, unknown("roles", err) // everything else is known by now
 	}
 	m.Roles = lacking(subject, w.Roles)
-	if err := by.MayMake(admin, m); err != nil {
+	if err := by.AsAdministrator(admin).MayMake(m); err != nil {
 		return token.Claims{}, err
 	}
 	// Omit the subject's own roles, so that the token does not keep a role that the subject

@@ -12,17 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Sessions is a session.Store that any number of processes share. Store.Sessions
-// returns it. Sessions end by the server's clock.
-//
-// A session takes about 700 bytes. Get reads one key. The methods for an account visit
-// each of its sessions, and DeleteOrg visits each session of the org. Each takes ten to
-// twenty microseconds, in which the server does nothing else. With a hundred thousand
-// sessions DeleteOrg takes more than a second. Give it a longer deadline; other calls
-// may fail meanwhile.
-type Sessions struct{ store *Store }
-
-var _ session.Store = (*Sessions)(nil)
+type sessions struct{ store *Store }
 
 //go:embed lua/session.lua
 var sessionText string
@@ -70,7 +60,7 @@ var errVersion = errors.New("redisstore: the data is of another version of this 
 var errHash = errors.New("redisstore: the hash of a session is not new")
 
 // Create implements session.Store. It returns an error if the hash exists.
-func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) error {
+func (s *sessions) Create(ctx context.Context, r session.Session, limit int) error {
 	code, err := s.store.code(ctx, createScript,
 		[]string{hashKey(r.Org, r.Hash), accountKey(r.Org, r.Account), orgKey(r.Org)},
 		encode(r), r.ID+string(r.Hash[:]), millis(r.Created), millis(r.Expires),
@@ -79,7 +69,7 @@ func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) err
 }
 
 // Get implements session.Store.
-func (s *Sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
+func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
 	// MGET does not return a nil reply, which some clients turn into an error.
 	reply, err := s.store.do.call(ctx, "MGET", s.store.prefix+hashKey(org, hash), s.store.versionKey)
 	if err != nil {
@@ -110,13 +100,13 @@ func (s *Sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (ses
 }
 
 // Touch implements session.Store.
-func (s *Sessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
+func (s *sessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
 	code, err := s.store.code(ctx, touchScript, []string{hashKey(org, hash)}, fixed(seen))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // Replace implements session.Store. It returns an error if the new hash exists.
-func (s *Sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
+func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
 	code, err := s.store.code(ctx, replaceScript,
 		[]string{hashKey(org, old), hashKey(org, r.Hash)},
 		fixed(r.Seen)+fixed(r.Authenticated), string(r.Hash[:]), string(old[:]), s.store.prefix+accountKey(org, ""))
@@ -124,35 +114,35 @@ func (s *Sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r
 }
 
 // Delete implements session.Store.
-func (s *Sessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
+func (s *sessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	_, err := s.store.code(ctx, deleteScript,
 		[]string{hashKey(org, hash), orgKey(org)}, string(hash[:]), s.hashes(org), s.store.prefix+accountKey(org, ""))
 	return err
 }
 
 // DeleteID implements session.Store.
-func (s *Sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
+func (s *sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	code, err := s.store.code(ctx, deleteIDScript,
 		[]string{accountKey(org, account), orgKey(org)}, id, account, s.hashes(org))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // DeleteAll implements session.Store.
-func (s *Sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
+func (s *sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	n, err := s.store.code(ctx, deleteAllScript,
 		[]string{accountKey(org, account), orgKey(org)}, account, except, s.hashes(org))
 	return int(n), err
 }
 
 // DeleteOrg implements session.Store.
-func (s *Sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
+func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	n, err := s.store.code(ctx, deleteOrgScript,
 		[]string{orgKey(org)}, s.hashes(org), s.store.prefix+accountKey(org, ""))
 	return int(n), err
 }
 
 // List implements session.Store.
-func (s *Sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
+func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
 	reply, err := s.store.run(ctx, sessionsScript, []string{accountKey(org, account)}, s.hashes(org))
 	if err != nil {
 		return nil, err
@@ -175,7 +165,7 @@ func (s *Sessions) List(ctx context.Context, org auth.OrgKey, account string) ([
 }
 
 // hashes begins the keys of an org's sessions, for scripts.
-func (s *Sessions) hashes(org auth.OrgKey) string {
+func (s *sessions) hashes(org auth.OrgKey) string {
 	return s.store.prefix + "h:" + pair(string(org), "")
 }
 

@@ -83,6 +83,17 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	return w
 }
 
+// other is a mechanism that no request presents.
+type other struct{ auth.Mechanism }
+
+func (other) Name() string { return "other" }
+
+func (other) Presented(*http.Request) auth.Presence { return auth.Absent }
+
+func (other) Challenge(*auth.Tenant, error) string { return "" }
+
+func (other) Bind(*auth.Settings) error { return nil }
+
 // realTime makes the world use the clock of the test's bubble.
 func realTime(w *world) { w.guard.Now, w.memory.Now = nil, nil }
 
@@ -147,7 +158,6 @@ func (w *world) routes() {
 		w.mux.Handle(method+" /maybe", auth.Optional, w.answerer())
 	}
 	w.mux.Handle("GET /status", auth.Public, w.answerer())
-	w.mux.Handle("GET /signed", auth.Authenticated.By("signature"), w.answerer())
 	w.mux.Handle("POST /sudo", auth.Authenticated.Fresh(10*time.Minute), w.answerer())
 }
 

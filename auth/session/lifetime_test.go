@@ -257,10 +257,11 @@ func TestTouchesAreFew(t *testing.T) {
 
 // A request that its need refuses does not count as a use of the session.
 func TestRefusedRequestsTouchNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, func(w *world) { w.guard.Mechanisms = append(w.guard.Mechanisms, other{}) })
+	w.mux.Handle("GET /others", auth.Authenticated.By("other"), w.answerer())
 	b := w.ann()
 	w.clock.Advance(20 * time.Minute)
-	want(t, b.get("/signed"), 403, auth.DetailForbidden)
+	want(t, b.get("/others"), 403, auth.DetailForbidden)
 	want(t, b.post("/sudo"), 403, auth.DetailReauthenticate)
 	want(t, b.get("/nowhere"), 404, auth.DetailNotFound)
 	want(t, b.get("/status"), 200, "")
@@ -274,6 +275,8 @@ func TestRefusedRequestsTouchNothing(t *testing.T) {
 
 // unbound hides the Bind of a mechanism.
 type unbound struct{ auth.Mechanism }
+
+func (unbound) Bind(*auth.Settings) error { return nil }
 
 func TestAWrappedManagerHasTheGuardsClock(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.guard.Mechanisms = []auth.Mechanism{unbound{w.manager}} })

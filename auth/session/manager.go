@@ -104,10 +104,13 @@ func (m *Manager) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Bind implements auth.Binder. Requests call it, too, for a Manager that is wrapped by a
-// mechanism that has no Bind.
+// Bind implements auth.Mechanism. Requests call it, too, for a Manager that is wrapped by a
+// mechanism with a Bind of its own.
 func (m *Manager) Bind(s *auth.Settings) error {
 	if m.settings.Load() == nil {
+		if err := m.Validate(); err != nil {
+			return err
+		}
 		m.settings.CompareAndSwap(nil, s)
 	}
 	if m.settings.Load().Same(s) {

@@ -12,6 +12,9 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
+// Name implements auth.Mechanism.
+func (m *Manager) Name() string { return Name }
+
 // Presented implements auth.Mechanism. The name of the cookie has the org, so outside a Guard
 // there is none.
 func (m *Manager) Presented(r *http.Request) auth.Presence {
@@ -70,6 +73,12 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 		}
 		return m.refusal(t, m.Store.Touch(ctx, t.Org.Key(), hash, used)) // the session may have ended meanwhile
 	}), nil
+}
+
+// Readmit implements auth.Readmitter. A request that stays open does not count as a use of its
+// session.
+func (m *Manager) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.Authenticate(ctx, r, t) // which writes nothing
 }
 
 // Why a record is not a current session. Each request checks this, and not the store, so
@@ -158,7 +167,7 @@ func (m *Manager) ended(t *auth.Tenant, detail string, err error) error {
 }
 
 // Challenge implements auth.Mechanism.
-func (m *Manager) Challenge(err error) string {
+func (m *Manager) Challenge(_ *auth.Tenant, err error) string {
 	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailScope {
 		return ""
 	}

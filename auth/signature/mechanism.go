@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/signing"
@@ -20,50 +21,32 @@ type Mechanism struct {
 	Replays     signing.Replays // required; shared by all instances of a server
 
 	// Policy limits versions, time and replays; the zero Policy is the recommended one, and takes
-	// both versions. Its Header and its clock are the Guard's: leave these fields empty.
+	// both versions.
 	Policy signing.Policy
 }
 
-// Validate reports a missing field, and a negative limit.
-func (m *Mechanism) Validate() error {
-	var problems []error
-	problem := func(wrong bool, text string) {
-		if wrong {
-			problems = append(problems, errors.New("signature: Mechanism."+text))
-		}
-	}
-	problem(m.Credentials == nil, "Credentials is required")
-	problem(m.Replays == nil, "Replays is required")
-	problem(m.Policy.Tolerance < 0, "Policy.Tolerance must not be negative")
-	problem(m.Policy.FutureTolerance < 0, "Policy.FutureTolerance must not be negative")
-	problem(m.Policy.SiblingWindow < 0, "Policy.SiblingWindow must not be negative")
-	problem(m.Policy.SiblingMax < 0, "Policy.SiblingMax must not be negative")
-	problem(m.Policy.MaxBody < 0, "Policy.MaxBody must not be negative")
-	problem(m.Policy.Version < 0 || m.Policy.Version > 2, "Policy.Version must be 1 or 2, or 0 for both")
-	return errors.Join(problems...)
-}
+// Name implements auth.Mechanism.
+func (m *Mechanism) Name() string { return Name }
 
-// Bind implements auth.Binder. A Mechanism may serve several Guards.
-func (m *Mechanism) Bind(s *auth.Settings) error {
-	switch {
-	case m.Policy.Header != "" && m.Policy.Header != s.Brand.Header:
-		return errors.New("signature: Policy.Header is not that of the Guard's Brand: leave it empty")
-	case m.Policy.Now != nil:
-		return errors.New("signature: the clock of a Policy is the Guard's: leave Policy.Now empty")
+// Bind implements auth.Mechanism. A Mechanism may serve several Guards.
+func (m *Mechanism) Bind(*auth.Settings) error {
+	var missing error
+	if m.Credentials == nil || m.Replays == nil {
+		missing = errors.New("signature: Mechanism.Credentials and Mechanism.Replays are required")
 	}
-	return nil
+	return errors.Join(missing, m.Policy.Validate())
 }
 
 // Presented implements auth.Mechanism. The client key alone is no credential, because clients
 // also send it with tokens. The account header counts as a credential. So without a signature it
-// is refused, not ignored. Outside a Guard the headers are those of Policy.Header.
+// is refused, not ignored. Outside a Guard the headers have signing.DefaultPrefix.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
-	prefix := m.Policy.Header
+	prefix := ""
 	if t := auth.TenantFrom(r.Context()); t != nil {
-		prefix = t.Brand().Header
+		prefix = t.Settings().Brand.Header
 	}
 	names := signing.HeadersFor(prefix)
-	if names.Signed(r.Header) || len(r.Header[names.Account]) > 0 {
+	if names.Version(r.Header) != 0 || len(r.Header[names.Account]) > 0 {
 		return auth.Header
 	}
 	return auth.Absent
@@ -79,9 +62,8 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // It reads the body of a request of version 2, and puts it back for the handler.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	a := attempt{mechanism: m, tenant: t}
-	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit}
 	settings := t.Settings()
-	v.Policy.Header, v.Policy.Now = settings.Brand.Header, settings.Now
+	v := signing.Verifier{Keys: &a, Replays: m.Replays, Policy: m.Policy, Admit: a.admit, Header: settings.Brand.Header, Now: settings.Now}
 	if m.Policy.Version != 1 && r.Header["Signature-Input"] != nil {
 		v.BaseURL, v.Path = t.BaseURL(), t.Path()
 		if r.Body != nil && r.Body != http.NoBody {
@@ -104,6 +86,21 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	return a.principal(key), nil
 }
 
+// readmitted is for how long after its timestamp a signature keeps a request open.
+const readmitted = time.Hour
+
+// Readmit implements auth.Readmitter. It verifies the signature by the current secrets.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	again := *m
+	again.Replays, again.Policy.Tolerance = unclaimed{}, max(readmitted, m.Policy.Tolerance)
+	return again.Authenticate(ctx, r, t)
+}
+
+// unclaimed accepts a signature again. Only a request that was admitted gets to it.
+type unclaimed struct{}
+
+func (unclaimed) Claim(context.Context, signing.Use) error { return nil }
+
 // claimedKey returns the client key that a rejected request names, for events only.
 func claimedKey(h http.Header, names signing.Headers) string {
 	_, input, second := strings.Cut(h.Get("Signature-Input"), `keyid="`)
@@ -115,7 +112,7 @@ func claimedKey(h http.Header, names signing.Headers) string {
 }
 
 // Challenge implements auth.Mechanism.
-func (m *Mechanism) Challenge(err error) string {
+func (m *Mechanism) Challenge(_ *auth.Tenant, err error) string {
 	if detail(err) == auth.DetailScope {
 		return ""
 	}

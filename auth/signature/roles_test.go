@@ -8,13 +8,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/signing"
 )
 
 // roleless hides the roles of a directory, or fails.
@@ -68,7 +65,7 @@ func TestM21RolesBoundWhatAKeySigns(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if !last.Scope.Is(last.Granted) {
+			if last.Scope.Missing(last.Granted) != nil || last.Granted.Missing(last.Scope) != nil {
 				t.Error("what it may grant is not what it may do")
 			}
 		})
@@ -126,25 +123,6 @@ func TestM21RolesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestSettingsThatContradictTheGuard(t *testing.T) {
-	for name, c := range map[string]struct {
-		policy signing.Policy
-		header string // of the brand
-		valid  bool
-	}{
-		"none":           {signing.Policy{}, "Acme-", true},
-		"another header": {signing.Policy{Header: "Acme-"}, "", false},
-		"the header":     {signing.Policy{Header: "Acme-"}, "Acme-", true},
-		"a clock":        {signing.Policy{Now: time.Now}, "", false},
-	} {
-		g := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: new(auth.Memory), Brand: auth.Brand{Header: c.header},
-			Mechanisms: []auth.Mechanism{&signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(1), Policy: c.policy}}}
-		if err := g.Validate(); (err == nil) != c.valid {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // What the scope of a key and the roles lose together reaches the observer.
 func TestM21WhatIsDroppedIsReported(t *testing.T) {
 	names, ids := make([]string, 64), make([]string, 65)
@@ -163,7 +141,7 @@ func TestM21WhatIsDroppedIsReported(t *testing.T) {
 		{"unknown roots", []string{"object.read", "report.run"}, []string{"object", "shop.sell"}, 200, `"report.run" has an unknown root`},
 		{"and those of roles", []string{"object.read", "report.run"}, []string{"object", "shop.sell"}, 200, `"shop.sell" has an unknown root`},
 		{"chains that do not parse", []string{"object.read"}, []string{"object", "object..read"}, 200, "role reader"},
-		{"M21 too many chains in common permit nothing", append(names, "object.read.c_note"), ids, 403, "more than 4096 chains"},
+		{"M21 thousands of chains in common permit what both permit", append(names, "object.read.c_note"), ids, 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var events []auth.Event
@@ -179,7 +157,7 @@ func TestM21WhatIsDroppedIsReported(t *testing.T) {
 				if rec := w.ask(h, "GET", "/notes"); rec.Code != c.status {
 					t.Fatalf("got %d %s", rec.Code, rec.Body)
 				}
-				if events[i].Err == nil || !strings.Contains(events[i].Err.Error(), c.reported) {
+				if err := events[i].Err; (err == nil) != (c.reported == "") || err != nil && !strings.Contains(err.Error(), c.reported) {
 					t.Errorf("%q is not reported: %v", c.reported, events[i].Err)
 				}
 			}

@@ -269,7 +269,11 @@ func TestMinVersion(t *testing.T) {
 // tokens is a mechanism that is presented by any Authorization.
 type tokens struct{}
 
-func (tokens) Challenge(error) string { return "" }
+func (tokens) Challenge(*auth.Tenant, error) string { return "" }
+
+func (tokens) Name() string { return "tokens" }
+
+func (tokens) Bind(*auth.Settings) error { return nil }
 
 func (tokens) Presented(r *http.Request) auth.Presence {
 	if r.Header["Authorization"] != nil {
@@ -423,7 +427,7 @@ func TestNarrowingKeepsTheVersion(t *testing.T) {
 	if !none.Narrows(&lower, tenant, acmeKey) || !lower.Narrows(&none, tenant, acmeKey) {
 		t.Error("0 is not 1")
 	}
-	if err := signature.Within(changed(permanent, granted("object.read")), false, tenant, acmeKey, &strict, lower); err == nil {
+	if err := signature.Within(changed(permanent, granted("object.read")), tenant, acmeKey, &strict, lower); err == nil {
 		t.Error("M22 a narrow token lowers the version")
 	}
 	public := changed(strict, func(c *signature.Credential) {

@@ -107,7 +107,7 @@ func testUnrestricted(t *testing.T, c *credentials) {
 
 func testKeyVerifies(t *testing.T, c *credentials) {
 	store, clientKey, secret := c.with(t, signature.Credential{})
-	verifier := signing.Verifier{Keys: oneKey{find(t, store, clientKey).Key}, Replays: acceptAll{}, Policy: signing.Policy{Now: c.f.Now}}
+	verifier := signing.Verifier{Keys: oneKey{find(t, store, clientKey).Key}, Replays: acceptAll{}, Now: c.f.Now}
 	_, other := signing.Generate()
 	for _, s := range []struct {
 		name   string
@@ -140,7 +140,7 @@ func testPublicKeyVerifies(t *testing.T, c *credentials) {
 		t.Errorf("%d secrets, restrictions %+v", found.Key.Secrets(), found)
 	}
 	verifier := signing.Verifier{
-		Keys: oneKey{found.Key}, Replays: acceptAll{}, Policy: signing.Policy{Now: c.f.Now}, BaseURL: "https://api.example.test",
+		Keys: oneKey{found.Key}, Replays: acceptAll{}, Now: c.f.Now, BaseURL: "https://api.example.test",
 	}
 	for i, want := range []error{nil, nil, signing.ErrMismatch} {
 		client := &signing.Transport{

@@ -22,7 +22,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
-	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/internal/enginetest/suites"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -34,7 +34,7 @@ type shared struct {
 	sessions session.Store
 	attempts session.Attempts
 	factors  session.Factors
-	keys     storetest.KeyStore
+	keys     suites.KeyStore
 
 	// credentials returns a store that has this credential.
 	credentials func(t *testing.T, org string, secret signing.Secret, c *signature.Credential) signature.Credentials
@@ -129,7 +129,7 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 	mechanisms := w.mechanisms(t)
 	serve := func(timeout time.Duration) http.Handler {
 		return w.serve(&auth.Guard{
-			Roles:   auth.RolesDoNotLimit,
+			Roles: auth.RolesDoNotLimit, OrgIDs: true,
 			BaseURL: "http://127.0.0.1", Directory: spoiledDirectory{spoil, w.directory}, Mechanisms: mechanisms, Timeout: timeout,
 			Now: func() time.Time { return w.now() },
 		})
@@ -148,7 +148,7 @@ func (w *world) populate(t *testing.T, pair *token.KeyPair) {
 	t.Helper()
 	w.key, w.secret = signing.Generate()
 	w.directory = new(auth.Memory)
-	w.directory.PutOrg(auth.Org{Code: w.org})
+	w.directory.PutOrg(auth.Org{Code: w.org, ID: w.org})
 	w.directory.PutApp(auth.App{ClientKey: w.key, Org: auth.OrgKey(w.org)})
 	w.directory.PutRole(auth.OrgKey(w.org), auth.Role{Name: "reader"})
 	for _, id := range []string{w.account, "second"} {

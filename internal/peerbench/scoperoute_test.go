@@ -18,8 +18,12 @@ const routeChains = 1000
 // holder is a mechanism whose principal has a scope set.
 type holder struct{ set scope.Set }
 
+func (holder) Name() string { return "holder" }
+
+func (holder) Bind(*auth.Settings) error { return nil }
+
 func (holder) Presented(*http.Request) auth.Presence { return auth.Header }
-func (holder) Challenge(error) string                { return "" }
+func (holder) Challenge(*auth.Tenant, error) string  { return "" }
 
 func (h holder) Authenticate(context.Context, *http.Request, *auth.Tenant) (auth.Principal, error) {
 	return auth.Principal{Org: "acme", Account: subject, Mechanism: "holder", Scope: h.set}, nil

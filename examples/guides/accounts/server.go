@@ -49,6 +49,7 @@ func New(table *Table, memory *session.Memory, keys *token.MemoryKeys, mail Mail
 		BaseURL:    "http://localhost:8080",
 		Directory:  table,
 		Resolve:    Resolve,
+		OrgIDs:     true,
 		Mechanisms: []auth.Mechanism{s.sessions, &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}},
 	}
 	s.minter = bearer.Minter(guard, keys, nil)
@@ -195,7 +196,7 @@ func mayReset(by auth.Principal, account string) error {
 	}
 	// The password alone is then enough. With auth.RolesLimit, not every administrator may do
 	// what the account may.
-	return by.MayMake(true, auth.Everything(account))
+	return by.AsAdministrator(true).MayMake(auth.Everything(account))
 }
 
 // newToken makes an API token for whoever is signed in. It can do what its chains say,

@@ -59,7 +59,7 @@ type newKey struct {
 func (s *service) createKey(_ http.ResponseWriter, r *http.Request, ask newKey) (any, error) {
 	by := auth.From(r.Context())
 	credential := signature.Credential{Account: by.Account, Scope: ask.Scope, Networks: ask.Networks}
-	if err := signature.Within(by, false, auth.TenantFrom(r.Context()), "", nil, credential); err != nil {
+	if err := signature.Within(by, auth.TenantFrom(r.Context()), "", nil, credential); err != nil {
 		return nil, err
 	}
 	clientKey, secret, err := s.credentials.Create(r.Context(), by.Org, credential)
@@ -103,7 +103,7 @@ func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newTok
 // revokeTokens ends all tokens of the caller.
 func (s *service) revokeTokens(_ http.ResponseWriter, r *http.Request) (any, error) {
 	by := auth.From(r.Context())
-	_, err := s.minter.Ledger.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: issuer(string(by.Org)), Subject: by.Account})
+	_, err := s.minter.Ledger.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: token.AnyApp, Subject: by.Account})
 	return struct{}{}, auth.Unavailable(err)
 }
 

@@ -83,15 +83,20 @@ type Mechanism struct {
 	Store Store // required
 }
 
-// Validate is called by Guard.Validate.
-func (m *Mechanism) Validate() error {
+// Name implements auth.Mechanism.
+func (m *Mechanism) Name() string { return Name }
+
+// Bind implements auth.Mechanism. Guard.Validate calls it.
+func (m *Mechanism) Bind(*auth.Settings) error {
 	if m.Store == nil {
 		return errors.New("apikey: Mechanism.Store is required")
 	}
 	return nil
 }
 
-func sent(r *http.Request, t *auth.Tenant) []string { return r.Header.Values(t.Brand().Header + "Key") }
+func sent(r *http.Request, t *auth.Tenant) []string {
+	return r.Header.Values(t.Settings().Brand.Header + "Key")
+}
 
 // Presented implements auth.Mechanism.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
@@ -141,13 +146,18 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	}, nil
 }
 
+// Readmit implements auth.Readmitter, for streams. Authenticate records nothing.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.Authenticate(ctx, r, t)
+}
+
 // refused is one answer for all reasons. The reason goes to the Guard's observer.
 func refused(reason string) error {
 	return &auth.Error{Detail: auth.DetailInvalidToken, Err: errors.New("apikey: a key that is " + reason)}
 }
 
 // Challenge implements auth.Mechanism.
-func (m *Mechanism) Challenge(error) string { return "Key" }
+func (m *Mechanism) Challenge(*auth.Tenant, error) string { return "Key" }
 
 // Scheme implements auth.Describer.
 func (m *Mechanism) Scheme(s *auth.Settings) auth.Scheme {
