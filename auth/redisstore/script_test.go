@@ -55,10 +55,10 @@ func verbsOf(t *testing.T, opened *redisstore.Store) map[string]func(context.Con
 		"Create": func(ctx context.Context) error {
 			return sessions.Create(ctx, session.Session{Org: "acme", Account: "ann"}, 1)
 		},
-		"Get":       func(ctx context.Context) error { return last(sessions.Get(ctx, [32]byte{})) },
-		"Touch":     func(ctx context.Context) error { return sessions.Touch(ctx, [32]byte{}, time.Now()) },
-		"Replace":   func(ctx context.Context) error { return sessions.Replace(ctx, [32]byte{}, session.Session{}) },
-		"Delete":    func(ctx context.Context) error { return sessions.Delete(ctx, [32]byte{}) },
+		"Get":       func(ctx context.Context) error { return last(sessions.Get(ctx, "acme", [32]byte{})) },
+		"Touch":     func(ctx context.Context) error { return sessions.Touch(ctx, "acme", [32]byte{}, time.Now()) },
+		"Replace":   func(ctx context.Context) error { return sessions.Replace(ctx, "acme", [32]byte{}, session.Session{}) },
+		"Delete":    func(ctx context.Context) error { return sessions.Delete(ctx, "acme", [32]byte{}) },
 		"DeleteID":  func(ctx context.Context) error { return sessions.DeleteID(ctx, "acme", "ann", "1") },
 		"DeleteAll": func(ctx context.Context) error { return last(sessions.DeleteAll(ctx, "acme", "ann", "")) },
 		"DeleteOrg": func(ctx context.Context) error { return last(sessions.DeleteOrg(ctx, "acme")) },
@@ -156,13 +156,13 @@ func TestRepliesOfAnotherKind(t *testing.T) {
 	known := []error{signing.ErrReplayed, signing.ErrStale, token.ErrRevoked, auth.ErrNotFound, session.ErrEvicted}
 	for _, reply = range []any{"0", "OK", int64(9), int64(-1), true, []any{}, []any{int64(0)}, []any{"S"}, []any{"", ""}, []any{[]any{"x"}}, 0.0} {
 		ctx := t.Context()
-		_, get := sessions.Get(ctx, [32]byte{})
+		_, get := sessions.Get(ctx, "acme", [32]byte{})
 		_, spend := ledger.Spend(ctx, token.Record{})
 		_, _, try := opened.Attempts().Try(ctx, "key", time.Now(), 5)
 		for verb, err := range map[string]error{
 			"Claim": opened.Replays().Claim(ctx, aUse),
 			"Spend": spend,
-			"Touch": sessions.Touch(ctx, [32]byte{}, time.Now()),
+			"Touch": sessions.Touch(ctx, "acme", [32]byte{}, time.Now()),
 			"Get":   get,
 			"Try":   try,
 		} {

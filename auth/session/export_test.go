@@ -34,7 +34,7 @@ type Hashing struct{ h hashing }
 
 // NewHashing returns a hashing with these limits. 0 stands for the default.
 func NewHashing(hasher Hasher, parallel, queue int) *Hashing {
-	return &Hashing{hashing{hasher: hasher, parallel: parallel, capacity: queue}}
+	return &Hashing{hashing{hasher: hasher, parallel: parallel, places: queue}}
 }
 
 func (h *Hashing) Verify(ctx context.Context, encoded, password string) (ok, rehash bool, err error) {
@@ -84,6 +84,9 @@ func (m *Memory) Counts() int {
 	defer m.attempts.mu.Unlock()
 	return len(m.attempts.counts)
 }
+
+// MailTicketOf returns a ticket of this text.
+func MailTicketOf(text string) MailTicket { return MailTicket{text: text} }
 
 // ParseToken is parseToken.
 func ParseToken(text string) (parsed [32]byte, ok bool) { return parseToken(text) }

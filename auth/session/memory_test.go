@@ -97,7 +97,7 @@ func TestMemoryForgetsHashesAndAccounts(t *testing.T) {
 			}
 			old := s.Hash
 			s.Hash[0] = 1
-			if err := m.Replace(t.Context(), old, s); err != nil {
+			if err := m.Replace(t.Context(), s.Org, old, s); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)
@@ -149,10 +149,10 @@ func TestMemoryCreateRefusesWhatIsNotNew(t *testing.T) {
 			t.Errorf("the same %s: %v", name, err)
 		}
 	}
-	if err := m.Replace(t.Context(), first.Hash, first); err == nil {
+	if err := m.Replace(t.Context(), first.Org, first.Hash, first); err == nil {
 		t.Error("Replace by the same hash: no error")
 	}
-	if got, err := m.Get(t.Context(), first.Hash); err != nil || got.Account != first.Account {
+	if got, err := m.Get(t.Context(), first.Org, first.Hash); err != nil || got.Account != first.Account {
 		t.Errorf("Get = %+v, %v", got, err)
 	}
 }
@@ -165,7 +165,7 @@ func TestMemoryGetAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, unknown := t.Context(), numbered(2, time.Now()).Hash
-	if n := testing.AllocsPerRun(100, func() { m.Get(ctx, s.Hash); m.Get(ctx, unknown) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { m.Get(ctx, s.Org, s.Hash); m.Get(ctx, s.Org, unknown) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -82,33 +82,33 @@ func (s *stores) Create(ctx context.Context, r session.Session, limit int) error
 	return s.Memory.Create(ctx, r, limit)
 }
 
-func (s *stores) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
+func (s *stores) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
 	if err := s.at("Get"); err != nil {
 		return session.Session{}, err
 	}
-	return s.Memory.Get(ctx, hash)
+	return s.Memory.Get(ctx, org, hash)
 }
 
-func (s *stores) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
+func (s *stores) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
 	if err := s.at("Touch"); err != nil {
 		return err
 	}
-	return s.Memory.Touch(ctx, hash, seen)
+	return s.Memory.Touch(ctx, org, hash, seen)
 }
 
-func (s *stores) Replace(ctx context.Context, old [32]byte, r session.Session) error {
+func (s *stores) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
 	if err := s.at("Replace"); err != nil {
 		return err
 	}
-	return s.Memory.Replace(ctx, old, r)
+	return s.Memory.Replace(ctx, org, old, r)
 }
 
-func (s *stores) Delete(ctx context.Context, hash [32]byte) error {
+func (s *stores) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	if err := s.at("Delete"); err != nil {
 		return err
 	}
 	s.wrote()
-	return s.Memory.Delete(ctx, hash)
+	return s.Memory.Delete(ctx, org, hash)
 }
 
 func (s *stores) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
@@ -197,7 +197,7 @@ func (s *stores) put(org, account, encoded string) {
 // hanging is a store that does not answer until ctx ends.
 type hanging struct{ session.Store }
 
-func (hanging) Get(ctx context.Context, _ [32]byte) (session.Session, error) {
+func (hanging) Get(ctx context.Context, _ auth.OrgKey, _ [32]byte) (session.Session, error) {
 	<-ctx.Done()
 	return session.Session{}, ctx.Err()
 }
@@ -222,7 +222,7 @@ func (hanging) DeleteOrg(ctx context.Context, _ auth.OrgKey) (int, error) {
 	return 0, ctx.Err()
 }
 
-func (hanging) Delete(ctx context.Context, _ [32]byte) error {
+func (hanging) Delete(ctx context.Context, _ auth.OrgKey, _ [32]byte) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -325,7 +325,7 @@ func (w *refusing) ofSessions(t *testing.T) []refusal {
 	live, ended := w.login(t, w.account), w.login(t, w.account)
 	w.accepts(t, w.posting("/logout", ended))
 	name, _, _ := strings.Cut(live, "=")
-	ticket, code := w.login(t, "second"), codeOf(w.factor, time.Now().Add(24*time.Hour))
+	ticket, code := w.login(t, "second"), codeOf(w.factor.Reveal(), time.Now().Add(24*time.Hour))
 	login := func(who, from string) *http.Request {
 		r := w.request("POST", "/login")
 		r.Header.Set("Login", who)
@@ -402,9 +402,9 @@ func (s keptSessions) Create(ctx context.Context, n session.Session, limit int) 
 	return s.Store.Create(ctx, n, limit)
 }
 
-func (s keptSessions) Delete(ctx context.Context, hash [32]byte) error {
+func (s keptSessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	s.kept.set(hash, 0)
-	return s.Store.Delete(ctx, hash)
+	return s.Store.Delete(ctx, org, hash)
 }
 
 // writingAttempts counts the calls that change a count.

@@ -209,20 +209,20 @@ func (s spoiledSessions) Create(ctx context.Context, r session.Session, limit in
 	return s.around(ctx, "session.Store.Create", func() error { return s.of.Create(ctx, r, limit) })
 }
 
-func (s spoiledSessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
-	return result(ctx, s.sabotage, "session.Store.Get", func() (session.Session, error) { return s.of.Get(ctx, hash) })
+func (s spoiledSessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
+	return result(ctx, s.sabotage, "session.Store.Get", func() (session.Session, error) { return s.of.Get(ctx, org, hash) })
 }
 
-func (s spoiledSessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
-	return s.around(ctx, "session.Store.Touch", func() error { return s.of.Touch(ctx, hash, seen) })
+func (s spoiledSessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
+	return s.around(ctx, "session.Store.Touch", func() error { return s.of.Touch(ctx, org, hash, seen) })
 }
 
-func (s spoiledSessions) Replace(ctx context.Context, old [32]byte, r session.Session) error {
-	return s.around(ctx, "session.Store.Replace", func() error { return s.of.Replace(ctx, old, r) })
+func (s spoiledSessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
+	return s.around(ctx, "session.Store.Replace", func() error { return s.of.Replace(ctx, org, old, r) })
 }
 
-func (s spoiledSessions) Delete(ctx context.Context, hash [32]byte) error {
-	return s.around(ctx, "session.Store.Delete", func() error { return s.of.Delete(ctx, hash) })
+func (s spoiledSessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
+	return s.around(ctx, "session.Store.Delete", func() error { return s.of.Delete(ctx, org, hash) })
 }
 
 func (s spoiledSessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {

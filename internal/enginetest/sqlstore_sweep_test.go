@@ -98,7 +98,7 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 					t.Errorf("%s: %d rows, want %d; %v", table, rows, want, err)
 				}
 			}
-			_, err = s.Sessions().Get(ctx, spoken)
+			_, err = s.Sessions().Get(ctx, "acme", spoken)
 			if err := errors.Join(err, spend(ctx, s.Ledger(), permanent), spend(ctx, s.Ledger(), lasting)); err != nil {
 				t.Error(err)
 			}

@@ -150,7 +150,7 @@ func (c counted) perSession(t *testing.T) int {
 	one.Org = "else"
 	expect(t, "create", c.sessions.Create(t.Context(), one, 0), nil)
 	n := c.size(t) - before
-	expect(t, "delete", c.sessions.Delete(t.Context(), one.Hash), nil)
+	expect(t, "delete", c.sessions.Delete(t.Context(), one.Org, one.Hash), nil)
 	return n
 }
 
@@ -173,7 +173,7 @@ func newLogins(c counted) *logins {
 		Now:     func() time.Time { return now }}
 	w.mux = guard.Mux()
 	w.mux.HandleFunc("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-		if _, err := manager.Login(rw, r, session.Form{Login: r.Header.Get("Login"), Password: password}); err != nil {
+		if _, err := manager.Login(rw, r, session.LoginForm{Login: r.Header.Get("Login"), Password: password}); err != nil {
 			auth.Fail(rw, r, err)
 		}
 	})
