@@ -20,7 +20,7 @@ type corpusRow struct {
 
 func corpus(t testing.TB) []corpusRow {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/conformance/v1/scope.json")
+	text, err := os.ReadFile("../internal/interop/conformance/v1/scope.json")
 	if err != nil {
 		t.Fatal(err)
 	}

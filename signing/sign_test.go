@@ -37,7 +37,7 @@ type vectors struct {
 
 func readVectors(t testing.TB) vectors {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/conformance/v1/signing.json")
+	text, err := os.ReadFile("../internal/interop/conformance/v1/signing.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ type attacks struct {
 
 func readAttacks(t *testing.T) (file attacks) {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/conformance/v1/attacks.json")
+	text, err := os.ReadFile("../../internal/interop/conformance/v1/attacks.json")
 	if err != nil {
 		t.Fatal(err)
 	}

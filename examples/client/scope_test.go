@@ -290,7 +290,7 @@ type corpusRow struct {
 // corpus holds the decisions that the library ships for all implementations.
 func corpus(t *testing.T) []corpusRow {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/conformance/v1/scope.json")
+	text, err := os.ReadFile("../../internal/interop/conformance/v1/scope.json")
 	if err != nil {
 		t.Fatal(err)
 	}

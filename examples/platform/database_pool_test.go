@@ -49,7 +49,7 @@ func TestStatementsAreKeptAndBounded(t *testing.T) {
 }
 
 // TestWhatTheGuardAsksTheDatabaseFor takes all of the Guard's connections away. A
-// request that needs a statement then gets no answer. CAPACITY.md states which ones
+// request that needs a statement then gets no answer. capacity.md states which ones
 // do, for -db memory:.
 func TestWhatTheGuardAsksTheDatabaseFor(t *testing.T) {
 	t.Parallel()

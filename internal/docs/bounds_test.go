@@ -1,4 +1,4 @@
-package tenantkit_test
+package docs_test
 
 import (
 	"go/ast"
@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// TestBounds checks that CAPACITY.md has a row for each map, channel, pool, buffer and queue in a
+// TestBounds checks that BOUNDS.md has a row for each map, channel, pool, buffer and queue in a
 // field of a struct or in a package variable, of the library and of examples/platform. What can
 // outlive a request needs a bound, and whatever lives shorter or is fixed has a row that says so.
 func TestBounds(t *testing.T) {
 	rowsOf := map[string]bool{}
-	for _, r := range slices.Concat(rows(t, "BOUNDS.md", "What can grow", 5), rows(t, "BOUNDS.md", "What cannot grow", 2)) {
+	for _, r := range slices.Concat(rows(t, "internal/docs/BOUNDS.md", "What can grow", 5), rows(t, "internal/docs/BOUNDS.md", "What cannot grow", 2)) {
 		for _, name := range strings.Split(r.cells[0], ", ") {
 			name = strings.Trim(name, "`")
 			if rowsOf[name] {

@@ -1,4 +1,4 @@
-package tenantkit_test
+package docs_test
 
 import (
 	"flag"

@@ -1,4 +1,4 @@
-package tenantkit_test
+package docs_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 	tests := indexTests(t)
 	var numbers []string
 	proofs := map[string][]string{}
-	for _, r := range rows(t, "CONFORMANCE.md", "The sentences", 3) {
+	for _, r := range rows(t, "internal/docs/CONFORMANCE.md", "The sentences", 3) {
 		number := r.cells[0]
 		if slices.Contains(r.cells, "") {
 			t.Errorf("%s: an empty cell", number)

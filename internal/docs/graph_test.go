@@ -1,4 +1,4 @@
-package tenantkit_test
+package docs_test
 
 import (
 	"bytes"
@@ -51,6 +51,7 @@ var arrows = map[string]string{
 	"internal/baseurl":     "",
 	"internal/clock":       "",
 	"internal/compact":     "",
+	"internal/docs":        "",
 	"internal/jsonfields":  "",
 	"internal/jwks":        "internal/strictjson internal/weakkey " + jwt + " " + jose,
 	"internal/orgkey":      "",

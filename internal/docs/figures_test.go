@@ -1,4 +1,4 @@
-package tenantkit_test
+package docs_test
 
 import (
 	"regexp"
@@ -13,7 +13,7 @@ const results = "internal/peerbench/RESULTS.md"
 func TestFiguresMayBeQuoted(t *testing.T) {
 	report := read(t, results)
 	wrong := unquotable(report)
-	for _, document := range []string{"README.md", "CAPACITY.md"} {
+	for _, document := range []string{"README.md", "examples/guides/capacity.md"} {
 		text := read(t, document)
 		for _, figure := range ownTimes(report) {
 			if len(wrong) > 0 && strings.Contains(text, figure) {
@@ -22,9 +22,9 @@ func TestFiguresMayBeQuoted(t *testing.T) {
 		}
 	}
 	kept := figures(sectionOf(report, "Replay claim in memory"), "**tenantkit**")[7]
-	capacity := read(t, "CAPACITY.md")
+	capacity := read(t, "examples/guides/capacity.md")
 	if !strings.Contains(capacity, "| × "+kept+" B = ") || !strings.Contains(capacity, "| "+kept+" · ") {
-		t.Errorf("CAPACITY.md does not have the %s B of an accepted request", kept)
+		t.Errorf("capacity.md does not have the %s B of an accepted request", kept)
 	}
 }
 

@@ -1,4 +1,4 @@
-package tenantkit_test
+package docs_test
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-var documents = append([]string{"README.md", "INTERFACE.md", "CONFORMANCE.md", "CAPACITY.md", "BOUNDS.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "RELEASE.md",
-	"examples/platform/VISIT.md", "internal/interop/README.md", "testdata/conformance/v1/README.md"}, guides()...)
+var documents = append([]string{"README.md", "INTERFACE.md", "internal/docs/CONFORMANCE.md", "internal/docs/BOUNDS.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "internal/docs/RELEASE.md",
+	"examples/platform/VISIT.md", "internal/interop/README.md", "internal/interop/conformance/v1/README.md"}, guides()...)
 
 // guides returns the pages about one subject each.
 func guides() []string {
