@@ -226,25 +226,3 @@ func TestMemoryLedgerPrunesDescendants(t *testing.T) {
 		t.Errorf("%d records, want the one that is live", n)
 	}
 }
-
-// TestMemoryLedgerForgetsChildren has a maker that outlives all its children.
-func TestMemoryLedgerForgetsChildren(t *testing.T) {
-	ledger := &token.MemoryLedger{}
-	maker := aRecord("maker")
-	if err := ledger.Issue(t.Context(), maker, nil, 10); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 100 {
-		child := aRecord(fmt.Sprint("child-", i))
-		child.Parent = maker.ID
-		if err := ledger.Issue(t.Context(), child, nil, 10); err != nil {
-			t.Fatal(err)
-		}
-		if err := ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), child.ID); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := ledger.Children(maker); n != 0 {
-		t.Errorf("%d children kept, all of them dead", n)
-	}
-}

@@ -2,6 +2,7 @@ package bearer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -63,13 +64,9 @@ type unspent struct {
 }
 
 func (u unspent) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
-	for record, err := range token.Records(ctx, u.ledger, token.Holder{Org: u.org, ClientKey: r.ClientKey, Subject: r.Subject}) {
-		if err != nil {
-			return token.Lineage{}, err
-		}
-		if record.ID == r.ID && record.KeyID == r.KeyID && record.MaxUses == r.MaxUses {
-			return record.Lineage, nil
-		}
+	record, err := u.ledger.Get(ctx, token.Holder{Org: u.org, ClientKey: r.ClientKey, Subject: r.Subject}, r.ID)
+	if errors.Is(err, token.ErrNotFound) || err == nil && (record.KeyID != r.KeyID || record.MaxUses != r.MaxUses) {
+		return token.Lineage{}, token.ErrRevoked
 	}
-	return token.Lineage{}, token.ErrRevoked
+	return record.Lineage, err
 }
