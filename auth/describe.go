@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -30,9 +29,6 @@ func (n Need) Requirement() Requirement {
 		FreshFor:   slices.Clone(n.freshFor),
 	}
 }
-
-// Details returns the Detail constants, sorted. Error.Fault returns the fault of each.
-func Details() []string { return slices.Sorted(maps.Keys(faults)) }
 
 // Guard returns the Guard that made the Mux.
 func (m *Mux) Guard() *Guard { return m.guard }

@@ -371,16 +371,6 @@ func ExamplePrincipal_OnAdmit() {
 	// /acme/v2/admin 1
 }
 
-// A document about a server lists the faults that it may answer.
-func ExampleDetails() {
-	for _, detail := range auth.Details() {
-		if f := (&auth.Error{Detail: detail}).Fault(); f.Status == http.StatusConflict {
-			fmt.Println(f.Status, f.Detail, f.Message)
-		}
-	}
-	// Output: 409 conflict.unspecified It conflicts with what is there.
-}
-
 // A handler that passes its request on to another org. There, the request has no principal yet.
 func ExampleEnclosing() {
 	g := exampleGuard()

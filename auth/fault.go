@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/faults"
 )
 
 // The details of this library's refusals. A detail follows the namespace in errCode. The
-// details are stable and part of the interface.
+// details are stable and part of the interface. Package internal/faults has their rows.
 const (
 	DetailNoCredentials        = "accessDenied.noCredentialsSupplied"
 	DetailAmbiguous            = "invalidArgument.ambiguousCredentials"
@@ -57,56 +58,6 @@ const (
 	DetailUnavailable          = "error.storeUnavailable"
 	DetailInternal             = "error.unspecified"
 )
-
-// faults is the table of faults: the status, code and message for each detail.
-var faults = map[string]struct {
-	status        int
-	code, message string
-}{
-	DetailNoCredentials:        {401, "kNoCredentialsSupplied", "No credentials were supplied."},
-	DetailAmbiguous:            {400, "kInvalidArgument", "More than one credential was supplied."},
-	DetailMalformedSignature:   {400, "kInvalidRequestSignature", "The signature headers are incomplete or malformed."},
-	DetailInvalidSignature:     {401, "kInvalidRequestSignature", "The request signature is not valid."},
-	DetailStaleSignature:       {401, "kStaleRequestSignature", "The request timestamp is outside the accepted window."},
-	DetailReplayed:             {401, "kInvalidRequestSignature", "The request was received before."},
-	DetailContentDigest:        {400, "kInvalidArgument", "Content-Digest is missing, malformed or not that of the body."},
-	DetailBodyTooLarge:         {413, "kRequestTooLarge", "The body is too large to be signed."},
-	DetailPrincipal:            {403, "kAccessDenied", "The credential may not act as this account."},
-	DetailInvalidToken:         {401, "kInvalidCredentials", "The token is not valid."},
-	DetailKeyMismatch:          {401, "kInvalidCredentials", "The client key does not match the token."},
-	DetailTokenExpired:         {401, "kTokenExpired", "The token has expired."},
-	DetailTokenNotActive:       {401, "kInvalidCredentials", "The token is not active yet."},
-	DetailScope:                {403, "kAccessDenied", "Missing a required token scope."},
-	DetailForbidden:            {403, "kAccessDenied", "Access denied."},
-	DetailInvalidScope:         {400, "kAuthScope", "The scope is not valid."},
-	DetailTooManyTokens:        {403, "kAccessDenied", "The subject holds the maximum number of tokens for this app."},
-	DetailNoKeyPair:            {404, "kNotFound", "The app has no key pair."},
-	DetailUnknownApp:           {404, "kNotFound", "No such app."},
-	DetailUnknownOrg:           {404, "kNotFound", "No such org."},
-	DetailNotFound:             {404, "kNotFound", "Not found."},
-	DetailVersion:              {400, "kInvalidApiVersion", "This version is not served."},
-	DetailPath:                 {400, "kInvalidArgument", "The path is not in its canonical form."},
-	DetailMethod:               {405, "kInvalidArgument", "The method is not allowed."},
-	DetailInvalidCredentials:   {401, "kInvalidCredentials", "Unknown account or wrong password."},
-	DetailLocked:               {429, "kAccountLocked", "Too many failed attempts."},
-	DetailSecondFactor:         {403, "kUnverifiedLocation", "A second factor is required."},
-	DetailInvalidCode:          {401, "kInvalidArgument", "The code is not valid."},
-	DetailSessionExpired:       {401, "kSessionExpired", "The session has ended."},
-	DetailLoggedInElsewhere:    {401, "kLoggedInElsewhere", "The session was ended by a newer one."},
-	DetailCrossOrigin:          {403, "kCSRFTokenMismatch", "Cross-origin requests are not allowed."},
-	DetailReauthenticate:       {403, "kAccessDenied", "Authenticate again to continue."},
-	DetailQuery:                {400, "kInvalidArgument", "The query is not valid."},
-	DetailBody:                 {400, "kInvalidArgument", "The body is not valid."},
-	DetailOption:               {400, "kInvalidArgument", "The options are not valid."},
-	DetailDelegation:           {403, "kAccessDenied", "It would exceed what its maker may do."},
-	DetailConflict:             {409, "kConflict", "It conflicts with what is there."},
-	DetailUnsupportedMediaType: {415, "kInvalidArgument", "The body must be JSON."},
-	DetailTooLarge:             {413, "kRequestTooLarge", "The body is too large."},
-	DetailThrottled:            {429, "kThrottled", "Too many requests."},
-	DetailStoreFull:            {503, "kTooBusy", "Too busy."},
-	DetailUnavailable:          {503, "kError", "Temporarily unavailable."},
-	DetailInternal:             {500, "kError", "Internal error."},
-}
 
 // A Directory, a store or a handler returns one of these if it has no more to say. Each may
 // be wrapped.
@@ -155,6 +106,11 @@ func (e *Error) Error() string {
 	if e.Reason != "" {
 		text += " (" + e.Reason + ")"
 	}
+	for _, child := range e.Faults[:min(3, len(e.Faults))] {
+		if child != nil { // clients choose names, so quote them: a log has lines
+			text += fmt.Sprintf("; %q %q", child.Path, child.Reason)
+		}
+	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -168,19 +124,8 @@ func (e *Error) Fault() *envelope.Fault {
 	if e.fault != nil {
 		return e.fault
 	}
-	detail := e.Detail
-	row, ok := faults[detail]
-	if !ok {
-		detail, row = DetailInternal, faults[DetailInternal]
-	}
-	f := &envelope.Fault{
-		Detail:  detail,
-		Code:    row.code,
-		Status:  row.status,
-		Message: row.message,
-		Reason:  e.Reason,
-		Path:    e.Path,
-	}
+	f := faults.Of(e.Detail)
+	f.Reason, f.Path = e.Reason, e.Path
 	for _, child := range e.Faults {
 		if child != nil {
 			f.Faults = append(f.Faults, child.Fault())

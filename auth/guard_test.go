@@ -388,7 +388,7 @@ func TestCheckDecidesWithoutWriting(t *testing.T) {
 		if from := auth.From(r.Context()); from.Account != "" {
 			t.Error("a check altered whom the context answers with")
 		}
-		envelope.Write(w, envelope.Result[string]{Data: fmt.Sprint(p.Account, err != nil)})
+		auth.Reply(w, r, envelope.Result[string]{Data: fmt.Sprint(p.Account, err != nil)})
 	})
 	for _, test := range []struct{ letter, want string }{{"", `"true"`}, {"forged", `"true"`}, {"ann", `"annfalse"`}} {
 		ran = 0
@@ -454,7 +454,7 @@ func TestResolveServesOtherShapes(t *testing.T) {
 	mux := g.Mux()
 	mux.HandleFunc("GET /notes/{id}", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		tenant := auth.TenantFrom(r.Context())
-		envelope.Write(w, envelope.Result[[]string]{Data: []string{tenant.Org.Code, tenant.Command, tenant.URL(), r.PathValue("id"), tenant.BaseURL(), tenant.Path()}})
+		auth.Reply(w, r, envelope.Result[[]string]{Data: []string{tenant.Org.Code, tenant.Command, tenant.URL(), r.PathValue("id"), tenant.BaseURL(), tenant.Path()}})
 	})
 	w := do(mux, "GET", "http://acme.example.test/api/v2/notes/a%2Fb/")
 	if want := `["acme","/notes/a%2Fb","https://api.example.test/acme/v2","a/b","https://acme.example.test","/api/v2/notes/a%2Fb/"]`; !strings.Contains(w.Body.String(), want) {

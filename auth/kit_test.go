@@ -112,7 +112,7 @@ func knows(g *auth.Guard, names ...string) *auth.Guard {
 
 // whoami answers with the principal's account.
 var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-	envelope.Write(w, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+	auth.Reply(w, r, envelope.Result[string]{Data: auth.From(r.Context()).Account})
 })
 
 // do sends a request with header pairs straight to a handler.

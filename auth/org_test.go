@@ -37,7 +37,7 @@ func TestAnOrgIsItsKey(t *testing.T) {
 		_, eves := tenant.App(r.Context(), "eves")
 		roles, err := tenant.RoleScope(r.Context(), []string{"reader"})
 		reads, all := scope.Object(scope.Read, "c_note", "", ""), scope.Object(scope.Delete, "c_note", "", "")
-		envelope.Write(w, envelope.Result[[]any]{Data: []any{auth.From(r.Context()).Org, tenant.URL(), mine == nil,
+		auth.Reply(w, r, envelope.Result[[]any]{Data: []any{auth.From(r.Context()).Org, tenant.URL(), mine == nil,
 			errors.Is(eves, auth.ErrNotFound), err == nil, roles.Allows(reads), roles.Allows(all)}})
 	})
 	w := do(mux, "GET", "/acme/v2/all", "Letter-Wax", "ann")

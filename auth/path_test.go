@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/rawhttp"
+	"github.com/tenantkit/tenantkit/internal/testing/rawhttp"
 )
 
 func TestPath(t *testing.T) {

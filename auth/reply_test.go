@@ -81,7 +81,6 @@ func TestInternalErrorsReadAlike(t *testing.T) {
 		"Guard.Fail":           func(w http.ResponseWriter) { g.Fail(w, r, &auth.Error{Detail: auth.DetailInternal}) },
 		"an unknown detail":    func(w http.ResponseWriter) { auth.Fail(w, r, &auth.Error{Detail: "no.such"}) },
 		"Reply":                func(w http.ResponseWriter) { auth.Reply(w, r, func() {}) },
-		"envelope.Write":       func(w http.ResponseWriter) { envelope.Write(w, func() {}) },
 		"Require, not mounted": func(w http.ResponseWriter) { g.Require(auth.Public)(whoami).ServeHTTP(w, r) },
 	} {
 		w := httptest.NewRecorder()

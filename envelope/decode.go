@@ -90,7 +90,10 @@ func readAll(b *bytes.Buffer, r io.Reader, limit int64) ([]byte, error) {
 // body was instead.
 func explain(body []byte, err error) error {
 	if !json.Valid(body) {
-		return syntax(body)
+		if syntax := json.Unmarshal(body, new(json.RawMessage)); syntax.Error() != "unexpected end of JSON input" {
+			return fmt.Errorf("%w: %w", ErrNotJSON, syntax)
+		}
+		return ErrTruncated
 	}
 	if fault := faultIn(body); fault != nil {
 		return fault
@@ -99,18 +102,6 @@ func explain(body []byte, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrShape, err)
-}
-
-func syntax(body []byte) error {
-	var value json.RawMessage
-	err := json.NewDecoder(bytes.NewReader(body)).Decode(&value)
-	switch {
-	case err == nil:
-		return fmt.Errorf("%w: text follows the value", ErrNotJSON)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return ErrTruncated
-	}
-	return fmt.Errorf("%w: %w", ErrNotJSON, err)
 }
 
 // faultIn returns the fault in body, or nil if body is no fault.

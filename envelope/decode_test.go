@@ -72,6 +72,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"an item of the wrong type":    {strings.NewReader(`{"object":"list","data":[1]}`), 1 << 10, envelope.ErrShape},
 		"a bare array":                 {strings.NewReader(`[1]`), 1 << 10, envelope.ErrShape},
 		"null":                         {strings.NewReader(`null`), 1 << 10, envelope.ErrShape},
+		"a list whose data is null":    {strings.NewReader(`{"object":"list","data":[{"_id":"1"}],"data":null}`), 1 << 10, envelope.ErrShape},
 		"a list without data":          {strings.NewReader(`{"object":"list","hasMore":false}`), 1 << 10, envelope.ErrShape},
 		"the largest limit there is":   {strings.NewReader(`{"object":"c_note"}`), math.MaxInt64, envelope.ErrShape},
 		"a fault only further inside":  {strings.NewReader(`{"object":"c","data":{"object":"fault"}}`), 1 << 10, envelope.ErrShape},

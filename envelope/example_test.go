@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strings"
 
-	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
@@ -75,85 +71,6 @@ func ExampleSelect() {
 	fmt.Printf("%s\n", narrowed)
 	// Output:
 	// {"_id":"5f1","object":"account","name":{"first":"Ada"}}
-}
-
-func ExampleRead() {
-	type order struct {
-		Article string  `json:"article"`
-		Count   int     `json:"count,omitempty"`
-		Note    *string `json:"note"` // null removes the note
-	}
-	handler := func(w http.ResponseWriter, r *http.Request) {
-		ask := order{Count: 1}
-		named, err := envelope.Read(r, 16<<10, &ask)
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		fmt.Println(ask.Article, ask.Count, "note is named:", slices.Contains(named, "note"))
-	}
-	for _, body := range []string{`{"article":"tea","note":null}`, `{"article":1,"amount":2}`} {
-		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		handler(w, r)
-
-		var refused envelope.Fault
-		if json.Unmarshal(w.Body.Bytes(), &refused) != nil {
-			continue
-		}
-		for _, child := range refused.Faults {
-			fmt.Println(child.Path, child.Reason)
-		}
-	}
-	// Output:
-	// tea 1 note is named: true
-	// article must be a string
-	// amount unknown field
-}
-
-// A server that learns the properties of its objects while it runs reads them by a
-// Form, and adds Kinds of its own.
-func ExampleForm() {
-	color := func(text string) (any, string) {
-		if text == `"red"` || text == `"green"` {
-			return text[1 : len(text)-1], ""
-		}
-		return nil, "must be red or green"
-	}
-	form := envelope.Form{
-		{Path: "name", Kind: envelope.String, Required: true},
-		{Path: "size.width", Kind: envelope.Integer},
-		{Path: "size.exact", Kind: envelope.Boolean},
-		{Path: "tags", Kind: envelope.Strings, Null: true},
-		{Path: "extra", Kind: envelope.Object},
-		{Path: "color", Kind: color},
-	}
-	values, named, err := form.Parse(`{"name":"box","size":{"width":3},"tags":null,"color":"red"}`)
-	fmt.Println(values, named, err)
-
-	_, _, err = form.Parse(`{"size":{"width":3.5},"color":"blue","colour":"red"}`)
-	if refused, ok := errors.AsType[*envelope.BodyError](err); ok {
-		for _, child := range refused.Fault().Faults {
-			fmt.Println(child.Path, child.Reason)
-		}
-	}
-	// Output:
-	// map[color:red name:box size.width:3 tags:<nil>] [name size.width tags color] <nil>
-	// size.width must be an integer of 64 bits
-	// color must be red or green
-	// colour unknown field
-	// name is required
-}
-
-func ExampleWrite() {
-	w := httptest.NewRecorder()
-	envelope.Write(w, envelope.Result[bool]{Data: true})
-	fmt.Println(w.Code, w.Header().Get("Content-Type"))
-	fmt.Println(w.Body)
-	// Output:
-	// 200 application/json; charset=utf-8
-	// {"object":"result","data":true}
 }
 
 func ExampleList() {

@@ -1,10 +1,8 @@
 package envelope
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strconv"
 )
 
@@ -75,12 +73,8 @@ func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(l.wire()) }
 // HasMore. A total that is no number of items counts as none. If the object is not "list",
 // the error wraps ErrShape.
 func (l *List[T]) UnmarshalJSON(body []byte) error {
-	w, err := listIn(body, room[T](body))
-	if err == nil && len(w.Data) == 0 {
-		// With room, missing data looks like empty data.
-		w, err = listIn[T](body, nil)
-	}
-	if err != nil {
+	var w wireList[T]
+	if err := decodeAs("list", body, &w, &w.Object); err != nil {
 		return err
 	}
 	if w.Data == nil {
@@ -90,32 +84,6 @@ func (l *List[T]) UnmarshalJSON(body []byte) error {
 	*l = List[T]{Data: w.Data, HasMore: bool(w.HasMore), Total: w.total()}
 	return nil
 }
-
-// listIn decodes a list. It appends the items to room.
-func listIn[T any](body []byte, room []T) (wireList[T], error) {
-	w := wireList[T]{Data: room}
-	err := decodeAs("list", body, &w, &w.Object)
-	return w, err
-}
-
-// room returns an empty slice with capacity for the items of a list. A slice that
-// grows during decoding costs as much memory again. It counts ids, because every item
-// has one. Items may contain further ids, so the slice is never larger than the body.
-//
-// Of a long body it counts the ids at the beginning, and takes the others to be as far apart. To
-// count all takes a tenth of the time of the page.
-func room[T any](body []byte) []T {
-	const sample = 16 << 10
-	size := max(1, int(reflect.TypeFor[T]().Size()))
-	counted := body[:min(len(body), sample)]
-	ids := bytes.Count(counted, itemID)
-	if first, last := bytes.Index(counted, itemID), bytes.LastIndex(counted, itemID); len(body) > sample && ids > 1 {
-		ids = (len(body) - first) * (ids - 1) / (last - first)
-	}
-	return make([]T, 0, min(ids, len(body)/size))
-}
-
-var itemID = []byte(`"_id":`)
 
 type more bool
 

@@ -1,20 +1,22 @@
 package envelope
 
 import (
-	"bytes"
 	"encoding/json"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
 // node is one JSON value: its text and, for an object or array, its parts.
 type node struct {
-	text  []byte
+	text  string
 	parts []part
 }
 
 // part is a member of an object, or an element of an array. An element has no name.
 type part struct {
 	name string
-	key  []byte // the text of the name, with its quotes
+	key  string // the text of the name, with its quotes
 	node
 }
 
@@ -51,31 +53,19 @@ func (n *node) object() string {
 
 // parse reads the value at the start of text and returns the text after it.
 // json.Marshal has written the text, so it is valid, compact and of limited depth.
-func parse(text []byte) (node, []byte) {
-	switch text[0] {
-	case '{', '[':
-		return parseParts(text)
-	case '"':
-		end := stringEnd(text)
-		return node{text: text[:end]}, text[end:]
+func parse(text string) (node, string) {
+	if text[0] != '{' && text[0] != '[' {
+		n := strictjson.Span(text)
+		return node{text: text[:n]}, text[n:]
 	}
-	end := bytes.IndexAny(text, ",]}")
-	if end < 0 {
-		end = len(text)
-	}
-	return node{text: text[:end]}, text[end:]
-}
-
-func parseParts(text []byte) (node, []byte) {
-	n := node{text: text}
-	rest := text[1:]
+	n, rest := node{text: text}, text[1:]
 	for rest[0] != '}' && rest[0] != ']' {
 		if rest[0] == ',' {
 			rest = rest[1:]
 		}
 		var p part
 		if n.isObject() {
-			end := stringEnd(rest)
+			end := strictjson.Span(rest)
 			p.key, rest = rest[:end], rest[end+1:] // without the colon
 			p.name = unquote(p.key)
 		}
@@ -87,23 +77,10 @@ func parseParts(text []byte) (node, []byte) {
 	return n, rest
 }
 
-// stringEnd returns the length of the string literal at the start of text.
-func stringEnd(text []byte) int {
-	for i := 1; ; i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
+func unquote(literal string) (s string) {
+	if !strings.Contains(literal, "\\") {
+		return literal[1 : len(literal)-1]
 	}
-}
-
-func unquote(literal []byte) string {
-	if !bytes.ContainsRune(literal, '\\') {
-		return string(literal[1 : len(literal)-1])
-	}
-	var s string
-	_ = json.Unmarshal(literal, &s) // the text is valid
+	_ = json.Unmarshal([]byte(literal), &s) // the text is valid
 	return s
 }

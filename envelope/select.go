@@ -36,14 +36,14 @@ func Select(v any, keep func(path string) bool) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, _ := parse(text)
+	root, _ := parse(string(text))
 	if !root.isObject() {
 		return nil, fmt.Errorf("%w: only an object has properties to select", ErrShape)
 	}
 	if keep == nil {
 		keep = func(string) bool { return false }
 	}
-	s := selection{keep: keep, out: make([]byte, 0, len(text))}
+	s := selection{keep: keep, out: text[:0]} // root has a copy
 	if root.isList() {
 		s.list("", &root)
 	} else {
@@ -192,7 +192,7 @@ func (m *part) identifies() bool {
 func (n *node) isList() bool {
 	data, more := n.member("data"), n.member("hasMore")
 	return data != nil && data.isArray() &&
-		more != nil && (string(more.text) == "true" || string(more.text) == "false") &&
+		more != nil && (more.text == "true" || more.text == "false") &&
 		n.object() == "list"
 }
 

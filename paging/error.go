@@ -1,11 +1,11 @@
 package paging
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/faults"
 )
 
 // Error lists what is wrong with the arguments of a query: everything, or the first
@@ -60,12 +60,7 @@ func (e *Error) Fault() *envelope.Fault {
 // client that repeats the request has the items counted again.
 var ErrSlowCount error = &Error{Problems: []Problem{{Argument: "count", Text: "takes too long; leave it out, or narrow where"}}}
 
-func invalidQuery() *envelope.Fault {
-	return &envelope.Fault{
-		Detail: "invalidArgument.query", Code: "kInvalidArgument",
-		Status: http.StatusBadRequest, Message: "The query is not valid.",
-	}
-}
+func invalidQuery() *envelope.Fault { return faults.Of("invalidArgument.query") }
 
 // problems collects what is wrong with a query.
 type problems []Problem

@@ -140,7 +140,7 @@ func unknownSortKey(path string) string {
 }
 
 func (l listParser) limit() int {
-	initial, most := l.schema.Limits()
+	initial, most := l.schema.limits()
 	text, ok := l.sent["limit"]
 	if !ok {
 		return initial

@@ -83,8 +83,8 @@ const (
 	maxLists     = 8 // list properties of one request; each costs a query for every item
 )
 
-// Limits returns the limit of a page if the caller gives none, and the largest.
-func (s *Schema) Limits() (initial, most int) {
+// limits returns the limit of a page if the caller gives none, and the largest.
+func (s *Schema) limits() (initial, most int) {
 	most = cmp.Or(max(s.Max, 0), maxLimit)
 	return min(cmp.Or(max(s.Default, 0), defaultLimit), most), most
 }

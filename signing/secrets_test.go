@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenantkit/tenantkit/internal/printed"
+	"github.com/tenantkit/tenantkit/internal/testing/printed"
 	"github.com/tenantkit/tenantkit/signing"
 )
 

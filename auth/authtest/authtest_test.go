@@ -28,7 +28,7 @@ func guard(mechanisms ...auth.Mechanism) *auth.Guard {
 }
 
 var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-	envelope.Write(w, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+	auth.Reply(w, r, envelope.Result[string]{Data: auth.From(r.Context()).Account})
 })
 
 func TestRequestCarriesThePrincipal(t *testing.T) {

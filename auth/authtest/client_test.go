@@ -16,6 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -74,10 +75,10 @@ func newService(t *testing.T) *service {
 	mux := guard.Mux()
 	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		s.seen = r
-		var body login
-		_, err := envelope.Read(r, 1<<10, &body)
+		var ask login
+		_, err := body.Read(r, 1<<10, &ask)
 		if err == nil {
-			_, err = manager.Login(w, r, session.Form{Login: body.Login, Password: body.Password, Code: body.Code})
+			_, err = manager.Login(w, r, session.Form{Login: ask.Login, Password: ask.Password, Code: ask.Code})
 		}
 		if err != nil {
 			auth.Fail(w, r, err)

@@ -111,7 +111,7 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	w.handled.Add(1)
 	p := auth.From(r.Context())
 	w.last.Store(&p)
-	envelope.Write(rw, envelope.Result[string]{Data: p.Account})
+	auth.Reply(rw, r, envelope.Result[string]{Data: p.Account})
 }
 
 // claims returns the claims of an honest token of app A. Pairs replace claims; nil removes one.

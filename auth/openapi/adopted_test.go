@@ -64,8 +64,8 @@ func adopted(t *testing.T, scopes *scope.Grammar, endpoints *oauth.Server) (*ope
 		mux.HandleFunc(route.pattern, route.need, func(http.ResponseWriter, *http.Request) {})
 	}
 	routes := map[string]openapi.Route{
-		"GET /invoices":         {List: invoices.Schema()},
-		"GET /invoices/{id}":    {Object: invoices.Schema()},
+		"GET /invoices":         {List: invoices},
+		"GET /invoices/{id}":    {Object: invoices},
 		"POST /invoices":        {Request: newInvoice{}, Reply: invoice{}, Status: 201},
 		"DELETE /invoices/{id}": {Status: 204},
 		"GET /login":            {Status: 302},
@@ -164,7 +164,7 @@ func TestWhatAServerForVersion2Describes(t *testing.T) {
 	}
 }
 
-// TestEmbeddedAsRead says that a request has the members that envelope.Read reads.
+// TestEmbeddedAsRead says that a request has the members that body.Read reads.
 func TestEmbeddedAsRead(t *testing.T) {
 	type Base struct {
 		Text string `json:"text"`

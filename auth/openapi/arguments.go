@@ -3,10 +3,9 @@ package openapi
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/internal/listing"
 )
 
 // The limits of section 4.1 of the interface.
@@ -19,50 +18,48 @@ const (
 const maxNested = 2
 
 // arguments describes section 4.1 of the interface: those of a list, or of one object.
-func (m *maker) arguments(own Route) []object {
-	switch {
-	case own.List != nil:
-		page := append([]object{pathsArgument(own.List)}, m.pageArguments(own.List, "")...)
-		if own.List.Count {
-			page = append(page, query("count", "Whether to count the items of all pages. Ask for it on the first page only.", object{"type": "boolean"}))
-		}
-		return append(page, m.nestedArguments(own.List, "", 1)...)
-	case own.Object != nil:
-		return append([]object{pathsArgument(own.Object)}, m.nestedArguments(own.Object, "", 1)...)
+func (m *maker) arguments(own Route) (all []object) {
+	if own.List == nil && own.Object == nil {
+		return nil
 	}
-	return nil
+	of := cmp.Or(own.List, own.Object).Describe()
+	all = append(all, pathsArgument(of))
+	if own.List != nil {
+		all = append(all, m.pageArguments(of, "")...)
+		if of.Count {
+			all = append(all, query("count", "Whether to count the items of all pages. Ask for it on the first page only.", object{"type": "boolean"}))
+		}
+	}
+	return append(all, m.nestedArguments(of, "", 1)...)
 }
 
 // nestedArguments describes those of list properties: connections.limit.
-func (m *maker) nestedArguments(s *paging.Schema, prefix string, depth int) (all []object) {
-	for _, p := range visible(s) {
+func (m *maker) nestedArguments(s listing.Description, prefix string, depth int) (all []object) {
+	for _, p := range s.Properties {
 		if p.List != nil && depth <= maxNested {
-			all = append(all, m.pageArguments(p.List, prefix+p.Path+".")...)
-			all = append(all, m.nestedArguments(p.List, prefix+p.Path+".", depth+1)...)
+			below := p.List.Describe()
+			all = append(all, m.pageArguments(below, prefix+p.Path+".")...)
+			all = append(all, m.nestedArguments(below, prefix+p.Path+".", depth+1)...)
 		}
 	}
 	return all
-}
-
-func visible(s *paging.Schema) []paging.Property {
-	return slices.DeleteFunc(slices.Clone(s.Properties), func(p paging.Property) bool { return p.Hidden || !s.Visible(p.Path) })
 }
 
 func query(name, description string, schema object) object {
 	return object{"name": name, "in": "query", "description": description, "schema": schema}
 }
 
-func pathsArgument(s *paging.Schema) object {
+func pathsArgument(s listing.Description) object {
 	return query("paths[]", "Properties to include, beside `_id` and `object`: "+quoted(paths(s, "", 0))+".",
 		object{"type": "array", "items": object{"type": "string"}, "maxItems": maxPaths})
 }
 
 // paths returns what paths[] may name.
-func paths(s *paging.Schema, prefix string, depth int) (all []string) {
-	for _, p := range visible(s) {
+func paths(s listing.Description, prefix string, depth int) (all []string) {
+	for _, p := range s.Properties {
 		all = append(all, prefix+p.Path)
 		if p.List != nil && depth < maxNested {
-			all = append(all, paths(p.List, prefix+p.Path+".", depth+1)...)
+			all = append(all, paths(p.List.Describe(), prefix+p.Path+".", depth+1)...)
 		}
 	}
 	return all
@@ -75,12 +72,10 @@ func quoted(paths []string) string {
 	return "`" + strings.Join(paths, "`, `") + "`"
 }
 
-func (m *maker) pageArguments(s *paging.Schema, prefix string) []object {
-	initial, most := s.Limits()
-	limit := object{"type": "integer", "minimum": 1, "default": initial}
+func (m *maker) pageArguments(s listing.Description, prefix string) []object {
 	var sortable []string
-	for _, p := range visible(s) {
-		if p.Sort && p.Type != paging.Any && p.List == nil && !strings.HasSuffix(p.Path, "[]") {
+	for _, p := range s.Properties {
+		if p.Sort && p.Type != "any" && p.List == nil && !strings.HasSuffix(p.Path, "[]") {
 			sortable = append(sortable, p.Path)
 		}
 	}
@@ -96,7 +91,8 @@ func (m *maker) pageArguments(s *paging.Schema, prefix string) []object {
 		object{"type": "string", "contentSchema": m.schemas.where(s)})
 	where["example"] = fmt.Sprintf(`{"_id":{"$gt":%q}}`, cmp.Or(s.ExampleID, "5f2b6c1d9e8a7f3042d1c0b9"))
 	return []object{
-		query(prefix+"limit", fmt.Sprintf("Items on a page; reduced to %d.", most), limit),
+		query(prefix+"limit", fmt.Sprintf("Items on a page; reduced to %d.", s.Max),
+			object{"type": "integer", "minimum": 1, "default": s.Default}),
 		query(prefix+"skip", "Items to leave out at the beginning.",
 			object{"type": "integer", "minimum": 0, "maximum": maxSkip, "default": 0}),
 		sort, where,
@@ -104,15 +100,15 @@ func (m *maker) pageArguments(s *paging.Schema, prefix string) []object {
 }
 
 // whereOf is the key of the schema of a where.
-type whereOf struct{ *paging.Schema }
+type whereOf struct{ list any }
 
 // where describes the filters of a list.
-func (s schemas) where(of *paging.Schema) object {
-	return s.named(whereOf{of}, of.Object+"Where", func() object {
-		id := condition(paging.Property{Type: paging.String})
+func (s schemas) where(of listing.Description) object {
+	return s.named(whereOf{of.Key}, of.Object+"Where", func() object {
+		id := condition(listing.Property{Type: "string"})
 		properties := object{"_id": id, "object": id}
-		for _, p := range visible(of) {
-			if p.Filter && p.Type != paging.Any && p.List == nil {
+		for _, p := range of.Properties {
+			if p.Filter && p.Type != "any" && p.List == nil {
 				properties[p.Path] = condition(p)
 			}
 		}
@@ -124,9 +120,9 @@ func (s schemas) where(of *paging.Schema) object {
 }
 
 // condition describes what stands below a property: a value, or operators.
-func condition(p paging.Property) object {
+func condition(p listing.Property) object {
 	value := typeSchemas[p.Type]
-	if p.Type == paging.Integer {
+	if p.Type == "integer" {
 		// An integer can be compared with a fraction. No money is rounded here, and clients that were
 		// generated before go on.
 		value = object{"type": "number", "format": "double"}
@@ -144,8 +140,8 @@ func condition(p paging.Property) object {
 		"$gt": bound, "$gte": bound, "$lt": bound, "$lte": bound,
 		"$exists": object{"type": "boolean"}, "$not": object{"type": "object"},
 	}
-	if p.Type == paging.String && !strings.Contains(p.Path, "[]") {
-		operators["$prefix"] = typeSchemas[paging.String]
+	if p.Type == "string" && !strings.Contains(p.Path, "[]") {
+		operators["$prefix"] = typeSchemas["string"]
 	}
 	return object{"anyOf": []object{value, {"type": "object", "additionalProperties": false, "minProperties": 1, "properties": operators}}}
 }

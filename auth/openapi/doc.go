@@ -18,10 +18,10 @@
 //
 // # Types
 //
-// Bodies are described by Go types as encoding/json writes them, by an envelope.Form, or by a
-// *paging.Schema. Recursive types are references. A reply's field is required unless its tag has
+// Bodies are described by Go types as encoding/json writes them, by a body.Form, or by a List,
+// such as a *paging.Schema. Recursive types are references. A reply's field is required unless its tag has
 // omitempty or omitzero. A pointer, slice or map may be null unless it has one of them, because
-// encoding/json writes nil as null. A request's field is required and null as in envelope.Read. A
+// encoding/json writes nil as null. A request's field is required and null as in body.Read. A
 // type with a MarshalJSON of its own may be anything, except for time.Time and the types of
 // package envelope. An envelope.Enum and Property.Values have their values. json.Number and
 // paging.Number are numbers without a format, because of "double" generators make a type that

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/whole"
-	"github.com/tenantkit/tenantkit/paging"
 )
 
 // Document is the description of the routes of a Mux. It must not be copied or changed once
@@ -34,9 +32,6 @@ type Document struct {
 	// Contact is the URL of a page for those who have questions about the interface; may be empty.
 	Contact string
 
-	// Org is the org that tools try first; "": acme.
-	Org string
-
 	// Servers are the URLs of the mount. nil: BaseURL/{org}/version for each version of the
 	// Guard. They are required for a Guard with a Resolve of its own.
 	Servers []string
@@ -51,7 +46,7 @@ type Document struct {
 }
 
 // Route describes a route further. Request and Reply are a value whose Go type describes the
-// body, an envelope.Form, a *paging.Schema, a ListOf or an AnyOf. A value that is not zero is the
+// body, a body.Form, a List, a ListOf or an AnyOf. A value that is not zero is the
 // example, too: it must hold nothing secret. nil leaves a body open.
 type Route struct {
 	Summary     string // one line; "": the pattern
@@ -61,7 +56,7 @@ type Route struct {
 	MediaType   string // of the reply; "": application/json
 	RequestType string // the media type of the request; "": application/json
 
-	// BodyOptional says that a request without a body is accepted. envelope.Read and a Form
+	// BodyOptional says that a request without a body is accepted. body.Read and a Form
 	// refuse it.
 	BodyOptional bool
 
@@ -77,11 +72,11 @@ type Route struct {
 	Refusal any
 
 	// List has the arguments of a list. Without a Reply, the reply is a list of its items.
-	List *paging.Schema
+	List List
 
 	// Object has the arguments of a request for one object. Without a Reply, the reply is
 	// the object.
-	Object *paging.Schema
+	Object List
 }
 
 // Validate reports what keeps the document from being made. Call it once all routes are
@@ -182,7 +177,7 @@ func (m *maker) servers() (servers []object, err error) {
 	if versions == nil {
 		versions = []string{"v2"}
 	}
-	org := object{"default": cmp.Or(m.Org, "acme"), "description": "The code of the tenant."}
+	org := object{"default": "acme", "description": "The code of the tenant."}
 	for _, version := range versions {
 		servers = append(servers, object{"url": m.guard.BaseURL + "/{org}/" + version, "variables": object{"org": org}})
 	}

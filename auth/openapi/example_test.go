@@ -74,3 +74,10 @@ func Example() {
 	fmt.Println(w.Code, post.Summary, post.Security, post.Need.Scope)
 	// Output: 200 Make a note [map[bearer:[]]] object.create.c_note
 }
+
+// A route that answers with a page of notes, or with one number.
+func ExampleListOf() {
+	route := openapi.Route{Reply: openapi.AnyOf{openapi.ListOf(notes), envelope.Result[int]{}}}
+	fmt.Println(len(route.Reply.(openapi.AnyOf)), "forms")
+	// Output: 2 forms
+}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/faults"
 )
 
 // The statuses that operations describe by themselves, and those of operations that change
@@ -25,8 +25,8 @@ func faultComponents(namespace string) object {
 	for _, status := range slices.Concat(ownStatuses, changeStatuses) {
 		byStatus[status] = object{}
 	}
-	for _, detail := range auth.Details() {
-		f := (&auth.Error{Detail: detail}).Fault()
+	for _, detail := range faults.Details() {
+		f := faults.Of(detail)
 		examples[detail] = object{"summary": f.Message, "value": json.RawMessage(f.Encode(namespace))}
 		if own := byStatus[f.Status]; own != nil {
 			own[detail] = ref("examples", detail)

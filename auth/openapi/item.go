@@ -4,23 +4,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/internal/listing"
 )
 
 // item describes the items of a list: section 2.1 of the interface. Only _id and object are
 // required, because others are sent on demand. Hidden properties are left out.
-func (s schemas) item(of *paging.Schema) object {
-	return s.named(of, of.Object, func() object { return s.properties(of, []string{"_id", "object"}) })
+func (s schemas) item(of listing.Description) object {
+	return s.named(of.Key, of.Object, func() object { return s.properties(of, []string{"_id", "object"}) })
 }
 
 // wholeItem is item for an object that is sent alone: section 2.2 of the interface. A property that
 // may not be null is required, too.
-type wholeItem struct{ *paging.Schema }
+type wholeItem struct{ list any }
 
-func (s schemas) wholeItem(of *paging.Schema) object {
-	return s.named(wholeItem{of}, of.Object+"Whole", func() object {
+func (s schemas) wholeItem(of listing.Description) object {
+	return s.named(wholeItem{of.Key}, of.Object+"Whole", func() object {
 		required := []string{"_id", "object"}
-		for _, p := range visible(of) {
+		for _, p := range of.Properties {
 			if name, below, deep := strings.Cut(p.Path, "."); p.List == nil && !p.Null && !deep && below == "" && !identifiesItem(name) {
 				required = append(required, strings.TrimSuffix(name, "[]"))
 			}
@@ -32,9 +32,9 @@ func (s schemas) wholeItem(of *paging.Schema) object {
 
 func identifiesItem(name string) bool { return name == "_id" || name == "object" }
 
-func (s schemas) properties(of *paging.Schema, required []string) object {
+func (s schemas) properties(of listing.Description, required []string) object {
 	tree := node{}
-	for _, p := range visible(of) {
+	for _, p := range of.Properties {
 		tree.add(strings.Split(p.Path, "."), s.property(p))
 	}
 	name, id := object{"type": "string"}, object{"type": "string"}
@@ -49,9 +49,9 @@ func (s schemas) properties(of *paging.Schema, required []string) object {
 	return schema
 }
 
-func (s schemas) property(p paging.Property) object {
+func (s schemas) property(p listing.Property) object {
 	if p.List != nil {
-		return listSchema(s.item(p.List), false)
+		return listSchema(s.item(p.List.Describe()), false)
 	}
 	schema := typeSchemas[p.Type]
 	if p.Values != nil {
@@ -67,13 +67,13 @@ func (s schemas) property(p paging.Property) object {
 // format most make a decimal, and oapi-codegen what it is told.
 var decimal = object{"type": "number", "x-go-type": "json.Number"}
 
-var typeSchemas = map[paging.Type]object{
-	paging.Any:     {},
-	paging.String:  {"type": "string"},
-	paging.Integer: {"type": "integer", "format": "int64"},
-	paging.Number:  decimal,
-	paging.Boolean: {"type": "boolean"},
-	paging.Date:    {"type": "string", "format": "date-time"},
+var typeSchemas = map[string]object{
+	"any":     {},
+	"string":  {"type": "string"},
+	"integer": {"type": "integer", "format": "int64"},
+	"number":  decimal,
+	"boolean": {"type": "boolean"},
+	"date":    {"type": "string", "format": "date-time"},
 }
 
 // node is a property with properties below it.

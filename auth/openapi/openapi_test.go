@@ -28,6 +28,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
+	"github.com/tenantkit/tenantkit/internal/faults"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -110,13 +112,13 @@ func TestGoldenDocument(t *testing.T) {
 		{Path: "secret", Type: paging.String, Filter: true, Sort: true, Hidden: true},
 	}}
 	document := &openapi.Document{
-		Mux: mux, Title: "Notes", Version: "1.0.0", Description: "A server of notes.", Contact: "https://example.net/help", Org: "demo",
+		Mux: mux, Title: "Notes", Version: "1.0.0", Description: "A server of notes.", Contact: "https://example.net/help",
 		Routes: map[string]openapi.Route{
 			"GET /notes":      {Summary: "List notes", List: list},
 			"GET /notes/{id}": {Summary: "Read a note", Object: list},
 			"POST /notes":     {Request: noteBody{Text: "buy milk"}, Reply: note{}},
 			"PATCH /notes/{key}": {
-				Request: envelope.Form{{Path: "text", Kind: envelope.String, Null: true}, {Path: "meta.po", Kind: envelope.Integer}},
+				Request: body.Form{{Path: "text", Kind: body.String, Null: true}, {Path: "meta.po", Kind: body.Integer}},
 				Reply:   list,
 			},
 		},
@@ -249,42 +251,29 @@ func TestGoTypes(t *testing.T) {
 			"object":{"type":"string","const":"list"},"data":{"type":"array","items":` + int64s + `},"hasMore":{"type":"boolean"}}}`},
 		"a result": {reply: envelope.Result[*bool]{}, want: `{"type":"object","required":["object","data"],"properties":{
 			"object":{"type":"string","const":"result"},"data":{"type":["boolean","null"]}}}`},
-		"a request, as envelope.Read reads it": {request: struct {
+		"a request, as body.Read reads it": {request: struct {
 			Name  string   `json:"name"`
 			Tags  []string `json:"tags"`
 			Note  *string  `json:"note"`
 			Later string   `json:"later,omitempty"`
 		}{}, want: `{"type":"object","required":["name","tags"],"properties":{"name":{"type":"string"},"later":{"type":"string"},
 			"tags":{"type":"array","items":{"type":"string"}},"note":{"type":["string","null"]}}}`},
-		"a form": {request: envelope.Form{
-			{Path: "name", Kind: envelope.String, Required: true},
+		"a form": {request: body.Form{
+			{Path: "name", Kind: body.String, Required: true},
 			{Path: "inner", Null: true},
-			{Path: "inner.flags", Kind: envelope.Strings, Null: true},
-			{Path: "inner.n", Kind: envelope.Integer, Required: true},
-			{Path: "any", Kind: func(string) (any, string) { return nil, "" }},
-			{Path: "never", Kind: func(string) (any, string) { return nil, "cannot be written" }},
+			{Path: "inner.flags", Kind: body.Strings, Null: true},
+			{Path: "inner.n", Kind: body.Integer, Required: true},
+			{Path: "own", Kind: body.Kind{Read: body.String.Read, Schema: value{"enum": []string{"a"}}}, Null: true},
+			{Path: "unsaid", Kind: body.Kind{Read: body.String.Read}},
 		}, want: `{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string"},
 			"inner":{"type":["object","null"],"additionalProperties":false,"required":["n"],"properties":{
 				"n":` + int64s + `,"flags":{"type":["array","null"],"items":{"type":"string"}}}},
-			"any":{"anyOf":[{"type":"string"},{"type":"number","format":"double"},{"type":"boolean"},{"type":"array","items":{"type":"string"}},{"type":"object"}]}}}`},
-		"a Kind that takes one form of dates is a text of this form": {request: envelope.Form{{Path: "at", Kind: func(text string) (any, string) {
-			if _, err := time.Parse(`"`+paging.DateLayout+`"`, text); err != nil {
-				return nil, "must be a date"
-			}
-			return text, ""
-		}}}, want: `{"type":"object","additionalProperties":false,"properties":{"at":{"type":"string",
-			"pattern":"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$"}}}`},
-		"a Kind that takes dates in any zone is a date": {request: envelope.Form{{Path: "at", Kind: func(text string) (any, string) {
-			if _, err := time.Parse(`"`+time.RFC3339+`"`, text); err != nil {
-				return nil, "must be a date"
-			}
-			return text, ""
-		}}}, want: `{"type":"object","additionalProperties":false,"properties":{"at":{"type":"string","format":"date-time"}}}`},
-		"one of several bodies": {reply: openapi.AnyOf{openapi.ListOf{Schema: notes}, envelope.Result[bool]{}}, want: `{"anyOf":[
+			"own":{"anyOf":[{"enum":["a"]},{"type":"null"}]}}}`},
+		"one of several bodies": {reply: openapi.AnyOf{openapi.ListOf(notes), envelope.Result[bool]{}}, want: `{"anyOf":[
 			{"type":"object","required":["object","data","hasMore"],"properties":{"object":{"type":"string","const":"list"},
 				"data":{"type":"array","items":{"$ref":"#/components/schemas/c_note"}},"hasMore":{"type":"boolean"}}},
 			{"type":"object","required":["object","data"],"properties":{"object":{"type":"string","const":"result"},"data":{"type":"boolean"}}}]}`},
-		"a form of the whole body": {request: envelope.Form{{Kind: envelope.Object}}, want: `{"type":"object"}`},
+		"a form of the whole body": {request: body.Form{{Kind: body.Object}}, want: `{"type":"object"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mux := newMux()
@@ -326,7 +315,7 @@ func TestExamples(t *testing.T) {
 func TestABodyIsRequired(t *testing.T) {
 	mux := newMux()
 	handle(mux, "POST /notes", auth.Public)
-	form := envelope.Form{{Path: "text", Kind: envelope.String}}
+	form := body.Form{{Path: "text", Kind: body.String}}
 	for optional, route := range map[bool]openapi.Route{false: {Request: form}, true: {Request: form, BodyOptional: true}} {
 		d := described(t, mux, map[string]openapi.Route{"POST /notes": route})
 		if required := at(t, d, "paths", "/notes", "post", "requestBody", "required"); required != !optional {
@@ -358,7 +347,7 @@ func TestEveryFaultIsDescribed(t *testing.T) {
 	handle(mux, "GET /notes", auth.Public)
 	handle(mux, "POST /notes", auth.Public)
 	d := described(t, mux, nil)
-	for _, detail := range auth.Details() {
+	for _, detail := range faults.Details() {
 		f := (&auth.Error{Detail: detail}).Fault()
 		example := at(t, d, "components", "examples", detail, "value").(value)
 		if example["errCode"] != "acme."+detail || example["status"] != float64(f.Status) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/paging"
 )
 
 // methods are those that a Guard lets through, except for HEAD, which GET includes.
@@ -139,9 +138,13 @@ var (
 func word(text string) string { return notInNames.ReplaceAllString(text, "_") }
 
 // checkID refuses a schema whose ids no scope chain of the Guard can name.
-func (m *maker) checkID(schemas ...*paging.Schema) error {
-	for _, s := range schemas {
-		if s == nil || s.ExampleID == "" {
+func (m *maker) checkID(lists ...List) error {
+	for _, l := range lists {
+		if l == nil {
+			continue
+		}
+		s := l.Describe()
+		if s.ExampleID == "" {
 			continue
 		}
 		if _, err := m.guard.Scopes.Parse("object.read." + s.Object + "." + s.ExampleID); err != nil {
@@ -156,11 +159,11 @@ func (m *maker) responses(method string, own Route, part bool) object {
 	switch {
 	case reply != nil:
 	case own.List != nil:
-		reply = ListOf{own.List}
+		reply = ListOf(own.List)
 	case own.Object != nil && part:
 		reply = own.Object
 	case own.Object != nil:
-		reply = wholeItem{own.Object}
+		reply = wholeObject{own.Object}
 	}
 	success := object{"description": cmp.Or(map[int]string{http.StatusOK: "Success."}[status], http.StatusText(status)+".")}
 	if reply != nil || status != http.StatusNoContent && status < 300 {

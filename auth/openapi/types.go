@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/internal/jsonfields"
-	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/internal/listing"
 )
 
 // schemas are the schemas of a document that have a name.
 type schemas struct {
 	set   object
-	names map[any]string // by goType or *paging.Schema, for example
+	names map[any]string // by goType or the Key of a list, for example
 }
 
 // goType is a Go type, as it is written or as it is read.
@@ -28,8 +29,17 @@ type goType struct {
 	request bool
 }
 
-// ListOf is a body: a list of the items of a schema.
-type ListOf struct{ Schema *paging.Schema }
+// List is a list that describes itself: a *paging.Schema or a *sqllist.List.
+type List = listing.List
+
+// ListOf returns a body: a page of a list.
+func ListOf(l List) any { return pageOf{l} }
+
+// These are bodies: a page of a list, and an object of it with all that it must have.
+type (
+	pageOf      struct{ List }
+	wholeObject struct{ List }
+)
 
 // AnyOf is a body that has one of several forms, each described as a Route's Reply is. Their
 // values are no examples.
@@ -55,38 +65,39 @@ func (s schemas) named(key any, wanted string, make func() object) object {
 }
 
 // content describes a body.
-func (m *maker) content(mediaType string, body any, request bool) object {
-	content := object{"schema": m.schemas.of(body, request)}
-	switch body.(type) {
-	case nil, envelope.Form, *paging.Schema, wholeItem, ListOf, AnyOf:
+func (m *maker) content(mediaType string, v any, request bool) object {
+	content := object{"schema": m.schemas.of(v, request)}
+	switch v.(type) {
+	case nil, body.Form, List, AnyOf:
 	default:
-		if !reflect.ValueOf(body).IsZero() {
-			content["example"] = body
+		if !reflect.ValueOf(v).IsZero() {
+			content["example"] = v
 		}
 	}
 	return object{mediaType: content}
 }
 
-func (s schemas) of(body any, request bool) object {
-	switch body := body.(type) {
+func (s schemas) of(v any, request bool) object {
+	switch value := v.(type) {
 	case nil:
 		return object{}
-	case envelope.Form:
-		return formSchema(body)
-	case *paging.Schema:
-		return s.item(body)
-	case wholeItem:
-		return s.wholeItem(body.Schema)
-	case ListOf:
-		return listSchema(s.item(body.Schema), body.Schema.Count)
+	case body.Form:
+		return formSchema(value)
+	case wholeObject:
+		return s.wholeItem(value.Describe())
+	case pageOf:
+		page := value.Describe()
+		return listSchema(s.item(page), page.Count)
+	case List: // after those that embed one
+		return s.item(value.Describe())
 	case AnyOf:
 		var forms []object
-		for _, form := range body {
+		for _, form := range value {
 			forms = append(forms, s.of(form, request))
 		}
 		return object{"anyOf": forms}
 	}
-	return s.goType(goType{reflect.TypeOf(body), request})
+	return s.goType(goType{reflect.TypeOf(v), request})
 }
 
 // listSchema is section 2.1 of the interface.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth/session"
-	"github.com/tenantkit/tenantkit/internal/printed"
+	"github.com/tenantkit/tenantkit/internal/testing/printed"
 )
 
 func TestSecretsAreEncodedNowhere(t *testing.T) {

@@ -68,7 +68,7 @@ func (a *application) post(path string, n auth.Need, do func(http.ResponseWriter
 			auth.Fail(w, r, err)
 			return
 		}
-		envelope.Write(w, envelope.Result[string]{Data: "done"})
+		auth.Reply(w, r, envelope.Result[string]{Data: "done"})
 	})
 }
 

@@ -51,7 +51,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	w.outage.Directory = w.directory
 	w.answer = func(rw http.ResponseWriter, r *http.Request) {
 		w.handled.Add(1)
-		envelope.Write(rw, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+		auth.Reply(rw, r, envelope.Result[string]{Data: auth.From(r.Context()).Account})
 	}
 	for _, org := range []string{"acme", "globex"} {
 		w.directory.PutOrg(auth.Org{Code: org})
@@ -116,7 +116,7 @@ func (w *world) routes() {
 				auth.Fail(rw, r, err)
 				return
 			}
-			envelope.Write(rw, envelope.Result[any]{Data: data})
+			auth.Reply(rw, r, envelope.Result[any]{Data: data})
 		})
 	}
 	account := func(p auth.Principal, err error) (any, error) { return p.Account, err }

@@ -42,7 +42,7 @@ func newPostOffice(t *testing.T, alter ...func(*world)) *postOffice {
 				auth.Fail(rw, r, err)
 				return
 			}
-			envelope.Write(rw, envelope.Result[any]{Data: data})
+			auth.Reply(rw, r, envelope.Result[any]{Data: data})
 		})
 	}
 	verb("/forgot", auth.Public, func(r *http.Request) (any, error) {
@@ -595,7 +595,7 @@ func TestF23ATicketSentManyTimes(t *testing.T) {
 				auth.Fail(rw, r, err)
 				return
 			}
-			envelope.Write(rw, envelope.Result[bool]{Data: true})
+			auth.Reply(rw, r, envelope.Result[bool]{Data: true})
 		})
 		ticket := w.forgot("ann")
 		var all sync.WaitGroup

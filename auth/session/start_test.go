@@ -26,7 +26,7 @@ func starting(t testing.TB) *world {
 			auth.Fail(rw, r, err)
 			return
 		}
-		envelope.Write(rw, envelope.Result[string]{Data: p.Account})
+		auth.Reply(rw, r, envelope.Result[string]{Data: p.Account})
 	}
 	w.mux.HandleFunc("POST /continue", auth.Authenticated, start)
 	elsewhere := w.guard.Mount(http.HandlerFunc(start))

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/rawhttp"
+	"github.com/tenantkit/tenantkit/internal/testing/rawhttp"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/internal/rawhttp"
+	"github.com/tenantkit/tenantkit/internal/testing/rawhttp"
 	"github.com/tenantkit/tenantkit/signing"
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
-	"github.com/tenantkit/tenantkit/internal/rawhttp"
+	"github.com/tenantkit/tenantkit/internal/testing/rawhttp"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -102,7 +102,7 @@ func mustKey(t testing.TB, clientKey string, secrets ...signing.Secret) *signing
 func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	w.handled.Add(1)
 	p := auth.From(r.Context())
-	envelope.Write(rw, envelope.Result[[]string]{Data: []string{p.Account, p.Caller, r.Method}})
+	auth.Reply(rw, r, envelope.Result[[]string]{Data: []string{p.Account, p.Caller, r.Method}})
 }
 
 // wire is a request before it is sent. The tests change the base request in it.

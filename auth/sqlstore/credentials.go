@@ -279,11 +279,11 @@ const maxList = 1000
 // last client key. The credentials are shared and must not be changed; they hold their
 // secrets, which print REDACTED. If one cannot be read, List returns its error and no
 // credential.
-func (c *Credentials) List(ctx context.Context, org, after string, limit int) ([]*signature.Credential, error) {
+func (c *Credentials) List(ctx context.Context, org auth.OrgKey, after string, limit int) ([]*signature.Credential, error) {
 	if limit < 1 || limit > maxList {
 		return nil, errors.New("sqlstore: list credentials: the limit is not 1 to 1000")
 	}
-	if !storable(org, after) {
+	if !storable(string(org), after) {
 		return []*signature.Credential{}, nil
 	}
 	rows, err := c.rows(ctx, ofOrgText, org, after, limit)

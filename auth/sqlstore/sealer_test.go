@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
-	"github.com/tenantkit/tenantkit/internal/printed"
+	"github.com/tenantkit/tenantkit/internal/testing/printed"
 )
 
 func key(b byte) []byte {

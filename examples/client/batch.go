@@ -9,7 +9,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -64,9 +65,9 @@ func verdictOn(line []byte, err error) verdict {
 
 // question is the form of an input line. Its chains mean the same as on the wire:
 // "" is everything, and an empty or missing list grants nothing.
-var question = envelope.Form{
-	{Path: "grants", Kind: envelope.Strings},
-	{Path: "need", Kind: envelope.String, Required: true},
+var question = body.Form{
+	{Path: "grants", Kind: body.Strings},
+	{Path: "need", Kind: body.String, Required: true},
 }
 
 func decideLine(line []byte) (bool, error) {
@@ -101,17 +102,16 @@ func chainError(field string, err error) error {
 }
 
 // lineError returns the reason of the first fault in a line. It leaves out what
-// envelope says about the body of a request.
+// body says about the body of a request.
 func lineError(err error) error {
-	refused, ok := errors.AsType[*envelope.BodyError](err)
+	refused, ok := errors.AsType[*auth.Error](err)
 	if !ok {
 		return err
 	}
-	fault := refused.Fault()
-	if len(fault.Faults) == 0 {
-		return errors.New(fault.Reason)
+	if len(refused.Faults) == 0 {
+		return errors.New(refused.Reason)
 	}
-	return fmt.Errorf("%s: %s", fault.Faults[0].Path, fault.Faults[0].Reason)
+	return fmt.Errorf("%s: %s", refused.Faults[0].Path, refused.Faults[0].Reason)
 }
 
 var errLongLine = fmt.Errorf("a line of more than %d bytes", maxLine)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/mempage"
@@ -112,10 +113,10 @@ func (l *listing) serve(w http.ResponseWriter, r *http.Request) {
 		list.Data = append(list.Data, n.text())
 	}
 	if nested {
-		envelope.Write(w, map[string]any{"_id": "b", "object": "c_book", "c_notes": list})
+		auth.Reply(w, r, map[string]any{"_id": "b", "object": "c_book", "c_notes": list})
 		return
 	}
-	envelope.Write(w, list)
+	auth.Reply(w, r, list)
 }
 
 // lines returns the printed lines of the notes for which keep is true.

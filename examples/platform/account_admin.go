@@ -9,6 +9,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -62,11 +63,11 @@ func (h provisioning) whole(ctx context.Context, a *account) (wholeReply, error)
 	return wholeReply{managed(a), factor}, err
 }
 
-var provisioningForm = envelope.Form{
-	{Path: "email", Kind: envelope.String, Required: true},
-	{Path: "password", Kind: envelope.String},
-	{Path: "name", Kind: envelope.String},
-	{Path: "roles", Kind: envelope.Strings},
+var provisioningForm = body.Form{
+	{Path: "email", Kind: body.String, Required: true},
+	{Path: "password", Kind: body.String},
+	{Path: "name", Kind: body.String},
+	{Path: "roles", Kind: body.Strings},
 }
 
 // create makes an account, and signs nobody in. An account without a password

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
-var accountPatch = envelope.Form{
-	{Path: "name", Kind: envelope.String, Null: true},
-	{Path: "roles", Kind: envelope.Strings},
-	{Path: "disabled", Kind: envelope.Boolean},
-	{Path: "resetSecondFactor", Kind: envelope.Boolean},
-	{Path: "tokensFrom", Kind: readInstant},
+var accountPatch = body.Form{
+	{Path: "name", Kind: body.String, Null: true},
+	{Path: "roles", Kind: body.Strings},
+	{Path: "disabled", Kind: body.Boolean},
+	{Path: "resetSecondFactor", Kind: body.Boolean},
+	{Path: "tokensFrom", Kind: instant},
 }
 
 // maxAhead is how far tokensFrom may be in the future: as far as an iat.

@@ -12,30 +12,30 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
 // appBody is the form of a new app and its signing key (section 5.3 of the interface).
-var appBody = append(envelope.Form{{Path: "name", Kind: envelope.String, Required: true}}, appOptions...)
+var appBody = append(body.Form{{Path: "name", Kind: body.String, Required: true}}, appOptions...)
 
 // appPatch is the form of a change. disabled must not be null: a client must say that
 // it enables an app.
-var appPatch = append(envelope.Form{
-	{Path: "name", Kind: envelope.String},
-	{Path: "disabled", Kind: envelope.Boolean},
+var appPatch = append(body.Form{
+	{Path: "name", Kind: body.String},
+	{Path: "disabled", Kind: body.Boolean},
 }, appOptions...)
 
-var appOptions = envelope.Form{
-	{Path: "exposeKeys", Kind: envelope.Boolean, Null: true},
-	{Path: "credential.account", Kind: envelope.String, Null: true},
-	{Path: "credential.accounts", Kind: envelope.Strings, Null: true},
-	{Path: "credential.scope", Kind: envelope.Strings, Null: true},
-	{Path: "credential.notBefore", Kind: readInstant, Null: true},
-	{Path: "credential.notAfter", Kind: readInstant, Null: true},
-	{Path: "credential.networks", Kind: envelope.Strings, Null: true},
-	{Path: "credential.minVersion", Kind: envelope.Integer, Null: true},
-	{Path: "credential.publicKey", Kind: envelope.String},
+var appOptions = body.Form{
+	{Path: "exposeKeys", Kind: body.Boolean, Null: true},
+	{Path: "credential.account", Kind: body.String, Null: true},
+	{Path: "credential.accounts", Kind: body.Strings, Null: true},
+	{Path: "credential.scope", Kind: body.Strings, Null: true},
+	{Path: "credential.notBefore", Kind: instant, Null: true},
+	{Path: "credential.notAfter", Kind: instant, Null: true},
+	{Path: "credential.networks", Kind: body.Strings, Null: true},
+	{Path: "credential.minVersion", Kind: body.Integer, Null: true},
+	{Path: "credential.publicKey", Kind: body.String},
 }
 
 const (

@@ -13,6 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -180,7 +181,7 @@ func (h apps) update(r *http.Request) (appReply, error) {
 	})
 }
 
-var keyPairForm = envelope.Form{{Path: "overlap", Kind: envelope.Integer}} // seconds
+var keyPairForm = body.Form{{Path: "overlap", Kind: body.Integer}} // seconds
 
 // mayGenerate waits for the org's turn to generate a pair.
 func (h apps) mayGenerate(ctx context.Context) (done func(), err error) {
@@ -241,7 +242,7 @@ type secretReply struct {
 	Secret shownOnce `json:"secret"`
 }
 
-var rotationForm = envelope.Form{{Path: "grace", Kind: envelope.Integer}} // seconds
+var rotationForm = body.Form{{Path: "grace", Kind: body.Integer}} // seconds
 
 // rotate gives an app another secret and returns it. The caller can then sign as
 // the app.

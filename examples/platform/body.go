@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -30,7 +30,7 @@ func publicBody(next http.HandlerFunc) http.HandlerFunc {
 }
 
 // readValues reads a body with a form, and returns its values by their path.
-func readValues(r *http.Request, f envelope.Form) (map[string]any, error) {
+func readValues(r *http.Request, f body.Form) (map[string]any, error) {
 	values, _, err := f.Read(r, maxBody)
 	return values, err
 }
@@ -50,19 +50,19 @@ func noFields(r *http.Request) error {
 	if !hasBody(r) {
 		return nil
 	}
-	_, err := readValues(r, envelope.Form{})
+	_, err := readValues(r, body.Form{})
 	return err
 }
 
 // hasBody reports whether there is a body. It tries to read a byte, because a body
 // sent in chunks has no length.
 func hasBody(r *http.Request) bool {
-	body := bufio.NewReader(r.Body)
-	_, err := body.Peek(1)
+	buffered := bufio.NewReader(r.Body)
+	_, err := buffered.Peek(1)
 	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{body, r.Body}
+	}{buffered, r.Body}
 	return err != io.EOF
 }
 
@@ -91,17 +91,19 @@ func setIfGiven[T any](to *T, values map[string]any, path string) {
 // 3339.
 const lastSecond = 253402300799
 
-// readInstant accepts a time in RFC 3339 or in Unix seconds.
+// instant is a time in RFC 3339 or in Unix seconds.
+var instant = body.Kind{Read: readInstant, Schema: map[string]any{"anyOf": []map[string]any{{"type": "string", "format": "date-time"}, body.Integer.Schema}}}
+
 func readInstant(value string) (any, string) {
 	const refused = "must be a time in RFC 3339, or in Unix seconds"
 	if value[0] != '"' {
-		seconds, wrong := envelope.Integer(value)
+		seconds, wrong := body.Integer.Read(value)
 		if n, _ := seconds.(int64); wrong == "" && 1 <= n && n <= lastSecond {
 			return time.Unix(n, 0), ""
 		}
 		return nil, refused
 	}
-	text, _ := envelope.String(value)
+	text, _ := body.String.Read(value)
 	written, _ := text.(string)
 	at, err := time.Parse(time.RFC3339, written)
 	if err != nil || at.Unix() < 1 {
@@ -110,7 +112,9 @@ func readInstant(value string) (any, string) {
 	return at, ""
 }
 
-// readLevel accepts the number or the name of an access level.
+// level is the number or the name of an access level. The document has the number.
+var level = body.Kind{Read: readLevel, Schema: body.Integer.Schema}
+
 func readLevel(value string) (any, string) {
 	var level scope.Level
 	if json.Unmarshal([]byte(value), &level) != nil || level == 0 {

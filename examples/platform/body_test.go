@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 func TestBodyRefusals(t *testing.T) {
@@ -223,7 +223,7 @@ func TestHostileBodiesCostLittle(t *testing.T) {
 				body := strings.NewReader(test.body)
 				r := httptest.NewRequest("POST", "/", body)
 				r.Header.Set("Content-Type", "application/json")
-				if _, err := readValues(r, registrationForm); !errors.As(err, new(*envelope.BodyError)) {
+				if _, err := readValues(r, registrationForm); !errors.As(err, new(*auth.Error)) {
 					t.Errorf("error %v", err)
 				}
 				left = body.Len()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
@@ -114,8 +115,8 @@ type brandReply struct {
 	Claims string `json:"claims"`
 }
 
-func (p *platform) showBrand(w http.ResponseWriter, _ *http.Request) {
-	envelope.Write(w, envelope.Result[brandReply]{Data: brandReply{p.guard.Brand.Header, p.guard.Brand.Claims}})
+func (p *platform) showBrand(w http.ResponseWriter, r *http.Request) {
+	auth.Reply(w, r, envelope.Result[brandReply]{Data: brandReply{p.guard.Brand.Header, p.guard.Brand.Claims}})
 }
 
 // asked answers a POST of the page with what answer makes of its body, of at most
@@ -132,7 +133,7 @@ func asked[T any](p *platform, limit int64, answer func(*http.Request) (T, error
 			p.guard.Fail(w, r, err)
 			return
 		}
-		envelope.Write(w, envelope.Result[T]{Data: data})
+		auth.Reply(w, r, envelope.Result[T]{Data: data})
 	}, http.MethodPost)
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"rsc.io/qr"
 
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // The QR codes of the console, which bring the secret of a new second factor to a
@@ -25,7 +25,7 @@ const (
 	quietZone = 4
 )
 
-var drawingForm = envelope.Form{{Path: "text", Kind: readOTPAuth, Required: true}}
+var drawingForm = body.Form{{Path: "text", Kind: body.Kind{Read: readOTPAuth}, Required: true}}
 
 type drawingReply struct {
 	SVG string `json:"svg"`
@@ -48,7 +48,7 @@ func drawOTPAuth(r *http.Request) (drawingReply, error) {
 // readOTPAuth accepts the URI of a time-based second factor. No other text: a public
 // route that draws any text would serve those who put links into codes.
 func readOTPAuth(value string) (any, string) {
-	text, refused := envelope.String(value)
+	text, refused := body.String.Read(value)
 	if refused != "" {
 		return nil, refused
 	}

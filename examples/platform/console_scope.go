@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -20,9 +20,9 @@ const (
 	maxGrants   = 100
 )
 
-var scopeQuestion = envelope.Form{
-	{Path: "grants", Kind: envelope.Strings}, // as on the wire: "" is everything
-	{Path: "need", Kind: envelope.String},
+var scopeQuestion = body.Form{
+	{Path: "grants", Kind: body.Strings}, // as on the wire: "" is everything
+	{Path: "need", Kind: body.String},
 }
 
 // scopeReply is a decision and its reasons.

@@ -5,19 +5,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-var kinds = map[paging.Type]envelope.Kind{
-	paging.String:  envelope.String,
-	paging.Integer: envelope.Integer,
-	paging.Boolean: envelope.Boolean,
-	paging.Date:    readDate,
+var kinds = map[paging.Type]body.Kind{
+	paging.String:  body.String,
+	paging.Integer: body.Integer,
+	paging.Boolean: body.Boolean,
+	paging.Date:    {Read: readDate, Schema: map[string]any{"type": "string", "pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`}}, // not what clients write for a date-time
 }
 
 // formOf returns the form of a new object of a schema, without hidden properties.
-func formOf(s *paging.Schema) (f envelope.Form) {
+func formOf(s *paging.Schema) (f body.Form) {
 	for _, p := range s.Properties {
 		if p.Hidden {
 			continue
@@ -25,13 +25,13 @@ func formOf(s *paging.Schema) (f envelope.Form) {
 		kind := kinds[p.Type]
 		switch {
 		case p.List != nil:
-			kind = readNothing
+			kind = body.Kind{Read: readNothing} // in no document
 		case p.Type == paging.String && p.Sort:
 			kind = atMost(maxSorted)
 		case p.Type == paging.String:
 			kind = atMost(maxText)
 		}
-		f = append(f, envelope.Field{Path: p.Path, Kind: kind, Null: p.Path == languagePath})
+		f = append(f, body.Field{Path: p.Path, Kind: kind, Null: p.Path == languagePath})
 	}
 	return f
 }
@@ -39,7 +39,7 @@ func formOf(s *paging.Schema) (f envelope.Form) {
 // changesOf returns the form of a change to an object. null removes a property that
 // a new object may lack. null for an object inside it removes the whole object, if
 // all its properties can be removed.
-func changesOf(s *paging.Schema) envelope.Form {
+func changesOf(s *paging.Schema) body.Form {
 	f := formOf(s)
 	whole := make(map[string]bool)
 	for i := range f {
@@ -51,7 +51,7 @@ func changesOf(s *paging.Schema) envelope.Form {
 		}
 	}
 	for path, null := range whole {
-		f = append(f, envelope.Field{Path: path, Null: null})
+		f = append(f, body.Field{Path: path, Null: null})
 	}
 	return f
 }
@@ -66,20 +66,20 @@ const (
 
 // atMost reads a string of at most so many bytes. Stored documents are read without it:
 // an earlier release may have written longer ones.
-func atMost(bytes int) envelope.Kind {
-	return func(value string) (any, string) {
-		text, refused := envelope.String(value)
+func atMost(bytes int) body.Kind {
+	return body.Kind{Schema: body.String.Schema, Read: func(value string) (any, string) {
+		text, refused := body.String.Read(value)
 		if s, _ := text.(string); len(s) > bytes {
 			return nil, fmt.Sprintf("must have at most %d bytes", bytes)
 		}
 		return text, refused
-	}
+	}}
 }
 
 func readNothing(string) (any, string) { return nil, "cannot be written" }
 
 func readDate(value string) (any, string) {
-	s, _ := envelope.String(value)
+	s, _ := body.String.Read(value)
 	written, _ := s.(string)
 	if at, err := time.Parse(dateLayout, written); err != nil || at.Format(dateLayout) != written {
 		return nil, "must be a date such as 2026-01-02T03:04:05.000Z"

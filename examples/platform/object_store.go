@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -294,7 +295,7 @@ func valueOf(p paging.Property, text string) (value any, refused string) {
 	case text == "null":
 		return nil, ""
 	case p.List != nil:
-		return envelope.Strings(text)
+		return body.Strings.Read(text)
 	}
-	return kinds[p.Type](text)
+	return kinds[p.Type].Read(text)
 }

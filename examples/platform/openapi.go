@@ -51,7 +51,7 @@ func (s schema) describeProperty() openapi.Route {
 	for _, p := range s.Properties {
 		if p.List != nil {
 			route.Description = "A list property is a list with the arguments of its items. Any other property is a result."
-			route.List, route.Reply = p.List, openapi.AnyOf{openapi.ListOf{Schema: p.List}, route.Reply}
+			route.List, route.Reply = p.List, openapi.AnyOf{openapi.ListOf(p.List), route.Reply}
 		}
 	}
 	return route
@@ -179,7 +179,7 @@ var (
 			Summary:     "Run a view",
 			Description: "The view `messages` takes the arguments of a list and replies with one. `message_token` takes none.",
 			List:        messages,
-			Reply:       openapi.AnyOf{openapi.ListOf{Schema: messages}, envelope.Result[mintReply]{}},
+			Reply:       openapi.AnyOf{openapi.ListOf(messages), envelope.Result[mintReply]{}},
 		},
 		"POST /deployments/{id}/execute": {Summary: "Run a deployment", Reply: envelope.Result[any]{}},
 	}

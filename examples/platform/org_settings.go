@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // settings serves the session policy of an org.
@@ -48,11 +49,11 @@ func (h settings) get(r *http.Request) (settingsReply, error) {
 	return replyOfSettings(o), nil
 }
 
-var settingsForm = envelope.Form{
-	{Path: "idle", Kind: envelope.Integer},
-	{Path: "maxSession", Kind: envelope.Integer},
-	{Path: "requireSecondFactor", Kind: envelope.Boolean},
-	{Path: "sessionsPerAccount", Kind: envelope.Integer},
+var settingsForm = body.Form{
+	{Path: "idle", Kind: body.Integer},
+	{Path: "maxSession", Kind: body.Integer},
+	{Path: "requireSecondFactor", Kind: body.Boolean},
+	{Path: "sessionsPerAccount", Kind: body.Integer},
 }
 
 func (h settings) update(r *http.Request) (settingsReply, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // roles serves the administration of roles. A role adds its chains to the tokens of
@@ -38,10 +39,10 @@ func (h roles) list(r *http.Request) (envelope.List[roleReply], error) {
 }
 
 var (
-	rolePatch = envelope.Form{{Path: "scope", Kind: envelope.Strings}}
-	roleBody  = envelope.Form{
-		{Path: "name", Kind: envelope.String, Required: true},
-		{Path: "scope", Kind: envelope.Strings, Required: true},
+	rolePatch = body.Form{{Path: "scope", Kind: body.Strings}}
+	roleBody  = body.Form{
+		{Path: "name", Kind: body.String, Required: true},
+		{Path: "scope", Kind: body.Strings, Required: true},
 	}
 
 	validRoleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -22,7 +23,7 @@ type scripts struct {
 // Its arguments are read as strictly as a body.
 type script struct {
 	run       func(h scripts, r *http.Request, arguments map[string]any) (any, error)
-	arguments envelope.Form
+	arguments body.Form
 }
 
 var scriptTable = map[string]script{
@@ -35,7 +36,7 @@ var scriptTable = map[string]script{
 }
 
 // anyArguments is an object with any members.
-var anyArguments = envelope.Form{{Kind: envelope.Object}}
+var anyArguments = body.Form{{Kind: body.Object}}
 
 // builtinReply is a script or a view in a list.
 type builtinReply struct {
@@ -72,9 +73,9 @@ func (h scripts) route(r *http.Request) (envelope.Result[any], error) {
 
 // runnerBody is the body of POST /sys/script_runner: the name of a script, and its
 // arguments.
-var runnerBody = envelope.Form{
-	{Path: "script", Kind: envelope.String, Required: true},
-	{Path: "arguments", Kind: envelope.Object},
+var runnerBody = body.Form{
+	{Path: "script", Kind: body.String, Required: true},
+	{Path: "arguments", Kind: body.Object},
 }
 
 // run runs the script that the body names.
@@ -116,11 +117,11 @@ func (h scripts) whoami(r *http.Request, _ map[string]any) (any, error) {
 
 // createArguments are the arguments of section 5.4.6 of the interface. The options
 // are the body of a token without its subject, which is an argument of its own.
-var createArguments = append(envelope.Form{
-	{Path: "clientKey", Kind: envelope.String, Required: true},
-	{Path: "accountId", Kind: envelope.String, Required: true},
+var createArguments = append(body.Form{
+	{Path: "clientKey", Kind: body.String, Required: true},
+	{Path: "accountId", Kind: body.String, Required: true},
 	{Path: "options", Required: true},
-	{Path: "options.scope", Kind: envelope.Strings, Required: true},
+	{Path: "options.scope", Kind: body.Strings, Required: true},
 }, under("options", tokenOptions)...)
 
 // createAuthToken mints a token of an app for an account, as POST
@@ -144,9 +145,9 @@ var createFields = func() map[string]string {
 	return fields
 }()
 
-var revokeArguments = envelope.Form{
-	{Path: "clientKey", Kind: envelope.String, Required: true},
-	{Path: "jti", Kind: envelope.String, Required: true},
+var revokeArguments = body.Form{
+	{Path: "clientKey", Kind: body.String, Required: true},
+	{Path: "jti", Kind: body.String, Required: true},
 }
 
 // revokeAuthToken ends one token of an app (section 5.4.5 of the interface).
@@ -154,9 +155,9 @@ func (h scripts) revokeAuthToken(r *http.Request, values map[string]any) (any, e
 	return true, h.tokens.revokeOne(r.Context(), values["clientKey"].(string), values["jti"].(string))
 }
 
-var subjectArguments = envelope.Form{
-	{Path: "clientKey", Kind: envelope.String, Required: true},
-	{Path: "accountId", Kind: envelope.String, Required: true},
+var subjectArguments = body.Form{
+	{Path: "clientKey", Kind: body.String, Required: true},
+	{Path: "accountId", Kind: body.String, Required: true},
 }
 
 // revokeSubjectTokens ends the tokens of an app for an account, and returns how
@@ -165,10 +166,10 @@ func (h scripts) revokeSubjectTokens(r *http.Request, values map[string]any) (an
 	return h.tokens.revokeSubject(r.Context(), values["clientKey"].(string), values["accountId"].(string))
 }
 
-var mintArguments = append(envelope.Form{
-	{Path: "app", Kind: envelope.String},
-	{Path: "sub", Kind: envelope.String},
-	{Path: "scope", Kind: envelope.Strings},
+var mintArguments = append(body.Form{
+	{Path: "app", Kind: body.String},
+	{Path: "sub", Kind: body.String},
+	{Path: "scope", Kind: body.Strings},
 }, tokenOptions...)
 
 // mintAndRevoke mints a token and revokes it. Its arguments are the options, the
@@ -199,7 +200,7 @@ func (h scripts) mintAndRevoke(r *http.Request, values map[string]any) (any, err
 }
 
 // under returns a form with its fields moved below a path.
-func under(path string, f envelope.Form) envelope.Form {
+func under(path string, f body.Form) body.Form {
 	moved := slices.Clone(f)
 	for i := range moved {
 		moved[i].Path = path + "." + moved[i].Path
@@ -209,7 +210,7 @@ func under(path string, f envelope.Form) envelope.Form {
 
 // names returns the members of a form's body, each once. A field below another
 // member counts as that member.
-func names(f envelope.Form) (names []string) {
+func names(f body.Form) (names []string) {
 	for _, field := range f {
 		name, _, _ := strings.Cut(field.Path, ".")
 		if name != "" && !slices.Contains(names, name) {

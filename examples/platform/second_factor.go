@@ -7,6 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // secondFactor serves the routes by which an account sees, gets, replaces and removes
@@ -89,7 +90,7 @@ func (h secondFactor) renewRecovery(r *http.Request) (none envelope.Result[recov
 	return result(recoveryReply{codes}, err)
 }
 
-var codeForm = envelope.Form{{Path: "code", Kind: envelope.String, Required: true}}
+var codeForm = body.Form{{Path: "code", Kind: body.String, Required: true}}
 
 func readCode(r *http.Request) (string, error) {
 	values, err := readValues(r, codeForm)

@@ -11,6 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // signIn serves the routes by which people sign in and out.
@@ -40,10 +41,10 @@ func ownPages(sessions *session.Manager, next http.HandlerFunc) http.HandlerFunc
 	}
 }
 
-var registrationForm = envelope.Form{
-	{Path: "email", Kind: envelope.String, Required: true},
-	{Path: "password", Kind: envelope.String, Required: true},
-	{Path: "name", Kind: envelope.String},
+var registrationForm = body.Form{
+	{Path: "email", Kind: body.String, Required: true},
+	{Path: "password", Kind: body.String, Required: true},
+	{Path: "name", Kind: body.String},
 }
 
 // register makes an account with the role member, and signs it in.
@@ -113,12 +114,12 @@ func validPassword(wrong *invalid, path, password string) {
 	}
 }
 
-var loginForm = envelope.Form{
-	{Path: "email", Kind: envelope.String},
-	{Path: "password", Kind: envelope.String},
-	{Path: "location.verificationToken", Kind: envelope.String},
-	{Path: "location.locationName", Kind: envelope.String}, // accepted and ignored
-	{Path: "location.singleUse", Kind: envelope.Boolean},   // false asks to remember the location
+var loginForm = body.Form{
+	{Path: "email", Kind: body.String},
+	{Path: "password", Kind: body.String},
+	{Path: "location.verificationToken", Kind: body.String},
+	{Path: "location.locationName", Kind: body.String}, // accepted and ignored
+	{Path: "location.singleUse", Kind: body.Boolean},   // false asks to remember the location
 }
 
 // loginReply has remembered if the client asked to be remembered at this location.
@@ -195,7 +196,7 @@ func (h signIn) logout(w http.ResponseWriter, r *http.Request) (envelope.Result[
 	return done(h.sessions.Logout(w, r))
 }
 
-var passwordForm = envelope.Form{{Path: "password", Kind: envelope.String, Required: true}}
+var passwordForm = body.Form{{Path: "password", Kind: body.String, Required: true}}
 
 // reauthenticate makes the session fresh, for routes that need a fresh one.
 func (h signIn) reauthenticate(w http.ResponseWriter, r *http.Request) (accountReply, error) {
@@ -214,7 +215,7 @@ func (h signIn) reauthenticate(w http.ResponseWriter, r *http.Request) (accountR
 	return replyOfAccount(a), nil
 }
 
-var changeForm = append(envelope.Form{{Path: "newPassword", Kind: envelope.String, Required: true}}, passwordForm...)
+var changeForm = append(body.Form{{Path: "newPassword", Kind: body.String, Required: true}}, passwordForm...)
 
 // changePassword gives the account another password, and ends its other sessions.
 func (h signIn) changePassword(w http.ResponseWriter, r *http.Request) (accountReply, error) {

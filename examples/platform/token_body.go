@@ -6,29 +6,29 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
 // tokenBody is the body of a request for a token. The scope is required: a missing
 // one could mean everything or nothing.
-var tokenBody = append(envelope.Form{
-	{Path: "sub", Kind: envelope.String, Required: true},
-	{Path: "scope", Kind: envelope.Strings, Required: true},
+var tokenBody = append(body.Form{
+	{Path: "sub", Kind: body.String, Required: true},
+	{Path: "scope", Kind: body.Strings, Required: true},
 }, tokenOptions...)
 
 // tokenOptions are the other options of a token, by the names that scripts use
 // (section 5.4 of the interface).
-var tokenOptions = envelope.Form{
-	{Path: "roles", Kind: envelope.Strings},
-	{Path: "skipAcl", Kind: envelope.Boolean},
-	{Path: "bypassCreateAcl", Kind: envelope.Boolean},
-	{Path: "grant", Kind: readLevel},
-	{Path: "maxUses", Kind: envelope.Integer},
-	{Path: "permanent", Kind: envelope.Boolean},
-	{Path: "expiresIn", Kind: envelope.Integer}, // seconds
-	{Path: "notBefore", Kind: envelope.Integer}, // Unix seconds
-	{Path: "claims", Kind: envelope.Object},
+var tokenOptions = body.Form{
+	{Path: "roles", Kind: body.Strings},
+	{Path: "skipAcl", Kind: body.Boolean},
+	{Path: "bypassCreateAcl", Kind: body.Boolean},
+	{Path: "grant", Kind: level},
+	{Path: "maxUses", Kind: body.Integer},
+	{Path: "permanent", Kind: body.Boolean},
+	{Path: "expiresIn", Kind: body.Integer}, // seconds
+	{Path: "notBefore", Kind: body.Integer}, // Unix seconds
+	{Path: "claims", Kind: body.Object},
 }
 
 // tokenWish is a request for a token.

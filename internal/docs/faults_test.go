@@ -18,7 +18,7 @@ const (
 )
 
 // TestDocumentedFaults compares the table of faults in section 6 of the interface with
-// auth/fault.go, row by row and in order.
+// internal/faults, row by row and in the order of auth/fault.go.
 func TestDocumentedFaults(t *testing.T) {
 	const document = "INTERFACE.md"
 	text := read(t, document)
@@ -35,7 +35,7 @@ func TestDocumentedFaults(t *testing.T) {
 		return
 	}
 	if table != want {
-		t.Errorf("%s has another table of faults than auth/fault.go: run go test -run TestDocumentedFaults . -update", document)
+		t.Errorf("%s has another table of faults than internal/faults: run go test -run TestDocumentedFaults . -update", document)
 	}
 }
 
@@ -47,7 +47,7 @@ func faultTable(t *testing.T) string {
 	for _, detail := range details(t) {
 		f := (&auth.Error{Detail: detail}).Fault()
 		if f.Detail != detail {
-			t.Errorf("%s has no row in auth/fault.go", detail)
+			t.Errorf("%s has no row in internal/faults", detail)
 		}
 		fmt.Fprintf(&table, "| %d | `%s` | `%s` | %s |\n", f.Status, f.Detail, f.Code, f.Message)
 	}

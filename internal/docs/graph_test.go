@@ -25,23 +25,24 @@ const (
 var arrows = map[string]string{
 	".": "",
 
-	"envelope": "internal/jsonfields internal/strictjson",
-	"scope":    "",
-	"signing":  "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
-	"token":    "internal/baseurl internal/clock internal/compact internal/orgkey internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
+	"envelope":      "internal/strictjson",
+	"envelope/body": "auth envelope internal/jsonfields internal/strictjson",
+	"scope":         "",
+	"signing":       "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
+	"token":         "internal/baseurl internal/clock internal/compact internal/orgkey internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
 
-	"paging":          "envelope internal/strictjson",
+	"paging":          "envelope internal/faults internal/listing internal/strictjson",
 	"paging/mempage":  "envelope paging",
 	"paging/sqlpage":  "envelope internal/prepared internal/sqldialect paging",
 	"paging/sqlcheck": "paging paging/sqlpage",
-	"paging/sqllist":  "envelope paging paging/sqlcheck paging/sqlpage scope",
+	"paging/sqllist":  "envelope internal/faults internal/listing paging paging/sqlcheck paging/sqlpage scope",
 	"paging/walk":     "envelope internal/strictjson paging",
 
-	"auth":            "envelope internal/baseurl internal/clock internal/orgkey internal/recent internal/urlpath scope",
+	"auth":            "envelope internal/baseurl internal/clock internal/faults internal/orgkey internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
 	"auth/bearer":     "auth internal/compact internal/jwks internal/recent internal/strictjson internal/whole scope token",
 	"auth/oauth":      "auth auth/bearer auth/openapi auth/signature internal/compact internal/strictjson internal/whole scope signing token",
-	"auth/openapi":    "auth envelope internal/jsonfields internal/whole paging",
+	"auth/openapi":    "auth envelope envelope/body internal/faults internal/jsonfields internal/listing internal/whole",
 	"auth/session":    "auth internal/clock internal/recent internal/redacted scope",
 	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/recent internal/redacted internal/sqldialect signing token",
 	"auth/redisstore": "auth auth/session signing token",
@@ -51,26 +52,30 @@ var arrows = map[string]string{
 	"internal/baseurl":     "",
 	"internal/clock":       "",
 	"internal/compact":     "",
-	"internal/docs":        "",
+	"internal/faults":      "envelope",
 	"internal/jsonfields":  "",
 	"internal/jwks":        "internal/strictjson internal/weakkey " + jwt + " " + jose,
+	"internal/listing":     "",
+	"internal/docs":        "",
 	"internal/orgkey":      "",
 	"internal/prepared":    "",
 	"internal/recent":      "",
 	"internal/redacted":    "",
 	"internal/urlpath":     "",
 	"internal/replaytable": "",
-	"internal/rawhttp":     "",
-	"internal/printed":     "",
 	"internal/strictjson":  "",
 	"internal/weakkey":     "",
 	"internal/whole":       "",
 	"internal/sqldialect":  "",
 	"internal/api":         "", // only tests
+
+	// Only tests import these.
+	"internal/testing/printed": "",
+	"internal/testing/rawhttp": "",
 }
 
 // stdlibOnly lists the packages that compile no third-party code, not even by indirect imports.
-var stdlibOnly = []string{"scope", "signing", "envelope", "paging", "auth/signature"}
+var stdlibOnly = []string{"scope", "signing", "envelope", "envelope/body", "paging", "auth/signature"}
 
 // required lists all that go.mod may require, also for tests.
 var required = []string{jwt, jose, "github.com/google/go-cmp"}

@@ -473,7 +473,7 @@ func TestK17CredentialsOfAnotherOrg(t *testing.T) {
 				expect(t, "Rotate", err, auth.ErrNotFound)
 				expect(t, "Delete", there.Delete(ctx, auth.OrgKey(org), clientKey), auth.ErrNotFound)
 				expect(t, "Restrict", there.Restrict(ctx, auth.OrgKey(org), clientKey, alter), auth.ErrNotFound)
-				if list, err := there.List(ctx, org, "", 10); len(list) != 0 || list == nil || err != nil {
+				if list, err := there.List(ctx, auth.OrgKey(org), "", 10); len(list) != 0 || list == nil || err != nil {
 					t.Errorf("List of %q = %v, %v", org, list, err)
 				}
 			}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenantkit/tenantkit/internal/printed"
 	"github.com/tenantkit/tenantkit/internal/redacted"
+	"github.com/tenantkit/tenantkit/internal/testing/printed"
 )
 
 type hidden = redacted.Value

@@ -156,21 +156,30 @@ func (r *Reader) Text() string {
 		r.unexpected()
 		return ""
 	}
-	rest := r.text[r.pos:]
-	for i := range len(rest) {
-		switch c := rest[i]; {
-		case c == '"':
-			r.pos += i + 1
-			return rest[:i]
-		case c == '\\':
-			return r.unescape(rest[:i])
-		case c < ' ':
-			r.pos += i
-			return r.unended()
+	var text []byte // what is before start, if there was an escape
+	start := r.pos
+	for {
+		for r.pos < len(r.text) && r.text[r.pos] >= ' ' && r.text[r.pos] != '"' && r.text[r.pos] != '\\' {
+			r.pos++
+		}
+		plain := r.text[start:r.pos]
+		switch {
+		case r.take('"'):
+			if text == nil {
+				return plain
+			}
+			return string(append(text, plain...))
+		case r.take('\\'):
+			text = utf8.AppendRune(append(text, plain...), r.escape())
+			start = r.pos
+		case r.pos < len(r.text):
+			r.Fail(ErrControl)
+			return ""
+		default:
+			r.Fail(ErrString)
+			return ""
 		}
 	}
-	r.pos = len(r.text)
-	return r.unended()
 }
 
 // Number reads a number of any size and returns its text.
@@ -285,36 +294,6 @@ func (r *Reader) digits() bool {
 		r.pos++
 	}
 	return r.pos > start
-}
-
-// unescape continues to read a string at its first escape. plain is the part before
-// it.
-func (r *Reader) unescape(plain string) string {
-	r.pos += len(plain)
-	text := []byte(plain)
-	for {
-		switch c := r.peek(); {
-		case c == '"':
-			r.pos++
-			return string(text)
-		case c < ' ':
-			return r.unended()
-		case c == '\\':
-			r.pos++
-			text = utf8.AppendRune(text, r.escape())
-		default:
-			r.pos++
-			text = append(text, c)
-		}
-	}
-}
-
-func (r *Reader) unended() string {
-	if r.pos < len(r.text) {
-		r.Fail(ErrControl)
-	}
-	r.Fail(ErrString)
-	return ""
 }
 
 // escape reads what follows a backslash.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -86,6 +87,9 @@ func Must[T any](d Declaration) *List {
 
 // Schema returns what callers may ask for. It must not be changed.
 func (l *List) Schema() *paging.Schema { return &l.schema }
+
+// Describe returns what a document of auth/openapi says of the list.
+func (l *List) Describe() listing.Description { return l.schema.Describe() }
 
 // Table returns where the properties are. It must not be changed.
 func (l *List) Table() sqlpage.Table { return l.table }

@@ -3,10 +3,10 @@ package sqllist
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/faults"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -24,12 +24,7 @@ func (e *Error) Error() string { return "sqllist: table " + e.Table + ": " + e.E
 func (e *Error) Unwrap() error { return e.Err }
 
 // Fault returns 503 error.storeUnavailable. auth.Fail answers with it.
-func (e *Error) Fault() *envelope.Fault {
-	return &envelope.Fault{
-		Detail: "error.storeUnavailable", Code: "kError",
-		Status: http.StatusServiceUnavailable, Message: "Temporarily unavailable.",
-	}
-}
+func (e *Error) Fault() *envelope.Fault { return faults.Of("error.storeUnavailable") }
 
 // failed returns the error for what went wrong with a statement.
 func (l *List) failed(err error) error {
@@ -71,9 +66,4 @@ type notFound struct{}
 
 func (notFound) Error() string { return "sqllist: not found" }
 
-func (notFound) Fault() *envelope.Fault {
-	return &envelope.Fault{
-		Detail: "notFound.unspecified", Code: "kNotFound",
-		Status: http.StatusNotFound, Message: "Not found.",
-	}
-}
+func (notFound) Fault() *envelope.Fault { return faults.Of("notFound.unspecified") }

@@ -26,7 +26,11 @@ func TestIDsThatAreNumbers(t *testing.T) {
 					items = append(items, map[string]string{"_id": id, "object": "note", "title": "same"})
 				}
 				at++
-				envelope.Write(w, envelope.List[map[string]string]{Data: items, HasMore: at < len(all)})
+				body, err := envelope.Encode(envelope.List[map[string]string]{Data: items, HasMore: at < len(all)})
+				if err != nil {
+					t.Error(err)
+				}
+				w.Write(body)
 			}))
 			var err error
 			met := 0

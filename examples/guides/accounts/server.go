@@ -13,6 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -83,15 +84,10 @@ func (s *Server) routes() {
 
 // handle answers with what do returns.
 func (s *Server) handle(pattern string, n auth.Need, do func(http.ResponseWriter, *http.Request) (any, error)) {
-	s.HandleFunc(pattern, n, func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
+	s.Handle(pattern, n, body.None(func(w http.ResponseWriter, r *http.Request) (envelope.Result[any], error) {
 		data, err := do(w, r)
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		auth.Reply(w, r, envelope.Result[any]{Data: data})
-	})
+		return envelope.Result[any]{Data: data}, err
+	}))
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) (any, error) {

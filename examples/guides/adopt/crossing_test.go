@@ -13,6 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -220,7 +221,7 @@ func TestFirstTokensOfTwoInstances(t *testing.T) {
 // token would have their chains, too.
 func TestADeviceExchangesItsToken(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
-		exchange := with(func(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
+		exchange := body.Handle(func(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
 			by := auth.From(r.Context())
 			signed, _, err := bearer.Mint(r.Context(), by, false, auth.TenantFrom(r.Context()), w.minter,
 				bearer.Wish{Claims: token.Claims{Subject: by.Account, Scope: ask.Scope}})

@@ -17,7 +17,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -102,22 +102,22 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 	owner := auth.Allow("admin.update").By(session.Name).Fresh(10 * time.Minute)
 	for pattern, route := range map[string]struct {
 		need auth.Need
-		run  handler
+		run  http.HandlerFunc
 	}{
-		"POST /login":          {auth.Public, with(s.login)},
-		"POST /logout":         {auth.Public, s.logout},
-		"POST /factor":         {fresh, s.enrol},
-		"POST /factor/confirm": {person, with(s.confirm)},
-		"POST /tokens":         {fresh, with(s.createToken)},
-		"DELETE /tokens":       {person, s.revokeTokens},
-		"POST /keys":           {owner, with(s.createKey)},
-		"DELETE /keys/{key}":   {owner, s.deleteKey},
-		"POST /rename":         {owner, with(s.rename)},
-		"GET /notes":           {auth.Some("object.read.note"), s.listNotes},
-		"POST /notes":          {auth.Allow("object.create.note"), with(s.createNote)},
-		"DELETE /notes/{id}":   {auth.Allow("object.delete.note.{id}"), s.deleteNote},
+		"POST /login":          {auth.Public, body.Handle(s.login)},
+		"POST /logout":         {auth.Public, body.None(s.logout)},
+		"POST /factor":         {fresh, body.None(s.enrol)},
+		"POST /factor/confirm": {person, body.Handle(s.confirm)},
+		"POST /tokens":         {fresh, body.Handle(s.createToken)},
+		"DELETE /tokens":       {person, body.None(s.revokeTokens)},
+		"POST /keys":           {owner, body.Handle(s.createKey)},
+		"DELETE /keys/{key}":   {owner, body.None(s.deleteKey)},
+		"POST /rename":         {owner, body.Handle(s.rename)},
+		"GET /notes":           {auth.Some("object.read.note"), body.None(s.listNotes)},
+		"POST /notes":          {auth.Allow("object.create.note"), body.Handle(s.createNote)},
+		"DELETE /notes/{id}":   {auth.Allow("object.delete.note.{id}"), body.None(s.deleteNote)},
 	} {
-		mux.Handle(pattern, route.need, route.run)
+		mux.HandleFunc(pattern, route.need, inTime(route.run))
 	}
 	return mux
 }
@@ -136,28 +136,12 @@ func resolve(baseURL *url.URL) func(context.Context, *http.Request) (auth.Addres
 	}
 }
 
-// handler returns what is answered, or an error.
-type handler func(w http.ResponseWriter, r *http.Request) (any, error)
-
-func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 20*time.Second) // a login can wait for others to be hashed
-	defer cancel()
-	reply, err := h(w, r.WithContext(ctx))
-	if err != nil {
-		auth.Fail(w, r, err)
-		return
-	}
-	auth.Reply(w, r, reply)
-}
-
-// with makes a handler of one that takes a body.
-func with[T any](run func(w http.ResponseWriter, r *http.Request, ask T) (any, error)) handler {
-	return func(w http.ResponseWriter, r *http.Request) (any, error) {
-		var ask T
-		if _, err := envelope.Read(r, 64<<10, &ask); err != nil {
-			return nil, err
-		}
-		return run(w, r, ask)
+// inTime ends the work for a request that takes long. A login can wait for others to be hashed.
+func inTime(run http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 20*time.Second)
+		defer cancel()
+		run(w, r.WithContext(ctx))
 	}
 }
 

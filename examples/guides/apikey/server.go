@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // Saver stores the record of a new key.
@@ -16,26 +17,20 @@ type Saver interface {
 
 // Register adds the route on which accounts make keys for themselves.
 func Register(mux *auth.Mux, s Saver) {
-	mux.HandleFunc("POST /keys", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) {
-		key, err := create(r, s)
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		auth.Reply(w, r, envelope.Result[string]{Data: string(key)}) // the only time that it is shown
-	})
+	mux.Handle("POST /keys", auth.Authenticated.Fresh(10*time.Minute), body.Handle(func(_ http.ResponseWriter, r *http.Request, ask newKey) (envelope.Result[string], error) {
+		key, err := create(r, s, ask)
+		return envelope.Result[string]{Data: string(key)}, err // the only time that it is shown
+	}))
 }
 
 const longest = 365 * 24 * time.Hour
 
-func create(r *http.Request, s Saver) (Key, error) {
-	var ask struct {
-		Scope []string `json:"scope"`
-		Days  int      `json:"days"`
-	}
-	if _, err := envelope.Read(r, 16<<10, &ask); err != nil {
-		return "", err
-	}
+type newKey struct {
+	Scope []string `json:"scope"`
+	Days  int      `json:"days"`
+}
+
+func create(r *http.Request, s Saver, ask newKey) (Key, error) {
 	by, tenant := auth.From(r.Context()), auth.TenantFrom(r.Context())
 	life := time.Duration(ask.Days) * 24 * time.Hour
 	if ask.Days < 1 || life > longest {

@@ -91,5 +91,5 @@ func listNotes(w http.ResponseWriter, r *http.Request) {
 	page, more := mempage.Page(notes, q, func(n note, path string) (any, bool) {
 		return map[string]string{"_id": n.ID, "object": n.Object}[path], true
 	})
-	envelope.Write(w, envelope.List[note]{Data: page, HasMore: more})
+	auth.Reply(w, r, envelope.List[note]{Data: page, HasMore: more})
 }

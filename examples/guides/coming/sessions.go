@@ -12,6 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // Bcrypt is the Hasher of the passwords that are there. Cost is that of most of them.
@@ -52,19 +53,15 @@ func Policy() auth.SessionPolicy {
 
 // Login signs a person in. The form has a box to be remembered.
 func Login(sessions *session.Manager) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return body.None(func(w http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
 		_, err := sessions.Login(w, r, session.Form{
 			Login:    r.PostFormValue("email"),
 			Password: r.PostFormValue("password"),
 			Code:     r.PostFormValue("code"),
 			Remember: r.PostFormValue("remember") == "on",
 		})
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		envelope.Write(w, envelope.Result[bool]{Data: true})
-	}
+		return envelope.Result[bool]{Data: true}, err
+	})
 }
 
 // Old is the part of *scs.SessionManager that TakeOver needs.
@@ -76,21 +73,16 @@ type Old interface {
 // TakeOver changes a session of scs into one of the Manager. It stands behind scs's
 // LoadAndSave, on a route that is auth.Public, with POST.
 func TakeOver(sessions *session.Manager, old Old) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return body.None(func(w http.ResponseWriter, r *http.Request) (done envelope.Result[bool], err error) {
 		if err := sessions.SameOrigin(r); err != nil {
-			auth.Fail(w, r, err)
-			return
+			return done, err
 		}
 		account := old.GetString(r.Context(), "user")
 		// First, so that the old session cannot open a second one.
 		if err := old.Destroy(r.Context()); err != nil {
-			auth.Fail(w, r, auth.Unavailable(err))
-			return
+			return done, auth.Unavailable(err)
 		}
-		if _, err := sessions.Start(w, r, account); err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		envelope.Write(w, envelope.Result[bool]{Data: true})
-	}
+		_, err = sessions.Start(w, r, account)
+		return envelope.Result[bool]{Data: true}, err
+	})
 }

@@ -64,7 +64,7 @@ func newServer(t *testing.T) *server {
 	mux.HandleFunc("POST /login", auth.Public, coming.Login(sessions))
 	mux.HandleFunc("POST /takeover", auth.Public, coming.TakeOver(sessions, &s.old))
 	mux.HandleFunc("GET /me", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
-		envelope.Write(w, envelope.Result[string]{Data: auth.From(r.Context()).Account})
+		auth.Reply(w, r, envelope.Result[string]{Data: auth.From(r.Context()).Account})
 	})
 	http := httptest.NewServer(mux)
 	t.Cleanup(http.Close)

@@ -27,6 +27,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // allowOrigin lets the pages of one origin call next and read its replies, refusals
@@ -77,25 +78,18 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 		Mechanisms: []auth.Mechanism{sessions},
 	}
 	mux := guard.Mux()
-	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		var ask struct {
-			Login    string `json:"login"`
-			Password string `json:"password"`
-		}
-		if _, err := envelope.Read(r, 4<<10, &ask); err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
+	mux.Handle("POST /login", auth.Public, body.Handle(func(w http.ResponseWriter, r *http.Request, ask login) (envelope.Result[string], error) {
 		p, err := sessions.Login(w, r, session.Form{Login: ask.Login, Password: ask.Password})
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		auth.Reply(w, r, envelope.Result[string]{Data: p.Account})
-	})
+		return envelope.Result[string]{Data: p.Account}, err
+	}))
 	mux.HandleFunc("GET /me", auth.Authenticated, account)
 	mux.HandleFunc("POST /notes", auth.Authenticated, account)
 	return allowOrigin(app, mux), nil
+}
+
+type login struct {
+	Login    string `json:"login"`
+	Password string `json:"password"`
 }
 
 func account(w http.ResponseWriter, r *http.Request) {

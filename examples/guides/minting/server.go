@@ -15,6 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -22,22 +23,18 @@ import (
 // The caller's own app issues the token. A session has no app, so it cannot mint.
 func Register(mux *auth.Mux, signers token.Signers) {
 	minter := &token.Minter{Signers: signers}
-	mux.HandleFunc("POST /tokens", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
-		ask := struct {
-			Subject string   `json:"subject,omitempty"`
-			Scope   []string `json:"scope,omitempty"`
-		}{Scope: []string{}} // a token without scope grants nothing
-		if _, err := envelope.Read(r, 16<<10, &ask); err != nil {
-			auth.Fail(w, r, err)
-			return
+	mux.Handle("POST /tokens", auth.Authenticated, body.Handle(func(_ http.ResponseWriter, r *http.Request, ask newToken) (envelope.Result[string], error) {
+		if ask.Scope == nil {
+			ask.Scope = []string{} // a token without scope grants nothing
 		}
 		by, tenant := auth.From(r.Context()), auth.TenantFrom(r.Context())
 		wish := bearer.Wish{Claims: token.Claims{Subject: ask.Subject, Scope: ask.Scope}} // ephemeral
 		minted, _, err := bearer.Mint(r.Context(), by, by.HasRole("administrator"), tenant, minter, wish)
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		auth.Reply(w, r, envelope.Result[string]{Data: string(minted)}) // a Token prints REDACTED
-	})
+		return envelope.Result[string]{Data: string(minted)}, err // a Token prints REDACTED
+	}))
+}
+
+type newToken struct {
+	Subject string   `json:"subject,omitempty"`
+	Scope   []string `json:"scope,omitempty"`
 }

@@ -103,7 +103,7 @@ func TestMint(t *testing.T) {
 		{"for nobody", "root", `{"subject":"bob","scope":[]}`, 404, auth.DetailNotFound},
 		{"a scope that does not parse", "ann", `{"subject":"ann","scope":["object.reed"]}`, 400, auth.DetailInvalidScope},
 		{"no JSON", "ann", `subject=ann`, 400, auth.DetailBody},
-		{"a body without an end", "ann", strings.Repeat(" ", 20<<10), 413, auth.DetailTooLarge},
+		{"a body without an end", "ann", strings.Repeat(" ", 65<<10), 413, auth.DetailTooLarge},
 	} {
 		status, reply := mint(t, w, w.clients[test.account], test.body)
 		if status != test.status || !strings.Contains(string(reply), test.want) {

@@ -11,6 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // People is the application's table of people.
@@ -47,15 +48,10 @@ func New(people People, store *session.Memory, factors session.Factors) *Server 
 }
 
 func (s *Server) handle(pattern string, n auth.Need, do func(http.ResponseWriter, *http.Request) (any, error)) {
-	s.HandleFunc(pattern, n, func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
+	s.Handle(pattern, n, body.None(func(w http.ResponseWriter, r *http.Request) (envelope.Result[any], error) {
 		data, err := do(w, r)
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		auth.Reply(w, r, envelope.Result[any]{Data: data})
-	})
+		return envelope.Result[any]{Data: data}, err
+	}))
 }
 
 // login is the first step. If there is a second one, its error is a 403 whose reason names it.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenantkit/tenantkit/internal/printed"
+	"github.com/tenantkit/tenantkit/internal/testing/printed"
 )
 
 // open is a type that prints its secret.

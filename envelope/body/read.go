@@ -1,4 +1,4 @@
-package envelope
+package body
 
 import (
 	"encoding"
@@ -11,32 +11,32 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/internal/jsonfields"
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
-// Read reads the body of r, a JSON object of at most limit bytes, into the struct
-// that v points to. Its limits and errors are those of Form.Read. Every error is a
-// *BodyError for auth.Fail and leaves v unchanged.
+// Read reads the body of r, a JSON object of at most limit bytes, into the struct that v
+// points to. Its limits are those of Form.Read. An error leaves v unchanged.
 //
 // The json tags name the members. The spelling must be exact. A member is required
 // unless its tag has omitempty or omitzero or its field is a pointer. The members of an
 // embedded struct are those of the struct, and a field hides those of its name below it,
 // as in encoding/json. If a pointer embeds it, none is required, and the first that the
-// body names sets the pointer. Only pointers and interfaces may be null. For a PATCH, named tells null from absent. It holds the
-// path of each member that the body names, such as "address.city". An object that is
-// null or empty has its own path in named.
+// body names sets the pointer. Only pointers and interfaces may be null. For a PATCH, named
+// tells null from absent, as in Form.Read.
 //
-// A text of an Enum must be one of its values. Read reads structs in the struct member by member. Any other value has at most 16
-// nested objects and arrays. Read replaces pointers and slices and does not merge
-// them with old values. It reports only the first mistake in a slice. In maps and
+// A string of an envelope.Enum must be one of its values. Structs in the struct are read
+// member by member. Any other value has at most 16 nested objects and arrays. Pointers and
+// slices are replaced, not merged. Only the first mistake in a slice is reported. In maps and
 // arrays, names match as in encoding/json. Other tag options have no effect.
 //
 // Read panics if v does not point to a struct, or to one with members that nothing can set.
 func Read(r *http.Request, limit int64, v any) (named []string, err error) {
 	to := reflect.ValueOf(v)
-	if to.Kind() != reflect.Pointer || to.Elem().Kind() != reflect.Struct {
-		panic(fmt.Sprintf("envelope: Read into a %T, which is no pointer to a struct", v))
+	if to.Kind() != reflect.Pointer {
+		panic(fmt.Sprintf("body: Read into a %T, which is not a pointer to a struct", v))
 	}
 	t := targetOf(to.Type().Elem())
 	values, named, err := t.form.Read(r, limit)
@@ -57,6 +57,9 @@ type target struct {
 var targets sync.Map
 
 func targetOf(t reflect.Type) *target {
+	if t.Kind() != reflect.Struct {
+		panic(fmt.Sprintf("body: %v is not a struct", t))
+	}
 	if known, ok := targets.Load(t); ok {
 		return known.(*target)
 	}
@@ -73,7 +76,7 @@ func (to *target) add(t reflect.Type, at string, index []int) {
 		required := !f.Pointer && f.Type.Kind() != reflect.Pointer && !f.Has("omitempty") && !f.Has("omitzero")
 		switch {
 		case f.Sealed || !isObject(f.Type) && !t.FieldByIndex(f.Index).IsExported():
-			panic(fmt.Sprintf("envelope: Read cannot set %s of %v: a pointer to a struct that is not exported is embedded", f.Name, t))
+			panic(fmt.Sprintf("body: Read cannot set %s of %v: a pointer to a struct that is not exported is embedded", f.Name, t))
 		case isObject(f.Type):
 			to.form = append(to.form, Field{Path: path, Required: required})
 			to.add(f.Type, path+".", inner)
@@ -122,14 +125,14 @@ const maxDepth = 16
 func kindOf(t reflect.Type) Kind {
 	limits := loose
 	limits.Depth = maxDepth
-	return func(text string) (any, string) {
+	return Kind{Read: func(text string) (any, string) {
 		if err := check(text, limits); err != nil {
 			return nil, err.Error()
 		}
 		v := reflect.New(t).Elem()
 		refused := decode(text, v)
 		return v.Interface(), refused
-	}
+	}}
 }
 
 // decode reads a value into to.
@@ -153,7 +156,7 @@ func decode(text string, to reflect.Value) (refused string) {
 	if refused := decodeAny(text, to, wanted(to.Type())); refused != "" {
 		return refused
 	}
-	if enum, ok := to.Interface().(Enum); ok && to.Kind() == reflect.String && !slices.Contains(enum.Values(), to.String()) {
+	if enum, ok := to.Interface().(envelope.Enum); ok && to.Kind() == reflect.String && !slices.Contains(enum.Values(), to.String()) {
 		return "must be one of " + strings.Join(enum.Values(), ", ")
 	}
 	return ""
@@ -161,13 +164,12 @@ func decode(text string, to reflect.Value) (refused string) {
 
 func decodeStruct(text string, to reflect.Value) (refused string) {
 	t := targetOf(to.Type())
-	values, _, err := t.form.parse(text)
-	if e, ok := errors.AsType[*BodyError](err); ok {
-		if len(e.fault.Faults) == 0 {
+	values, _, err := t.form.Parse(text)
+	if e, ok := errors.AsType[*auth.Error](err); ok {
+		if len(e.Faults) == 0 {
 			return wanted(to.Type()) // valid JSON, but no object
 		}
-		first := e.fault.Faults[0]
-		return first.Path + " " + first.Reason
+		return e.Faults[0].Path + " " + e.Faults[0].Reason
 	}
 	t.set(to, values)
 	return ""

@@ -1,4 +1,4 @@
-package envelope
+package body
 
 import (
 	"errors"
@@ -8,61 +8,21 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
-// BodyError reports why the body of a request was refused. auth.Fail answers with its
-// Fault. It is not a *Fault itself, because a *Fault may come from another server and
-// must not reach the clients of this server.
-type BodyError struct {
-	fault *Fault
-	cause error
-}
-
-// Error returns the text of the fault, and that of the cause.
-func (e *BodyError) Error() string {
-	if e.cause != nil {
-		return fmt.Sprintf("envelope: %v: %v", e.fault, e.cause)
-	}
-	return "envelope: " + e.fault.Error()
-}
-
-// Unwrap returns the error of reading the body, if there was one.
-func (e *BodyError) Unwrap() error { return e.cause }
-
-// Fault returns the reply, one of
-//
-//   - 415 unsupportedMediaType.unspecified, if the body is not JSON in UTF-8;
-//   - 413 tooLarge.unspecified;
-//   - 400 invalidArgument.body, with a child for each thing that is wrong, or with a
-//     reason if the body as a whole is wrong.
-func (e *BodyError) Fault() *Fault { return e.fault }
-
 func wrongType(reason string) error {
-	return &BodyError{fault: &Fault{
-		Detail: "unsupportedMediaType.unspecified", Code: "kInvalidArgument",
-		Status: http.StatusUnsupportedMediaType, Message: "The body must be JSON.", Reason: reason,
-	}}
+	return &auth.Error{Detail: auth.DetailUnsupportedMediaType, Reason: reason}
 }
 
-func tooLarge(cause error) error {
-	return &BodyError{cause: cause, fault: &Fault{
-		Detail: "tooLarge.unspecified", Code: "kRequestTooLarge",
-		Status: http.StatusRequestEntityTooLarge, Message: "The body is too large.",
-	}}
+func tooLarge(cause error) error { return &auth.Error{Detail: auth.DetailTooLarge, Err: cause} }
+
+func wrongBody(reason string) *auth.Error {
+	return &auth.Error{Detail: auth.DetailBody, Reason: reason}
 }
 
-func wrongBody(reason string) *BodyError {
-	return &BodyError{fault: invalidBody("", reason)}
-}
-
-func invalidBody(path, reason string) *Fault {
-	return &Fault{
-		Detail: "invalidArgument.body", Code: "kInvalidArgument",
-		Status: http.StatusBadRequest, Message: "The body is not valid.", Path: shown(path), Reason: reason,
-	}
-}
-
-// These limit the reply to a refused body. A name in the body may be as long as the
+// These limit the response to a rejected body. A name in the body may be as long as the
 // body.
 const (
 	maxFaults = 32  // children of the fault
@@ -77,8 +37,8 @@ func shown(path string) string {
 	return strings.ToValidUTF8(path[:maxShown], "") + "…"
 }
 
-// bodyText reads the body of r. The header must say that it is JSON in UTF-8.
-func bodyText(r *http.Request, limit int64) (string, error) {
+// textOf reads the body of r. The header must say that it is JSON in UTF-8.
+func textOf(r *http.Request, limit int64) (string, error) {
 	if err := checkHeader(r.Header); err != nil {
 		return "", err
 	}
@@ -91,13 +51,11 @@ func bodyText(r *http.Request, limit int64) (string, error) {
 	_, err := io.CopyBuffer(io.MultiWriter(&text, &seen), io.LimitReader(r.Body, min(limit, math.MaxInt64-1)+1), make([]byte, 1<<10))
 	switch {
 	case errors.Is(err, errParts):
-		return "", wrongBody(fmt.Sprintf("more than %d members", maxParts))
+		return "", wrongBody(err.Error())
 	case errors.As(err, new(*http.MaxBytesError)):
 		return "", tooLarge(err)
 	case err != nil:
-		refused := wrongBody("ends early")
-		refused.cause = err
-		return "", refused
+		return "", &auth.Error{Detail: auth.DetailBody, Reason: "ends early", Err: err}
 	case int64(text.Len()) > limit:
 		return "", tooLarge(nil)
 	}
@@ -124,7 +82,7 @@ func checkHeader(h http.Header) error {
 // depth. A million small ones would cost far more than their bytes.
 const maxParts = 1000
 
-var errParts = errors.New("too many members")
+var errParts = fmt.Errorf("more than %d members", maxParts)
 
 // partCounter counts the members and elements of a JSON text while it is read.
 type partCounter struct {

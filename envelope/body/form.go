@@ -1,4 +1,4 @@
-package envelope
+package body
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
@@ -22,8 +23,8 @@ type Field struct {
 	// An empty Path, in a Form of one Field, is the whole body.
 	Path string
 
-	// Kind reads the value. A Field without a Kind is an object, and the Fields below
-	// its Path are its members. An object needs a Field only if it is Null or
+	// Kind reads the value. A Field with the zero Kind is an object, and the Fields
+	// below its Path are its members. An object needs a Field only if it is Null or
 	// Required.
 	Kind Kind
 
@@ -31,24 +32,29 @@ type Field struct {
 	Required bool // the member must be given; in an inner object, only if the body has that object
 }
 
-// Kind reads the JSON text of a value. The text is valid and in UTF-8. An object in
-// it may have a name twice, and a string may contain NUL. refused is the reason why
-// the value is refused, such as "must be an integer". Clients see it. It is empty if
-// the value is accepted.
-type Kind func(text string) (value any, refused string)
+// Kind is the type of a value.
+type Kind struct {
+	// Read reads the JSON text of a value. The text is valid and in UTF-8. An object in it may
+	// have a name twice, and a string may contain NUL. refused is the reason why the value is
+	// rejected, such as "must be an integer". Clients see it. It is empty if the value is accepted.
+	Read func(text string) (value any, refused string)
+
+	// Schema is the JSON Schema of the values, for documents of auth/openapi. A document leaves
+	// out a member whose Kind has none.
+	Schema map[string]any
+}
 
 // Read reads the body of r, a JSON object of at most limit bytes, and returns its
 // values by path. A value that is not in the body is not in the map. null is nil.
 // named holds the paths of the members that the body names, in the order of the body.
 // It holds the path of an object only if the object is null or empty.
 //
-// Every error is a *BodyError. It lists up to 32 members that are unknown, given
-// twice, of another type or missing. A body has at most 1000 members and elements
-// over all levels. Reading stops soon after the last that is allowed, or once the
-// body exceeds limit. Read refuses half of a surrogate pair, and bytes that are not
-// UTF-8. Names must match exactly.
+// An error lists up to 32 members that are unknown, given twice, of another type or
+// missing. A body has at most 1000 members and elements over all levels. Reading stops
+// soon after the last that is allowed, or once the body exceeds limit. Read rejects half
+// of a surrogate pair, and bytes that are not UTF-8. Names must match exactly.
 func (f Form) Read(r *http.Request, limit int64) (values map[string]any, named []string, err error) {
-	text, err := bodyText(r, limit)
+	text, err := textOf(r, limit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,22 +68,16 @@ func (f Form) Parse(text string) (values map[string]any, named []string, err err
 	if err := check(text, loose); err != nil {
 		return nil, nil, wrongBody("malformed JSON: " + err.Error())
 	}
-	return f.parse(text)
-}
-
-// parse is Parse for a text that is known to be valid.
-func (f Form) parse(text string) (values map[string]any, named []string, err error) {
 	b := body{form: f, json: strictjson.New(text, loose), values: make(map[string]any), given: make(map[string]bool)}
 	if b.json.Kind() != '{' {
 		return nil, nil, wrongBody("must be a JSON object")
 	}
 	if whole, ok := f.field(""); ok {
-		return b.whole(whole)
-	}
-	if b.object(""); len(b.faults) > 0 {
-		refused := wrongBody("")
-		refused.fault.Faults = b.faults
-		return nil, nil, refused
+		if b.take(whole); len(b.faults) > 0 {
+			return nil, nil, b.faults[0]
+		}
+	} else if b.object(""); len(b.faults) > 0 {
+		return nil, nil, &auth.Error{Detail: auth.DetailBody, Faults: b.faults}
 	}
 	return b.values, b.named, nil
 }
@@ -117,17 +117,7 @@ type body struct {
 	values map[string]any
 	named  []string
 	given  map[string]bool // by path
-	faults []*Fault
-}
-
-// whole reads the body as one value.
-func (b *body) whole(f Field) (map[string]any, []string, error) {
-	value, refused := f.Kind(b.json.Skip())
-	if refused != "" {
-		return nil, nil, wrongBody(refused)
-	}
-	b.set("", value)
-	return b.values, b.named, nil
+	faults []*auth.Error
 }
 
 // object reads the members of an object. Their paths begin with at.
@@ -149,7 +139,7 @@ func (b *body) member(path, name string) {
 		b.refuse(path, "given more than once")
 	case strings.Contains(name, "."): // looks like the path of an inner field
 		b.refuse(path, "unknown field")
-	case field.Kind != nil:
+	case field.Kind.Read != nil:
 		b.take(field)
 	case known || len(b.form.below(path)) > 0:
 		b.inner(path, field.Null)
@@ -166,7 +156,7 @@ func (b *body) refuse(path, reason string) {
 }
 
 func (b *body) wrong(path, reason string) {
-	b.faults = append(b.faults, invalidBody(path, reason))
+	b.faults = append(b.faults, &auth.Error{Detail: auth.DetailBody, Path: shown(path), Reason: reason})
 }
 
 func (b *body) take(f Field) {
@@ -175,7 +165,7 @@ func (b *body) take(f Field) {
 		b.set(f.Path, nil)
 		return
 	}
-	value, refused := f.Kind(text)
+	value, refused := f.Kind.Read(text)
 	if refused != "" {
 		b.wrong(f.Path, refused)
 		return
@@ -194,7 +184,7 @@ func (b *body) inner(path string, null bool) {
 	case kind == 'n' && null:
 		b.json.Skip()
 		for _, f := range b.form.below(path) {
-			if f.Kind != nil {
+			if f.Kind.Read != nil {
 				b.values[f.Path] = nil
 			}
 		}
@@ -220,9 +210,19 @@ func (b *body) requireBelow(at string) {
 	}
 }
 
-// String is the Kind of a string without NUL. Some databases, such as PostgreSQL,
-// cannot store NUL. Its value is a string.
-func String(text string) (value any, refused string) {
+// The usual Kinds, with the Go types of their values.
+var (
+	String  = Kind{readString, map[string]any{"type": "string"}}                                            // without NUL, which some databases cannot store: string
+	Strings = Kind{readStrings, map[string]any{"type": "array", "items": map[string]any{"type": "string"}}} // an array of such strings: []string
+	Integer = Kind{readInteger, map[string]any{"type": "integer", "format": "int64"}}                       // without fraction and exponent: int64
+	Boolean = Kind{readBoolean, map[string]any{"type": "boolean"}}                                          // bool
+
+	// Object is an object with any members: map[string]json.RawMessage. No object in it, at any
+	// level, may have a name twice.
+	Object = Kind{readObject, map[string]any{"type": "object"}}
+)
+
+func readString(text string) (value any, refused string) {
 	r := strictjson.New(text, loose)
 	if r.Kind() != '"' {
 		return nil, "must be a string"
@@ -234,18 +234,18 @@ func String(text string) (value any, refused string) {
 	return strings.Clone(s), "" // a substring would keep the whole text in memory
 }
 
-// Strings is the Kind of an array of such strings. Its value is a []string.
-func Strings(text string) (value any, refused string) {
+func readStrings(text string) (value any, refused string) {
+	const other = "must be an array of strings"
 	r := strictjson.New(text, loose)
 	if r.Kind() != '[' {
-		return nil, "must be an array of strings"
+		return nil, other
 	}
 	all := []string{}
 	for range r.Array {
 		if r.Kind() != '"' {
-			return nil, "must be an array of strings"
+			return nil, other
 		}
-		s, refused := String(r.Skip())
+		s, refused := readString(r.Skip())
 		if refused != "" {
 			return nil, fmt.Sprintf("[%d] %s", len(all), refused)
 		}
@@ -254,9 +254,7 @@ func Strings(text string) (value any, refused string) {
 	return all, ""
 }
 
-// Integer is the Kind of an integer without fraction and exponent. Its value is an
-// int64.
-func Integer(text string) (value any, refused string) {
+func readInteger(text string) (value any, refused string) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return nil, "must be an integer of 64 bits"
@@ -264,17 +262,14 @@ func Integer(text string) (value any, refused string) {
 	return n, ""
 }
 
-// Boolean is the Kind of true and false. Its value is a bool.
-func Boolean(text string) (value any, refused string) {
+func readBoolean(text string) (value any, refused string) {
 	if text != "true" && text != "false" {
 		return nil, "must be true or false"
 	}
 	return text == "true", ""
 }
 
-// Object is the Kind of an object with any members. No object in it, at any level,
-// may have a name twice. Its value is a map[string]json.RawMessage.
-func Object(text string) (value any, refused string) {
+func readObject(text string) (value any, refused string) {
 	if text[0] != '{' {
 		return nil, "must be an object"
 	}

@@ -3,25 +3,9 @@ package envelope
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 )
 
-// Write answers 200 with v as JSON. Its headers keep the reply out of caches and its
-// type from being guessed. Handlers behind an auth.Guard call auth.Reply instead.
-//
-// Write encodes v before it sends anything. If v cannot be encoded, it answers with a
-// 500 fault: error.unspecified in DefaultNamespace. The fault does not say why. To
-// know why, call Encode.
-func Write(w http.ResponseWriter, v any) {
-	body, err := Encode(v)
-	if err != nil {
-		writeBody(w, http.StatusInternalServerError, unspecified.Encode(""))
-		return
-	}
-	writeBody(w, http.StatusOK, body)
-}
-
-// Encode returns v as the JSON that Write sends. The error is that of json.Marshal.
+// Encode returns v as JSON, as auth.Reply sends it. The error is that of json.Marshal.
 func Encode(v any) ([]byte, error) {
 	if list, ok := v.(List[Verbatim]); ok {
 		return encodeVerbatim(list)
@@ -67,20 +51,3 @@ func encodeVerbatim(list List[Verbatim]) ([]byte, error) {
 }
 
 var dataStart = []byte(`"data":[`)
-
-// unspecified is the fault of auth.DetailInternal.
-var unspecified = Fault{
-	Detail:  "error.unspecified",
-	Code:    "kError",
-	Status:  http.StatusInternalServerError,
-	Message: "Internal error.",
-}
-
-func writeBody(w http.ResponseWriter, status int, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // an error means that the client has gone
-}

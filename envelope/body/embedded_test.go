@@ -1,11 +1,10 @@
-package envelope_test
+package body_test
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 type Note struct {
@@ -54,18 +53,18 @@ func TestReadOfAShadowedMember(t *testing.T) {
 		Note
 		Text *string `json:"text"`
 	}
-	for body, want := range map[string]patch{
+	for text, want := range map[string]patch{
 		`{"text":"x"}`:          {Text: new("x")},
 		`{}`:                    {},
 		`{"text":null}`:         {},
 		`{"text":"x","size":3}`: {Text: new("x"), Note: Note{Size: 3}},
 	} {
 		var got patch
-		if err := readBody(body, &got); err != nil {
-			t.Errorf("%s: %v", body, err)
+		if err := readBody(text, &got); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(body, diff)
+			t.Error(text, diff)
 		}
 	}
 	type hides struct {
@@ -83,17 +82,17 @@ func TestReadThroughAnEmbeddedPointer(t *testing.T) {
 		*Note
 		X string `json:"x"`
 	}
-	for body, want := range map[string]in{
+	for text, want := range map[string]in{
 		`{"x":"a"}`:            {X: "a"},
 		`{"x":"a","text":"b"}`: {X: "a", Note: &Note{Text: "b"}},
 		`{"x":"a","size":2}`:   {X: "a", Note: &Note{Size: 2}},
 	} {
 		var got in
-		if err := readBody(body, &got); err != nil {
-			t.Errorf("%s: %v", body, err)
+		if err := readBody(text, &got); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(body, diff)
+			t.Error(text, diff)
 		}
 	}
 	if err := readBody(`{"x":"a","Note":{}}`, new(in)); err == nil {
@@ -107,10 +106,8 @@ func TestReadThroughAnEmbeddedPointer(t *testing.T) {
 	readBody(`{}`, new(struct{ *hidden }))
 }
 
-func readBody(body string, v any) error {
-	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	_, err := envelope.Read(r, 1<<20, v)
+func readBody(text string, v any) error {
+	_, err := body.Read(request(strings.NewReader(text)), 1<<20, v)
 	return err
 }
 
@@ -123,22 +120,22 @@ func TestReadHasTheMembersOfEncodingJSON(t *testing.T) {
 		typ := randomStruct(r)
 		full := reflect.New(typ)
 		fill(r, full.Elem())
-		body, err := json.Marshal(full.Interface())
+		text, err := json.Marshal(full.Interface())
 		if err != nil {
 			t.Fatal(err)
 		}
 		want, got := reflect.New(typ), reflect.New(typ)
-		if err := json.Unmarshal(body, want.Interface()); err != nil {
+		if err := json.Unmarshal(text, want.Interface()); err != nil {
 			t.Fatal(err)
 		}
-		if err := readBody(string(body), got.Interface()); err != nil {
-			t.Fatalf("%v: %s: %v", typ, body, err)
+		if err := readBody(string(text), got.Interface()); err != nil {
+			t.Fatalf("%v: %s: %v", typ, text, err)
 		}
 		if !reflect.DeepEqual(want.Interface(), got.Interface()) {
-			t.Fatalf("%v: %s: %+v, want %+v", typ, body, got, want)
+			t.Fatalf("%v: %s: %+v, want %+v", typ, text, got, want)
 		}
 		var members map[string]json.RawMessage
-		if err := json.Unmarshal(body, &members); err != nil {
+		if err := json.Unmarshal(text, &members); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"text", "Text", "size", "title", "own", "kind", "Note", "Titled", "Deep", "Both", "Other", "Own", "named", "A", "x"} {

@@ -1,4 +1,4 @@
-package envelope_test
+package body_test
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -16,20 +15,14 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 )
-
-// request returns a request with a JSON body.
-func request(body io.Reader) *http.Request {
-	r := httptest.NewRequest("POST", "/", body)
-	r.Header.Set("Content-Type", "application/json")
-	return r
-}
 
 func faultOf(t *testing.T, err error) *envelope.Fault {
 	t.Helper()
-	refused, ok := errors.AsType[*envelope.BodyError](err)
+	refused, ok := err.(*auth.Error)
 	if !ok {
-		t.Fatalf("got error %v, want a BodyError", err)
+		t.Fatalf("got error %v, want an *auth.Error", err)
 	}
 	return refused.Fault()
 }
@@ -46,15 +39,15 @@ func reasons(f *envelope.Fault) map[string]string {
 	return all
 }
 
-var noteForm = envelope.Form{
-	{Path: "text", Kind: envelope.String, Required: true},
-	{Path: "likes", Kind: envelope.Integer, Null: true},
-	{Path: "pinned", Kind: envelope.Boolean},
-	{Path: "tags", Kind: envelope.Strings},
-	{Path: "extra", Kind: envelope.Object},
+var noteForm = body.Form{
+	{Path: "text", Kind: body.String, Required: true},
+	{Path: "likes", Kind: body.Integer, Null: true},
+	{Path: "pinned", Kind: body.Boolean},
+	{Path: "tags", Kind: body.Strings},
+	{Path: "extra", Kind: body.Object},
 	{Path: "meta", Null: true},
-	{Path: "meta.lang", Kind: envelope.String, Null: true},
-	{Path: "meta.from", Kind: envelope.String, Required: true},
+	{Path: "meta.lang", Kind: body.String, Null: true},
+	{Path: "meta.from", Kind: body.String, Required: true},
 }
 
 func TestFormTakes(t *testing.T) {
@@ -83,13 +76,13 @@ func TestFormTakes(t *testing.T) {
 		})
 	}
 	t.Run("an empty object is named", func(t *testing.T) {
-		form := envelope.Form{{Path: "meta.lang", Kind: envelope.String}}
+		form := body.Form{{Path: "meta.lang", Kind: body.String}}
 		if _, named, err := form.Parse(`{"meta":{}}`); err != nil || !cmp.Equal(named, []string{"meta"}) {
 			t.Errorf("%v, %v", named, err)
 		}
 	})
 	t.Run("any members", func(t *testing.T) {
-		whole := envelope.Form{{Kind: envelope.Object}}
+		whole := body.Form{{Kind: body.Object}}
 		values, _, err := whole.Parse(` {"":1,"a":[]} `)
 		want := map[string]any{"": map[string]json.RawMessage{"": json.RawMessage("1"), "a": json.RawMessage("[]")}}
 		if diff := cmp.Diff(want, values); err != nil || diff != "" {
@@ -166,9 +159,9 @@ func TestFormRefuses(t *testing.T) {
 		}
 	})
 	t.Run("much that is missing has a short answer", func(t *testing.T) {
-		var form envelope.Form
+		var form body.Form
 		for i := range 40 {
-			form = append(form, envelope.Field{Path: fmt.Sprint("c", i), Kind: envelope.String, Required: true})
+			form = append(form, body.Field{Path: fmt.Sprint("c", i), Kind: body.String, Required: true})
 		}
 		_, _, err := form.Parse(`{}`)
 		if f := faultOf(t, err); len(f.Faults) != 32 {
@@ -219,24 +212,24 @@ func (c *counted) Read(p []byte) (int, error) {
 func TestBodyLength(t *testing.T) {
 	const text = `{"text":"x"}`
 	for limit, ok := range map[int64]bool{0: false, 11: false, 12: true, 1<<63 - 1: true} {
-		for _, body := range []io.Reader{strings.NewReader(text), &counted{from: strings.NewReader(text)}} {
-			_, _, err := noteForm.Read(request(body), limit)
+		for _, in := range []io.Reader{strings.NewReader(text), &counted{from: strings.NewReader(text)}} {
+			_, _, err := noteForm.Read(request(in), limit)
 			if ok != (err == nil) || !ok && faultOf(t, err).Status != 413 {
 				t.Errorf("at most %d: %v", limit, err)
 			}
 		}
 	}
 	t.Run("one that says it is too long is not read", func(t *testing.T) {
-		body := strings.NewReader(text)
-		if _, _, err := noteForm.Read(request(body), 5); err == nil || body.Len() != len(text) {
-			t.Errorf("%v, %d bytes left", err, body.Len())
+		in := strings.NewReader(text)
+		if _, _, err := noteForm.Read(request(in), 5); err == nil || in.Len() != len(text) {
+			t.Errorf("%v, %d bytes left", err, in.Len())
 		}
 	})
 	t.Run("nothing is read after the last member", func(t *testing.T) {
 		for _, part := range []string{`"a":1,`, `"a":{`, `[`, `,`} {
-			body := &counted{from: strings.NewReader("{" + strings.Repeat(part, 500_000))}
-			if _, _, err := noteForm.Read(request(body), 1<<30); err == nil || body.read > 8<<10 {
-				t.Errorf("%s: %v, %d bytes read", part, err, body.read)
+			in := &counted{from: strings.NewReader("{" + strings.Repeat(part, 500_000))}
+			if _, _, err := noteForm.Read(request(in), 1<<30); err == nil || in.read > 8<<10 {
+				t.Errorf("%s: %v, %d bytes read", part, err, in.read)
 			}
 		}
 	})
@@ -259,30 +252,6 @@ func TestBodyLength(t *testing.T) {
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-// TestBodyFaultsAreThoseOfAuth compares the faults of this package with the table of
-// package auth.
-func TestBodyFaultsAreThoseOfAuth(t *testing.T) {
-	other := request(strings.NewReader(""))
-	other.Header.Del("Content-Type")
-	for detail, r := range map[string]*http.Request{
-		auth.DetailUnsupportedMediaType: other,
-		auth.DetailTooLarge:             request(strings.NewReader(strings.Repeat(" ", 20))),
-		auth.DetailBody:                 request(strings.NewReader("")),
-	} {
-		_, _, err := noteForm.Read(r, 10)
-		got := faultOf(t, err)
-		want := (&auth.Error{Detail: detail, Reason: got.Reason}).Fault()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-auth +envelope):\n%s", diff)
-		}
-		w := httptest.NewRecorder()
-		auth.Fail(w, r, err)
-		if w.Code != want.Status || w.Body.String() != string(want.Encode("")) {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
-	}
-}
 
 type order struct {
 	envelope.Item // embedded members count as members of the struct
@@ -312,7 +281,7 @@ const wholeOrder = `{"_id":"1","object":"order","name":"a\u00e9","count":255,"du
 
 func TestReadIntoAStruct(t *testing.T) {
 	var got, want order
-	named, err := envelope.Read(request(strings.NewReader(wholeOrder)), 1<<10, &got)
+	named, err := body.Read(request(strings.NewReader(wholeOrder)), 1<<10, &got)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +314,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"_id":"","object":"","name":"","lines":[null]}`, map[string]string{"lines": "[0] must be an object"}},
 	} {
 		v := order{Name: "before"}
-		named, err := envelope.Read(request(strings.NewReader(test.body)), 1<<10, &v)
+		named, err := body.Read(request(strings.NewReader(test.body)), 1<<10, &v)
 		if diff := cmp.Diff(test.want, reasons(faultOf(t, err))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.body, diff)
 		}
@@ -358,7 +327,7 @@ func TestReadRefuses(t *testing.T) {
 func TestReadBoundsDepth(t *testing.T) {
 	for levels, want := range map[int]string{8: "is required", 9: "nested too deeply"} {
 		text := strings.Repeat(`{"article":"","parts":[`, levels-1) + `{}` + strings.Repeat(`]}`, levels-1)
-		_, err := envelope.Read(request(strings.NewReader(`{"_id":"","object":"","name":"","lines":[`+text+`]}`)), 1<<20, new(order))
+		_, err := body.Read(request(strings.NewReader(`{"_id":"","object":"","name":"","lines":[`+text+`]}`)), 1<<20, new(order))
 		if got := reasons(faultOf(t, err))["lines"]; !strings.HasSuffix(got, want) {
 			t.Errorf("%d levels: %s", levels, got)
 		}
@@ -367,11 +336,11 @@ func TestReadBoundsDepth(t *testing.T) {
 
 func TestReadTellsNullFromAbsent(t *testing.T) {
 	before := "before"
-	for body, want := range map[string]*string{`{"_id":"","object":"","name":""}`: &before, `{"_id":"","object":"","name":"","note":null}`: nil} {
+	for text, want := range map[string]*string{`{"_id":"","object":"","name":""}`: &before, `{"_id":"","object":"","name":"","note":null}`: nil} {
 		v := order{Note: &before}
-		named, err := envelope.Read(request(strings.NewReader(body)), 1<<10, &v)
+		named, err := body.Read(request(strings.NewReader(text)), 1<<10, &v)
 		if err != nil || v.Note != want || (len(named) == 4) != (want == nil) {
-			t.Errorf("%s: %v, %v, %v", body, v.Note, named, err)
+			t.Errorf("%s: %v, %v, %v", text, v.Note, named, err)
 		}
 	}
 }
@@ -384,7 +353,7 @@ func TestReadNeedsAStruct(t *testing.T) {
 					t.Errorf("%T: no panic", v)
 				}
 			}()
-			_, _ = envelope.Read(request(strings.NewReader(`{}`)), 10, v)
+			_, _ = body.Read(request(strings.NewReader(`{}`)), 10, v)
 		}()
 	}
 }
@@ -407,10 +376,10 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, limit int64) {
 		limit = max(limit, 0)
-		body := &counted{from: strings.NewReader(text)}
-		values, named, err := noteForm.Read(request(body), limit)
-		if body.read-1 > limit {
-			t.Fatalf("%d bytes read, of at most %d", body.read, limit)
+		in := &counted{from: strings.NewReader(text)}
+		values, named, err := noteForm.Read(request(in), limit)
+		if in.read-1 > limit {
+			t.Fatalf("%d bytes read, of at most %d", in.read, limit)
 		}
 		var want struct {
 			Text   *string                    `json:"text"`
@@ -453,7 +422,7 @@ func FuzzRead(f *testing.F) {
 		}
 
 		var got, other order
-		if _, err := envelope.Read(request(strings.NewReader(text)), limit, &got); err != nil {
+		if _, err := body.Read(request(strings.NewReader(text)), limit, &got); err != nil {
 			return
 		}
 		decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
