@@ -65,7 +65,7 @@ var (
 // The reasons to refuse JSON that strictjson accepts.
 var (
 	ErrLong      = errLong
-	ErrRange     = errRange
+	ErrRange     = compact.ErrRange
 	ErrAlgorithm = errAlgorithm
 	ErrTyp       = errTyp
 	ErrKeyID     = errKeyID

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"github.com/tenantkit/tenantkit/internal/orgkey"
 	"iter"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/orgkey"
 )
 
 // MaxAncestors is how many ancestors a record may have: its parent, the parent of its

@@ -37,7 +37,7 @@ func TestMechanismKeepsTheContract(t *testing.T) {
 	audience := []any{"aud", "https://api.example.com/acme/v2"}
 	valid := w.limited(t, "one", 1000, audience...)
 	authtest.CheckMechanism(t, authtest.Candidate{
-		Mechanism: &bearer.Mechanism{Verifier: &token.Verifier{Keys: &w.keys, Ledger: ledger}},
+		Mechanism: &bearer.Mechanism{Keys: &w.keys, Ledger: ledger},
 		Directory: w.directory, Org: "acme", Other: "globex",
 		Present: with(func() string { return valid }),
 		Refused: map[string]func(*http.Request){
@@ -67,7 +67,7 @@ func TestForeignTokensKeepTheContract(t *testing.T) {
 		return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+raw) }
 	}
 	authtest.CheckMechanism(t, authtest.Candidate{
-		Mechanism: &bearer.Mechanism{Verifier: &token.Verifier{Keys: &w.keys}, Issuers: []*bearer.Issuer{issuer}},
+		Mechanism: &bearer.Mechanism{Keys: &w.keys, Issuers: []*bearer.Issuer{issuer}},
 		Directory: w.directory, Org: "acme", Other: "globex",
 		Present: with(ofOther()),
 		Refused: map[string]func(*http.Request){

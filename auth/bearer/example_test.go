@@ -24,7 +24,7 @@ func ExampleMinter() {
 		BaseURL:    "https://api.example.com",
 		Brand:      auth.Brand{Claims: "acme/"},
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: keys}},
 	}
 	if _, err := keys.Generate(ctx, "acme", "nightlyJob000000000001"); err != nil {
 		fmt.Println(err)
@@ -59,7 +59,7 @@ func Example() {
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys, Cache: &token.Cache{}}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: &keys, Cache: &token.Cache{}}},
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {})
@@ -94,7 +94,7 @@ func ExampleWithin() {
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: new(token.MemoryKeys)}},
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("POST /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,7 @@ func ExampleMint() {
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: &keys}},
 	}
 	minter := &token.Minter{Signers: &keys, Ledger: new(token.MemoryLedger)}
 	mux := guard.Mux()
@@ -148,7 +148,7 @@ func ExampleCerts() {
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: &keys}},
 	}
 	mux := guard.Mux()
 	jwk, pem := bearer.Certs(&keys)
@@ -171,7 +171,7 @@ func ExampleEffective() {
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: new(token.MemoryKeys)}},
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("GET /preview", auth.Public, func(w http.ResponseWriter, r *http.Request) {
@@ -201,7 +201,7 @@ func ExampleMakers() {
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: new(token.MemoryKeys)}},
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("GET /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {

@@ -431,12 +431,12 @@ func TestIssuersThatAreWrong(t *testing.T) {
 	} {
 		i := good
 		change(&i)
-		m := bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}, Issuers: []*bearer.Issuer{&i}}
+		m := bearer.Mechanism{Keys: new(token.MemoryKeys), Issuers: []*bearer.Issuer{&i}}
 		if m.Bind(new(auth.Settings)) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	m := bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}, Issuers: []*bearer.Issuer{&good}}
+	m := bearer.Mechanism{Keys: new(token.MemoryKeys), Issuers: []*bearer.Issuer{&good}}
 	if err := m.Bind(new(auth.Settings)); err != nil {
 		t.Error(err)
 	}

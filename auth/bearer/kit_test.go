@@ -73,7 +73,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 		w.directory.PutApp(app)
 		w.putPair(t, i, app.ClientKey, string(app.Org))
 	}
-	w.mechanism = &bearer.Mechanism{Verifier: &token.Verifier{Keys: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}}}
+	w.mechanism = &bearer.Mechanism{Keys: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}}
 	w.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test",

@@ -38,8 +38,8 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 		ok        bool
 	}{
 		"nothing": {&bearer.Mechanism{}, false},
-		"no keys": {&bearer.Mechanism{Verifier: &token.Verifier{}}, false},
-		"keys":    {&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}, true},
+		"no keys": {&bearer.Mechanism{}, false},
+		"keys":    {&bearer.Mechanism{Keys: new(token.MemoryKeys)}, true},
 	} {
 		if err := c.mechanism.Bind(new(auth.Settings)); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -34,18 +35,15 @@ func (p *platform) newRecheck(o options) (recheck, error) {
 		BaseURL:   p.guard.BaseURL,
 		Ceiling:   p.guard.Ceiling,
 		Directory: p.guard.Directory,
-		Mechanisms: []auth.Mechanism{
+		Mechanisms: o.beside(
 			&signature.Mechanism{
 				Credentials: p.stores.credentials,
 				Replays:     unclaimed{},
 				Policy:      signed,
 			},
-			&bearer.Mechanism{
-				Verifier: &token.Verifier{Keys: p.keys.cached, Ledger: unspent{p.tokens.ledger}},
-				Issuers:  o.issuers,
-			},
+			&bearer.Mechanism{Keys: p.keys.cached, Ledger: unspent{p.tokens.ledger}},
 			untouched{p.sessions},
-		},
+		),
 		Proxies: p.guard.Proxies,
 		Brand:   p.guard.Brand,
 		Timeout: p.guard.Timeout,
@@ -103,15 +101,11 @@ func (unclaimed) Claim(context.Context, signing.Use) error { return nil }
 type unspent struct{ token.Ledger }
 
 func (l unspent) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
-	for known, err := range token.Records(ctx, l, r.Holder()) {
-		if err != nil {
-			return token.Lineage{}, err
-		}
-		if known.ID == r.ID && known.KeyID == r.KeyID {
-			return known.Lineage, nil
-		}
+	known, err := l.Get(ctx, r.Holder(), r.ID)
+	if errors.Is(err, token.ErrNotFound) || err == nil && known.KeyID != r.KeyID {
+		return token.Lineage{}, token.ErrRevoked
 	}
-	return token.Lineage{}, token.ErrRevoked
+	return known.Lineage, err
 }
 
 // untouched leaves out what a mechanism records when it admits a request. So a request
