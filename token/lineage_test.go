@@ -14,9 +14,7 @@ import (
 
 // madeBy returns a minter whose tokens descend from a token.
 func (w *world) madeBy(parent string) *token.Minter {
-	m := w.minter()
-	m.Lineage = token.Lineage{Maker: "ann", MakerApp: appB, Parent: parent}
-	return m
+	return w.minter().MadeBy(token.Lineage{Maker: "ann", MakerApp: appB, Parent: parent}, "")
 }
 
 func TestMintedLineage(t *testing.T) {
@@ -81,7 +79,7 @@ func TestSpentHasTheLastWord(t *testing.T) {
 
 	var asked []string
 	var answer error
-	w.verifier.Spent = func(_ context.Context, v *token.Verified, l token.Lineage) error {
+	w.spent = func(_ context.Context, v *token.Verified, l token.Lineage) error {
 		asked = append(asked, fmt.Sprintf("%d %s %v", v.MaxUses(), v.Subject(), l))
 		return answer
 	}

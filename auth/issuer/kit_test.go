@@ -1,4 +1,4 @@
-package bearer_test
+package issuer_test
 
 import (
 	"context"
@@ -15,13 +15,18 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/issuer"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 const (
@@ -172,18 +177,18 @@ func ofOther(pairs ...any) string { return by(edKey, header("EdDSA", "ed"), fore
 var readsNotes = []string{"object.read.c_note"}
 
 // subject is a Map: the account is the sub.
-func subject(_ context.Context, _ *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
-	return bearer.Grant{Account: f.Text("sub"), App: appA, Scope: readsNotes}, nil
+func subject(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+	return issuer.Grant{Account: f.Text("sub"), App: appA, Scope: readsNotes}, nil
 }
 
 // newOther returns a world that accepts the other issuer in acme, with a clock and its web.
-func newOther(t testing.TB, alter ...func(*world, *bearer.Issuer)) (*world, *site, *fakeClock) {
+func newOther(t testing.TB, alter ...func(*world, *issuer.Issuer)) (*world, *site, *fakeClock) {
 	t.Helper()
 	web, clock := new(site), &fakeClock{now: time.Now()}
 	web.put(setURL, respond(200, otherSet()))
 	w := newWorld(t, func(w *world) {
-		i := &bearer.Issuer{Org: "acme", URL: otherURL, Audience: otherAud, JWKS: setURL, Base: web, Map: subject}
-		w.mechanism.Issuers = []*bearer.Issuer{i}
+		i := &issuer.Issuer{Org: "acme", URL: otherURL, Audience: otherAud, JWKS: setURL, Base: web, Map: subject}
+		w.mechanism.Issuers = []*issuer.Issuer{i}
 		w.guard.Now = clock.Now
 		for _, f := range alter {
 			f(w, i)
@@ -207,4 +212,173 @@ func (c *fakeClock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
+}
+
+const (
+	appA = "acmeKey000000000000001"
+	appB = "acmeKey000000000000002"
+	appG = "globexKey0000000000001"
+	note = "5b0000000000000000000001"
+)
+
+// The tests share keys, because making one takes longer than most tests.
+var keys = [4]func() *rsa.PrivateKey{sync.OnceValue(newRSA), sync.OnceValue(newRSA), sync.OnceValue(newRSA), sync.OnceValue(newRSA)}
+
+func newRSA() *rsa.PrivateKey {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+// world is a server with two orgs and three apps, whose own tokens are accepted beside others'.
+type world struct {
+	directory *auth.Memory
+	keys      token.MemoryKeys
+	bearer    *bearer.Mechanism
+	mechanism *issuer.Mechanism
+	guard     *auth.Guard
+	mux       *auth.Mux
+	last      atomic.Pointer[auth.Principal] // of the latest request that reached a handler
+}
+
+func newWorld(t testing.TB, alter ...func(*world)) *world {
+	t.Helper()
+	w := &world{directory: new(auth.Memory), mechanism: new(issuer.Mechanism)}
+	for _, org := range []string{"acme", "globex"} {
+		w.directory.PutOrg(auth.Org{Code: org})
+	}
+	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"member"}})
+	w.directory.PutAccount(auth.Account{ID: "root", Org: "acme"})
+	w.directory.PutAccount(auth.Account{ID: "off", Org: "acme", Disabled: true})
+	w.directory.PutAccount(auth.Account{ID: "gus", Org: "globex"})
+	w.directory.PutRole("acme", auth.Role{Name: "member"})
+	w.directory.PutRole("acme", auth.Role{Name: "editor", Scope: []string{"object.update.c_note"}})
+	for i, app := range []auth.App{{ClientKey: appA, Org: "acme"}, {ClientKey: appB, Org: "acme"}, {ClientKey: appG, Org: "globex"}} {
+		w.directory.PutApp(app)
+		pair, err := token.NewPair(keys[i]())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair.ClientKey, pair.Org = app.ClientKey, app.Org
+		if err := w.keys.Put(t.Context(), pair); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.bearer = &bearer.Mechanism{Keys: &w.keys, Signers: &w.keys, Ledger: new(token.MemoryLedger), Cache: &token.Cache{}}
+	w.guard = &auth.Guard{
+		Roles:      auth.RolesDoNotLimit,
+		BaseURL:    "https://api.example.test",
+		Directory:  w.directory,
+		Mechanisms: []auth.Mechanism{w.bearer, w.mechanism},
+	}
+	for _, f := range alter {
+		f(w)
+	}
+	w.mux = w.guard.Mux()
+	w.mux.HandleFunc("GET /me", auth.Authenticated, w.answer)
+	w.mux.HandleFunc("GET /open", auth.Optional, w.answer)
+	w.mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), w.answer)
+	w.mux.HandleFunc("DELETE /notes/{id}", auth.Allow("object.delete.c_note.{id}"), w.answer)
+	return w
+}
+
+func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
+	p := auth.From(r.Context())
+	w.last.Store(&p)
+	auth.Reply(rw, r, p.Account)
+}
+
+// claims returns the claims of an honest token of app A. Pairs replace claims; nil removes one.
+func claims(pairs ...any) map[string]any {
+	now := time.Now().Unix()
+	c := map[string]any{"iss": appA, "sub": "ann", "aud": "https://api.example.test/acme/v2",
+		"iat": now, "exp": now + 3600, "service/scp": []string{""}}
+	for i := 0; i < len(pairs); i += 2 {
+		c[pairs[i].(string)] = pairs[i+1]
+	}
+	maps.DeleteFunc(c, func(_ string, v any) bool { return v == nil })
+	return c
+}
+
+// signWith signs with the key of an own app.
+func signWith(t testing.TB, i int, payload any) string {
+	t.Helper()
+	pair, err := token.NewPair(keys[i]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return by(keys[i](), header("RS256", pair.KeyID), payload)
+}
+
+// honest returns a valid token of app A.
+func honest(t testing.TB, pairs ...any) string { return signWith(t, 0, claims(pairs...)) }
+
+func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+type reply struct {
+	status int
+	header http.Header
+	body   string
+	fault  string // the detail, "" on success
+}
+
+// ask sends a request with header pairs.
+func (w *world) ask(t testing.TB, method, path string, header ...string) reply {
+	t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header[header[i]] = append(r.Header[header[i]], header[i+1])
+	}
+	got := httptest.NewRecorder()
+	w.mux.ServeHTTP(got, r)
+	var fault struct{ ErrCode string }
+	json.Unmarshal(got.Body.Bytes(), &fault)
+	return reply{got.Code, got.Header(), got.Body.String(), strings.TrimPrefix(fault.ErrCode, "service.")}
+}
+
+func (w *world) me(t testing.TB, raw string) reply {
+	t.Helper()
+	return w.ask(t, "GET", "/acme/v2/me", "Authorization", "Bearer "+raw)
+}
+
+func want(t testing.TB, got reply, status int, fault string) {
+	t.Helper()
+	if got.status != status || got.fault != fault {
+		t.Errorf("got %d %q, want %d %q: %s", got.status, got.fault, status, fault, got.body)
+	}
+	challenges := got.header.Values("WWW-Authenticate")
+	if status == 401 && (len(challenges) != 1 || !strings.HasPrefix(challenges[0], "Bearer")) {
+		t.Errorf("a 401 with the challenges %q", challenges)
+	}
+}
+
+func TestForeignTokensKeepTheContract(t *testing.T) {
+	w, _, _ := newOther(t)
+	web := new(site)
+	web.put(setURL, respond(200, otherSet()))
+	var broken atomic.Bool
+	i := &issuer.Issuer{Org: "acme", URL: otherURL, Audience: otherAud, JWKS: setURL, Base: web}
+	i.Map = func(ctx context.Context, t *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+		if broken.Load() {
+			return issuer.Grant{}, errors.New("broken")
+		}
+		return subject(ctx, t, f)
+	}
+	with := func(raw string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+raw) }
+	}
+	authtest.CheckMechanism(t, authtest.Candidate{
+		Mechanism: &issuer.Mechanism{Issuers: []*issuer.Issuer{i}},
+		Directory: w.directory, Org: "acme", Other: "globex",
+		Present: with(ofOther()),
+		Refused: map[string]func(*http.Request){
+			"another key":     with(by(keys[2](), header("RS256", "rsa"), foreign())),
+			"another issuer":  with(ofOther("iss", "https://other.example.test")),
+			"another account": with(ofOther("sub", "nobody")),
+		},
+		Break: broken.Store,
+		Ends:  true,
+	})
 }
